@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// Tests read C results and pointers on almost every line: marking each `unsafe` would say nothing.
+let relaxed: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+  name: "Cuejack",
+  products: [
+    .library(name: "AudioToolbox", type: .dynamic, targets: ["AudioToolbox"]),
+    .executable(name: "cuejack", targets: ["cuejack"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    // The C edge and the system libraries.
+    .target(name: "CAudioToolbox"),
+    .target(
+      name: "CRealTime", dependencies: ["CJack"],
+      cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+    .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+    .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
+
+    // The house, from the ground up. Arrows point down only.
+    .target(name: "Timeline", swiftSettings: strict),
+    .target(name: "RealTime", dependencies: ["CRealTime", "Timeline"], swiftSettings: strict),
+    .target(
+      name: "Server",
+      dependencies: [
+        "CJack", "RealTime", "Timeline", .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(name: "Files", dependencies: ["CSndfile", "RealTime"], swiftSettings: strict),
+    .target(name: "Codecs", dependencies: ["CSoxr", "RealTime"], swiftSettings: strict),
+    .target(
+      name: "AudioQueue",
+      dependencies: [
+        "Codecs", "RealTime", "Server", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
+      name: "AudioToolbox",
+      dependencies: [
+        "AudioQueue", "CAudioToolbox", "Files", "RealTime", "Server", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "cuejack",
+      dependencies: [
+        "AudioQueue", "Files", "RealTime", "Server", "Timeline",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,2 @@
+// libsndfile, as Swift sees it.
+#include <sndfile.h>

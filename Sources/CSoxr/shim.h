@@ -1,0 +1,2 @@
+// soxr, as Swift sees it.
+#include <soxr.h>

@@ -1,0 +1,7 @@
+import ArgumentParser
+
+@main
+struct Cuejack: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cuejack", abstract: "Synchronised playback on JACK.")
+}
