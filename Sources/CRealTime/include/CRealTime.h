@@ -1,1 +1,101 @@
+// The few C calls that a cycle makes, each marked with the promise that it neither blocks nor
+// allocates. Everything here is inline: the library exports none of it.
 #pragma once
+
+#include <errno.h>
+#include <jack/jack.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+/// A function that a cycle may call: clang and swiftc both check it.
+#define CUE_REALTIME __attribute__((nonblocking, swift_attr("@_noLocks")))
+
+/// Opens a region in which C code is trusted. Each use says why.
+#define CUE_TRUST_BEGIN                                                                            \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wfunction-effects\"")
+#define CUE_TRUST_END _Pragma("clang diagnostic pop")
+
+#pragma clang assume_nonnull begin
+
+/// Where one channel of audio goes: a JACK port, or memory if the cycle is driven by hand.
+typedef struct cue_port {
+  jack_port_t *_Nullable port;
+  float *_Nullable memory;
+} cue_port;
+
+/// The samples of `port` for this cycle.
+static inline float *_Nullable cue_rt_port_buffer(cue_port port, uint32_t frames) CUE_REALTIME {
+  if (port.memory)
+    return port.memory;
+  CUE_TRUST_BEGIN // jack.h: to be called in the process callback; reads shared memory only.
+      return port.port ? (float *)jack_port_get_buffer(port.port, frames) : NULL;
+  CUE_TRUST_END
+}
+
+/// The frame counter at the first frame of this cycle.
+static inline uint32_t cue_rt_cycle_frame(const jack_client_t *client) CUE_REALTIME {
+  CUE_TRUST_BEGIN // jack.h: to be called in the process callback.
+      return jack_last_frame_time(client);
+  CUE_TRUST_END
+}
+
+/// A semaphore that a cycle posts and one thread waits for.
+typedef struct cue_signal {
+  sem_t semaphore;
+} cue_signal;
+
+static inline void cue_signal_initialize(cue_signal *signal) {
+  sem_init(&signal->semaphore, 0, 0);
+}
+
+static inline void cue_signal_destroy(cue_signal *signal) { sem_destroy(&signal->semaphore); }
+
+/// Wakes the waiting thread. A system call only if one waits.
+static inline void cue_rt_signal_post(cue_signal *signal) CUE_REALTIME {
+  CUE_TRUST_BEGIN // POSIX: sem_post is async-signal-safe and does not block.
+      sem_post(&signal->semaphore);
+  CUE_TRUST_END
+}
+
+/// Waits for a post. Not real time.
+static inline void cue_signal_wait(cue_signal *signal) {
+  while (sem_wait(&signal->semaphore) == -1 && errno == EINTR) {
+  }
+}
+
+/// Has this thread treat denormals as zero: they cost a hundred times an ordinary sample.
+static inline void cue_rt_flush_denormals(void) CUE_REALTIME {
+#if defined(__SSE__)
+  _mm_setcsr(_mm_getcsr() | 0x8040); // flush to zero, denormals are zero
+#elif defined(__aarch64__)
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr | (1 << 24)));
+#endif
+}
+
+// RealtimeSanitizer's brackets, present only in a program that was linked with it.
+void __rtsan_realtime_enter(void) __attribute__((weak, nonblocking));
+void __rtsan_realtime_exit(void) __attribute__((weak, nonblocking));
+
+/// Begins the part of a cycle that RealtimeSanitizer watches, if it is there.
+static inline void cue_rt_enter(void) CUE_REALTIME {
+  if (__rtsan_realtime_enter)
+    __rtsan_realtime_enter();
+}
+
+/// Ends what cue_rt_enter began.
+static inline void cue_rt_leave(void) CUE_REALTIME {
+  if (__rtsan_realtime_exit)
+    __rtsan_realtime_exit();
+}
+
+static inline float cue_rt_sqrt(float x) CUE_REALTIME { return __builtin_sqrtf(x); }
+
+#pragma clang assume_nonnull end

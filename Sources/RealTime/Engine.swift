@@ -1,0 +1,93 @@
+package import CRealTime
+import Synchronization
+import Timeline
+
+/// The voices that a cycle plays, in order. Never changed once a cycle can see it.
+@safe
+package struct Roster: BitwiseCopyable {
+  let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
+  let count: Int
+  /// A roster of `count` voices in memory that it does not own.
+  package init(voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>, count: Int) {
+    unsafe self.voices = voices
+    self.count = count
+  }
+}
+
+/// Everything that one JACK client does in a cycle.
+///
+/// It owns no memory and never moves. The host swaps the roster whole and gives the old one's
+/// memory back when `isCycleOver(_:)` says that no cycle can still see it.
+@safe
+package struct Engine: ~Copyable {
+  private let roster: Atomic<UnsafeMutableRawPointer?>
+  private let begun = Atomic<UInt64>(0)
+  private let ended = Atomic<UInt64>(0)
+  private let frame: Atomic<Int64>
+  private let signal: UnsafeMutablePointer<cue_signal>
+  /// The client whose frame counter counts; nil if the cycle is driven by hand.
+  private let client: OpaquePointer?
+
+  /// An engine whose device time goes on from `anchor`.
+  package init(
+    roster: UnsafeMutablePointer<Roster>, signal: UnsafeMutablePointer<cue_signal>,
+    client: OpaquePointer?, anchor: Int64
+  ) {
+    unsafe self.roster = Atomic(UnsafeMutableRawPointer(roster))
+    unsafe self.signal = signal
+    unsafe self.client = client
+    frame = Atomic(anchor)
+  }
+
+  // MARK: Host
+
+  /// First device frame of the latest cycle. Any thread.
+  package var latestFrame: Int64 { frame.load(ordering: .acquiring) }
+
+  /// Has cycles that begin from now on play `roster`. One host thread at a time.
+  package func swap(_ roster: UnsafeMutablePointer<Roster>) {
+    unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
+  }
+
+  /// The cycles that have begun: what `isCycleOver` asks for.
+  package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }
+
+  /// True once all of the first `count` cycles are over. What was changed before `count` was read
+  /// is then known to every cycle, and what was removed is no longer seen by any.
+  package func areOver(_ count: UInt64) -> Bool {
+    ended.load(ordering: .sequentiallyConsistent) >= count
+  }
+
+  // MARK: The cycle
+
+  /// One cycle of `frames` frames whose first has the number `counter`.
+  @_noLocks package borrowing func cycle(_ frames: UInt32, counter: UInt32) {
+    begun.add(1, ordering: .sequentiallyConsistent)
+    let first = DeviceTime.widen(counter, near: frame.load(ordering: .relaxed))
+    frame.store(first, ordering: .releasing)
+    var happened = false
+    if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
+      let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
+      for i in 0..<roster.count {
+        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first) { happened = true }
+      }
+    }
+    ended.add(1, ordering: .sequentiallyConsistent)
+    if happened { unsafe cue_rt_signal_post(signal) }
+  }
+
+  /// One JACK cycle.
+  @_noLocks borrowing func cycle(_ frames: UInt32) {
+    cue_rt_enter()
+    cue_rt_flush_denormals()
+    if let client = unsafe client { unsafe cycle(frames, counter: cue_rt_cycle_frame(client)) }
+    cue_rt_leave()
+  }
+}
+
+/// JACK's process callback; `argument` is an `Engine`. Runs in JACK's thread.
+@_noLocks package func process(_ frames: UInt32, _ argument: UnsafeMutableRawPointer?) -> CInt {
+  guard let argument = unsafe argument else { return 0 }
+  unsafe argument.assumingMemoryBound(to: Engine.self).pointee.cycle(frames)
+  return 0
+}

@@ -1,0 +1,65 @@
+/// One piece of a queue's stream: frames to play, or the end of a run.
+@safe
+package struct Entry: BitwiseCopyable {
+  package enum Kind: UInt8, BitwiseCopyable, Sendable {
+    /// Frames to play.
+    case audio
+    /// The run ends here: the frame after the last one played is silent, and the voice stops.
+    case end
+  }
+  package let kind: Kind
+  package let layout: SampleLayout
+  /// Who gets the memory back.
+  package let token: UInt32
+  let frames: UInt32
+  /// 0 if the frames are interleaved, else the distance between the channels' planes in frames.
+  let planeFrames: UInt32
+  let source: UnsafeRawPointer?
+
+  /// Frames to play, in memory that stays as it is until the event with `token` comes back.
+  package init(
+    _ source: UnsafeRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
+    token: UInt32
+  ) {
+    kind = .audio
+    self.layout = layout
+    self.token = token
+    self.frames = UInt32(frames)
+    self.planeFrames = UInt32(planeFrames)
+    unsafe self.source = source
+  }
+
+  /// The end of a run.
+  package static var end: Entry { Entry() }
+
+  private init() {
+    kind = .end
+    layout = .float32(channels: 1)
+    token = 0
+    frames = 0
+    planeFrames = 0
+    unsafe source = nil
+  }
+}
+
+/// Something that happened in a cycle.
+package struct Event: BitwiseCopyable, Sendable {
+  package enum Kind: UInt8, BitwiseCopyable, Sendable {
+    /// The last frame of the entry with `token` has left for the ports.
+    case played
+    /// The run's first frame left at device frame `frame`.
+    case runBegan
+    /// The run ended; `frame` is the first device frame after it.
+    case runEnded
+  }
+  package let kind: Kind
+  package let token: UInt32
+  /// Device time.
+  package let frame: Int64
+
+  @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0) {
+    self.kind = kind
+    self.token = token
+    self.frame = frame
+  }
+}

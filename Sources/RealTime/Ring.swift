@@ -1,0 +1,66 @@
+import Synchronization
+
+/// A ring of trivial values between one producer and one consumer, in memory it is given.
+///
+/// A value is published once, whole, by one release store. A full ring refuses the value: an
+/// ordinary answer, handled at the call.
+@safe
+struct Ring<Element: BitwiseCopyable>: ~Copyable {
+  private let head = Atomic<UInt64>(0)
+  private let tail = Atomic<UInt64>(0)
+  private let slots: UnsafeMutableBufferPointer<Element>
+  private let mask: UInt64
+
+  init(slots: UnsafeMutableBufferPointer<Element>) {
+    precondition(
+      slots.count > 0 && slots.count & (slots.count - 1) == 0, "a ring's size is a power of two")
+    unsafe self.slots = unsafe slots
+    mask = UInt64(slots.count - 1)
+  }
+
+  /// Producer only.
+  fileprivate func push(_ element: Element) -> Bool {
+    let t = tail.load(ordering: .relaxed)
+    if t &- head.load(ordering: .acquiring) > mask { return false }
+    unsafe slots[Int(truncatingIfNeeded: t & mask)] = element
+    tail.store(t &+ 1, ordering: .releasing)
+    return true
+  }
+
+  /// Consumer only.
+  fileprivate func pop() -> Element? {
+    let h = head.load(ordering: .relaxed)
+    if h == tail.load(ordering: .acquiring) { return nil }
+    let element = unsafe slots[Int(truncatingIfNeeded: h & mask)]
+    head.store(h &+ 1, ordering: .releasing)
+    return element
+  }
+
+  /// Producer only: how many more it takes.
+  fileprivate func room() -> Int {
+    let used = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
+    return Int(truncatingIfNeeded: mask &+ 1 &- used)
+  }
+}
+
+/// What is ready to be played, on its way to the cycle.
+package struct EntryRing: ~Copyable {
+  private let ring: Ring<Entry>
+  package init(slots: UnsafeMutableBufferPointer<Entry>) { unsafe ring = Ring(slots: slots) }
+  /// Producer only.
+  @_noLocks package func push(_ entry: Entry) -> Bool { ring.push(entry) }
+  /// Consumer only.
+  @_noLocks package func pop() -> Entry? { ring.pop() }
+}
+
+/// What happened in a cycle, on its way to the host.
+package struct EventRing: ~Copyable {
+  private let ring: Ring<Event>
+  package init(slots: UnsafeMutableBufferPointer<Event>) { unsafe ring = Ring(slots: slots) }
+  /// Producer only.
+  @_noLocks package func push(_ event: Event) -> Bool { ring.push(event) }
+  /// Consumer only.
+  @_noLocks package func pop() -> Event? { ring.pop() }
+  /// Producer only: how many more it takes.
+  @_noLocks package func room() -> Int { ring.room() }
+}

@@ -1,0 +1,161 @@
+/// A container that a sample is read from. Integers come out at full scale: 1 is 2^31.
+private protocol Sample {
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float
+}
+
+private enum Int16Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int16.self)) * 0x1p-15
+  }
+}
+private enum SwappedInt16Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int16.self).byteSwapped) * 0x1p-15
+  }
+}
+private enum Int24Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    let low = unsafe Int32(source.loadUnaligned(as: UInt16.self))
+    let high = unsafe Int32(source.loadUnaligned(fromByteOffset: 2, as: Int8.self))
+    return Float(high &<< 16 | low) * 0x1p-23
+  }
+}
+private enum SwappedInt24Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    let high = unsafe Int32(source.loadUnaligned(as: Int8.self))
+    let low = unsafe Int32(source.loadUnaligned(fromByteOffset: 1, as: UInt16.self).byteSwapped)
+    return Float(high &<< 16 | low) * 0x1p-23
+  }
+}
+private enum Int32Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int32.self)) * 0x1p-31
+  }
+}
+private enum SwappedInt32Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int32.self).byteSwapped) * 0x1p-31
+  }
+}
+private enum SwappedFloat32Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(bitPattern: unsafe source.loadUnaligned(as: UInt32.self).byteSwapped)
+  }
+}
+private enum Float32Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    unsafe source.loadUnaligned(as: Float.self)
+  }
+}
+private enum Float64Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Double.self))
+  }
+}
+private enum SwappedFloat64Sample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(Double(bitPattern: unsafe source.loadUnaligned(as: UInt64.self).byteSwapped))
+  }
+}
+/// Any integer: unsigned, or narrower than its container.
+private enum AnyIntegerSample: Sample {
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    var raw: UInt32 = 0
+    let last = Int(layout.bytesPerSample) &- 1
+    var i = 0
+    while i <= last {
+      let byte = unsafe UInt32(source.loadUnaligned(fromByteOffset: i, as: UInt8.self))
+      raw |= byte &<< UInt32(8 &* (layout.isSwapped ? last &- i : i))
+      i &+= 1
+    }
+    raw = (raw &<< UInt32(layout.shift)) & (~0 &<< UInt32(32 &- layout.bits))
+    if layout.isUnsigned { raw ^= 0x8000_0000 }
+    return Float(Int32(bitPattern: raw)) * 0x1p-31
+  }
+}
+
+extension SampleLayout {
+  /// Copies `frames` frames, times `gain`, to one plane of floats for each channel.
+  ///
+  /// - Parameters:
+  ///   - source: The first byte of the first frame; of the first channel's plane if `planeFrames`
+  ///     is not 0.
+  ///   - planeFrames: 0 if `source` is interleaved, else the distance of its planes in frames.
+  ///   - planes: A pointer for each channel.
+  ///   - offset: The frame of each plane to write first.
+  @_noLocks package func copy(
+    _ source: UnsafeRawPointer, planeFrames: Int, frames: Int, gain: Float,
+    to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at offset: Int
+  ) {
+    guard isPlain else {
+      return unsafe copy(
+        AnyIntegerSample.self, source, planeFrames, frames, gain, planes, offset)
+    }
+    switch container {
+    case .int8:
+      unsafe copy(AnyIntegerSample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int16 where isSwapped:
+      unsafe copy(SwappedInt16Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int16:
+      unsafe copy(Int16Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int24 where isSwapped:
+      unsafe copy(SwappedInt24Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int24:
+      unsafe copy(Int24Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int32 where isSwapped:
+      unsafe copy(SwappedInt32Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .int32:
+      unsafe copy(Int32Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .float32 where isSwapped:
+      unsafe copy(SwappedFloat32Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .float32:
+      unsafe copy(Float32Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .float64 where isSwapped:
+      unsafe copy(SwappedFloat64Sample.self, source, planeFrames, frames, gain, planes, offset)
+    case .float64:
+      unsafe copy(Float64Sample.self, source, planeFrames, frames, gain, planes, offset)
+    }
+  }
+
+  @inline(__always)
+  private func copy<S: Sample>(
+    _ sample: S.Type, _ source: UnsafeRawPointer, _ planeFrames: Int, _ frames: Int, _ gain: Float,
+    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
+  ) {
+    let width = Int(bytesPerSample)
+    let channels = Int(channels)
+    if channels == 2 && planeFrames == 0 {
+      // One pass for both: the compiler vectorises pairs.
+      let left = unsafe planes[0] + offset
+      let right = unsafe planes[1] + offset
+      var at = unsafe source
+      for i in 0..<frames {
+        unsafe left[i] = S.load(at, self) * gain
+        unsafe right[i] = S.load(at + width, self) * gain
+        unsafe at += 2 &* width
+      }
+      return
+    }
+    let step = planeFrames == 0 ? width &* channels : width
+    let plane = planeFrames == 0 ? width : width &* planeFrames
+    for channel in 0..<channels {
+      let out = unsafe planes[channel] + offset
+      var at = unsafe source + channel &* plane
+      for i in 0..<frames {
+        unsafe out[i] = S.load(at, self) * gain
+        unsafe at += step
+      }
+    }
+  }
+}
