@@ -57,6 +57,9 @@ package struct Event: BitwiseCopyable, Sendable {
   /// Device time.
   package let frame: Int64
 
+  /// What a ring's slots hold before anything was pushed.
+  package static var none: Event { Event(.played) }
+
   @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0) {
     self.kind = kind
     self.token = token

@@ -1,1 +1,66 @@
-// Written next.
+package import CRealTime
+import Glibc
+package import RealTime
+
+/// Something that runs cycles: a JACK server, or a test that drives them by hand.
+package protocol Server: Sendable {
+  /// Opens a client. Not for a real-time thread; may take as long as starting a server does.
+  ///
+  /// - Parameter name: The name that is asked for; the client's own `name` may differ.
+  func openClient(named name: String) throws(ServerError) -> any ServerClient
+}
+
+/// One client of a server: ports, cycles and a clock. Safe on every thread that is not real time.
+package protocol ServerClient: AnyObject, Sendable {
+  var serverName: String { get }
+  /// The name that the server gave the client: unique on the server.
+  var name: String { get }
+  /// Frames per second.
+  var sampleRate: Double { get }
+  /// The device time now, by the server's frame counter and microsecond clock.
+  var deviceFrame: Int64 { get }
+  /// The handle whose frame counter a cycle reads; nil if whoever drives the cycle counts.
+  var handle: OpaquePointer? { get }
+  /// Input ports of the sound card, in order: where a queue is heard.
+  var physicalOutputs: [String] { get }
+
+  /// Has `engine` play each cycle from now on. Once, before anything is heard.
+  func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
+    throws(ServerError)
+  func addPort(named name: String) throws(ServerError) -> Port
+  func removePort(_ port: Port)
+  /// Connects our port `name` to the port with the full name `destination`.
+  func connect(_ name: String, to destination: String) throws(ServerError)
+
+  /// CLOCK_MONOTONIC, in nanoseconds, at which the frame counter shows `counter`.
+  func hostTime(ofCounter counter: UInt32) -> UInt64
+  /// What the frame counter shows at `hostTime`, in nanoseconds of CLOCK_MONOTONIC.
+  func counter(atHostTime hostTime: UInt64) -> UInt32
+
+  /// Ends the client. No cycle is under way when this returns, and none comes.
+  func close()
+}
+
+/// One output port of a client.
+@safe
+package struct Port: @unchecked Sendable {
+  package let place: cue_port
+  package init(_ place: cue_port) { unsafe self.place = place }
+}
+
+/// What a server tells a client. Called on the server's threads: return soon, call nothing of JACK.
+package protocol ServerNotices: AnyObject, Sendable {
+  /// The server has gone. Not even a lock may be taken here.
+  func serverLost()
+  /// A cycle came too late.
+  func xrun()
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC: host time.
+package enum HostTime {
+  package static var now: UInt64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,217 @@
+import CRealTime
+import Glibc
+import RealTime
+package import Synchronization
+package import Timeline
+
+/// Who listens to what a voice's cycles did.
+package protocol VoiceOwner: AnyObject, Sendable {
+  /// There are events to be read. Called on the device's own thread, never in a cycle.
+  func relay()
+  /// The server has gone: no cycle comes any more. Called on the device's own thread.
+  func deviceLost()
+}
+
+/// One client of a server with the voices that play through it: what a queue calls its device.
+///
+/// Safe on every thread that is not real time. Owns the engine's memory; changes to what the
+/// engine plays are prepared here, applied by one atomic store, and the old memory is given back
+/// once no cycle can see it.
+@safe
+package final class Device: ServerNotices, @unchecked Sendable {
+  package let client: any ServerClient
+  /// Cycles that came too late since the device was opened.
+  package let xruns = Atomic<UInt64>(0)
+
+  private let engine: UnsafeMutablePointer<Engine>
+  private let signal: UnsafeMutablePointer<cue_signal>
+  private let lost = Atomic<Bool>(false)
+  private let closed = Atomic<Bool>(false)
+
+  @safe private struct Seat {
+    let voice: VoiceMemory
+    weak var owner: (any VoiceOwner)?
+    let ports: [Port]
+  }
+  @safe private struct Seating {
+    var seats: [Seat] = []
+    var roster: UnsafeMutablePointer<Roster>
+    var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
+  }
+  private let seating: Mutex<Seating>
+
+  /// The device that queues name to share this client.
+  package var uid: String { "jack:\(client.serverName)/\(client.name)" }
+  package var isLost: Bool { lost.load(ordering: .acquiring) }
+
+  /// Opens a client on `server` and sets its cycles going.
+  package init(_ server: any Server, clientName: String) throws(ServerError) {
+    client = try server.openClient(named: clientName)
+    let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
+    let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
+    unsafe roster.initialize(to: Roster(voices: voices, count: 0))
+    unsafe signal = .allocate(capacity: 1)
+    unsafe signal.initialize(to: cue_signal())
+    unsafe cue_signal_initialize(signal)
+    unsafe engine = .allocate(capacity: 1)
+    unsafe engine.initialize(
+      to: Engine(
+        roster: roster, signal: signal, client: client.handle, anchor: client.deviceFrame))
+    seating = unsafe Mutex(Seating(roster: roster, voices: voices))
+    do {
+      try unsafe client.activate(engine, self)
+    } catch {
+      client.close()
+      throw error
+    }
+    startThread(named: "cuejack-relay") { self.relayUntilClosed() }
+  }
+
+  deinit {
+    seating.withLock { seating in
+      unsafe seating.roster.deallocate()
+      unsafe seating.voices.deallocate()
+    }
+    unsafe engine.deinitialize(count: 1)
+    unsafe engine.deallocate()
+    unsafe cue_signal_destroy(signal)
+    unsafe signal.deallocate()
+  }
+
+  // MARK: Voices
+
+  /// Gives `voice` its ports, named `portNames`, and has the cycles play it.
+  package func seat(_ voice: VoiceMemory, owner: any VoiceOwner, portNames: [String])
+    throws(ServerError)
+  {
+    precondition(portNames.count == voice.channels, "a port for each channel")
+    var ports: [Port] = []
+    do {
+      for name in portNames { ports.append(try client.addPort(named: name)) }
+    } catch {
+      for port in ports { client.removePort(port) }
+      throw error
+    }
+    for (channel, port) in ports.enumerated() { unsafe voice.ports[channel] = port.place }
+    let seat = Seat(voice: voice, owner: owner, ports: ports)
+    seating.withLock { change(&$0) { $0.append(seat) } }
+  }
+
+  /// Takes `voice` out of the cycles and gives its ports back.
+  ///
+  /// When this returns no cycle touches the voice or the memory of its entries.
+  package func unseat(_ voice: VoiceMemory) {
+    let ports = seating.withLock { seating in
+      let ports = seating.seats.first { $0.voice === voice }?.ports ?? []
+      change(&seating) { seats in seats.removeAll { $0.voice === voice } }
+      return ports
+    }
+    for port in ports { client.removePort(port) }
+  }
+
+  /// Swaps the roster for one of the seats that `edit` leaves.
+  private func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) {
+    // Prepare.
+    let removed = seating.seats
+    edit(&seating.seats)
+    let count = seating.seats.count
+    let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(
+      capacity: max(1, count))
+    for (i, seat) in seating.seats.enumerated() {
+      unsafe (voices + i).initialize(to: seat.voice.voice)
+    }
+    let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
+    unsafe roster.initialize(to: Roster(voices: voices, count: count))
+    // Apply.
+    unsafe engine.pointee.swap(roster)
+    let old = unsafe (seating.roster, seating.voices)
+    unsafe seating.roster = roster
+    unsafe seating.voices = voices
+    // Retire.
+    if settle() {
+      unsafe old.0.deallocate()
+      unsafe old.1.deallocate()
+    } else {
+      // A cycle that never ends may still look at it: keep it for ever.
+      for seat in removed { _ = unsafe Unmanaged.passRetained(seat.voice) }
+    }
+  }
+
+  /// Runs `body` while no cycle is in `voice`. The voice is silent meanwhile.
+  package func holding<R>(_ voice: VoiceMemory, _ body: () -> R) throws(ServerError) -> R {
+    unsafe voice.voice.pointee.hold()
+    defer { unsafe voice.voice.pointee.release() }
+    guard settle() else { throw .lost(server: client.serverName) }
+    return body()
+  }
+
+  /// Waits until every cycle that has begun is over: at most one cycle's work.
+  ///
+  /// - Returns: False if a cycle has not ended after five seconds: it never will.
+  private func settle() -> Bool {
+    let count = unsafe engine.pointee.cyclesBegun
+    let deadline = HostTime.now + 5_000_000_000
+    while !(unsafe engine.pointee.areOver(count)) {
+      if closed.load(ordering: .acquiring) { return true }
+      if HostTime.now > deadline { return false }
+      usleep(50)
+    }
+    return true
+  }
+
+  // MARK: Time
+
+  /// Device time now: never before the latest cycle.
+  package var now: Int64 { max(client.deviceFrame, latestFrame) }
+  /// First device frame of the latest cycle.
+  package var latestFrame: Int64 { unsafe engine.pointee.latestFrame }
+  /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`.
+  package func hostTime(ofFrame frame: Int64) -> UInt64 {
+    client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
+  }
+  /// The device frame at which a run that is to start at `time` begins.
+  package func frame(of time: StartTime) -> Int64 {
+    switch time {
+    case .atOnce: .min / 2
+    case .frame(let frame): frame
+    case .hostTime(let time):
+      DeviceTime.widen(client.counter(atHostTime: time), near: client.deviceFrame)
+    }
+  }
+
+  // MARK: Relay
+
+  /// Has every owner read its events, on the calling thread.
+  package func relay() {
+    let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
+    for owner in owners { owner.relay() }
+  }
+
+  private func relayUntilClosed() {
+    var toldLoss = false
+    while true {
+      unsafe cue_signal_wait(signal)
+      if closed.load(ordering: .acquiring) { return }
+      relay()
+      if isLost && !toldLoss {
+        toldLoss = true
+        let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
+        for owner in owners { owner.deviceLost() }
+      }
+    }
+  }
+
+  package func serverLost() {
+    lost.store(true, ordering: .releasing)
+    unsafe cue_rt_signal_post(signal)
+  }
+
+  package func xrun() { xruns.add(1, ordering: .relaxed) }
+
+  /// Ends the client. The device is of no use afterwards.
+  package func close() {
+    guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    client.close()
+    unsafe cue_rt_signal_post(signal)
+  }
+}

@@ -1,0 +1,45 @@
+/// What can go wrong between a queue and its JACK server. `description` is for people.
+package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// No server runs under the name that was asked for.
+  case unknownServer(String)
+  /// No default server runs, and none may be started.
+  case notRunning(String)
+  /// No server runs, and there is no program to start one with.
+  case jackdNotFound
+  /// `jackd` was started and gave up; the text is its own.
+  case jackdFailed(String)
+  case cannotOpenClient(name: String, server: String, reason: String)
+  case cannotActivate(client: String)
+  case cannotAddPort(name: String, client: String)
+  case noSuchPort(name: String, server: String)
+  case cannotConnect(from: String, to: String)
+  /// The server went away, or stopped answering.
+  case lost(server: String)
+
+  package var description: String {
+    switch self {
+    case .unknownServer(let name):
+      "no JACK server named “\(name)” is running"
+    case .notRunning(let name):
+      "no JACK server is running (“\(name)”), and starting one is not allowed"
+        + " (JACK_NO_START_SERVER is set)"
+    case .jackdNotFound:
+      "no JACK server is running, and jackd is not installed"
+        + " (no “jackd” in PATH; Debian's package is jackd2)"
+    case .jackdFailed(let reason):
+      "jackd could not be started: \(reason)"
+    case .cannotOpenClient(let name, let server, let reason):
+      "cannot open the client “\(name)” on the JACK server “\(server)”: \(reason)"
+    case .cannotActivate(let client):
+      "JACK does not activate the client “\(client)”"
+    case .cannotAddPort(let name, let client):
+      "JACK gives the client “\(client)” no port “\(name)” (jackd's --port-max may be reached)"
+    case .noSuchPort(let name, let server):
+      "the JACK server “\(server)” has no input port named “\(name)”"
+    case .cannotConnect(let from, let to):
+      "JACK does not connect “\(from)” to “\(to)”"
+    case .lost(let server):
+      "the JACK server “\(server)” went away"
+    }
+  }
+}
