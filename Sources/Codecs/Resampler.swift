@@ -40,7 +40,7 @@ package final class Resampler {
   ///   - output: Planes with room for `room` frames.
   /// - Returns: Frames taken and frames given.
   package func process(
-    _ input: UnsafePointer<UnsafePointer<Float>>?, frames inputFrames: Int,
+    _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames inputFrames: Int,
     into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
   ) -> (consumed: Int, produced: Int) {
     var consumed = 0

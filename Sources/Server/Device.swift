@@ -35,12 +35,20 @@ package final class Device: ServerNotices, @unchecked Sendable {
   }
   @safe private struct Seating {
     var seats: [Seat] = []
+    /// Voices that were ever seated here.
+    var seated = 0
     var roster: UnsafeMutablePointer<Roster>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   }
   private let seating: Mutex<Seating>
 
-  /// The device that queues name to share this client.
+  /// Open devices by UID: queues that name one share it.
+  private static let open = Mutex<[String: Weak]>([:])
+  private struct Weak { weak var device: Device? }
+  /// The open device called `uid`, if there is one in this process.
+  package static func named(_ uid: String) -> Device? { open.withLock { $0[uid]?.device } }
+
+  /// What queues name to share this client.
   package var uid: String { "jack:\(client.serverName)/\(client.name)" }
   package var isLost: Bool { lost.load(ordering: .acquiring) }
 
@@ -65,6 +73,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       throw error
     }
     startThread(named: "cuejack-relay") { self.relayUntilClosed() }
+    Self.open.withLock { $0[uid] = Weak(device: self) }
   }
 
   deinit {
@@ -80,11 +89,16 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   // MARK: Voices
 
-  /// Gives `voice` its ports, named `portNames`, and has the cycles play it.
-  package func seat(_ voice: VoiceMemory, owner: any VoiceOwner, portNames: [String])
-    throws(ServerError)
-  {
-    precondition(portNames.count == voice.channels, "a port for each channel")
+  /// Gives `voice` a port for each channel and has the cycles play it.
+  ///
+  /// - Returns: The names of the ports: `out_1` and so on; a later voice's have a number before.
+  package func seat(_ voice: VoiceMemory, owner: any VoiceOwner) throws(ServerError) -> [String] {
+    let number = seating.withLock { seating in
+      seating.seated += 1
+      return seating.seated
+    }
+    let prefix = number == 1 ? "out_" : "\(number)_out_"
+    let portNames = (1...voice.channels).map { "\(prefix)\($0)" }
     var ports: [Port] = []
     do {
       for name in portNames { ports.append(try client.addPort(named: name)) }
@@ -95,18 +109,24 @@ package final class Device: ServerNotices, @unchecked Sendable {
     for (channel, port) in ports.enumerated() { unsafe voice.ports[channel] = port.place }
     let seat = Seat(voice: voice, owner: owner, ports: ports)
     seating.withLock { change(&$0) { $0.append(seat) } }
+    return portNames
   }
 
   /// Takes `voice` out of the cycles and gives its ports back.
   ///
-  /// When this returns no cycle touches the voice or the memory of its entries.
+  /// When this returns no cycle touches the voice or the memory of its entries. The device closes
+  /// with its last voice.
   package func unseat(_ voice: VoiceMemory) {
-    let ports = seating.withLock { seating in
+    let (ports, isEmpty) = seating.withLock { seating in
       let ports = seating.seats.first { $0.voice === voice }?.ports ?? []
       change(&seating) { seats in seats.removeAll { $0.voice === voice } }
-      return ports
+      return (ports, seating.seats.isEmpty)
     }
-    for port in ports { client.removePort(port) }
+    if isEmpty {
+      close()
+    } else {
+      for port in ports { client.removePort(port) }
+    }
   }
 
   /// Swaps the roster for one of the seats that `edit` leaves.
@@ -162,7 +182,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
   // MARK: Time
 
   /// Device time now: never before the latest cycle.
-  package var now: Int64 { max(client.deviceFrame, latestFrame) }
+  package var now: Int64 {
+    let latest = latestFrame
+    return max(DeviceTime.widen(client.counter, near: latest), latest)
+  }
   /// First device frame of the latest cycle.
   package var latestFrame: Int64 { unsafe engine.pointee.latestFrame }
   /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`.
@@ -175,7 +198,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     case .atOnce: .min / 2
     case .frame(let frame): frame
     case .hostTime(let time):
-      DeviceTime.widen(client.counter(atHostTime: time), near: client.deviceFrame)
+      DeviceTime.widen(client.counter(atHostTime: time), near: latestFrame)
     }
   }
 
@@ -211,6 +234,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Ends the client. The device is of no use afterwards.
   package func close() {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Self.open.withLock { $0[uid] = nil }
     client.close()
     unsafe cue_rt_signal_post(signal)
   }

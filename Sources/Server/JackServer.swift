@@ -23,6 +23,16 @@ package struct JackServer: Server {
     return unsafe getenv("JACK_DEFAULT_SERVER").map { unsafe String(cString: $0) } ?? "default"
   }
 
+  /// True if a server of this name answers now.
+  package var isRunning: Bool {
+    Self.quietLibrary
+    return Self.opening.withLock { _ in
+      guard let client = try? attempt("cuejack-probe", on: name) else { return false }
+      client.close()
+      return true
+    }
+  }
+
   /// JACK's library is not made for two threads that open clients at once.
   private static let opening = Mutex<Void>(())
 
@@ -130,6 +140,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   func whenClosed(_ body: @escaping @Sendable () -> @Sendable () -> Void) {
     onClose.withLock { $0 = body }
   }
+
+  var counter: UInt32 { unsafe jack_frame_time(client) }
 
   var deviceFrame: Int64 {
     let microseconds = jack_get_time()

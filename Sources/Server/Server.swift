@@ -17,7 +17,9 @@ package protocol ServerClient: AnyObject, Sendable {
   var name: String { get }
   /// Frames per second.
   var sampleRate: Double { get }
-  /// The device time now, by the server's frame counter and microsecond clock.
+  /// What the frame counter shows now.
+  var counter: UInt32 { get }
+  /// The device time now, found without knowing an earlier one.
   var deviceFrame: Int64 { get }
   /// The handle whose frame counter a cycle reads; nil if whoever drives the cycle counts.
   var handle: OpaquePointer? { get }

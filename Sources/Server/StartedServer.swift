@@ -142,7 +142,7 @@ final class StartedServer: Sendable {
       &attributes,
       Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-    defer { for unsafeargument in unsafe argv { unsafe free(argument) } }
+    defer { unsafe argv.forEach { unsafe free($0) } }
     var process: pid_t = 0
     let status = unsafe posix_spawn(&process, program, &actions, &attributes, &argv, environ)
     guard status == 0 else { throw .jackdFailed(unsafe String(cString: strerror(status))) }

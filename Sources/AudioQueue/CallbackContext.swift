@@ -1,0 +1,160 @@
+package import CDispatch
+package import CoreFoundation
+package import Dispatch
+import Server
+
+/// Where a queue calls the app back.
+@safe package enum CallbackPlace {
+  /// A thread of the queue's own.
+  case ownThread
+  /// A run loop, in the modes given; nil means the common modes.
+  case runLoop(CFRunLoop, mode: CFString?)
+  /// A C dispatch queue.
+  case dispatchQueue(dispatch_queue_t)
+  case queue(DispatchQueue)
+}
+
+/// Has a function called on one thread, loop or dispatch queue.
+protocol CallbackContext: AnyObject, Sendable {
+  /// True if the caller is where callbacks are made, so that they can be made at once.
+  var isCurrent: Bool { get }
+  /// Has the function called there soon. Any thread that is not real time.
+  func wake()
+  /// No further calls begin.
+  func invalidate()
+}
+
+/// The context for `place`, which calls `deliver`.
+func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @Sendable () -> Void)
+  -> any CallbackContext
+{
+  switch place {
+  case .ownThread: ThreadContext(deliver)
+  case .runLoop(let loop, let mode): RunLoopContext(loop, mode, deliver)
+  case .queue(let queue): DispatchContext(queue, deliver)
+  case .dispatchQueue(let queue): unsafe DispatchContext(queue, deliver)
+  }
+}
+
+/// A thread of the queue's own, started with the first callback.
+private final class ThreadContext: CallbackContext {
+  private struct State {
+    var hasThread = false
+    var isAwake = false
+    var isOver = false
+  }
+  private let state = Monitor(State())
+  private let deliver: @Sendable () -> Void
+
+  init(_ deliver: @escaping @Sendable () -> Void) { self.deliver = deliver }
+
+  /// Never needed: a call from a callback is known by its thread.
+  var isCurrent: Bool { false }
+
+  func wake() {
+    let isFirst = state.change { state in
+      state.isAwake = true
+      defer { state.hasThread = true }
+      return !state.hasThread && !state.isOver
+    }
+    guard isFirst else { return }
+    startThread(named: "cuejack-callback") { [state, deliver] in
+      while true {
+        let isOver = state.wait { state -> Bool? in
+          guard state.isAwake || state.isOver else { return nil }
+          state.isAwake = false
+          return state.isOver
+        }
+        if isOver { return }
+        deliver()
+      }
+    }
+  }
+
+  func invalidate() { state.change { $0.isOver = true } }
+}
+
+/// A source on a run loop.
+private final class RunLoopContext: CallbackContext, @unchecked Sendable {
+  private let loop: CFRunLoop
+  private let source: CFRunLoopSource
+
+  private final class Target {
+    let deliver: @Sendable () -> Void
+    init(_ deliver: @escaping @Sendable () -> Void) { self.deliver = deliver }
+  }
+
+  init(_ loop: CFRunLoop, _ mode: CFString?, _ deliver: @escaping @Sendable () -> Void) {
+    self.loop = loop
+    var context = unsafe CFRunLoopSourceContext()
+    unsafe context.info = Unmanaged.passRetained(Target(deliver)).toOpaque()
+    unsafe context.release = { info in
+      if let info = unsafe info { unsafe Unmanaged<Target>.fromOpaque(info).release() }
+    }
+    unsafe context.perform = { info in
+      if let info = unsafe info {
+        unsafe Unmanaged<Target>.fromOpaque(info).takeUnretainedValue().deliver()
+      }
+    }
+    unsafe source = CFRunLoopSourceCreate(nil, 0, &context)
+    CFRunLoopAddSource(loop, source, mode ?? kCFRunLoopCommonModes)
+  }
+
+  var isCurrent: Bool { CFRunLoopGetCurrent() === loop }
+
+  func wake() {
+    CFRunLoopSourceSignal(source)
+    CFRunLoopWakeUp(loop)
+  }
+
+  func invalidate() { CFRunLoopSourceInvalidate(source) }
+}
+
+/// A dispatch queue.
+private final class DispatchContext: CallbackContext {
+  private let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let isOn: @Sendable () -> Bool
+  private let deliver: @Sendable () -> Void
+  private let isOver = Monitor(false)
+
+  init(_ queue: DispatchQueue, _ deliver: @escaping @Sendable () -> Void) {
+    let key = DispatchSpecificKey<Void>()
+    queue.setSpecific(key: key, value: ())
+    isOn = { DispatchQueue.getSpecific(key: key) != nil }
+    submit = { queue.async(execute: $0) }
+    self.deliver = deliver
+  }
+
+  /// A queue of the C interface, which Swift has no object for.
+  init(_ queue: dispatch_queue_t, _ deliver: @escaping @Sendable () -> Void) {
+    // A serial queue of our own above the app's: it keeps the app's alive, and calls in order.
+    let own = unsafe CDispatch.dispatch_queue_create_with_target("cuejack.callbacks", nil, queue)
+    let names = unsafe [
+      UInt(bitPattern: CDispatch.dispatch_queue_get_label(own)),
+      UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue)),
+    ]
+    let place = UInt(bitPattern: own)
+    // The label's address tells the queue that a thread is on; a queue without one shares "".
+    isOn = {
+      let label = unsafe CDispatch.dispatch_queue_get_label(nil)
+      if unsafe label.pointee == 0 { return false }
+      return names.contains(UInt(bitPattern: label))
+    }
+    submit = { body in
+      if let own = unsafe dispatch_queue_t(bitPattern: place) {
+        unsafe CDispatch.dispatch_async(own, body)
+      }
+    }
+    self.deliver = deliver
+  }
+
+  var isCurrent: Bool { isOn() }
+
+  func wake() {
+    submit { [isOver, deliver] in
+      if !isOver.read({ $0 }) { deliver() }
+    }
+  }
+
+  func invalidate() { isOver.change { $0 = true } }
+}

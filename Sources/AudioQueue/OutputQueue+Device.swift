@@ -1,0 +1,210 @@
+import Codecs
+import Logging
+import RealTime
+import Server
+import Synchronization
+import Timeline
+
+extension OutputQueue {
+  /// What a run has come to.
+  package struct Statistics: Sendable {
+    package var serverName: String
+    package var clientName: String
+    package var portNames: [String]
+    /// Device frame at which the latest run began.
+    package var beganAt: Int64?
+    /// Device frames that the latest run lasted.
+    package var lastedFrames: Int64
+    /// How often the queue ran dry, and the frames of silence that made.
+    package var starvations: UInt64
+    package var starvedFrames: UInt64
+    /// Cycles of the client that came too late.
+    package var xruns: UInt64
+  }
+
+  /// The device, opened and connected if need be. Holding `control`.
+  func openDevice() throws(QueueError) -> Device {
+    if let device = state.read({ $0.device }) { return device }
+    let device: Device
+    let portNames: [String]
+    do throws(ServerError) {
+      switch target.withLock({ $0 }) {
+      case .server(let server): device = try Device(server, clientName: options.clientName)
+      case .device(let shared): device = shared
+      }
+      portNames = try device.seat(memory, owner: self)
+      do throws(ServerError) {
+        try connect(portNames, of: device.client)
+      } catch {
+        device.unseat(memory)
+        throw error
+      }
+    } catch {
+      log.error("\(error)")
+      throw .cannotStart(error)
+    }
+    let deviceRate = device.client.sampleRate
+    var converter: Converter?
+    if deviceRate != format.sampleRate {
+      converter = Converter(format, layout, deviceRate: deviceRate)
+      if converter == nil {
+        device.unseat(memory)
+        throw .unsupportedFormat
+      }
+    }
+    state.change { state in
+      state.device = device
+      state.portNames = portNames
+      state.converter = converter
+      if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
+      pump(&state)
+    }
+    if let converter { startConverting(with: converter) }
+    return device
+  }
+
+  /// Connects the queue's ports as its options say.
+  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError) {
+    switch options.connections {
+    case .none: break
+    case .ports(let destinations):
+      for (i, destination) in destinations.enumerated() {
+        try client.connect(ports[i % ports.count], to: destination)
+      }
+    case .physicalOutputs:
+      let outputs = client.physicalOutputs
+      if ports.count == 1 {
+        for output in outputs.prefix(2) { try client.connect(ports[0], to: output) }
+      } else {
+        for (port, output) in zip(ports, outputs) { try client.connect(port, to: output) }
+      }
+    }
+  }
+
+  // MARK: Properties
+
+  /// True from the first frame of a run to its last.
+  package var isRunning: Bool { state.read { $0.isRunning } }
+
+  /// The factor on every sample, 0 to 1; what lies outside is clamped. Takes effect in the next cycle.
+  package var volume: Float {
+    get { state.read { $0.volume } }
+    set {
+      let volume = newValue.isNaN ? 0 : min(max(newValue, 0), 1)
+      state.change { $0.volume = volume }
+      unsafe memory.voice.pointee.setGain(volume)
+    }
+  }
+
+  /// Has the cycles measure each channel's level. Costs nothing while it is off.
+  package func setMetering(_ on: Bool) { unsafe memory.voice.pointee.setMetering(on) }
+
+  /// Each channel's highest sample since the last call and its latest RMS; 1 is full scale.
+  package func takeLevels() -> [(peak: Float, rms: Float)] {
+    (0..<format.channels).map { unsafe memory.voice.pointee.takeLevel(ofChannel: $0) }
+  }
+
+  /// The rate of the device in Hz. Opens it.
+  package func deviceSampleRate() throws(QueueError) -> Double {
+    try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
+  }
+
+  /// The channels of the sound card. Opens the device.
+  package func deviceChannels() throws(QueueError) -> Int {
+    try controlled { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
+  }
+
+  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
+  package var deviceUID: String {
+    if let device = state.read({ $0.device }) { return device.uid }
+    switch target.withLock({ $0 }) {
+    case .device(let device): return device.uid
+    case .server(let server): return "jack:\((server as? JackServer)?.name ?? "default")"
+    }
+  }
+
+  /// Has the queue play through another device: `jack:SERVER` is a client of its own on that
+  /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
+  package func setDeviceUID(_ uid: String) throws(QueueError) {
+    try controlled { () throws(QueueError) in
+      guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
+      if uid == deviceUID { return }
+      let new: Target
+      if let device = Device.named(uid) {
+        new = .device(device)
+      } else if uid.hasPrefix("jack:"), !uid.contains("/"), uid.count > 5 {
+        let server = JackServer(named: String(uid.dropFirst(5)))
+        guard server.isRunning else { throw .invalidDevice(uid) }
+        new = .server(server)
+      } else {
+        throw .invalidDevice(uid)
+      }
+      closeDevice()
+      target.withLock { $0 = new }
+    }
+  }
+
+  /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
+  private func closeDevice() {
+    state.change { $0.generation += 1 }
+    state.wait { $0.isConverting ? nil : () }
+    let device = state.change { state in
+      readEvents(&state)
+      defer { state.device = nil }
+      return state.device
+    }
+    device?.unseat(memory)
+    unsafe memory.voice.pointee.stop()
+    state.change { state in
+      // Slabs hold what buffers held that have gone back already: at another rate it is lost.
+      state.waiting =
+        state.inRing.filter { if case .slab = $0 { false } else { true } }
+        + state.waiting
+      state.inRing = []
+      state.converter = nil
+      state.freeSlabs = []
+    }
+  }
+
+  package var statistics: Statistics {
+    let voice = unsafe memory.voice
+    return state.read { state in
+      let lasted: Int64
+      if state.isRunning {
+        let reading = unsafe voice.pointee.clock.read()
+        lasted = reading.position + reading.ranFrames
+      } else {
+        lasted = state.lastedFrames
+      }
+      return Statistics(
+        serverName: state.device?.client.serverName ?? "",
+        clientName: state.device?.client.name ?? "",
+        portNames: state.portNames,
+        beganAt: state.beganAt,
+        lastedFrames: lasted,
+        starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),
+        starvedFrames: unsafe voice.pointee.starvedFrames.load(ordering: .relaxed),
+        xruns: state.device?.xruns.load(ordering: .relaxed) ?? 0)
+    }
+  }
+
+  // MARK: Time
+
+  /// Frames at the queue's rate since the run began; nil if none has begun. Stands still while
+  /// the queue is paused and goes on while it is dry.
+  package var currentFrame: Double? {
+    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
+    guard let device, isRunning else { return nil }
+    let reading = unsafe memory.voice.pointee.clock.read()
+    let since = min(max(device.now - reading.cycleFrame, 0), reading.ranFrames)
+    return DeviceTime.frames(
+      reading.position + since, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+  }
+
+  /// Device time now and the host time that goes with it; nil if the device is not open.
+  package var deviceTime: (frame: Int64, hostTime: UInt64)? {
+    guard let device = state.read({ $0.isLost ? nil : $0.device }) else { return nil }
+    let now = device.now
+    return (now, device.hostTime(ofFrame: now))
+  }
+}

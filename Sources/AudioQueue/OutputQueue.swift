@@ -1,0 +1,300 @@
+import Codecs
+import Glibc
+import Logging
+package import RealTime
+package import Server
+import Synchronization
+
+let log = Logger(label: "cuejack")
+
+/// A playback queue: takes buffers from an app and plays them through one client of a server.
+///
+/// Safe on every thread that is not real time, callbacks included. No lock is held while the app
+/// is called. Times that the app sees are in frames at the queue's own rate, device times in
+/// frames at the server's.
+@safe
+package final class OutputQueue: VoiceOwner, @unchecked Sendable {
+  /// How the queue appears on the server.
+  package struct Options: Sendable {
+    package enum Connections: Sendable {
+      /// Port by port to the sound card; one channel is heard on the first two.
+      case physicalOutputs
+      /// Port by port to these; one channel is connected to all.
+      case ports([String])
+      case none
+    }
+    /// The name of the client.
+    package var clientName: String
+    package var connections: Connections
+
+    package init(clientName: String, connections: Connections = .physicalOutputs) {
+      self.clientName = clientName
+      self.connections = connections
+    }
+  }
+
+  /// What the app is called with; the calls come one at a time, in order, on the queue's place.
+  package struct Handlers: Sendable {
+    /// The queue is done with the buffer that the number names.
+    package var bufferDone: @Sendable (OutputQueue, UInt32) -> Void
+    package var changed: @Sendable (OutputQueue, QueueChange) -> Void
+
+    package init(
+      bufferDone: @escaping @Sendable (OutputQueue, UInt32) -> Void,
+      changed: @escaping @Sendable (OutputQueue, QueueChange) -> Void
+    ) {
+      self.bufferDone = bufferDone
+      self.changed = changed
+    }
+  }
+
+  package let format: PCMFormat
+  let layout: SampleLayout
+  let options: Options
+  let handlers: Handlers
+  let memory: VoiceMemory
+  let state = Monitor(QueueState())
+  /// Held by the calls that change what the queue does, never while the app is called.
+  let control = Mutex<Void>(())
+  /// The server, or the device of another queue, that this one plays through.
+  let target: Mutex<Target>
+  /// What to do once the queue has given its device back.
+  let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
+  private let contextStorage = Mutex<(any CallbackContext)?>(nil)
+
+  enum Target {
+    case server(any Server)
+    case device(Device)
+  }
+
+  /// A queue for linear PCM.
+  ///
+  /// - Throws: `unsupportedFormat`.
+  package init(
+    _ format: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
+    _ handlers: Handlers
+  ) throws(QueueError) {
+    guard let layout = format.layout else { throw .unsupportedFormat }
+    self.format = format
+    self.layout = layout
+    self.options = options
+    self.handlers = handlers
+    memory = VoiceMemory(channels: format.channels)
+    target = Mutex(.server(server))
+    let context = makeCallbackContext(place) { [weak self] in self?.deliver() }
+    contextStorage.withLock { $0 = context }
+  }
+
+  deinit { context.invalidate() }
+
+  /// Where the app is called back.
+  var context: any CallbackContext { contextStorage.withLock { $0! } }
+
+  /// Has `body` run once a disposal is complete, on any thread.
+  package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
+    onDisposed.withLock { $0 = body }
+  }
+
+  // MARK: Buffers
+
+  /// Allocates a buffer of `capacity` bytes.
+  package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
+    try state.change { state throws(QueueError) in
+      try state.checkUsable()
+      guard let buffer = QueueBuffer(id: state.nextBuffer, capacity: capacity) else {
+        throw .outOfMemory
+      }
+      state.nextBuffer += 1
+      state.buffers[buffer.id] = QueueState.BufferRecord(buffer: buffer)
+      return buffer
+    }
+  }
+
+  /// Frees a buffer that is not enqueued.
+  package func freeBuffer(_ id: UInt32) throws(QueueError) {
+    try state.change { state throws(QueueError) in
+      guard let record = state.buffers[id] else { throw .invalidBuffer }
+      guard record.isFree else { throw .bufferInQueue }
+      state.buffers[id] = nil
+    }
+  }
+
+  /// Has the first `bytes` bytes of a buffer played after all that is enqueued.
+  ///
+  /// The bytes belong to the queue until the app is called back with the buffer.
+  package func enqueue(_ id: UInt32, bytes: Int) throws(QueueError) {
+    try state.change { state throws(QueueError) in
+      try state.checkUsable()
+      guard let record = state.buffers[id] else { throw .invalidBuffer }
+      guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
+      let frames = bytes / format.bytesPerFrame
+      guard frames > 0 else { throw .bufferEmpty }
+      if state.isResetting { throw .enqueueDuringReset }
+      if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
+        throw .enqueueDuringReset
+      }
+      guard record.isFree else { throw .enqueuedTwice }
+      state.buffers[id]?.isFree = false
+      state.waiting.append(.buffer(id, frames: frames))
+      pump(&state)
+    }
+  }
+
+  /// Pushes what waits into the ring, as far as it has room. A converter does its own pushing.
+  func pump(_ state: inout QueueState) {
+    guard state.device != nil, state.converter == nil else { return }
+    while let item = state.waiting.first {
+      switch item {
+      case .buffer(let id, let frames):
+        guard let data = unsafe state.buffers[id]?.buffer.data.baseAddress,
+          unsafe memory.voice.pointee.entries.push(
+            Entry(data, frames: frames, layout: layout, token: id))
+        else { return }
+        state.inRing.append(item)
+      case .end:
+        guard unsafe memory.voice.pointee.entries.push(.end) else { return }
+        state.inRing.append(item)
+      case .slab, .flush:
+        break
+      }
+      state.waiting.removeFirst()
+    }
+  }
+
+  // MARK: Events
+
+  package func relay() {
+    let hasNotices = state.change { state in
+      readEvents(&state)
+      pump(&state)
+      return !state.notices.isEmpty
+    }
+    if hasNotices { context.wake() }
+  }
+
+  /// Takes in what the cycles have done.
+  func readEvents(_ state: inout QueueState) {
+    while let event = unsafe memory.voice.pointee.events.pop() {
+      switch event.kind {
+      case .played:
+        guard !state.inRing.isEmpty else { continue }
+        switch state.inRing.removeFirst() {
+        case .buffer(let id, _): state.notices.append(.buffer(id, isReset: false))
+        case .slab(let index, _): state.freeSlabs.append(index)
+        case .end, .flush: break
+        }
+      case .runBegan:
+        state.beganAt = event.frame
+        state.hasBegun = true
+        state.isRunning = true
+        state.notices.append(.change(.isRunning))
+      case .runEnded:
+        if !state.inRing.isEmpty { state.inRing.removeFirst() }
+        state.ends -= 1
+        runEnded(&state, at: event.frame)
+        if state.startsAfterEnd {
+          state.startsAfterEnd = false
+        } else {
+          state.phase = .idle
+          if state.disposal == .draining {
+            startThread(named: "cuejack-dispose") { self.finishDisposal() }
+          }
+        }
+      }
+    }
+  }
+
+  /// Notes that the run is over.
+  func runEnded(_ state: inout QueueState, at frame: Int64?) {
+    if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
+    guard state.isRunning else { return }
+    state.isRunning = false
+    state.notices.append(.change(.isRunning))
+  }
+
+  package func deviceLost() {
+    state.change { state in
+      readEvents(&state)
+      state.isLost = true
+      runEnded(&state, at: nil)
+      if state.disposal == .draining {
+        startThread(named: "cuejack-dispose") { self.finishDisposal() }
+      }
+    }
+    context.wake()
+  }
+
+  // MARK: Calling back
+
+  /// Calls the app with the notices that have come, one after the other, on the calling thread.
+  ///
+  /// Does nothing while another call of this function is under way: callbacks never nest.
+  func deliver(onlyBuffers: Bool = false) {
+    var budget = state.read { $0.notices.count }
+    while budget > 0 {
+      budget -= 1
+      let notice = state.change { state -> Notice? in
+        guard state.delivering == nil, state.disposal == .none else { return nil }
+        let index =
+          onlyBuffers
+          ? state.notices.firstIndex { $0.isBuffer }
+          : state.notices.isEmpty ? nil : state.notices.startIndex
+        guard let index else { return nil }
+        let notice = state.notices.remove(at: index)
+        if case .buffer(let id, _) = notice { state.buffers[id]?.isFree = true }
+        state.delivering = (pthread_self(), notice)
+        return notice
+      }
+      guard let notice else { return }
+      switch notice {
+      case .buffer(let id, _): handlers.bufferDone(self, id)
+      case .change(let change): handlers.changed(self, change)
+      }
+      state.change { $0.delivering = nil }
+    }
+    let hasMore = state.read { !$0.notices.isEmpty && $0.delivering == nil && $0.disposal == .none }
+    if hasMore { context.wake() }
+  }
+
+  /// Sees to it that the app has every buffer that is being handed back before this returns; in a
+  /// callback the rest follow when it is over.
+  func handBack() {
+    defer { state.change { $0.isResetting = false } }
+    if state.read({ $0.isInCallback }) {
+      context.wake()
+      return
+    }
+    if context.isCurrent {
+      deliver(onlyBuffers: true)
+      context.wake()
+      return
+    }
+    context.wake()
+    let isDone: Void? = state.wait(seconds: Self.patience) { state in
+      let isCalling = state.delivering?.notice.isBuffer ?? false
+      return isCalling || state.notices.contains { $0.isBuffer } ? nil : ()
+    }
+    guard isDone == nil else { return }
+    // A callback waits for something that our caller holds, or the app's loop does not run. No
+    // callback may come once we have returned: the buffers go back without one.
+    state.change { state in
+      for case .buffer(let id, _) in state.notices { state.buffers[id]?.isFree = true }
+      state.notices.removeAll { $0.isBuffer }
+    }
+    log.warning("buffers were handed back without a callback: the app's callback did not return")
+  }
+
+  /// Seconds to wait for a callback of the app that may be waiting for us.
+  static var patience: Double { 1 }
+}
+
+extension QueueState {
+  /// Throws if the queue takes no calls any more.
+  func checkUsable() throws(QueueError) {
+    switch disposal {
+    case .none: if isLost { throw .invalidated }
+    case .draining: throw .disposalPending
+    case .disposed: throw .disposed
+    }
+  }
+}

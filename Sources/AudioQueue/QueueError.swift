@@ -1,0 +1,34 @@
+package import Server
+
+/// Why a queue refuses a call. One case for each documented result that playback can give.
+package enum QueueError: Error, Hashable, Sendable {
+  /// The buffer is not the queue's.
+  case invalidBuffer
+  /// The buffer holds not one whole frame.
+  case bufferEmpty
+  /// The buffer holds more than it has room for.
+  case bufferOverfull
+  /// The buffer is enqueued: it cannot be freed.
+  case bufferInQueue
+  /// The buffer is enqueued: it cannot be enqueued again.
+  case enqueuedTwice
+  /// The queue is handing its buffers back.
+  case enqueueDuringReset
+  /// The queue is being disposed of, once what it holds has been played.
+  case disposalPending
+  /// The queue has been disposed of.
+  case disposed
+  /// The queue is running, and the call is for one that is not; or the other way round.
+  case invalidRunState
+  /// The device does not exist.
+  case invalidDevice(String)
+  /// The server could not be reached.
+  case cannotStart(ServerError)
+  /// The server went away.
+  case invalidated
+  /// The converter did not produce the frames in time.
+  case primeTimedOut
+  /// No memory for a buffer.
+  case outOfMemory
+  case unsupportedFormat
+}

@@ -1,0 +1,111 @@
+import Glibc
+import Server
+
+/// Something that a queue tells its app, in order.
+enum Notice {
+  /// The queue has taken everything out of the buffer; `isReset` if it was handed back unplayed.
+  case buffer(UInt32, isReset: Bool)
+  case change(QueueChange)
+
+  var isBuffer: Bool { if case .buffer = self { true } else { false } }
+}
+
+/// A property of a queue whose value has changed.
+package enum QueueChange: Sendable {
+  case isRunning
+}
+
+/// What a queue knows, behind its monitor.
+struct QueueState {
+  enum Phase {
+    /// No run, or one that has ended.
+    case idle
+    /// Told to start: waiting for its time, running, or playing its last buffers.
+    case started
+    case paused
+  }
+  enum Disposal { case none, draining, disposed }
+
+  /// A piece of the stream on its way to the ports.
+  enum Item {
+    case buffer(UInt32, frames: Int)
+    case slab(Int, frames: Int)
+    /// The end of a run.
+    case end
+    /// The converter gives out all it holds back.
+    case flush
+  }
+
+  struct BufferRecord {
+    let buffer: QueueBuffer
+    /// The app has it: it can be filled, enqueued and freed.
+    var isFree = true
+  }
+
+  var phase = Phase.idle
+  /// The value of the property: follows what the cycles have done.
+  var isRunning = false
+  var hasBegun = false
+  /// Ends of runs that are on their way.
+  var ends = 0
+  /// A start was asked for while a run was ending.
+  var startsAfterEnd = false
+  /// Buffers are being handed back: none may be enqueued.
+  var isResetting = false
+  /// Counts resets, so that a conversion under way knows that its result is stale.
+  var generation: UInt64 = 0
+  var disposal = Disposal.none
+  var isLost = false
+
+  var buffers: [UInt32: BufferRecord] = [:]
+  var nextBuffer: UInt32 = 1
+  /// Not yet in the ring, in order.
+  var waiting: [Item] = []
+  /// In the ring or in the cycle, in order.
+  var inRing: [Item] = []
+
+  var notices: [Notice] = []
+  /// The thread that is calling the app back, and with what.
+  var delivering: (thread: pthread_t, notice: Notice)?
+
+  var device: Device?
+  var portNames: [String] = []
+  var converter: Converter?
+  /// The converter's thread is at work on a buffer.
+  var isConverting = false
+  var freeSlabs: [Int] = []
+
+  var volume: Float = 1
+  var isMetering = false
+  /// Device frame at which the latest run began.
+  var beganAt: Int64?
+  /// Device frames that the latest finished run lasted.
+  var lastedFrames: Int64 = 0
+
+  /// Device frames that are ready to be played.
+  var readyFrames: Int {
+    inRing.reduce(0) { sum, item in
+      switch item {
+      case .buffer(_, let frames), .slab(_, let frames): sum + frames
+      case .end, .flush: sum
+      }
+    }
+  }
+
+  /// True if the calling thread is inside a callback of this queue.
+  var isInCallback: Bool {
+    guard let delivering else { return false }
+    return delivering.thread == pthread_self()
+  }
+
+  /// Hands every buffer that is queued back, unplayed.
+  mutating func returnAll() {
+    for item in inRing + waiting {
+      if case .buffer(let id, _) = item { notices.append(.buffer(id, isReset: true)) }
+    }
+    inRing = []
+    waiting = []
+    ends = 0
+    if let converter { freeSlabs = Array(0..<converter.slabCount) }
+  }
+}
