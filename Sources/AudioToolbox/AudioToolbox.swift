@@ -1,1 +1,3 @@
-// Written next.
+@_exported public import CAudioToolbox
+@_exported public import CoreFoundation
+@_exported public import Dispatch

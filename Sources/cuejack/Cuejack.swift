@@ -3,5 +3,6 @@ import ArgumentParser
 @main
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cuejack", abstract: "Synchronised playback on JACK.")
+    commandName: "cuejack", abstract: "Synchronised playback on JACK.",
+    subcommands: [Info.self])
 }

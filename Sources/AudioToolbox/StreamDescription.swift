@@ -1,0 +1,75 @@
+import CAudioToolbox
+import RealTime
+
+extension PCMFormat {
+  /// The format in Core Audio's terms: interleaved linear PCM, one frame to a packet.
+  var streamDescription: AudioStreamBasicDescription {
+    var flags: AudioFormatFlags =
+      switch kind {
+      case .float: kAudioFormatFlagIsFloat
+      case .signedInteger: kAudioFormatFlagIsSignedInteger
+      case .unsignedInteger: 0
+      }
+    if isBigEndian { flags |= kAudioFormatFlagIsBigEndian }
+    if bitsPerSample == 8 * bytesPerSample {
+      flags |= kAudioFormatFlagIsPacked
+    } else if isHighAligned {
+      flags |= kAudioFormatFlagIsAlignedHigh
+    }
+    // No flag at all would mean that the flags are not known.
+    if flags == 0 { flags = kAudioFormatFlagsAreAllClear }
+    return AudioStreamBasicDescription(
+      mSampleRate: sampleRate, mFormatID: kAudioFormatLinearPCM, mFormatFlags: flags,
+      mBytesPerPacket: UInt32(bytesPerFrame), mFramesPerPacket: 1,
+      mBytesPerFrame: UInt32(bytesPerFrame), mChannelsPerFrame: UInt32(channels),
+      mBitsPerChannel: UInt32(bitsPerSample), mReserved: 0)
+  }
+
+  /// Reads a description, and fills in what it leaves out where only one value is possible.
+  ///
+  /// Nil if it is not interleaved linear PCM, contradicts itself, leaves more than one way to read
+  /// it, or is not a format that can be played.
+  init?(_ description: AudioStreamBasicDescription) {
+    let flags = description.mFormatFlags
+    func has(_ flag: AudioFormatFlags) -> Bool { flags & flag != 0 }
+    let isFloat = has(kAudioFormatFlagIsFloat)
+    let isPacked = has(kAudioFormatFlagIsPacked)
+
+    guard description.mFormatID == kAudioFormatLinearPCM else { return nil }
+    let channels = Int(description.mChannelsPerFrame)
+    guard (1...Self.maximumChannels).contains(channels) else { return nil }
+    // One channel is the same whether it is interleaved or not.
+    guard channels == 1 || !has(kAudioFormatFlagIsNonInterleaved) else { return nil }
+    // Fixed point samples are not integers.
+    guard isFloat || !has(kLinearPCMFormatFlagsSampleFractionMask) else { return nil }
+    guard description.mFramesPerPacket <= 1 else { return nil }
+
+    // A packet is a frame, so either of the two sizes will do.
+    let sizes = Set([description.mBytesPerFrame, description.mBytesPerPacket]).subtracting([0])
+    guard sizes.count <= 1 else { return nil }
+    var bits = Int(description.mBitsPerChannel)
+    let bytes: Int
+    if let size = sizes.first.map(Int.init) {
+      guard size % channels == 0 else { return nil }
+      bytes = size / channels
+      // A sample that fills its bytes needs no count of bits.
+      if bits == 0, isPacked || isFloat { bits = 8 * bytes }
+    } else {
+      // 24 bits lie in three bytes or in four, unless they are packed.
+      guard bits % 8 == 0, isPacked || isFloat || bits.nonzeroBitCount == 1 else { return nil }
+      bytes = bits / 8
+    }
+    guard bits > 0, bits <= 8 * bytes else { return nil }
+    // Packed samples fill their bytes.
+    guard !isPacked || bits == 8 * bytes else { return nil }
+
+    self.init(
+      sampleRate: description.mSampleRate, channels: channels,
+      kind: isFloat
+        ? .float : has(kAudioFormatFlagIsSignedInteger) ? .signedInteger : .unsignedInteger,
+      bitsPerSample: bits, bytesPerSample: bytes,
+      isBigEndian: bytes > 1 && has(kAudioFormatFlagIsBigEndian),
+      isHighAligned: bits < 8 * bytes && has(kAudioFormatFlagIsAlignedHigh))
+    guard layout != nil else { return nil }
+  }
+}

@@ -1,0 +1,215 @@
+// Audio queues: playback of linear PCM, buffer by buffer, through JACK.
+#ifndef CUEJACK_AUDIOQUEUE_H
+#define CUEJACK_AUDIOQUEUE_H
+
+#include "../CoreAudioTypes/CoreAudioTypes.h"
+#include "AudioFormat.h"
+
+CUE_HEADER_BEGIN
+CF_EXTERN_C_BEGIN
+
+CF_ENUM(OSStatus) {
+  /// The buffer is not one of this queue's.
+  kAudioQueueErr_InvalidBuffer = -66687,
+  /// The buffer's mAudioDataByteSize is 0.
+  kAudioQueueErr_BufferEmpty = -66686,
+  /// The queue is playing its last buffers before it goes: it takes no more calls.
+  kAudioQueueErr_DisposalPending = -66685,
+  /// There is no such property, or not here.
+  kAudioQueueErr_InvalidProperty = -66684,
+  /// The size given does not suit the property.
+  kAudioQueueErr_InvalidPropertySize = -66683,
+  /// There is no such parameter.
+  kAudioQueueErr_InvalidParameter = -66682,
+  /// The queue could not start; the log says why.
+  kAudioQueueErr_CannotStart = -66681,
+  /// There is no such device, or it does not answer.
+  kAudioQueueErr_InvalidDevice = -66680,
+  /// The buffer is waiting in the queue or playing.
+  kAudioQueueErr_BufferInQueue = -66679,
+  /// The queue runs and should not, or the other way round.
+  kAudioQueueErr_InvalidRunState = -66678,
+  /// The queue plays where one that records is needed, or the other way round.
+  kAudioQueueErr_InvalidQueueType = -66677,
+  /// The caller may not do this.
+  kAudioQueueErr_Permissions = -66676,
+  /// The property cannot take this value.
+  kAudioQueueErr_InvalidPropertyValue = -66675,
+  /// Priming did not get the frames asked for in time.
+  kAudioQueueErr_PrimeTimedOut = -66674,
+  /// No codec for the format was found.
+  kAudioQueueErr_CodecNotFound = -66673,
+  /// The codec was found, but could not be used.
+  kAudioQueueErr_InvalidCodecAccess = -66672,
+  /// The sound server went away and took the queue with it.
+  kAudioQueueErr_QueueInvalidated = -66671,
+  /// No buffer was there to take what was recorded.
+  kAudioQueueErr_RecordUnderrun = -66668,
+  /// Buffers cannot be enqueued while the queue resets, stops or is disposed of.
+  kAudioQueueErr_EnqueueDuringReset = -66632,
+  /// The queue renders offline and should not, or the other way round.
+  kAudioQueueErr_InvalidOfflineMode = -66626
+};
+
+/// A queue. Only the functions below know what is behind it.
+typedef struct OpaqueAudioQueue *AudioQueueRef;
+/// A watcher of breaks in a queue's time.
+typedef struct OpaqueAudioQueueTimeline *AudioQueueTimelineRef;
+
+typedef UInt32 AudioQueuePropertyID;
+typedef UInt32 AudioQueueParameterID;
+typedef Float32 AudioQueueParameterValue;
+
+CF_ENUM(AudioQueuePropertyID) {
+  /// UInt32, read-only: 1 from the first cycle played to the last frame gone, else 0. Listeners
+  /// hear of both.
+  kAudioQueueProperty_IsRunning = 'aqrn',
+  /// Float64, read-only: frames per second of the device.
+  kAudioQueueDeviceProperty_SampleRate = 'aqsr',
+  /// UInt32, read-only: channels of the device.
+  kAudioQueueDeviceProperty_NumberChannels = 'aqdc',
+  /// CFStringRef: the device's UID. The caller releases what it reads. Set it before the start.
+  kAudioQueueProperty_CurrentDevice = 'aqcd',
+  /// AudioStreamBasicDescription, read-only: the queue's format.
+  kAudioQueueProperty_StreamDescription = 'aqft'
+};
+
+CF_ENUM(AudioQueueParameterID) {
+  /// Gain, 0 to 1, linear. 1 at first.
+  kAudioQueueParam_Volume = 1
+};
+
+/// A buffer of a queue. The queue owns the memory; what is const never changes.
+typedef struct AudioQueueBuffer {
+  /// Bytes that mAudioData has room for.
+  const UInt32 mAudioDataBytesCapacity;
+  /// The sound.
+  void *const mAudioData;
+  /// Bytes of sound in mAudioData. The program sets it before it enqueues the buffer.
+  UInt32 mAudioDataByteSize;
+  /// The program's own.
+  void *_Nullable mUserData;
+  /// Descriptions that mPacketDescriptions has room for.
+  const UInt32 mPacketDescriptionCapacity;
+  /// What the packets in mAudioData are, for formats whose packets vary.
+  AudioStreamPacketDescription *const _Nullable mPacketDescriptions;
+  /// Descriptions in mPacketDescriptions.
+  UInt32 mPacketDescriptionCount;
+} AudioQueueBuffer;
+
+typedef AudioQueueBuffer *AudioQueueBufferRef;
+
+/// Called when the queue has taken all the data out of a buffer, which may then be filled again.
+typedef void (*AudioQueueOutputCallback)(void *_Nullable inUserData, AudioQueueRef inAQ,
+                                         AudioQueueBufferRef inBuffer);
+
+/// Called after a property has changed; AudioQueueGetProperty gives the new value.
+typedef void (*AudioQueuePropertyListenerProc)(void *_Nullable inUserData, AudioQueueRef inAQ,
+                                               AudioQueuePropertyID inID);
+
+/// Makes a queue that plays. Its callback runs on the given run loop in the given mode (NULL: the
+/// common modes), or on a thread of the queue's own if the run loop is NULL. The flags must be 0.
+extern OSStatus AudioQueueNewOutput(const AudioStreamBasicDescription *inFormat,
+                                    AudioQueueOutputCallback inCallbackProc,
+                                    void *_Nullable inUserData,
+                                    CFRunLoopRef _Nullable inCallbackRunLoop,
+                                    CFStringRef _Nullable inCallbackRunLoopMode, UInt32 inFlags,
+                                    AudioQueueRef _Nullable *_Nonnull outAQ);
+
+#ifdef __BLOCKS__
+/// The callback of a queue that calls a block.
+typedef void (^AudioQueueOutputCallbackBlock)(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
+
+/// Makes a queue that plays and calls a block on a dispatch queue. The flags must be 0.
+extern OSStatus AudioQueueNewOutputWithDispatchQueue(AudioQueueRef _Nullable *_Nonnull outAQ,
+                                                     const AudioStreamBasicDescription *inFormat,
+                                                     UInt32 inFlags,
+                                                     dispatch_queue_t inCallbackDispatchQueue,
+                                                     AudioQueueOutputCallbackBlock inCallbackBlock);
+#endif
+
+/// Ends a queue and frees its buffers: at once, or when all that is enqueued has been played.
+extern OSStatus AudioQueueDispose(AudioQueueRef inAQ, Boolean inImmediate);
+
+/// Makes a buffer with room for `inBufferByteSize` bytes.
+extern OSStatus AudioQueueAllocateBuffer(AudioQueueRef inAQ, UInt32 inBufferByteSize,
+                                         AudioQueueBufferRef _Nullable *_Nonnull outBuffer);
+
+/// Makes a buffer with room for packet descriptions too.
+extern OSStatus
+AudioQueueAllocateBufferWithPacketDescriptions(AudioQueueRef inAQ, UInt32 inBufferByteSize,
+                                               UInt32 inNumberPacketDescriptions,
+                                               AudioQueueBufferRef _Nullable *_Nonnull outBuffer);
+
+/// Frees a buffer that is not enqueued.
+extern OSStatus AudioQueueFreeBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
+
+/// Hands a filled buffer to the queue.
+extern OSStatus AudioQueueEnqueueBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
+                                        UInt32 inNumPacketDescs,
+                                        const AudioStreamPacketDescription *_Nullable inPacketDescs);
+
+/// Starts or resumes the queue: at a time of its device, or as soon as it can if that is NULL.
+extern OSStatus AudioQueueStart(AudioQueueRef inAQ, const AudioTimeStamp *_Nullable inStartTime);
+
+/// Readies enqueued sound ahead of the start. 0 frames asks for all of it.
+extern OSStatus AudioQueuePrime(AudioQueueRef inAQ, UInt32 inNumberOfFramesToPrepare,
+                                UInt32 *_Nullable outNumberOfFramesPrepared);
+
+/// Stops the queue: at once, handing back every buffer before it returns, or when all that is
+/// enqueued has been played.
+extern OSStatus AudioQueueStop(AudioQueueRef inAQ, Boolean inImmediate);
+
+/// Halts the queue; buffers and time stay where they are.
+extern OSStatus AudioQueuePause(AudioQueueRef inAQ);
+
+/// Sees to it that all that was enqueued is played to its last frame. Does not wait.
+extern OSStatus AudioQueueFlush(AudioQueueRef inAQ);
+
+/// Silences the queue and hands back every buffer, but does not stop it.
+extern OSStatus AudioQueueReset(AudioQueueRef inAQ);
+
+/// Reads a parameter as it is at this moment.
+extern OSStatus AudioQueueGetParameter(AudioQueueRef inAQ, AudioQueueParameterID inParamID,
+                                       AudioQueueParameterValue *outValue);
+
+/// Sets a parameter.
+extern OSStatus AudioQueueSetParameter(AudioQueueRef inAQ, AudioQueueParameterID inParamID,
+                                       AudioQueueParameterValue inValue);
+
+/// Copies a property's value into `outData`, which has room for `*ioDataSize` bytes; the true size
+/// comes back.
+extern OSStatus AudioQueueGetProperty(AudioQueueRef inAQ, AudioQueuePropertyID inID, void *outData,
+                                      UInt32 *ioDataSize);
+
+/// Sets a property.
+extern OSStatus AudioQueueSetProperty(AudioQueueRef inAQ, AudioQueuePropertyID inID,
+                                      const void *inData, UInt32 inDataSize);
+
+/// Tells the size of a property's value, in bytes.
+extern OSStatus AudioQueueGetPropertySize(AudioQueueRef inAQ, AudioQueuePropertyID inID,
+                                          UInt32 *outDataSize);
+
+/// Has `inProc` called when a property changes.
+extern OSStatus AudioQueueAddPropertyListener(AudioQueueRef inAQ, AudioQueuePropertyID inID,
+                                              AudioQueuePropertyListenerProc inProc,
+                                              void *_Nullable inUserData);
+
+/// Takes a listener back. All of the arguments must be those it was added with.
+extern OSStatus AudioQueueRemovePropertyListener(AudioQueueRef inAQ, AudioQueuePropertyID inID,
+                                                 AudioQueuePropertyListenerProc inProc,
+                                                 void *_Nullable inUserData);
+
+/// The queue's time: mSampleTime counts frames of its own rate since it started.
+extern OSStatus AudioQueueGetCurrentTime(AudioQueueRef inAQ,
+                                         AudioQueueTimelineRef _Nullable inTimeline,
+                                         AudioTimeStamp *_Nullable outTimeStamp,
+                                         Boolean *_Nullable outTimelineDiscontinuity);
+
+/// The device's time. While the device does not run, only mHostTime is valid.
+extern OSStatus AudioQueueDeviceGetCurrentTime(AudioQueueRef inAQ, AudioTimeStamp *outTimeStamp);
+
+CF_EXTERN_C_END
+CUE_HEADER_END
+
+#endif

@@ -1,0 +1,64 @@
+import Glibc
+
+/// Why a sound file cannot be opened or read: the file and the reason, readable as one line.
+package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Kind: Hashable, Sendable {
+    case notFound
+    case isDirectory
+    case permissionDenied
+    case tooManyOpenFiles
+    /// The file has no bytes at all.
+    case empty
+    case notASoundFile
+    /// The file ends before its sound begins.
+    case truncated
+    /// The head makes no sense; the text says where.
+    case damaged(String)
+    /// A sound file of a kind that is not read; the text is its name.
+    case unsupportedContainer(String)
+    /// A sound that is coded in a way that is not read; the text is its name.
+    case unsupportedEncoding(String)
+    /// The system refused; the number is its errno.
+    case system(Int32)
+  }
+
+  package let kind: Kind
+  package let path: String
+
+  package init(_ kind: Kind, path: String) {
+    self.kind = kind
+    self.path = path
+  }
+
+  /// What an errno of `open` or `read` means for the file.
+  package init(errno code: Int32, path: String) {
+    let kind: Kind =
+      switch code {
+      case ENOENT, ENOTDIR: .notFound
+      case EISDIR: .isDirectory
+      case EACCES, EPERM: .permissionDenied
+      case EMFILE, ENFILE: .tooManyOpenFiles
+      default: .system(code)
+      }
+    self.init(kind, path: path)
+  }
+
+  /// One line without a full stop: the file, then the reason.
+  package var description: String { "\(path): \(reason)" }
+
+  private var reason: String {
+    switch kind {
+    case .notFound: "there is no such file"
+    case .isDirectory: "this is a directory, not a sound file"
+    case .permissionDenied: "you may not read this file"
+    case .tooManyOpenFiles: "too many files are open"
+    case .empty: "the file is empty"
+    case .notASoundFile: "this is not a sound file"
+    case .truncated: "the file is cut short: it ends before its sound begins"
+    case .damaged(let detail): "the file is damaged: \(detail)"
+    case .unsupportedContainer(let name): "\(name) files cannot be read"
+    case .unsupportedEncoding(let name): "sound coded as \(name) cannot be read"
+    case .system(let code): "the file cannot be read: \(unsafe String(cString: strerror(code)))"
+    }
+  }
+}
