@@ -30,5 +30,13 @@ package enum QueueError: Error, Hashable, Sendable {
   case primeTimedOut
   /// No memory for a buffer.
   case outOfMemory
+  /// A packet description points outside the buffer.
+  case packetOutsideBuffer
+  case invalidParameter
+  case invalidProperty
+  case invalidPropertySize
+  case invalidPropertyValue
+  /// The property can only be read.
+  case readOnly
   case unsupportedFormat
 }

@@ -9,6 +9,8 @@ CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
 CF_ENUM(OSStatus) {
+  /// The buffer is waiting in the queue or playing: it cannot be enqueued again.
+  kAudioQueueErr_BufferEnqueuedTwice = -66666,
   /// The buffer is not one of this queue's.
   kAudioQueueErr_InvalidBuffer = -66687,
   /// The buffer's mAudioDataByteSize is 0.
@@ -25,7 +27,7 @@ CF_ENUM(OSStatus) {
   kAudioQueueErr_CannotStart = -66681,
   /// There is no such device, or it does not answer.
   kAudioQueueErr_InvalidDevice = -66680,
-  /// The buffer is waiting in the queue or playing.
+  /// The buffer is waiting in the queue or playing: it cannot be freed.
   kAudioQueueErr_BufferInQueue = -66679,
   /// The queue runs and should not, or the other way round.
   kAudioQueueErr_InvalidRunState = -66678,

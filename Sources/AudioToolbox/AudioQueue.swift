@@ -1,0 +1,261 @@
+import AudioQueue
+public import CAudioToolbox
+public import CoreFoundation
+public import Dispatch
+import Server
+import Timeline
+
+// The functions of AudioQueue.h. What each does, and in which units, stands in the header; the
+// results are those of `QueueError.status`. All may be called on any thread that is not real time,
+// callbacks included.
+
+// MARK: New and dispose
+
+private func newQueue(
+  _ function: String, _ format: UnsafePointer<AudioStreamBasicDescription>, _ flags: UInt32,
+  _ place: CallbackPlace, _ callback: QueueHandle.Callback,
+  _ out: UnsafeMutablePointer<AudioQueueRef?>
+) -> OSStatus {
+  guard flags == 0 else { return kAudio_ParamError }
+  return result(of: function) { () throws(QueueError) in
+    let handle = try QueueHandle.all.add { (handle) throws(QueueError) in
+      try unsafe QueueHandle(format.pointee, handle: handle, callingBackOn: place, callback)
+    }
+    unsafe out.pointee = AudioQueueRef(bitPattern: handle)
+  }
+}
+
+/// Implements `AudioQueueNewOutput`. Raw pointers stand for the Core Foundation references, which
+/// Swift cannot name in a function that it implements for C.
+@c(AudioQueueNewOutput)
+public func newOutputQueue(
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ inCallbackProc: @escaping AudioQueueOutputCallback, _ inUserData: UnsafeMutableRawPointer?,
+  _ inCallbackRunLoop: UnsafeRawPointer?, _ inCallbackRunLoopMode: UnsafeRawPointer?,
+  _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
+) -> OSStatus {
+  var place = CallbackPlace.ownThread
+  if let loop = unsafe inCallbackRunLoop {
+    let mode = unsafe inCallbackRunLoopMode.map {
+      unsafe Unmanaged<CFString>.fromOpaque($0).takeUnretainedValue()
+    }
+    place = .runLoop(unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue(), mode: mode)
+  }
+  return unsafe newQueue(
+    "AudioQueueNewOutput", inFormat, inFlags, place,
+    .function(inCallbackProc, userData: inUserData), outAQ)
+}
+
+@c @implementation
+public func AudioQueueNewOutputWithDispatchQueue(
+  _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
+  _ inCallbackDispatchQueue: dispatch_queue_t,
+  _ inCallbackBlock: @escaping AudioQueueOutputCallbackBlock
+) -> OSStatus {
+  unsafe newQueue(
+    "AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags,
+    .dispatchQueue(inCallbackDispatchQueue), .block(inCallbackBlock), outAQ)
+}
+
+/// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
+public func AudioQueueNewOutputWithDispatchQueue(
+  _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
+  _ inCallbackDispatchQueue: DispatchQueue,
+  _ inCallbackBlock: @escaping AudioQueueOutputCallbackBlock
+) -> OSStatus {
+  unsafe newQueue(
+    "AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags, .queue(inCallbackDispatchQueue),
+    .block(inCallbackBlock), outAQ)
+}
+
+@c @implementation
+public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Boolean) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
+    try handle.queue.dispose(afterPlaying: !inImmediate)
+  }
+}
+
+// MARK: Buffers
+
+@c @implementation
+public func AudioQueueAllocateBuffer(
+  _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32,
+  _ outBuffer: UnsafeMutablePointer<AudioQueueBufferRef?>
+) -> OSStatus {
+  unsafe AudioQueueAllocateBufferWithPacketDescriptions(inAQ, inBufferByteSize, 0, outBuffer)
+}
+
+@c @implementation
+public func AudioQueueAllocateBufferWithPacketDescriptions(
+  _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32, _ inNumberPacketDescriptions: UInt32,
+  _ outBuffer: UnsafeMutablePointer<AudioQueueBufferRef?>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueAllocateBuffer") { (handle) throws(QueueError) in
+    unsafe outBuffer.pointee = try handle.allocateBuffer(
+      capacity: Int(inBufferByteSize), descriptions: Int(inNumberPacketDescriptions))
+  }
+}
+
+@c @implementation
+public func AudioQueueFreeBuffer(_ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef)
+  -> OSStatus
+{
+  unsafe withQueue(inAQ, "AudioQueueFreeBuffer") { (handle) throws(QueueError) in
+    try unsafe handle.freeBuffer(inBuffer)
+  }
+}
+
+@c @implementation
+public func AudioQueueEnqueueBuffer(
+  _ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef, _ inNumPacketDescs: UInt32,
+  _ inPacketDescs: UnsafePointer<AudioStreamPacketDescription>?
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueEnqueueBuffer") { (handle) throws(QueueError) in
+    guard let id = unsafe handle.id(of: inBuffer) else { throw .invalidBuffer }
+    let bytes = unsafe inBuffer.pointee.mAudioDataByteSize
+    // PCM needs no descriptions, but those that are given must be true.
+    if let packets = unsafe inPacketDescs {
+      for i in 0..<Int(inNumPacketDescs) {
+        let packet = unsafe packets[i]
+        guard packet.mStartOffset >= 0,
+          packet.mStartOffset <= Int64(bytes) - Int64(packet.mDataByteSize)
+        else { throw .packetOutsideBuffer }
+      }
+    }
+    try handle.queue.enqueue(id, bytes: Int(bytes))
+  }
+}
+
+// MARK: Control
+
+@c @implementation
+public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<AudioTimeStamp>?)
+  -> OSStatus
+{
+  unsafe withQueue(inAQ, "AudioQueueStart") { (handle) throws(QueueError) in
+    try unsafe handle.queue.start(at: StartTime(inStartTime?.pointee))
+  }
+}
+
+extension StartTime {
+  /// What a time stamp says: its sample time if that is valid, else its host time, else at once.
+  init(_ time: AudioTimeStamp?) {
+    guard let time else {
+      self = .atOnce
+      return
+    }
+    if time.mFlags.contains(.sampleTimeValid), time.mSampleTime.isFinite,
+      abs(time.mSampleTime) < 0x1p62
+    {
+      self = .frame(Int64(time.mSampleTime.rounded()))
+    } else if time.mFlags.contains(.hostTimeValid) {
+      self = .hostTime(time.mHostTime)
+    } else {
+      self = .atOnce
+    }
+  }
+}
+
+@c @implementation
+public func AudioQueuePrime(
+  _ inAQ: AudioQueueRef, _ inNumberOfFramesToPrepare: UInt32,
+  _ outNumberOfFramesPrepared: UnsafeMutablePointer<UInt32>?
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueuePrime") { (handle) throws(QueueError) in
+    let frames = try handle.queue.prime(frames: Int(inNumberOfFramesToPrepare))
+    unsafe outNumberOfFramesPrepared?.pointee = UInt32(clamping: frames)
+  }
+}
+
+@c @implementation
+public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Boolean) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
+    if inImmediate { try handle.queue.stop() } else { try handle.queue.stopAfterPlaying() }
+  }
+}
+
+@c @implementation
+public func AudioQueuePause(_ inAQ: AudioQueueRef) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueuePause") { (handle) throws(QueueError) in
+    try handle.queue.pause()
+  }
+}
+
+@c @implementation
+public func AudioQueueFlush(_ inAQ: AudioQueueRef) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueFlush") { (handle) throws(QueueError) in
+    try handle.queue.flush()
+  }
+}
+
+@c @implementation
+public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueReset") { (handle) throws(QueueError) in
+    try handle.queue.reset()
+  }
+}
+
+// MARK: Parameters
+
+@c @implementation
+public func AudioQueueGetParameter(
+  _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID,
+  _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
+    guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
+    unsafe outValue.pointee = handle.queue.volume
+  }
+}
+
+@c @implementation
+public func AudioQueueSetParameter(
+  _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueSetParameter") { (handle) throws(QueueError) in
+    guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
+    handle.queue.volume = inValue
+  }
+}
+
+// MARK: Time
+
+@c @implementation
+public func AudioQueueGetCurrentTime(
+  _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
+  _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>?,
+  _ outTimelineDiscontinuity: UnsafeMutablePointer<Boolean>?
+) -> OSStatus {
+  var time = AudioTimeStamp()
+  defer { unsafe outTimeStamp?.pointee = time }
+  unsafe outTimelineDiscontinuity?.pointee = false
+  return unsafe withQueue(inAQ, "AudioQueueGetCurrentTime") { (handle) throws(QueueError) in
+    time.mHostTime = HostTime.now
+    time.mFlags = .hostTimeValid
+    guard let frame = handle.queue.currentFrame else { throw .invalidRunState }
+    time.mSampleTime = frame
+    time.mRateScalar = 1
+    time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+  }
+}
+
+@c @implementation
+public func AudioQueueDeviceGetCurrentTime(
+  _ inAQ: AudioQueueRef, _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueDeviceGetCurrentTime") { (handle) throws(QueueError) in
+    var time = AudioTimeStamp()
+    if let now = handle.queue.deviceTime {
+      time.mSampleTime = Double(now.frame)
+      time.mHostTime = now.hostTime
+      time.mRateScalar = 1
+      time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+    } else {
+      time.mHostTime = HostTime.now
+      time.mFlags = .hostTimeValid
+    }
+    unsafe outTimeStamp.pointee = time
+  }
+}

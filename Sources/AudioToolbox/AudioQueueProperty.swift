@@ -1,0 +1,112 @@
+import AudioQueue
+public import CAudioToolbox
+import CoreFoundation
+
+// The property functions of AudioQueue.h.
+
+/// Bytes of a property's value.
+private func size(of property: AudioQueuePropertyID) throws(QueueError) -> Int {
+  switch property {
+  case kAudioQueueProperty_IsRunning, kAudioQueueDeviceProperty_NumberChannels:
+    MemoryLayout<UInt32>.size
+  case kAudioQueueDeviceProperty_SampleRate: MemoryLayout<Float64>.size
+  case kAudioQueueProperty_CurrentDevice: MemoryLayout<CFString>.size
+  case kAudioQueueProperty_StreamDescription: MemoryLayout<AudioStreamBasicDescription>.size
+  default: throw .invalidProperty
+  }
+}
+
+@c @implementation
+public func AudioQueueGetPropertySize(
+  _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueGetPropertySize") { (_) throws(QueueError) in
+    unsafe outDataSize.pointee = UInt32(try size(of: inID))
+  }
+}
+
+@c @implementation
+public func AudioQueueGetProperty(
+  _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outData: UnsafeMutableRawPointer,
+  _ ioDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueGetProperty") { (handle) throws(QueueError) in
+    let size = try size(of: inID)
+    guard unsafe ioDataSize.pointee >= size else { throw .invalidPropertySize }
+    let queue = handle.queue
+    switch inID {
+    case kAudioQueueProperty_IsRunning:
+      unsafe outData.storeBytes(of: queue.isRunning ? 1 : 0, as: UInt32.self)
+    case kAudioQueueDeviceProperty_SampleRate:
+      unsafe outData.storeBytes(of: try queue.deviceSampleRate(), as: Float64.self)
+    case kAudioQueueDeviceProperty_NumberChannels:
+      unsafe outData.storeBytes(of: UInt32(try queue.deviceChannels()), as: UInt32.self)
+    case kAudioQueueProperty_CurrentDevice:
+      // The caller releases it.
+      let uid = unsafe Unmanaged.passRetained(CFString.make(queue.deviceUID)).toOpaque()
+      unsafe outData.storeBytes(of: uid, as: UnsafeMutableRawPointer.self)
+    default:
+      unsafe outData.storeBytes(of: handle.description, as: AudioStreamBasicDescription.self)
+    }
+    unsafe ioDataSize.pointee = UInt32(size)
+  }
+}
+
+@c @implementation
+public func AudioQueueSetProperty(
+  _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ inData: UnsafeRawPointer,
+  _ inDataSize: UInt32
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueSetProperty") { (handle) throws(QueueError) in
+    let size = try size(of: inID)
+    guard inDataSize >= size else { throw .invalidPropertySize }
+    guard inID == kAudioQueueProperty_CurrentDevice else { throw .readOnly }
+    guard let uid = unsafe inData.loadUnaligned(as: UnsafeRawPointer?.self) else {
+      throw .invalidPropertyValue
+    }
+    let string = unsafe Unmanaged<CFString>.fromOpaque(uid).takeUnretainedValue()
+    try handle.queue.setDeviceUID(string.text)
+  }
+}
+
+@c @implementation
+public func AudioQueueAddPropertyListener(
+  _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
+  _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueAddPropertyListener") { (handle) throws(QueueError) in
+    _ = try size(of: inID)
+    unsafe handle.addListener(inID, inProc, inUserData)
+  }
+}
+
+@c @implementation
+public func AudioQueueRemovePropertyListener(
+  _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
+  _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueRemovePropertyListener") { (handle) throws(QueueError) in
+    _ = try size(of: inID)
+    guard unsafe handle.removeListener(inID, inProc, inUserData) else {
+      throw .invalidPropertyValue
+    }
+  }
+}
+
+extension CFString {
+  /// A Core Foundation string of `text`: there is no bridging on Linux.
+  static func make(_ text: String) -> CFString {
+    unsafe text.withCString { bytes in
+      unsafe CFStringCreateWithCString(nil, bytes, CFStringBuiltInEncodings.UTF8.rawValue)
+    }
+  }
+
+  var text: String {
+    let encoding = CFStringBuiltInEncodings.UTF8.rawValue
+    let capacity = CFStringGetMaximumSizeForEncoding(CFStringGetLength(self), encoding) + 1
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { bytes in
+      let isWhole = unsafe CFStringGetCString(self, bytes.baseAddress, capacity, encoding)
+      return isWhole ? unsafe String(cString: bytes.baseAddress!) : ""
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import AudioQueue
+import CAudioToolbox
+import Logging
+
+let log = Logger(label: "cuejack")
+
+extension QueueError {
+  /// The documented result code.
+  var status: OSStatus {
+    switch self {
+    case .invalidBuffer: kAudioQueueErr_InvalidBuffer
+    case .bufferEmpty: kAudioQueueErr_BufferEmpty
+    case .bufferOverfull: kAudio_ParamError
+    case .bufferInQueue: kAudioQueueErr_BufferInQueue
+    case .enqueuedTwice: kAudioQueueErr_BufferEnqueuedTwice
+    case .enqueueDuringReset: kAudioQueueErr_EnqueueDuringReset
+    case .disposalPending: kAudioQueueErr_DisposalPending
+    case .disposed: kAudio_ParamError
+    case .invalidRunState: kAudioQueueErr_InvalidRunState
+    case .invalidDevice: kAudioQueueErr_InvalidDevice
+    case .cannotStart: kAudioQueueErr_CannotStart
+    case .invalidated: kAudioQueueErr_QueueInvalidated
+    case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
+    case .outOfMemory: kAudio_MemFullError
+    case .packetOutsideBuffer: kAudio_ParamError
+    case .invalidParameter: kAudioQueueErr_InvalidParameter
+    case .invalidProperty: kAudioQueueErr_InvalidProperty
+    case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize
+    case .invalidPropertyValue: kAudioQueueErr_InvalidPropertyValue
+    case .readOnly: kAudioQueueErr_Permissions
+    case .unsupportedFormat: kAudioFormatUnsupportedDataFormatError
+    }
+  }
+}
+
+/// Runs the body of a C function: its error becomes the result code and a line in the log.
+func result(of function: String, _ body: () throws(QueueError) -> Void) -> OSStatus {
+  do throws(QueueError) {
+    try body()
+    return noErr
+  } catch {
+    log.debug("\(function): \(error)")
+    return error.status
+  }
+}
+
+/// Runs the body of a C function with the queue that `reference` stands for.
+func withQueue(
+  _ reference: AudioQueueRef, _ function: String, _ body: (QueueHandle) throws(QueueError) -> Void
+) -> OSStatus {
+  // NULL too is only a number that was never given out.
+  guard let handle = unsafe QueueHandle.all.object(UInt(bitPattern: reference)) else {
+    log.debug("\(function): there is no such queue")
+    return kAudio_ParamError
+  }
+  return result(of: function) { () throws(QueueError) in try body(handle) }
+}
