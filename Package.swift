@@ -66,5 +66,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+
+    // What the tests stand on, and the tests of that.
+    .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
+    .target(name: "CProbe", path: "Tests/CProbe"),
+    .target(
+      name: "TestSupport", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support",
+      swiftSettings: relaxed),
+    .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
   ]
 )
