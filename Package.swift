@@ -75,5 +75,7 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
+    .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
   ]
 )

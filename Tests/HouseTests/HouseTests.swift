@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The rules of the house that can be read off the sources.
+@Suite struct HouseTests {
+  /// Which modules of ours, and which others that matter, a module may import. A module that is not named
+  /// here may import nothing of ours: add it with what lies below it. Arrows point down only.
+  private static let mayImport: [String: Set<String>] = {
+    let ground: Set = ["Timeline", "RealTime", "CRealTime"]
+    let middle = ground.union(["Server", "Files", "Codecs", "CJack"])
+    let upper = middle.union(["AudioQueue", "Host"])
+    let top = upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox"])
+    return [
+      "Timeline": [],
+      "RealTime": ["CRealTime", "Timeline"],
+      "Server": ground.union(["CJack"]),
+      "Host": ground.union(["CLilv"]),
+      "Files": ground.union(["CSndfile", "CFFmpeg"]),
+      "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
+      "AudioQueue": middle,
+      "AudioUnits": upper.subtracting(["AudioQueue"]).union(["AudioQueue", "CAudioToolbox"]),
+      "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),
+      "Sessions": top.union(["CLiblo"]),
+      "cuejack": top.union(["Sessions"]),
+    ]
+  }()
+
+  private static let modules = files(in: "Sources", endingWith: "").filter {
+    !files(in: "Sources/\($0)", endingWith: ".swift", deep: true).isEmpty
+  }
+
+  /// Names of the entries of a folder, or the paths below it.
+  private static func files(in folder: String, endingWith end: String, deep: Bool = false)
+    -> [String]
+  {
+    let path = repository.appendingPathComponent(folder).path
+    let names =
+      deep
+      ? FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String }
+      : try? FileManager.default.contentsOfDirectory(atPath: path)
+    return (names ?? []).filter { $0.hasSuffix(end) }.sorted()
+  }
+
+  private static func sources(of module: String, endingWith end: String = ".swift") -> [(
+    name: String, text: String
+  )] {
+    files(in: "Sources/\(module)", endingWith: end, deep: true).map {
+      ($0, text(of: repository.appendingPathComponent("Sources/\(module)/\($0)")))
+    }
+  }
+
+  private static func imports(of text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      line.firstMatch(
+        of:
+          #/
+          ^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?
+          import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)
+          /#
+      ).map { String($0.output.1) }
+    }
+  }
+
+  @Test func anImportIsReadHoweverItIsWritten() {
+    let text = """
+      import A
+      public import B
+        @preconcurrency import C
+      @_exported @testable internal import D
+      import struct E.Name
+      // import F
+      let important = 1
+      """
+    #expect(Self.imports(of: text) == ["A", "B", "C", "D", "E"])
+  }
+
+  @Test(arguments: modules) func arrowsPointDown(module: String) throws {
+    let allowed = try #require(
+      Self.mayImport[module], "\(module) is not in the plan of the house: see mayImport")
+    // C and C++ modules of the package, found by their folders, count as ours too.
+    let ours = Set(Self.files(in: "Sources", endingWith: ""))
+    for (name, text) in Self.sources(of: module) {
+      let wrong = Set(Self.imports(of: text)).intersection(ours).subtracting(allowed)
+      #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+    }
+  }
+
+  @Test func theRealTimeModulesImportNothingElse() {
+    let allowed = [
+      "RealTime": Set(["CRealTime", "Timeline", "Synchronization"]),
+      "Timeline": Set(["Synchronization"]),
+    ]
+    for (module, allowed) in allowed {
+      for (name, text) in Self.sources(of: module) {
+        let wrong = Set(Self.imports(of: text)).subtracting(allowed)
+        #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+      }
+    }
+  }
+
+  /// What silences the compiler's own check of real-time code.
+  @Test(arguments: ["RealTime", "Timeline", "CRealTime"])
+  func nothingSilencesTheCheckOfRealTimeCode(module: String) {
+    for (name, text) in Self.sources(of: module, endingWith: "") {
+      for silencer in ["_unsafePerformance", "no_performance_analysis"] {
+        #expect(!text.contains(silencer), "Sources/\(module)/\(name) contains \(silencer)")
+      }
+    }
+  }
+
+  /// A fresh machine installs what packages.txt lists: every system library must be in it.
+  @Test func everySystemLibraryIsInThePackageList() throws {
+    let listed = text(of: repository.appendingPathComponent("packages.txt"))
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let manifest = text(of: repository.appendingPathComponent("Package.swift"))
+    let wanted = manifest.matches(of: #/\.apt\(\[([^\]]*)\]\)/#).flatMap {
+      $0.output.1.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
+    }
+    #expect(!wanted.isEmpty)
+    for package in wanted { #expect(listed.contains { $0 == package }, "\(package)") }
+  }
+}
