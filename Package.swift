@@ -67,6 +67,11 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
 
+    // The sound files of the demo.
+    .executableTarget(
+      name: "make-sessions", dependencies: ["CSndfile"], path: "sessions/generator",
+      swiftSettings: strict),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
