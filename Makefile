@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
+# The builds share a folder, and the order of the gate matters.
+.NOTPARALLEL:
 
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -4,25 +4,23 @@ import Testing
 
 /// The rules of the house that can be read off the sources.
 @Suite struct HouseTests {
-  /// Which modules of ours, and which others that matter, a module may import. A module that is not named
-  /// here may import nothing of ours: add it with what lies below it. Arrows point down only.
+  /// Which modules of the package a module may import: those below it. A new module is added here.
   private static let mayImport: [String: Set<String>] = {
-    let ground: Set = ["Timeline", "RealTime", "CRealTime"]
-    let middle = ground.union(["Server", "Files", "Codecs", "CJack"])
+    let ground: Set = ["RealTime", "Timeline", "CRealTime"]
+    let middle = ground.union(["Server", "Files", "Codecs"])
     let upper = middle.union(["AudioQueue", "Host"])
-    let top = upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox"])
     return [
       "Timeline": [],
       "RealTime": ["CRealTime", "Timeline"],
       "Server": ground.union(["CJack"]),
-      "Host": ground.union(["CLilv"]),
       "Files": ground.union(["CSndfile", "CFFmpeg"]),
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
+      "Host": ground.union(["CLilv"]),
       "AudioQueue": middle,
-      "AudioUnits": upper.subtracting(["AudioQueue"]).union(["AudioQueue", "CAudioToolbox"]),
+      "AudioUnits": upper.union(["CAudioToolbox"]),
       "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),
-      "Sessions": top.union(["CLiblo"]),
-      "cuejack": top.union(["Sessions"]),
+      "Sessions": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "CLiblo", "CJack"]),
+      "cuejack": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "Sessions"]),
     ]
   }()
 
@@ -77,8 +75,7 @@ import Testing
 
   @Test(arguments: modules) func arrowsPointDown(module: String) throws {
     let allowed = try #require(
-      Self.mayImport[module], "\(module) is not in the plan of the house: see mayImport")
-    // C and C++ modules of the package, found by their folders, count as ours too.
+      Self.mayImport[module], "\(module) has no place in the house yet: give it one in mayImport")
     let ours = Set(Self.files(in: "Sources", endingWith: ""))
     for (name, text) in Self.sources(of: module) {
       let wrong = Set(Self.imports(of: text)).intersection(ours).subtracting(allowed)
