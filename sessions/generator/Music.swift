@@ -1,6 +1,7 @@
 import Foundation
 
-/// Four bars at 96 beats a minute and a last chord: twelve seconds for drums, bass and electric piano.
+/// Four bars at 96 beats a minute and a last chord: twelve seconds for drums, bass and electric piano. The
+/// peaks of the three add up to less than full scale, so that together they cannot clip.
 enum Music {
   static let seconds = 12.0
   private static let beat = 60.0 / 96
@@ -43,7 +44,7 @@ enum Music {
     kick(&sound, at: 4 * bar, gain: 1)
     hat(&sound, at: 4 * bar, gain: 0.3, open: true)
     sound.addRoom(gain: 0.03)
-    sound.finish(peak: 0.7, fade: 0.5)
+    sound.finish(peak: 0.45, fade: 0.5)
     return sound
   }
 
@@ -95,7 +96,7 @@ enum Music {
       }
     }
     pluck(&sound, at: 4 * bar, note: 33, seconds: 1.9, gain: 1)
-    sound.finish(peak: 0.55, fade: 0.3)
+    sound.finish(peak: 0.2, fade: 0.3)
     return sound
   }
 
@@ -142,7 +143,7 @@ enum Music {
     }
     strum(&sound, at: 4 * bar, notes: [57, 60, 64, 67, 71, 76], seconds: 1.9, gain: 1)
     sound.addRoom(gain: 0.06)
-    sound.finish(peak: 0.5, fade: 0.4)
+    sound.finish(peak: 0.34, fade: 0.4)
     return sound
   }
 
