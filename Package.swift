@@ -66,5 +66,21 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+
+    // The sound files of the demo.
+    .executableTarget(
+      name: "make-sessions", dependencies: ["CSndfile"], path: "sessions/generator",
+      swiftSettings: strict),
+
+    // What the tests stand on, and the tests of that.
+    .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
+    .target(name: "CProbe", path: "Tests/CProbe"),
+    .target(
+      name: "TestSupport", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support",
+      swiftSettings: relaxed),
+    .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
+    .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
   ]
 )

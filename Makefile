@@ -1,0 +1,100 @@
+# Cuejack's commands. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+# The builds share a folder, and the order of the gate matters.
+.NOTPARALLEL:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+# The build that `install` takes: release, or debug.
+CONFIG ?= release
+# A folder of products that are built already: given one, `install` builds nothing.
+BUILT ?=
+
+SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Examples Benchmarks Plugins sessions)
+C_SOURCES = $(shell find $(wildcard Sources Tests Examples Benchmarks Plugins sessions) \
+	\( -name '*.[ch]' -o -name '*.cc' -o -name '*.cpp' -o -name '*.hpp' \) | sort)
+
+.PHONY: help
+help: ## This list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 24
+
+.PHONY: deps
+deps: ## Installs the Debian packages of packages.txt that are missing (needs root or sudo for that).
+	@Tests/Gates/deps
+
+.PHONY: build
+build: deps ## Builds everything for debugging.
+	@swift build --build-tests
+
+.PHONY: release
+release: deps ## Builds the library and the command line, optimised.
+	@swift build -c release --product AudioToolbox
+	swift build -c release --product cuejack
+
+# The three files together are one piece: they are to sound as if they were one.
+.PHONY: demo
+demo: release sessions/demo/drums.wav ## Makes three sound files and plays them, locked to one sample.
+	@.build/release/cuejack play sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf
+
+sessions/demo/drums.wav: $(wildcard sessions/generator/*)
+	@swift run -c release make-sessions sessions/demo
+
+.PHONY: lint
+lint: deps ## Checks the form of the Swift and C sources.
+	@swift format lint --strict --parallel --recursive $(SWIFT_SOURCES)
+	clang-format --dry-run -Werror $(C_SOURCES)
+
+.PHONY: format
+format: deps ## Brings the Swift and C sources into form.
+	@swift format --in-place --parallel --recursive $(SWIFT_SOURCES)
+	clang-format -i $(C_SOURCES)
+
+.PHONY: embedded-check
+embedded-check: ## Proves that the real-time module allocates nothing, and lists what it calls outside itself.
+	@Tests/Gates/embedded-check
+
+.PHONY: rtsan
+rtsan: deps ## Plays a file under RealtimeSanitizer, on a server of its own.
+	@Tests/Gates/rtsan
+
+# The order matters: the test runner's summary is the last thing printed.
+.PHONY: test
+test: deps lint embedded-check rtsan ## The gate: every check and every test.
+	@swift build
+	swift test --no-parallel --disable-xctest
+
+.PHONY: bench
+bench: release ## Measures, side by side with other programs.
+	@Benchmarks/run
+
+.PHONY: install
+install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
+	@built='$(BUILT)'
+	if [ -z "$$built" ]; then
+	  swift build -c $(CONFIG) --product AudioToolbox
+	  swift build -c $(CONFIG) --product cuejack
+	  built=$$(swift build -c $(CONFIG) --show-bin-path)
+	fi
+	resources=$$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
+	toolchain=$$(realpath "$$resources/../..")
+	root='$(DESTDIR)$(PREFIX)'
+	install -Dm755 -t "$$root/bin" "$$built/cuejack"
+	install -Dm755 -t "$$root/lib" "$$built/libAudioToolbox.so"
+	(cd Sources/CAudioToolbox/include && find . -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/{}" ';')
+	install -d "$$root/lib/pkgconfig"
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@TOOLCHAIN@|$$toolchain|" -e 's|@VERSION@|$(VERSION)|' \
+	  AudioToolbox.pc.in > "$$root/lib/pkgconfig/AudioToolbox.pc"
+
+.PHONY: uninstall
+uninstall: ## Takes away what `install` put there.
+	@root='$(DESTDIR)$(PREFIX)'
+	rm -f "$$root/bin/cuejack" "$$root/lib/libAudioToolbox.so" "$$root/lib/pkgconfig/AudioToolbox.pc"
+	rm -rf "$$root/include/cuejack"
+
+.PHONY: clean
+clean: ## Removes everything that was built or generated.
+	@rm -rf .build .build-* sessions/demo

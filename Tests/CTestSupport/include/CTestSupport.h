@@ -1,0 +1,81 @@
+// The C half of the tests' support: child processes that cannot outlive the tests, and JACK clients
+// whose process callbacks are to be as plain as can be.
+#pragma once
+#include <jack/jack.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// MARK: Child processes
+
+/// A running or ended child process. It is sent SIGTERM when the process that started it ends, in
+/// whatever way.
+typedef struct cue_child cue_child;
+
+/// Starts the program `path` with `arguments` and `environment` (both end with NULL) in `folder`
+/// (NULL: the present one), with /dev/null as its input and its output in two files (which may be
+/// one). It inherits the descriptor `kept` unless that is -1, and no other. NULL and errno if it
+/// does not start.
+cue_child *cue_child_start(const char *path, char *const *arguments, char *const *environment,
+                           const char *folder, const char *output, const char *errors, int kept);
+pid_t cue_child_pid(const cue_child *child);
+/// Waits until it has ended, for at most `seconds`: true with the status of waitpid, or false.
+bool cue_child_wait(cue_child *child, double seconds, int *status);
+/// Sends a signal, if it has not ended.
+void cue_child_signal(cue_child *child, int signal);
+/// Frees the record of a child that has ended; kills one that has not.
+void cue_child_free(cue_child *child);
+
+// MARK: Locks on files
+
+/// Opens (creates) the file and locks it for this process and its children that inherit it: a
+/// descriptor, or -1 if another holds it. Closing it gives it back. Close-on-exec.
+int cue_lock_file(const char *path);
+
+// MARK: JACK
+
+/// Keeps libjack from printing its errors and messages.
+void cue_jack_silence(void);
+
+/// A client that writes what reaches its input ports in_1, in_2 … into memory.
+typedef struct cue_capture cue_capture;
+
+typedef struct {
+  uint64_t frame;    // captured frame before which the gap lies
+  uint32_t expected; // JACK frame time that would have followed
+  uint32_t found;    // JACK frame time that did
+} cue_gap;
+
+/// Opens, registers and activates. NULL and the JACK status if it cannot be.
+cue_capture *cue_capture_open(const char *server, const char *name, unsigned channels,
+                              size_t capacity, jack_status_t *status);
+/// Empties the memory and records from the next cycle on.
+void cue_capture_arm(cue_capture *capture);
+/// Stops recording. When it returns, no cycle writes any more.
+void cue_capture_disarm(cue_capture *capture);
+/// Frames recorded since it was armed. When it reaches the capacity, recording ends.
+size_t cue_capture_frames(const cue_capture *capture);
+/// JACK frame time of the first recorded frame; meaningful once there is one.
+uint32_t cue_capture_first_frame(const cue_capture *capture);
+/// Gaps in JACK's frame time since it was armed; the first 64 are kept.
+unsigned cue_capture_gap_count(const cue_capture *capture);
+cue_gap cue_capture_gap(const cue_capture *capture, unsigned index);
+/// Xruns that the server told of since it was opened.
+unsigned cue_capture_xruns(const cue_capture *capture);
+/// True once the server has shut the client down.
+bool cue_capture_was_shut_down(const cue_capture *capture);
+const float *cue_capture_samples(const cue_capture *capture, unsigned channel);
+jack_client_t *cue_capture_client(const cue_capture *capture);
+void cue_capture_close(cue_capture *capture);
+
+/// A client whose output ports out_1, out_2 … carry the number of each frame: see
+/// cue_emitter_sample.
+typedef struct cue_emitter cue_emitter;
+
+cue_emitter *cue_emitter_open(const char *server, const char *name, unsigned channels,
+                              jack_status_t *status);
+/// What an emitter plays at a JACK frame time: exact, different from one frame to the next and
+/// between channels.
+float cue_emitter_sample(uint32_t frame, unsigned channel);
+void cue_emitter_close(cue_emitter *emitter);

@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The rules of the house that can be read off the sources.
+@Suite struct HouseTests {
+  /// Which modules of the package a module may import: those below it. A new module is added here.
+  private static let mayImport: [String: Set<String>] = {
+    let ground: Set = ["RealTime", "Timeline", "CRealTime"]
+    let middle = ground.union(["Server", "Files", "Codecs"])
+    let upper = middle.union(["AudioQueue", "Host"])
+    return [
+      "Timeline": [],
+      "RealTime": ["CRealTime", "Timeline"],
+      "Server": ground.union(["CJack"]),
+      "Files": ground.union(["CSndfile", "CFFmpeg"]),
+      "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
+      "Host": ground.union(["CLilv"]),
+      "AudioQueue": middle,
+      "AudioUnits": upper.union(["CAudioToolbox"]),
+      "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),
+      "Sessions": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "CLiblo", "CJack"]),
+      "cuejack": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "Sessions"]),
+    ]
+  }()
+
+  private static let modules = files(in: "Sources", endingWith: "").filter {
+    !files(in: "Sources/\($0)", endingWith: ".swift", deep: true).isEmpty
+  }
+
+  /// Names of the entries of a folder, or the paths below it.
+  private static func files(in folder: String, endingWith end: String, deep: Bool = false)
+    -> [String]
+  {
+    let path = repository.appendingPathComponent(folder).path
+    let names =
+      deep
+      ? FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String }
+      : try? FileManager.default.contentsOfDirectory(atPath: path)
+    return (names ?? []).filter { $0.hasSuffix(end) }.sorted()
+  }
+
+  private static func sources(of module: String, endingWith end: String = ".swift") -> [(
+    name: String, text: String
+  )] {
+    files(in: "Sources/\(module)", endingWith: end, deep: true).map {
+      ($0, text(of: repository.appendingPathComponent("Sources/\(module)/\($0)")))
+    }
+  }
+
+  private static func imports(of text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      line.firstMatch(
+        of:
+          #/
+          ^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?
+          import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)
+          /#
+      ).map { String($0.output.1) }
+    }
+  }
+
+  @Test func anImportIsReadHoweverItIsWritten() {
+    let text = """
+      import A
+      public import B
+        @preconcurrency import C
+      @_exported @testable internal import D
+      import struct E.Name
+      // import F
+      let important = 1
+      """
+    #expect(Self.imports(of: text) == ["A", "B", "C", "D", "E"])
+  }
+
+  @Test(arguments: modules) func arrowsPointDown(module: String) throws {
+    let allowed = try #require(
+      Self.mayImport[module], "\(module) has no place in the house yet: give it one in mayImport")
+    let ours = Set(Self.files(in: "Sources", endingWith: ""))
+    for (name, text) in Self.sources(of: module) {
+      let wrong = Set(Self.imports(of: text)).intersection(ours).subtracting(allowed)
+      #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+    }
+  }
+
+  @Test func theRealTimeModulesImportNothingElse() {
+    let allowed = [
+      "RealTime": Set(["CRealTime", "Timeline", "Synchronization"]),
+      "Timeline": Set(["Synchronization"]),
+    ]
+    for (module, allowed) in allowed {
+      for (name, text) in Self.sources(of: module) {
+        let wrong = Set(Self.imports(of: text)).subtracting(allowed)
+        #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+      }
+    }
+  }
+
+  /// What silences the compiler's own check of real-time code.
+  @Test(arguments: ["RealTime", "Timeline", "CRealTime"])
+  func nothingSilencesTheCheckOfRealTimeCode(module: String) {
+    for (name, text) in Self.sources(of: module, endingWith: "") {
+      for silencer in ["_unsafePerformance", "no_performance_analysis"] {
+        #expect(!text.contains(silencer), "Sources/\(module)/\(name) contains \(silencer)")
+      }
+    }
+  }
+
+  /// A fresh machine installs what packages.txt lists: every system library must be in it.
+  @Test func everySystemLibraryIsInThePackageList() throws {
+    let listed = text(of: repository.appendingPathComponent("packages.txt"))
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let manifest = text(of: repository.appendingPathComponent("Package.swift"))
+    let wanted = manifest.matches(of: #/\.apt\(\[([^\]]*)\]\)/#).flatMap {
+      $0.output.1.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
+    }
+    #expect(!wanted.isEmpty)
+    for package in wanted { #expect(listed.contains { $0 == package }, "\(package)") }
+  }
+}

@@ -1,0 +1,96 @@
+import CProbe
+import Foundation
+import Testing
+
+/// The probe's zeros mean something only if it sees what is not zero.
+@Suite(.enabled(if: cue_probe_works())) struct ProbeTests {
+  @inline(never) private func counts(_ body: () -> Void) -> cue_probe_counts {
+    // Twice: what the first call does to find functions and metadata is not the body's own.
+    body()
+    cue_probe_enter()
+    body()
+    return cue_probe_leave()
+  }
+
+  @Test func nothingIsCountedForNothing() {
+    var sum = 0
+    let found = counts { for number in 0..<100 { sum &+= number } }
+    #expect(sum == 9900)
+    #expect(found.allocations == 0 && found.frees == 0 && found.locks == 0)
+    #expect(found.retains == 0 && found.releases == 0)
+  }
+
+  @Test func everyKindOfAllocationIsSeen() {
+    #expect(counts { free(seen(malloc(10))) }.allocations == 1)
+    #expect(counts { free(seen(calloc(10, 10))) }.allocations == 1)
+    #expect(counts { free(seen(realloc(seen(malloc(10)), 10000))) }.allocations == 2)
+    #expect(counts { free(seen(aligned_alloc(64, 64))) }.allocations == 1)
+    let aligned = counts {
+      var memory: UnsafeMutableRawPointer?
+      #expect(posix_memalign(&memory, 64, 64) == 0)
+      free(memory)
+    }
+    #expect(aligned.allocations >= 1)
+  }
+
+  @Test func aFreeIsSeen() {
+    #expect(counts { free(seen(malloc(10))) }.frees == 1)
+    #expect(counts { free(nil) }.frees == 0)
+  }
+
+  @Test func aLockIsSeen() {
+    var mutex = pthread_mutex_t()
+    pthread_mutex_init(&mutex, nil)
+    let found = withUnsafeMutablePointer(to: &mutex) { mutex in
+      counts {
+        pthread_mutex_lock(mutex)
+        pthread_mutex_unlock(mutex)
+      }
+    }
+    pthread_mutex_destroy(&mutex)
+    #expect(found.locks == 1)
+  }
+
+  @Test func swiftsOwnAllocationsAreSeen() {
+    let found = counts {
+      kept = Thing()
+      touch()
+      kept = nil
+    }
+    #expect(found.allocations >= 1 && found.frees >= 1 && found.releases >= 1)
+  }
+
+  @Test func retainsAndReleasesAreSeen() {
+    let thing = Thing()
+    let found = counts {
+      kept = thing
+      touch()
+      kept = nil
+    }
+    #expect(found.retains >= 1 && found.releases >= 1)
+    #expect(found.allocations == 0 && found.frees == 0)
+  }
+
+  @Test func otherThreadsAreNotCounted() {
+    cue_probe_enter()
+    var thread = pthread_t()
+    let started = pthread_create(
+      &thread, nil,
+      { _ in
+        for _ in 0..<1000 { free(seen(malloc(10))) }
+        return nil
+      }, nil)
+    pthread_join(thread, nil)
+    let found = cue_probe_leave()
+    #expect(started == 0)
+    #expect(found.allocations < 100)
+  }
+}
+
+// The optimiser may not see through these: it would leave out what is to be counted.
+private final class Thing { var number = 1 }
+nonisolated(unsafe) private var kept: Thing?
+@inline(never) @_optimize(none) private func touch() { kept?.number += 1 }
+@inline(never) @_optimize(none) private func seen(_ memory: UnsafeMutableRawPointer?)
+  -> UnsafeMutableRawPointer?
+{ memory }

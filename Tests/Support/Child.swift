@@ -1,0 +1,110 @@
+import CTestSupport
+import Foundation
+
+/// A child process whose output goes to files, and which does not outlive the test process. Any thread.
+package final class Child: @unchecked Sendable {
+  private let child: OpaquePointer
+
+  /// Starts `executable`, found in PATH if it has no slash. `kept` is a descriptor that it inherits.
+  package init(
+    _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+    folder: URL? = nil, output: URL, errors: URL? = nil, kept: Int32 = -1
+  ) throws {
+    let path = try Self.find(executable)
+    let words = ([executable] + arguments).map { strdup($0) } + [nil]
+    let settings =
+      (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
+    defer { for string in words + settings { free(string) } }
+    guard
+      let child = cue_child_start(
+        path, words, settings, folder?.path, output.path, (errors ?? output).path, kept)
+    else {
+      throw SupportError("\(path) does not start: \(String(cString: strerror(errno)))")
+    }
+    self.child = child
+  }
+
+  deinit { cue_child_free(child) }
+
+  package var processIdentifier: Int32 { cue_child_pid(child) }
+
+  /// Its exit code, or 128 and the signal that ended it, as a shell would say; nil if it has not ended
+  /// after `seconds`.
+  package func wait(seconds: Double) -> Int32? {
+    var status: Int32 = 0
+    guard cue_child_wait(child, seconds, &status) else { return nil }
+    let signal = status & 0x7f
+    return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+  }
+
+  package func send(signal: Int32) { cue_child_signal(child, signal) }
+
+  /// Asks it to end, makes it end if it has not after `seconds`, and returns when it is gone.
+  package func end(seconds: Double = 10) {
+    send(signal: SIGTERM)
+    if wait(seconds: seconds) != nil { return }
+    send(signal: SIGKILL)
+    _ = wait(seconds: 60)
+  }
+
+  private static func find(_ executable: String) throws -> String {
+    if executable.contains("/") { return executable }
+    for folder in (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") {
+      let path = "\(folder)/\(executable)"
+      if access(path, X_OK) == 0 { return path }
+    }
+    throw SupportError("there is no \(executable) in PATH")
+  }
+}
+
+/// What a command left behind.
+package struct CommandResult: Sendable {
+  /// Exit code, or 128 and the signal that ended it.
+  package var status: Int32
+  package var output: String
+  package var errors: String
+}
+
+/// Runs a command to its end. `environment` adds to the test's own. Throws if it does not start, or has
+/// not ended after `timeout` seconds: it is killed then.
+package func run(
+  _ command: String, _ arguments: [String] = [], environment: [String: String] = [:],
+  folder: URL? = nil, timeout: Double = 120
+) throws -> CommandResult {
+  try withTemporaryFolder { work in
+    let output = work.appendingPathComponent("output")
+    let errors = work.appendingPathComponent("errors")
+    let child = try Child(
+      command, arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+      folder: folder, output: output, errors: errors)
+    let status = child.wait(seconds: timeout)
+    if status == nil { child.end() }
+    let result = CommandResult(
+      status: status ?? -1, output: text(of: output), errors: text(of: errors))
+    if status == nil {
+      throw SupportError(
+        "\(command) ran longer than \(timeout) s\n\(result.output)\(result.errors)")
+    }
+    return result
+  }
+}
+
+/// Why the support could not do what a test asked for.
+package struct SupportError: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
+}
+
+/// The text of a file, whatever its encoding; empty if there is none.
+package func text(of file: URL) -> String {
+  // Not through Data: reading an empty file, or one of /proc, that way leaks, and LeakSanitizer says so.
+  guard let stream = fopen(file.path, "rb") else { return "" }
+  defer { fclose(stream) }
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 1 << 16)
+  while case let count = fread(&chunk, 1, chunk.count, stream), count > 0 {
+    bytes += chunk[..<count]
+  }
+  return String(decoding: bytes, as: UTF8.self)
+}

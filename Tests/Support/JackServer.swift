@@ -1,0 +1,125 @@
+import CJack
+import CTestSupport
+import Foundation
+
+/// A jackd with the dummy driver, of a test's own. Any thread.
+///
+/// JACK's registry has room for eight servers on a machine, and jackd forgets a crashed one only when one
+/// of the same name comes. So names are few and used again: a server takes the first that is free, and
+/// keeps a file locked for as long as it, or its jackd, lives.
+package final class JackServer: @unchecked Sendable {
+  package let name: String
+  /// Frames per second.
+  package let rate: Int
+  /// Frames in a cycle.
+  package let period: Int
+
+  private let arguments: [String]
+  private let lockFile: Int32
+  private let logFile: URL
+  private let lock = NSLock()
+  private var child: Child?
+
+  /// Starts a server; returns when clients can be opened, or throws with jackd's own words.
+  ///
+  /// It runs without real-time priority, on the system's timer: on a busy machine cycles come late. Tests
+  /// that count frames exactly let it freewheel.
+  package init(
+    rate: Int = 48000, period: Int = 256, playbackPorts: Int = 2, capturePorts: Int = 2,
+    maximumPorts: Int = 512, synchronous: Bool = false
+  ) throws {
+    cue_jack_silence()
+    let (name, lockFile) = try Self.takeName()
+    self.name = name
+    self.lockFile = lockFile
+    self.rate = rate
+    self.period = period
+    logFile = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "\(name)-\(getpid())-\(UUID().uuidString).log")
+    arguments =
+      ["-n", name, "-r", "--port-max", "\(maximumPorts)"] + (synchronous ? ["-S"] : [])
+      + [
+        "-d", "dummy", "-r", "\(rate)", "-p", "\(period)", "-P", "\(playbackPorts)", "-C",
+        "\(capturePorts)",
+      ]
+    try start()
+  }
+
+  deinit {
+    child?.end()
+    close(lockFile)
+    try? FileManager.default.removeItem(at: logFile)
+  }
+
+  /// Starts it again, after `stop` or `kill`, under the same name.
+  package func start() throws {
+    lock.lock()
+    defer { lock.unlock() }
+    guard child == nil else { return }
+    let child = try Child("jackd", arguments, output: logFile, kept: lockFile)
+    let deadline = Date(timeIntervalSinceNow: 30)
+    repeat {
+      if answers() {
+        self.child = child
+        return
+      }
+    } while child.wait(seconds: 0.02) == nil && Date() < deadline
+    child.end()
+    throw SupportError("jackd did not start:\n\(log)")
+  }
+
+  /// Ends it in good order. Clients are told.
+  package func stop() {
+    lock.lock()
+    defer { lock.unlock() }
+    child?.end()
+    child = nil
+  }
+
+  /// Ends it as a crash would.
+  package func kill() {
+    lock.lock()
+    defer { lock.unlock() }
+    child?.send(signal: SIGKILL)
+    _ = child?.wait(seconds: 60)
+    child = nil
+  }
+
+  /// True while jackd runs.
+  package var isRunning: Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let child else { return false }
+    return child.wait(seconds: 0) == nil
+  }
+
+  package var processIdentifier: Int32? {
+    lock.lock()
+    defer { lock.unlock() }
+    return child?.processIdentifier
+  }
+
+  /// What jackd has printed.
+  package var log: String { text(of: logFile) }
+
+  private func answers() -> Bool {
+    var status = JackStatus(rawValue: 0)
+    guard let client = cue_jack_client_open("cuejack-probe", name, &status) else { return false }
+    jack_client_close(client)
+    return true
+  }
+
+  /// A name that no server on this machine has, and the lock that says so. Waits for one for a minute.
+  private static func takeName() throws -> (String, Int32) {
+    let folder = FileManager.default.temporaryDirectory
+    for _ in 0..<600 {
+      for number in 1...6 {
+        let name = "cuejack-test-\(getuid())-\(number)"
+        let lockFile = cue_lock_file(folder.appendingPathComponent("\(name).lock").path)
+        if lockFile >= 0 { return (name, lockFile) }
+      }
+      usleep(100_000)
+    }
+    throw SupportError("six test servers are running already, and none of them ends")
+  }
+}
