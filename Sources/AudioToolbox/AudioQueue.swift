@@ -71,7 +71,7 @@ public func AudioQueueNewOutputWithDispatchQueue(
 }
 
 @c @implementation
-public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Boolean) -> OSStatus {
+public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
     try handle.queue.dispose(afterPlaying: !inImmediate)
   }
@@ -170,7 +170,7 @@ public func AudioQueuePrime(
 }
 
 @c @implementation
-public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Boolean) -> OSStatus {
+public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
     if inImmediate { try handle.queue.stop() } else { try handle.queue.stopAfterPlaying() }
   }
@@ -226,7 +226,7 @@ public func AudioQueueSetParameter(
 public func AudioQueueGetCurrentTime(
   _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
   _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>?,
-  _ outTimelineDiscontinuity: UnsafeMutablePointer<Boolean>?
+  _ outTimelineDiscontinuity: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   var time = AudioTimeStamp()
   defer { unsafe outTimeStamp?.pointee = time }

@@ -49,7 +49,7 @@ func withQueue(
   _ reference: AudioQueueRef, _ function: String, _ body: (QueueHandle) throws(QueueError) -> Void
 ) -> OSStatus {
   // NULL too is only a number that was never given out.
-  guard let handle = unsafe QueueHandle.all.object(UInt(bitPattern: reference)) else {
+  guard let handle = QueueHandle.all.object(UInt(bitPattern: reference)) else {
     log.debug("\(function): there is no such queue")
     return kAudio_ParamError
   }

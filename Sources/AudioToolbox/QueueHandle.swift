@@ -14,7 +14,7 @@ final class QueueHandle: @unchecked Sendable {
     case block(AudioQueueOutputCallbackBlock)
   }
 
-  @safe private struct Listener: Equatable {
+  @safe private struct Listener: Equatable, @unchecked Sendable {
     let property: AudioQueuePropertyID
     let function: AudioQueuePropertyListenerProc
     let userData: UnsafeMutableRawPointer?
@@ -25,9 +25,22 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  @safe private struct State {
+  /// What the app knows of a buffer.
+  @safe private struct Header: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<AudioQueueBuffer>
+    init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>) { unsafe self.pointer = pointer }
+
+    func free() {
+      unsafe pointer.pointee.mPacketDescriptions?.deallocate()
+      unsafe pointer.deallocate()
+    }
+  }
+
+  private struct State {
     /// The app's buffers by their number in the queue.
-    var headers: [UInt32: UnsafeMutablePointer<AudioQueueBuffer>] = [:]
+    var headers: [UInt32: Header] = [:]
+    /// The numbers by the addresses of the headers.
+    var ids: [UInt: UInt32] = [:]
     var listeners: [Listener] = []
   }
 
@@ -67,7 +80,7 @@ final class QueueHandle: @unchecked Sendable {
 
   deinit {
     state.withLock { state in
-      for header in unsafe state.headers.values { unsafe Self.free(header) }
+      for header in state.headers.values { header.free() }
     }
   }
 
@@ -97,30 +110,29 @@ final class QueueHandle: @unchecked Sendable {
         mAudioDataBytesCapacity: UInt32(capacity), mAudioData: buffer.data.baseAddress!,
         mAudioDataByteSize: 0, mUserData: nil, mPacketDescriptionCapacity: UInt32(descriptions),
         mPacketDescriptions: packets, mPacketDescriptionCount: 0))
-    state.withLock { unsafe $0.headers[buffer.id] = header }
+    state.withLock { state in
+      state.headers[buffer.id] = unsafe Header(header)
+      state.ids[UInt(bitPattern: header)] = buffer.id
+    }
     return unsafe header
   }
 
   func freeBuffer(_ header: UnsafeMutablePointer<AudioQueueBuffer>) throws(QueueError) {
     guard let id = unsafe id(of: header) else { throw .invalidBuffer }
     try queue.freeBuffer(id)
-    if let header = state.withLock({ unsafe $0.headers.removeValue(forKey: id) }) {
-      unsafe Self.free(header)
+    state.withLock { state in
+      state.ids[UInt(bitPattern: header)] = nil
+      state.headers.removeValue(forKey: id)?.free()
     }
   }
 
   /// The number of the app's buffer; nil if it is not this queue's. Does not follow the pointer.
   func id(of header: UnsafeMutablePointer<AudioQueueBuffer>) -> UInt32? {
-    state.withLock { state in unsafe state.headers.first { unsafe $0.value == header }?.key }
+    state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
   private func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
-    state.withLock { unsafe $0.headers[id] }
-  }
-
-  private static func free(_ header: UnsafeMutablePointer<AudioQueueBuffer>) {
-    unsafe header.pointee.mPacketDescriptions?.deallocate()
-    unsafe header.deallocate()
+    unsafe state.withLock { $0.headers[id] }?.pointer
   }
 
   // MARK: Listeners
