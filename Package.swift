@@ -95,5 +95,19 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+
+    // Sound files, their C functions, the headers and the command line.
+    .target(name: "FileSupport", path: "Tests/FileSupport", swiftSettings: relaxed),
+    .testTarget(
+      name: "FilesTests", dependencies: ["Files", "FileSupport", "RealTime"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "AudioToolboxTests", dependencies: ["AudioToolbox", "FileSupport", "RealTime"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "HeadersTests", dependencies: ["FileSupport"], exclude: ["Programs"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
   ]
 )
