@@ -101,7 +101,6 @@ package struct JackServer: Server {
     ]
     let words = reasons.filter { status.rawValue & $0.0.rawValue != 0 }.map(\.1)
     return (words.isEmpty ? ["the server refused it"] : words).joined(separator: ", ")
-      + "; jackd takes 64 clients at most"
   }
 
   /// Has the JACK library speak through our log instead of writing to standard error.

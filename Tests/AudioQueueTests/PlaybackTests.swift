@@ -548,10 +548,10 @@ import Timeline
   func stopWhileConverting() throws {
     let rig = try Rig(.float(1, rate: 44100))
     for round in 0..<20 {
+      let before = rig.doneBuffers.count
       let ids = try (0..<3).map { _ in
         try rig.enqueue([Float](repeating: 0.5, count: 5000))
       }
-      let before = rig.doneBuffers.count
       try rig.queue.start()
       rig.server.cycle(frames: 64)
       try rig.queue.stop()

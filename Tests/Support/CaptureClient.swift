@@ -23,7 +23,7 @@ package final class CaptureClient: @unchecked Sendable {
 
   /// Opens and activates the client. It does not record before it is armed.
   package init(
-    on server: JackServer, name: String = "capture", channels: Int = 2, capacity: Int
+    on server: JackDaemon, name: String = "capture", channels: Int = 2, capacity: Int
   ) throws {
     self.name = name
     self.channels = channels
@@ -167,7 +167,7 @@ package final class CaptureClient: @unchecked Sendable {
 package final class Emitter: @unchecked Sendable {
   private let emitter: OpaquePointer
 
-  package init(on server: JackServer, name: String = "emitter", channels: Int = 2) throws {
+  package init(on server: JackDaemon, name: String = "emitter", channels: Int = 2) throws {
     var status = JackStatus(rawValue: 0)
     guard let emitter = cue_emitter_open(server.name, name, UInt32(channels), &status) else {
       throw SupportError(
