@@ -5,12 +5,15 @@ import CoreFoundation
 // The property functions of AudioQueue.h.
 
 /// Bytes of a property's value.
-private func size(of property: AudioQueuePropertyID) throws(QueueError) -> Int {
+private func size(of property: AudioQueuePropertyID, _ handle: QueueHandle) throws(QueueError)
+  -> Int
+{
   switch property {
   case kAudioQueueProperty_IsRunning, kAudioQueueDeviceProperty_NumberChannels:
     MemoryLayout<UInt32>.size
   case kAudioQueueDeviceProperty_SampleRate: MemoryLayout<Float64>.size
   case kAudioQueueProperty_CurrentDevice: MemoryLayout<CFString>.size
+  case kAudioQueueProperty_MagicCookie: handle.magicCookie.count
   case kAudioQueueProperty_StreamDescription: MemoryLayout<AudioStreamBasicDescription>.size
   default: throw .invalidProperty
   }
@@ -20,8 +23,8 @@ private func size(of property: AudioQueuePropertyID) throws(QueueError) -> Int {
 public func AudioQueueGetPropertySize(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueGetPropertySize") { (_) throws(QueueError) in
-    unsafe outDataSize.pointee = UInt32(try size(of: inID))
+  unsafe withQueue(inAQ, "AudioQueueGetPropertySize") { (handle) throws(QueueError) in
+    unsafe outDataSize.pointee = UInt32(try size(of: inID, handle))
   }
 }
 
@@ -31,7 +34,7 @@ public func AudioQueueGetProperty(
   _ ioDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetProperty") { (handle) throws(QueueError) in
-    let size = try size(of: inID)
+    let size = try size(of: inID, handle)
     guard unsafe ioDataSize.pointee >= size else { throw .invalidPropertySize }
     let queue = handle.queue
     switch inID {
@@ -45,6 +48,10 @@ public func AudioQueueGetProperty(
       // The caller releases it.
       let uid = unsafe Unmanaged.passRetained(CFString.make(queue.deviceUID)).toOpaque()
       unsafe outData.storeBytes(of: uid, as: UnsafeMutableRawPointer.self)
+    case kAudioQueueProperty_MagicCookie:
+      let cookie = handle.magicCookie
+      guard cookie.count == size else { throw .invalidPropertySize }
+      unsafe outData.copyMemory(from: cookie, byteCount: size)
     default:
       unsafe outData.storeBytes(of: handle.description, as: AudioStreamBasicDescription.self)
     }
@@ -58,7 +65,13 @@ public func AudioQueueSetProperty(
   _ inDataSize: UInt32
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetProperty") { (handle) throws(QueueError) in
-    let size = try size(of: inID)
+    if inID == kAudioQueueProperty_MagicCookie {
+      // Its size varies: all that is given is the cookie.
+      handle.magicCookie = unsafe Array(
+        UnsafeRawBufferPointer(start: inData, count: Int(inDataSize)))
+      return
+    }
+    let size = try size(of: inID, handle)
     guard inDataSize >= size else { throw .invalidPropertySize }
     guard inID == kAudioQueueProperty_CurrentDevice else { throw .readOnly }
     guard let uid = unsafe inData.loadUnaligned(as: UnsafeRawPointer?.self) else {
@@ -75,7 +88,7 @@ public func AudioQueueAddPropertyListener(
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueAddPropertyListener") { (handle) throws(QueueError) in
-    _ = try size(of: inID)
+    _ = try size(of: inID, handle)
     unsafe handle.addListener(inID, inProc, inUserData)
   }
 }
@@ -86,7 +99,7 @@ public func AudioQueueRemovePropertyListener(
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueRemovePropertyListener") { (handle) throws(QueueError) in
-    _ = try size(of: inID)
+    _ = try size(of: inID, handle)
     guard unsafe handle.removeListener(inID, inProc, inUserData) else {
       throw .invalidPropertyValue
     }
