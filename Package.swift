@@ -72,6 +72,11 @@ let package = Package(
       name: "make-sessions", dependencies: ["CSndfile"], path: "sessions/generator",
       swiftSettings: strict),
 
+    // Small programs to copy from. The C ones have Makefiles of their own.
+    .executableTarget(
+      name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
+      swiftSettings: relaxed),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -81,6 +86,10 @@ let package = Package(
     .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
-    .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(
+      name: "APITests", dependencies: ["TestSupport"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
   ]
 )
