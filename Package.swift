@@ -72,6 +72,11 @@ let package = Package(
       name: "make-sessions", dependencies: ["CSndfile"], path: "sessions/generator",
       swiftSettings: strict),
 
+    // Small programs to copy from. The C ones have Makefiles of their own.
+    .executableTarget(
+      name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
+      swiftSettings: relaxed),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -109,5 +114,7 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
+    .testTarget(
+      name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
   ]
 )

@@ -42,6 +42,7 @@ final class QueueHandle: @unchecked Sendable {
     /// The numbers by the addresses of the headers.
     var ids: [UInt: UInt32] = [:]
     var listeners: [Listener] = []
+    var magicCookie: [UInt8] = []
   }
 
   /// All queues that have not been disposed of.
@@ -133,6 +134,12 @@ final class QueueHandle: @unchecked Sendable {
 
   private func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
     unsafe state.withLock { $0.headers[id] }?.pointer
+  }
+
+  /// What the app gave for a decoder. Linear PCM has no use for it.
+  var magicCookie: [UInt8] {
+    get { state.withLock { $0.magicCookie } }
+    set { state.withLock { $0.magicCookie = newValue } }
   }
 
   // MARK: Listeners

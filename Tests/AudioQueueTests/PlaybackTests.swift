@@ -129,7 +129,9 @@ import Timeline
     #expect(rig.doneBuffers == [])
     try rig.queue.start(at: .frame(0))
     rig.cycle(3)
-    #expect(rig.calls == [.running(true), .done(a), .running(false)] || rig.calls == [.running(false), .done(a), .running(false)])
+    #expect(
+      rig.calls == [.running(true), .done(a), .running(false)]
+        || rig.calls == [.running(false), .done(a), .running(false)])
     #expect(rig.output == ramp(100) + silence(92))
     #expect(!rig.queue.isRunning)
     // The end has been used up: the next run goes on until it is told to stop.
@@ -575,7 +577,8 @@ import Timeline
   @Test func portsAreConnectedToTheSoundCard() throws {
     let mono = try Rig(.float(1))
     _ = try mono.queue.prime(frames: 0)
-    #expect(mono.server.clients[0].connections == ["out_1": ["system:playback_1", "system:playback_2"]])
+    #expect(
+      mono.server.clients[0].connections == ["out_1": ["system:playback_1", "system:playback_2"]])
     let three = try Rig(.float(3))
     _ = try three.queue.prime(frames: 0)
     #expect(

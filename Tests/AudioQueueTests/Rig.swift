@@ -107,4 +107,6 @@ extension PCMFormat {
 }
 
 func silence(_ frames: Int) -> [Float] { [Float](repeating: 0, count: frames) }
-func ramp(_ frames: Int, from first: Float = 1) -> [Float] { (0..<frames).map { first + Float($0) } }
+func ramp(_ frames: Int, from first: Float = 1) -> [Float] {
+  (0..<frames).map { first + Float($0) }
+}

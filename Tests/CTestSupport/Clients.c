@@ -92,7 +92,7 @@ static void capture_shut_down(void *argument) {
 }
 
 cue_capture *cue_capture_open(const char *server, const char *name, unsigned channels,
-                              size_t capacity, jack_status_t *status) {
+                              size_t capacity, bool is_card, jack_status_t *status) {
   *status = JackFailure;
   cue_capture *capture = calloc(1, sizeof *capture);
   if (!capture || channels > MOST_CHANNELS) goto failed;
@@ -107,7 +107,8 @@ cue_capture *cue_capture_open(const char *server, const char *name, unsigned cha
   jack_set_process_callback(capture->client, capture_cycle, capture);
   jack_set_xrun_callback(capture->client, capture_xrun, capture);
   jack_on_shutdown(capture->client, capture_shut_down, capture);
-  if (add_ports(capture->client, "in", JackPortIsInput, channels, capture->ports) &&
+  unsigned long flags = JackPortIsInput | (is_card ? JackPortIsPhysical | JackPortIsTerminal : 0);
+  if (add_ports(capture->client, "in", flags, channels, capture->ports) &&
       jack_activate(capture->client) == 0)
     return capture;
 failed:

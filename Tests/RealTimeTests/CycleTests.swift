@@ -90,7 +90,10 @@ private final class Rig {
         == [Float](repeating: 0, count: Int(start)) + source
         + [Float](repeating: 0, count: total - Int(start) - 500))
     let events = rig.events()
-    #expect(events.map(\.kind) == [.runBegan] + [.played, .played, .played, .played, .played] + [.runEnded])
+    #expect(
+      events.map(\.kind) == [.runBegan] + [.played, .played, .played, .played, .played] + [
+        .runEnded
+      ])
     #expect(events.first?.frame == start)
     #expect(events.last?.frame == start + 500)
     #expect(events.dropFirst().dropLast().map(\.token) == [0, 1, 2, 3, 4])
@@ -148,7 +151,8 @@ private final class Rig {
     }
     let silence = [Float](repeating: 0, count: 20)
     #expect(rig.output[0] == source + silence + source + silence + [0, 0, 0, 0])
-    #expect(rig.events().map(\.kind) == [.runBegan, .played, .runEnded, .runBegan, .played, .runEnded])
+    #expect(
+      rig.events().map(\.kind) == [.runBegan, .played, .runEnded, .runBegan, .played, .runEnded])
   }
 
   @Test func deviceTimeGoesOnWhereTheCounterWraps() throws {

@@ -22,15 +22,20 @@ package final class CaptureClient: @unchecked Sendable {
   private var freewheels = false
 
   /// Opens and activates the client. It does not record before it is armed.
+  ///
+  /// As a sound card, on a server that has no playback ports, it hears every program from its first
+  /// frame on: programs connect to it before they start.
   package init(
-    on server: JackDaemon, name: String = "capture", channels: Int = 2, capacity: Int
+    on server: JackDaemon, name: String = "capture", channels: Int = 2, capacity: Int,
+    isSoundCard: Bool = false
   ) throws {
     self.name = name
     self.channels = channels
     self.capacity = capacity
     var status = JackStatus(rawValue: 0)
     guard
-      let capture = cue_capture_open(server.name, name, UInt32(channels), capacity, &status)
+      let capture = cue_capture_open(
+        server.name, name, UInt32(channels), capacity, isSoundCard, &status)
     else {
       throw SupportError(
         "the client \(name) cannot be opened: JACK status 0x"

@@ -2,7 +2,9 @@ import Testing
 import Timeline
 
 @Suite struct DeviceTimeTests {
-  @Test(arguments: [0, 1, 0x8000_0000, 0x1_0000_0000, 0xFFFF_FFFF, 0x5_0000_0000, 0x100_0000_3039] as [Int64])
+  @Test(
+    arguments: [0, 1, 0x8000_0000, 0x1_0000_0000, 0xFFFF_FFFF, 0x5_0000_0000, 0x100_0000_3039]
+      as [Int64])
   func aCounterIsWidenedToTheNearestFrame(anchor: Int64) {
     for difference: Int64 in [0, 1, -1, 1000, -1000, 0x7FFF_FFFF, -0x8000_0000] {
       let frame = anchor + difference

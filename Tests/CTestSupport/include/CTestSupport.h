@@ -47,9 +47,10 @@ typedef struct {
   uint32_t found;    // JACK frame time that did
 } cue_gap;
 
-/// Opens, registers and activates. NULL and the JACK status if it cannot be.
+/// Opens, registers and activates. Inputs of a card look like a sound card's, so that programs
+/// connect to them by themselves. NULL and the JACK status if it cannot be.
 cue_capture *cue_capture_open(const char *server, const char *name, unsigned channels,
-                              size_t capacity, jack_status_t *status);
+                              size_t capacity, bool is_card, jack_status_t *status);
 /// Empties the memory and records from the next cycle on.
 void cue_capture_arm(cue_capture *capture);
 /// Stops recording. When it returns, no cycle writes any more.

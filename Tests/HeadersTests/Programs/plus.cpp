@@ -8,11 +8,12 @@ int main() {
       format.mFormatFlags != (kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsAlignedHigh))
     return 1;
   FillOutASBDForLPCM(format, 48000, 2, 32, 32, true, false, true);
-  if (format.mBytesPerFrame != 4 ||
-      format.mFormatFlags != (kAudioFormatFlagsNativeFloatPacked | kAudioFormatFlagIsNonInterleaved))
+  if (format.mBytesPerFrame != 4 || format.mFormatFlags != (kAudioFormatFlagsNativeFloatPacked |
+                                                            kAudioFormatFlagIsNonInterleaved))
     return 2;
   // A plain integer is a permission, and flags are numbers.
-  OSStatus (*open)(CFURLRef, AudioFilePermissions, AudioFileTypeID, AudioFileID *) = AudioFileOpenURL;
+  OSStatus (*open)(CFURLRef, AudioFilePermissions, AudioFileTypeID, AudioFileID *) =
+      AudioFileOpenURL;
   AudioFilePermissions permissions = 0x01;
   AudioTimeStamp time = {};
   time.mFlags |= kAudioTimeStampSampleTimeValid;

@@ -10,8 +10,7 @@ int main(int argc, char **argv) {
   UInt32 size = sizeof(format);
   unsigned long long total = 0, sum = 0;
   SInt64 packet = 0;
-  if (argc != 2)
-    return 2;
+  if (argc != 2) return 2;
   CFURLRef url = CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)argv[1],
                                                          (CFIndex)strlen(argv[1]), false);
   OSStatus status = AudioFileOpenURL(url, fsRdPerm, 0, &file);
@@ -20,15 +19,13 @@ int main(int argc, char **argv) {
     printf("open %d\n", (int)status);
     return 1;
   }
-  if (AudioFileGetProperty(file, kAudioFilePropertyDataFormat, &size, &format) != noErr)
-    return 3;
+  if (AudioFileGetProperty(file, kAudioFilePropertyDataFormat, &size, &format) != noErr) return 3;
   for (;;) {
     Byte buffer[4096];
     UInt32 bytes = 0, packets = 4096 / format.mBytesPerPacket;
     if (AudioFileReadPackets(file, false, &bytes, NULL, packet, &packets, buffer) != noErr)
       return 4;
-    if (packets == 0)
-      break;
+    if (packets == 0) break;
     for (UInt32 i = 0; i < bytes; ++i)
       sum += buffer[i];
     packet += packets;

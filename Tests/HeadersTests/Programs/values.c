@@ -63,13 +63,15 @@ CHECK(kAudioChannelLayoutTag_UseChannelDescriptions == 0);
 CHECK(kAudioChannelLayoutTag_UseChannelBitmap == 0x10000);
 CHECK(kAudioChannelLayoutTag_Mono == 0x640001 && kAudioChannelLayoutTag_Stereo == 0x650002);
 CHECK(kAudioChannelLayoutTag_Cube == 0x700008 && kAudioChannelLayoutTag_MPEG_3_0_A == 0x710003);
-CHECK(kAudioChannelLayoutTag_MPEG_5_1_A == 0x790006 && kAudioChannelLayoutTag_MPEG_7_1_C == 0x800008);
+CHECK(kAudioChannelLayoutTag_MPEG_5_1_A == 0x790006 &&
+      kAudioChannelLayoutTag_MPEG_7_1_C == 0x800008);
 CHECK(kAudioChannelLayoutTag_SMPTE_DTV == 0x820008 && kAudioChannelLayoutTag_ITU_2_1 == 0x830003);
 CHECK(kAudioChannelLayoutTag_DVD_18 == 0x8A0005 && kAudioChannelLayoutTag_DVD_20 == 0x7A0006);
 CHECK(kAudioChannelLayoutTag_AudioUnit_7_0_Front == 0x940007);
 CHECK(kAudioChannelLayoutTag_AAC_Octagonal == 0x900008);
 CHECK(kAudioChannelLayoutTag_TMH_10_2_full == 0x920015);
-CHECK(kAudioChannelLayoutTag_AC3_1_0_1 == 0x950002 && kAudioChannelLayoutTag_EAC3_7_1_H == 0xA70008);
+CHECK(kAudioChannelLayoutTag_AC3_1_0_1 == 0x950002 &&
+      kAudioChannelLayoutTag_EAC3_7_1_H == 0xA70008);
 CHECK(kAudioChannelLayoutTag_DTS_8_1_B == 0xB50009 && kAudioChannelLayoutTag_DTS_6_1_D == 0xB60007);
 CHECK(kAudioChannelLayoutTag_DiscreteInOrder == 0x930000);
 CHECK(kAudioChannelLayoutTag_Unknown == 0xFFFF0000);

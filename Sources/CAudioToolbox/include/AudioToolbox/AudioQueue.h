@@ -72,6 +72,8 @@ CF_ENUM(AudioQueuePropertyID) {
   kAudioQueueDeviceProperty_NumberChannels = 'aqdc',
   /// CFStringRef: the device's UID. The caller releases what it reads. Set it before the start.
   kAudioQueueProperty_CurrentDevice = 'aqcd',
+  /// Bytes that a decoder needs first. Linear PCM needs none: they are kept and change nothing.
+  kAudioQueueProperty_MagicCookie = 'aqmc',
   /// AudioStreamBasicDescription, read-only: the queue's format.
   kAudioQueueProperty_StreamDescription = 'aqft'
 };

@@ -1,0 +1,141 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The players of the examples, built as their users build them, play what is in a file.
+@Suite struct PlayerTests {
+  /// One way to build and name a player.
+  enum Language: String, CaseIterable, Sendable {
+    case c = "player"
+    case swift = "player-swift"
+  }
+
+  /// Gives `body` the player as a command.
+  private func withPlayer(_ language: Language, _ body: (String) throws -> Void) throws {
+    if language == .swift { return try body(builtProduct(named: language.rawValue).path) }
+    try withTemporaryFolder { folder in
+      let prefix = folder.appendingPathComponent("installed")
+      let installed = try run(
+        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
+        folder: repository)
+      try #require(installed.status == 0, "\(installed.errors)")
+      // A copy: nothing of the repository is needed, and none of it is touched.
+      let example = folder.appendingPathComponent("Player")
+      try FileManager.default.copyItem(
+        at: repository.appendingPathComponent("Examples/Player"), to: example)
+      let built = try run(
+        "make", ["-B"],
+        environment: ["PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path],
+        folder: example)
+      try #require(built.status == 0, "\(built.errors)")
+      try body(example.appendingPathComponent("player").path)
+    }
+  }
+
+  /// A WAVE file of 16 bit samples that no two frames near each other share, and its samples.
+  private func writeFile(_ file: URL, frames: Int, channels: Int, rate: Int) throws -> [[Float]] {
+    var data = Data()
+    func add<Number: FixedWidthInteger>(_ number: Number) {
+      withUnsafeBytes(of: number.littleEndian) { data.append(contentsOf: $0) }
+    }
+    let bytes = frames * channels * 2
+    data.append(contentsOf: "RIFF".utf8)
+    add(UInt32(36 + bytes))
+    data.append(contentsOf: "WAVEfmt ".utf8)
+    add(UInt32(16))
+    add(UInt16(1))
+    add(UInt16(channels))
+    add(UInt32(rate))
+    add(UInt32(rate * channels * 2))
+    add(UInt16(channels * 2))
+    add(UInt16(16))
+    data.append(contentsOf: "data".utf8)
+    add(UInt32(bytes))
+    var samples = [[Float]](repeating: [], count: channels)
+    for frame in 0..<frames {
+      for channel in 0..<channels {
+        // Never 0, so that sound is told from silence.
+        let value = Int16(truncatingIfNeeded: (frame * 7919 + channel * 13) % 32749 - 32768)
+        add(value)
+        samples[channel].append(Float(value) / 32768)
+      }
+    }
+    try data.write(to: file)
+    return samples
+  }
+
+  private func played(_ capture: CaptureClient, by command: String, _ arguments: [String]) throws
+    -> (CommandResult, [[Float]])
+  {
+    capture.arm()
+    let result = try run(command, arguments, environment: ["LD_LIBRARY_PATH": ""])
+    capture.disarm()
+    let channels = (0..<capture.channels).map { capture.samples(channel: $0) }
+    // From the first frame that is heard to the last.
+    let heard = channels[0].indices.filter { frame in channels.contains { $0[frame] != 0 } }
+    guard let first = heard.first, let last = heard.last else { return (result, []) }
+    return (result, channels.map { Array($0[first...last]) })
+  }
+
+  @Test(arguments: Language.allCases)
+  func aFileIsHeardBitForBit(language: Language) throws {
+    let server = try JackDaemon(playbackPorts: 0, synchronous: true)
+    setenv("JACK_DEFAULT_SERVER", server.name, 1)
+    defer { unsetenv("JACK_DEFAULT_SERVER") }
+    let card = try CaptureClient(
+      on: server, name: "card", capacity: 10 * server.rate, isSoundCard: true)
+    try withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("sound.wav")
+      try withPlayer(language) { player in
+        // Many buffers; a part of one; and a volume, which scales exactly if it is a power of two.
+        for (frames, volume) in [(50_000, "1"), (100, "1"), (20_000, "0.25")] {
+          let samples = try writeFile(file, frames: frames, channels: 2, rate: server.rate)
+          let (result, heard) = try played(card, by: player, [file.path, volume])
+          #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+          let perBuffer = server.rate / 4
+          #expect(
+            result.output == """
+              \(file.path): 'lpcm', 16 bits, 2 channels, \(server.rate) Hz
+              played \(frames) packets in \((frames + perBuffer - 1) / perBuffer) buffers
+
+              """)
+          let expected = samples.map { $0.map { $0 * Float(volume)! } }
+          #expect(
+            heard == expected, "\(frames) frames at \(volume), \(heard.first?.count ?? 0) heard")
+        }
+        // One channel is heard on both sides.
+        let samples = try writeFile(file, frames: 4000, channels: 1, rate: server.rate)
+        let (result, heard) = try played(card, by: player, [file.path])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(heard == [samples[0], samples[0]])
+      }
+    }
+  }
+
+  @Test(arguments: Language.allCases)
+  func whatCannotBePlayedIsSaid(language: Language) throws {
+    try withTemporaryFolder { folder in
+      let empty = folder.appendingPathComponent("empty.wav")
+      _ = try writeFile(empty, frames: 0, channels: 2, rate: 48000)
+      let note = folder.appendingPathComponent("note.txt")
+      try Data("This is not a sound file, though it is long enough to be one.\n".utf8).write(
+        to: note)
+      try withPlayer(language) { player in
+        let name = language.rawValue
+        func expect(_ arguments: [String], status: Int32, errors: String) throws {
+          let result = try run(player, arguments)
+          let told = result.errors.split(separator: "\n").last ?? ""
+          #expect(result.status == status && told == errors, "\(result)")
+        }
+        try expect([], status: 2, errors: "usage: \(name) FILE [VOLUME]")
+        try expect([note.path, "loud"], status: 2, errors: "usage: \(name) FILE [VOLUME]")
+        try expect(
+          [folder.path + "/missing"], status: 1, errors: "\(name): AudioFileOpenURL: -43")
+        try expect([note.path], status: 1, errors: "\(name): AudioFileOpenURL: 'typ?'")
+        // No server is needed to find out that there is nothing to play.
+        let result = try run(player, [empty.path], environment: ["JACK_NO_START_SERVER": "1"])
+        #expect(result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0)
+      }
+    }
+  }
+}
