@@ -106,12 +106,12 @@ struct Play: ParsableCommand {
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
     let start = try telling(files[0]) { () throws(QueueError) in try startFrame(of: players) }
-    for player in players { announce(player, start) }
     for player in players {
       try telling(player.file) { () throws(QueueError) in
         try player.queue.start(at: .frame(start.frame))
       }
     }
+    for player in players { announce(player, start) }
 
     while signals.received == nil, !players.allSatisfy(\.isOver) {
       if Screen.shared.isTerminal {

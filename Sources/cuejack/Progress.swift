@@ -66,8 +66,11 @@ private enum Style: CaseIterable {
       case .levels: levels.map(text)
       case .loudest, .bar, .time: [text(levels.max() ?? silence)]
       }
-    return "\(clock(progress.position))/\(clock(progress.duration)) "
-      + words.joined(separator: " ") + " dB"
+    let duration = clock(progress.duration)
+    let position = clock(progress.position)
+    // Room for a minus, so that nothing moves when it goes.
+    let space = String(repeating: " ", count: max(0, duration.count + 1 - position.count))
+    return "\(space)\(position)/\(duration) \(words.joined(separator: " ")) dB"
   }
 
   /// The columns that are left for every line's bar.
@@ -88,7 +91,7 @@ private enum Style: CaseIterable {
   // MARK: Pieces
 
   private func filled(_ part: Double, width: Int, with character: Character) -> String {
-    let count = Int((min(max(part, 0), 1) * Double(width)).rounded(.down))
+    let count = Int((min(max(part, 0), 1) * Double(width)).rounded())
     return String(repeating: character, count: count)
       + String(repeating: "-", count: width - count)
   }
@@ -106,7 +109,8 @@ private enum Style: CaseIterable {
   }
 
   private func text(_ level: Float) -> String {
-    level <= silence ? " -inf" : String(format: "%5.1f", level)
+    // Without a minus before a zero.
+    level <= silence ? " -inf" : String(format: "%5.1f", (level * 10).rounded() / 10 + 0)
   }
 
   /// Minutes and seconds; what lies before the start has a minus.
