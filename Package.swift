@@ -81,6 +81,7 @@ let package = Package(
     .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
   ]
 )
