@@ -51,7 +51,7 @@ import Testing
       for (path, words) in wrong {
         expectFailure(try play([path], environment: noServer), [path, words])
       }
-      let server = try JackServer()
+      let server = try JackDaemon()
       let all = try play([good.path] + wrong.map(\.0) + ["--server", server.name])
       for (path, words) in wrong { expectFailure(all, [path + ":", words]) }
       #expect(all.output == "")
@@ -85,7 +85,7 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("half.wav", in: folder, frames: 9600)
       #expect(truncate(file.path, 44 + 4 * 4800) == 0)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let result = try play([file.path, "--server", server.name])
       expectFailure(result, [file.path, "4800 of 9600 frames"])
       #expect(result.output.contains("played 4800 frames"))
@@ -99,7 +99,7 @@ import Testing
     try withTemporaryFolder { folder in
       let bad = try WaveFile("bad.wav", in: folder, frames: 480_000)
       let good = try WaveFile("good.wav", in: folder, frames: 96_000)
-      let server = try JackServer(period: 1024)
+      let server = try JackDaemon(period: 1024)
       let player = try Playing([bad.path, good.path, "--server", server.name], in: folder)
       try player.wait(for: "start frame")
       #expect(truncate(bad.path, 44 + 4 * 4800) == 0)
@@ -132,7 +132,7 @@ import Testing
   @Test func aPortThatIsNotThereIsNamed() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let capture = try CaptureClient(on: server, capacity: 0)
       for port in ["nobody:in_1", "system:capture_1"] {
         let result = try play([file.path, "--server", server.name, "--connect", port])
@@ -146,7 +146,7 @@ import Testing
   @Test func aNameThatIsTakenIsShownAndPlayingGoesOn() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let other = try CaptureClient(on: server, name: "singer", capacity: 0)
       defer { withExtendedLifetime(other) {} }
       let result = try play([file.path, "--server", server.name, "--name", "singer"])
@@ -161,7 +161,7 @@ import Testing
   @Test(arguments: ["stop", "kill"]) func aServerThatGoesAwayIsNamed(how: String) throws {
     try withTemporaryFolder { folder in
       let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 960_000) }
-      let server = try JackServer()
+      let server = try JackDaemon()
       let player = try Playing(files.map(\.path) + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
       usleep(400_000)
@@ -202,7 +202,7 @@ import Testing
   @Test func aReaderThatGoesAwayDoesNotEndIt() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 9600)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let cuejack = try builtProduct(named: "cuejack").path
       let result = try run(
         "bash",

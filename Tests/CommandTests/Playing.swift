@@ -73,7 +73,7 @@ struct Recording {
     channels: Int, in folder: URL, _ commands: [[String]],
     connect: (CaptureClient) throws -> Void = { _ in }
   ) throws {
-    let server = try JackServer()
+    let server = try JackDaemon()
     let capture = try CaptureClient(on: server, channels: channels, capacity: 30 * server.rate)
     // Far enough away for the players to get ready by the clock.
     let at = capture.frameTime &+ UInt32(20 * server.rate)

@@ -30,7 +30,7 @@ import Testing
     try withTemporaryFolder { folder in
       let left = try WaveFile("left.wav", in: folder, frames: 72_000)
       let right = try WaveFile("right.wav", in: folder, channels: 1, frames: 72_000)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let display = try display(
         [left.path, right.path, "--server", server.name, "--volume", "0.1"], columns: 80,
         in: folder)
@@ -54,7 +54,7 @@ import Testing
   @Test(arguments: [60, 40, 20, 5, 1]) func aNarrowTerminalIsNotOverrun(columns: Int) throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a-rather-long-name.wav", in: folder, channels: 4, frames: 24_000)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let lines = drawnLines(
         try display([file.path, "--server", server.name], columns: columns, in: folder))
       #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
@@ -67,7 +67,7 @@ import Testing
   @Test func aLowTerminalShowsTheFirstFiles() throws {
     try withTemporaryFolder { folder in
       let files = try (1...5).map { try WaveFile("\($0).wav", in: folder, frames: 24_000) }
-      let server = try JackServer()
+      let server = try JackDaemon()
       let lines = drawnLines(
         try display(
           files.map(\.path) + ["--server", server.name], columns: 80, rows: 4, in: folder))
@@ -80,7 +80,7 @@ import Testing
   @Test func aMessageDoesNotGarbleTheDisplay() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 240_000)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let shortener = try Child(
         "sh", ["-c", "sleep 1; truncate -s 100000 '\(file.path)'"],
         output: folder.appendingPathComponent("shortener"))
@@ -100,7 +100,7 @@ import Testing
   @Test func withoutATerminalNothingIsDrawn() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 24_000)
-      let server = try JackServer()
+      let server = try JackDaemon()
       let result = try play([file.path, "--server", server.name])
       #expect(!result.output.contains("\u{1B}") && !result.output.contains("\r"))
       #expect(result.output.split(separator: "\n").count == 4)
