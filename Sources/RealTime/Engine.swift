@@ -24,6 +24,8 @@ package struct Engine: ~Copyable {
   private let begun = Atomic<UInt64>(0)
   private let ended = Atomic<UInt64>(0)
   private let frame: Atomic<Int64>
+  /// First device frame of the cycle that should come next; `Int64.max` before the first one.
+  private let nextFrame = Atomic<Int64>(.max)
   private let signal: UnsafeMutablePointer<cue_signal>
   /// The client whose frame counter counts; nil if the cycle is driven by hand.
   private let client: OpaquePointer?
@@ -65,11 +67,14 @@ package struct Engine: ~Copyable {
     begun.add(1, ordering: .sequentiallyConsistent)
     let first = DeviceTime.widen(counter, near: frame.load(ordering: .relaxed))
     frame.store(first, ordering: .releasing)
+    // After an xrun the counter has gone on by itself.
+    let missed = max(0, first &- nextFrame.load(ordering: .relaxed))
+    nextFrame.store(first &+ Int64(frames), ordering: .relaxed)
     var happened = false
     if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
       for i in 0..<roster.count {
-        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first) { happened = true }
+        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first, missed: Int(missed)) { happened = true }
       }
     }
     ended.add(1, ordering: .sequentiallyConsistent)

@@ -162,8 +162,10 @@ package struct Voice: ~Copyable {
 
   /// Plays the cycle of `frames` frames that begins at device frame `cycleFrame`.
   ///
+  /// - Parameter missed: Device frames just before, of cycles that did not come. A run goes on as if
+  ///   they had been heard, so that it keeps in step with all others.
   /// - Returns: True if there are events to be read.
-  @_noLocks borrowing func cycle(_ frames: Int, at cycleFrame: Int64) -> Bool {
+  @_noLocks borrowing func cycle(_ frames: Int, at cycleFrame: Int64, missed: Int) -> Bool {
     for channel in 0..<channels {
       guard let plane = unsafe cue_rt_port_buffer(ports[channel], UInt32(frames)) else {
         return false
@@ -175,15 +177,16 @@ package struct Voice: ~Copyable {
       return false
     }
     var state = unsafe self.state.pointee
-    let happened = play(frames, at: cycleFrame, &state)
+    let happened = play(from: 0 &- missed, to: frames, at: cycleFrame, &state)
     unsafe self.state.pointee = state
     return happened
   }
 
+  /// Frames below 0 are played to nobody.
   @_noLocks private borrowing func play(
-    _ frames: Int, at cycleFrame: Int64, _ state: inout VoiceState
+    from first: Int, to frames: Int, at cycleFrame: Int64, _ state: inout VoiceState
   ) -> Bool {
-    var at = 0
+    var at = first
     var happened = false
     var position = state.position
     var ran: Int64 = 0
@@ -204,6 +207,11 @@ package struct Voice: ~Copyable {
         at = frames
       case .armed, .resuming:
         let wait = state.startFrame &- (cycleFrame &+ Int64(at))
+        if wait < 0 && at < 0 {
+          // It was late before the missed cycles: nothing of it is to be skipped.
+          at = 0
+          continue cycle
+        }
         if wait >= Int64(frames &- at) {
           silence(from: at, to: frames)
           at = frames
@@ -232,7 +240,7 @@ package struct Voice: ~Copyable {
         at &+= played
       }
     }
-    clock.publish(cycleFrame: cycleFrame, ranFrames: ran, position: position)
+    clock.publish(cycleFrame: cycleFrame &+ Int64(first), ranFrames: ran, position: position)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
     if metering.load(ordering: .relaxed) { measure(frames) }
@@ -272,12 +280,15 @@ package struct Voice: ~Copyable {
         }
       }
       guard let entry = state.current, let source = unsafe entry.source else { return 0 }
-      let count = min(frames &- at, Int(entry.frames) &- state.offset)
-      let width = Int(entry.layout.bytesPerSample)
-      let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
-      unsafe entry.layout.copy(
-        source + state.offset &* step, planeFrames: Int(entry.planeFrames), frames: count,
-        gain: gain, to: planes, at: at)
+      let end = at < 0 ? 0 : frames
+      let count = min(end &- at, Int(entry.frames) &- state.offset)
+      if at >= 0 {
+        let width = Int(entry.layout.bytesPerSample)
+        let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
+        unsafe entry.layout.copy(
+          source + state.offset &* step, planeFrames: Int(entry.planeFrames), frames: count,
+          gain: gain, to: planes, at: at)
+      }
       at &+= count
       state.offset &+= count
       if state.offset == Int(entry.frames) {
@@ -290,6 +301,7 @@ package struct Voice: ~Copyable {
   }
 
   @_noLocks private borrowing func silence(from first: Int, to end: Int) {
+    let first = max(first, 0)
     guard first < end else { return }
     for channel in 0..<channels {
       unsafe (planes[channel] + first).initialize(repeating: 0, count: end &- first)
