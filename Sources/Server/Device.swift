@@ -115,8 +115,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Takes `voice` out of the cycles and gives its ports back.
   ///
   /// When this returns no cycle touches the voice or the memory of its entries. The device closes
-  /// with its last voice.
+  /// with its last voice. Takes a cycle: the ports are left silent.
   package func unseat(_ voice: VoiceMemory) {
+    silence(voice)
+    defer { unsafe voice.voice.pointee.release() }
     let (ports, isEmpty) = seating.withLock { seating in
       let ports = seating.seats.first { $0.voice === voice }?.ports ?? []
       change(&seating) { seats in seats.removeAll { $0.voice === voice } }
@@ -126,6 +128,22 @@ package final class Device: ServerNotices, @unchecked Sendable {
       close()
     } else {
       for port in ports { client.removePort(port) }
+    }
+  }
+
+  /// Holds `voice` and lets one cycle write silence to its ports.
+  ///
+  /// A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
+  /// every cycle until the port is gone.
+  private func silence(_ voice: VoiceMemory) {
+    unsafe voice.voice.pointee.hold()
+    // A server that is driven by hand has no cycles unless somebody turns it.
+    guard unsafe client.handle != nil else { return }
+    let next = unsafe engine.pointee.cyclesBegun + 1
+    let deadline = HostTime.now + 500_000_000
+    while !(unsafe engine.pointee.areOver(next)) {
+      if isLost || closed.load(ordering: .acquiring) || HostTime.now > deadline { return }
+      usleep(200)
     }
   }
 

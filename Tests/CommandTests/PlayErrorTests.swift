@@ -158,20 +158,38 @@ import Testing
     }
   }
 
-  @Test(arguments: ["stop", "kill"]) func aServerThatGoesAwayIsNamed(how: String) throws {
+  /// While it plays, and while it waits for its start.
+  @Test(arguments: ["stop", "kill"], [[], ["--at", "+60"]])
+  func aServerThatGoesAwayIsNamed(how: String, start: [String]) throws {
     try withTemporaryFolder { folder in
       let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 960_000) }
       let server = try JackDaemon()
-      let player = try Playing(files.map(\.path) + ["--server", server.name], in: folder)
+      let player = try Playing(files.map(\.path) + start + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
-      usleep(400_000)
+      usleep(600_000)
       if how == "stop" { server.stop() } else { server.kill() }
       let result = try player.result(seconds: 30)
       expectFailure(result, ["“\(server.name)”", "went away"])
+      for file in files {
+        let words = start.isEmpty ? "\(file.path): played " : "\(file.path): did not start"
+        #expect(result.output.contains(words), "\(result.output)")
+      }
       let played = result.output.matches(of: #/played (\d+) frames/#).compactMap {
         Int($0.output.1)
       }
-      #expect(played.allSatisfy { $0 < 960_000 })
+      #expect(played.allSatisfy { $0 > 0 && $0 < 960_000 })
+    }
+  }
+
+  @Test func whatTheLibrarySaysIsShownIfItIsAskedFor() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      for (flags, isTold) in [([], false), (["--verbose"], true)] {
+        let result = try play([file.path, "--server", "no-such-server"] + flags)
+        expectFailure(result, ["“no-such-server”"])
+        #expect(result.errors.contains("cuejack: libjack: ") == isTold)
+        #expect(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("cuejack: ") })
+      }
     }
   }
 
