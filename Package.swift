@@ -81,14 +81,41 @@ let package = Package(
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .target(
-      name: "TestSupport", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support",
-      swiftSettings: relaxed),
+      name: "TestSupport",
+      dependencies: ["CJack", "CRealTime", "CTestSupport", "RealTime", "Server"],
+      path: "Tests/Support", swiftSettings: relaxed),
     .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
+    .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: relaxed),
+    .testTarget(
+      name: "RealTimeTests", dependencies: ["CProbe", "RealTime", "Server", "TestSupport"],
+      exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
+    .testTarget(
+      name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
+      swiftSettings: relaxed),
+    .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: relaxed),
+    .testTarget(
+      name: "AudioQueueTests",
+      dependencies: ["AudioQueue", "CProbe", "RealTime", "Server", "TestSupport", "Timeline"],
+      swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],
       swiftSettings: relaxed),
+
+    // Sound files, their C functions, the headers and the command line.
+    .target(name: "FileSupport", path: "Tests/FileSupport", swiftSettings: relaxed),
+    .testTarget(
+      name: "FilesTests", dependencies: ["Files", "FileSupport", "RealTime"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "AudioToolboxTests", dependencies: ["AudioToolbox", "FileSupport", "RealTime"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "HeadersTests", dependencies: ["FileSupport"], exclude: ["Programs"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
     .testTarget(
       name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
   ]

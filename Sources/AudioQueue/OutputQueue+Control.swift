@@ -71,9 +71,14 @@ extension OutputQueue {
   package func stop() throws(QueueError) {
     try controlled { () throws(QueueError) in
       beginReset()
-      try holding { unsafe memory.voice.pointee.stop() }
+      var lastedFrames: Int64 = 0
+      try holding {
+        lastedFrames = ranFrames
+        unsafe memory.voice.pointee.stop()
+      }
       state.change { state in
         readEvents(&state)
+        if state.isRunning { state.lastedFrames = lastedFrames }
         state.phase = .idle
         state.startsAfterEnd = false
         runEnded(&state, at: nil)
@@ -136,12 +141,12 @@ extension OutputQueue {
 
   // MARK: Dispose
 
-  /// Ends the queue. No callback comes after it has returned.
+  /// Ends the queue. No callback comes after it has returned. Works when the server is gone, too.
   ///
   /// - Parameter afterPlaying: True to have what is enqueued played first; the call returns
   ///   before that.
   package func dispose(afterPlaying: Bool) throws(QueueError) {
-    let isDraining = try controlled { () throws(QueueError) in
+    let isDraining = try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
         // A queue that stands still would never get to the end.
@@ -180,10 +185,15 @@ extension OutputQueue {
   // MARK: Helpers
 
   /// Runs `body` alone among the calls that change what the queue does.
-  func controlled<R>(_ body: () throws(QueueError) -> R) throws(QueueError) -> R {
+  func controlled<R>(evenIfLost: Bool = false, _ body: () throws(QueueError) -> R)
+    throws(QueueError) -> R
+  {
     let result = control.withLock { _ -> Result<R, QueueError> in
       do throws(QueueError) {
-        try state.change { state throws(QueueError) in try state.checkUsable() }
+        try state.change { state throws(QueueError) in
+          if evenIfLost && state.isLost && state.disposal == .none { return }
+          try state.checkUsable()
+        }
         return .success(try body())
       } catch {
         return .failure(error)

@@ -11,6 +11,8 @@ extension OutputQueue {
     package var serverName: String
     package var clientName: String
     package var portNames: [String]
+    /// For each port the full names of the ports that it was connected to when it was made.
+    package var connections: [[String]]
     /// Device frame at which the latest run began.
     package var beganAt: Int64?
     /// Device frames that the latest run lasted.
@@ -27,6 +29,7 @@ extension OutputQueue {
     if let device = state.read({ $0.device }) { return device }
     let device: Device
     let portNames: [String]
+    let connections: [[String]]
     do throws(ServerError) {
       switch target.withLock({ $0 }) {
       case .server(let server): device = try Device(server, clientName: options.clientName)
@@ -34,7 +37,7 @@ extension OutputQueue {
       }
       portNames = try device.seat(memory, owner: self)
       do throws(ServerError) {
-        try connect(portNames, of: device.client)
+        connections = try connect(portNames, of: device.client)
       } catch {
         device.unseat(memory)
         throw error
@@ -55,6 +58,7 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.portNames = portNames
+      state.connections = connections
       state.converter = converter
       if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
       pump(&state)
@@ -64,21 +68,25 @@ extension OutputQueue {
   }
 
   /// Connects the queue's ports as its options say.
-  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError) {
-    switch options.connections {
-    case .none: break
-    case .ports(let destinations):
-      for (i, destination) in destinations.enumerated() {
-        try client.connect(ports[i % ports.count], to: destination)
+  ///
+  /// - Returns: For each port what it is connected to now.
+  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
+    -> [[String]]
+  {
+    let destinations =
+      switch options.connections {
+      case .none: [String]()
+      case .ports(let destinations): destinations
+      case .physicalOutputs: Array(client.physicalOutputs.prefix(max(2, ports.count)))
       }
-    case .physicalOutputs:
-      let outputs = client.physicalOutputs
-      if ports.count == 1 {
-        for output in outputs.prefix(2) { try client.connect(ports[0], to: output) }
-      } else {
-        for (port, output) in zip(ports, outputs) { try client.connect(port, to: output) }
-      }
+    var connections: [[String]] = ports.map { _ in [] }
+    for (i, destination) in destinations.enumerated() {
+      // The sound card's outputs beyond the queue's channels stay free; one channel takes two.
+      let port = i % ports.count
+      try client.connect(ports[port], to: destination)
+      connections[port].append(destination)
     }
+    return connections
   }
 
   // MARK: Properties
@@ -166,13 +174,21 @@ extension OutputQueue {
     }
   }
 
+  /// Device frames that the run has lasted so far.
+  var ranFrames: Int64 {
+    let reading = unsafe memory.voice.pointee.clock.read()
+    return reading.position + reading.ranFrames
+  }
+
+  /// True once the server has gone: the queue can only be disposed of.
+  package var isLost: Bool { state.read { $0.isLost } }
+
   package var statistics: Statistics {
     let voice = unsafe memory.voice
     return state.read { state in
       let lasted: Int64
       if state.isRunning {
-        let reading = unsafe voice.pointee.clock.read()
-        lasted = reading.position + reading.ranFrames
+        lasted = ranFrames
       } else {
         lasted = state.lastedFrames
       }
@@ -180,6 +196,7 @@ extension OutputQueue {
         serverName: state.device?.client.serverName ?? "",
         clientName: state.device?.client.name ?? "",
         portNames: state.portNames,
+        connections: state.connections,
         beganAt: state.beganAt,
         lastedFrames: lasted,
         starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),

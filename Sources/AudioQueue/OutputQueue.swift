@@ -215,6 +215,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   package func deviceLost() {
     state.change { state in
       readEvents(&state)
+      if state.isRunning { state.lastedFrames = ranFrames }
       state.isLost = true
       runEnded(&state, at: nil)
       if state.disposal == .draining {

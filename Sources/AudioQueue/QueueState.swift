@@ -70,6 +70,8 @@ struct QueueState {
 
   var device: Device?
   var portNames: [String] = []
+  /// For each port what it was connected to.
+  var connections: [[String]] = []
   var converter: Converter?
   /// The converter's thread is at work on a buffer.
   var isConverting = false

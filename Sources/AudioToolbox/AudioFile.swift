@@ -6,6 +6,7 @@ import Logging
 import RealTime
 
 private let logger = Logger(label: "cuejack")
+private let openFiles = HandleTable<SoundFile>()
 
 /// Why a call on a sound file fails. The text goes to the log, the code to the caller.
 private enum AudioFileFailure: Error {
@@ -85,7 +86,7 @@ private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: poin
 private func file(_ handle: AudioFileID) throws(AudioFileFailure) -> SoundFile {
   let number = UInt(bitPattern: handle)
   guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
-  guard let file = AudioFileRegistry.file(number) else { throw .notOpen }
+  guard let file = openFiles.object(number) else { throw .notOpen }
   return file
 }
 
@@ -116,7 +117,7 @@ public func openAudioFile(
       throw .file(error)
     }
     if let warning = file.warning { logger.warning("AudioFileOpenURL: \(warning)") }
-    unsafe outAudioFile.pointee = OpaquePointer(bitPattern: AudioFileRegistry.add(file))
+    unsafe outAudioFile.pointee = OpaquePointer(bitPattern: openFiles.add { _ in file })
   }
 }
 
@@ -143,7 +144,7 @@ public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileClose") { () throws(AudioFileFailure) in
     let number = UInt(bitPattern: inAudioFile)
     guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
-    guard AudioFileRegistry.remove(number) != nil else { throw .notOpen }
+    guard openFiles.remove(number) != nil else { throw .notOpen }
   }
 }
 

@@ -46,6 +46,7 @@ public func newOutputQueue(
     .function(inCallbackProc, userData: inUserData), outAQ)
 }
 
+/// Makes a queue that plays and calls a block on a dispatch queue of the C interface.
 @c @implementation
 public func AudioQueueNewOutputWithDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
@@ -70,6 +71,7 @@ public func AudioQueueNewOutputWithDispatchQueue(
     .block(inCallbackBlock), outAQ)
 }
 
+/// Ends a queue: at once, or when all that is enqueued has been played.
 @c @implementation
 public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
@@ -79,6 +81,7 @@ public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSS
 
 // MARK: Buffers
 
+/// Makes a buffer with room for a number of bytes.
 @c @implementation
 public func AudioQueueAllocateBuffer(
   _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32,
@@ -87,6 +90,7 @@ public func AudioQueueAllocateBuffer(
   unsafe AudioQueueAllocateBufferWithPacketDescriptions(inAQ, inBufferByteSize, 0, outBuffer)
 }
 
+/// Makes a buffer with room for packet descriptions too.
 @c @implementation
 public func AudioQueueAllocateBufferWithPacketDescriptions(
   _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32, _ inNumberPacketDescriptions: UInt32,
@@ -98,6 +102,7 @@ public func AudioQueueAllocateBufferWithPacketDescriptions(
   }
 }
 
+/// Frees a buffer that is not enqueued.
 @c @implementation
 public func AudioQueueFreeBuffer(_ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef)
   -> OSStatus
@@ -107,6 +112,7 @@ public func AudioQueueFreeBuffer(_ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBu
   }
 }
 
+/// Hands a filled buffer to the queue.
 @c @implementation
 public func AudioQueueEnqueueBuffer(
   _ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef, _ inNumPacketDescs: UInt32,
@@ -130,6 +136,7 @@ public func AudioQueueEnqueueBuffer(
 
 // MARK: Control
 
+/// Starts or resumes the queue at a time of its device.
 @c @implementation
 public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<AudioTimeStamp>?)
   -> OSStatus
@@ -158,6 +165,7 @@ extension StartTime {
   }
 }
 
+/// Readies enqueued sound ahead of the start.
 @c @implementation
 public func AudioQueuePrime(
   _ inAQ: AudioQueueRef, _ inNumberOfFramesToPrepare: UInt32,
@@ -169,6 +177,7 @@ public func AudioQueuePrime(
   }
 }
 
+/// Stops the queue: at once, or when all that is enqueued has been played.
 @c @implementation
 public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
@@ -176,6 +185,7 @@ public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStat
   }
 }
 
+/// Halts the queue; buffers and time stay where they are.
 @c @implementation
 public func AudioQueuePause(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueuePause") { (handle) throws(QueueError) in
@@ -183,6 +193,7 @@ public func AudioQueuePause(_ inAQ: AudioQueueRef) -> OSStatus {
   }
 }
 
+/// Sees to it that all that was enqueued is played to its last frame.
 @c @implementation
 public func AudioQueueFlush(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueFlush") { (handle) throws(QueueError) in
@@ -190,6 +201,7 @@ public func AudioQueueFlush(_ inAQ: AudioQueueRef) -> OSStatus {
   }
 }
 
+/// Silences the queue and hands back every buffer.
 @c @implementation
 public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueReset") { (handle) throws(QueueError) in
@@ -199,6 +211,7 @@ public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
 
 // MARK: Parameters
 
+/// Reads a parameter as it is at this moment.
 @c @implementation
 public func AudioQueueGetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID,
@@ -210,6 +223,7 @@ public func AudioQueueGetParameter(
   }
 }
 
+/// Sets a parameter from the next cycle on.
 @c @implementation
 public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
@@ -222,6 +236,7 @@ public func AudioQueueSetParameter(
 
 // MARK: Time
 
+/// Tells the frames, at the rate of the queue, since it started.
 @c @implementation
 public func AudioQueueGetCurrentTime(
   _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
@@ -241,6 +256,7 @@ public func AudioQueueGetCurrentTime(
   }
 }
 
+/// Tells the device's time, in frames at its rate, and the host time.
 @c @implementation
 public func AudioQueueDeviceGetCurrentTime(
   _ inAQ: AudioQueueRef, _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>

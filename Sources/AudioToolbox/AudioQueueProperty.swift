@@ -19,6 +19,7 @@ private func size(of property: AudioQueuePropertyID, _ handle: QueueHandle) thro
   }
 }
 
+/// Tells the size of a property's value, in bytes.
 @c @implementation
 public func AudioQueueGetPropertySize(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
@@ -28,6 +29,7 @@ public func AudioQueueGetPropertySize(
   }
 }
 
+/// Copies a property's value.
 @c @implementation
 public func AudioQueueGetProperty(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outData: UnsafeMutableRawPointer,
@@ -59,6 +61,7 @@ public func AudioQueueGetProperty(
   }
 }
 
+/// Sets a property.
 @c @implementation
 public func AudioQueueSetProperty(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ inData: UnsafeRawPointer,
@@ -82,6 +85,7 @@ public func AudioQueueSetProperty(
   }
 }
 
+/// Has a function called when a property changes.
 @c @implementation
 public func AudioQueueAddPropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
@@ -93,6 +97,7 @@ public func AudioQueueAddPropertyListener(
   }
 }
 
+/// Takes a listener back.
 @c @implementation
 public func AudioQueueRemovePropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,

@@ -10,6 +10,8 @@ struct FileHead {
   var sampleRate: Double?
   /// The name of a coding that is not linear PCM.
   var coding: String?
+  /// What libsndfile has to be shown in place of the file's own bytes, to read it right.
+  var correction: FileSource.Correction?
 
   /// What the first bytes of a file tell.
   enum Finding {
@@ -35,6 +37,8 @@ struct FileHead {
     case (".snd", _): head = next(start, bigEndian: true)
     case ("dns.", _): head = next(start, bigEndian: false)
     case ("riff", _) where start.name(at: 24) == "wave": head = wave64(source)
+    case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
+    case ("riff", _) where start.count < 28: return .cutShort
     default: return foreignName(start).map(Finding.foreign) ?? .unknown
     }
     return head.map(Finding.head) ?? .cutShort
@@ -114,6 +118,11 @@ struct FileHead {
           return nil
         }
         head.coding = waveCoding(format, bigEndian: false)
+        // libsndfile takes all extensible formats in Wave64 for integers: show it the plain tag.
+        if format.unsigned(at: 0, bytes: 2, bigEndian: false) == 0xFFFE, format.count >= 26 {
+          head.correction = FileSource.Correction(
+            offset: offset + 24, bytes: [format[24], format[25]])
+        }
       case "data":
         head.dataOffset = offset + 24
         head.dataBytes = size - 24

@@ -12,6 +12,14 @@ final class FileSource {
   /// The length that libsndfile is told: that of the whole file if this one was cut short, so that
   /// it accepts what is there.
   var apparentByteCount: Int64
+  /// Bytes that libsndfile is shown in place of the file's own.
+  var correction: Correction?
+
+  struct Correction {
+    /// Bytes from the start of the file.
+    let offset: Int64
+    let bytes: [UInt8]
+  }
 
   /// Opens a file for reading. Blocks.
   init(path: String) throws(SoundFileError) {
@@ -63,6 +71,18 @@ final class FileSource {
     return done
   }
 
+  private func readCorrected(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let count = unsafe read(into: buffer, at: position)
+    if let correction {
+      for (index, byte) in correction.bytes.enumerated() {
+        let place = correction.offset + Int64(index) - position
+        if place >= 0, place < count { unsafe buffer[Int(place)] = byte }
+      }
+    }
+    position += Int64(count)
+    return count
+  }
+
   /// The calls that libsndfile makes; each takes a `FileSource` as its last argument.
   static var callbacks: SF_VIRTUAL_IO {
     unsafe SF_VIRTUAL_IO(
@@ -75,10 +95,7 @@ final class FileSource {
       read: { memory, count, source in
         guard count > 0 else { return 0 }
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: Int(count))
-        let file = unsafe FileSource.at(source)
-        let done = unsafe file.read(into: buffer, at: file.position)
-        file.position += Int64(done)
-        return Int64(done)
+        return unsafe Int64(FileSource.at(source).readCorrected(into: buffer))
       },
       write: { _, _, _ in 0 },
       tell: { source in

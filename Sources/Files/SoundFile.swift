@@ -78,6 +78,7 @@ package final class SoundFile: Sendable {
     if let head, let promised = head.dataBytes {
       source.apparentByteCount = max(source.byteCount, head.dataOffset &+ promised)
     }
+    source.correction = head?.correction
 
     var callbacks = FileSource.callbacks
     var info = SF_INFO()

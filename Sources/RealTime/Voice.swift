@@ -126,11 +126,12 @@ package struct Voice: ~Copyable {
     }
   }
 
-  /// Keeps the run where it stands.
+  /// Keeps the run where it stands; one that has not begun waits for another start.
   package func pause() {
     switch unsafe state.pointee.phase {
     case .running, .resuming: unsafe state.pointee.phase = .paused
-    case .armed, .stopped, .paused: break
+    case .armed: unsafe state.pointee.phase = .stopped
+    case .stopped, .paused: break
     }
     stand()
   }

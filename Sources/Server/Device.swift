@@ -31,7 +31,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   @safe private struct Seat {
     let voice: VoiceMemory
     weak var owner: (any VoiceOwner)?
-    let ports: [Port]
+    let ports: [OutputPort]
   }
   @safe private struct Seating {
     var seats: [Seat] = []
@@ -99,7 +99,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     let prefix = number == 1 ? "out_" : "\(number)_out_"
     let portNames = (1...voice.channels).map { "\(prefix)\($0)" }
-    var ports: [Port] = []
+    var ports: [OutputPort] = []
     do {
       for name in portNames { ports.append(try client.addPort(named: name)) }
     } catch {

@@ -101,7 +101,6 @@ package struct JackServer: Server {
     ]
     let words = reasons.filter { status.rawValue & $0.0.rawValue != 0 }.map(\.1)
     return (words.isEmpty ? ["the server refused it"] : words).joined(separator: ", ")
-      + "; jackd takes 64 clients at most"
   }
 
   /// Has the JACK library speak through our log instead of writing to standard error.
@@ -195,15 +194,15 @@ final class JackClient: ServerClient, @unchecked Sendable {
     guard unsafe jack_activate(client) == 0 else { throw .cannotActivate(client: name) }
   }
 
-  func addPort(named name: String) throws(ServerError) -> Port {
+  func addPort(named name: String) throws(ServerError) -> OutputPort {
     guard
       let port = unsafe jack_port_register(
         client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
     else { throw .cannotAddPort(name: name, client: self.name) }
-    return unsafe Port(cue_port(port: port, memory: nil))
+    return unsafe OutputPort(cue_port(port: port, memory: nil))
   }
 
-  func removePort(_ port: Port) {
+  func removePort(_ port: OutputPort) {
     if let port = unsafe port.place.port { _ = unsafe jack_port_unregister(client, port) }
   }
 

@@ -29,8 +29,8 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Has `engine` play each cycle from now on. Once, before anything is heard.
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
-  func addPort(named name: String) throws(ServerError) -> Port
-  func removePort(_ port: Port)
+  func addPort(named name: String) throws(ServerError) -> OutputPort
+  func removePort(_ port: OutputPort)
   /// Connects our port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)
 
@@ -45,7 +45,7 @@ package protocol ServerClient: AnyObject, Sendable {
 
 /// One output port of a client.
 @safe
-package struct Port: @unchecked Sendable {
+package struct OutputPort: @unchecked Sendable {
   package let place: cue_port
   package init(_ place: cue_port) { unsafe self.place = place }
 }

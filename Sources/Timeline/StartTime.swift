@@ -1,5 +1,5 @@
 /// When a run of a queue begins.
-package enum StartTime: Hashable, Sendable {
+package enum StartTime: Equatable, Sendable {
   /// In the next cycle.
   case atOnce
   /// At this device frame; at once if it is past.

@@ -98,7 +98,7 @@ import Testing
       }
 
       """
-    let server = try JackServer()
+    let server = try JackDaemon()
     try withInstallation { installation in
       let file = installation.prefix.appendingPathComponent("sound.wav").path
       let made = try run(

@@ -88,7 +88,7 @@ import Testing
 
   private func check(_ program: Case, isSanitized: Bool) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
-    let server = try JackServer(playbackPorts: 0, synchronous: true)
+    let server = try JackDaemon(playbackPorts: 0, synchronous: true)
     let binary = try Self.builds.get().build(program.program, isSanitized: isSanitized)
     let result = try run(
       binary.path, [program.argument].compactMap { $0 },

@@ -26,7 +26,7 @@ package final class CaptureClient: @unchecked Sendable {
   /// As a sound card, on a server that has no playback ports, it hears every program from its first
   /// frame on: programs connect to it before they start.
   package init(
-    on server: JackServer, name: String = "capture", channels: Int = 2, capacity: Int,
+    on server: JackDaemon, name: String = "capture", channels: Int = 2, capacity: Int,
     isSoundCard: Bool = false
   ) throws {
     self.name = name
@@ -172,7 +172,7 @@ package final class CaptureClient: @unchecked Sendable {
 package final class Emitter: @unchecked Sendable {
   private let emitter: OpaquePointer
 
-  package init(on server: JackServer, name: String = "emitter", channels: Int = 2) throws {
+  package init(on server: JackDaemon, name: String = "emitter", channels: Int = 2) throws {
     var status = JackStatus(rawValue: 0)
     guard let emitter = cue_emitter_open(server.name, name, UInt32(channels), &status) else {
       throw SupportError(

@@ -75,10 +75,10 @@ import Testing
   }
 }
 
-@Suite(.serialized) struct JackServerTests {
+@Suite(.serialized) struct JackDaemonTests {
   /// The harness sees every frame, on the frame time that JACK gave it.
   @Test func aMinuteOfFreewheelIsCapturedWithoutAGap() throws {
-    let server = try JackServer()
+    let server = try JackDaemon()
     let frames = 60 * server.rate
     let capture = try CaptureClient(on: server, capacity: frames)
     let emitter = try Emitter(on: server)
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func armingAgainForgetsWhatWasRecorded() throws {
-    let server = try JackServer(rate: 44100, period: 64)
+    let server = try JackDaemon(rate: 44100, period: 64)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 44100)
     let emitter = try Emitter(on: server, channels: 1)
     defer { withExtendedLifetime(emitter) {} }
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test func portsAndConnectionsAreSeen() throws {
-    let server = try JackServer(playbackPorts: 4, capturePorts: 1)
+    let server = try JackDaemon(playbackPorts: 4, capturePorts: 1)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 0)
     #expect(capture.ports(matching: "^system:playback_").count == 4)
     #expect(capture.ports(matching: "^system:", .outputs) == ["system:capture_1"])
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test func aServerStopsAndComesBackUnderItsName() throws {
-    let server = try JackServer()
+    let server = try JackDaemon()
     let first = server.processIdentifier
     #expect(server.isRunning)
     server.stop()
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func aClientLearnsThatItsServerIsGone() throws {
-    let server = try JackServer()
+    let server = try JackDaemon()
     let capture = try CaptureClient(on: server, capacity: 0)
     server.stop()
     let end = Date(timeIntervalSinceNow: 10)
@@ -167,14 +167,14 @@ import Testing
   }
 
   @Test func threeServersRunBesideOneAnother() throws {
-    let servers = try (0..<3).map { _ in try JackServer() }
+    let servers = try (0..<3).map { _ in try JackDaemon() }
     #expect(Set(servers.map(\.name)).count == 3)
     #expect(servers.allSatisfy { $0.isRunning })
   }
 
   @Test func whatJackdRefusesIsToldInItsOwnWords() {
     #expect {
-      try JackServer(maximumPorts: 100_000)
+      try JackDaemon(maximumPorts: 100_000)
     } throws: {
       ($0 as? SupportError)?.description.contains("Failed to open server") == true
     }

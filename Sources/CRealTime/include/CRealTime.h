@@ -31,10 +31,11 @@ typedef struct cue_port {
 
 /// The samples of `port` for this cycle.
 static inline float *_Nullable cue_rt_port_buffer(cue_port port, uint32_t frames) CUE_REALTIME {
-  if (port.memory)
-    return port.memory;
+  if (port.memory) return port.memory;
   CUE_TRUST_BEGIN // jack.h: to be called in the process callback; reads shared memory only.
-      return port.port ? (float *)jack_port_get_buffer(port.port, frames) : NULL;
+      return port.port
+      ? (float *)jack_port_get_buffer(port.port, frames)
+      : NULL;
   CUE_TRUST_END
 }
 
@@ -54,7 +55,9 @@ static inline void cue_signal_initialize(cue_signal *signal) {
   sem_init(&signal->semaphore, 0, 0);
 }
 
-static inline void cue_signal_destroy(cue_signal *signal) { sem_destroy(&signal->semaphore); }
+static inline void cue_signal_destroy(cue_signal *signal) {
+  sem_destroy(&signal->semaphore);
+}
 
 /// Wakes the waiting thread. A system call only if one waits.
 static inline void cue_rt_signal_post(cue_signal *signal) CUE_REALTIME {
@@ -86,16 +89,16 @@ void __rtsan_realtime_exit(void) __attribute__((weak, nonblocking));
 
 /// Begins the part of a cycle that RealtimeSanitizer watches, if it is there.
 static inline void cue_rt_enter(void) CUE_REALTIME {
-  if (__rtsan_realtime_enter)
-    __rtsan_realtime_enter();
+  if (__rtsan_realtime_enter) __rtsan_realtime_enter();
 }
 
 /// Ends what cue_rt_enter began.
 static inline void cue_rt_leave(void) CUE_REALTIME {
-  if (__rtsan_realtime_exit)
-    __rtsan_realtime_exit();
+  if (__rtsan_realtime_exit) __rtsan_realtime_exit();
 }
 
-static inline float cue_rt_sqrt(float x) CUE_REALTIME { return __builtin_sqrtf(x); }
+static inline float cue_rt_sqrt(float x) CUE_REALTIME {
+  return __builtin_sqrtf(x);
+}
 
 #pragma clang assume_nonnull end

@@ -207,6 +207,18 @@ static inline size_t hear_wave(const char *file, int line, const cue_capture *ca
 
 #define HEAR(card, at, first, frames) hear_wave(__FILE__, __LINE__, card, at, first, frames)
 
+/// Checks that from `at` on the card heard nothing.
+static inline void hear_silence(const char *file, int line, const cue_capture *card, size_t at) {
+  size_t sound = find_sound(card, at);
+  if (sound >= cue_capture_frames(card)) return;
+  char text[200];
+  snprintf(text, sizeof text, "heard frame %ld at %zu, not silence from %zu on to %zu",
+           wave_frame(cue_capture_samples(card, 0)[sound]), sound, at, cue_capture_frames(card));
+  fail(file, line, text);
+}
+
+#define HEAR_SILENCE(card, at) hear_silence(__FILE__, __LINE__, card, at)
+
 /// Waits until the card has heard `frames` more.
 static inline void record(const cue_capture *card, size_t frames) {
   size_t end = cue_capture_frames(card) + frames;

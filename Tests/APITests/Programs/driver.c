@@ -54,7 +54,7 @@ int main(void) {
   WORKS(AudioQueueDispose(queue, true));
   cue_capture_disarm(card);
   size_t over = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * ROUNDS);
-  EQUAL(find_sound(card, over), cue_capture_frames(card));
+  HEAR_SILENCE(card, over);
   passed("driver");
   cue_capture_close(card);
   sem_destroy(&free_buffers);

@@ -102,7 +102,7 @@ static void a_file_shorter_than_the_buffers(cue_capture *card) {
   WORKS(AudioQueueDispose(queue, true));
   cue_capture_disarm(card);
   size_t end = HEAR(card, find_sound(card, 0), 0, 450);
-  EQUAL(find_sound(card, end), cue_capture_frames(card));
+  HEAR_SILENCE(card, end);
   passed("stop before start");
 }
 

@@ -64,7 +64,7 @@ static void nothing_enqueued(void) {
   // Silence while dry: no stale samples.
   CHECK(second > at + 2000);
   at = HEAR(card, second, FRAMES, FRAMES);
-  EQUAL(find_sound(card, at), cue_capture_frames(card));
+  HEAR_SILENCE(card, at);
   passed("nothing enqueued, and running dry");
 }
 

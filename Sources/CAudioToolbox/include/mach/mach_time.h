@@ -32,8 +32,7 @@ typedef struct mach_timebase_info mach_timebase_info_data_t;
 
 /// Answers 1/1. Any thread.
 static inline kern_return_t mach_timebase_info(mach_timebase_info_t info) {
-  if (info == NULL)
-    return KERN_INVALID_ARGUMENT;
+  if (info == NULL) return KERN_INVALID_ARGUMENT;
   info->numer = 1;
   info->denom = 1;
   return KERN_SUCCESS;

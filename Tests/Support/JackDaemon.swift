@@ -7,7 +7,7 @@ import Foundation
 /// JACK's registry has room for eight servers on a machine, and jackd forgets a crashed one only when one
 /// of the same name comes. So names are few and used again: a server takes the first that is free, and
 /// keeps a file locked for as long as it, or its jackd, lives.
-package final class JackServer: @unchecked Sendable {
+package final class JackDaemon: @unchecked Sendable {
   package let name: String
   /// Frames per second.
   package let rate: Int

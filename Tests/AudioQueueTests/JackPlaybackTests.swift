@@ -1,0 +1,158 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// Playback on a running jackd: what a capture client receives is what was enqueued.
+@Suite(.serialized) struct JackPlaybackTests {
+  private static let rate = 48000
+
+  private func queue(
+    _ format: PCMFormat, on jack: JackDaemon, name: String
+  ) throws -> OutputQueue {
+    try OutputQueue(
+      format, options: OutputQueue.Options(clientName: name, connections: .none),
+      server: JackServer(named: jack.name), callingBackOn: .ownThread,
+      OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
+  }
+
+  /// Sixty seconds in every format, bit for bit, from the asked frame on, none lost or repeated.
+  @Test(arguments: PCMFormat.all(channels: 2))
+  func sixtySecondsArriveBitForBit(format: PCMFormat) throws {
+    let jack = try JackDaemon(rate: Self.rate, period: 1024)
+    defer { jack.stop() }
+    let frames = 60 * Self.rate
+    let queue = try queue(format, on: jack, name: "player")
+    defer { try? queue.dispose(afterPlaying: false) }
+    let (bytes, expected) = format.noise(frames: 100_003, seed: 11)
+
+    // The same hundred thousand frames over and over, in buffers of many sizes.
+    var enqueued = 0
+    var size = 1
+    while enqueued < frames {
+      let from = enqueued % 100_003
+      let count = min(size, 100_003 - from, frames - enqueued)
+      let buffer = try queue.allocateBuffer(capacity: count * format.bytesPerFrame)
+      bytes.withUnsafeBytes {
+        buffer.data.copyMemory(
+          from: UnsafeRawBufferPointer(
+            rebasing: $0[(from * format.bytesPerFrame)...].prefix(buffer.data.count)))
+      }
+      try queue.enqueue(buffer.id, bytes: buffer.data.count)
+      enqueued += count
+      size = size % 40_000 + 3_331
+    }
+    try queue.stopAfterPlaying()
+    _ = try queue.prime(frames: 0)
+
+    let capture = try CaptureClient(on: jack, channels: 2, capacity: frames + 2 * Self.rate)
+    for channel in 1...2 { try capture.connect("player:out_\(channel)", toInput: channel) }
+    capture.arm()
+    #expect(capture.wait(untilFrames: 1024))
+    let start = try #require(queue.deviceTime).frame + Int64(Self.rate / 2) + 77
+    try queue.start(at: .frame(start))
+    try capture.setFreewheel(true)
+    #expect(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
+    try capture.setFreewheel(false)
+    capture.disarm()
+
+    #expect(capture.discontinuities == 0)
+    let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
+    for channel in 0..<2 {
+      let samples = capture.samples(channel: channel)
+      #expect(samples[..<offset].allSatisfy { $0 == 0 })
+      #expect(samples[(offset + frames)...].allSatisfy { $0 == 0 })
+      var wrong = 0
+      for i in 0..<frames where samples[offset + i] != expected[channel][i % 100_003] { wrong += 1 }
+      #expect(wrong == 0, "\(wrong) of \(frames) samples are wrong")
+    }
+    #expect(queue.statistics.beganAt == start)
+    #expect(queue.statistics.lastedFrames == Int64(frames))
+    #expect(queue.statistics.starvations == 0)
+  }
+
+  /// The app refills in its callback, by the clock: nothing is lost, nothing is late.
+  @Test func refillingInTheCallbackLosesNothing() throws {
+    let jack = try JackDaemon(rate: Self.rate, period: 256)
+    defer { jack.stop() }
+    let format = PCMFormat(
+      sampleRate: 48000, channels: 1, kind: .signedInteger, bitsPerSample: 24, bytesPerSample: 4)
+    let frames = 3 * Self.rate
+    let (bytes, expected) = format.noise(frames: frames, seed: 5)
+    let position = Mutexed(0)
+    let memory = Mutexed<[UInt32: QueueBuffer]>([:])
+    @Sendable func refill(_ queue: OutputQueue, _ id: UInt32) {
+      guard let buffer = memory.value[id] else { return }
+      let at = position.value
+      let count = min(buffer.data.count, bytes.count - at)
+      position.value += count
+      guard count > 0 else {
+        try? queue.stopAfterPlaying()
+        return
+      }
+      bytes.withUnsafeBytes {
+        buffer.data.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[at..<(at + count)]))
+      }
+      try? queue.enqueue(id, bytes: count)
+    }
+    let queue = try OutputQueue(
+      format, options: OutputQueue.Options(clientName: "player", connections: .none),
+      server: JackServer(named: jack.name), callingBackOn: .ownThread,
+      OutputQueue.Handlers(bufferDone: refill, changed: { _, _ in }))
+    defer { try? queue.dispose(afterPlaying: false) }
+    for _ in 0..<3 {
+      let buffer = try queue.allocateBuffer(capacity: 9600 * 4)
+      memory.value[buffer.id] = buffer
+      refill(queue, buffer.id)
+    }
+    _ = try queue.prime(frames: 0)
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: frames + 2 * Self.rate)
+    try capture.connect("player:out_1", toInput: 1)
+    capture.arm()
+    #expect(capture.wait(untilFrames: 256))
+    let start = try #require(queue.deviceTime).frame + 12_345
+    try queue.start(at: .frame(start))
+    #expect(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
+    capture.disarm()
+    let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
+    #expect(Array(capture.samples(channel: 0)[offset..<(offset + frames)]) == expected[0])
+    #expect(queue.statistics.starvedFrames == 0)
+  }
+
+  /// Two clients given one device time start on one frame.
+  @Test func queuesStartOnOneFrame() throws {
+    let jack = try JackDaemon(rate: Self.rate, period: 64)
+    defer { jack.stop() }
+    let format = PCMFormat.float(1)
+    let samples = (0..<Self.rate).map { Float($0 + 1) }
+    let queues = try (0..<8).map { try queue(format, on: jack, name: "player-\($0)") }
+    defer { for queue in queues { try? queue.dispose(afterPlaying: false) } }
+    for queue in queues {
+      let buffer = try queue.allocateBuffer(capacity: samples.count * 4)
+      samples.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
+      try queue.enqueue(buffer.id, bytes: samples.count * 4)
+      _ = try queue.prime(frames: 0)
+    }
+    let capture = try CaptureClient(on: jack, channels: 8, capacity: 4 * Self.rate)
+    for i in 0..<8 { try capture.connect("player-\(i):out_1", toInput: i + 1) }
+    capture.arm()
+    #expect(capture.wait(untilFrames: 64))
+    let start = try #require(queues[0].deviceTime).frame + Int64(Self.rate)
+    for queue in queues { try queue.start(at: .frame(start)) }
+    // By the clock so small a period would be late now and then on a busy machine.
+    try capture.setFreewheel(true)
+    #expect(capture.wait(untilFrames: 3 * Self.rate))
+    try capture.setFreewheel(false)
+    capture.disarm()
+    #expect(capture.discontinuities == 0)
+    let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
+    for channel in 0..<8 {
+      let found = capture.samples(channel: channel)
+      #expect(found.firstIndex { $0 != 0 } == offset, "channel \(channel)")
+      #expect(Array(found[offset..<(offset + Self.rate)]) == samples)
+    }
+  }
+}

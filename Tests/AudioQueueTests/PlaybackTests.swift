@@ -1,0 +1,689 @@
+import CProbe
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+import Timeline
+
+@testable import AudioQueue
+
+/// The numbers are those of the lines of semantics that a test speaks of.
+@Suite(.serialized) struct PlaybackTests {
+  // MARK: Callbacks
+
+  @Test("1: buffers come back in order, each once, when its last frame has left")
+  func buffersComeBackInOrder() throws {
+    let rig = try Rig()
+    let a = try rig.enqueue(ramp(100))
+    let b = try rig.enqueue(ramp(28, from: 101))
+    let c = try rig.enqueue(ramp(50, from: 129))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.doneBuffers == [])
+    rig.cycle()
+    #expect(rig.doneBuffers == [a, b])
+    rig.cycle()
+    #expect(rig.doneBuffers == [a, b, c])
+    #expect(rig.output == ramp(178) + silence(14))
+  }
+
+  @Test("1, 2: a callback never begins inside another, nor inside a call")
+  func callbacksDoNotNest() throws {
+    let rig = try Rig()
+    let lock = NSLock()
+    rig.onBuffer { queue, id in
+      lock.withLock {}
+      try? queue.enqueue(id, bytes: 4)
+      queue.relay()
+    }
+    for _ in 0..<3 { try rig.enqueue([1]) }
+    try lock.withLock {
+      // Whatever runs in here, the callback waits for the lock: a call from inside would hang.
+      try rig.queue.start()
+      try rig.enqueue([2])
+      _ = try rig.queue.prime(frames: 0)
+    }
+    rig.cycle(10)
+    #expect(rig.doneBuffers.count > 4)
+    #expect(!rig.hasNested)
+  }
+
+  @Test("3: every call is allowed inside a callback", arguments: 0..<7)
+  func callsInsideACallback(which: Int) throws {
+    let rig = try Rig()
+    let errors = Mutexed<[String]>([])
+    let extra = try rig.buffer([9])
+    rig.onBuffer { queue, id in
+      do {
+        switch which {
+        case 0: try queue.enqueue(id, bytes: 4)
+        case 1: try queue.freeBuffer(id)
+        case 2: try queue.stop()
+        case 3: try queue.stopAfterPlaying()
+        case 4: try queue.flush()
+        case 5: try queue.reset()
+        default: try queue.freeBuffer(extra)
+        }
+      } catch { errors.value.append("\(error)") }
+      rig.onBuffer { _, _ in }
+    }
+    let a = try rig.enqueue(ramp(64))
+    let b = try rig.enqueue(ramp(64, from: 65))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(4)
+    #expect(errors.value == [])
+    // Whatever it did, no buffer is lost.
+    #expect(Array(rig.doneBuffers.prefix(2)) == [a, b])
+    #expect(!rig.hasNested)
+  }
+
+  @Test("3, 8: dispose inside a callback", arguments: [true, false])
+  func disposeInsideACallback(afterPlaying: Bool) throws {
+    let rig = try Rig()
+    let errors = Mutexed<[QueueError]>([])
+    rig.onBuffer { queue, id in
+      do {
+        try queue.dispose(afterPlaying: afterPlaying)
+        try queue.enqueue(id, bytes: 4)
+      } catch { errors.value.append(error as! QueueError) }
+    }
+    try rig.enqueue(ramp(64))
+    try rig.enqueue(ramp(64, from: 65))
+    try rig.queue.start(at: .frame(0))
+    rig.server.cycle(frames: 64)
+    rig.queue.relay()
+    waitUntil { !errors.value.isEmpty }
+    #expect(errors.value == [afterPlaying ? .disposalPending : .disposed])
+    rig.server.cycle(frames: 64)
+    rig.server.cycle(frames: 64)
+    rig.queue.relay()
+    waitUntil { rig.server.clients[0].isClosed }
+    #expect(rig.doneBuffers.count == 1)
+    if afterPlaying { #expect(Array(rig.output.prefix(128)) == ramp(128)) }
+    #expect(throws: QueueError.disposed) { try rig.queue.start() }
+  }
+
+  @Test("4: a run loop is called on its own thread, in its mode; own thread otherwise")
+  func dispatchQueueIsCalledThere() throws {
+    let queue = DispatchQueue(label: "app")
+    let key = DispatchSpecificKey<Int>()
+    queue.setSpecific(key: key, value: 5)
+    let rig = try Rig(place: .queue(queue))
+    let seen = Mutexed<[Int?]>([])
+    rig.onBuffer { _, _ in seen.value.append(DispatchQueue.getSpecific(key: key)) }
+    for _ in 0..<3 { try rig.enqueue([1]) }
+    try rig.queue.start()
+    rig.cycle()
+    #expect(seen.value == [5, 5, 5])
+  }
+
+  // MARK: Stop, reset, flush, pause, dispose
+
+  @Test("5: Stop(false) before Start keeps the buffers; the run ends with them")
+  func stopBeforeStart() throws {
+    let rig = try Rig()
+    let a = try rig.enqueue(ramp(100))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.stopAfterPlaying()
+    #expect(rig.doneBuffers == [])
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(3)
+    #expect(
+      rig.calls == [.running(true), .done(a), .running(false)]
+        || rig.calls == [.running(false), .done(a), .running(false)])
+    #expect(rig.output == ramp(100) + silence(92))
+    #expect(!rig.queue.isRunning)
+    // The end has been used up: the next run goes on until it is told to stop.
+    try rig.enqueue(ramp(10))
+    try rig.queue.start()
+    rig.cycle(2)
+    #expect(rig.queue.isRunning)
+  }
+
+  @Test("5: Stop(false) with nothing queued before Start leaves nothing behind")
+  func stopOfNothing() throws {
+    let rig = try Rig()
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    try rig.enqueue(ramp(10))
+    rig.cycle(2)
+    #expect(rig.queue.isRunning)
+  }
+
+  @Test("6: Stop(true) hands back every buffer, in order, before it returns")
+  func stopHandsBack() throws {
+    let rig = try Rig()
+    let ids = try (0..<5).map { _ in try rig.enqueue(ramp(100)) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(2)
+    try rig.queue.stop()
+    #expect(rig.doneBuffers == ids)
+    #expect(!rig.queue.isRunning)
+    rig.cycle(3)
+    #expect(rig.doneBuffers == ids)
+    #expect(rig.output == ramp(100) + ramp(28) + silence(192))
+    // And it plays again, from the start.
+    try rig.enqueue(ramp(10, from: 1000))
+    try rig.queue.start()
+    rig.cycle()
+    #expect(Array(rig.output.suffix(64)) == ramp(10, from: 1000) + silence(54))
+  }
+
+  @Test("6: Reset hands back every buffer and does not stop")
+  func resetHandsBack() throws {
+    let rig = try Rig()
+    let ids = try (0..<3).map { _ in try rig.enqueue(ramp(100)) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.reset()
+    #expect(rig.doneBuffers == ids)
+    #expect(rig.queue.isRunning)
+    rig.cycle()
+    try rig.enqueue(ramp(64, from: 500))
+    rig.cycle()
+    #expect(rig.output == ramp(64) + silence(64) + ramp(64, from: 500))
+  }
+
+  @Test("6: Enqueue while buffers are handed back is refused and queues nothing")
+  func enqueueDuringReset() throws {
+    for stops in [true, false] {
+      let rig = try Rig()
+      let errors = Mutexed<[QueueError]>([])
+      rig.onBuffer { queue, id in
+        do { try queue.enqueue(id, bytes: 4) } catch { errors.value.append(error as! QueueError) }
+      }
+      for _ in 0..<3 { try rig.enqueue(ramp(100)) }
+      try rig.queue.start()
+      if stops { try rig.queue.stop() } else { try rig.queue.reset() }
+      #expect(errors.value == [.enqueueDuringReset, .enqueueDuringReset, .enqueueDuringReset])
+      #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+      // Over: buffers are taken again.
+      try rig.enqueue([1])
+    }
+  }
+
+  @Test("6: inside a callback, Stop(true) has the rest follow")
+  func stopInsideACallback() throws {
+    let rig = try Rig()
+    let seen = Mutexed<[Int]>([])
+    rig.onBuffer { queue, _ in
+      if seen.value.isEmpty {
+        try? queue.stop()
+        seen.value.append(rig.doneBuffers.count)
+      }
+    }
+    let ids = try (0..<3).map { _ in try rig.enqueue(ramp(64)) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(seen.value == [1])
+    #expect(rig.doneBuffers == ids)
+    #expect(!rig.queue.isRunning)
+  }
+
+  @Test("6: Stop(true) does not wait for ever on a callback that waits for its caller")
+  func stopIsBounded() throws {
+    let rig = try Rig()
+    let lock = NSLock()
+    let isInside = Mutexed(false)
+    rig.onBuffer { _, _ in
+      isInside.value = true
+      lock.withLock {}
+    }
+    for _ in 0..<3 { try rig.enqueue(ramp(64)) }
+    lock.lock()
+    try rig.queue.start(at: .frame(0))
+    rig.server.cycle(frames: 64)
+    rig.queue.relay()
+    waitUntil { isInside.value }
+    try rig.queue.stop()
+    #expect(rig.doneBuffers.count == 1)
+    lock.unlock()
+    rig.settle()
+    #expect(rig.doneBuffers.count == 1, "no callback after Stop(true) has returned")
+    // The buffers are the app's again.
+    #expect(rig.queue.state.read { $0.buffers.values.allSatisfy { $0.isFree } })
+  }
+
+  @Test("7: Stop(false) plays what is queued; a Start straight after works")
+  func startAfterStop() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(100))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    try rig.enqueue(ramp(50, from: 200))
+    rig.cycle(3)
+    #expect(rig.output == ramp(100) + ramp(50, from: 200) + silence(106))
+    #expect(rig.queue.isRunning)
+    let running = rig.calls.filter { if case .running = $0 { true } else { false } }
+    #expect(running.count == 3)
+  }
+
+  @Test("8: Dispose(false) drains in silence towards the app")
+  func disposeDrains() throws {
+    let rig = try Rig()
+    for i in 0..<3 { try rig.enqueue(ramp(100, from: Float(100 * i + 1))) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.dispose(afterPlaying: true)
+    #expect(throws: QueueError.disposalPending) { try rig.queue.start() }
+    #expect(throws: QueueError.disposalPending) { try rig.enqueue([1]) }
+    let calls = rig.calls.count
+    for _ in 0..<6 { rig.server.cycle(frames: 64) }
+    rig.queue.relay()
+    waitUntil { rig.server.clients[0].isClosed }
+    #expect(Array(rig.output.prefix(300)) == ramp(300))
+    #expect(rig.calls.count == calls)
+    #expect(throws: QueueError.disposed) { try rig.queue.start() }
+  }
+
+  @Test("8: Dispose(false) of a queue that stands still ends it at once")
+  func disposeOfAStandingQueue() throws {
+    let idle = try Rig()
+    try idle.enqueue([1])
+    try idle.queue.dispose(afterPlaying: true)
+    #expect(throws: QueueError.disposed) { try idle.queue.start() }
+    let paused = try Rig()
+    try paused.enqueue(ramp(100))
+    try paused.queue.start()
+    paused.cycle()
+    try paused.queue.pause()
+    try paused.queue.dispose(afterPlaying: true)
+    #expect(paused.server.clients[0].isClosed)
+  }
+
+  @Test("8: Dispose(true) waits for a callback under way, but not for ever")
+  func disposeWaits() throws {
+    let rig = try Rig()
+    let isInside = Mutexed(false)
+    let isOver = Mutexed(false)
+    rig.onBuffer { _, _ in
+      isInside.value = true
+      usleep(200_000)
+      isOver.value = true
+    }
+    try rig.enqueue([1])
+    try rig.queue.start()
+    rig.server.cycle(frames: 64)
+    rig.queue.relay()
+    waitUntil { isInside.value }
+    try rig.queue.dispose(afterPlaying: false)
+    #expect(isOver.value)
+  }
+
+  @Test("9: Flush with nothing queued does nothing; with buffers it loses none")
+  func flush() throws {
+    let rig = try Rig()
+    try rig.queue.flush()
+    try rig.enqueue(ramp(30))
+    try rig.queue.flush()
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.doneBuffers.count == 1)
+    #expect(rig.output == ramp(30) + silence(34))
+  }
+
+  @Test("10: Pause keeps buffers and time; Start goes on where it stood")
+  func pauseAndResume() throws {
+    let rig = try Rig()
+    try rig.queue.pause()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.pause()
+    #expect(rig.queue.currentFrame == 64)
+    rig.cycle(3)
+    #expect(rig.queue.currentFrame == 64)
+    #expect(rig.queue.isRunning)
+    try rig.queue.start(at: .frame(Int64(rig.server.counter) + 10))
+    rig.cycle()
+    #expect(rig.output == ramp(64) + silence(192) + silence(10) + ramp(54, from: 65))
+    try rig.queue.stop()
+    try rig.enqueue(ramp(10))
+    try rig.queue.start()
+    rig.cycle()
+    #expect(rig.queue.currentFrame == 64, "Stop then Start counts from 0 again")
+  }
+
+  @Test("10: Pause of a queue that waits for its time keeps it waiting")
+  func pauseWhileArmed() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(64))
+    try rig.queue.start(at: .frame(100))
+    try rig.queue.pause()
+    rig.cycle(4)
+    #expect(rig.output == silence(256))
+    try rig.queue.start()
+    rig.cycle()
+    #expect(Array(rig.output.suffix(64)) == ramp(64))
+  }
+
+  @Test("11: FreeBuffer takes free buffers, refuses enqueued and foreign ones")
+  func freeBuffers() throws {
+    let rig = try Rig()
+    let other = try Rig()
+    let id = try rig.buffer([1])
+    try rig.queue.enqueue(id, bytes: 4)
+    #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(id) }
+    #expect(throws: QueueError.invalidBuffer) { try other.queue.freeBuffer(id + 100) }
+    try rig.queue.start()
+    rig.cycle()
+    try rig.queue.freeBuffer(id)
+    #expect(throws: QueueError.invalidBuffer) { try rig.queue.freeBuffer(id) }
+  }
+
+  // MARK: Start and running dry
+
+  @Test("12: a dry queue plays silence, runs on, and its time goes on")
+  func runningDry() throws {
+    let rig = try Rig()
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(2)
+    #expect(rig.queue.isRunning)
+    try rig.enqueue(ramp(32))
+    rig.cycle(2)
+    #expect(rig.queue.isRunning)
+    #expect(rig.output == silence(128) + ramp(32) + silence(96))
+    #expect(rig.queue.currentFrame == 256)
+    #expect(rig.queue.statistics.starvedFrames == 224)
+  }
+
+  @Test("13: IsRunning follows the first cycle and the last frame, never the call")
+  func isRunning() throws {
+    let rig = try Rig()
+    let a = try rig.enqueue(ramp(64))
+    try rig.queue.start(at: .frame(64))
+    #expect(!rig.queue.isRunning && rig.calls == [])
+    rig.cycle()
+    #expect(!rig.queue.isRunning, "its time has not come")
+    rig.cycle()
+    #expect(rig.queue.isRunning)
+    try rig.queue.stopAfterPlaying()
+    #expect(rig.queue.isRunning)
+    rig.cycle()
+    #expect(!rig.queue.isRunning)
+    #expect(rig.calls == [.running(true), .done(a), .running(false)])
+  }
+
+  @Test("14: a start frame is met exactly", arguments: [0, 1, 63, 64, 65, 127, 1000])
+  func startFrame(frame: Int64) throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(10))
+    try rig.queue.start(at: .frame(frame))
+    rig.cycle(20)
+    #expect(rig.output == silence(Int(frame)) + ramp(10) + silence(1280 - 10 - Int(frame)))
+    #expect(rig.queue.statistics.beganAt == frame)
+  }
+
+  @Test("14: a host time is met at the frame it falls on")
+  func startHostTime() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(10))
+    try rig.queue.start(at: .hostTime(1_000_000))
+    rig.cycle(2)
+    #expect(rig.output == silence(48) + ramp(10) + silence(70))
+  }
+
+  @Test("14: a time already past starts at once and skips nothing")
+  func startInThePast() throws {
+    let rig = try Rig()
+    _ = try rig.queue.prime(frames: 0)
+    rig.cycle(2)
+    try rig.enqueue(ramp(10))
+    try rig.queue.start(at: .frame(5))
+    rig.cycle()
+    #expect(rig.output == silence(128) + ramp(10) + silence(54))
+  }
+
+  @Test("14: queues in different clients given one time start on one frame")
+  func queuesStartTogether() throws {
+    let server = HandDrivenServer()
+    let rigs = try (0..<5).map { _ in try Rig(server: server) }
+    for rig in rigs {
+      try rig.enqueue(ramp(100))
+      try rig.queue.start(at: .frame(77))
+    }
+    for _ in 0..<4 { server.cycle(frames: 64) }
+    for client in server.clients {
+      #expect(client.samples[0] == silence(77) + ramp(100) + silence(79))
+    }
+  }
+
+  @Test("15: Prime tells the frames that are ready")
+  func prime() throws {
+    let rig = try Rig()
+    #expect(try rig.queue.prime(frames: 0) == 0)
+    try rig.enqueue(ramp(100))
+    try rig.enqueue(ramp(50))
+    #expect(try rig.queue.prime(frames: 0) == 150)
+    #expect(try rig.queue.prime(frames: 1_000_000) == 150)
+  }
+
+  // MARK: Enqueuing
+
+  @Test("17: what cannot be enqueued changes nothing")
+  func badEnqueues() throws {
+    let rig = try Rig()
+    let other = try Rig()
+    let id = try rig.buffer([1, 2])
+    #expect(throws: QueueError.bufferEmpty) { try rig.queue.enqueue(id, bytes: 0) }
+    #expect(throws: QueueError.bufferEmpty) { try rig.queue.enqueue(id, bytes: 3) }
+    #expect(throws: QueueError.bufferOverfull) { try rig.queue.enqueue(id, bytes: 12) }
+    #expect(throws: QueueError.invalidBuffer) { try rig.queue.enqueue(id + 1, bytes: 4) }
+    #expect(throws: QueueError.invalidBuffer) { try other.queue.enqueue(id, bytes: 4) }
+    try rig.queue.enqueue(id, bytes: 8)
+    #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(id, bytes: 8) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.output == [1, 2] + silence(62))
+    #expect(rig.doneBuffers == [id])
+  }
+
+  @Test func moreBuffersThanTheRingHolds() throws {
+    let rig = try Rig()
+    let count = 3 * VoiceMemory.entryCapacity
+    for i in 0..<count { try rig.enqueue([Float(i + 1)]) }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(8, frames: 1000)
+    // The cycle that emptied the ring had no more; the rest followed, in order.
+    #expect(rig.output.filter { $0 != 0 } == ramp(count))
+    #expect(rig.doneBuffers.count == count)
+    #expect(!rig.queue.isRunning)
+  }
+
+  @Test("19: volume is clamped and exact")
+  func volume() throws {
+    let rig = try Rig()
+    #expect(rig.queue.volume == 1)
+    for (value, expected) in [(-1, 0), (2, 1), (0.25, 0.25), (Float.nan, 0)] as [(Float, Float)] {
+      rig.queue.volume = value
+      #expect(rig.queue.volume == expected)
+    }
+    rig.queue.volume = 0.3
+    try rig.enqueue(ramp(128))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    rig.queue.volume = 0.7
+    rig.cycle()
+    #expect(rig.output == ramp(64).map { $0 * 0.3 } + ramp(64, from: 65).map { $0 * 0.7 })
+  }
+
+  // MARK: Other rates
+
+  @Test(arguments: [44100.0, 96000, 22050])
+  func anotherRateIsConvertedWhole(rate: Double) throws {
+    let rig = try Rig(.float(2, rate: rate))
+    let frames = Int(rate)
+    let samples = (0..<frames * 2).map { Float(sin(Double($0 / 2) * 0.05 * (1 + Double($0 % 2)))) }
+    for part in 0..<10 {
+      try rig.enqueue(Array(samples[(part * frames / 5)..<((part + 1) * frames / 5)]))
+    }
+    try rig.queue.stopAfterPlaying()
+    #expect(try rig.queue.prime(frames: 0) > 0)
+    try rig.queue.start(at: .frame(0))
+    var cycles = 0
+    while cycles < 2000 {
+      // The converter works on its own thread: give it the time that a clock would.
+      waitUntil {
+        rig.queue.state.read {
+          $0.readyFrames > 256 || $0.waiting.isEmpty && !$0.isConverting
+        }
+      }
+      rig.cycle(frames: 256)
+      cycles += 1
+      if !rig.queue.isRunning && cycles > 2 { break }
+    }
+    #expect(rig.doneBuffers.count == 10)
+    #expect(rig.queue.statistics.lastedFrames == 48000)
+    #expect(rig.queue.statistics.starvedFrames == 0)
+    // The left channel is the sine at the other rate.
+    let step = 0.05 * rate / 48000
+    var worst: Float = 0
+    for i in 4800..<43200 { worst = max(worst, abs(rig.output[i] - Float(sin(Double(i) * step)))) }
+    #expect(worst < 1e-5)
+  }
+
+  @Test("6: Stop(true) while converting hands everything back, and nothing stale is heard")
+  func stopWhileConverting() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    for round in 0..<20 {
+      let before = rig.doneBuffers.count
+      let ids = try (0..<3).map { _ in
+        try rig.enqueue([Float](repeating: 0.5, count: 5000))
+      }
+      try rig.queue.start()
+      rig.server.cycle(frames: 64)
+      try rig.queue.stop()
+      #expect(Array(rig.doneBuffers[before...]) == ids, "round \(round)")
+      let heard = rig.output.count
+      rig.cycle(2)
+      #expect(rig.output[heard...].allSatisfy { $0 == 0 })
+    }
+  }
+
+  @Test func currentFrameCountsInTheQueuesRate() throws {
+    let rig = try Rig(.float(1, rate: 24000))
+    try rig.queue.start(at: .frame(0))
+    #expect(rig.queue.currentFrame == nil)
+    rig.cycle(2, frames: 480)
+    #expect(rig.queue.currentFrame == 480)
+  }
+
+  // MARK: Devices
+
+  @Test func portsAreConnectedToTheSoundCard() throws {
+    let mono = try Rig(.float(1))
+    _ = try mono.queue.prime(frames: 0)
+    #expect(
+      mono.server.clients[0].connections == ["out_1": ["system:playback_1", "system:playback_2"]])
+    let three = try Rig(.float(3))
+    _ = try three.queue.prime(frames: 0)
+    #expect(
+      three.server.clients[0].connections
+        == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    let none = try Rig(.float(2), connections: .none)
+    _ = try none.queue.prime(frames: 0)
+    #expect(none.server.clients[0].connections == [:])
+  }
+
+  @Test func aPortThatDoesNotExistIsNamed() throws {
+    let rig = try Rig(.float(2), connections: .ports(["system:playback_1", "nowhere:in"]))
+    #expect(throws: QueueError.cannotStart(.noSuchPort(name: "nowhere:in", server: "by-hand"))) {
+      try rig.queue.start()
+    }
+    #expect(rig.server.clients[0].isClosed)
+  }
+
+  @Test func queuesShareADevice() throws {
+    let server = HandDrivenServer()
+    let first = try Rig(server: server)
+    _ = try first.queue.prime(frames: 0)
+    let second = try Rig(server: HandDrivenServer())
+    try second.queue.setDeviceUID(first.queue.deviceUID)
+    try first.enqueue(ramp(10))
+    try second.enqueue(ramp(10, from: 100))
+    try first.queue.start(at: .frame(3))
+    try second.queue.start(at: .frame(3))
+    server.cycle(frames: 64)
+    #expect(server.clients.count == 1)
+    #expect(server.clients[0].outputs.map(\.name) == ["out_1", "2_out_1"])
+    #expect(server.clients[0].samples[0] == silence(3) + ramp(10) + silence(51))
+    #expect(server.clients[0].samples[1] == silence(3) + ramp(10, from: 100) + silence(51))
+    try first.queue.dispose(afterPlaying: false)
+    #expect(!server.clients[0].isClosed)
+    try second.queue.dispose(afterPlaying: false)
+    #expect(server.clients[0].isClosed)
+  }
+
+  @Test("30: an unknown device is an error; a device is set before a start")
+  func unknownDevices() throws {
+    let rig = try Rig()
+    for uid in ["", "nonsense", "jack:", "jack:no-such-server", "jack:by-hand/nobody"] {
+      #expect(throws: QueueError.invalidDevice(uid)) { try rig.queue.setDeviceUID(uid) }
+    }
+    try rig.queue.start()
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setDeviceUID("jack:default") }
+  }
+
+  @Test("34: a queue whose server has gone says so")
+  func serverLost() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    rig.server.clients[0].lose()
+    waitUntil { !rig.queue.isRunning }
+    rig.settle()
+    #expect(rig.calls.last == .running(false))
+    #expect(throws: QueueError.invalidated) { try rig.queue.start() }
+    #expect(throws: QueueError.invalidated) { try rig.enqueue([1]) }
+  }
+
+  @Test func aServerThatCannotBeReachedIsNamed() throws {
+    let server = HandDrivenServer()
+    server.failure = .unknownServer("studio")
+    let rig = try Rig(server: server)
+    #expect(throws: QueueError.cannotStart(.unknownServer("studio"))) { try rig.queue.start() }
+    // It may come later.
+    server.failure = nil
+    try rig.queue.start()
+  }
+
+  @Test func noMemoryIsAnError() throws {
+    let rig = try Rig()
+    #expect(throws: QueueError.outOfMemory) {
+      try rig.queue.allocateBuffer(capacity: 1 << 46)
+    }
+  }
+}
+
+/// A value that threads share.
+final class Mutexed<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var stored: Value
+  init(_ value: Value) { stored = value }
+  var value: Value {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
+    _modify {
+      lock.lock()
+      defer { lock.unlock() }
+      yield &stored
+    }
+  }
+}
+
+/// Waits for what other threads do, with a wide deadline.
+func waitUntil(seconds: Double = 20, _ condition: () -> Bool) {
+  let end = Date(timeIntervalSinceNow: seconds)
+  while !condition() {
+    if Date() > end {
+      Issue.record("what was waited for did not happen")
+      return
+    }
+    usleep(500)
+  }
+}

@@ -1,0 +1,228 @@
+import FileSupport
+import Foundation
+import Testing
+
+@testable import AudioToolbox
+
+private func openFile(
+  _ path: String, _ permissions: AudioFilePermissions = .readPermission
+) -> (status: OSStatus, id: AudioFileID?) {
+  let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
+  var id: AudioFileID?
+  let status = AudioFileOpenURL(url!, permissions, 0, &id)
+  return (status, id)
+}
+
+private func property<Value: BitwiseCopyable>(
+  _ id: AudioFileID, _ property: AudioFilePropertyID, _ value: Value
+)
+  -> Value?
+{
+  var value = value
+  var size: UInt32 = 0
+  var isWritable: UInt32 = 7
+  guard AudioFileGetPropertyInfo(id, property, &size, &isWritable) == noErr else { return nil }
+  #expect(size == MemoryLayout<Value>.size && isWritable == 0)
+  guard AudioFileGetProperty(id, property, &size, &value) == noErr else { return nil }
+  #expect(size == MemoryLayout<Value>.size)
+  return value
+}
+
+/// A handle that a program could make up.
+private func handle(_ number: Int) -> AudioFileID { unsafeBitCast(number, to: AudioFileID.self) }
+/// What C passes for a pointer that the header calls nonnull.
+private func null<Value>() -> UnsafeMutablePointer<Value> {
+  unsafeBitCast(UnsafeMutablePointer<Value>?.none, to: UnsafeMutablePointer<Value>.self)
+}
+
+@Suite struct AudioFileTests {
+  let folder: TemporaryFolder
+  let recipe = Recipe(.sox, "a.wav", .s24)
+  let path: String
+  init() throws {
+    folder = try TemporaryFolder()
+    path = try recipe.make(in: folder)
+  }
+
+  @Test func propertiesAreThoseOfTheFile() throws {
+    let id = try #require(openFile(path).id)
+    defer { #expect(AudioFileClose(id) == noErr) }
+    let format = try #require(
+      property(id, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
+    #expect(format.mSampleRate == 44_100 && format.mFormatID == kAudioFormatLinearPCM)
+    #expect(format.mFormatFlags == kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsPacked)
+    #expect(format.mBytesPerFrame == 6 && format.mBitsPerChannel == 24)
+    #expect(property(id, kAudioFilePropertyFileFormat, UInt32(0)) == kAudioFileWAVEType)
+    #expect(property(id, kAudioFilePropertyAudioDataByteCount, UInt64(0)) == 6000)
+    #expect(property(id, kAudioFilePropertyAudioDataPacketCount, UInt64(0)) == 1000)
+    #expect(property(id, kAudioFilePropertyMaximumPacketSize, UInt32(0)) == 6)
+    #expect(property(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)) == 6)
+    #expect(property(id, kAudioFilePropertyEstimatedDuration, 0.0) == 1000 / 44_100.0)
+    #expect(property(id, kAudioFilePropertyBitRate, UInt32(0)) == UInt32(2_116_800))
+    let layout = try #require(property(id, kAudioFilePropertyChannelLayout, AudioChannelLayout()))
+    #expect(layout.mChannelLayoutTag == kAudioChannelLayoutTag_Stereo)
+    #expect(layout.mNumberChannelDescriptions == 0)
+  }
+
+  @Test func valuesNeedTheirRoom() throws {
+    let id = try #require(openFile(path).id)
+    defer { AudioFileClose(id) }
+    var memory = [UInt8](repeating: 0xAA, count: 64)
+    var size: UInt32 = 39
+    #expect(
+      AudioFileGetProperty(id, kAudioFilePropertyDataFormat, &size, &memory)
+        == kAudioFileBadPropertySizeError)
+    #expect(memory.allSatisfy { $0 == 0xAA })
+    size = 64
+    #expect(AudioFileGetProperty(id, kAudioFilePropertyDataFormat, &size, &memory) == noErr)
+    #expect(size == 40 && memory[40...].allSatisfy { $0 == 0xAA })
+  }
+
+  @Test func whatAFileLacksIsUnsupported() throws {
+    let id = try #require(openFile(Recipe(.sox, "a.au", .s16).make(in: folder)).id)
+    defer { AudioFileClose(id) }
+    var size: UInt32 = 4
+    for property in [kAudioFilePropertyMagicCookieData, kAudioFilePropertyChannelLayout, 0] {
+      #expect(
+        AudioFileGetPropertyInfo(id, property, &size, nil) == kAudioFileUnsupportedPropertyError)
+      #expect(size == 0)
+    }
+  }
+
+  @Test(arguments: [
+    ("a.aiff", kAudioFileAIFFType), ("a.aifc", kAudioFileAIFCType), ("a.au", kAudioFileNextType),
+    ("a.caf", kAudioFileCAFType), ("a.w64", kAudioFileWave64Type), ("a.rf64", kAudioFileRF64Type),
+  ])
+  func theTypeIsToldByCode(name: String, type: AudioFileTypeID) throws {
+    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
+    let id = try #require(openFile(recipe.make(in: folder)).id)
+    defer { AudioFileClose(id) }
+    #expect(property(id, kAudioFilePropertyFileFormat, UInt32(0)) == type)
+  }
+
+  @Test func bothReadersReadToTheEnd() throws {
+    let id = try #require(openFile(path).id)
+    defer { AudioFileClose(id) }
+    for limitsBytes in [false, true] {
+      var data = Data()
+      var packet: Int64 = 0
+      while true {
+        var memory = [UInt8](repeating: 0, count: 128 * 6)
+        var bytes = limitsBytes ? UInt32(100 * 6 + 5) : 0
+        var packets: UInt32 = 128
+        let status =
+          limitsBytes
+          ? AudioFileReadPacketData(id, false, &bytes, nil, packet, &packets, &memory)
+          : AudioFileReadPackets(id, false, &bytes, nil, packet, &packets, &memory)
+        #expect(status == noErr)
+        #expect(bytes == packets * 6)
+        if packets == 0 { break }
+        if packet == 0 { #expect(packets == (limitsBytes ? 100 : 128)) }
+        data.append(contentsOf: memory.prefix(Int(bytes)))
+        packet += Int64(packets)
+      }
+      #expect(data == recipe.bytes)
+    }
+  }
+
+  @Test func descriptionsAreFilledIn() throws {
+    let id = try #require(openFile(path).id)
+    defer { AudioFileClose(id) }
+    var memory = [UInt8](repeating: 0, count: 18)
+    var descriptions = [AudioStreamPacketDescription](repeating: .init(), count: 3)
+    var (bytes, packets): (UInt32, UInt32) = (18, 3)
+    #expect(
+      AudioFileReadPacketData(id, false, &bytes, &descriptions, 10, &packets, &memory) == noErr)
+    #expect(descriptions.map(\.mStartOffset) == [0, 6, 12])
+    #expect(descriptions.allSatisfy { $0.mDataByteSize == 6 && $0.mVariableFramesInPacket == 0 })
+  }
+
+  @Test func mistakesOfReadersAreErrors() throws {
+    let id = try #require(openFile(path).id)
+    defer { AudioFileClose(id) }
+    var memory = [UInt8](repeating: 0, count: 12)
+    var (bytes, packets): (UInt32, UInt32) = (12, 2)
+    #expect(
+      AudioFileReadPackets(id, false, &bytes, nil, -1, &packets, &memory)
+        == kAudioFilePositionError)
+    #expect(packets == 0 && bytes == 0)
+    packets = 2
+    #expect(AudioFileReadPackets(id, false, &bytes, nil, 0, &packets, nil) == kAudio_ParamError)
+    packets = 0
+    #expect(AudioFileReadPackets(id, false, &bytes, nil, 0, &packets, nil) == noErr)
+    (bytes, packets) = (5, 2)
+    #expect(
+      AudioFileReadPacketData(id, false, &bytes, nil, 0, &packets, &memory) == kAudio_ParamError)
+    packets = 2
+    #expect(
+      AudioFileReadPackets(id, false, null(), nil, 0, &packets, &memory) == kAudio_ParamError)
+    #expect(AudioFileReadPackets(id, false, &bytes, nil, 0, null(), &memory) == kAudio_ParamError)
+    #expect(
+      AudioFileReadPacketData(id, false, null(), nil, 0, &packets, &memory) == kAudio_ParamError)
+    #expect(
+      AudioFileGetProperty(id, kAudioFilePropertyBitRate, null(), &memory) == kAudio_ParamError)
+  }
+
+  @Test func handlesAreLookedUpNotTrusted() throws {
+    let id = try #require(openFile(path).id)
+    #expect(AudioFileClose(id) == noErr)
+    let other = try #require(openFile(path).id)
+    defer { AudioFileClose(other) }
+    #expect(other != id, "a handle is never used again")
+    for (stale, status) in [
+      (id, kAudioFileNotOpenError), (handle(0x1234_5678), kAudioFileNotOpenError),
+      (handle(-1), kAudioFileNotOpenError), (handle(0), kAudio_ParamError),
+    ] {
+      var (bytes, packets): (UInt32, UInt32) = (6, 1)
+      var memory = [UInt8](repeating: 0, count: 64)
+      #expect(AudioFileClose(stale) == status)
+      #expect(AudioFileReadPackets(stale, false, &bytes, nil, 0, &packets, &memory) == status)
+      #expect(AudioFileGetPropertyInfo(stale, kAudioFilePropertyBitRate, nil, nil) == status)
+      bytes = 64
+      #expect(AudioFileGetProperty(stale, kAudioFilePropertyBitRate, &bytes, &memory) == status)
+    }
+  }
+
+  @Test func openingFailsWithTheRightCode() throws {
+    #expect(openFile(folder.file("missing")).status == kAudioFileFileNotFoundError)
+    #expect(openFile(folder.path).status == kAudioFileUnsupportedFileTypeError)
+    let empty = try folder.write(Data(), to: "empty.wav")
+    #expect(openFile(empty).status == kAudioFileInvalidFileError)
+    let text = try folder.write(Data("no sound, only words and words".utf8), to: "text.wav")
+    #expect(openFile(text).status == kAudioFileUnsupportedFileTypeError)
+    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+    let head = try folder.write(whole.prefix(30), to: "head.wav")
+    #expect(openFile(head).status == kAudioFileInvalidFileError)
+    try tool("ffmpeg", ["-v", "error", "-i", path, folder.file("a.flac")])
+    #expect(openFile(folder.file("a.flac")).status == kAudioFileUnsupportedFileTypeError)
+    try tool("ffmpeg", ["-v", "error", "-i", path, "-c:a", "pcm_mulaw", folder.file("mu.wav")])
+    #expect(openFile(folder.file("mu.wav")).status == kAudioFileUnsupportedDataFormatError)
+    for permissions in [AudioFilePermissions.writePermission, .readWritePermission] {
+      let result = openFile(path, permissions)
+      #expect(result.status == kAudioFilePermissionsError && result.id == nil)
+    }
+    let words = CFStringCreateWithCString(
+      nil, "http://example.org/a.wav", CFStringBuiltInEncodings.UTF8.rawValue)
+    var id: AudioFileID?
+    #expect(
+      AudioFileOpenURL(CFURLCreateWithString(nil, words, nil)!, .readPermission, 0, &id)
+        == kAudio_BadFilePathError)
+    #expect(id == nil)
+  }
+
+  @Test func layoutsTakeTheirShortestForm() {
+    #expect(ChannelLayout(roles: [.mono]).tag == kAudioChannelLayoutTag_Mono)
+    let quad = ChannelLayout(roles: [.left, .right, .leftSurround, .rightSurround])
+    #expect(quad.tag == kAudioChannelLayoutTag_UseChannelBitmap)
+    let bits: AudioChannelBitmap = [.bit_Left, .bit_Right, .bit_LeftSurround, .bit_RightSurround]
+    #expect(quad.bitmap == bits.rawValue && quad.byteCount == 32)
+    let odd = ChannelLayout(roles: [.centre, .left, .right])
+    #expect(odd.tag == kAudioChannelLayoutTag_UseChannelDescriptions)
+    #expect(odd.labels == [3, 1, 2] && odd.byteCount == 72)
+    withUnsafeTemporaryAllocation(byteCount: 72, alignment: 4) { memory in
+      odd.write(to: memory.baseAddress!)
+      #expect(memory.load(fromByteOffset: 8, as: UInt32.self) == 3)
+      #expect(memory.load(fromByteOffset: 52, as: UInt32.self) == kAudioChannelLabel_Right)
+    }
+  }
+}

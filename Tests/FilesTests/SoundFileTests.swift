@@ -1,0 +1,236 @@
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// All frames of a file.
+private func contents(of file: SoundFile) throws -> Data {
+  var data = Data(count: Int(file.byteCount))
+  let read = try data.withUnsafeMutableBytes {
+    try file.readRaw(startingAt: 0, frames: .max, into: $0)
+  }
+  #expect(Int64(read) == file.frames)
+  return data
+}
+
+private func failure(_ path: String) -> SoundFileError? {
+  do throws(SoundFileError) {
+    _ = try SoundFile(path: path)
+    return nil
+  } catch {
+    return error
+  }
+}
+
+private struct Probe: Decodable {
+  struct Stream: Decodable {
+    let codec_name: String
+    let sample_rate: String
+    let channels: Int
+    let duration_ts: Int64
+  }
+  let streams: [Stream]
+}
+
+@Suite struct SoundFileTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test(arguments: recipes)
+  func everyKindInEveryCodingIsReadByteForByte(recipe: Recipe) throws {
+    let path = try recipe.make(in: folder)
+    let file = try SoundFile(path: path)
+    let kind: PCMFormat.Kind =
+      switch recipe.coding {
+      case .u8: .unsignedInteger
+      case .f32, .f64: .float
+      default: .signedInteger
+      }
+    #expect(
+      file.format
+        == PCMFormat(
+          sampleRate: 44_100, channels: 2, kind: kind, bitsPerSample: recipe.coding.bits,
+          isBigEndian: recipe.isBigEndian && recipe.coding.bytes > 1))
+    #expect(file.frames == Int64(Recipe.frames))
+    #expect(!file.isTruncated && file.warning == nil)
+    #expect(try contents(of: file) == recipe.bytes)
+
+    let report = try tool(
+      "ffprobe", ["-v", "error", "-show_streams", "-of", "json", path])
+    let stream = try #require(
+      try JSONDecoder().decode(Probe.self, from: report.output).streams.first)
+    let width = recipe.coding.bytes == 1 ? "" : recipe.isBigEndian ? "be" : "le"
+    #expect(stream.codec_name == "pcm_\(recipe.coding)\(width)")
+    #expect(stream.channels == file.format.channels)
+    #expect(Double(stream.sample_rate) == file.format.sampleRate)
+    #expect(stream.duration_ts == file.frames)
+  }
+
+  @Test(arguments: [
+    ("a.wav", SoundFile.Container.wave), ("a.aiff", .aiff), ("a.aifc", .aifc), ("a.au", .next),
+    ("a.caf", .caf), ("a.w64", .wave64), ("a.rf64", .rf64),
+  ])
+  func theContainerIsTold(name: String, container: SoundFile.Container) throws {
+    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
+    #expect(try SoundFile(path: recipe.make(in: folder)).container == container)
+  }
+
+  @Test func readsStartAnywhereAndEndAtTheEnd() throws {
+    let recipe = Recipe(.sox, "a.wav", .s24)
+    let file = try SoundFile(path: recipe.make(in: folder))
+    let whole = recipe.bytes
+    var memory = [UInt8](repeating: 0, count: 100 * 6)
+    func read(from frame: Int64, frames: Int) throws -> Data {
+      let count = try memory.withUnsafeMutableBytes {
+        try file.readRaw(startingAt: frame, frames: frames, into: $0)
+      }
+      return Data(memory.prefix(count * 6))
+    }
+    #expect(try read(from: 500, frames: 10) == whole[3000..<3060])
+    #expect(try read(from: 3, frames: 1) == whole[18..<24])
+    #expect(try read(from: 0, frames: 1000) == whole[0..<600], "as many as the memory holds")
+    #expect(try read(from: 990, frames: 100) == whole[5940..<6000])
+    #expect(try read(from: 1000, frames: 100).isEmpty)
+    #expect(try read(from: .max, frames: 100).isEmpty)
+    #expect(try read(from: -1, frames: 100).isEmpty)
+  }
+
+  @Test func threadsMayReadOneFile() async throws {
+    let recipe = Recipe(.ffmpeg, "a.caf", .s32, bigEndian: true)
+    let file = try SoundFile(path: recipe.make(in: folder))
+    let whole = recipe.bytes
+    await withTaskGroup(of: Bool.self) { group in
+      for frame in stride(from: 0, to: Recipe.frames, by: 10) {
+        group.addTask {
+          var data = Data(count: 80)
+          let read = data.withUnsafeMutableBytes {
+            try? file.readRaw(startingAt: Int64(frame), frames: 10, into: $0)
+          }
+          return read == 10 && data == whole[(frame * 8)..<(frame * 8 + 80)]
+        }
+      }
+      for await isRight in group { #expect(isRight) }
+    }
+  }
+
+  @Test func channelsKnowWhatTheyAreFor() throws {
+    var recipe = Recipe(.ffmpeg, "six.wav", .s16)
+    recipe.channels = 6
+    #expect(
+      try SoundFile(path: recipe.make(in: folder)).channelRoles
+        == [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround])
+    #expect(try SoundFile(path: Recipe(.sox, "a.au", .s16).make(in: folder)).channelRoles == nil)
+  }
+
+  @Test func ratesKeepTheirFractions() throws {
+    let path = try Recipe(.ffmpeg, "a.caf", .s16).make(in: folder)
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let rate = withUnsafeBytes(of: (44_099.5).bitPattern.bigEndian) { Data($0) }
+    data.replaceSubrange(20..<28, with: rate)
+    #expect(try SoundFile(path: folder.write(data, to: "b.caf")).format.sampleRate == 44_099.5)
+  }
+
+  // MARK: Files that were cut short
+
+  @Test(arguments: ["a.wav", "a.aiff", "a.aifc", "a.au", "a.caf", "a.w64", "a.rf64"])
+  func whatIsLeftOfAFilePlays(name: String) throws {
+    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
+    let whole = try Data(contentsOf: URL(fileURLWithPath: recipe.make(in: folder)))
+    let sound = try #require(whole.range(of: recipe.bytes))
+    // 600 frames and a half.
+    let path = try folder.write(whole.prefix(sound.lowerBound + 2402), to: "cut-\(name)")
+    let file = try SoundFile(path: path)
+    #expect(file.frames == 600 && file.promisedFrames == 1000 && file.isTruncated)
+    #expect(file.warning == "\(path): the file is cut short: 600 of 1000 frames are there")
+    #expect(try contents(of: file) == recipe.bytes.prefix(2400))
+
+    for length in [5, 13, sound.lowerBound - 1, sound.lowerBound, sound.lowerBound + 3] {
+      let path = try folder.write(whole.prefix(length), to: "head-\(length)-\(name)")
+      #expect(failure(path)?.kind == .truncated, "\(length) bytes")
+    }
+  }
+
+  @Test func aLengthThatWasNotKnownIsNoFault() throws {
+    let recipe = Recipe(.ffmpeg, "a.wav", .s16)
+    let raw = ["-f", "s16le", "-ar", "44100", "-ac", "2", "-i", folder.file("a.wav.raw")]
+    _ = try recipe.make(in: folder)
+    let piped = try tool("ffmpeg", ["-v", "error"] + raw + ["-f", "wav", "-"]).output
+    let file = try SoundFile(path: folder.write(piped, to: "piped.wav"))
+    #expect(file.frames == 1000 && !file.isTruncated)
+    #expect(try contents(of: file) == recipe.bytes)
+  }
+
+  @Test func aFileMayHaveNoFrames() throws {
+    let path = folder.file("none.wav")
+    try tool("sox", ["-n", "-r", "8000", path, "trim", "0", "0"])
+    let file = try SoundFile(path: path)
+    #expect(file.frames == 0 && !file.isTruncated)
+  }
+
+  // MARK: Files that cannot be read
+
+  @Test func eachReasonHasItsMessage() throws {
+    let text = try folder.write(Data("This is a text and no sound at all.".utf8), to: "text.wav")
+    let empty = try folder.write(Data(), to: "empty.wav")
+    let missing = folder.file("missing.wav")
+    let expected: [(String, SoundFileError.Kind, String)] = [
+      (missing, .notFound, "there is no such file"),
+      ("\(text)/inside.wav", .notFound, "there is no such file"),
+      (folder.path, .isDirectory, "this is a directory, not a sound file"),
+      (empty, .empty, "the file is empty"),
+      (text, .notASoundFile, "this is not a sound file"),
+      ("/dev/null", .notASoundFile, "this is not a sound file"),
+    ]
+    for (path, kind, reason) in expected {
+      let error = failure(path)
+      #expect(error?.kind == kind)
+      #expect(error?.description == "\(path): \(reason)")
+    }
+  }
+
+  @Test(arguments: [
+    ("x.flac", "FLAC"), ("x.ogg", "Ogg"), ("x.mp3", "MP3"), ("x.m4a", "MPEG-4"), ("x.mp2", "MP2"),
+    ("x.wv", "WavPack"), ("x.voc", "VOC (Creative Labs)"),
+  ])
+  func otherKindsAreRefusedByName(name: String, words: String) throws {
+    _ = try Recipe(.ffmpeg, "a.wav", .s16).make(in: folder)
+    let path = folder.file(name)
+    try tool("ffmpeg", ["-v", "error", "-i", folder.file("a.wav"), path])
+    #expect(failure(path)?.kind == .unsupportedContainer(words))
+    #expect(failure(path)?.description == "\(path): \(words) files cannot be read")
+  }
+
+  @Test(arguments: [
+    ("wav", "pcm_mulaw", "µ-law"), ("wav", "pcm_alaw", "A-law"),
+    ("wav", "adpcm_ms", "Microsoft ADPCM"),
+    ("wav", "adpcm_ima_wav", "IMA ADPCM"), ("wav", "libmp3lame", "MP3"),
+    ("aiff", "pcm_mulaw", "µ-law"),
+    ("aiff", "adpcm_ima_qt", "IMA ADPCM"), ("caf", "alac", "Apple Lossless"),
+    ("caf", "pcm_alaw", "A-law"),
+    ("w64", "pcm_mulaw", "µ-law"), ("au", "pcm_mulaw", "U-Law"),
+  ])
+  func otherCodingsAreRefusedByName(ending: String, codec: String, words: String) throws {
+    _ = try Recipe(.ffmpeg, "a.wav", .s16).make(in: folder)
+    let path = folder.file("x.\(ending)")
+    try tool("ffmpeg", ["-v", "error", "-i", folder.file("a.wav"), "-c:a", codec, path])
+    #expect(failure(path)?.kind == .unsupportedEncoding(words))
+    #expect(failure(path)?.description == "\(path): sound coded as \(words) cannot be read")
+  }
+
+  @Test func aFileThatMayNotBeReadSaysSo() throws {
+    let path = try Recipe(.sox, "a.wav", .s16).make(in: folder)
+    chmod(path, 0)
+    // Root may read everything. This thread, as nobody, may not; where it is nobody in particular
+    // already, the call changes nothing.
+    let user = setFileSystemUser(65_534)
+    defer { _ = setFileSystemUser(UInt32(bitPattern: user)) }
+    let error = failure(path)
+    #expect(error?.kind == .permissionDenied)
+    #expect(error?.description == "\(path): you may not read this file")
+  }
+}
+
+/// Whose rights this thread has on files; returns whose they were.
+@_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32

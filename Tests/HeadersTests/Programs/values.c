@@ -1,0 +1,114 @@
+// The numbers and layouts that programs were compiled with elsewhere.
+#include <AudioToolbox/AudioToolbox.h>
+#include <MacTypes.h>
+#include <TargetConditionals.h>
+
+#ifdef __cplusplus
+#define CHECK(condition) static_assert(condition, #condition)
+#else
+#define CHECK(condition) _Static_assert(condition, #condition)
+#endif
+
+CHECK(sizeof(AudioStreamBasicDescription) == 40);
+CHECK(offsetof(AudioStreamBasicDescription, mBitsPerChannel) == 32);
+CHECK(sizeof(AudioStreamPacketDescription) == 16);
+CHECK(sizeof(SMPTETime) == 24);
+CHECK(sizeof(AudioTimeStamp) == 64);
+CHECK(offsetof(AudioTimeStamp, mFlags) == 56);
+CHECK(sizeof(AudioBuffer) == 16);
+CHECK(sizeof(AudioBufferList) == 24);
+CHECK(offsetof(AudioBufferList, mBuffers) == 8);
+CHECK(sizeof(AudioChannelDescription) == 20);
+CHECK(sizeof(AudioChannelLayout) == 32);
+CHECK(sizeof(AudioClassDescription) == 12);
+CHECK(sizeof(AudioValueRange) == 16);
+CHECK(sizeof(AudioValueTranslation) == 32);
+CHECK(sizeof(AudioQueueBuffer) == 56);
+CHECK(offsetof(AudioQueueBuffer, mAudioData) == 8);
+CHECK(offsetof(AudioQueueBuffer, mAudioDataByteSize) == 16);
+CHECK(offsetof(AudioQueueBuffer, mUserData) == 24);
+CHECK(offsetof(AudioQueueBuffer, mPacketDescriptionCapacity) == 32);
+CHECK(offsetof(AudioQueueBuffer, mPacketDescriptions) == 40);
+CHECK(offsetof(AudioQueueBuffer, mPacketDescriptionCount) == 48);
+CHECK(sizeof(OSStatus) == 4 && sizeof(Boolean) == 1 && sizeof(AudioFilePermissions) == 1);
+CHECK(sizeof(Byte) == 1 && sizeof(ItemCount) == 4 && sizeof(FourCharCode) == 4);
+CHECK(sizeof(AudioTimeStampFlags) == 4 && sizeof(AudioChannelBitmap) == 4);
+
+CHECK(noErr == 0 && fsRdPerm == 1 && fsWrPerm == 2 && fsRdWrPerm == 3);
+CHECK(kAudio_UnimplementedError == -4 && kAudio_FileNotFoundError == -43);
+CHECK(kAudio_FilePermissionError == -54 && kAudio_TooManyFilesOpenError == -42);
+CHECK(kAudio_BadFilePathError == '!pth' && kAudio_ParamError == -50 && kAudio_MemFullError == -108);
+
+CHECK(kAudioFormatLinearPCM == 0x6C70636D && kAudioFormatAC3 == 0x61632D33);
+CHECK(kAudioFormatMPEG4AAC == 0x61616320 && kAudioFormatAppleLossless == 0x616C6163);
+CHECK(kAudioFormatMPEGLayer3 == 0x2E6D7033 && kAudioFormatULaw == 0x756C6177);
+CHECK(kAudioFormatFLAC == 0x666C6163 && kAudioFormatOpus == 0x6F707573);
+CHECK(kAudioFormatMPEG4AAC_HE == 'aach' && kAudioFormatAMR == 'samr');
+CHECK(kAudioFormatFlagIsFloat == 1 && kAudioFormatFlagIsBigEndian == 2);
+CHECK(kAudioFormatFlagIsSignedInteger == 4 && kAudioFormatFlagIsPacked == 8);
+CHECK(kAudioFormatFlagIsAlignedHigh == 16 && kAudioFormatFlagIsNonInterleaved == 32);
+CHECK(kAudioFormatFlagIsNonMixable == 64 && kAudioFormatFlagsAreAllClear == 0x80000000);
+CHECK(kLinearPCMFormatFlagsSampleFractionMask == 0x1F80);
+CHECK(kAudioFormatFlagsNativeEndian == 0 && kAudioFormatFlagsNativeFloatPacked == 9);
+CHECK(kAppleLosslessFormatFlag_24BitSourceData == 3);
+CHECK(kAudioTimeStampSampleHostTimeValid == 3 && kAudioTimeStampSMPTETimeValid == 16);
+CHECK(kSMPTETimeType2997Drop == 5 && kSMPTETimeType2398 == 11 && kSMPTETimeRunning == 2);
+
+CHECK(kAudioChannelLabel_Unknown == 0xFFFFFFFF && kAudioChannelLabel_LFEScreen == 4);
+CHECK(kAudioChannelLabel_RearSurroundLeft == 33 && kAudioChannelLabel_Mono == 42);
+CHECK(kAudioChannelLabel_HeadphonesLeft == 301 && kAudioChannelLabel_Discrete_5 == 0x10005);
+CHECK(kAudioChannelLabel_HOA_ACN_3 == 0x20003 && kAudioChannelLabel_CenterTopMiddle == 12);
+CHECK(kAudioChannelBit_TopBackRight == 1U << 17 && kAudioChannelBit_RightTopRear == 1U << 26);
+CHECK(kAudioChannelLayoutTag_UseChannelDescriptions == 0);
+CHECK(kAudioChannelLayoutTag_UseChannelBitmap == 0x10000);
+CHECK(kAudioChannelLayoutTag_Mono == 0x640001 && kAudioChannelLayoutTag_Stereo == 0x650002);
+CHECK(kAudioChannelLayoutTag_Cube == 0x700008 && kAudioChannelLayoutTag_MPEG_3_0_A == 0x710003);
+CHECK(kAudioChannelLayoutTag_MPEG_5_1_A == 0x790006 &&
+      kAudioChannelLayoutTag_MPEG_7_1_C == 0x800008);
+CHECK(kAudioChannelLayoutTag_SMPTE_DTV == 0x820008 && kAudioChannelLayoutTag_ITU_2_1 == 0x830003);
+CHECK(kAudioChannelLayoutTag_DVD_18 == 0x8A0005 && kAudioChannelLayoutTag_DVD_20 == 0x7A0006);
+CHECK(kAudioChannelLayoutTag_AudioUnit_7_0_Front == 0x940007);
+CHECK(kAudioChannelLayoutTag_AAC_Octagonal == 0x900008);
+CHECK(kAudioChannelLayoutTag_TMH_10_2_full == 0x920015);
+CHECK(kAudioChannelLayoutTag_AC3_1_0_1 == 0x950002 &&
+      kAudioChannelLayoutTag_EAC3_7_1_H == 0xA70008);
+CHECK(kAudioChannelLayoutTag_DTS_8_1_B == 0xB50009 && kAudioChannelLayoutTag_DTS_6_1_D == 0xB60007);
+CHECK(kAudioChannelLayoutTag_DiscreteInOrder == 0x930000);
+CHECK(kAudioChannelLayoutTag_Unknown == 0xFFFF0000);
+
+CHECK(kAudioQueueErr_InvalidBuffer == -66687 && kAudioQueueErr_BufferEmpty == -66686);
+CHECK(kAudioQueueErr_DisposalPending == -66685 && kAudioQueueErr_InvalidProperty == -66684);
+CHECK(kAudioQueueErr_InvalidPropertySize == -66683 && kAudioQueueErr_InvalidParameter == -66682);
+CHECK(kAudioQueueErr_CannotStart == -66681 && kAudioQueueErr_InvalidDevice == -66680);
+CHECK(kAudioQueueErr_BufferInQueue == -66679 && kAudioQueueErr_InvalidRunState == -66678);
+CHECK(kAudioQueueErr_InvalidQueueType == -66677 && kAudioQueueErr_Permissions == -66676);
+CHECK(kAudioQueueErr_InvalidPropertyValue == -66675 && kAudioQueueErr_PrimeTimedOut == -66674);
+CHECK(kAudioQueueErr_CodecNotFound == -66673 && kAudioQueueErr_InvalidCodecAccess == -66672);
+CHECK(kAudioQueueErr_QueueInvalidated == -66671 && kAudioQueueErr_RecordUnderrun == -66668);
+CHECK(kAudioQueueErr_EnqueueDuringReset == -66632 && kAudioQueueErr_InvalidOfflineMode == -66626);
+CHECK(kAudioFormatUnsupportedDataFormatError == 1718449215);
+CHECK(kAudioQueueProperty_IsRunning == 'aqrn' && kAudioQueueProperty_CurrentDevice == 'aqcd');
+CHECK(kAudioQueueDeviceProperty_SampleRate == 'aqsr' && kAudioQueueParam_Volume == 1);
+CHECK(kAudioQueueDeviceProperty_NumberChannels == 'aqdc');
+CHECK(kAudioQueueProperty_StreamDescription == 'aqft');
+
+CHECK(kAudioFileUnspecifiedError == 0x7768743F && kAudioFileUnsupportedFileTypeError == 0x7479703F);
+CHECK(kAudioFileUnsupportedDataFormatError == 0x666D743F);
+CHECK(kAudioFileUnsupportedPropertyError == 0x7074793F);
+CHECK(kAudioFileBadPropertySizeError == 0x2173697A && kAudioFilePermissionsError == 0x70726D3F);
+CHECK(kAudioFileNotOptimizedError == 0x6F70746D && kAudioFileInvalidChunkError == 0x63686B3F);
+CHECK(kAudioFileDoesNotAllow64BitDataSizeError == 0x6F66663F);
+CHECK(kAudioFileInvalidPacketOffsetError == 0x70636B3F);
+CHECK(kAudioFileInvalidPacketDependencyError == 0x6465703F);
+CHECK(kAudioFileInvalidFileError == 0x6474613F);
+CHECK(kAudioFileOperationNotSupportedError == 0x6F703F3F);
+CHECK(kAudioFileNotOpenError == -38 && kAudioFileEndOfFileError == -39);
+CHECK(kAudioFilePositionError == -40 && kAudioFileFileNotFoundError == -43);
+CHECK(kAudioFileWave64Type == 0x57363466 && kAudioFileNextType == 0x4E655854);
+CHECK(kAudioFileCAFType == 0x63616666 && kAudioFileRF64Type == 0x52463634);
+CHECK(kAudioFilePropertyDataFormat == 'dfmt' && kAudioFilePropertyMagicCookieData == 'mgic');
+CHECK(kAudioFilePropertyAudioDataPacketCount == 'pcnt' && kAudioFilePropertyBitRate == 'brat');
+CHECK(kAudioFilePropertyPacketSizeUpperBound == 'pkub');
+CHECK(kAudioFilePropertyChannelLayout == 'cmap' && kAudioFilePropertyEstimatedDuration == 'edur');
+
+CHECK(TARGET_OS_MAC == 0 && TARGET_OS_LINUX == 1);

@@ -1,0 +1,196 @@
+import CProbe
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+private final class Nobody: VoiceOwner {
+  func relay() {}
+  func deviceLost() {}
+}
+
+/// A device that is driven by hand with one voice, and entries for it.
+private final class Rig {
+  let server = HandDrivenServer()
+  let device: Device
+  let memory: VoiceMemory
+  let owner = Nobody()
+  var voice: UnsafeMutablePointer<Voice> { memory.voice }
+
+  init(channels: Int = 2) throws {
+    device = try Device(server, clientName: "rig")
+    memory = VoiceMemory(channels: channels)
+    _ = try device.seat(memory, owner: owner)
+  }
+
+  deinit { device.unseat(memory) }
+
+  func start(at frame: Int64 = .min / 2) throws {
+    try device.holding(memory) { voice.pointee.start(at: frame) }
+  }
+
+  var output: [[Float]] { server.clients[0].samples }
+
+  func events() -> [Event] {
+    var events: [Event] = []
+    while let event = voice.pointee.events.pop() { events.append(event) }
+    return events
+  }
+}
+
+@Suite(.serialized) struct CycleTests {
+  /// The heart of the matter: whatever a cycle meets, it allocates, locks and retains nothing.
+  @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
+  func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
+    guard cue_probe_works() else { return }
+    let rig = try Rig()
+    let layout = try #require(format.layout)
+    let bytes = format.noise(frames: 100, seed: 1).bytes
+    try rig.start(at: 300)
+    rig.voice.pointee.setMetering(true)
+    try bytes.withUnsafeBytes { bytes in
+      for i in 0..<queued {
+        let isTaken = rig.voice.pointee.entries.push(
+          Entry(bytes.baseAddress!, frames: 100, layout: layout, token: UInt32(i)))
+        #expect(isTaken)
+      }
+      if queued == 3 { _ = rig.voice.pointee.entries.push(.end) }
+      let engine = try #require(rig.server.clients[0].bareEngine)
+      var counter: UInt32 = 0
+      for _ in 0..<8 {
+        cue_probe_enter()
+        engine.pointee.cycle(256, counter: counter)
+        let counts = cue_probe_leave()
+        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+        #expect(counts.retains == 0 && counts.releases == 0)
+        counter += 256
+      }
+    }
+  }
+
+  @Test(arguments: [1, 64, 255, 256, 257, 1024], [1, 17, 64, 256])
+  func aRunStartsAndEndsOnTheFrame(start: Int64, period: Int) throws {
+    let rig = try Rig(channels: 1)
+    let source = (1...500).map { Float($0) }
+    try source.withUnsafeBytes { source in
+      for part in 0..<5 {
+        _ = rig.voice.pointee.entries.push(
+          Entry(
+            source.baseAddress! + part * 400, frames: 100, layout: .float32(channels: 1),
+            token: UInt32(part)))
+      }
+      _ = rig.voice.pointee.entries.push(.end)
+      try rig.start(at: start)
+      while rig.server.counter < UInt32(start) + 700 { rig.server.cycle(frames: period) }
+    }
+    let output = rig.output[0]
+    let total = output.count
+    #expect(
+      output
+        == [Float](repeating: 0, count: Int(start)) + source
+        + [Float](repeating: 0, count: total - Int(start) - 500))
+    let events = rig.events()
+    #expect(
+      events.map(\.kind) == [.runBegan] + [.played, .played, .played, .played, .played] + [
+        .runEnded
+      ])
+    #expect(events.first?.frame == start)
+    #expect(events.last?.frame == start + 500)
+    #expect(events.dropFirst().dropLast().map(\.token) == [0, 1, 2, 3, 4])
+    #expect(events.dropFirst().dropLast().map(\.frame) == (1...5).map { start + 100 * $0 })
+    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func aDryVoiceIsSilentAndGoesOn() throws {
+    let rig = try Rig(channels: 1)
+    try rig.start()
+    rig.server.cycle(frames: 64)
+    let source = [Float](repeating: 1, count: 32)
+    source.withUnsafeBytes { source in
+      _ = rig.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 32, layout: .float32(channels: 1), token: 1))
+      rig.server.cycle(frames: 64)
+    }
+    #expect(
+      rig.output[0] == [Float](repeating: 0, count: 64) + source
+        + [Float](repeating: 0, count: 32))
+    #expect(rig.voice.pointee.starvations.load(ordering: .relaxed) == 2)
+    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 96)
+    let reading = rig.voice.pointee.clock.read()
+    #expect(reading.position + reading.ranFrames == 128)
+  }
+
+  @Test func aHeldVoiceIsSilentAndLosesNothing() throws {
+    let rig = try Rig(channels: 1)
+    let source = (1...256).map { Float($0) }
+    source.withUnsafeBytes { source in
+      _ = rig.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 256, layout: .float32(channels: 1), token: 1))
+      rig.voice.pointee.hold()
+      rig.server.cycle(frames: 64)
+      rig.voice.pointee.release()
+      rig.voice.pointee.start(at: 0)
+      for _ in 0..<4 { rig.server.cycle(frames: 64) }
+    }
+    #expect(rig.output[0] == [Float](repeating: 0, count: 64) + source)
+  }
+
+  @Test func aNextRunBeginsWhenTheFirstIsOver() throws {
+    let rig = try Rig(channels: 1)
+    let source = [Float](repeating: 1, count: 10)
+    source.withUnsafeBytes { source in
+      let entry = Entry(
+        source.baseAddress!, frames: 10, layout: .float32(channels: 1), token: 1)
+      _ = rig.voice.pointee.entries.push(entry)
+      _ = rig.voice.pointee.entries.push(.end)
+      _ = rig.voice.pointee.entries.push(entry)
+      _ = rig.voice.pointee.entries.push(.end)
+      rig.voice.pointee.start(at: 0)
+      rig.voice.pointee.startAfterEnd(at: 30)
+      rig.server.cycle(frames: 64)
+    }
+    let silence = [Float](repeating: 0, count: 20)
+    #expect(rig.output[0] == source + silence + source + silence + [0, 0, 0, 0])
+    #expect(
+      rig.events().map(\.kind) == [.runBegan, .played, .runEnded, .runBegan, .played, .runEnded])
+  }
+
+  @Test func deviceTimeGoesOnWhereTheCounterWraps() throws {
+    let server = HandDrivenServer(counter: .max - 127)
+    let device = try Device(server, clientName: "wrap")
+    let memory = VoiceMemory(channels: 1)
+    let owner = Nobody()
+    _ = try device.seat(memory, owner: owner)
+    defer { device.unseat(memory) }
+    let start = Int64(1) << 32 + 10
+    try device.holding(memory) { memory.voice.pointee.start(at: start) }
+    let source: [Float] = [1, 2, 3]
+    source.withUnsafeBytes { source in
+      _ = memory.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 3, layout: .float32(channels: 1), token: 1))
+      for _ in 0..<3 { server.cycle(frames: 64) }
+    }
+    #expect(Array(server.clients[0].samples[0][138..<142]) == [1, 2, 3, 0])
+    #expect(memory.voice.pointee.events.pop()?.frame == start)
+  }
+
+  @Test func levelsAreMeasuredOnlyWhenAskedFor() throws {
+    let rig = try Rig(channels: 2)
+    let source: [Float] = [0.5, -0.25, -0.5, 0.25]
+    source.withUnsafeBytes { source in
+      let entry = Entry(
+        source.baseAddress!, frames: 2, layout: .float32(channels: 2), token: 1)
+      rig.voice.pointee.start(at: 0)
+      _ = rig.voice.pointee.entries.push(entry)
+      rig.server.cycle(frames: 2)
+      #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0))
+      rig.voice.pointee.setMetering(true)
+      _ = rig.voice.pointee.entries.push(entry)
+      rig.server.cycle(frames: 2)
+    }
+    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0.5, 0.5))
+    #expect(rig.voice.pointee.takeLevel(ofChannel: 1) == (0.25, 0.25))
+    // The peak has been taken; the RMS stands.
+    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0.5))
+  }
+}

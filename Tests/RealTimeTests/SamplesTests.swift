@@ -1,0 +1,60 @@
+import RealTime
+import TestSupport
+import Testing
+
+@Suite struct SamplesTests {
+  /// Every layout, 1 to 64 channels: what comes out is the exact value, times the gain.
+  @Test(arguments: [1, 2, 3, 8, 64])
+  func everyLayoutIsReadExactly(channels: Int) throws {
+    for format in PCMFormat.all(channels: channels) {
+      let layout = try #require(format.layout, "\(format)")
+      let (bytes, expected) = format.noise(frames: 300, seed: 7)
+      for gain: Float in [1, 0.5, 0.3, 0] {
+        let planes = (0..<channels).map { _ in UnsafeMutablePointer<Float>.allocate(capacity: 301) }
+        defer { planes.forEach { $0.deallocate() } }
+        planes.forEach { $0.initialize(repeating: .nan, count: 301) }
+        var pointers = planes
+        bytes.withUnsafeBytes { bytes in
+          layout.copy(
+            bytes.baseAddress!, planeFrames: 0, frames: 300, gain: gain, to: &pointers, at: 1)
+        }
+        for channel in 0..<channels {
+          let found = Array(UnsafeBufferPointer(start: planes[channel] + 1, count: 300))
+          #expect(found == expected[channel].map { $0 * gain }, "\(format), gain \(gain)")
+          #expect(planes[channel][0].isNaN, "writes before the first frame")
+        }
+      }
+    }
+  }
+
+  @Test func aByteMayStandAnywhere() throws {
+    // Nothing in memory need be aligned.
+    let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 64)
+    let layout = try #require(format.layout)
+    let (bytes, expected) = format.noise(frames: 10, seed: 3)
+    let shifted = [0] + bytes
+    var out = [Float](repeating: 0, count: 10)
+    out.withUnsafeMutableBufferPointer { out in
+      var pointers = [out.baseAddress!]
+      shifted.withUnsafeBytes {
+        layout.copy(
+          $0.baseAddress! + 1, planeFrames: 0, frames: 10, gain: 1, to: &pointers, at: 0)
+      }
+    }
+    #expect(out == expected[0])
+  }
+
+  @Test(arguments: [
+    PCMFormat(sampleRate: 48000, channels: 0, kind: .float, bitsPerSample: 32),
+    PCMFormat(sampleRate: 48000, channels: 65, kind: .float, bitsPerSample: 32),
+    PCMFormat(sampleRate: 0, channels: 2, kind: .float, bitsPerSample: 32),
+    PCMFormat(sampleRate: .nan, channels: 2, kind: .float, bitsPerSample: 32),
+    PCMFormat(sampleRate: .infinity, channels: 2, kind: .float, bitsPerSample: 32),
+    PCMFormat(sampleRate: 48000, channels: 2, kind: .float, bitsPerSample: 16),
+    PCMFormat(sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 64),
+    PCMFormat(sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 4),
+    PCMFormat(
+      sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 24, bytesPerSample: 2),
+  ])
+  func whatCannotBeReadHasNoLayout(format: PCMFormat) { #expect(format.layout == nil) }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+import Timeline
+
+private final class Listener: VoiceOwner, @unchecked Sendable {
+  private let lock = NSLock()
+  private var lost = false
+  func relay() {}
+  func deviceLost() { lock.withLock { lost = true } }
+  var hasLost: Bool { lock.withLock { lost } }
+}
+
+@Suite(.serialized) struct JackTests {
+  @Test func aServerThatDoesNotRunIsNamed() {
+    let server = JackServer(named: "cuejack-no-such-server")
+    #expect(!server.isRunning)
+    #expect(throws: ServerError.unknownServer("cuejack-no-such-server")) {
+      _ = try server.openClient(named: "a")
+    }
+    #expect(
+      ServerError.unknownServer("studio").description
+        == "no JACK server named “studio” is running")
+  }
+
+  @Test func aNameThatIsTakenIsMadeUnique() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = JackServer(named: jack.name)
+    #expect(server.isRunning)
+    let first = try server.openClient(named: "twin")
+    let second = try server.openClient(named: "twin")
+    #expect(first.name == "twin")
+    #expect(second.name == "twin-01")
+    second.close()
+    first.close()
+    // Never the server's own: its socket would go with the client.
+    let third = try server.openClient(named: jack.name)
+    #expect(third.name != jack.name)
+    third.close()
+    #expect(server.isRunning)
+  }
+
+  @Test func timeIsTheServers() throws {
+    let jack = try JackDaemon(rate: 44100)
+    defer { jack.stop() }
+    let server = JackServer(named: jack.name)
+    let first = try Device(server, clientName: "a")
+    let second = try Device(server, clientName: "b")
+    #expect(first.client.sampleRate == 44100)
+    #expect(first.client.physicalOutputs.count == 2)
+    // Two clients, asked one after the other, differ by the time that took.
+    let a = first.now
+    let b = second.now
+    #expect(b >= a && b - a < 44100)
+    // Host time and device time agree, to the microsecond that JACK counts in.
+    let frame = first.now + 44100
+    let hostTime = first.hostTime(ofFrame: frame)
+    #expect(abs(first.frame(of: .hostTime(hostTime)) - frame) <= 1)
+    #expect(abs(Int64(hostTime) - Int64(HostTime.now) - 1_000_000_000) < 500_000_000)
+    first.close()
+    second.close()
+  }
+
+  @Test func aLostServerIsNoticed() throws {
+    let jack = try JackDaemon()
+    let device = try Device(JackServer(named: jack.name), clientName: "a")
+    let memory = VoiceMemory(channels: 2)
+    let listener = Listener()
+    _ = try device.seat(memory, owner: listener)
+    jack.kill()
+    let end = Date(timeIntervalSinceNow: 30)
+    while !listener.hasLost && Date() < end { usleep(1000) }
+    #expect(listener.hasLost)
+    #expect(device.isLost)
+    device.unseat(memory)
+  }
+
+  @Test func aServerThatIsFullSaysSo() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = JackServer(named: jack.name)
+    var clients: [any ServerClient] = []
+    defer { clients.forEach { $0.close() } }
+    var failure: ServerError?
+    do throws(ServerError) {
+      while clients.count < 300 { clients.append(try server.openClient(named: "many")) }
+    } catch {
+      failure = error
+    }
+    guard case .cannotOpenClient(_, jack.name, _) = failure else {
+      Issue.record("\(clients.count) clients, then \(String(describing: failure))")
+      return
+    }
+    #expect(clients.count >= 60)
+  }
+}
