@@ -94,6 +94,8 @@ static inline void let_time_pass(void) {
 
 /// Frames per second of the test's server.
 #define RATE 48000
+/// Frames after which nothing of what was silenced can be heard any more: a few of its cycles.
+#define SETTLED 4096
 
 // MARK: Sound
 
@@ -223,6 +225,13 @@ static inline void hear_silence(const char *file, int line, const cue_capture *c
 static inline void record(const cue_capture *card, size_t frames) {
   size_t end = cue_capture_frames(card) + frames;
   WAIT(cue_capture_frames(card) >= end);
+}
+
+/// Ends the recording with the cycle that is under way: the card comes after the queues in it, and
+/// a queue may tell of its last frame before the card has heard it.
+static inline void end_recording(cue_capture *card) {
+  record(card, 1);
+  cue_capture_disarm(card);
 }
 
 #endif

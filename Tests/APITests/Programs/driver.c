@@ -5,8 +5,8 @@
 
 enum {
   BUFFERS = 4,
-  FRAMES = 2000,
-  ROUNDS = 30
+  FRAMES = 4000,
+  ROUNDS = 15
 };
 
 static AudioQueueRef queue;
@@ -52,7 +52,7 @@ int main(void) {
   WAIT(running_changes == 2);
   EQUAL(calls, ROUNDS);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t over = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * ROUNDS);
   HEAR_SILENCE(card, over);
   passed("driver");

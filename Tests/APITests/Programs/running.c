@@ -56,7 +56,7 @@ static void nothing_enqueued(void) {
   WAIT(changes == 2);
   EQUAL(values, 21);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t at = find_sound(card, 0);
   CHECK(at > 1000);
   at = HEAR(card, at, 0, FRAMES);
