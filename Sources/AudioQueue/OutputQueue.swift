@@ -187,7 +187,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         state.beganAt = event.frame
         state.hasBegun = true
         state.isRunning = true
-        state.notices.append(.change(.isRunning))
+        state.notices.append(.isRunning(true))
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
         state.ends -= 1
@@ -209,7 +209,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
     guard state.isRunning else { return }
     state.isRunning = false
-    state.notices.append(.change(.isRunning))
+    state.notices.append(.isRunning(false))
   }
 
   package func deviceLost() {
@@ -249,7 +249,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       guard let notice else { return }
       switch notice {
       case .buffer(let id, _): handlers.bufferDone(self, id)
-      case .change(let change): handlers.changed(self, change)
+      case .isRunning: handlers.changed(self, .isRunning)
       }
       state.change { $0.delivering = nil }
     }

@@ -5,7 +5,8 @@ import Server
 enum Notice {
   /// The queue has taken everything out of the buffer; `isReset` if it was handed back unplayed.
   case buffer(UInt32, isReset: Bool)
-  case change(QueueChange)
+  /// `QueueChange.isRunning`, and the value that it has changed to.
+  case isRunning(Bool)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
 }

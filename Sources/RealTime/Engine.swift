@@ -74,7 +74,9 @@ package struct Engine: ~Copyable {
     if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
       for i in 0..<roster.count {
-        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first, missed: Int(missed)) { happened = true }
+        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first, missed: Int(missed)) {
+          happened = true
+        }
       }
     }
     ended.add(1, ordering: .sequentiallyConsistent)

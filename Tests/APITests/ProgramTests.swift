@@ -88,6 +88,7 @@ import Testing
 
   private func check(_ program: Case, isSanitized: Bool) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
+    // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
     let server = try JackDaemon(playbackPorts: 0, synchronous: true)
     let binary = try Self.builds.get().build(program.program, isSanitized: isSanitized)
     let result = try run(

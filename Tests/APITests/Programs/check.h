@@ -94,6 +94,8 @@ static inline void let_time_pass(void) {
 
 /// Frames per second of the test's server.
 #define RATE 48000
+/// Frames after which nothing of what was silenced can be heard any more: a few of its cycles.
+#define SETTLED 4096
 
 // MARK: Sound
 
@@ -207,10 +209,29 @@ static inline size_t hear_wave(const char *file, int line, const cue_capture *ca
 
 #define HEAR(card, at, first, frames) hear_wave(__FILE__, __LINE__, card, at, first, frames)
 
+/// Checks that from `at` on the card heard nothing.
+static inline void hear_silence(const char *file, int line, const cue_capture *card, size_t at) {
+  size_t sound = find_sound(card, at);
+  if (sound >= cue_capture_frames(card)) return;
+  char text[200];
+  snprintf(text, sizeof text, "heard frame %ld at %zu, not silence from %zu on to %zu",
+           wave_frame(cue_capture_samples(card, 0)[sound]), sound, at, cue_capture_frames(card));
+  fail(file, line, text);
+}
+
+#define HEAR_SILENCE(card, at) hear_silence(__FILE__, __LINE__, card, at)
+
 /// Waits until the card has heard `frames` more.
 static inline void record(const cue_capture *card, size_t frames) {
   size_t end = cue_capture_frames(card) + frames;
   WAIT(cue_capture_frames(card) >= end);
+}
+
+/// Ends the recording with the cycle that is under way: the card comes after the queues in it, and
+/// a queue may tell of its last frame before the card has heard it.
+static inline void end_recording(cue_capture *card) {
+  record(card, 1);
+  cue_capture_disarm(card);
 }
 
 #endif

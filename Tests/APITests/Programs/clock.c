@@ -86,11 +86,11 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   CHECK(time.mFlags & kAudioTimeStampSampleTimeValid);
   memset(&start, 0, sizeof start);
   if (is_host_time) {
-    start.mHostTime = time.mHostTime + 300000000;
+    start.mHostTime = time.mHostTime + 1000000000;
     start.mFlags = kAudioTimeStampHostTimeValid;
   } else {
     // Not a multiple of a cycle.
-    start.mSampleTime = time.mSampleTime + RATE / 4 + 101;
+    start.mSampleTime = time.mSampleTime + RATE + 101;
     start.mFlags = kAudioTimeStampSampleTimeValid;
   }
   WORKS(AudioQueueStart(queues[0], &start));
@@ -99,7 +99,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   EQUAL(is_running(queues[0]), 0);
   WAIT(calls == 2);
   record(card, 1000);
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t at = find_sound(card, 0);
   HEAR(card, at, 0, 3000);
   double heard_at = (double)(uint32_t)(cue_capture_first_frame(card) + (uint32_t)at);
@@ -120,7 +120,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   WORKS(AudioQueueStart(queues[0], &start));
   WAIT(calls == 3);
   record(card, 1000);
-  cue_capture_disarm(card);
+  end_recording(card);
   HEAR(card, find_sound(card, 0), 0, 1000);
   for (int i = 0; i < 2; i++)
     WORKS(AudioQueueDispose(queues[i], true));

@@ -110,7 +110,7 @@ static void after_playing(void) {
   GIVES(AudioQueueStop(queue, true), kAudioQueueErr_DisposalPending);
   WAIT(AudioQueueStart(queue, NULL) == kAudio_ParamError);
   EQUAL(calls, calls_then);
-  cue_capture_disarm(card);
+  end_recording(card);
   HEAR(card, find_sound(card, 0), 0, 3 * FRAMES);
   // A queue that has not started has nothing to drain.
   WORKS(AudioQueueNewOutput(&format, count, NULL, NULL, NULL, 0, &queue));
@@ -136,7 +136,7 @@ static void in_a_callback(void) {
   WAIT(done);
   EQUAL(result, kAudioQueueErr_DisposalPending);
   WAIT(AudioQueueStart(queue, NULL) == kAudio_ParamError);
-  cue_capture_disarm(card);
+  end_recording(card);
   HEAR(card, find_sound(card, 0), 0, 3 * FRAMES);
   passed("in a callback");
 }

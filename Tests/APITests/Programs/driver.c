@@ -5,8 +5,8 @@
 
 enum {
   BUFFERS = 4,
-  FRAMES = 2000,
-  ROUNDS = 30
+  FRAMES = 4000,
+  ROUNDS = 15
 };
 
 static AudioQueueRef queue;
@@ -52,9 +52,9 @@ int main(void) {
   WAIT(running_changes == 2);
   EQUAL(calls, ROUNDS);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t over = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * ROUNDS);
-  EQUAL(find_sound(card, over), cue_capture_frames(card));
+  HEAR_SILENCE(card, over);
   passed("driver");
   cue_capture_close(card);
   sem_destroy(&free_buffers);

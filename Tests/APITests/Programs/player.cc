@@ -27,7 +27,7 @@ public:
   void play() {
     for (int i = 0; i < 3; ++i) {
       AudioQueueBufferRef buffer = nullptr;
-      WORKS(AudioQueueAllocateBuffer(queue_, 2000 * FRAME_BYTES, &buffer));
+      WORKS(AudioQueueAllocateBuffer(queue_, 4000 * FRAME_BYTES, &buffer));
       buffer->mUserData = this;
       fill(buffer);
     }
@@ -76,11 +76,11 @@ std::vector<float> makeSound(long frames) {
 int main() {
   cue_capture *card = open_card(10);
   {
-    Player player(makeSound(15000));
+    Player player(makeSound(30000));
     player.play();
     WAIT(player.isOver());
-    cue_capture_disarm(card);
-    HEAR(card, find_sound(card, 0), 0, 15000);
+    end_recording(card);
+    HEAR(card, find_sound(card, 0), 0, 30000);
   }
   passed("an object that plays");
 
@@ -95,13 +95,13 @@ int main() {
   // On a thread with a run loop of its own.
   cue_capture_arm(card);
   std::thread thread([] {
-    Player player(makeSound(15000), CFRunLoopGetCurrent());
+    Player player(makeSound(30000), CFRunLoopGetCurrent());
     player.play();
     RUN_LOOP_UNTIL(player.isOver());
   });
   thread.join();
-  cue_capture_disarm(card);
-  HEAR(card, find_sound(card, 0), 0, 15000);
+  end_recording(card);
+  HEAR(card, find_sound(card, 0), 0, 30000);
   passed("a std::thread with a run loop");
   cue_capture_close(card);
 }

@@ -58,7 +58,7 @@ static void a_lock_held_round_every_call(cue_capture *card) {
   pthread_mutex_unlock(&mutex);
   WAIT(calls == 4 && running_changes == 2);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t at = HEAR(card, find_sound(card, 0), 0, 3 * FRAMES);
   HEAR(card, find_sound(card, at), 3 * FRAMES, FRAMES);
   passed("a lock held round every call");
@@ -100,9 +100,9 @@ static void a_file_shorter_than_the_buffers(cue_capture *card) {
   RUN_LOOP_UNTIL(running_changes == 2);
   EQUAL(calls, 5);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   size_t end = HEAR(card, find_sound(card, 0), 0, 450);
-  EQUAL(find_sound(card, end), cue_capture_frames(card));
+  HEAR_SILENCE(card, end);
   passed("stop before start");
 }
 
@@ -118,7 +118,7 @@ static void pause_before_start(cue_capture *card) {
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(calls == 1);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   HEAR(card, find_sound(card, 0), 0, FRAMES);
   passed("pause before start");
 }

@@ -4,8 +4,8 @@
 
 enum {
   BUFFERS = 3,
-  FRAMES = 1000,
-  REFILLS = 40
+  FRAMES = 4000,
+  REFILLS = 20
 };
 
 static const char *place;
@@ -112,7 +112,7 @@ static void play(cue_capture *card) {
   EQUAL(calls, REFILLS);
   CHECK(stopped);
   WORKS(AudioQueueDispose(queue, true));
-  cue_capture_disarm(card);
+  end_recording(card);
   if (!mode) {
     HEAR(card, find_sound(card, 0), 0, (long)FRAMES * REFILLS);
   } else {

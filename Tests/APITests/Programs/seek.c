@@ -3,7 +3,7 @@
 
 enum {
   BUFFERS = 3,
-  FRAMES = 2400
+  FRAMES = 4800
 };
 
 static AudioQueueBufferRef buffers[BUFFERS];
