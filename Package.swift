@@ -99,6 +99,7 @@ let package = Package(
       dependencies: ["AudioQueue", "CProbe", "RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],
       swiftSettings: relaxed),

@@ -63,6 +63,12 @@ package struct CommandResult: Sendable {
   package var status: Int32
   package var output: String
   package var errors: String
+
+  package init(status: Int32, output: String, errors: String) {
+    self.status = status
+    self.output = output
+    self.errors = errors
+  }
 }
 
 /// Runs a command to its end. `environment` adds to the test's own. Throws if it does not start, or has
