@@ -19,11 +19,16 @@ struct Bench: ParsableCommand {
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
 
+  enum Part: String, ExpressibleByArgument { case cycles, players }
+  @Option(help: "Measure only the cycles, or only the players.")
+  var only: Part?
+
   func run() throws {
     let effort = quick ? Effort.quick : .full
     let report = try Report(
-      machine: Machine(), versions: Versions(), cycles: CycleCost.all(effort),
-      players: PlayerCost.all(effort))
+      machine: Machine(), versions: Versions(),
+      cycles: only == .players ? [] : CycleCost.all(effort),
+      players: only == .cycles ? [] : PlayerCost.all(effort))
     print(json ? try report.json() : report.table())
   }
 }

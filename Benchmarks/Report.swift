@@ -18,18 +18,29 @@ struct Report: Codable {
       "\(machine.processor), \(machine.cores) cores, Linux \(machine.kernel)",
       "jackd \(versions.jackd), sndfile-jackplay with \(versions.sndfileJackplay)"
         + (versions.isOptimised ? "" : "; a debug build: its numbers mean nothing"),
+    ]
+    if !cycles.isEmpty { lines += cycleLines }
+    if !players.isEmpty { lines += playerLines }
+    return lines.joined(separator: "\n")
+  }
+
+  private var cycleLines: [String] {
+    let head = [
       "",
       "One cycle, against a copy of the bytes that it reads (medians)",
       "",
       "                        one queue                   each of \(CycleCost.furtherQueues) more",
       "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio",
     ]
-    for row in cycles {
-      lines.append(
+    return head
+      + cycles.map { row in
         left(row.format, 6) + right("\(row.channels)", 4) + right("\(row.period)", 8)
-          + cells(row.oneQueue) + cells(row.furtherQueue))
-    }
-    lines += [
+          + cells(row.oneQueue) + cells(row.furtherQueue)
+      }
+  }
+
+  private var playerLines: [String] {
+    var lines = [
       "",
       "A player, from start to end: 16 bits, stereo, 48 kHz, cycles of \(PlayerCost.period) frames"
         + " (medians of \(players.map(\.runs).min() ?? 0))",
@@ -50,7 +61,7 @@ struct Report: Codable {
           + right(number(pair[0].processorMilliseconds / pair[1].processorMilliseconds, 2), 9)
           + right(number(pair[0].residentKilobytes / pair[1].residentKilobytes, 2), 11))
     }
-    return lines.joined(separator: "\n")
+    return lines
   }
 
   private func cells(_ comparison: CycleCost.Comparison) -> String {

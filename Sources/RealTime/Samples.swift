@@ -1,21 +1,26 @@
 /// A container that a sample is read from. Integers come out at full scale: 1 is 2^31.
 private protocol Sample {
+  /// Bytes from one sample to the next. Where it is a constant, the compiler vectorises.
+  static func bytes(_ layout: SampleLayout) -> Int
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float
 }
 
 private enum Int16Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 2 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Int16.self)) * 0x1p-15
   }
 }
 private enum SwappedInt16Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 2 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Int16.self).byteSwapped) * 0x1p-15
   }
 }
 private enum Int24Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     let low = unsafe Int32(source.loadUnaligned(as: UInt16.self))
@@ -24,6 +29,7 @@ private enum Int24Sample: Sample {
   }
 }
 private enum SwappedInt24Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     let high = unsafe Int32(source.loadUnaligned(as: Int8.self))
@@ -32,36 +38,42 @@ private enum SwappedInt24Sample: Sample {
   }
 }
 private enum Int32Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Int32.self)) * 0x1p-31
   }
 }
 private enum SwappedInt32Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Int32.self).byteSwapped) * 0x1p-31
   }
 }
 private enum SwappedFloat32Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(bitPattern: unsafe source.loadUnaligned(as: UInt32.self).byteSwapped)
   }
 }
 private enum Float32Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     unsafe source.loadUnaligned(as: Float.self)
   }
 }
 private enum Float64Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 8 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Double.self))
   }
 }
 private enum SwappedFloat64Sample: Sample {
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 8 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(Double(bitPattern: unsafe source.loadUnaligned(as: UInt64.self).byteSwapped))
@@ -69,6 +81,8 @@ private enum SwappedFloat64Sample: Sample {
 }
 /// Any integer: unsigned, or narrower than its container.
 private enum AnyIntegerSample: Sample {
+  @inline(__always)
+  static func bytes(_ layout: SampleLayout) -> Int { Int(layout.bytesPerSample) }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     var raw: UInt32 = 0
@@ -133,28 +147,30 @@ extension SampleLayout {
     _ sample: S.Type, _ source: UnsafeRawPointer, _ planeFrames: Int, _ frames: Int, _ gain: Float,
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
   ) {
-    let width = Int(bytesPerSample)
+    let width = S.bytes(self)
     let channels = Int(channels)
     if channels == 2 && planeFrames == 0 {
-      // One pass for both: the compiler vectorises pairs.
+      // One pass for both.
       let left = unsafe planes[0] + offset
       let right = unsafe planes[1] + offset
-      var at = unsafe source
       for i in 0..<frames {
+        let at = unsafe source + i &* (2 &* width)
         unsafe left[i] = S.load(at, self) * gain
         unsafe right[i] = S.load(at + width, self) * gain
-        unsafe at += 2 &* width
       }
-      return
-    }
-    let step = planeFrames == 0 ? width &* channels : width
-    let plane = planeFrames == 0 ? width : width &* planeFrames
-    for channel in 0..<channels {
-      let out = unsafe planes[channel] + offset
-      var at = unsafe source + channel &* plane
-      for i in 0..<frames {
-        unsafe out[i] = S.load(at, self) * gain
-        unsafe at += step
+    } else if channels == 1 || planeFrames != 0 {
+      for channel in 0..<channels {
+        let out = unsafe planes[channel] + offset
+        let plane = unsafe source + channel &* planeFrames &* width
+        for i in 0..<frames { unsafe out[i] = S.load(plane + i &* width, self) * gain }
+      }
+    } else {
+      for channel in 0..<channels {
+        let out = unsafe planes[channel] + offset
+        let first = unsafe source + channel &* width
+        for i in 0..<frames {
+          unsafe out[i] = S.load(first + i &* (width &* channels), self) * gain
+        }
       }
     }
   }
