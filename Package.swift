@@ -77,6 +77,14 @@ let package = Package(
       name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
       swiftSettings: relaxed),
 
+    // What `make bench` runs.
+    .executableTarget(
+      name: "cuejack-bench",
+      dependencies: [
+        "CRealTime", "RealTime", "Server", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Benchmarks", swiftSettings: relaxed),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -117,6 +125,9 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
+    .testTarget(
+      name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
+      swiftSettings: relaxed),
     .testTarget(
       name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
   ]

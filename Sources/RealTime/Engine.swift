@@ -64,7 +64,7 @@ package struct Engine: ~Copyable {
 
   /// One cycle of `frames` frames whose first has the number `counter`.
   @_noLocks package borrowing func cycle(_ frames: UInt32, counter: UInt32) {
-    begun.add(1, ordering: .sequentiallyConsistent)
+    let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
     let first = DeviceTime.widen(counter, near: frame.load(ordering: .relaxed))
     frame.store(first, ordering: .releasing)
     // After an xrun the counter has gone on by itself.
@@ -79,7 +79,8 @@ package struct Engine: ~Copyable {
         }
       }
     }
-    ended.add(1, ordering: .sequentiallyConsistent)
+    // Whoever reads this acquires what the cycle did; nothing that follows need wait for it.
+    ended.store(number, ordering: .releasing)
     if happened { unsafe cue_rt_signal_post(signal) }
   }
 
