@@ -96,7 +96,8 @@ let package = Package(
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
     .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: relaxed),
     .testTarget(
-      name: "RealTimeTests", dependencies: ["CProbe", "RealTime", "Server", "TestSupport"],
+      name: "RealTimeTests",
+      dependencies: ["CProbe", "CRealTime", "RealTime", "Server", "TestSupport", "Timeline"],
       exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
     .testTarget(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],

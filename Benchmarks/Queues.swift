@@ -2,6 +2,7 @@ import CRealTime
 import Foundation
 import RealTime
 import Server
+import Timeline
 
 /// Queues that play without end through one engine, whose cycles are driven by hand.
 ///
@@ -70,7 +71,7 @@ final class Queues {
     cue_signal_initialize(signal)
     engine = .allocate(capacity: 1)
     engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
-    for voice in voices { voice.voice.pointee.start(at: 0) }
+    for voice in voices { voice.voice.pointee.start(at: StartPoint(.frame(0))) }
   }
 
   deinit {
@@ -105,7 +106,9 @@ final class Queues {
   /// Runs cycles of the engine.
   func play(cycles: Int) {
     for _ in 0..<cycles {
-      engine.pointee.cycle(UInt32(period), counter: counter)
+      engine.pointee.cycle(
+        UInt32(period),
+        cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
       counter += UInt32(period)
     }
   }

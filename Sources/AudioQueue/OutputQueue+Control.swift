@@ -14,18 +14,18 @@ extension OutputQueue {
   /// begins when it is over. With nothing enqueued the queue plays silence until a buffer comes.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
-      let device = try openDevice()
-      let frame = device.frame(of: time)
+      _ = try openDevice()
+      let start = StartPoint(time)
       let isEnding = state.change { state in
         guard state.phase == .started, state.ends > 0, state.isRunning else { return false }
         state.startsAfterEnd = true
-        unsafe memory.voice.pointee.startAfterEnd(at: frame)
+        unsafe memory.voice.pointee.startAfterEnd(at: start)
         return true
       }
       // A run that goes on needs no start, and holding the voice would silence it.
       let goesOn = state.read { $0.phase == .started && $0.isRunning }
       if isEnding || goesOn { return }
-      try holding { unsafe memory.voice.pointee.start(at: frame) }
+      try holding { unsafe memory.voice.pointee.start(at: start) }
       state.change { $0.phase = .started }
     }
   }

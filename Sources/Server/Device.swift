@@ -2,7 +2,7 @@ import CRealTime
 import Glibc
 import RealTime
 package import Synchronization
-package import Timeline
+import Timeline
 
 /// Who listens to what a voice's cycles did.
 package protocol VoiceOwner: AnyObject, Sendable {
@@ -210,14 +210,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
     client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
   }
-  /// The device frame at which a run that is to start at `time` begins.
-  package func frame(of time: StartTime) -> Int64 {
-    switch time {
-    case .atOnce: .min / 2
-    case .frame(let frame): frame
-    case .hostTime(let time):
-      DeviceTime.widen(client.counter(atHostTime: time), near: latestFrame)
-    }
+  /// The device frame at host time `hostTime`, in nanoseconds, as far as it can be told now.
+  package func frame(atHostTime hostTime: UInt64) -> Int64 {
+    DeviceTime.widen(client.counter(atHostTime: hostTime), near: latestFrame)
   }
 
   // MARK: Relay

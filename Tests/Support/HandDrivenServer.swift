@@ -122,7 +122,12 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     guard let engine else { return }
     // What a cycle leaves unwritten shows.
     for output in outputs { output.memory.update(repeating: .nan, count: frames) }
-    engine.pointee.cycle(UInt32(frames), counter: counter)
+    let next = counter &+ UInt32(frames)
+    engine.pointee.cycle(
+      UInt32(frames),
+      cue_cycle_time(
+        counter: counter, microseconds: hostTime(ofCounter: counter) / 1000,
+        next_microseconds: hostTime(ofCounter: next) / 1000))
     for i in outputs.indices where !outputs[i].isRemoved {
       outputs[i].samples += UnsafeBufferPointer(start: outputs[i].memory, count: frames)
     }
