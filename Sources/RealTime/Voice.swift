@@ -120,7 +120,11 @@ package struct Voice: ~Copyable {
   package func start(at frame: Int64) {
     unsafe state.pointee.startFrame = frame
     switch unsafe state.pointee.phase {
-    case .stopped, .armed: unsafe state.pointee.phase = .armed
+    case .stopped:
+      // It takes the place of one that was to follow the run that is over.
+      nextStart.store(.max, ordering: .relaxed)
+      unsafe state.pointee.phase = .armed
+    case .armed: break
     case .paused, .resuming: unsafe state.pointee.phase = .resuming
     case .running: break
     }
@@ -131,7 +135,8 @@ package struct Voice: ~Copyable {
     switch unsafe state.pointee.phase {
     case .running, .resuming: unsafe state.pointee.phase = .paused
     case .armed: unsafe state.pointee.phase = .stopped
-    case .stopped, .paused: break
+    case .stopped: nextStart.store(.max, ordering: .relaxed)
+    case .paused: break
     }
     stand()
   }
