@@ -52,7 +52,7 @@ struct VoiceState: BitwiseCopyable {
 ///
 /// The host works on a voice in two ways: through the rings and the atomics at any time, and
 /// through the functions marked "holding the voice" after `hold()` and once no cycle is under way
-/// (`Engine.isCycleOver`). A held voice is silent; nothing that is played needs it held.
+/// (`Engine.areOver`). A held voice is silent; nothing that is played needs it held.
 @safe
 package struct Voice: ~Copyable {
   /// To the cycle.
