@@ -224,9 +224,17 @@ package final class Device: ServerNotices, @unchecked Sendable {
     switch time {
     case .atOnce: .min / 2
     case .frame(let frame): frame
-    case .hostTime(let time):
-      DeviceTime.widen(client.counter(atHostTime: time), near: latestFrame)
+    case .hostTime(let time): frame(ofHostTime: time)
     }
+  }
+
+  /// JACK's counter names a frame only within half of its range, some hours: what is further off
+  /// is counted from now.
+  private func frame(ofHostTime time: UInt64) -> Int64 {
+    let now = now
+    let seconds = (Double(time) - Double(hostTime(ofFrame: now))) / 1e9
+    if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
+    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
   }
 
   // MARK: Relay
