@@ -77,7 +77,9 @@ final class Converter: @unchecked Sendable {
       offset = 0
       resampler.reset()
     }
-    guard state.resets == 0, let item = state.waiting.first, state.inRing.count < VoiceMemory.entryCapacity - 2 else {
+    guard state.resets == 0, let item = state.waiting.first,
+      state.inRing.count < VoiceMemory.entryCapacity - 2
+    else {
       return nil
     }
     if slab == nil {

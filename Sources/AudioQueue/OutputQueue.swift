@@ -108,15 +108,15 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
 
   /// Allocates a buffer of `capacity` bytes.
   package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
-    try state.change { state throws(QueueError) in
+    let id = try state.change { state throws(QueueError) in
       try state.checkUsable()
-      guard let buffer = QueueBuffer(id: state.nextBuffer, capacity: capacity) else {
-        throw .outOfMemory
-      }
-      state.nextBuffer += 1
-      state.buffers[buffer.id] = QueueState.BufferRecord(buffer: buffer)
-      return buffer
+      defer { state.nextBuffer += 1 }
+      return state.nextBuffer
     }
+    // Without the lock: writing much memory takes long, and callbacks would wait for it.
+    guard let buffer = QueueBuffer(id: id, capacity: capacity) else { throw .outOfMemory }
+    state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
+    return buffer
   }
 
   /// Frees a buffer that is not enqueued.
