@@ -20,6 +20,8 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var physicalOutputs = ["system:playback_1", "system:playback_2"]
   /// If set, opening a client fails with it.
   package var failure: ServerError?
+  /// The ports that a client may have.
+  package var portLimit = Int.max
 
   package init(
     sampleRate: Double = 48000, counter: UInt32 = 0, maximumFrames: Int = 8192,
@@ -95,6 +97,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   package func addPort(named name: String) throws(ServerError) -> OutputPort {
+    if outputs.count >= server.portLimit { throw .cannotAddPort(name: name, client: self.name) }
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: server.maximumFrames)
     memory.initialize(repeating: .nan, count: server.maximumFrames)
     lock.withLock {
