@@ -58,6 +58,7 @@ private struct Random: RandomNumberGenerator {
 
 /// The queues, the server and the threads that drive them.
 private final class Stage: @unchecked Sendable {
+  private static let queues = 5
   private let server = HandDrivenServer(keepsSamples: false)
   private let lock = NSLock()
   private var slots: [Actor] = []
@@ -72,7 +73,7 @@ private final class Stage: @unchecked Sendable {
   init(seed: UInt64) {
     self.seed = seed
     loop = RunLoopThread()
-    for number in 0..<5 { slots.append(make(number)) }
+    for number in 0..<Self.queues { slots.append(make(number)) }
     cycles.enter()
     Thread.detachNewThread { [self] in
       var random = Random(seed: seed)
@@ -100,11 +101,16 @@ private final class Stage: @unchecked Sendable {
 
   /// One random call of a random queue.
   func act(_ random: inout Random) {
-    let number = random.below(slots.count)
+    let number = random.below(Self.queues)
     let actor = lock.withLock { slots[number] }
     switch random.below(400) {
     case 0...1: actor.dispose(afterPlaying: random.below(2) == 0)
     case 2: if random.below(8) == 0 { server.clients.last?.lose() }
+    case 3...6:
+      // Two queues may come to share a client.
+      let other = lock.withLock { slots[random.below(Self.queues)] }
+      let uid = other.queue.deviceUID
+      if uid.contains("/") { try? actor.queue.setDeviceUID(uid) }
     default: actor.act(&random)
     }
     guard actor.isUseless else { return }
@@ -173,12 +179,14 @@ private final class Actor: @unchecked Sendable {
     self.stage = stage
     self.format = format
     random = Random(seed: seed)
-    queue = try! OutputQueue(
+    let queue = try? OutputQueue(
       format, options: OutputQueue.Options(clientName: "stress"), server: server,
       callingBackOn: place,
       OutputQueue.Handlers(
         bufferDone: { [weak self] _, id in self?.bufferDone(id) },
         changed: { queue, _ in _ = queue.isRunning }))
+    guard let queue else { fatalError("stress: no queue") }
+    self.queue = queue
   }
 
   private func bufferDone(_ id: UInt32) {
