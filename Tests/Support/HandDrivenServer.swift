@@ -67,7 +67,11 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   /// Ports of ours, and what each was connected to.
   package var connections: [String: [String]] { lock.withLock { _connections } }
   package var isClosed: Bool { lock.withLock { _isClosed } }
-  private let server: HandDrivenServer
+  /// Weak: the server keeps its clients, closed ones too.
+  private weak let server: HandDrivenServer?
+  private let keepsSamples: Bool
+  private let maximumFrames: Int
+  package let sampleRate: Double
   /// Held through a cycle: who closes the client waits for it.
   private let lock = NSLock()
   private var _outputs: [Output] = []
@@ -79,15 +83,17 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   init(_ server: HandDrivenServer, name: String) {
     self.server = server
     self.name = name
+    keepsSamples = server.keepsSamples
+    maximumFrames = server.maximumFrames
+    sampleRate = server.sampleRate
   }
 
   deinit { _outputs.forEach { $0.memory.deallocate() } }
 
-  package var sampleRate: Double { server.sampleRate }
-  package var counter: UInt32 { server.counter }
-  package var deviceFrame: Int64 { Int64(server.counter) }
+  package var counter: UInt32 { server?.counter ?? 0 }
+  package var deviceFrame: Int64 { Int64(counter) }
   package var handle: OpaquePointer? { nil }
-  package var physicalOutputs: [String] { server.physicalOutputs }
+  package var physicalOutputs: [String] { server?.physicalOutputs ?? [] }
 
   package func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
     lock.withLock {
@@ -97,9 +103,11 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   package func addPort(named name: String) throws(ServerError) -> OutputPort {
-    if outputs.count >= server.portLimit { throw .cannotAddPort(name: name, client: self.name) }
-    let memory = UnsafeMutablePointer<Float>.allocate(capacity: server.maximumFrames)
-    memory.initialize(repeating: .nan, count: server.maximumFrames)
+    if outputs.count >= server?.portLimit ?? 0 {
+      throw .cannotAddPort(name: name, client: self.name)
+    }
+    let memory = UnsafeMutablePointer<Float>.allocate(capacity: maximumFrames)
+    memory.initialize(repeating: .nan, count: maximumFrames)
     lock.withLock {
       precondition(!_isClosed, "a closed client is not to be used")
       _outputs.append(Output(name: name, memory: memory))
@@ -117,7 +125,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   package func connect(_ name: String, to destination: String) throws(ServerError) {
-    guard server.physicalOutputs.contains(destination) else {
+    guard physicalOutputs.contains(destination) else {
       throw .noSuchPort(name: destination, server: serverName)
     }
     lock.withLock { _connections[name, default: []].append(destination) }
@@ -154,7 +162,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       // What a cycle leaves unwritten shows.
       for output in _outputs { output.memory.update(repeating: .nan, count: frames) }
       engine.pointee.cycle(UInt32(frames), counter: counter)
-      guard server.keepsSamples else { return }
+      guard keepsSamples else { return }
       for i in _outputs.indices where !_outputs[i].isRemoved {
         _outputs[i].samples += UnsafeBufferPointer(start: _outputs[i].memory, count: frames)
       }
