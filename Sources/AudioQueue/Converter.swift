@@ -77,7 +77,9 @@ final class Converter: @unchecked Sendable {
       offset = 0
       resampler.reset()
     }
-    guard let item = state.waiting.first, state.inRing.count < VoiceMemory.entryCapacity - 2 else {
+    guard state.resets == 0, let item = state.waiting.first,
+      state.inRing.count < VoiceMemory.entryCapacity - 2
+    else {
       return nil
     }
     if slab == nil {
@@ -114,6 +116,8 @@ final class Converter: @unchecked Sendable {
           inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
         offset += consumed
         filled += produced
+        // A converter that is stuck must not keep the queue from ending.
+        if consumed == 0 && produced == 0 { return true }
       }
       return offset == frames
     }
@@ -137,7 +141,12 @@ final class Converter: @unchecked Sendable {
     if isDone {
       state.waiting.removeFirst()
       offset = 0
-      if case .buffer(let id, _) = work.item { state.notices.append(.buffer(id, isReset: false)) }
+      if case .buffer(let id, _) = work.item {
+        state.holdsBack = true
+        state.notices.append(.buffer(id, isReset: false))
+      } else {
+        state.holdsBack = false
+      }
     }
     let isEnd = if case .buffer = work.item { false } else { isDone }
     if filled == Self.slabFrames || isEnd || state.waiting.isEmpty, filled > 0 {

@@ -16,15 +16,19 @@ extension OutputQueue {
     try controlled { () throws(QueueError) in
       _ = try openDevice()
       let start = StartPoint(time)
-      let isEnding = state.change { state in
-        guard state.phase == .started, state.ends > 0, state.isRunning else { return false }
-        state.startsAfterEnd = true
-        unsafe memory.voice.pointee.startAfterEnd(at: start)
-        return true
+      let isSeenTo = state.change { state in
+        readEvents(&state)
+        guard state.phase == .started else { return false }
+        if state.ends > state.starts.count {
+          // The present run has an end on its way: another one follows it.
+          state.starts.append(start)
+          if !state.isRestarting { restart(&state, at: start) }
+          return true
+        }
+        // A run that goes on needs no start, and holding the voice would silence it.
+        return state.isRunning
       }
-      // A run that goes on needs no start, and holding the voice would silence it.
-      let goesOn = state.read { $0.phase == .started && $0.isRunning }
-      if isEnding || goesOn { return }
+      if isSeenTo { return }
       try holding { unsafe memory.voice.pointee.start(at: start) }
       state.change { $0.phase = .started }
     }
@@ -59,9 +63,14 @@ extension OutputQueue {
 
   /// Puts the end of the run after all that is enqueued, unless it stands there already.
   private func appendEnd(_ state: inout QueueState) {
-    if case .end = state.waiting.last ?? state.inRing.last { return }
+    // A start that follows an end needs an end of its own.
+    if state.ends > state.starts.count, case .end = state.waiting.last ?? state.inRing.last {
+      return
+    }
     // Nothing to play and no run: there is nothing to end.
-    guard state.phase != .idle || !state.waiting.isEmpty || !state.inRing.isEmpty else { return }
+    guard
+      state.phase != .idle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.holdsBack
+    else { return }
     state.ends += 1
     state.waiting.append(.end)
     pump(&state)
@@ -70,17 +79,14 @@ extension OutputQueue {
   /// Ends the run at once and hands every buffer back before it returns.
   package func stop() throws(QueueError) {
     try controlled { () throws(QueueError) in
-      beginReset()
-      var lastedFrames: Int64 = 0
-      try holding {
-        lastedFrames = ranFrames
+      try resetting { state in
+        let lastedFrames = ranFrames
         unsafe memory.voice.pointee.stop()
-      }
-      state.change { state in
         readEvents(&state)
         if state.isRunning { state.lastedFrames = lastedFrames }
         state.phase = .idle
-        state.startsAfterEnd = false
+        state.starts = []
+        state.isRestarting = false
         runEnded(&state, at: nil)
         state.returnAll()
       }
@@ -91,32 +97,50 @@ extension OutputQueue {
   /// Hands every buffer back before it returns. The run goes on, in silence.
   package func reset() throws(QueueError) {
     try controlled { () throws(QueueError) in
-      beginReset()
-      try holding { unsafe memory.voice.pointee.forgetEntries() }
-      state.change { state in
+      try resetting { state in
+        unsafe memory.voice.pointee.forgetEntries()
         readEvents(&state)
-        let wasEnding = state.ends > 0 && state.phase != .idle
+        // The ends stay: without them runs that were told to end would go on for ever.
+        let ends = state.phase == .idle ? 0 : state.ends
         state.returnAll()
-        if wasEnding { appendEnd(&state) }
+        state.ends = ends
+        state.waiting = Array(repeating: .end, count: ends)
+        pump(&state)
       }
     }
     handBack()
   }
 
-  /// Keeps buffers out, and waits for the converter to let go of the one it reads.
-  private func beginReset() {
+  /// Runs `body`, which empties the ring, while buffers and the converter are kept out and no cycle
+  /// is in the queue's voice. If it succeeds, `handBack` is to follow: it lets both in again.
+  ///
+  /// The ring and what the queue knows of it change under one lock: were they apart, somebody could
+  /// fill the ring in between with buffers that are about to be handed back.
+  private func resetting(_ body: (inout QueueState) -> Void) throws(QueueError) {
     state.change { state in
-      state.isResetting = true
+      state.resets += 1
       state.generation += 1
     }
     state.wait { $0.isConverting ? nil : () }
+    do throws(QueueError) {
+      try holding { state.change(body) }
+    } catch {
+      state.change { $0.resets -= 1 }
+      throw error
+    }
   }
 
   /// Has everything that is enqueued reach the ports, the converter's tail included.
   package func flush() throws(QueueError) {
     try controlled { () throws(QueueError) in
       state.change { state in
-        if state.converter != nil { state.waiting.append(.flush) }
+        // What nothing follows is flushed already.
+        guard state.converter != nil else { return }
+        if case .buffer = state.waiting.last {
+          state.waiting.append(.flush)
+        } else if state.waiting.isEmpty, state.holdsBack {
+          state.waiting.append(.flush)
+        }
       }
     }
   }
@@ -133,7 +157,10 @@ extension OutputQueue {
       let isEnough = frames > 0 && ready >= frames
       let isAll = state.waiting.isEmpty && !state.isConverting
       let isFull = state.converter != nil && state.freeSlabs.isEmpty && !state.isConverting
-      return isEnough || isAll || isFull || state.converter == nil ? ready : nil
+      // What is about to be handed back is not converted any more.
+      let isOver =
+        state.converter == nil || state.resets > 0 || state.disposal != .none || state.isLost
+      return isEnough || isAll || isFull || isOver ? ready : nil
     }
     guard let ready else { throw .primeTimedOut }
     return ready
@@ -152,10 +179,7 @@ extension OutputQueue {
         // A queue that stands still would never get to the end.
         let drains = afterPlaying && state.phase == .started && !state.isLost
         state.disposal = drains ? .draining : .disposed
-        if drains {
-          state.startsAfterEnd = false
-          appendEnd(&state)
-        }
+        if drains { appendEnd(&state) }
         return drains
       } as Bool
     }

@@ -105,8 +105,11 @@ extension OutputQueue {
     get { state.read { $0.volume } }
     set {
       let volume = newValue.isNaN ? 0 : min(max(newValue, 0), 1)
-      state.change { $0.volume = volume }
-      unsafe memory.voice.pointee.setGain(volume)
+      // Together: of two that are set at once, one is both told and heard.
+      state.change { state in
+        state.volume = volume
+        unsafe memory.voice.pointee.setGain(volume)
+      }
     }
   }
 
@@ -160,23 +163,29 @@ extension OutputQueue {
 
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
   private func closeDevice() {
-    state.change { $0.generation += 1 }
-    state.wait { $0.isConverting ? nil : () }
-    let device = state.change { state in
-      readEvents(&state)
-      defer { state.device = nil }
-      return state.device
+    // Without a device nobody fills the ring, and without a converter its thread ends.
+    let (device, converter) = state.change { state in
+      state.generation += 1
+      defer {
+        state.device = nil
+        state.converter = nil
+      }
+      return (state.device, state.converter)
     }
+    state.wait { $0.isConverting ? nil : () }
     device?.unseat(memory)
-    unsafe memory.voice.pointee.stop()
+    // The cycles have read the converter's slabs until now.
+    withExtendedLifetime(converter) {}
     state.change { state in
+      readEvents(&state)
+      unsafe memory.voice.pointee.stop()
       // Slabs hold what buffers held that have gone back already: at another rate it is lost.
       state.waiting =
         state.inRing.filter { if case .slab = $0 { false } else { true } }
         + state.waiting
       state.inRing = []
-      state.converter = nil
       state.freeSlabs = []
+      state.holdsBack = false
     }
   }
 

@@ -4,6 +4,7 @@ import Logging
 package import RealTime
 package import Server
 import Synchronization
+import Timeline
 
 let log = Logger(label: "cuejack")
 
@@ -85,7 +86,16 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     contextStorage.withLock { $0 = context }
   }
 
-  deinit { context.invalidate() }
+  /// A queue that is let go of without having been disposed of, or before that is complete, ends
+  /// at once: no cycle may see its memory any more.
+  deinit {
+    context.invalidate()
+    let device = state.change { state in
+      state.disposal = .disposed
+      return state.device
+    }
+    device?.unseat(memory)
+  }
 
   /// Where the app is called back.
   var context: any CallbackContext { contextStorage.withLock { $0! } }
@@ -99,15 +109,15 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
 
   /// Allocates a buffer of `capacity` bytes.
   package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
-    try state.change { state throws(QueueError) in
+    let id = try state.change { state throws(QueueError) in
       try state.checkUsable()
-      guard let buffer = QueueBuffer(id: state.nextBuffer, capacity: capacity) else {
-        throw .outOfMemory
-      }
-      state.nextBuffer += 1
-      state.buffers[buffer.id] = QueueState.BufferRecord(buffer: buffer)
-      return buffer
+      defer { state.nextBuffer += 1 }
+      return state.nextBuffer
     }
+    // Without the lock: writing much memory takes long, and callbacks would wait for it.
+    guard let buffer = QueueBuffer(id: id, capacity: capacity) else { throw .outOfMemory }
+    state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
+    return buffer
   }
 
   /// Frees a buffer that is not enqueued.
@@ -129,7 +139,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
       let frames = bytes / format.bytesPerFrame
       guard frames > 0 else { throw .bufferEmpty }
-      if state.isResetting { throw .enqueueDuringReset }
+      if state.resets > 0 { throw .enqueueDuringReset }
       if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
         throw .enqueueDuringReset
       }
@@ -188,13 +198,16 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         state.hasBegun = true
         state.isRunning = true
         state.notices.append(.isRunning(true))
+        if state.isRestarting {
+          state.isRestarting = false
+          state.starts.removeFirst()
+          if let next = state.starts.first { restart(&state, at: next) }
+        }
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
         state.ends -= 1
         runEnded(&state, at: event.frame)
-        if state.startsAfterEnd {
-          state.startsAfterEnd = false
-        } else {
+        if state.starts.isEmpty {
           state.phase = .idle
           if state.disposal == .draining {
             startThread(named: "cuejack-dispose") { self.finishDisposal() }
@@ -202,6 +215,12 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         }
       }
     }
+  }
+
+  /// Has the voice begin its next run at `start`, when the present one is over.
+  func restart(_ state: inout QueueState, at start: StartPoint) {
+    state.isRestarting = true
+    unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
   /// Notes that the run is over.
@@ -260,18 +279,16 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   /// Sees to it that the app has every buffer that is being handed back before this returns; in a
   /// callback the rest follow when it is over.
   func handBack() {
-    defer { state.change { $0.isResetting = false } }
+    defer { state.change { $0.resets -= 1 } }
     if state.read({ $0.isInCallback }) {
       context.wake()
       return
     }
-    if context.isCurrent {
-      deliver(onlyBuffers: true)
-      context.wake()
-      return
-    }
+    if context.isCurrent { deliver(onlyBuffers: true) }
     context.wake()
     let isDone: Void? = state.wait(seconds: Self.patience) { state in
+      // A queue that is being disposed of calls no more.
+      if state.disposal != .none { return () }
       let isCalling = state.delivering?.notice.isBuffer ?? false
       return isCalling || state.notices.contains { $0.isBuffer } ? nil : ()
     }

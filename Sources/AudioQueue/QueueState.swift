@@ -1,5 +1,6 @@
 import Glibc
 import Server
+import Timeline
 
 /// Something that a queue tells its app, in order.
 enum Notice {
@@ -49,10 +50,12 @@ struct QueueState {
   var hasBegun = false
   /// Ends of runs that are on their way.
   var ends = 0
-  /// A start was asked for while a run was ending.
-  var startsAfterEnd = false
-  /// Buffers are being handed back: none may be enqueued.
-  var isResetting = false
+  /// Starts that were asked for while a run was ending, in order.
+  var starts: [StartPoint] = []
+  /// The voice has been told of the first of them.
+  var isRestarting = false
+  /// Calls that are handing buffers back: meanwhile none may be enqueued or converted.
+  var resets = 0
   /// Counts resets, so that a conversion under way knows that its result is stale.
   var generation: UInt64 = 0
   var disposal = Disposal.none
@@ -76,6 +79,8 @@ struct QueueState {
   var converter: Converter?
   /// The converter's thread is at work on a buffer.
   var isConverting = false
+  /// The converter has taken frames in that it gives out only with an end or a flush.
+  var holdsBack = false
   var freeSlabs: [Int] = []
 
   var volume: Float = 1
@@ -108,6 +113,7 @@ struct QueueState {
     }
     inRing = []
     waiting = []
+    holdsBack = false
     ends = 0
     if let converter { freeSlabs = Array(0..<converter.slabCount) }
   }

@@ -1,5 +1,6 @@
 // libjack, as Swift sees it. Variadic functions are wrapped: Swift cannot call them.
 #include <jack/jack.h>
+#include <spawn.h>
 #include <jack/metadata.h>
 #include <jack/statistics.h>
 
@@ -11,4 +12,12 @@ static inline jack_client_t *cue_jack_client_open(const char *name, const char *
     return jack_client_open(name, (jack_options_t)(JackNoStartServer | JackServerName), status,
                             server);
   return jack_client_open(name, JackNoStartServer, status);
+}
+
+// glibc declares it only for _GNU_SOURCE, which Swift's importer does not define.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+
+/// Has a program that is started keep no file open from number `first` on.
+static inline int cue_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

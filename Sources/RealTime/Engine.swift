@@ -40,7 +40,7 @@ struct CycleTime: BitwiseCopyable {
 /// Everything that one JACK client does in a cycle.
 ///
 /// It owns no memory and never moves. The host swaps the roster whole and gives the old one's
-/// memory back when `isCycleOver(_:)` says that no cycle can still see it.
+/// memory back when `areOver(_:)` says that no cycle can still see it.
 @safe
 package struct Engine: ~Copyable {
   private let roster: Atomic<UnsafeMutableRawPointer?>
@@ -74,7 +74,7 @@ package struct Engine: ~Copyable {
     unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
   }
 
-  /// The cycles that have begun: what `isCycleOver` asks for.
+  /// The cycles that have begun: what `areOver` asks for.
   package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }
 
   /// True once all of the first `count` cycles are over. What was changed before `count` was read

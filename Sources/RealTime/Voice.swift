@@ -52,7 +52,7 @@ struct VoiceState: BitwiseCopyable {
 ///
 /// The host works on a voice in two ways: through the rings and the atomics at any time, and
 /// through the functions marked "holding the voice" after `hold()` and once no cycle is under way
-/// (`Engine.isCycleOver`). A held voice is silent; nothing that is played needs it held.
+/// (`Engine.areOver`). A held voice is silent; nothing that is played needs it held.
 @safe
 package struct Voice: ~Copyable {
   /// To the cycle.
@@ -122,7 +122,11 @@ package struct Voice: ~Copyable {
   package func start(at start: StartPoint) {
     unsafe state.pointee.start = start
     switch unsafe state.pointee.phase {
-    case .stopped, .armed: unsafe state.pointee.phase = .armed
+    case .stopped:
+      // It takes the place of one that was to follow the run that is over.
+      nextStart.store(.max, ordering: .relaxed)
+      unsafe state.pointee.phase = .armed
+    case .armed: break
     case .paused, .resuming: unsafe state.pointee.phase = .resuming
     case .running: break
     }
@@ -133,7 +137,8 @@ package struct Voice: ~Copyable {
     switch unsafe state.pointee.phase {
     case .running, .resuming: unsafe state.pointee.phase = .paused
     case .armed: unsafe state.pointee.phase = .stopped
-    case .stopped, .paused: break
+    case .stopped: nextStart.store(.max, ordering: .relaxed)
+    case .paused: break
     }
     stand()
   }

@@ -37,6 +37,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var seats: [Seat] = []
     /// Voices that were ever seated here.
     var seated = 0
+    /// Voices that are seated or about to be: the device closes with the last of them.
+    var users = 0
+    /// Nothing is seated any more.
+    var isOver = false
     var roster: UnsafeMutablePointer<Roster>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   }
@@ -92,23 +96,32 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Gives `voice` a port for each channel and has the cycles play it.
   ///
   /// - Returns: The names of the ports: `out_1` and so on; a later voice's have a number before.
+  ///   If that fails and nothing else is seated, the device closes.
   package func seat(_ voice: VoiceMemory, owner: any VoiceOwner) throws(ServerError) -> [String] {
-    let number = seating.withLock { seating in
+    let number: Int? = seating.withLock { seating in
+      if seating.isOver { return nil }
+      seating.users += 1
       seating.seated += 1
       return seating.seated
     }
+    guard let number else { throw .lost(server: client.serverName) }
     let prefix = number == 1 ? "out_" : "\(number)_out_"
     let portNames = (1...voice.channels).map { "\(prefix)\($0)" }
     var ports: [OutputPort] = []
     do {
       for name in portNames { ports.append(try client.addPort(named: name)) }
     } catch {
-      for port in ports { client.removePort(port) }
+      leave(ports)
       throw error
     }
     for (channel, port) in ports.enumerated() { unsafe voice.ports[channel] = port.place }
     let seat = Seat(voice: voice, owner: owner, ports: ports)
     seating.withLock { change(&$0) { $0.append(seat) } }
+    // Those who were seated by then are told of the loss; this voice perhaps was not.
+    if isLost {
+      unseat(voice)
+      throw .lost(server: client.serverName)
+    }
     return portNames
   }
 
@@ -119,16 +132,30 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func unseat(_ voice: VoiceMemory) {
     silence(voice)
     defer { unsafe voice.voice.pointee.release() }
-    let (ports, isEmpty) = seating.withLock { seating in
-      let ports = seating.seats.first { $0.voice === voice }?.ports ?? []
+    let ports: [OutputPort]? = seating.withLock { seating in
+      guard let seat = seating.seats.first(where: { $0.voice === voice }) else { return nil }
       change(&seating) { seats in seats.removeAll { $0.voice === voice } }
-      return (ports, seating.seats.isEmpty)
+      return seat.ports
     }
-    if isEmpty {
-      close()
-    } else {
+    if let ports { leave(ports) }
+  }
+
+  /// Ends one voice's use of the device and of `ports`, which no cycle sees.
+  private func leave(_ ports: [OutputPort]) {
+    func isLast(_ seating: inout Seating) -> Bool {
+      if seating.users == 1 { seating.isOver = true }
+      return seating.isOver
+    }
+    var closes = seating.withLock { isLast(&$0) }
+    if !closes {
+      // Still counted, so that nobody closes the device meanwhile.
       for port in ports { client.removePort(port) }
+      closes = seating.withLock { seating in
+        defer { seating.users -= 1 }
+        return isLast(&seating)
+      }
     }
+    if closes { close() }
   }
 
   /// Holds `voice` and lets one cycle write silence to its ports.
@@ -210,9 +237,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
     client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
   }
-  /// The device frame at host time `hostTime`, in nanoseconds, as far as it can be told now.
-  package func frame(atHostTime hostTime: UInt64) -> Int64 {
-    DeviceTime.widen(client.counter(atHostTime: hostTime), near: latestFrame)
+  /// The device frame at host time `time`, in nanoseconds, as far as it can be told now.
+  /// JACK's counter names a frame only within half of its range, some hours: what is further off
+  /// is counted from now.
+  package func frame(atHostTime time: UInt64) -> Int64 {
+    let now = now
+    let seconds = (Double(time) - Double(hostTime(ofFrame: now))) / 1e9
+    if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
+    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
   }
 
   // MARK: Relay

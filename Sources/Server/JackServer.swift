@@ -122,7 +122,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let sampleRate: Double
   let handle: OpaquePointer?
   private let client: OpaquePointer
-  private let notices = Mutex<(any ServerNotices)?>(nil)
+  /// Calls of JACK go on side by side; closing waits for them and keeps later ones out, since the
+  /// handle is then no more.
+  private let gate: UnsafeMutablePointer<pthread_rwlock_t>
+  private var isClosed = false
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
@@ -130,9 +133,24 @@ final class JackClient: ServerClient, @unchecked Sendable {
   init(_ client: OpaquePointer, serverName: String) {
     unsafe self.client = client
     unsafe handle = client
+    unsafe gate = .allocate(capacity: 1)
+    unsafe gate.initialize(to: pthread_rwlock_t())
+    unsafe pthread_rwlock_init(gate, nil)
     self.serverName = serverName
     unsafe name = String(cString: jack_get_client_name(client))
     sampleRate = unsafe Double(jack_get_sample_rate(client))
+  }
+
+  deinit {
+    unsafe pthread_rwlock_destroy(gate)
+    unsafe gate.deallocate()
+  }
+
+  /// Runs `body`, which calls JACK with the handle; nil if the client is closed.
+  private func whileOpen<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R? {
+    unsafe pthread_rwlock_rdlock(gate)
+    defer { unsafe pthread_rwlock_unlock(gate) }
+    return isClosed ? nil : try body()
   }
 
   /// Has `body` run just before the client closes, and what it returns just after.
@@ -140,20 +158,20 @@ final class JackClient: ServerClient, @unchecked Sendable {
     onClose.withLock { $0 = body }
   }
 
-  var counter: UInt32 { unsafe jack_frame_time(client) }
+  var counter: UInt32 { whileOpen { unsafe jack_frame_time(client) } ?? 0 }
 
   var deviceFrame: Int64 {
     let microseconds = jack_get_time()
-    let counter = unsafe jack_time_to_frames(client, microseconds)
+    let counter = whileOpen { unsafe jack_time_to_frames(client, microseconds) } ?? 0
     return DeviceTime.widen(counter, seenAt: microseconds, sampleRate: sampleRate)
   }
 
   func hostTime(ofCounter counter: UInt32) -> UInt64 {
-    unsafe jack_frames_to_time(client, counter) * 1000
+    whileOpen { unsafe jack_frames_to_time(client, counter) * 1000 } ?? 0
   }
 
   func counter(atHostTime hostTime: UInt64) -> UInt32 {
-    unsafe jack_time_to_frames(client, hostTime / 1000)
+    whileOpen { unsafe jack_time_to_frames(client, hostTime / 1000) } ?? 0
   }
 
   var physicalOutputs: [String] {
@@ -164,16 +182,18 @@ final class JackClient: ServerClient, @unchecked Sendable {
   var allPorts: [String] { ports(0) }
 
   private func ports(_ flags: UInt32) -> [String] {
-    guard let names = unsafe jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags))
-    else { return [] }
-    defer { unsafe jack_free(names) }
-    var list: [String] = []
-    var i = 0
-    while let name = unsafe names[i] {
-      unsafe list.append(String(cString: name))
-      i += 1
-    }
-    return list
+    whileOpen {
+      guard let names = unsafe jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags))
+      else { return [] }
+      defer { unsafe jack_free(names) }
+      var list: [String] = []
+      var i = 0
+      while let name = unsafe names[i] {
+        unsafe list.append(String(cString: name))
+        i += 1
+      }
+      return list
+    } ?? []
   }
 
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
@@ -195,26 +215,32 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func addPort(named name: String) throws(ServerError) -> OutputPort {
-    guard
-      let port = unsafe jack_port_register(
+    let port = unsafe whileOpen {
+      unsafe jack_port_register(
         client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
-    else { throw .cannotAddPort(name: name, client: self.name) }
+    }
+    guard let port = unsafe port ?? nil else { throw .cannotAddPort(name: name, client: self.name) }
     return unsafe OutputPort(cue_port(port: port, memory: nil))
   }
 
   func removePort(_ port: OutputPort) {
-    if let port = unsafe port.place.port { _ = unsafe jack_port_unregister(client, port) }
+    if let port = unsafe port.place.port {
+      whileOpen { _ = unsafe jack_port_unregister(client, port) }
+    }
   }
 
   func connect(_ name: String, to destination: String) throws(ServerError) {
-    guard let port = unsafe jack_port_by_name(client, destination),
-      unsafe jack_port_flags(port) & CInt(JackPortIsInput.rawValue) != 0
-    else { throw .noSuchPort(name: destination, server: serverName) }
-    let source = "\(self.name):\(name)"
-    let status = unsafe jack_connect(client, source, destination)
-    guard status == 0 || status == EEXIST else {
-      throw .cannotConnect(from: source, to: destination)
+    let isConnected: Void? = try whileOpen { () throws(ServerError) in
+      guard let port = unsafe jack_port_by_name(client, destination),
+        unsafe jack_port_flags(port) & CInt(JackPortIsInput.rawValue) != 0
+      else { throw .noSuchPort(name: destination, server: serverName) }
+      let source = "\(self.name):\(name)"
+      let status = unsafe jack_connect(client, source, destination)
+      guard status == 0 || status == EEXIST else {
+        throw .cannotConnect(from: source, to: destination)
+      }
     }
+    guard isConnected != nil else { throw .lost(server: serverName) }
   }
 
   func close() {
@@ -222,6 +248,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
       defer { body = nil }
       return body?()
     }
+    unsafe pthread_rwlock_wrlock(gate)
+    let wasClosed = isClosed
+    isClosed = true
+    unsafe pthread_rwlock_unlock(gate)
+    if wasClosed { return }
     _ = unsafe jack_client_close(client)
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {

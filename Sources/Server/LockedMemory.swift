@@ -9,9 +9,12 @@ package func lockIntoMemory(_ memory: UnsafeRawBufferPointer) {
   }
 }
 
-/// Ends what `lockIntoMemory` began.
+/// Ends what `lockIntoMemory` began, for the pages that lie wholly in `memory`: those at its ends may
+/// hold other memory that is to stay locked, and locks are not counted.
 package func unlockFromMemory(_ memory: UnsafeRawBufferPointer) {
-  if let base = memory.baseAddress, memory.count > 0 {
-    _ = unsafe munlock(base, memory.count)
-  }
+  guard let base = memory.baseAddress else { return }
+  let page = UInt(getpagesize())
+  let first = (UInt(bitPattern: base) + page - 1) / page * page
+  let end = (UInt(bitPattern: base) + UInt(memory.count)) / page * page
+  if first < end { _ = unsafe munlock(UnsafeRawPointer(bitPattern: first)!, Int(end - first)) }
 }

@@ -1,4 +1,5 @@
 import CDispatch
+import CJack
 import Foundation
 import Glibc
 import Logging
@@ -76,6 +77,8 @@ final class StartedServer: Sendable {
 
   /// Ends the process: politely, then after five seconds by force.
   func end() {
+    // Once it is over and waited for, its number may be another process's.
+    if isOver { return }
     let deadline = HostTime.now + 5_000_000_000
     kill(process, SIGTERM)
     while !isOver {
@@ -127,6 +130,8 @@ final class StartedServer: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, 1, outputPath, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    // It may outlive us: what else we have open (sockets, pipes) is not for it to keep.
+    _ = unsafe cue_spawn_close_from(&actions, 3)
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }

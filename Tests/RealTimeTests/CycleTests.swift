@@ -139,7 +139,7 @@ private final class Rig {
       _ = rig.voice.pointee.entries.push(.end)
       try rig.start(at: start)
       for _ in 0..<2 { rig.server.cycle(frames: 64) }
-      rig.server.counter += UInt32(missed)
+      rig.server.miss(frames: missed)
       for _ in 0..<16 { rig.server.cycle(frames: 64) }
     }
     // What is heard at a device frame depends on that frame alone.
@@ -160,7 +160,7 @@ private final class Rig {
     let rig = try Rig(channels: 1)
     rig.server.cycle(frames: 64)
     try rig.start()
-    rig.server.counter += 1000
+    rig.server.miss(frames: 1000)
     let source: [Float] = [1, 2, 3]
     source.withUnsafeBytes { source in
       _ = rig.voice.pointee.entries.push(

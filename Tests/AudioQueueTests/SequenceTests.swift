@@ -1,0 +1,260 @@
+import Dispatch
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+import Timeline
+
+@testable import AudioQueue
+
+/// Calls in unusual orders, each of which once went wrong.
+@Suite(.serialized) struct SequenceTests {
+  @Test("7: of Stops and Starts in a row while a run ends, the last one counts")
+  func stopsAndStartsInARow() throws {
+    for starts in [true, false] {
+      let rig = try Rig()
+      try rig.enqueue(ramp(100))
+      try rig.queue.start(at: .frame(0))
+      rig.cycle()
+      for _ in 0..<3 {
+        try rig.queue.stopAfterPlaying()
+        try rig.queue.start()
+      }
+      if !starts { try rig.queue.stopAfterPlaying() }
+      rig.cycle(10)
+      #expect(rig.queue.isRunning == starts)
+      #expect(rig.output == ramp(100) + silence(604))
+      // And nothing is left over for the next run.
+      try rig.queue.stop()
+      try rig.enqueue(ramp(10))
+      try rig.queue.start()
+      rig.cycle(3)
+      #expect(rig.queue.isRunning)
+    }
+  }
+
+  @Test("7: Stop(false) and Start before the first cycle leave the queue running")
+  func stopAndStartBeforeTheFirstCycle() throws {
+    let rig = try Rig()
+    try rig.queue.start()
+    try rig.enqueue(ramp(10))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    try rig.enqueue(ramp(10, from: 11))
+    rig.cycle(4)
+    #expect(rig.queue.isRunning)
+    #expect(rig.output == ramp(20) + silence(236))
+  }
+
+  @Test("6: Reset between two ends keeps both")
+  func resetKeepsEveryEnd() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.reset()
+    rig.cycle(6)
+    #expect(!rig.queue.isRunning)
+    #expect(rig.output == ramp(64) + silence(384))
+  }
+
+  @Test("10: Pause between two runs holds the second one back")
+  func pauseBetweenRuns() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(64))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(1000))
+    try rig.enqueue(ramp(64, from: 65))
+    rig.cycle()
+    try rig.queue.pause()
+    rig.cycle(20)
+    #expect(rig.output == ramp(64) + silence(64 * 21))
+    try rig.queue.start()
+    rig.cycle()
+    #expect(Array(rig.output.suffix(64)) == ramp(64, from: 65))
+  }
+
+  @Test("8: Dispose(false) plays the run that is to follow too")
+  func disposeDrainsTheNextRun() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(100))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    try rig.enqueue(ramp(100, from: 101))
+    try rig.queue.dispose(afterPlaying: true)
+    for _ in 0..<4 {
+      rig.server.cycle(frames: 64)
+      rig.queue.relay()
+      // Time enough for a disposal that comes too early.
+      usleep(20_000)
+    }
+    waitUntil { rig.server.clients[0].isClosed }
+    #expect(Array(rig.output.prefix(200)) == ramp(200))
+  }
+
+  @Test("8: a queue that is let go of without disposal takes its memory out of the cycle")
+  func lettingGoOfAQueue() throws {
+    let server = HandDrivenServer()
+    var queue: OutputQueue? = try OutputQueue(
+      .float(1), options: OutputQueue.Options(clientName: "loose"), server: server,
+      callingBackOn: .ownThread,
+      OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
+    let buffer = try #require(queue).allocateBuffer(capacity: 4096)
+    try queue?.enqueue(buffer.id, bytes: 4096)
+    try queue?.start()
+    server.cycle(frames: 64)
+    queue = nil
+    waitUntil { server.clients[0].isClosed }
+    server.cycle(frames: 64)
+  }
+
+  @Test("9: Flush after Stop(false) puts nothing behind the end")
+  func flushAfterStop() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    // More than the converter has slabs for: the end waits.
+    try rig.enqueue(ramp(40_000))
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.flush()
+    try rig.queue.stopAfterPlaying()
+    #expect(rig.queue.state.read { $0.ends } == 1)
+  }
+
+  @Test("5, 7: Stop(false) before Start ends a run whose frames the converter still holds")
+  func stopWithFramesInTheConverter() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    // Too few for the converter to give anything out before it knows that no more come.
+    try rig.enqueue(ramp(10))
+    _ = try rig.queue.prime(frames: 0)
+    rig.settle()
+    try #require(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+    try rig.queue.stopAfterPlaying()
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(4)
+    #expect(!rig.queue.isRunning)
+    #expect(rig.queue.statistics.lastedFrames == 11)
+  }
+
+  @Test("6: Stop(true) returns with the queue when a disposal begins meanwhile")
+  func stopWhileADisposalBegins() throws {
+    let rig = try Rig()
+    rig.onBuffer { queue, _ in
+      usleep(100_000)
+      try? queue.dispose(afterPlaying: false)
+    }
+    for _ in 0..<3 { try rig.enqueue([1]) }
+    try rig.queue.start()
+    rig.server.cycle(frames: 2)
+    let began = Date()
+    try rig.queue.stop()
+    #expect(Date().timeIntervalSince(began) < 0.9)
+  }
+
+  @Test("6: on a concurrent dispatch queue too, no callback comes after Stop(true)")
+  func stopOnAConcurrentQueue() throws {
+    let app = DispatchQueue(label: "app", attributes: .concurrent)
+    let rig = try Rig(place: .queue(app))
+    let isInside = Mutexed(false)
+    rig.onBuffer { _, _ in
+      isInside.value = true
+      usleep(100_000)
+    }
+    for _ in 0..<3 { try rig.enqueue([1]) }
+    try rig.queue.start()
+    rig.server.cycle(frames: 1)
+    rig.queue.relay()
+    waitUntil { isInside.value }
+    try app.sync { try rig.queue.stop() }
+    #expect(rig.doneBuffers.count == 3)
+    rig.settle()
+    #expect(rig.doneBuffers.count == 3)
+  }
+
+  @Test("14: a host time hours ago starts at once, though JACK's counter has wrapped since")
+  func startHoursAgo() throws {
+    // 20 hours at 48 kHz.
+    let rig = try Rig(server: HandDrivenServer(counter: 72_000 * 48_000))
+    try rig.enqueue(ramp(10))
+    try rig.queue.start(at: .hostTime(0))
+    rig.cycle()
+    #expect(rig.output == ramp(10) + silence(54))
+  }
+
+  // MARK: Devices
+
+  @Test("30: a device that closed with its last queue takes no other")
+  func seatOnAClosedDevice() throws {
+    let first = try Rig()
+    _ = try first.queue.prime(frames: 0)
+    let second = try Rig(server: HandDrivenServer())
+    try second.queue.setDeviceUID(first.queue.deviceUID)
+    try first.queue.dispose(afterPlaying: false)
+    #expect(throws: QueueError.cannotStart(.lost(server: "by-hand"))) { try second.queue.start() }
+  }
+
+  @Test("34: a device whose server has gone takes no queue")
+  func seatOnALostDevice() throws {
+    let first = try Rig()
+    _ = try first.queue.prime(frames: 0)
+    let second = try Rig(server: HandDrivenServer())
+    try second.queue.setDeviceUID(first.queue.deviceUID)
+    first.server.clients[0].lose()
+    waitUntil { first.queue.isLost }
+    #expect(throws: QueueError.cannotStart(.lost(server: "by-hand"))) { try second.queue.start() }
+    #expect(throws: QueueError.invalidated) { try first.queue.start() }
+  }
+
+  @Test func aClientWithoutPortsCloses() throws {
+    let server = HandDrivenServer()
+    server.portLimit = 1
+    let rig = try Rig(.float(2), server: server)
+    #expect(throws: QueueError.cannotStart(.cannotAddPort(name: "out_2", client: "rig"))) {
+      try rig.queue.start()
+    }
+    #expect(server.clients[0].isClosed)
+  }
+
+  @Test("30: changing the device while the converter works loses no buffer")
+  func changeOfDeviceWhileConverting() throws {
+    let other = try Rig()
+    _ = try other.queue.prime(frames: 0)
+    let uid = other.queue.deviceUID
+    for _ in 0..<50 {
+      let rig = try Rig(.float(1, rate: 44100))
+      let ids = try (0..<4).map { _ in try rig.enqueue(silence(3000)) }
+      _ = try rig.queue.prime(frames: 1)
+      try rig.queue.setDeviceUID(uid)
+      try rig.queue.start()
+      try rig.queue.stop()
+      #expect(rig.doneBuffers.sorted() == ids)
+    }
+  }
+
+  // MARK: Memory
+
+  @Test(.disabled(if: isSanitized, "a sanitizer locks nothing"))
+  func freeingABufferKeepsItsNeighboursLocked() throws {
+    let rig = try Rig()
+    let ids = try (0..<64).map { _ in try rig.buffer([1]) }
+    let before = try lockedKilobytes()
+    try #require(before > 0, "this system lets nothing be locked")
+    for id in ids.dropLast() { try rig.queue.freeBuffer(id) }
+    #expect(try lockedKilobytes() >= before)
+  }
+
+  private func lockedKilobytes() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmLck:") })
+    return try #require(Int(line.filter(\.isNumber)))
+  }
+}
