@@ -72,7 +72,8 @@ test: deps lint embedded-check rtsan ## The gate: every check and every test.
 
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
-	@Benchmarks/run
+	@swift build -c release --product cuejack-bench
+	.build/release/cuejack-bench
 
 .PHONY: install
 install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.

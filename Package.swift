@@ -77,6 +77,14 @@ let package = Package(
       name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
       swiftSettings: relaxed),
 
+    // What `make bench` runs.
+    .executableTarget(
+      name: "cuejack-bench",
+      dependencies: [
+        "CRealTime", "RealTime", "Server", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Benchmarks", swiftSettings: relaxed),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
@@ -88,7 +96,8 @@ let package = Package(
     .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
     .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: relaxed),
     .testTarget(
-      name: "RealTimeTests", dependencies: ["CProbe", "RealTime", "Server", "TestSupport"],
+      name: "RealTimeTests",
+      dependencies: ["CProbe", "CRealTime", "RealTime", "Server", "TestSupport", "Timeline"],
       exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
     .testTarget(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
@@ -99,7 +108,10 @@ let package = Package(
       dependencies: ["AudioQueue", "CProbe", "RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
-    .testTarget(name: "APITests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(
+      name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],
+      swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.
     .target(name: "FileSupport", path: "Tests/FileSupport", swiftSettings: relaxed),
@@ -114,6 +126,9 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
+    .testTarget(
+      name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
+      swiftSettings: relaxed),
     .testTarget(
       name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
   ]

@@ -14,22 +14,22 @@ extension OutputQueue {
   /// begins when it is over. With nothing enqueued the queue plays silence until a buffer comes.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
-      let device = try openDevice()
-      let frame = device.frame(of: time)
+      _ = try openDevice()
+      let start = StartPoint(time)
       let isSeenTo = state.change { state in
         readEvents(&state)
         guard state.phase == .started else { return false }
         if state.ends > state.starts.count {
           // The present run has an end on its way: another one follows it.
-          state.starts.append(frame)
-          if !state.isRestarting { restart(&state, at: frame) }
+          state.starts.append(start)
+          if !state.isRestarting { restart(&state, at: start) }
           return true
         }
         // A run that goes on needs no start, and holding the voice would silence it.
         return state.isRunning
       }
       if isSeenTo { return }
-      try holding { unsafe memory.voice.pointee.start(at: frame) }
+      try holding { unsafe memory.voice.pointee.start(at: start) }
       state.change { $0.phase = .started }
     }
   }

@@ -91,8 +91,14 @@ extension OutputQueue {
 
   // MARK: Properties
 
-  /// True from the first frame of a run to its last.
-  package var isRunning: Bool { state.read { $0.isRunning } }
+  /// True from the first frame of a run to its last. Whoever is being told of a change sees the value
+  /// that he is told of, even if a short run is over by then.
+  package var isRunning: Bool {
+    state.read { state in
+      if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
+      return state.isRunning
+    }
+  }
 
   /// The factor on every sample, 0 to 1; what lies outside is clamped. Takes effect in the next cycle.
   package var volume: Float {

@@ -4,6 +4,7 @@ import Logging
 package import RealTime
 package import Server
 import Synchronization
+import Timeline
 
 let log = Logger(label: "cuejack")
 
@@ -196,7 +197,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         state.beganAt = event.frame
         state.hasBegun = true
         state.isRunning = true
-        state.notices.append(.change(.isRunning))
+        state.notices.append(.isRunning(true))
         if state.isRestarting {
           state.isRestarting = false
           state.starts.removeFirst()
@@ -216,10 +217,10 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Has the voice begin its next run at device frame `frame`, when the present one is over.
-  func restart(_ state: inout QueueState, at frame: Int64) {
+  /// Has the voice begin its next run at `start`, when the present one is over.
+  func restart(_ state: inout QueueState, at start: StartPoint) {
     state.isRestarting = true
-    unsafe memory.voice.pointee.startAfterEnd(at: frame)
+    unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
   /// Notes that the run is over.
@@ -227,7 +228,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
     guard state.isRunning else { return }
     state.isRunning = false
-    state.notices.append(.change(.isRunning))
+    state.notices.append(.isRunning(false))
   }
 
   package func deviceLost() {
@@ -267,7 +268,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       guard let notice else { return }
       switch notice {
       case .buffer(let id, _): handlers.bufferDone(self, id)
-      case .change(let change): handlers.changed(self, change)
+      case .isRunning: handlers.changed(self, .isRunning)
       }
       state.change { $0.delivering = nil }
     }

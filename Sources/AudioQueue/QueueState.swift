@@ -1,11 +1,13 @@
 import Glibc
 import Server
+import Timeline
 
 /// Something that a queue tells its app, in order.
 enum Notice {
   /// The queue has taken everything out of the buffer; `isReset` if it was handed back unplayed.
   case buffer(UInt32, isReset: Bool)
-  case change(QueueChange)
+  /// `QueueChange.isRunning`, and the value that it has changed to.
+  case isRunning(Bool)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
 }
@@ -48,8 +50,8 @@ struct QueueState {
   var hasBegun = false
   /// Ends of runs that are on their way.
   var ends = 0
-  /// Device frames of starts that were asked for while a run was ending, in order.
-  var starts: [Int64] = []
+  /// The times of starts that were asked for while a run was ending, in order.
+  var starts: [StartPoint] = []
   /// The voice has been told of the first of them.
   var isRestarting = false
   /// Calls that are handing buffers back: meanwhile none may be enqueued or converted.

@@ -69,10 +69,13 @@ final class QueueHandle: @unchecked Sendable {
           guard let this = Self.all.object(handle), let header = unsafe this.header(ofBuffer: id),
             let reference = unsafe AudioQueueRef(bitPattern: handle)
           else { return }
-          switch callback {
-          case .function(let function, let userData):
-            unsafe function(userData, reference, header)
-          case .block(let block): unsafe block(reference, header)
+          // The header lives as long as this object, even if the queue is disposed of meanwhile.
+          withExtendedLifetime(this) {
+            switch callback {
+            case .function(let function, let userData):
+              unsafe function(userData, reference, header)
+            case .block(let block): unsafe block(reference, header)
+            }
           }
         },
         changed: { _, change in Self.all.object(handle)?.tell(change, as: handle) }))

@@ -14,6 +14,29 @@ package struct Roster: BitwiseCopyable {
   }
 }
 
+/// When a cycle began, and how long it is.
+struct CycleTime: BitwiseCopyable {
+  let frames: Int
+  /// Device frame of its first frame.
+  let frame: Int64
+  /// Device frames just before, of cycles that did not come: after an xrun the frame counter has gone
+  /// on by itself.
+  let missed: Int
+  /// CLOCK_MONOTONIC at its first frame and at the next cycle's.
+  let microseconds: UInt64
+  let nextMicroseconds: UInt64
+
+  @_noLocks init(
+    frames: Int, frame: Int64, missed: Int, microseconds: UInt64, nextMicroseconds: UInt64
+  ) {
+    self.frames = frames
+    self.frame = frame
+    self.missed = missed
+    self.microseconds = microseconds
+    self.nextMicroseconds = nextMicroseconds
+  }
+}
+
 /// Everything that one JACK client does in a cycle.
 ///
 /// It owns no memory and never moves. The host swaps the roster whole and gives the old one's
@@ -24,6 +47,8 @@ package struct Engine: ~Copyable {
   private let begun = Atomic<UInt64>(0)
   private let ended = Atomic<UInt64>(0)
   private let frame: Atomic<Int64>
+  /// First device frame of the cycle that should come next; `Int64.max` before the first one.
+  private let nextFrame = Atomic<Int64>(.max)
   private let signal: UnsafeMutablePointer<cue_signal>
   /// The client whose frame counter counts; nil if the cycle is driven by hand.
   private let client: OpaquePointer?
@@ -60,19 +85,25 @@ package struct Engine: ~Copyable {
 
   // MARK: The cycle
 
-  /// One cycle of `frames` frames whose first has the number `counter`.
-  @_noLocks package borrowing func cycle(_ frames: UInt32, counter: UInt32) {
-    begun.add(1, ordering: .sequentiallyConsistent)
-    let first = DeviceTime.widen(counter, near: frame.load(ordering: .relaxed))
+  /// One cycle of `frames` frames.
+  @_noLocks package borrowing func cycle(_ frames: UInt32, _ begin: cue_cycle_time) {
+    let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
+    let first = DeviceTime.widen(begin.counter, near: frame.load(ordering: .relaxed))
     frame.store(first, ordering: .releasing)
+    let missed = max(0, first &- nextFrame.load(ordering: .relaxed))
+    nextFrame.store(first &+ Int64(frames), ordering: .relaxed)
+    let time = CycleTime(
+      frames: Int(frames), frame: first, missed: Int(missed), microseconds: begin.microseconds,
+      nextMicroseconds: begin.next_microseconds)
     var happened = false
     if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
       for i in 0..<roster.count {
-        if unsafe roster.voices[i].pointee.cycle(Int(frames), at: first) { happened = true }
+        if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
       }
     }
-    ended.add(1, ordering: .sequentiallyConsistent)
+    // Whoever reads this acquires what the cycle did; nothing that follows need wait for it.
+    ended.store(number, ordering: .releasing)
     if happened { unsafe cue_rt_signal_post(signal) }
   }
 
@@ -80,7 +111,7 @@ package struct Engine: ~Copyable {
   @_noLocks borrowing func cycle(_ frames: UInt32) {
     cue_rt_enter()
     cue_rt_flush_denormals()
-    if let client = unsafe client { unsafe cycle(frames, counter: cue_rt_cycle_frame(client)) }
+    if let client = unsafe client { unsafe cycle(frames, cue_rt_cycle_time(client)) }
     cue_rt_leave()
   }
 }

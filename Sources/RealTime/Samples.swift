@@ -1,67 +1,110 @@
-/// A container that a sample is read from. Integers come out at full scale: 1 is 2^31.
+/// A container that a sample is read from.
 private protocol Sample {
+  /// What the value that `load` returns for full scale is to be multiplied with to be 1: a power of
+  /// two, so that nothing is lost if the gain is multiplied with it first.
+  static var scale: Float { get }
+  /// Bytes from one sample to the next. Where this is a constant, the compiler vectorises.
+  static func bytes(_ layout: SampleLayout) -> Int
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float
 }
 
 private enum Int16Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 2 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
-    Float(unsafe source.loadUnaligned(as: Int16.self)) * 0x1p-15
+    Float(unsafe Int32(source.loadUnaligned(as: Int16.self)) &<< 16)
   }
 }
 private enum SwappedInt16Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 2 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
-    Float(unsafe source.loadUnaligned(as: Int16.self).byteSwapped) * 0x1p-15
+    Float(unsafe Int32(source.loadUnaligned(as: Int16.self).byteSwapped) &<< 16)
   }
 }
 private enum Int24Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-23 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     let low = unsafe Int32(source.loadUnaligned(as: UInt16.self))
     let high = unsafe Int32(source.loadUnaligned(fromByteOffset: 2, as: Int8.self))
-    return Float(high &<< 16 | low) * 0x1p-23
+    return Float(high &<< 16 | low)
   }
 }
 private enum SwappedInt24Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-23 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     let high = unsafe Int32(source.loadUnaligned(as: Int8.self))
     let low = unsafe Int32(source.loadUnaligned(fromByteOffset: 1, as: UInt16.self).byteSwapped)
-    return Float(high &<< 16 | low) * 0x1p-23
+    return Float(high &<< 16 | low)
+  }
+}
+/// Faster than `Int24Sample`, but the byte after the sample is read as well.
+private enum RoomyInt24Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int32.self) &<< 8)
+  }
+}
+/// The same of the other byte order.
+private enum RoomySwappedInt24Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
+  @inline(__always)
+  static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
+    Float(unsafe source.loadUnaligned(as: Int32.self).byteSwapped & ~0xff)
   }
 }
 private enum Int32Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
-    Float(unsafe source.loadUnaligned(as: Int32.self)) * 0x1p-31
+    Float(unsafe source.loadUnaligned(as: Int32.self))
   }
 }
 private enum SwappedInt32Sample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
-    Float(unsafe source.loadUnaligned(as: Int32.self).byteSwapped) * 0x1p-31
+    Float(unsafe source.loadUnaligned(as: Int32.self).byteSwapped)
   }
 }
 private enum SwappedFloat32Sample: Sample {
+  @inline(__always) static var scale: Float { 1 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(bitPattern: unsafe source.loadUnaligned(as: UInt32.self).byteSwapped)
   }
 }
 private enum Float32Sample: Sample {
+  @inline(__always) static var scale: Float { 1 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 4 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     unsafe source.loadUnaligned(as: Float.self)
   }
 }
 private enum Float64Sample: Sample {
+  @inline(__always) static var scale: Float { 1 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 8 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(unsafe source.loadUnaligned(as: Double.self))
   }
 }
 private enum SwappedFloat64Sample: Sample {
+  @inline(__always) static var scale: Float { 1 }
+  @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 8 }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     Float(Double(bitPattern: unsafe source.loadUnaligned(as: UInt64.self).byteSwapped))
@@ -69,6 +112,9 @@ private enum SwappedFloat64Sample: Sample {
 }
 /// Any integer: unsigned, or narrower than its container.
 private enum AnyIntegerSample: Sample {
+  @inline(__always) static var scale: Float { 0x1p-31 }
+  @inline(__always)
+  static func bytes(_ layout: SampleLayout) -> Int { Int(layout.bytesPerSample) }
   @inline(__always)
   static func load(_ source: UnsafeRawPointer, _ layout: SampleLayout) -> Float {
     var raw: UInt32 = 0
@@ -81,7 +127,7 @@ private enum AnyIntegerSample: Sample {
     }
     raw = (raw &<< UInt32(layout.shift)) & (~0 &<< UInt32(32 &- layout.bits))
     if layout.isUnsigned { raw ^= 0x8000_0000 }
-    return Float(Int32(bitPattern: raw)) * 0x1p-31
+    return Float(Int32(bitPattern: raw))
   }
 }
 
@@ -110,9 +156,23 @@ extension SampleLayout {
     case .int16:
       unsafe copy(Int16Sample.self, source, planeFrames, frames, gain, planes, offset)
     case .int24 where isSwapped:
-      unsafe copy(SwappedInt24Sample.self, source, planeFrames, frames, gain, planes, offset)
+      // The last frame may be the last there is.
+      let most = max(0, frames &- 1)
+      let step = planeFrames == 0 ? 3 &* Int(channels) : 3
+      unsafe copy(
+        RoomySwappedInt24Sample.self, source, planeFrames, most, gain, planes, offset)
+      unsafe copy(
+        SwappedInt24Sample.self, source + most &* step, planeFrames, frames &- most, gain, planes,
+        offset &+ most)
     case .int24:
-      unsafe copy(Int24Sample.self, source, planeFrames, frames, gain, planes, offset)
+      // The last frame may be the last there is.
+      let most = max(0, frames &- 1)
+      let step = planeFrames == 0 ? 3 &* Int(channels) : 3
+      unsafe copy(
+        RoomyInt24Sample.self, source, planeFrames, most, gain, planes, offset)
+      unsafe copy(
+        Int24Sample.self, source + most &* step, planeFrames, frames &- most, gain, planes,
+        offset &+ most)
     case .int32 where isSwapped:
       unsafe copy(SwappedInt32Sample.self, source, planeFrames, frames, gain, planes, offset)
     case .int32:
@@ -133,28 +193,31 @@ extension SampleLayout {
     _ sample: S.Type, _ source: UnsafeRawPointer, _ planeFrames: Int, _ frames: Int, _ gain: Float,
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
   ) {
-    let width = Int(bytesPerSample)
+    let width = S.bytes(self)
     let channels = Int(channels)
+    let factor = S.scale * gain
     if channels == 2 && planeFrames == 0 {
-      // One pass for both: the compiler vectorises pairs.
+      // One pass for both.
       let left = unsafe planes[0] + offset
       let right = unsafe planes[1] + offset
-      var at = unsafe source
       for i in 0..<frames {
-        unsafe left[i] = S.load(at, self) * gain
-        unsafe right[i] = S.load(at + width, self) * gain
-        unsafe at += 2 &* width
+        let at = unsafe source + i &* (2 &* width)
+        unsafe left[i] = S.load(at, self) * factor
+        unsafe right[i] = S.load(at + width, self) * factor
       }
-      return
-    }
-    let step = planeFrames == 0 ? width &* channels : width
-    let plane = planeFrames == 0 ? width : width &* planeFrames
-    for channel in 0..<channels {
-      let out = unsafe planes[channel] + offset
-      var at = unsafe source + channel &* plane
-      for i in 0..<frames {
-        unsafe out[i] = S.load(at, self) * gain
-        unsafe at += step
+    } else if channels == 1 || planeFrames != 0 {
+      for channel in 0..<channels {
+        let out = unsafe planes[channel] + offset
+        let plane = unsafe source + channel &* planeFrames &* width
+        for i in 0..<frames { unsafe out[i] = S.load(plane + i &* width, self) * factor }
+      }
+    } else {
+      for channel in 0..<channels {
+        let out = unsafe planes[channel] + offset
+        let first = unsafe source + channel &* width
+        for i in 0..<frames {
+          unsafe out[i] = S.load(first + i &* (width &* channels), self) * factor
+        }
       }
     }
   }

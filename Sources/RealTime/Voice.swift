@@ -1,6 +1,6 @@
 package import CRealTime
 package import Synchronization
-import Timeline
+package import Timeline
 
 /// The level of one channel, written by the cycle while metering is on.
 package struct MeterCell: ~Copyable {
@@ -32,15 +32,15 @@ struct VoiceState: BitwiseCopyable {
   enum Phase: UInt8, BitwiseCopyable {
     /// No run.
     case stopped
-    /// A run that begins at `startFrame`.
+    /// A run that begins at `start`.
     case armed
     case running
     case paused
-    /// A paused run that goes on at `startFrame`.
+    /// A paused run that goes on at `start`.
     case resuming
   }
   var phase = Phase.stopped
-  var startFrame: Int64 = 0
+  var start = StartPoint(word: 0)
   /// Device frames since the run began.
   var position: Int64 = 0
   var current: Entry?
@@ -68,7 +68,7 @@ package struct Voice: ~Copyable {
   private let held = Atomic<Bool>(false)
   private let gain = Atomic<UInt32>(Float(1).bitPattern)
   private let metering = Atomic<Bool>(false)
-  /// Device frame at which a run begins when the present one has ended; `Int64.max` is never.
+  /// The `StartPoint` of a run that begins when the present one has ended; `Int64.max` is never.
   private let nextStart = Atomic<Int64>(.max)
 
   private let channels: Int
@@ -106,8 +106,10 @@ package struct Voice: ~Copyable {
     unsafe meters[channel].take()
   }
 
-  /// Has a run begin at device frame `frame` when the present one has ended.
-  package func startAfterEnd(at frame: Int64) { nextStart.store(frame, ordering: .releasing) }
+  /// Has a run begin at `start` when the present one has ended.
+  package func startAfterEnd(at start: StartPoint) {
+    nextStart.store(start.word, ordering: .releasing)
+  }
 
   /// Keeps cycles that begin from now on out of the voice.
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
@@ -116,9 +118,9 @@ package struct Voice: ~Copyable {
 
   // MARK: Host, holding the voice
 
-  /// Begins a run at device frame `frame`, or goes on with a paused one.
-  package func start(at frame: Int64) {
-    unsafe state.pointee.startFrame = frame
+  /// Begins a run at `start`, or goes on with a paused one.
+  package func start(at start: StartPoint) {
+    unsafe state.pointee.start = start
     switch unsafe state.pointee.phase {
     case .stopped:
       // It takes the place of one that was to follow the run that is over.
@@ -165,10 +167,13 @@ package struct Voice: ~Copyable {
 
   // MARK: The cycle
 
-  /// Plays the cycle of `frames` frames that begins at device frame `cycleFrame`.
+  /// Plays one cycle.
+  ///
+  /// A run goes on as if the missed frames had been heard, so that it keeps in step with all others.
   ///
   /// - Returns: True if there are events to be read.
-  @_noLocks borrowing func cycle(_ frames: Int, at cycleFrame: Int64) -> Bool {
+  @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
+    let frames = time.frames
     for channel in 0..<channels {
       guard let plane = unsafe cue_rt_port_buffer(ports[channel], UInt32(frames)) else {
         return false
@@ -180,15 +185,17 @@ package struct Voice: ~Copyable {
       return false
     }
     var state = unsafe self.state.pointee
-    let happened = play(frames, at: cycleFrame, &state)
+    let happened = play(time, &state)
     unsafe self.state.pointee = state
     return happened
   }
 
-  @_noLocks private borrowing func play(
-    _ frames: Int, at cycleFrame: Int64, _ state: inout VoiceState
-  ) -> Bool {
-    var at = 0
+  /// Frames below 0 are played to nobody.
+  @_noLocks private borrowing func play(_ time: CycleTime, _ state: inout VoiceState) -> Bool {
+    let frames = time.frames
+    let cycleFrame = time.frame
+    let first = 0 &- time.missed
+    var at = first
     var happened = false
     var position = state.position
     var ran: Int64 = 0
@@ -198,7 +205,7 @@ package struct Voice: ~Copyable {
         let start = nextStart.load(ordering: .acquiring)
         if start != .max {
           nextStart.store(.max, ordering: .relaxed)
-          state.startFrame = start
+          state.start = StartPoint(word: start)
           state.phase = .armed
           continue cycle
         }
@@ -208,7 +215,15 @@ package struct Voice: ~Copyable {
         silence(from: at, to: frames)
         at = frames
       case .armed, .resuming:
-        let wait = state.startFrame &- (cycleFrame &+ Int64(at))
+        let start = state.start.frame(
+          inCycleAt: cycleFrame, frames: frames, from: time.microseconds,
+          to: time.nextMicroseconds)
+        let wait = start &- (cycleFrame &+ Int64(at))
+        if wait < 0 && at < 0 {
+          // It was late before the missed cycles: nothing of it is to be skipped.
+          at = 0
+          continue cycle
+        }
         if wait >= Int64(frames &- at) {
           silence(from: at, to: frames)
           at = frames
@@ -237,7 +252,7 @@ package struct Voice: ~Copyable {
         at &+= played
       }
     }
-    clock.publish(cycleFrame: cycleFrame, ranFrames: ran, position: position)
+    clock.publish(cycleFrame: cycleFrame &+ Int64(first), ranFrames: ran, position: position)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
     if metering.load(ordering: .relaxed) { measure(frames) }
@@ -277,12 +292,15 @@ package struct Voice: ~Copyable {
         }
       }
       guard let entry = state.current, let source = unsafe entry.source else { return 0 }
-      let count = min(frames &- at, Int(entry.frames) &- state.offset)
-      let width = Int(entry.layout.bytesPerSample)
-      let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
-      unsafe entry.layout.copy(
-        source + state.offset &* step, planeFrames: Int(entry.planeFrames), frames: count,
-        gain: gain, to: planes, at: at)
+      let end = at < 0 ? 0 : frames
+      let count = min(end &- at, Int(entry.frames) &- state.offset)
+      if at >= 0 {
+        let width = Int(entry.layout.bytesPerSample)
+        let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
+        unsafe entry.layout.copy(
+          source + state.offset &* step, planeFrames: Int(entry.planeFrames), frames: count,
+          gain: gain, to: planes, at: at)
+      }
       at &+= count
       state.offset &+= count
       if state.offset == Int(entry.frames) {
@@ -295,6 +313,7 @@ package struct Voice: ~Copyable {
   }
 
   @_noLocks private borrowing func silence(from first: Int, to end: Int) {
+    let first = max(first, 0)
     guard first < end else { return }
     for channel in 0..<channels {
       unsafe (planes[channel] + first).initialize(repeating: 0, count: end &- first)

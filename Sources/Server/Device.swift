@@ -2,7 +2,7 @@ import CRealTime
 import Glibc
 import RealTime
 package import Synchronization
-package import Timeline
+import Timeline
 
 /// Who listens to what a voice's cycles did.
 package protocol VoiceOwner: AnyObject, Sendable {
@@ -128,8 +128,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Takes `voice` out of the cycles and gives its ports back.
   ///
   /// When this returns no cycle touches the voice or the memory of its entries. The device closes
-  /// with its last voice.
+  /// with its last voice. Takes a cycle: the ports are left silent.
   package func unseat(_ voice: VoiceMemory) {
+    guard seating.withLock({ $0.seats.contains { $0.voice === voice } }) else { return }
+    silence(voice)
+    defer { unsafe voice.voice.pointee.release() }
     let ports: [OutputPort]? = seating.withLock { seating in
       guard let seat = seating.seats.first(where: { $0.voice === voice }) else { return nil }
       change(&seating) { seats in seats.removeAll { $0.voice === voice } }
@@ -154,6 +157,22 @@ package final class Device: ServerNotices, @unchecked Sendable {
       }
     }
     if closes { close() }
+  }
+
+  /// Holds `voice` and lets one cycle write silence to its ports.
+  ///
+  /// A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
+  /// every cycle until the port is gone.
+  private func silence(_ voice: VoiceMemory) {
+    unsafe voice.voice.pointee.hold()
+    // A server that is driven by hand has no cycles unless somebody turns it.
+    guard unsafe client.handle != nil else { return }
+    let next = unsafe engine.pointee.cyclesBegun + 1
+    let deadline = HostTime.now + 500_000_000
+    while !(unsafe engine.pointee.areOver(next)) {
+      if isLost || closed.load(ordering: .acquiring) || HostTime.now > deadline { return }
+      usleep(200)
+    }
   }
 
   /// Swaps the roster for one of the seats that `edit` leaves.
@@ -219,22 +238,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
     client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
   }
-  /// The device frame at which a run that is to start at `time` begins.
-  package func frame(of time: StartTime) -> Int64 {
-    switch time {
-    case .atOnce: .min / 2
-    case .frame(let frame): frame
-    case .hostTime(let time): frame(ofHostTime: time)
-    }
-  }
-
-  /// JACK's counter names a frame only within half of its range, some hours: what is further off
-  /// is counted from now.
-  private func frame(ofHostTime time: UInt64) -> Int64 {
+  /// The device frame at host time `hostTime`, in nanoseconds, as far as it can be told now.
+  package func frame(atHostTime hostTime: UInt64) -> Int64 {
+    // JACK's counter names a frame only within half of its range, some hours: what is further off
+    // is counted from now.
     let now = now
-    let seconds = (Double(time) - Double(hostTime(ofFrame: now))) / 1e9
+    let seconds = (Double(hostTime) - Double(self.hostTime(ofFrame: now))) / 1e9
     if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
-    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
+    return DeviceTime.widen(client.counter(atHostTime: hostTime), near: now)
   }
 
   // MARK: Relay

@@ -1,4 +1,4 @@
-import CRealTime
+package import CRealTime
 package import RealTime
 
 /// Owns the memory that a voice runs in.
@@ -13,7 +13,8 @@ package final class VoiceMemory: @unchecked Sendable {
   package let channels: Int
   private let entries: UnsafeMutableBufferPointer<Entry>
   private let events: UnsafeMutableBufferPointer<Event>
-  let ports: UnsafeMutablePointer<cue_port>
+  /// Where each channel goes: to be set before a cycle sees the voice.
+  package let ports: UnsafeMutablePointer<cue_port>
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let meters: UnsafeMutablePointer<MeterCell>
   private let state: UnsafeMutableRawPointer

@@ -7,3 +7,46 @@ package enum StartTime: Equatable, Sendable {
   /// At the device frame that this host time falls on, in nanoseconds of CLOCK_MONOTONIC.
   case hostTime(UInt64)
 }
+
+/// A start time in one word, as the cycle takes it. Real-time safe.
+///
+/// A host time stays one until the cycle that it falls in: every client of a server sees the same
+/// times of that cycle, and so finds the same frame, whenever it was told.
+package struct StartPoint: BitwiseCopyable, Sendable {
+  /// A frame; or, with `hostBit`, microseconds of host time.
+  package let word: Int64
+  private static var hostBit: Int64 { 1 << 62 }
+
+  /// The word of `time`. Frames and microseconds that no clock reaches are brought into range.
+  package init(_ time: StartTime) {
+    switch time {
+    case .atOnce: word = .min / 2
+    case .frame(let frame): word = min(max(frame, .min / 2), Self.hostBit - 1)
+    case .hostTime(let nanoseconds):
+      word = Self.hostBit | Int64(min(nanoseconds / 1000, UInt64(Self.hostBit - 2)))
+    }
+  }
+
+  @_noLocks package init(word: Int64) { self.word = word }
+
+  /// The device frame, seen from the cycle of `frames` frames that begins at `cycleFrame`; beyond the
+  /// cycle's end if the time comes later.
+  ///
+  /// - Parameters:
+  ///   - begin: Host time of the cycle's first frame, in microseconds.
+  ///   - end: Host time of the next cycle's.
+  @_noLocks package func frame(
+    inCycleAt cycleFrame: Int64, frames: Int, from begin: UInt64, to end: UInt64
+  ) -> Int64 {
+    if word < Self.hostBit { return word }
+    let since = (word ^ Self.hostBit) &- Int64(truncatingIfNeeded: begin)
+    let length = Int64(truncatingIfNeeded: end &- begin)
+    // More than a thousand cycles away it is early enough to look again; or as good as past.
+    guard length > 0, since < length &* 1000 else { return .max }
+    guard since > length &* -1000 else { return .min / 2 }
+    // Rounded to the nearest frame.
+    let twice = 2 &* since &* Int64(frames) &+ length
+    let frame = twice / (2 &* length)
+    return cycleFrame &+ (twice < 0 && twice % (2 &* length) != 0 ? frame &- 1 : frame)
+  }
+}

@@ -4,5 +4,5 @@ import ArgumentParser
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback on JACK.",
-    subcommands: [Info.self])
+    subcommands: [Info.self, Play.self])
 }

@@ -29,7 +29,10 @@ import Testing
     }
 
     /// Builds and runs a program with nothing but pkg-config's flags.
-    func run(_ program: String, suffix: String, options: [String]) throws -> CommandResult {
+    func run(
+      _ program: String, _ arguments: [String], suffix: String, options: [String],
+      environment: [String: String]
+    ) throws -> CommandResult {
       let source = prefix.appendingPathComponent("program.\(suffix)")
       let binary = prefix.appendingPathComponent("program").path
       try Data(program.utf8).write(to: source)
@@ -38,7 +41,8 @@ import Testing
         compiler,
         options + ["-Wall", "-Werror", source.path, "-o", binary] + flags("--cflags", "--libs"))
       guard built.status == 0 else { throw SupportError(built.errors) }
-      return try TestSupport.run(binary, environment: ["LD_LIBRARY_PATH": ""])
+      return try TestSupport.run(
+        binary, arguments, environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
     }
   }
 
@@ -48,22 +52,67 @@ import Testing
       #include <CoreFoundation/CoreFoundation.h>
       #include <dispatch/dispatch.h>
       #include <stdio.h>
-      int main(void) {
+      #include <string.h>
+
+      static int played;
+      static void callback(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+        played += data == &played && queue != NULL && buffer != NULL;
+      }
+
+      int main(int argc, char **argv) {
         __block int answer = 0;
-        dispatch_queue_t queue = dispatch_queue_create("test", NULL);
-        dispatch_sync(queue, ^{ answer = 42; });
-        dispatch_release(queue);
-        printf("%d %d\\n", CFRunLoopGetCurrent() != NULL, answer);
+        dispatch_queue_t dispatchQueue = dispatch_queue_create("test", NULL);
+        dispatch_sync(dispatchQueue, ^{ answer = argc; });
+        dispatch_release(dispatchQueue);
+
+        const char *path = argv[1];
+        CFURLRef url = CFURLCreateFromFileSystemRepresentation(
+            NULL, (const UInt8 *)path, (CFIndex)strlen(path), false);
+        AudioFileID file;
+        OSStatus status = AudioFileOpenURL(url, kAudioFileReadPermission, 0, &file);
+        CFRelease(url);
+        if (status) return 1;
+        AudioStreamBasicDescription format;
+        UInt32 size = sizeof format;
+        if (AudioFileGetProperty(file, kAudioFilePropertyDataFormat, &size, &format)) return 2;
+
+        AudioQueueRef queue;
+        AudioQueueBufferRef buffer;
+        if (AudioQueueNewOutput(&format, callback, &played, CFRunLoopGetCurrent(),
+                                kCFRunLoopCommonModes, 0, &queue))
+          return 3;
+        if (AudioQueueAllocateBuffer(queue, 4096, &buffer)) return 4;
+        UInt32 bytes = 4096, packets = 4096 / format.mBytesPerPacket;
+        if (AudioFileReadPacketData(file, false, &bytes, NULL, 0, &packets, buffer->mAudioData))
+          return 5;
+        buffer->mAudioDataByteSize = bytes;
+        if (AudioQueueEnqueueBuffer(queue, buffer, 0, NULL)) return 6;
+        UInt32 ready = 0;
+        if (AudioQueuePrime(queue, 0, &ready)) return 7;
+        if (AudioQueueStop(queue, true)) return 8;
+        if (AudioQueueDispose(queue, true)) return 9;
+        if (AudioFileClose(file)) return 10;
+        printf("%d %.0f %u %u %d\\n", answer, format.mSampleRate, (unsigned)packets,
+               (unsigned)ready, played);
         return 0;
       }
 
       """
+    let server = try JackDaemon()
     try withInstallation { installation in
+      let file = installation.prefix.appendingPathComponent("sound.wav").path
+      let made = try run(
+        "sox", ["-n", "-r", "48000", "-b", "16", "-c", "2", file, "synth", "0.01"])
+      try #require(made.status == 0, "\(made.errors)")
       for (suffix, options) in [
         ("c", ["-std=c99"]), ("c", ["-std=c17"]), ("cpp", ["-std=c++11"]), ("cpp", ["-std=c++20"]),
       ] {
-        let result = try installation.run(program, suffix: suffix, options: options)
-        #expect(result.status == 0 && result.output == "1 42\n", "\(options) \(result.errors)")
+        let result = try installation.run(
+          program, [file], suffix: suffix, options: options,
+          environment: ["JACK_DEFAULT_SERVER": server.name])
+        #expect(
+          result.status == 0 && result.output == "2 48000 480 480 1\n",
+          "\(options) \(result.status) \(result.output)\(result.errors)")
       }
     }
   }

@@ -77,7 +77,7 @@ struct JackPlaybackTests {
 
   /// The app refills in its callback, by the clock: nothing is lost, nothing is late.
   @Test func refillingInTheCallbackLosesNothing() throws {
-    let jack = try JackDaemon(rate: Self.rate, period: 256)
+    let jack = try JackDaemon(rate: Self.rate, period: 4096)
     defer { jack.stop() }
     let format = PCMFormat(
       sampleRate: 48000, channels: 1, kind: .signedInteger, bitsPerSample: 24, bytesPerSample: 4)
@@ -113,7 +113,7 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 1, capacity: frames + 2 * Self.rate)
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: 256))
+    #expect(capture.wait(untilFrames: 4096))
     let start = try #require(queue.deviceTime).frame + 12_345
     try queue.start(at: .frame(start))
     #expect(capture.wait(untilFrames: frames + Self.rate, deadline: 60))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct cue_child {
   int error;
   bool started, ended;
   int status;
+  double cpu_seconds;
 };
 
 // Between fork and exec: no memory is allocated, no lock taken.
@@ -92,9 +94,12 @@ static void *keep(void *argument) {
   while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) < 0 && errno == EINTR)
     ;
   pthread_mutex_lock(&child->lock);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+  struct rusage usage = {0};
+  while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
     ;
   child->status = status;
+  child->cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                       1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   child->ended = true;
   pthread_cond_broadcast(&child->changed);
   pthread_mutex_unlock(&child->lock);
@@ -157,6 +162,13 @@ bool cue_child_wait(cue_child *child, double seconds, int *status) {
   if (ended && status) *status = child->status;
   pthread_mutex_unlock(&child->lock);
   return ended;
+}
+
+double cue_child_cpu_seconds(cue_child *child) {
+  pthread_mutex_lock(&child->lock);
+  double seconds = child->cpu_seconds;
+  pthread_mutex_unlock(&child->lock);
+  return seconds;
 }
 
 void cue_child_signal(cue_child *child, int signal) {

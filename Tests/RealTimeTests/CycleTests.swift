@@ -1,8 +1,10 @@
 import CProbe
+import CRealTime
 import RealTime
 import Server
 import TestSupport
 import Testing
+import Timeline
 
 private final class Nobody: VoiceOwner {
   func relay() {}
@@ -26,7 +28,7 @@ private final class Rig {
   deinit { device.unseat(memory) }
 
   func start(at frame: Int64 = .min / 2) throws {
-    try device.holding(memory) { voice.pointee.start(at: frame) }
+    try device.holding(memory) { voice.pointee.start(at: StartPoint(.frame(frame))) }
   }
 
   var output: [[Float]] { server.clients[0].samples }
@@ -59,7 +61,8 @@ private final class Rig {
       var counter: UInt32 = 0
       for _ in 0..<8 {
         cue_probe_enter()
-        engine.pointee.cycle(256, counter: counter)
+        engine.pointee.cycle(
+          256, cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
         let counts = cue_probe_leave()
         #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
         #expect(counts.retains == 0 && counts.releases == 0)
@@ -120,6 +123,53 @@ private final class Rig {
     #expect(reading.position + reading.ranFrames == 128)
   }
 
+  /// After missed cycles a run stands where it would stand without: two queues that started on one
+  /// frame stay in step, whichever of them was late.
+  @Test(arguments: [1, 63, 64, 100, 400, 700], [0, 70, 130, 200])
+  func missedCyclesAreSkipped(missed: Int, start: Int64) throws {
+    let rig = try Rig(channels: 1)
+    let source = (1...500).map { Float($0) }
+    try source.withUnsafeBytes { source in
+      for part in 0..<5 {
+        _ = rig.voice.pointee.entries.push(
+          Entry(
+            source.baseAddress! + part * 400, frames: 100, layout: .float32(channels: 1),
+            token: UInt32(part)))
+      }
+      _ = rig.voice.pointee.entries.push(.end)
+      try rig.start(at: start)
+      for _ in 0..<2 { rig.server.cycle(frames: 64) }
+      rig.server.counter += UInt32(missed)
+      for _ in 0..<16 { rig.server.cycle(frames: 64) }
+    }
+    // What is heard at a device frame depends on that frame alone.
+    let heard = (0..<(18 * 64)).map { i in
+      let frame = i < 128 ? i : i + missed
+      let position = frame - Int(start)
+      return position >= 0 && position < 500 ? source[position] : 0
+    }
+    #expect(rig.output[0] == heard)
+    let events = rig.events()
+    #expect(events.map(\.kind).filter { $0 == .played }.count == 5)
+    #expect(events.first?.frame == start)
+    #expect(events.last?.kind == .runEnded && events.last?.frame == start + 500)
+    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func aLateStartAfterMissedCyclesSkipsNothing() throws {
+    let rig = try Rig(channels: 1)
+    rig.server.cycle(frames: 64)
+    try rig.start()
+    rig.server.counter += 1000
+    let source: [Float] = [1, 2, 3]
+    source.withUnsafeBytes { source in
+      _ = rig.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 3, layout: .float32(channels: 1), token: 1))
+      rig.server.cycle(frames: 64)
+    }
+    #expect(Array(rig.output[0][64..<68]) == [1, 2, 3, 0])
+  }
+
   @Test func aHeldVoiceIsSilentAndLosesNothing() throws {
     let rig = try Rig(channels: 1)
     let source = (1...256).map { Float($0) }
@@ -129,7 +179,7 @@ private final class Rig {
       rig.voice.pointee.hold()
       rig.server.cycle(frames: 64)
       rig.voice.pointee.release()
-      rig.voice.pointee.start(at: 0)
+      rig.voice.pointee.start(at: StartPoint(.frame(0)))
       for _ in 0..<4 { rig.server.cycle(frames: 64) }
     }
     #expect(rig.output[0] == [Float](repeating: 0, count: 64) + source)
@@ -145,8 +195,8 @@ private final class Rig {
       _ = rig.voice.pointee.entries.push(.end)
       _ = rig.voice.pointee.entries.push(entry)
       _ = rig.voice.pointee.entries.push(.end)
-      rig.voice.pointee.start(at: 0)
-      rig.voice.pointee.startAfterEnd(at: 30)
+      rig.voice.pointee.start(at: StartPoint(.frame(0)))
+      rig.voice.pointee.startAfterEnd(at: StartPoint(.frame(30)))
       rig.server.cycle(frames: 64)
     }
     let silence = [Float](repeating: 0, count: 20)
@@ -163,7 +213,7 @@ private final class Rig {
     _ = try device.seat(memory, owner: owner)
     defer { device.unseat(memory) }
     let start = Int64(1) << 32 + 10
-    try device.holding(memory) { memory.voice.pointee.start(at: start) }
+    try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(start))) }
     let source: [Float] = [1, 2, 3]
     source.withUnsafeBytes { source in
       _ = memory.voice.pointee.entries.push(
@@ -180,7 +230,7 @@ private final class Rig {
     source.withUnsafeBytes { source in
       let entry = Entry(
         source.baseAddress!, frames: 2, layout: .float32(channels: 2), token: 1)
-      rig.voice.pointee.start(at: 0)
+      rig.voice.pointee.start(at: StartPoint(.frame(0)))
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
       #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0))

@@ -58,7 +58,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     // Host time and device time agree, to the microsecond that JACK counts in.
     let frame = first.now + 44100
     let hostTime = first.hostTime(ofFrame: frame)
-    #expect(abs(first.frame(of: .hostTime(hostTime)) - frame) <= 1)
+    #expect(abs(first.frame(atHostTime: hostTime) - frame) <= 1)
     #expect(abs(Int64(hostTime) - Int64(HostTime.now) - 1_000_000_000) < 500_000_000)
     first.close()
     second.close()
@@ -79,7 +79,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
   }
 
   @Test func aServerThatIsFullSaysSo() throws {
-    let jack = try JackDaemon()
+    let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
     let server = JackServer(named: jack.name)
     var clients: [any ServerClient] = []

@@ -37,6 +37,9 @@ package final class Child: @unchecked Sendable {
     return signal == 0 ? (status >> 8) & 0xff : 128 + signal
   }
 
+  /// Processor time, in user and kernel mode, that it took; 0 as long as it has not ended.
+  package var processorSeconds: Double { cue_child_cpu_seconds(child) }
+
   package func send(signal: Int32) { cue_child_signal(child, signal) }
 
   /// Asks it to end, makes it end if it has not after `seconds`, and returns when it is gone.
@@ -63,6 +66,12 @@ package struct CommandResult: Sendable {
   package var status: Int32
   package var output: String
   package var errors: String
+
+  package init(status: Int32, output: String, errors: String) {
+    self.status = status
+    self.output = output
+    self.errors = errors
+  }
 }
 
 /// Runs a command to its end. `environment` adds to the test's own. Throws if it does not start, or has

@@ -13,7 +13,15 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   private var _clients: [HandDrivenClient] = []
   private var _counter: UInt32
   /// The number of the next cycle's first frame.
-  package var counter: UInt32 { lock.withLock { _counter } }
+  package var counter: UInt32 {
+    get { lock.withLock { _counter } }
+    set { lock.withLock { _counter = newValue } }
+    _modify {
+      lock.lock()
+      defer { lock.unlock() }
+      yield &_counter
+    }
+  }
   /// False if the clients are to forget what their ports put out.
   package let keepsSamples: Bool
   /// The names of the sound card's inputs.
@@ -161,7 +169,12 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       guard let engine else { return }
       // What a cycle leaves unwritten shows.
       for output in _outputs { output.memory.update(repeating: .nan, count: frames) }
-      engine.pointee.cycle(UInt32(frames), counter: counter)
+      let next = counter &+ UInt32(frames)
+      engine.pointee.cycle(
+        UInt32(frames),
+        cue_cycle_time(
+          counter: counter, microseconds: hostTime(ofCounter: counter) / 1000,
+          next_microseconds: hostTime(ofCounter: next) / 1000))
       guard keepsSamples else { return }
       for i in _outputs.indices where !_outputs[i].isRemoved {
         _outputs[i].samples += UnsafeBufferPointer(start: _outputs[i].memory, count: frames)

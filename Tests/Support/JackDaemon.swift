@@ -25,7 +25,7 @@ package final class JackDaemon: @unchecked Sendable {
   /// It runs without real-time priority, on the system's timer: on a busy machine cycles come late. Tests
   /// that count frames exactly let it freewheel.
   package init(
-    rate: Int = 48000, period: Int = 256, playbackPorts: Int = 2, capturePorts: Int = 2,
+    rate: Int = 48000, period: Int = 4096, playbackPorts: Int = 2, capturePorts: Int = 2,
     maximumPorts: Int = 512, synchronous: Bool = false
   ) throws {
     cue_jack_silence()

@@ -39,11 +39,29 @@ static inline float *_Nullable cue_rt_port_buffer(cue_port port, uint32_t frames
   CUE_TRUST_END
 }
 
-/// The frame counter at the first frame of this cycle.
-static inline uint32_t cue_rt_cycle_frame(const jack_client_t *client) CUE_REALTIME {
+/// When a cycle began, the same for every client of a server.
+typedef struct cue_cycle_time {
+  /// The frame counter at its first frame.
+  uint32_t counter;
+  /// CLOCK_MONOTONIC, in microseconds, at its first frame and at the next cycle's.
+  uint64_t microseconds, next_microseconds;
+} cue_cycle_time;
+
+/// The times of this cycle.
+static inline cue_cycle_time cue_rt_cycle_time(const jack_client_t *client) CUE_REALTIME {
+  cue_cycle_time time = {0, 0, 0};
+  float period = 0;
+  jack_nframes_t counter = 0;
+  jack_time_t now = 0, next = 0;
   CUE_TRUST_BEGIN // jack.h: to be called in the process callback.
-      return jack_last_frame_time(client);
+      if (jack_get_cycle_times(client, &counter, &now, &next, &period) == 0) {
+    time.counter = counter;
+    time.microseconds = now;
+    time.next_microseconds = next;
+  }
+  else time.counter = jack_last_frame_time(client);
   CUE_TRUST_END
+  return time;
 }
 
 /// A semaphore that a cycle posts and one thread waits for.

@@ -22,6 +22,8 @@ cue_child *cue_child_start(const char *path, char *const *arguments, char *const
 pid_t cue_child_pid(const cue_child *child);
 /// Waits until it has ended, for at most `seconds`: true with the status of waitpid, or false.
 bool cue_child_wait(cue_child *child, double seconds, int *status);
+/// Processor time, in user and kernel mode, that it took; 0 as long as it has not ended.
+double cue_child_cpu_seconds(cue_child *child);
 /// Sends a signal, if it has not ended.
 void cue_child_signal(cue_child *child, int signal);
 /// Frees the record of a child that has ended; kills one that has not.

@@ -1,0 +1,56 @@
+import ArgumentParser
+import Foundation
+
+@main
+struct Bench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cuejack-bench",
+    abstract: "Measure Cuejack side by side with what does the same work.",
+    discussion: """
+      Two comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
+      the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
+      the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
+      server, one of the program's own.
+      """)
+
+  @Flag(help: "Print JSON instead of a table.")
+  var json = false
+
+  @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
+  var quick = false
+
+  enum Part: String, ExpressibleByArgument { case cycles, players }
+  @Option(help: "Measure only the cycles, or only the players.")
+  var only: Part?
+
+  func run() throws {
+    let effort = quick ? Effort.quick : .full
+    let report = try Report(
+      machine: Machine(), versions: Versions(),
+      cycles: only == .players ? [] : CycleCost.all(effort),
+      players: only == .cycles ? [] : PlayerCost.all(effort))
+    print(json ? try report.json() : report.table())
+  }
+}
+
+/// How much is measured.
+struct Effort {
+  /// Alternations of a cycle's measurement.
+  var rounds: Int
+  /// Frames of each queue between two looks at the clock.
+  var framesPerRound: Int
+  /// Runs of each player.
+  var runs: Int
+  /// Seconds of sound in a run: the long one, and one that shows what starting costs.
+  var seconds: (long: Int, short: Int)
+
+  static let full = Effort(rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2))
+  static let quick = Effort(rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1))
+}
+
+/// The middle value.
+func median(_ values: [Double]) -> Double {
+  let sorted = values.sorted()
+  let middle = sorted.count / 2
+  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

@@ -1,0 +1,82 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+
+/// What a cycle costs, in nanoseconds, against a copy of the bytes that it reads.
+struct CycleCost: Codable {
+  struct Comparison: Codable {
+    var cycleNanoseconds: Double
+    var copyNanoseconds: Double
+    /// Nil if so little was measured that the copy's time is not above nothing.
+    var ratio: Double?
+    init(_ cycle: Double, _ copy: Double) {
+      cycleNanoseconds = cycle
+      copyNanoseconds = copy
+      ratio = copy > 0 ? cycle / copy : nil
+    }
+  }
+  var format: String
+  var channels: Int
+  /// Frames in a cycle.
+  var period: Int
+  /// A cycle with one queue.
+  var oneQueue: Comparison
+  /// What each further queue adds.
+  var furtherQueue: Comparison
+
+  static let furtherQueues = 15
+
+  static func all(_ effort: Effort) throws -> [CycleCost] {
+    let formats: [(name: String, kind: PCMFormat.Kind, bits: Int, channels: Int)] = [
+      ("s16", .signedInteger, 16, 2), ("f32", .float, 32, 2), ("s24", .signedInteger, 24, 2),
+      ("s16", .signedInteger, 16, 1), ("f32", .float, 32, 1),
+      ("s16", .signedInteger, 16, 8), ("f32", .float, 32, 8),
+    ]
+    return try formats.flatMap { each in
+      try [64, 256].map { period in
+        try CycleCost(
+          each.name,
+          PCMFormat(
+            sampleRate: 48000, channels: each.channels, kind: each.kind, bitsPerSample: each.bits),
+          period: period, effort)
+      }
+    }
+  }
+
+  private init(_ name: String, _ format: PCMFormat, period: Int, _ effort: Effort) throws {
+    let one = Queues(1, format, period: period)
+    let many = Queues(1 + Self.furtherQueues, format, period: period)
+    let cyclesOfOne = effort.framesPerRound / period
+    let cyclesOfMany = max(1024 / period, cyclesOfOne / 8)
+    var times: (one: [Double], oneCopied: [Double], many: [Double], manyCopied: [Double])
+    times = ([], [], [], [])
+    for _ in 0..<effort.rounds {
+      one.fill(cycles: cyclesOfOne)
+      times.one.append(Self.nanoseconds(of: cyclesOfOne, one.play))
+      times.oneCopied.append(Self.nanoseconds(of: cyclesOfOne, one.copy))
+      many.fill(cycles: cyclesOfMany)
+      times.many.append(Self.nanoseconds(of: cyclesOfMany, many.play))
+      times.manyCopied.append(Self.nanoseconds(of: cyclesOfMany, many.copy))
+    }
+    guard one.haveAllPlayed, many.haveAllPlayed else {
+      throw SupportError("\(name), \(format.channels) channels: the queues did not play")
+    }
+    self.format = name
+    channels = format.channels
+    self.period = period
+    oneQueue = Comparison(median(times.one), median(times.oneCopied))
+    // Round by round, so that what slows a moment down slows both.
+    let further = Double(Self.furtherQueues)
+    furtherQueue = Comparison(
+      median(zip(times.many, times.one).map { ($0 - $1) / further }),
+      median(zip(times.manyCopied, times.oneCopied).map { ($0 - $1) / further }))
+  }
+
+  /// Nanoseconds that one of `count` cycles takes.
+  private static func nanoseconds(of count: Int, _ body: (Int) -> Void) -> Double {
+    let start = HostTime.now
+    body(count)
+    return Double(HostTime.now - start) / Double(count)
+  }
+}

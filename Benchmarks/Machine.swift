@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+
+/// What the numbers were measured on.
+struct Machine: Codable {
+  var processor: String
+  var cores: Int
+  var kernel: String
+
+  init() {
+    let facts = text(of: URL(fileURLWithPath: "/proc/cpuinfo"))
+    processor =
+      facts.firstMatch(of: #/(?m)^(?:model name|Model)\s*: (.*)$/#).map { String($0.output.1) }
+      ?? "unknown"
+    cores = ProcessInfo.processInfo.activeProcessorCount
+    kernel = text(of: URL(fileURLWithPath: "/proc/sys/kernel/osrelease"))
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+}
+
+/// The programs that Cuejack was measured with.
+struct Versions: Codable {
+  var jackd: String
+  var sndfileJackplay: String
+  /// True if the compiler left out what a debug build checks.
+  var isOptimised: Bool
+
+  init() throws {
+    jackd = try Self.version(of: "jackd", "--version", #/jackdmp (?:version )?(\d[\w.]*)/#)
+    sndfileJackplay = try Self.version(of: "sndfile-jackplay", "--help", #/(libsndfile-[\d.]*\d)/#)
+    #if DEBUG
+      isOptimised = false
+    #else
+      isOptimised = true
+    #endif
+  }
+
+  private static func version(
+    of program: String, _ option: String, _ pattern: Regex<(Substring, Substring)>
+  ) throws -> String {
+    let result = try TestSupport.run(program, [option])
+    return (result.output + result.errors).firstMatch(of: pattern).map { String($0.output.1) }
+      ?? "unknown"
+  }
+}

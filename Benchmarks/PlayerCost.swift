@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+
+/// What a program takes to play a file: medians of some runs.
+struct PlayerCost: Codable {
+  var program: String
+  /// Seconds of sound.
+  var seconds: Int
+  var runs: Int
+  /// Processor time in user and kernel mode, from start to end.
+  var processorMilliseconds: Double
+  /// The most memory that was resident at one time.
+  var residentKilobytes: Double
+
+  /// Frames in a cycle of the server, which runs at 48 kHz.
+  static let period = 256
+
+  static func all(_ effort: Effort) throws -> [PlayerCost] {
+    let server = try JackDaemon(rate: 48000, period: period)
+    defer { server.stop() }
+    return try withTemporaryFolder { folder in
+      let players: [(program: String, path: String, arguments: [String])] = [
+        ("cuejack play", try builtProduct(named: "cuejack").path, ["play"]),
+        ("sndfile-jackplay", "sndfile-jackplay", ["-a=system:playback_%d"]),
+      ]
+      var costs: [PlayerCost] = []
+      for seconds in [effort.seconds.long, effort.seconds.short] {
+        let file = folder.appendingPathComponent("\(seconds).wav")
+        try waveFile(seconds: seconds).write(to: file)
+        var runs = players.map { _ in [(milliseconds: Double, kilobytes: Double)]() }
+        for _ in 0..<effort.runs {
+          for (i, player) in players.enumerated() {
+            let child = try Child(
+              player.path, player.arguments + [file.path],
+              environment: ProcessInfo.processInfo.environment.merging(
+                ["JACK_DEFAULT_SERVER": server.name]) { $1 },
+              output: folder.appendingPathComponent("output"))
+            // Near the end of the sound: all that it will need has been touched by then.
+            if child.wait(seconds: 0.7 * Double(seconds)) != nil {
+              throw failure(player.program, in: folder)
+            }
+            let resident = residentKilobytes(of: child.processIdentifier)
+            guard child.wait(seconds: 30 + Double(seconds)) == 0, let resident else {
+              throw failure(player.program, in: folder)
+            }
+            runs[i].append((1000 * child.processorSeconds, resident))
+          }
+        }
+        costs += zip(players, runs).map { player, runs in
+          PlayerCost(
+            program: player.program, seconds: seconds, runs: runs.count,
+            processorMilliseconds: median(runs.map(\.milliseconds)),
+            residentKilobytes: median(runs.map(\.kilobytes)))
+        }
+      }
+      return costs
+    }
+  }
+
+  private static func failure(_ program: String, in folder: URL) -> SupportError {
+    let words = text(of: folder.appendingPathComponent("output"))
+    return SupportError("\(program) did not play the file: \(words.suffix(1000))")
+  }
+
+  /// The peak, as the kernel tells it of a process that runs.
+  ///
+  /// Not `ru_maxrss`: that has the peak of the process that forked in it.
+  private static func residentKilobytes(of process: Int32) -> Double? {
+    text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
+      .firstMatch(of: #/VmHWM:\s*(\d+) kB/#).flatMap { Double($0.output.1) }
+  }
+
+  /// A stereo tone of 16 bits at 48 kHz.
+  private static func waveFile(seconds: Int) -> Data {
+    func bytes<T: FixedWidthInteger>(_ value: T) -> Data {
+      withUnsafeBytes(of: value.littleEndian) { Data($0) }
+    }
+    var sound = Data()
+    for frame in 0..<48000 * seconds {
+      let sample = Int16(8000 * sin(2 * .pi * 440 / 48000 * Double(frame)))
+      sound += bytes(sample) + bytes(sample)
+    }
+    var file = Data("RIFF".utf8) + bytes(UInt32(36 + sound.count)) + Data("WAVEfmt ".utf8)
+    file += bytes(UInt32(16)) + bytes(UInt16(1)) + bytes(UInt16(2)) + bytes(UInt32(48000))
+    file += bytes(UInt32(48000 * 4)) + bytes(UInt16(4)) + bytes(UInt16(16))
+    return file + Data("data".utf8) + bytes(UInt32(sound.count)) + sound
+  }
+}

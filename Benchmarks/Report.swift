@@ -1,0 +1,82 @@
+import Foundation
+
+/// All that a run found.
+struct Report: Codable {
+  var machine: Machine
+  var versions: Versions
+  var cycles: [CycleCost]
+  var players: [PlayerCost]
+
+  func json() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return String(decoding: try encoder.encode(self), as: UTF8.self)
+  }
+
+  func table() -> String {
+    var lines = [
+      "\(machine.processor), \(machine.cores) cores, Linux \(machine.kernel)",
+      "jackd \(versions.jackd), sndfile-jackplay with \(versions.sndfileJackplay)"
+        + (versions.isOptimised ? "" : "; a debug build: its numbers mean nothing"),
+    ]
+    if !cycles.isEmpty { lines += cycleLines }
+    if !players.isEmpty { lines += playerLines }
+    return lines.joined(separator: "\n")
+  }
+
+  private var cycleLines: [String] {
+    let head = [
+      "",
+      "One cycle, against a copy of the bytes that it reads (medians)",
+      "",
+      "                        one queue                   each of \(CycleCost.furtherQueues) more",
+      "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio",
+    ]
+    return head
+      + cycles.map { row in
+        left(row.format, 6) + right("\(row.channels)", 4) + right("\(row.period)", 8)
+          + cells(row.oneQueue) + cells(row.furtherQueue)
+      }
+  }
+
+  private var playerLines: [String] {
+    var lines = [
+      "",
+      "A player, from start to end: 16 bits, stereo, 48 kHz, cycles of \(PlayerCost.period) frames"
+        + " (medians of \(players.map(\.runs).min() ?? 0))",
+      "",
+      "program           sound   processor   resident",
+    ]
+    for row in players {
+      lines.append(
+        left(row.program, 16) + right("\(row.seconds) s", 7)
+          + right("\(number(row.processorMilliseconds, 1)) ms", 12)
+          + right("\(number(row.residentKilobytes / 1024, 1)) MB", 11))
+    }
+    for seconds in Set(players.map(\.seconds)).sorted(by: >) {
+      let pair = players.filter { $0.seconds == seconds }
+      guard pair.count == 2 else { continue }
+      lines.append(
+        left("ratio", 16) + right("\(seconds) s", 7)
+          + right(number(pair[0].processorMilliseconds / pair[1].processorMilliseconds, 2), 9)
+          + right(number(pair[0].residentKilobytes / pair[1].residentKilobytes, 2), 11))
+    }
+    return lines
+  }
+
+  private func cells(_ comparison: CycleCost.Comparison) -> String {
+    right("\(number(comparison.cycleNanoseconds, 1)) ns", 11)
+      + right("\(number(comparison.copyNanoseconds, 1)) ns", 10)
+      + right(comparison.ratio.map { number($0, 2) } ?? "-", 7)
+  }
+
+  private func number(_ value: Double, _ decimals: Int) -> String {
+    String(format: "%.\(decimals)f", value)
+  }
+  private func left(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+  private func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}

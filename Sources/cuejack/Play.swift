@@ -1,0 +1,298 @@
+import ArgumentParser
+import AudioQueue
+import Dispatch
+import Files
+import RealTime
+import Server
+import Timeline
+
+/// `cuejack play`: plays sound files, all from one frame on.
+struct Play: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Play sound files together, from one frame on.",
+    discussion: """
+      Each file is a JACK client of its own. All of them start on the same frame of the server, \
+      to the sample; and so do several commands that are given the same --at.
+
+      Nothing plays unless every file can be opened. If one turns out to be damaged while it \
+      plays, the others play on. Give the files before --connect, which takes all the words up to \
+      the next option, or put -- between.
+
+      The exit code is 0 when everything was played, 1 when something failed or was cut short, 64 \
+      when the command makes no sense, and 130, 143 or 129 when SIGINT (Control-C), SIGTERM or \
+      SIGHUP stopped it.
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "AIFF, AIFF-C, CAF, WAVE, RF64, Wave64 or AU files of linear PCM.", valueName: "file"))
+  var files: [String]
+
+  @Option(help: "The factor on every sample, from 0 to 1.")
+  var volume: Float = 1
+
+  @Option(
+    help: ArgumentHelp(
+      "When to start: a frame of the server's frame time, or +SECONDS from now.",
+      discussion: """
+        A frame below 2^32 is one of the server's 32-bit counter, the nearest to now. A frame \
+        that is past means at once. Without it: a quarter of a second from now.
+        """,
+      valueName: "frame|+seconds"))
+  var at: StartPoint?
+
+  @Option(help: "Stop after that many seconds of sound.")
+  var seconds: Double?
+
+  @Option(
+    help: "The JACK server, which has to run. Without it: the default one, started if need be.")
+  var server: String?
+
+  @Option(help: "The client's name; the second file's client has -2 after it, and so on.")
+  var name = "cuejack"
+
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "Input ports to connect to, for each file: its first channel to the first, and so on.",
+      discussion: "Without it: the sound card's.", valueName: "port"))
+  var connect: [String] = []
+
+  @Flag(help: "Connect to nothing.")
+  var noConnect = false
+
+  @Flag(help: "Tell more on standard error.")
+  var verbose = false
+
+  func validate() throws {
+    func check(_ holds: Bool, _ message: String) throws {
+      if !holds { throw ValidationError(message) }
+    }
+    try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
+    if let seconds {
+      try check(
+        seconds > 0 && seconds <= StartPoint.mostSeconds,
+        "--seconds takes a number greater than 0")
+    }
+    try check(
+      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
+      "--name takes 1 to 59 bytes without a colon")
+    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+    try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
+  }
+
+  func run() throws {
+    let awake = DispatchSemaphore(value: 0)
+    let signals = StopSignals { awake.signal() }
+    CommandLog.bootstrap(isVerbose: verbose)
+    let files = try openAll()
+
+    var players: [FilePlayer] = []
+    defer { for player in players { player.close() } }
+    for (i, file) in files.enumerated() {
+      if let signal = signals.received { throw ExitCode(128 + signal) }
+      let player = try telling(file) { () throws(QueueError) in
+        try FilePlayer(
+          file, frames: framesToPlay(of: file), options: options(forFile: i),
+          server: JackServer(named: server), onEnd: { awake.signal() })
+      }
+      players.append(player)
+      guard try telling(file, { () throws(QueueError) in try player.prime() }) else {
+        throw ExitCode.failure
+      }
+      player.queue.volume = volume
+      player.queue.setMetering(Screen.shared.isTerminal)
+    }
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+
+    let start = try telling(files[0]) { () throws(QueueError) in try startFrame(of: players) }
+    for player in players {
+      try telling(player.file) { () throws(QueueError) in
+        try player.queue.start(at: .frame(start.frame))
+      }
+    }
+    for player in players { announce(player, start) }
+
+    while signals.received == nil, !players.allSatisfy(\.isOver) {
+      if Screen.shared.isTerminal {
+        let size = Screen.shared.size
+        Screen.shared.draw(
+          players.map { progress(of: $0, start) }.lines(columns: size.columns, rows: size.rows))
+      }
+      _ = awake.wait(timeout: .now() + .milliseconds(100))
+    }
+    let stop = players.allSatisfy(\.isOver) ? nil : signals.received
+    Screen.shared.draw([])
+    try finish(players, start, stoppedBy: stop)
+  }
+
+  // MARK: Before
+
+  /// Opens all files, or tells of each that cannot be opened.
+  private func openAll() throws -> [SoundFile] {
+    var opened: [SoundFile] = []
+    for path in files {
+      do throws(SoundFileError) {
+        let file = try SoundFile(path: path)
+        if let warning = file.warning { Screen.shared.remark(warning) }
+        if file.frames == 0 {
+          Screen.shared.complain("\(path): there is no sound in this file")
+        } else if framesToPlay(of: file) == 0 {
+          Screen.shared.complain("\(path): --seconds is shorter than a frame")
+        } else {
+          opened.append(file)
+        }
+      } catch {
+        Screen.shared.complain("\(error)")
+      }
+    }
+    guard opened.count == files.count else { throw ExitCode.failure }
+    return opened
+  }
+
+  private func framesToPlay(of file: SoundFile) -> Int64 {
+    guard let seconds else { return file.frames }
+    return min(file.frames, Int64((seconds * file.format.sampleRate).rounded()))
+  }
+
+  private func options(forFile index: Int) -> OutputQueue.Options {
+    OutputQueue.Options(
+      clientName: index == 0 ? name : "\(name)-\(index + 1)",
+      connections: noConnect ? .none : connect.isEmpty ? .physicalOutputs : .ports(connect))
+  }
+
+  /// Runs `body`; an error of it is told and ends the command.
+  private func telling<R>(_ file: SoundFile, _ body: () throws(QueueError) -> R) throws -> R {
+    do throws(QueueError) {
+      return try body()
+    } catch {
+      Screen.shared.complain(words(for: error, file))
+      throw ExitCode.failure
+    }
+  }
+
+  private func words(for error: QueueError, _ file: SoundFile) -> String {
+    switch error {
+    case .cannotStart(let error): "\(error)"
+    case .invalidated: "\(ServerError.lost(server: JackServer(named: server).name))"
+    case .unsupportedFormat: "\(file.path): the file's format cannot be played on this server"
+    case .primeTimedOut: "\(file.path): its samples were not converted in time"
+    case .outOfMemory: "\(file.path): there is no memory for its buffers"
+    default: "\(file.path): cannot be played: \(error)"
+    }
+  }
+
+  // MARK: The start
+
+  /// The device frame on which all players begin.
+  private struct Start {
+    var frame: Int64
+    /// True if it was past already when we looked.
+    var isPast = false
+  }
+
+  private func startFrame(of players: [FilePlayer]) throws(QueueError) -> Start {
+    let rate = try players[0].queue.deviceSampleRate()
+    let now = players.compactMap { $0.queue.deviceTime?.frame }.max()
+    guard let now else { throw .invalidated }
+    // Time enough to tell all of them, even on a busy machine.
+    let soon = now + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    switch at {
+    case nil: return Start(frame: soon)
+    case .after(let seconds):
+      let frame = now + Int64((seconds * rate).rounded())
+      return Start(frame: players.count == 1 ? frame : max(frame, soon))
+    case .frame(let number):
+      let frame =
+        number < 1 << 32
+        ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
+      if frame > now { return Start(frame: frame) }
+      // At once; but several can begin together only if they know when.
+      return Start(frame: players.count == 1 ? frame : soon, isPast: true)
+    }
+  }
+
+  private func announce(_ player: FilePlayer, _ start: Start) {
+    let statistics = player.queue.statistics
+    let when =
+      start.isPast
+      ? "that frame is past: starts at once" : "start frame \(start.frame)"
+    Screen.shared.say(
+      "\(player.file.path): server \(statistics.serverName), client \(statistics.clientName), "
+        + when)
+    for (port, connections) in zip(statistics.portNames, statistics.connections) {
+      let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
+      Screen.shared.say("  \(statistics.clientName):\(port) -> \(there)")
+    }
+  }
+
+  private func progress(of player: FilePlayer, _ start: Start) -> Progress {
+    let path = player.file.path
+    return Progress(
+      name: printable(path.split(separator: "/").last.map(String.init) ?? path),
+      position: player.position(startingAt: start.frame),
+      duration: Double(player.frames) / player.file.format.sampleRate,
+      peaks: player.queue.takeLevels().map(\.peak))
+  }
+
+  // MARK: Afterwards
+
+  /// Ends what still plays, says what was played, and throws the exit code if it is not 0.
+  private func finish(_ players: [FilePlayer], _ start: Start, stoppedBy signal: CInt?) throws {
+    // All fall silent before anything else is done.
+    for player in players where !player.isOver { try? player.queue.stop() }
+    let results = players.map(\.queue.statistics)
+    var failed = false
+    for (player, result) in zip(players, results) {
+      if player.queue.isLost {
+        Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
+        failed = true
+      }
+      if player.hasFailed || player.file.isTruncated && player.frames == player.file.frames {
+        failed = true
+      }
+      Screen.shared.say(summary(player, result))
+    }
+    let begins = Set(results.compactMap(\.beganAt))
+    if begins.count > 1 {
+      Screen.shared.complain("the files did not start on one frame: the machine was too busy")
+      failed = true
+    } else if let begin = begins.first, begin != start.frame, !start.isPast {
+      Screen.shared.remark("frame \(start.frame) was past; playing started on frame \(begin)")
+    }
+    if let signal { throw ExitCode(128 + signal) }
+    if failed { throw ExitCode.failure }
+  }
+
+  private func summary(_ player: FilePlayer, _ result: OutputQueue.Statistics) -> String {
+    guard let begin = result.beganAt else { return "\(player.file.path): did not start" }
+    let played = result.lastedFrames - Int64(result.starvedFrames)
+    let underruns = result.starvations + result.xruns
+    let silence = result.starvedFrames > 0 ? ", \(result.starvedFrames) frames of silence" : ""
+    return
+      "\(player.file.path): played \(played) frames from frame \(begin); underruns: \(underruns)"
+      + " (ran dry: \(result.starvations)\(silence), xruns: \(result.xruns))"
+  }
+}
+
+/// What `--at` takes.
+enum StartPoint: ExpressibleByArgument {
+  /// A frame of the server's frame time.
+  case frame(Int64)
+  /// Seconds from now.
+  case after(Double)
+
+  /// More than thirty years; more would not fit into frames.
+  static var mostSeconds: Double { 1e9 }
+
+  init?(argument: String) {
+    if argument.hasPrefix("+") {
+      guard let seconds = Double(argument.dropFirst()), (0...Self.mostSeconds).contains(seconds)
+      else { return nil }
+      self = .after(seconds)
+    } else {
+      guard let frame = Int64(argument), frame >= 0 else { return nil }
+      self = .frame(frame)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Where the command writes: lines on standard output, messages on standard error, and on a
+/// terminal a progress display below them.
+///
+/// Safe on every thread that is not real time. What cannot be written is dropped: music does not
+/// stop because nobody reads about it.
+final class Screen: Sendable {
+  static let shared = Screen()
+
+  /// True if there is a terminal to draw on.
+  let isTerminal: Bool
+
+  private struct State {
+    /// The progress display as it stands on the terminal.
+    var drawn: [String] = []
+    /// Errors that were told.
+    var told: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  private init() {
+    let isDumb = unsafe getenv("TERM").map { unsafe strcmp($0, "dumb") == 0 } ?? false
+    isTerminal = isatty(STDOUT_FILENO) == 1 && !isDumb
+  }
+
+  /// The terminal's size now; a plausible one if it does not tell.
+  var size: (columns: Int, rows: Int) {
+    var window = winsize()
+    let status = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window)
+    guard status == 0, window.ws_col > 0 else { return (80, 24) }
+    return (Int(window.ws_col), window.ws_row > 0 ? Int(window.ws_row) : 24)
+  }
+
+  /// Writes lines to standard output, above the progress display.
+  func say(_ lines: String...) {
+    let text = lines.map { "\(printable($0))\n" }.joined()
+    above { write(text, to: STDOUT_FILENO) }
+  }
+
+  /// Writes a message to standard error, above the progress display.
+  func remark(_ message: String) {
+    above { write("cuejack: \(printable(message))\n", to: STDERR_FILENO) }
+  }
+
+  /// The same for an error. Each is told once, though the queue logs it and then throws it.
+  func complain(_ message: String) {
+    let isNew = state.withLock { $0.told.insert(message).inserted }
+    if isNew { remark(message) }
+  }
+
+  /// Draws the progress display, one string a line, none wider than the terminal; none ends it.
+  func draw(_ lines: [String]) {
+    guard isTerminal else { return }
+    state.withLock { state in
+      guard lines != state.drawn else { return }
+      let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
+      let isShorter = lines.count < state.drawn.count
+      write(home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: STDOUT_FILENO)
+      state.drawn = lines
+    }
+  }
+
+  /// Runs `body` with the progress display out of the way.
+  private func above(_ body: () -> Void) {
+    state.withLock { state in
+      guard !state.drawn.isEmpty else { return body() }
+      write(home(state) + "\u{1B}[J", to: STDOUT_FILENO)
+      body()
+      write(state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: STDOUT_FILENO)
+    }
+  }
+
+  /// What brings the cursor to the beginning of the progress display.
+  private func home(_ state: State) -> String {
+    state.drawn.count > 1 ? "\r\u{1B}[\(state.drawn.count - 1)A" : "\r"
+  }
+
+  private func write(_ text: String, to descriptor: CInt) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+      }
+      if written < 0 && errno == EINTR { continue }
+      if written <= 0 { return }
+      bytes = bytes.dropFirst(written)
+    }
+  }
+}
+
+/// `text` without characters that would move a terminal's cursor.
+func printable(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "?" : $0 }))
+}
+
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+}
+
+/// The columns that `text` takes on a terminal.
+func columns(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + columns(of: $1) } }
+
+private func columns(of scalar: Unicode.Scalar) -> Int {
+  switch scalar.properties.generalCategory {
+  case .nonspacingMark, .enclosingMark, .format: return 0
+  default: break
+  }
+  switch scalar.value {
+  // Hangul, the scripts of China and Japan, full-width forms and pictures.
+  case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+    0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1FAFF, 0x20000...0x3FFFD:
+    return 2
+  default: return 1
+  }
+}
+
+/// `text` in exactly `width` columns: filled up with spaces, or cut and marked with a dot.
+func fitted(_ text: String, to width: Int) -> String {
+  var result = text
+  if columns(of: result) > width {
+    while columns(of: result) > width - 1, !result.isEmpty { result.removeLast() }
+    if width > 0 { result += "." }
+  }
+  return result + String(repeating: " ", count: max(0, width - columns(of: result)))
+}

@@ -1,0 +1,155 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs in C and C++ use the installed library in the ways that real ones do, on a server of
+/// their own. `semantics.md` says which program covers which line of the behaviour.
+@Suite struct ProgramTests {
+  /// A program, how it is called, and the lines that it prints when all is well.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let program: String
+    var argument: String?
+    let passes: [String]
+
+    var testDescription: String {
+      ([program] + [argument].compactMap { $0 }).joined(separator: " ")
+    }
+  }
+
+  static let cases: [Case] =
+    ["loop", "mode", "thread", "dispatch", "second"].map {
+      Case(program: "refill.c", argument: $0, passes: [$0])
+    } + [
+      Case(
+        program: "priming.c",
+        passes: ["a lock held round every call", "stop before start", "pause before start"]),
+      Case(
+        program: "stopping.c",
+        passes: [
+          "stop at once", "stop and start set the time to 0", "stop after the last buffer",
+          "start straight after a stop", "enqueue during reset", "stop in a callback",
+          "reset goes on in silence", "reset in a callback", "flush gives everything back",
+          "pause keeps buffers and time",
+        ]),
+      Case(
+        program: "dispose.c",
+        passes: [
+          "at once", "after playing", "in a callback", "free in a callback",
+          "a running callback is waited for", "but not for ever",
+        ]),
+      Case(program: "seek.c", passes: ["seek"]),
+      Case(program: "driver.c", passes: ["driver"]),
+      Case(
+        program: "buffers.c",
+        passes: [
+          "a new buffer", "the app's fields stay", "what cannot be enqueued", "what can be freed",
+        ]),
+      Case(
+        program: "handles.c",
+        passes: ["no queue", "made-up queues", "a disposed queue", "formats", "names"]),
+      Case(
+        program: "properties.c",
+        passes: ["sizes", "values", "a magic cookie", "devices", "listeners", "volume"]),
+      Case(
+        program: "running.c",
+        passes: [
+          "nothing enqueued, and running dry", "never from inside a call", "many runs",
+        ]),
+      Case(
+        program: "clock.c",
+        passes: [
+          "before the first start", "time goes on", "time goes on",
+          "two on one frame by sample time",
+        ]),
+      Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
+      Case(
+        program: "player.cc",
+        passes: [
+          "an object that plays", "an object that goes while it plays",
+          "a std::thread with a run loop",
+        ]),
+    ]
+
+  @Test(arguments: cases, [false, true])
+  func aProgramPasses(program: Case, isSanitized: Bool) throws {
+    try check(program, isSanitized: isSanitized)
+  }
+
+  private func check(_ program: Case, isSanitized: Bool) throws {
+    // No playback ports: the program's own card is the only one, and hears all from the first frame.
+    // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
+    let server = try JackDaemon(period: 1024, playbackPorts: 0, synchronous: true)
+    let binary = try Self.builds.get().build(program.program, isSanitized: isSanitized)
+    let result = try run(
+      binary.path, [program.argument].compactMap { $0 },
+      environment: [
+        "JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": "",
+        "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+      ])
+    let expected = program.passes.map { "ok \($0)\n" }.joined()
+    #expect(result.status == 0 && result.output == expected, "\(result.output)\(result.errors)")
+    #expect(!result.errors.contains("Sanitizer"), "\(result.errors)")
+  }
+
+  /// The leak check works where these programs run, so that its silence tells something.
+  @Test func aLeakOfAProgramIsFound() throws {
+    let binary = try Self.builds.get().build("leak.c", isSanitized: true)
+    let result = try run(binary.path)
+    #expect(result.status != 0 && result.errors.contains("LeakSanitizer"), "\(result)")
+  }
+
+  // MARK: Building
+
+  /// One installation and the programs built against it, for all tests here.
+  private final class Builds: Sendable {
+    let folder: URL
+
+    init() throws {
+      folder = builtProducts.appendingPathComponent("api-test-programs")
+      try? FileManager.default.removeItem(at: folder)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let made = try run(
+        "make", ["install", "PREFIX=\(folder.path)/installed", "BUILT=\(builtProducts.path)"],
+        folder: repository)
+      guard made.status == 0 else { throw SupportError(made.errors) }
+    }
+
+    private func flags(_ arguments: String...) throws -> [String] {
+      let path = folder.appendingPathComponent("installed/lib/pkgconfig").path
+      let result = try run("pkg-config", arguments, environment: ["PKG_CONFIG_PATH": path])
+      guard result.status == 0 else { throw SupportError(result.errors) }
+      return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
+    /// Builds a program; its recording half is plain C, and needs JACK's flags.
+    func build(_ source: String, isSanitized: Bool) throws -> URL {
+      let programs = repository.appendingPathComponent("Tests/APITests/Programs")
+      let support = repository.appendingPathComponent("Tests/CTestSupport")
+      let name = String(source.prefix { $0 != "." })
+      let work = folder.appendingPathComponent(isSanitized ? "sanitized" : "plain")
+      try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
+      let binary = work.appendingPathComponent(name)
+      let clang = try flags("--variable=clang", "AudioToolbox")[0]
+      let options =
+        ["-g", "-Wall", "-Wextra", "-Werror", "-I", support.appendingPathComponent("include").path]
+        + (isSanitized ? ["-fsanitize=address"] : [])
+      func compile(_ compiler: String, _ arguments: [String]) throws {
+        let result = try run(compiler, options + arguments)
+        guard result.status == 0 else { throw SupportError(result.errors) }
+      }
+      let object = work.appendingPathComponent("Clients.o").path
+      if !FileManager.default.fileExists(atPath: object) {
+        try compile(
+          clang, ["-c", support.appendingPathComponent("Clients.c").path, "-o", object])
+      }
+      try compile(
+        clang + (source.hasSuffix(".cc") ? "++" : ""),
+        [programs.appendingPathComponent(source).path]
+          + flags("--cflags", "AudioToolbox") + ["-x", "none", object, "-o", binary.path]
+          + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
+      return binary
+    }
+  }
+
+  private static let builds = Result { try Builds() }
+}

@@ -1,0 +1,237 @@
+// What the test programs share: checks that end the program, waiting, sound that tells its own
+// frame numbers, and a sound card that records. C and C++.
+#ifndef CHECK_H
+#define CHECK_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "CTestSupport.h"
+#ifdef __cplusplus
+}
+#endif
+
+#include <AudioToolbox/AudioToolbox.h>
+#include <mach/mach_time.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma clang diagnostic ignored "-Wunused-function"
+
+// MARK: Checks
+
+static inline void fail(const char *file, int line, const char *what) {
+  printf("%s:%d: %s\n", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line, what);
+  fflush(stdout);
+  _exit(1);
+}
+
+static inline void check_status(const char *file, int line, const char *call, OSStatus status,
+                                OSStatus expected) {
+  if (status == expected) return;
+  char text[500];
+  snprintf(text, sizeof text, "%s gave %d, not %d", call, (int)status, (int)expected);
+  fail(file, line, text);
+}
+
+static inline void check_equal(const char *file, int line, const char *what, double value,
+                               double expected) {
+  if (value == expected) return;
+  char text[500];
+  snprintf(text, sizeof text, "%s is %.17g, not %.17g", what, value, expected);
+  fail(file, line, text);
+}
+
+/// Holds, or the program fails.
+#define CHECK(what)           ((what) ? (void)0 : fail(__FILE__, __LINE__, #what))
+#define EQUAL(what, expected) check_equal(__FILE__, __LINE__, #what, (what), (expected))
+/// The call gives this result.
+#define GIVES(call, status) check_status(__FILE__, __LINE__, #call, (call), (status))
+#define WORKS(call)         GIVES(call, noErr)
+
+/// Seconds after which something that is waited for is taken not to come.
+#define PATIENCE 20
+
+static inline double seconds_now(void) {
+  return (double)mach_absolute_time() / 1e9;
+}
+
+/// Waits until the condition holds.
+#define WAIT(condition)                                                                            \
+  do {                                                                                             \
+    double end_ = seconds_now() + PATIENCE;                                                        \
+    while (!(condition)) {                                                                         \
+      if (seconds_now() > end_) fail(__FILE__, __LINE__, "waited in vain for " #condition);        \
+      usleep(1000);                                                                                \
+    }                                                                                              \
+  } while (0)
+
+/// The same, and runs the thread's run loop meanwhile.
+#define RUN_LOOP_UNTIL(condition)                                                                  \
+  do {                                                                                             \
+    double end_ = seconds_now() + PATIENCE;                                                        \
+    while (!(condition)) {                                                                         \
+      if (seconds_now() > end_) fail(__FILE__, __LINE__, "ran in vain for " #condition);           \
+      CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.01, true);                                       \
+    }                                                                                              \
+  } while (0)
+
+/// Says that a part of the program has come to its end.
+static inline void passed(const char *what) {
+  printf("ok %s\n", what);
+  fflush(stdout);
+}
+
+/// Time for what should not happen to happen: a few dozen cycles.
+static inline void let_time_pass(void) {
+  usleep(200000);
+}
+
+/// Frames per second of the test's server.
+#define RATE 48000
+/// Frames after which nothing of what was silenced can be heard any more: a few of its cycles.
+#define SETTLED 4096
+
+// MARK: Sound
+
+/// Two channels of 32 bit floats.
+static inline AudioStreamBasicDescription float_format(double rate, UInt32 channels) {
+  AudioStreamBasicDescription format;
+  memset(&format, 0, sizeof format);
+  format.mSampleRate = rate;
+  format.mFormatID = kAudioFormatLinearPCM;
+  format.mFormatFlags = kAudioFormatFlagIsFloat | kAudioFormatFlagIsPacked;
+  format.mBytesPerPacket = format.mBytesPerFrame = channels * (UInt32)sizeof(float);
+  format.mFramesPerPacket = 1;
+  format.mChannelsPerFrame = channels;
+  format.mBitsPerChannel = 32;
+  return format;
+}
+
+/// The sample of frame 0, 1 …: exact, never 0, and different for all frames of a test.
+static inline float wave(long frame) {
+  return (float)(frame + 1) / 16777216.0f;
+}
+
+/// The frame that a sample tells of; -1 for silence.
+static inline long wave_frame(float sample) {
+  return lroundf(sample * 16777216.0f) - 1;
+}
+
+/// Fills a buffer of the float format with frames from `first` on, the right side negative.
+static inline void fill_with_wave(AudioQueueBufferRef buffer, long first, long frames) {
+  float *samples = (float *)buffer->mAudioData;
+  for (long i = 0; i < frames; i++) {
+    samples[2 * i] = wave(first + i);
+    samples[2 * i + 1] = -wave(first + i);
+  }
+  buffer->mAudioDataByteSize = (UInt32)(frames * 2 * (long)sizeof(float));
+}
+
+#define FRAME_BYTES (2 * (UInt32)sizeof(float))
+
+static inline AudioQueueBufferRef new_buffer(AudioQueueRef queue, long frames) {
+  AudioQueueBufferRef buffer = NULL;
+  WORKS(AudioQueueAllocateBuffer(queue, (UInt32)frames * FRAME_BYTES, &buffer));
+  CHECK(buffer != NULL);
+  return buffer;
+}
+
+static inline void enqueue_wave(AudioQueueRef queue, AudioQueueBufferRef buffer, long first,
+                                long frames) {
+  fill_with_wave(buffer, first, frames);
+  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+}
+
+// MARK: Queues
+
+static inline UInt32 is_running(AudioQueueRef queue) {
+  UInt32 value = 99, size = sizeof value;
+  WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_IsRunning, &value, &size));
+  return value;
+}
+
+/// Frames that the queue has run; -1 before the first start.
+static inline double time_of(AudioQueueRef queue) {
+  AudioTimeStamp time;
+  memset(&time, 0x55, sizeof time);
+  OSStatus status = AudioQueueGetCurrentTime(queue, NULL, &time, NULL);
+  if (status == kAudioQueueErr_InvalidRunState) return -1;
+  WORKS(status);
+  CHECK(time.mFlags & kAudioTimeStampSampleTimeValid);
+  return time.mSampleTime;
+}
+
+// MARK: Recording
+
+/// Stands in for the sound card: hears all queues of the program from their first frame on.
+static inline cue_capture *open_card(double seconds) {
+  cue_jack_silence();
+  jack_status_t status;
+  cue_capture *card = cue_capture_open(getenv("JACK_DEFAULT_SERVER"), "card", 2,
+                                       (size_t)(seconds * RATE), true, &status);
+  CHECK(card != NULL);
+  cue_capture_arm(card);
+  return card;
+}
+
+/// The first recorded frame from `at` on that has sound on the left; what was recorded if there is
+/// none.
+static inline size_t find_sound(const cue_capture *card, size_t at) {
+  const float *left = cue_capture_samples(card, 0);
+  while (at < cue_capture_frames(card) && left[at] == 0)
+    at++;
+  return at;
+}
+
+/// Checks that from `at` on the card heard frames `first`, `first + 1` … of the wave, on both
+/// sides.
+static inline size_t hear_wave(const char *file, int line, const cue_capture *card, size_t at,
+                               long first, long frames) {
+  const float *left = cue_capture_samples(card, 0), *right = cue_capture_samples(card, 1);
+  char text[200];
+  for (long i = 0; i < frames; i++) {
+    size_t place = at + (size_t)i;
+    if (place < cue_capture_frames(card) && left[place] == wave(first + i) &&
+        right[place] == -left[place])
+      continue;
+    snprintf(text, sizeof text, "heard frame %ld, not %ld, at %zu",
+             place < cue_capture_frames(card) ? wave_frame(left[place]) : -2L, first + i, place);
+    fail(file, line, text);
+  }
+  return at + (size_t)frames;
+}
+
+#define HEAR(card, at, first, frames) hear_wave(__FILE__, __LINE__, card, at, first, frames)
+
+/// Checks that from `at` on the card heard nothing.
+static inline void hear_silence(const char *file, int line, const cue_capture *card, size_t at) {
+  size_t sound = find_sound(card, at);
+  if (sound >= cue_capture_frames(card)) return;
+  char text[200];
+  snprintf(text, sizeof text, "heard frame %ld at %zu, not silence from %zu on to %zu",
+           wave_frame(cue_capture_samples(card, 0)[sound]), sound, at, cue_capture_frames(card));
+  fail(file, line, text);
+}
+
+#define HEAR_SILENCE(card, at) hear_silence(__FILE__, __LINE__, card, at)
+
+/// Waits until the card has heard `frames` more.
+static inline void record(const cue_capture *card, size_t frames) {
+  size_t end = cue_capture_frames(card) + frames;
+  WAIT(cue_capture_frames(card) >= end);
+}
+
+/// Ends the recording with the cycle that is under way: the card comes after the queues in it, and
+/// a queue may tell of its last frame before the card has heard it.
+static inline void end_recording(cue_capture *card) {
+  record(card, 1);
+  cue_capture_disarm(card);
+}
+
+#endif

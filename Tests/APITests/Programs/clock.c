@@ -1,0 +1,142 @@
+// The queue's time, the device's time, and starts at a given one. Argument: host for those at a
+// host time.
+#include "check.h"
+
+static cue_capture *card;
+static _Atomic int calls;
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+  calls++;
+}
+
+static AudioQueueRef new_queue(double rate) {
+  AudioStreamBasicDescription of_rate = float_format(rate, 2);
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewOutput(&of_rate, played, NULL, NULL, NULL, 0, &queue));
+  return queue;
+}
+
+static void before_the_first_start(void) {
+  AudioQueueRef queue = new_queue(RATE);
+  AudioTimeStamp time, filled;
+  Boolean is_discontinuous = 7;
+  memset(&time, 0x55, sizeof time);
+  memset(&filled, 0x55, sizeof filled);
+  GIVES(AudioQueueGetCurrentTime(queue, NULL, &time, &is_discontinuous),
+        kAudioQueueErr_InvalidRunState);
+  // Filled nevertheless: no rubbish is left in it.
+  EQUAL(time.mSampleTime, 0);
+  EQUAL(time.mFlags & kAudioTimeStampSampleTimeValid, 0);
+  EQUAL(time.mReserved, 0);
+  EQUAL(is_discontinuous, 0);
+  GIVES(AudioQueueGetCurrentTime(queue, NULL, NULL, NULL), kAudioQueueErr_InvalidRunState);
+
+  // The device stands still, so it has no sample time.
+  UInt64 before = mach_absolute_time();
+  WORKS(AudioQueueDeviceGetCurrentTime(queue, &filled));
+  EQUAL(filled.mFlags, kAudioTimeStampHostTimeValid);
+  CHECK(filled.mHostTime >= before && filled.mHostTime <= mach_absolute_time());
+  WORKS(AudioQueueDispose(queue, true));
+  passed("before the first start");
+}
+
+static void time_goes_on(double rate) {
+  AudioQueueRef queue = new_queue(rate);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(is_running(queue));
+  double last = 0, began = seconds_now();
+  // It never goes back, and keeps the queue's own rate.
+  while (time_of(queue) < rate / 2) {
+    double time = time_of(queue);
+    CHECK(time >= last);
+    last = time;
+    CHECK(seconds_now() - began < PATIENCE);
+  }
+  double elapsed = seconds_now() - began;
+  CHECK(last > 0.25 * rate * elapsed && last < 2 * rate * elapsed);
+  AudioTimeStamp time;
+  WORKS(AudioQueueDeviceGetCurrentTime(queue, &time));
+  const AudioTimeStampFlags all = kAudioTimeStampSampleHostTimeValid;
+  EQUAL(time.mFlags & all, all);
+  double past = ((double)mach_absolute_time() - (double)time.mHostTime) / 1e9;
+  CHECK(past > -1 && past < 1);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("time goes on");
+}
+
+/// Two queues, each a client of its own, start at one time: the card hears both on one frame.
+static void two_on_one_frame(const char *what, bool is_host_time) {
+  AudioQueueRef queues[2];
+  AudioTimeStamp time, start;
+  cue_capture_arm(card);
+  calls = 0;
+  for (int i = 0; i < 2; i++) {
+    queues[i] = new_queue(RATE);
+    AudioQueueBufferRef buffer = new_buffer(queues[i], 3000);
+    // The second one plays on the right only: the card adds them up.
+    fill_with_wave(buffer, 0, 3000);
+    for (int frame = 0; frame < 3000; frame++) {
+      ((float *)buffer->mAudioData)[2 * frame + 1 - i] = 0;
+    }
+    WORKS(AudioQueueEnqueueBuffer(queues[i], buffer, 0, NULL));
+    WORKS(AudioQueuePrime(queues[i], 0, NULL));
+  }
+  WORKS(AudioQueueDeviceGetCurrentTime(queues[0], &time));
+  CHECK(time.mFlags & kAudioTimeStampSampleTimeValid);
+  memset(&start, 0, sizeof start);
+  if (is_host_time) {
+    start.mHostTime = time.mHostTime + 1000000000;
+    start.mFlags = kAudioTimeStampHostTimeValid;
+  } else {
+    // Not a multiple of a cycle.
+    start.mSampleTime = time.mSampleTime + RATE + 101;
+    start.mFlags = kAudioTimeStampSampleTimeValid;
+  }
+  WORKS(AudioQueueStart(queues[0], &start));
+  let_time_pass();
+  WORKS(AudioQueueStart(queues[1], &start));
+  EQUAL(is_running(queues[0]), 0);
+  WAIT(calls == 2);
+  record(card, 1000);
+  end_recording(card);
+  size_t at = find_sound(card, 0);
+  HEAR(card, at, 0, 3000);
+  double heard_at = (double)(uint32_t)(cue_capture_first_frame(card) + (uint32_t)at);
+  EQUAL(cue_capture_gap_count(card), 0);
+  if (is_host_time) {
+    // JACK's own idea of the frame that a time falls on: it may correct that from cycle to cycle.
+    jack_client_t *client = cue_capture_client(card);
+    double expected = (double)jack_time_to_frames(client, start.mHostTime / 1000);
+    CHECK(fabs(heard_at - expected) < RATE / 100.0);
+  } else {
+    EQUAL(heard_at, (double)(uint32_t)(int64_t)start.mSampleTime);
+  }
+  // What is past starts at once, and from its first frame.
+  WORKS(AudioQueueStop(queues[0], true));
+  cue_capture_arm(card);
+  AudioQueueBufferRef buffer = new_buffer(queues[0], 1000);
+  enqueue_wave(queues[0], buffer, 0, 1000);
+  WORKS(AudioQueueStart(queues[0], &start));
+  WAIT(calls == 3);
+  record(card, 1000);
+  end_recording(card);
+  HEAR(card, find_sound(card, 0), 0, 1000);
+  for (int i = 0; i < 2; i++)
+    WORKS(AudioQueueDispose(queues[i], true));
+  passed(what);
+}
+
+int main(int argc, char **argv) {
+  card = open_card(10);
+  if (argc > 1 && !strcmp(argv[1], "host")) {
+    two_on_one_frame("two on one frame by host time", true);
+  } else {
+    before_the_first_start();
+    time_goes_on(RATE);
+    time_goes_on(44100);
+    two_on_one_frame("two on one frame by sample time", false);
+  }
+  cue_capture_close(card);
+  return 0;
+}

@@ -1,0 +1,62 @@
+// A thread of the app's own fills the buffers; the callback only tells it that one is free.
+#include "check.h"
+
+#include <semaphore.h>
+
+enum {
+  BUFFERS = 4,
+  FRAMES = 4000,
+  ROUNDS = 15
+};
+
+static AudioQueueRef queue;
+static AudioQueueBufferRef buffers[BUFFERS];
+static sem_t free_buffers;
+static _Atomic int calls, running_changes;
+
+static void played(void *data, AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
+  (void)data;
+  CHECK(in_queue == queue && buffer == buffers[calls % BUFFERS]);
+  calls++;
+  sem_post(&free_buffers);
+}
+
+static void changed(void *data, AudioQueueRef in_queue, AudioQueuePropertyID property) {
+  (void)data, (void)in_queue, (void)property;
+  running_changes++;
+}
+
+static void *drive(void *argument) {
+  for (int i = 0; i < ROUNDS; i++) {
+    CHECK(sem_wait(&free_buffers) == 0);
+    enqueue_wave(queue, buffers[i % BUFFERS], (long)i * FRAMES, FRAMES);
+    // The driver starts the queue itself, once enough is there.
+    if (i == BUFFERS - 1) WORKS(AudioQueueStart(queue, NULL));
+  }
+  WORKS(AudioQueueFlush(queue));
+  WORKS(AudioQueueStop(queue, false));
+  return argument;
+}
+
+int main(void) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  cue_capture *card = open_card(5);
+  CHECK(sem_init(&free_buffers, 0, BUFFERS) == 0);
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, changed, NULL));
+  for (int i = 0; i < BUFFERS; i++)
+    buffers[i] = new_buffer(queue, FRAMES);
+  pthread_t driver;
+  CHECK(pthread_create(&driver, NULL, drive, NULL) == 0);
+  CHECK(pthread_join(driver, NULL) == 0);
+  WAIT(running_changes == 2);
+  EQUAL(calls, ROUNDS);
+  WORKS(AudioQueueDispose(queue, true));
+  end_recording(card);
+  size_t over = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * ROUNDS);
+  HEAR_SILENCE(card, over);
+  passed("driver");
+  cue_capture_close(card);
+  sem_destroy(&free_buffers);
+  return 0;
+}

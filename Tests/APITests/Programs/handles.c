@@ -1,0 +1,135 @@
+// Calls on queues that are none, formats and names that there are none of.
+#include "check.h"
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+}
+
+static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
+  (void)data, (void)queue, (void)property;
+}
+
+/// Every function, on something that is not a queue.
+static void call_everything(AudioQueueRef queue) {
+  AudioQueueBuffer memory = {0};
+  AudioQueueBufferRef buffer = &memory;
+  AudioTimeStamp time;
+  Boolean is_discontinuous;
+  Float32 value = 0;
+  UInt32 number = 0, size = sizeof number;
+  const AudioQueuePropertyID running = kAudioQueueProperty_IsRunning;
+  GIVES(AudioQueueAllocateBuffer(queue, 100, &buffer), kAudio_ParamError);
+  buffer = &memory;
+  GIVES(AudioQueueAllocateBufferWithPacketDescriptions(queue, 100, 1, &buffer), kAudio_ParamError);
+  buffer = &memory;
+  GIVES(AudioQueueFreeBuffer(queue, buffer), kAudio_ParamError);
+  GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudio_ParamError);
+  GIVES(AudioQueueStart(queue, NULL), kAudio_ParamError);
+  GIVES(AudioQueuePrime(queue, 0, NULL), kAudio_ParamError);
+  GIVES(AudioQueuePause(queue), kAudio_ParamError);
+  GIVES(AudioQueueFlush(queue), kAudio_ParamError);
+  GIVES(AudioQueueReset(queue), kAudio_ParamError);
+  GIVES(AudioQueueStop(queue, true), kAudio_ParamError);
+  GIVES(AudioQueueStop(queue, false), kAudio_ParamError);
+  GIVES(AudioQueueGetParameter(queue, kAudioQueueParam_Volume, &value), kAudio_ParamError);
+  GIVES(AudioQueueSetParameter(queue, kAudioQueueParam_Volume, 1), kAudio_ParamError);
+  GIVES(AudioQueueGetPropertySize(queue, running, &size), kAudio_ParamError);
+  GIVES(AudioQueueGetProperty(queue, running, &number, &size), kAudio_ParamError);
+  GIVES(AudioQueueSetProperty(queue, running, &number, size), kAudio_ParamError);
+  GIVES(AudioQueueAddPropertyListener(queue, running, changed, NULL), kAudio_ParamError);
+  GIVES(AudioQueueRemovePropertyListener(queue, running, changed, NULL), kAudio_ParamError);
+  GIVES(AudioQueueGetCurrentTime(queue, NULL, &time, &is_discontinuous), kAudio_ParamError);
+  GIVES(AudioQueueDeviceGetCurrentTime(queue, &time), kAudio_ParamError);
+  GIVES(AudioQueueDispose(queue, true), kAudio_ParamError);
+  GIVES(AudioQueueDispose(queue, false), kAudio_ParamError);
+}
+
+static void unsupported(AudioStreamBasicDescription format) {
+  AudioQueueRef queue = (AudioQueueRef)(void *)1;
+  GIVES(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue),
+        kAudioFormatUnsupportedDataFormatError);
+}
+
+static void formats(void) {
+  const AudioStreamBasicDescription good = float_format(RATE, 2);
+  AudioStreamBasicDescription format = good;
+  format.mFormatID = 'what';
+  unsupported(format);
+  format = good;
+  format.mChannelsPerFrame = 0;
+  unsupported(format);
+  format = good;
+  format.mChannelsPerFrame = 1000000;
+  unsupported(format);
+  format = good;
+  format.mBitsPerChannel = 33;
+  unsupported(format);
+  format = good;
+  format.mBytesPerFrame = 7;
+  unsupported(format);
+  format = good;
+  format.mSampleRate = -1;
+  unsupported(format);
+  format.mSampleRate = NAN;
+  unsupported(format);
+  memset(&format, 0, sizeof format);
+  unsupported(format);
+  memset(&format, 0xff, sizeof format);
+  unsupported(format);
+
+  // Sloppy, but clear.
+  AudioQueueRef queue = NULL;
+  format = good;
+  format.mFormatFlags = kAudioFormatFlagIsFloat;
+  format.mReserved = 12345;
+  format.mBytesPerPacket = 0;
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueDispose(queue, true));
+  GIVES(AudioQueueNewOutput(&good, played, NULL, NULL, NULL, 1, &queue), kAudio_ParamError);
+  passed("formats");
+}
+
+static void names(void) {
+  const AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue = NULL;
+  UInt32 number = 0, size = sizeof number;
+  Float32 value = 0;
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  GIVES(AudioQueueGetParameter(queue, 999, &value), kAudioQueueErr_InvalidParameter);
+  GIVES(AudioQueueSetParameter(queue, 999, 1), kAudioQueueErr_InvalidParameter);
+  GIVES(AudioQueueGetPropertySize(queue, 'what', &size), kAudioQueueErr_InvalidProperty);
+  GIVES(AudioQueueGetProperty(queue, 'what', &number, &size), kAudioQueueErr_InvalidProperty);
+  GIVES(AudioQueueSetProperty(queue, 'what', &number, size), kAudioQueueErr_InvalidProperty);
+  GIVES(AudioQueueAddPropertyListener(queue, 'what', changed, NULL),
+        kAudioQueueErr_InvalidProperty);
+  GIVES(AudioQueueRemovePropertyListener(queue, 'what', changed, NULL),
+        kAudioQueueErr_InvalidProperty);
+  EQUAL(size, sizeof number);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("names");
+}
+
+int main(void) {
+  const AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue = NULL;
+  call_everything(NULL);
+  passed("no queue");
+  char memory[64] = {0};
+  call_everything((AudioQueueRef)(void *)memory);
+  call_everything((AudioQueueRef)(void *)1);
+  call_everything((AudioQueueRef)(void *)UINTPTR_MAX);
+  passed("made-up queues");
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueDispose(queue, true));
+  call_everything(queue);
+  // A new queue does not bring an old one back.
+  AudioQueueRef old = queue;
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  CHECK(queue != old);
+  call_everything(old);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("a disposed queue");
+  formats();
+  names();
+  return 0;
+}

@@ -1,0 +1,78 @@
+// A player that seeks: it stops, refills from another place, primes and starts.
+#include "check.h"
+
+enum {
+  BUFFERS = 3,
+  FRAMES = 4800
+};
+
+static AudioQueueBufferRef buffers[BUFFERS];
+static long next_frame;
+static _Atomic int running_changes;
+static bool is_seeking;
+
+static void fill(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data;
+  // Buffers that a stop hands back are filled by the seek.
+  if (is_seeking) return;
+  enqueue_wave(queue, buffer, next_frame, FRAMES);
+  next_frame += FRAMES;
+}
+
+static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
+  (void)data, (void)queue, (void)property;
+  running_changes++;
+}
+
+static void seek(AudioQueueRef queue, long frame) {
+  is_seeking = true;
+  WORKS(AudioQueueStop(queue, true));
+  is_seeking = false;
+  next_frame = frame;
+  for (int i = 0; i < BUFFERS; i++)
+    fill(NULL, queue, buffers[i]);
+  UInt32 ready = 0;
+  WORKS(AudioQueuePrime(queue, 0, &ready));
+  EQUAL(ready, BUFFERS * FRAMES);
+  WORKS(AudioQueueStart(queue, NULL));
+}
+
+int main(void) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  cue_capture *card = open_card(10);
+  AudioQueueRef queue;
+  WORKS(AudioQueueNewOutput(&format, fill, NULL, CFRunLoopGetCurrent(), kCFRunLoopCommonModes, 0,
+                            &queue));
+  WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, changed, NULL));
+  for (int i = 0; i < BUFFERS; i++) {
+    buffers[i] = new_buffer(queue, FRAMES);
+    fill(NULL, queue, buffers[i]);
+  }
+  WORKS(AudioQueueStart(queue, NULL));
+  size_t at = 0;
+  const long places[] = {0, 500000, 1000, 1000000};
+  size_t place_heard_at[4];
+  for (int i = 0; i < 4; i++) {
+    RUN_LOOP_UNTIL(running_changes == 2 * i + 1);
+    RUN_LOOP_UNTIL(time_of(queue) > 12000);
+    CHECK(time_of(queue) < RATE);
+    // No gap and nothing of the old place after the new one.
+    at = find_sound(card, at);
+    HEAR(card, at, places[i], 12000);
+    place_heard_at[i] = at;
+    if (i + 1 < 4) seek(queue, places[i + 1]);
+    // What else was heard of this place.
+    const float *left = cue_capture_samples(card, 0);
+    long frame = places[i];
+    while (at < cue_capture_frames(card) && wave_frame(left[at]) == frame)
+      at++, frame++;
+  }
+  for (int i = 1; i < 4; i++)
+    CHECK(place_heard_at[i] > place_heard_at[i - 1]);
+  is_seeking = true;
+  WORKS(AudioQueueStop(queue, true));
+  WORKS(AudioQueueDispose(queue, true));
+  passed("seek");
+  cue_capture_close(card);
+  return 0;
+}

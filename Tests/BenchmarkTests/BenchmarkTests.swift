@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// That `make bench` runs to its end and tells all it should; what the numbers are is no test's concern.
+@Suite(.serialized) struct BenchmarkTests {
+  /// The numbers below a JSON value, whatever they are called.
+  private func numbers(in value: Any) -> [Double] {
+    switch value {
+    case let list as [Any]: list.flatMap(numbers)
+    case let object as [String: Any]: object.values.flatMap(numbers)
+    case let number as NSNumber: [number.doubleValue]
+    default: []
+    }
+  }
+
+  @Test(.enabled(if: !isSanitized)) func everyRowIsMeasured() throws {
+    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick", "--json"])
+    try #require(result.status == 0, "\(result.errors)")
+    let report = try #require(
+      JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+
+    let cycles = try #require(report["cycles"] as? [[String: Any]])
+    let measured = Set(cycles.map { "\($0["format"]!) \($0["channels"]!) \($0["period"]!)" })
+    let wanted = ["s16 1", "s16 2", "s16 8", "s24 2", "f32 1", "f32 2", "f32 8"]
+      .flatMap { ["\($0) 64", "\($0) 256"] }
+    #expect(measured == Set(wanted) && cycles.count == wanted.count)
+    // Of one queue; what a further one adds is a difference, and of a few rounds may be anything.
+    for cycle in cycles {
+      let found = numbers(in: cycle["oneQueue"]!)
+      #expect(found.count == 3 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
+      let further = numbers(in: cycle["furtherQueue"]!)
+      #expect(further.count >= 2 && further.allSatisfy(\.isFinite), "\(cycle)")
+    }
+
+    let players = try #require(report["players"] as? [[String: Any]])
+    #expect(
+      players.map { "\($0["program"]!) \($0["seconds"]!)" } == [
+        "cuejack play 2", "sndfile-jackplay 2", "cuejack play 1", "sndfile-jackplay 1",
+      ])
+    for player in players {
+      let found = numbers(in: player)
+      #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
+    }
+    let machine = try #require(report["machine"] as? [String: Any])
+    #expect(machine["cores"] as? Int ?? 0 > 0)
+    for fact in ["processor", "kernel"] { #expect(machine[fact] as? String != "") }
+  }
+
+  @Test(.enabled(if: !isSanitized)) func theTableHasALineForEachRow() throws {
+    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick"])
+    try #require(result.status == 0, "\(result.errors)")
+    let lines = result.output.split(separator: "\n")
+    #expect(
+      lines.filter { $0.contains(#/^[sf]\d\d +\d+ +\d+( +[-\d.]+ ns +[-\d.]+ ns +[-\d.]+){2}$/#) }
+        .count == 14)
+    #expect(
+      lines.filter { $0.contains(#/^(cuejack|sndfile).* \d+ s +[\d.]+ ms +[\d.]+ MB$/#) }.count == 4
+    )
+    #expect(lines.filter { $0.contains(#/^ratio +\d+ s +[\d.]+ +[\d.]+$/#) }.count == 2)
+  }
+}

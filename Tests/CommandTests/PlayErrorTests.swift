@@ -1,0 +1,259 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `cuejack play` says and how it ends when something is wrong.
+@Suite(.serialized) struct PlayErrorTests {
+  /// No server runs under this name, and none may be started.
+  private let noServer = [
+    "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())", "JACK_NO_START_SERVER": "1",
+  ]
+
+  /// Expects exit code 1 and a line `cuejack: …` that has all of `words`.
+  private func expectFailure(
+    _ result: CommandResult, _ words: [String], _ location: SourceLocation = #_sourceLocation
+  ) {
+    #expect(result.status == 1, "\(result.errors)", sourceLocation: location)
+    let lines = result.errors.split(separator: "\n")
+    #expect(
+      lines.filter { line in line.hasPrefix("cuejack: ") && words.allSatisfy { line.contains($0) } }
+        .count == 1,
+      "\(words) in:\n\(result.errors)", sourceLocation: location)
+  }
+
+  // MARK: Files
+
+  @Test func eachFileThatCannotBeOpenedIsNamedAndNothingPlays() throws {
+    try withTemporaryFolder { folder in
+      let good = try WaveFile("good.wav", in: folder, frames: 4800)
+      func file(_ name: String, _ data: Data) throws -> String {
+        let url = folder.appendingPathComponent(name)
+        try data.write(to: url)
+        return url.path
+      }
+      let whole = try Data(contentsOf: URL(fileURLWithPath: good.path))
+      let missing = folder.appendingPathComponent("missing.wav").path
+      let noFrames = try WaveFile("none.wav", in: folder, frames: 0).path
+      let law = try run("sox", [good.path, "-e", "u-law", folder.path + "/law.wav"])
+      #expect(law.status == 0)
+      let wrong = try [
+        (missing, "no such file"),
+        (
+          file("text.wav", Data("This is a text, and nothing but a text.".utf8)), "not a sound file"
+        ),
+        (file("cut.wav", whole.prefix(30)), "cut short"),
+        (file("empty.wav", Data()), "empty"),
+        (noFrames, "no sound"),
+        (folder.path, "directory"),
+        (file("a.flac", Data("fLaC0000000000000000000000000000000000".utf8)), "FLAC"),
+        (folder.path + "/law.wav", "µ-law"),
+      ]
+      for (path, words) in wrong {
+        expectFailure(try play([path], environment: noServer), [path, words])
+      }
+      let server = try JackDaemon()
+      let all = try play([good.path] + wrong.map(\.0) + ["--server", server.name])
+      for (path, words) in wrong { expectFailure(all, [path + ":", words]) }
+      #expect(all.output == "")
+      // And the good one is not to blame.
+      #expect(!all.errors.contains("good.wav"))
+    }
+  }
+
+  /// What runs a command as somebody who may not read everything; nil if there is no such thing.
+  private static let unprivileged: [String]? = {
+    if geteuid() != 0 { return ["env"] }
+    let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    let cuejack = (try? builtProduct(named: "cuejack").path) ?? ""
+    let mayRun = try? run(words[0], words[1...] + [cuejack, "--help"]).status == 0
+    return mayRun == true ? words : nil
+  }()
+
+  @Test(.enabled(if: unprivileged != nil)) func aFileThatMayNotBeReadIsNamed() throws {
+    let command = try #require(Self.unprivileged)
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("secret.wav", in: folder, frames: 100)
+      chmod(file.path, 0)
+      let cuejack = try builtProduct(named: "cuejack").path
+      let result = try run(
+        command[0], command[1...] + [cuejack, "play", file.path], environment: noServer)
+      expectFailure(result, [file.path, "may not read"])
+    }
+  }
+
+  @Test func aFileThatWasCutShortPlaysAndFails() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("half.wav", in: folder, frames: 9600)
+      #expect(truncate(file.path, 44 + 4 * 4800) == 0)
+      let server = try JackDaemon()
+      let result = try play([file.path, "--server", server.name])
+      expectFailure(result, [file.path, "4800 of 9600 frames"])
+      #expect(result.output.contains("played 4800 frames"))
+      // Whoever wants no more than what is there gets all that was asked for.
+      let part = try play([file.path, "--seconds", "0.05", "--server", server.name])
+      #expect(part.status == 0 && part.output.contains("played 2400 frames"))
+    }
+  }
+
+  @Test func aFileThatShrinksWhileItPlaysIsNamedAndTheOthersPlayOn() throws {
+    try withTemporaryFolder { folder in
+      let bad = try WaveFile("bad.wav", in: folder, frames: 480_000)
+      let good = try WaveFile("good.wav", in: folder, frames: 96_000)
+      let server = try JackDaemon(period: 1024)
+      let player = try Playing([bad.path, good.path, "--server", server.name], in: folder)
+      try player.wait(for: "start frame")
+      #expect(truncate(bad.path, 44 + 4 * 4800) == 0)
+      let result = try player.result()
+      expectFailure(result, [bad.path, "ended early"])
+      #expect(result.output.contains("good.wav: played 96000 frames"))
+      #expect(!result.output.contains("bad.wav: played 480000 frames"))
+    }
+  }
+
+  // MARK: The server
+
+  @Test func withoutAServerAndWithoutJackdItSaysWhatIsMissing() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let result = try play(
+        [file.path],
+        environment: ["PATH": folder.path, "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())"])
+      expectFailure(result, ["jackd", "not installed", "jackd2"])
+    }
+  }
+
+  @Test func aServerThatIsNotThereIsNamed() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      expectFailure(try play([file.path, "--server", "no-such-server"]), ["“no-such-server”"])
+    }
+  }
+
+  @Test func aPortThatIsNotThereIsNamed() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let server = try JackDaemon()
+      let capture = try CaptureClient(on: server, capacity: 0)
+      for port in ["nobody:in_1", "system:capture_1"] {
+        let result = try play([file.path, "--server", server.name, "--connect", port])
+        expectFailure(result, ["“\(port)”", "“\(server.name)”"])
+        #expect(result.output == "")
+      }
+      #expect(capture.ports(matching: "^cuejack").isEmpty)
+    }
+  }
+
+  @Test func aNameThatIsTakenIsShownAndPlayingGoesOn() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let server = try JackDaemon()
+      let other = try CaptureClient(on: server, name: "singer", capacity: 0)
+      defer { withExtendedLifetime(other) {} }
+      let result = try play([file.path, "--server", server.name, "--name", "singer"])
+      #expect(result.status == 0)
+      #expect(result.errors.hasPrefix("cuejack: ") && result.errors.contains("“singer” is taken"))
+      #expect(result.output.contains("client singer-01,"))
+      #expect(result.output.contains("  singer-01:out_1 -> system:playback_1"))
+      #expect(result.output.contains("played 4800 frames"))
+    }
+  }
+
+  /// While it plays, and while it waits for its start.
+  @Test(arguments: ["stop", "kill"], [[], ["--at", "+60"]])
+  func aServerThatGoesAwayIsNamed(how: String, start: [String]) throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 960_000) }
+      let server = try JackDaemon()
+      let player = try Playing(files.map(\.path) + start + ["--server", server.name], in: folder)
+      try player.wait(for: "2.wav: server")
+      usleep(600_000)
+      if how == "stop" { server.stop() } else { server.kill() }
+      let result = try player.result(seconds: 30)
+      expectFailure(result, ["“\(server.name)”", "went away"])
+      for file in files {
+        let words = start.isEmpty ? "\(file.path): played " : "\(file.path): did not start"
+        #expect(result.output.contains(words), "\(result.output)")
+      }
+      let played = result.output.matches(of: #/played (\d+) frames/#).compactMap {
+        Int($0.output.1)
+      }
+      #expect(played.allSatisfy { $0 > 0 && $0 < 960_000 })
+    }
+  }
+
+  @Test func whatTheLibrarySaysIsShownIfItIsAskedFor() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      for (flags, isTold) in [([], false), (["--verbose"], true)] {
+        let result = try play([file.path, "--server", "no-such-server"] + flags)
+        expectFailure(result, ["“no-such-server”"])
+        #expect(result.errors.contains("cuejack: libjack: ") == isTold)
+        #expect(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("cuejack: ") })
+      }
+    }
+  }
+
+  /// It starts a server, as on a machine where none runs, and ends it with itself.
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsItInGoodOrder(signal: Int32) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 960_000)
+      let name = "cuejack-test-own-\(getuid())"
+      let player = try Playing(
+        [file.path], in: folder, environment: ["JACK_DEFAULT_SERVER": name])
+      try player.wait(for: "start frame")
+      usleep(500_000)
+      let sent = Date()
+      player.send(signal: signal)
+      let result = try player.result(seconds: 30)
+      #expect(Date().timeIntervalSince(sent) < 10)
+      #expect(result.status == 128 + signal)
+      #expect(result.output.contains("a.wav: played "))
+      let started = try #require(
+        result.errors.firstMatch(of: #/^cuejack: started jackd as “(.*)” \(.* pid (\d+)\)\n$/#))
+      #expect(started.output.1 == name)
+      #expect(kill(try #require(Int32(started.output.2)), 0) == -1 && errno == ESRCH)
+      // Nobody answers under the name any more.
+      expectFailure(try play([file.path, "--server", name]), ["“\(name)”"])
+    }
+  }
+
+  @Test func aReaderThatGoesAwayDoesNotEndIt() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 9600)
+      let server = try JackDaemon()
+      let cuejack = try builtProduct(named: "cuejack").path
+      let result = try run(
+        "bash",
+        [
+          "-c",
+          "exec 3>&1; { \"$0\" play \"$1\" --server \"$2\"; echo \"ended with $?\" >&3; } | true",
+          cuejack, file.path, server.name,
+        ])
+      #expect(result.output == "ended with 0\n")
+    }
+  }
+
+  // MARK: Usage
+
+  @Test(arguments: [
+    [], ["a.wav", "--volume", "1.5"], ["a.wav", "--volume", "-1"], ["a.wav", "--volume", "nan"],
+    ["a.wav", "--volume", "loud"], ["a.wav", "--at", "soon"], ["a.wav", "--at", "+-1"],
+    ["a.wav", "--at", "1.5"], ["a.wav", "--at", "+1e30"], ["a.wav", "--seconds", "0"],
+    ["a.wav", "--seconds", "inf"], ["a.wav", "--name", ""], ["a.wav", "--name", "a:b"],
+    ["a.wav", "--server", ""], ["a.wav", "--no-connect", "--connect", "system:playback_1"],
+    ["--connect", "system:playback_1", "a.wav"], ["a.wav", "--loop"],
+  ])
+  func wrongUsageIsExplained(arguments: [String]) throws {
+    let result = try play(arguments, environment: noServer)
+    #expect(result.status == 64)
+    #expect(result.output == "" && result.errors.contains("Usage: cuejack play"))
+  }
+
+  @Test func theHelpHasTheExitCodes() throws {
+    let result = try play(["--help"])
+    #expect(result.status == 0)
+    for words in ["Nothing plays unless", "130", "143", "64"] {
+      #expect(result.output.contains(words))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `cuejack play` plays, and when.
+@Suite(.serialized) struct PlayTests {
+  private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
+
+  @Test(arguments: WaveFile.Coding.allCases)
+  func theSamplesAreTheFilesFromTheFrameThatWasAsked(coding: WaveFile.Coding) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: coding, frames: 24_100)
+      let recording = try Recording(channels: 2, in: folder, [[file.path] + toCapture])
+      for channel in 0..<2 { recording.expect(channel, file.samples[channel]) }
+      let result = recording.results[0]
+      #expect(result.status == 0 && result.errors == "")
+      #expect(result.output.contains("played 24100 frames from frame "))
+      #expect(result.output.contains("underruns: 0 ") || result.output.contains("ran dry: 0,"))
+    }
+  }
+
+  @Test func twoProcessesStartOnOneFrame() throws {
+    try withTemporaryFolder { folder in
+      let first = try WaveFile("a.wav", in: folder, frames: 24_000, seed: 1)
+      let second = try WaveFile("b.wav", in: folder, coding: .s24, frames: 20_001, seed: 2)
+      let recording = try Recording(
+        channels: 4, in: folder,
+        [
+          [first.path] + toCapture,
+          [second.path, "--name", "other", "--connect", "capture:in_3", "capture:in_4"],
+        ])
+      for channel in 0..<2 {
+        recording.expect(channel, first.samples[channel])
+        recording.expect(channel + 2, second.samples[channel])
+      }
+      #expect(recording.results.allSatisfy { $0.status == 0 && $0.errors == "" })
+    }
+  }
+
+  @Test func severalFilesInOneProcessStartOnOneFrame() throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...3).map {
+        try WaveFile(
+          "\($0).wav", in: folder, channels: 1, frames: 12_000 * $0 / 2, seed: UInt64($0))
+      }
+      let recording = try Recording(
+        channels: 3, in: folder, [files.map(\.path) + ["--no-connect", "--name", "part"]]
+      ) { capture in
+        for (i, name) in ["part", "part-2", "part-3"].enumerated() {
+          #expect(capture.connections(of: "\(name):out_1") == [])
+          try capture.connect("\(name):out_1", toInput: i + 1)
+        }
+      }
+      for (i, file) in files.enumerated() { recording.expect(i, file.samples[0]) }
+      #expect(recording.results[0].output.contains("part-3:out_1 -> not connected"))
+    }
+  }
+
+  @Test func volumeIsAFactorOnEverySample() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 9000)
+      let recording = try Recording(
+        channels: 2, in: folder, [[file.path, "--volume", "0.5"] + toCapture])
+      for channel in 0..<2 { recording.expect(channel, file.samples[channel].map { $0 * 0.5 }) }
+    }
+  }
+
+  @Test func secondsEndItOnTheFrame() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 24_000)
+      let recording = try Recording(
+        channels: 2, in: folder, [[file.path, "--seconds", "0.25"] + toCapture])
+      for channel in 0..<2 {
+        recording.expect(channel, Array(file.samples[channel].prefix(12_000)))
+      }
+      #expect(recording.results[0].output.contains("played 12000 frames"))
+    }
+  }
+
+  /// By the clock: without --at, and a frame that is past.
+  @Test(arguments: [[], ["--at", "+0.3"], ["--at", "PAST"]])
+  func filesStartTogetherWithoutAFutureFrame(arguments: [String]) throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...3).map {
+        try WaveFile("\($0).wav", in: folder, frames: 4800 * $0, seed: UInt64($0))
+      }
+      let server = try JackDaemon(period: 1024)
+      let probe = try CaptureClient(on: server, capacity: 0)
+      let past = "\(probe.frameTime)"
+      usleep(100_000)
+      let result = try play(
+        files.map(\.path) + arguments.map { $0 == "PAST" ? past : $0 } + ["--server", server.name])
+      let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(starts.count == 3)
+      #expect(Set(starts.map(\.output.2)).count == 1)
+      #expect(starts.map { Int($0.output.1) } == [4800, 9600, 14400])
+      #expect(result.output.contains("past") == (arguments.last == "PAST"))
+    }
+  }
+
+  @Test func aFileAtAnotherRateLastsAsLong() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, rate: 44_100, frames: 22_050)
+      let server = try JackDaemon(period: 1024)
+      let result = try play([file.path, "--server", server.name])
+      let played = try #require(result.output.firstMatch(of: #/played (\d+) frames/#))
+      #expect(abs(try #require(Int(played.output.1)) - 24_000) <= 1)
+      #expect(result.status == 0)
+    }
+  }
+
+  @Test func connectionsAreAsAsked() throws {
+    try withTemporaryFolder { folder in
+      let stereo = try WaveFile("s.wav", in: folder, frames: 240_000)
+      let mono = try WaveFile("m.wav", in: folder, channels: 1, frames: 240_000)
+      let server = try JackDaemon()
+      let capture = try CaptureClient(on: server, capacity: 0)
+      func connections(_ arguments: [String]) throws -> [[String]] {
+        let player = try Playing(arguments + ["--server", server.name], in: folder)
+        try player.wait(for: "start frame")
+        let found = ["out_1", "out_2"].map { capture.connections(of: "cuejack:\($0)").sorted() }
+        player.send(signal: SIGTERM)
+        let result = try player.result()
+        for (i, names) in found.enumerated() where !names.isEmpty {
+          #expect(
+            result.output.contains("  cuejack:out_\(i + 1) -> \(names.joined(separator: ", "))\n"))
+        }
+        return found
+      }
+      #expect(try connections([stereo.path]) == [["system:playback_1"], ["system:playback_2"]])
+      #expect(try connections([mono.path]) == [["system:playback_1", "system:playback_2"], []])
+      #expect(
+        try connections([stereo.path, "--connect", "capture:in_2", "--connect", "capture:in_1"])
+          == [["capture:in_2"], ["capture:in_1"]])
+      #expect(try connections([stereo.path] + toCapture) == [["capture:in_1"], ["capture:in_2"]])
+      #expect(try connections([mono.path] + toCapture) == [["capture:in_1", "capture:in_2"], []])
+      #expect(try connections([stereo.path, "--no-connect"]) == [[], []])
+    }
+  }
+
+  /// The demo's command, on its own files; only the server is another.
+  @Test func theDemoPlaysItsFilesTogether() throws {
+    let makefile = text(of: repository.appendingPathComponent("Makefile"))
+    let command = try #require(makefile.firstMatch(of: #/cuejack play (.*)\n/#))
+    let files = command.output.1.split(separator: " ").map(String.init)
+    #expect(files.count == 3 && files.allSatisfy { $0.hasPrefix("sessions/demo/") })
+    try withTemporaryFolder { folder in
+      let made = try run(
+        builtProduct(named: "make-sessions").path, ["sessions/demo"], folder: folder)
+      try #require(made.status == 0, "\(made.errors)")
+      let server = try JackDaemon(period: 1024)
+      let paths = files.map { folder.appendingPathComponent($0).path }
+      let result = try play(paths + ["--seconds", "1", "--server", server.name])
+      #expect(result.status == 0, "\(result.errors)")
+      let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
+      #expect(starts.count == 3)
+      #expect(Set(starts.map(\.output.2)).count == 1)
+      for path in paths {
+        #expect(result.output.contains("\(path): server \(server.name), client"))
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The progress display, on a terminal that is none.
+@Suite(.serialized) struct TerminalTests {
+  /// What stands on the terminal after `arguments` were played on one of `columns` columns.
+  private func display(_ arguments: [String], columns: Int, rows: Int = 24, in folder: URL) throws
+    -> String
+  {
+    let cuejack = try builtProduct(named: "cuejack").path
+    let words = ([cuejack, "play"] + arguments).map { "'\($0)'" }.joined(separator: " ")
+    let file = folder.appendingPathComponent("typescript")
+    let result = try run(
+      "script",
+      ["-qec", "stty cols \(columns) rows \(rows); exec \(words)", file.path],
+      environment: ["TERM": "xterm", "SHELL": "/bin/sh"])
+    #expect(result.status == 0, "\(result.output)\(result.errors)")
+    return text(of: file)
+  }
+
+  /// The lines of each drawing, without what moves the cursor.
+  private func drawnLines(_ display: String) -> [String] {
+    display.components(separatedBy: CharacterSet(charactersIn: "\r\n"))
+      .filter { $0.contains("\u{1B}[K") }
+      .map { $0.replacing(#/\x1B\[\d*[A-Z]/#, with: "") }
+  }
+
+  @Test func barTimeAndMetersFitIntoEightyColumns() throws {
+    try withTemporaryFolder { folder in
+      let left = try WaveFile("left.wav", in: folder, frames: 72_000)
+      let right = try WaveFile("right.wav", in: folder, channels: 1, frames: 72_000)
+      let server = try JackDaemon()
+      let display = try display(
+        [left.path, right.path, "--server", server.name, "--volume", "0.1"], columns: 80,
+        in: folder)
+      let lines = drawnLines(display)
+      #expect(lines.allSatisfy { $0.count < 80 })
+      // Noise at a tenth of full scale has a peak of about -20 dB.
+      let stereo =
+        #/^left\.wav  \[#+-+\]  0:0[01]/0:01 \|====--\| -2\d\.\d \|====--\| -2\d\.\d dB$/#
+      let mono = #/^right\.wav \[#+-+\]  0:0[01]/0:01 \|====--\| -2\d\.\d dB$/#
+      #expect(lines.contains { $0.contains(stereo) }, "\(lines)")
+      #expect(lines.contains { $0.contains(mono) }, "\(lines)")
+      // It is drawn again and again, in one place.
+      #expect(lines.filter { $0.hasPrefix("left.wav") }.count >= 5)
+      #expect(display.contains("\u{1B}[1A"))
+      // Then it makes way for the plain lines.
+      #expect(display.contains("left.wav: played 72000 frames"))
+      #expect(display.contains("right.wav: played 72000 frames"))
+    }
+  }
+
+  @Test(arguments: [60, 40, 20, 5, 1]) func aNarrowTerminalIsNotOverrun(columns: Int) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a-rather-long-name.wav", in: folder, channels: 4, frames: 24_000)
+      let server = try JackDaemon()
+      let lines = drawnLines(
+        try display([file.path, "--server", server.name], columns: columns, in: folder))
+      #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
+      if columns >= 20 { #expect(lines.contains { $0.contains("0:00/0:00") }, "\(lines)") }
+      if columns >= 40 { #expect(lines.contains { $0.contains("[#") }, "\(lines)") }
+      if columns >= 60 { #expect(lines.contains { $0.contains("a-rather-l.") }, "\(lines)") }
+    }
+  }
+
+  @Test func aLowTerminalShowsTheFirstFiles() throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...5).map { try WaveFile("\($0).wav", in: folder, frames: 24_000) }
+      let server = try JackDaemon()
+      let lines = drawnLines(
+        try display(
+          files.map(\.path) + ["--server", server.name], columns: 80, rows: 4, in: folder))
+      #expect(lines.contains { $0.hasPrefix("2.wav") } && !lines.contains { $0.hasPrefix("3.wav") })
+      #expect(lines.contains { $0.hasPrefix("and 3 more") })
+    }
+  }
+
+  /// A message in the middle stands on a line of its own.
+  @Test func aMessageDoesNotGarbleTheDisplay() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 240_000)
+      let server = try JackDaemon()
+      let shortener = try Child(
+        "sh", ["-c", "sleep 1; truncate -s 100000 '\(file.path)'"],
+        output: folder.appendingPathComponent("shortener"))
+      let cuejack = try builtProduct(named: "cuejack").path
+      let typescript = folder.appendingPathComponent("typescript")
+      let result = try run(
+        "script",
+        ["-qec", "exec '\(cuejack)' play '\(file.path)' --server \(server.name)", typescript.path],
+        environment: ["TERM": "xterm", "SHELL": "/bin/sh"])
+      #expect(result.status == 1)
+      #expect(shortener.wait(seconds: 30) == 0)
+      #expect(
+        text(of: typescript).contains("\r\u{1B}[Jcuejack: \(file.path): the file ended early"))
+    }
+  }
+
+  @Test func withoutATerminalNothingIsDrawn() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 24_000)
+      let server = try JackDaemon()
+      let result = try play([file.path, "--server", server.name])
+      #expect(!result.output.contains("\u{1B}") && !result.output.contains("\r"))
+      #expect(result.output.split(separator: "\n").count == 4)
+    }
+  }
+}
