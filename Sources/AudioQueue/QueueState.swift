@@ -50,7 +50,7 @@ struct QueueState {
   var hasBegun = false
   /// Ends of runs that are on their way.
   var ends = 0
-  /// Starts that were asked for while a run was ending, in order.
+  /// The times of starts that were asked for while a run was ending, in order.
   var starts: [StartPoint] = []
   /// The voice has been told of the first of them.
   var isRestarting = false

@@ -130,6 +130,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// When this returns no cycle touches the voice or the memory of its entries. The device closes
   /// with its last voice. Takes a cycle: the ports are left silent.
   package func unseat(_ voice: VoiceMemory) {
+    guard seating.withLock({ $0.seats.contains { $0.voice === voice } }) else { return }
     silence(voice)
     defer { unsafe voice.voice.pointee.release() }
     let ports: [OutputPort]? = seating.withLock { seating in
@@ -237,14 +238,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
     client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
   }
-  /// The device frame at host time `time`, in nanoseconds, as far as it can be told now.
-  /// JACK's counter names a frame only within half of its range, some hours: what is further off
-  /// is counted from now.
-  package func frame(atHostTime time: UInt64) -> Int64 {
+  /// The device frame at host time `hostTime`, in nanoseconds, as far as it can be told now.
+  package func frame(atHostTime hostTime: UInt64) -> Int64 {
+    // JACK's counter names a frame only within half of its range, some hours: what is further off
+    // is counted from now.
     let now = now
-    let seconds = (Double(time) - Double(hostTime(ofFrame: now))) / 1e9
+    let seconds = (Double(hostTime) - Double(self.hostTime(ofFrame: now))) / 1e9
     if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
-    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
+    return DeviceTime.widen(client.counter(atHostTime: hostTime), near: now)
   }
 
   // MARK: Relay

@@ -13,7 +13,15 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   private var _clients: [HandDrivenClient] = []
   private var _counter: UInt32
   /// The number of the next cycle's first frame.
-  package var counter: UInt32 { lock.withLock { _counter } }
+  package var counter: UInt32 {
+    get { lock.withLock { _counter } }
+    set { lock.withLock { _counter = newValue } }
+    _modify {
+      lock.lock()
+      defer { lock.unlock() }
+      yield &_counter
+    }
+  }
   /// False if the clients are to forget what their ports put out.
   package let keepsSamples: Bool
   /// The names of the sound card's inputs.

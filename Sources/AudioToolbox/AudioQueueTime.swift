@@ -1,0 +1,103 @@
+import AudioQueue
+public import CAudioToolbox
+import Server
+import Timeline
+
+// The functions of AudioQueue.h and HostTime.h that tell the time.
+
+extension AudioTimeStamp {
+  /// A time of a device: its frame and the host time that goes with it.
+  fileprivate init(_ time: (frame: Int64, hostTime: UInt64)) {
+    self.init()
+    mSampleTime = Double(time.frame)
+    mHostTime = time.hostTime
+    mRateScalar = 1
+    mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+  }
+
+  /// Host time alone.
+  fileprivate init(hostTime: UInt64) {
+    self.init()
+    mHostTime = hostTime
+    mFlags = .hostTimeValid
+  }
+}
+
+/// Tells the frames, at the rate of the queue, since it started.
+@c @implementation
+public func AudioQueueGetCurrentTime(
+  _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
+  _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>?,
+  _ outTimelineDiscontinuity: UnsafeMutablePointer<Bool>?
+) -> OSStatus {
+  var time = AudioTimeStamp()
+  defer { unsafe outTimeStamp?.pointee = time }
+  unsafe outTimelineDiscontinuity?.pointee = false
+  return unsafe withQueue(inAQ, "AudioQueueGetCurrentTime") { (handle) throws(QueueError) in
+    time = AudioTimeStamp(hostTime: HostTime.now)
+    guard let frame = handle.queue.currentFrame else { throw .invalidRunState }
+    time.mSampleTime = frame
+    time.mRateScalar = 1
+    time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+  }
+}
+
+/// Tells the device's time, in frames at its rate, and the host time.
+@c @implementation
+public func AudioQueueDeviceGetCurrentTime(
+  _ inAQ: AudioQueueRef, _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueDeviceGetCurrentTime") { (handle) throws(QueueError) in
+    let time = handle.queue.deviceTime.map { AudioTimeStamp($0) }
+    unsafe outTimeStamp.pointee = time ?? AudioTimeStamp(hostTime: HostTime.now)
+  }
+}
+
+/// Gives a time of the device in all of its forms.
+@c @implementation
+public func AudioQueueDeviceTranslateTime(
+  _ inAQ: AudioQueueRef, _ inTime: UnsafePointer<AudioTimeStamp>,
+  _ outTime: UnsafeMutablePointer<AudioTimeStamp>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueDeviceTranslateTime") { (handle) throws(QueueError) in
+    let start = unsafe StartTime(inTime.pointee)
+    if start == .atOnce { throw .noTime }
+    unsafe outTime.pointee = AudioTimeStamp(try handle.queue.deviceTime(of: start))
+  }
+}
+
+/// Gives the first time, not earlier than the one asked for, at which a queue can still start.
+@c @implementation
+public func AudioQueueDeviceGetNearestStartTime(
+  _ inAQ: AudioQueueRef, _ ioRequestedStartTime: UnsafeMutablePointer<AudioTimeStamp>,
+  _ inFlags: UInt32
+) -> OSStatus {
+  guard inFlags == 0 else { return kAudio_ParamError }
+  return unsafe withQueue(inAQ, "AudioQueueDeviceGetNearestStartTime") {
+    (handle) throws(QueueError) in
+    let start = unsafe StartTime(ioRequestedStartTime.pointee)
+    unsafe ioRequestedStartTime.pointee = AudioTimeStamp(try handle.queue.nearestStart(to: start))
+  }
+}
+
+// MARK: Host time
+
+/// The host time now: nanoseconds of CLOCK_MONOTONIC.
+@c @implementation
+public func AudioGetCurrentHostTime() -> UInt64 { HostTime.now }
+
+/// Ticks of host time in a second.
+@c @implementation
+public func AudioGetHostClockFrequency() -> Float64 { 1_000_000_000 }
+
+/// The least number of ticks by which two readings that differ do so.
+@c @implementation
+public func AudioGetHostClockMinimumTimeDelta() -> UInt32 { 1 }
+
+/// Nanoseconds that a host time stands for: the same number.
+@c @implementation
+public func AudioConvertHostTimeToNanos(_ inHostTime: UInt64) -> UInt64 { inHostTime }
+
+/// The host time that nanoseconds stand for: the same number.
+@c @implementation
+public func AudioConvertNanosToHostTime(_ inNanos: UInt64) -> UInt64 { inNanos }

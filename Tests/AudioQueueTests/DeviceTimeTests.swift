@@ -1,0 +1,68 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+import Timeline
+
+@testable import AudioQueue
+
+/// 28: device time in its forms.
+@Suite(.serialized) struct QueueDeviceTimeTests {
+  @Test func aDeviceThatIsNotOpenHasNoTime() throws {
+    let rig = try Rig()
+    #expect(rig.queue.deviceTime == nil)
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.deviceTime(of: .frame(0)) }
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.nearestStart(to: .frame(0)) }
+  }
+
+  @Test func framesAndHostTimesAreTranslated() throws {
+    let rig = try Rig()
+    _ = try rig.queue.prime(frames: 0)
+    rig.cycle()
+    #expect(try rig.queue.deviceTime(of: .frame(48000)) == (48000, 1_000_000_000))
+    #expect(try rig.queue.deviceTime(of: .hostTime(2_000_000_000)) == (96000, 2_000_000_000))
+    // Further off than the 32-bit counter can say.
+    let day = try rig.queue.deviceTime(of: .frame(48000 * 86400 * 2))
+    #expect(abs(Int64(day.hostTime) - 2 * 86400 * 1_000_000_000) < 1_000_000)
+    let back = try rig.queue.deviceTime(of: .hostTime(day.hostTime))
+    #expect(abs(back.frame - 48000 * 86400 * 2) <= 48)
+  }
+
+  @Test func theNearestStartIsNeverBeforeTheNextCycle() throws {
+    let rig = try Rig()
+    _ = try rig.queue.prime(frames: 0)
+    // No cycle has come.
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.nearestStart(to: .frame(0)) }
+    rig.cycle(3)
+    let earliest = try rig.queue.nearestStart(to: .frame(0)).frame
+    #expect(earliest >= 192)
+    #expect(try rig.queue.nearestStart(to: .atOnce).frame == earliest)
+    #expect(try rig.queue.nearestStart(to: .hostTime(0)).frame == earliest)
+    // What is late enough stays as it is.
+    #expect(try rig.queue.nearestStart(to: .frame(10_000)).frame == 10_000)
+    // And a queue that is started then does start then.
+    try rig.enqueue(ramp(10))
+    try rig.queue.start(at: .frame(earliest))
+    rig.cycle(5)
+    #expect(rig.queue.statistics.beganAt == earliest)
+  }
+
+  @Test func onJack() throws {
+    let jack = try JackDaemon(period: 1024)
+    defer { jack.stop() }
+    let queue = try OutputQueue(
+      .float(1), options: OutputQueue.Options(clientName: "clock", connections: .none),
+      server: JackServer(named: jack.name), callingBackOn: .ownThread,
+      OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
+    defer { try? queue.dispose(afterPlaying: false) }
+    _ = try queue.prime(frames: 0)
+    let nearest = try queue.nearestStart(to: .frame(0))
+    let now = try #require(queue.deviceTime)
+    #expect(nearest.frame + 1024 >= now.frame)
+    let second = try queue.deviceTime(of: .frame(now.frame + 48000))
+    #expect(abs(Int64(second.hostTime) - Int64(now.hostTime) - 1_000_000_000) < 5_000_000)
+    let back = try queue.deviceTime(of: .hostTime(second.hostTime))
+    #expect(abs(back.frame - now.frame - 48000) <= 240)
+  }
+}
