@@ -3,7 +3,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
-import Timeline
+package import Timeline
 
 extension OutputQueue {
   /// What a run has come to.
@@ -233,10 +233,37 @@ extension OutputQueue {
       reading.position + since, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
   }
 
-  /// Device time now and the host time that goes with it; nil if the device is not open.
-  package var deviceTime: (frame: Int64, hostTime: UInt64)? {
-    guard let device = state.read({ $0.isLost ? nil : $0.device }) else { return nil }
+  /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
+  package typealias Moment = (frame: Int64, hostTime: UInt64)
+
+  /// The device, if it is open and its server there.
+  private var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
+
+  /// Device time now; nil if the device is not open.
+  package var deviceTime: Moment? {
+    guard let device = runningDevice else { return nil }
     let now = device.now
     return (now, device.hostTime(ofFrame: now))
+  }
+
+  /// A time in both of its forms. Needs an open device.
+  package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
+    guard let device = runningDevice else { throw .invalidRunState }
+    switch time {
+    case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
+    case .frame(let frame): return (frame, device.hostTime(ofFrame: frame))
+    case .hostTime(let hostTime): return (device.frame(atHostTime: hostTime), hostTime)
+    }
+  }
+
+  /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
+  /// an open device.
+  package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
+    guard let device = runningDevice, let earliest = device.earliestStart else {
+      throw .invalidRunState
+    }
+    let wanted = try deviceTime(of: time)
+    if time != .atOnce && wanted.frame >= earliest { return wanted }
+    return (earliest, device.hostTime(ofFrame: earliest))
   }
 }

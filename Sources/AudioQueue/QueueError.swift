@@ -33,6 +33,8 @@ package enum QueueError: Error, Hashable, Sendable {
   /// A packet description points outside the buffer.
   case packetOutsideBuffer
   case invalidParameter
+  /// A time stamp in which no field is valid.
+  case noTime
   case invalidProperty
   case invalidPropertySize
   case invalidPropertyValue

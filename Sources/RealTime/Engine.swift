@@ -69,6 +69,12 @@ package struct Engine: ~Copyable {
   /// First device frame of the latest cycle. Any thread.
   package var latestFrame: Int64 { frame.load(ordering: .acquiring) }
 
+  /// First device frame of the cycle after the latest; nil before the first one. Any thread.
+  package var upcomingFrame: Int64? {
+    let frame = nextFrame.load(ordering: .acquiring)
+    return frame == .max ? nil : frame
+  }
+
   /// Has cycles that begin from now on play `roster`. One host thread at a time.
   package func swap(_ roster: UnsafeMutablePointer<Roster>) {
     unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
@@ -91,7 +97,7 @@ package struct Engine: ~Copyable {
     let first = DeviceTime.widen(begin.counter, near: frame.load(ordering: .relaxed))
     frame.store(first, ordering: .releasing)
     let missed = max(0, first &- nextFrame.load(ordering: .relaxed))
-    nextFrame.store(first &+ Int64(frames), ordering: .relaxed)
+    nextFrame.store(first &+ Int64(frames), ordering: .releasing)
     let time = CycleTime(
       frames: Int(frames), frame: first, missed: Int(missed), microseconds: begin.microseconds,
       nextMicroseconds: begin.next_microseconds)

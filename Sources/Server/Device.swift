@@ -24,8 +24,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package let xruns = Atomic<UInt64>(0)
 
   private let engine: UnsafeMutablePointer<Engine>
-  private let signal: UnsafeMutablePointer<cue_signal>
+  private let relayThread = Relay()
   private let lost = Atomic<Bool>(false)
+  private let hasToldLoss = Atomic<Bool>(false)
   private let closed = Atomic<Bool>(false)
 
   @safe private struct Seat {
@@ -62,13 +63,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
     unsafe roster.initialize(to: Roster(voices: voices, count: 0))
-    unsafe signal = .allocate(capacity: 1)
-    unsafe signal.initialize(to: cue_signal())
-    unsafe cue_signal_initialize(signal)
     unsafe engine = .allocate(capacity: 1)
     unsafe engine.initialize(
       to: Engine(
-        roster: roster, signal: signal, client: client.handle, anchor: client.deviceFrame))
+        roster: roster, signal: relayThread.signal, client: client.handle,
+        anchor: client.deviceFrame))
     seating = unsafe Mutex(Seating(roster: roster, voices: voices))
     do {
       try unsafe client.activate(engine, self)
@@ -76,7 +75,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       client.close()
       throw error
     }
-    startThread(named: "cuejack-relay") { self.relayUntilClosed() }
+    relayThread.start { [weak self] in self?.relayAll() }
     Self.open.withLock { $0[uid] = Weak(device: self) }
   }
 
@@ -87,8 +86,6 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     unsafe engine.deinitialize(count: 1)
     unsafe engine.deallocate()
-    unsafe cue_signal_destroy(signal)
-    unsafe signal.deallocate()
   }
 
   // MARK: Voices
@@ -234,18 +231,42 @@ package final class Device: ServerNotices, @unchecked Sendable {
   }
   /// First device frame of the latest cycle.
   package var latestFrame: Int64 { unsafe engine.pointee.latestFrame }
-  /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`.
-  package func hostTime(ofFrame frame: Int64) -> UInt64 {
-    client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
+
+  /// The first device frame at which a run that is asked for soon can begin; nil if no cycle comes.
+  ///
+  /// A cycle may be about to begin: the one after that is certain to know of the run.
+  package var earliestStart: Int64? {
+    let deadline = HostTime.now + 1_000_000_000
+    while !isLost && HostTime.now < deadline {
+      if let next = unsafe engine.pointee.upcomingFrame { return next + max(0, next - latestFrame) }
+      // The first cycle is on its way, unless somebody drives them by hand.
+      if unsafe client.handle == nil { return nil }
+      usleep(500)
+    }
+    return nil
   }
-  /// The device frame at host time `hostTime`, in nanoseconds, as far as it can be told now.
-  package func frame(atHostTime hostTime: UInt64) -> Int64 {
-    // JACK's counter names a frame only within half of its range, some hours: what is further off
-    // is counted from now.
+
+  // JACK's counter names a frame only within half of its range, some hours: what is further off
+  // than an hour is counted from now.
+
+  /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`, as far as it can be told now.
+  package func hostTime(ofFrame frame: Int64) -> UInt64 {
     let now = now
-    let seconds = (Double(hostTime) - Double(self.hostTime(ofFrame: now))) / 1e9
+    let seconds = (Double(frame) - Double(now)) / client.sampleRate
+    if abs(seconds) > 3600 {
+      let time = Double(client.hostTime(ofCounter: UInt32(truncatingIfNeeded: now))) + seconds * 1e9
+      return UInt64(min(max(time, 0), 0x1p63))
+    }
+    return client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
+  }
+
+  /// The device frame at host time `time`, in nanoseconds, as far as it can be told now.
+  package func frame(atHostTime time: UInt64) -> Int64 {
+    let now = now
+    let present = client.hostTime(ofCounter: UInt32(truncatingIfNeeded: now))
+    let seconds = (Double(time) - Double(present)) / 1e9
     if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
-    return DeviceTime.widen(client.counter(atHostTime: hostTime), near: now)
+    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
   }
 
   // MARK: Relay
@@ -256,23 +277,17 @@ package final class Device: ServerNotices, @unchecked Sendable {
     for owner in owners { owner.relay() }
   }
 
-  private func relayUntilClosed() {
-    var toldLoss = false
-    while true {
-      unsafe cue_signal_wait(signal)
-      if closed.load(ordering: .acquiring) { return }
-      relay()
-      if isLost && !toldLoss {
-        toldLoss = true
-        let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
-        for owner in owners { owner.deviceLost() }
-      }
-    }
+  /// The relay thread's work: reads events, and tells of the loss of the server, once.
+  private func relayAll() {
+    relay()
+    guard isLost, !hasToldLoss.exchange(true, ordering: .relaxed) else { return }
+    let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
+    for owner in owners { owner.deviceLost() }
   }
 
   package func serverLost() {
     lost.store(true, ordering: .releasing)
-    unsafe cue_rt_signal_post(signal)
+    relayThread.post()
   }
 
   package func xrun() { xruns.add(1, ordering: .relaxed) }
@@ -282,6 +297,6 @@ package final class Device: ServerNotices, @unchecked Sendable {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Self.open.withLock { $0[uid] = nil }
     client.close()
-    unsafe cue_rt_signal_post(signal)
+    relayThread.end()
   }
 }

@@ -61,6 +61,11 @@ import Testing
           "before the first start", "time goes on", "time goes on",
           "two on one frame by sample time",
         ]),
+      Case(
+        program: "times.c",
+        passes: [
+          "host time", "a device that does not run", "translated times", "nearest start times",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "player.cc",

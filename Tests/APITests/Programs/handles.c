@@ -13,7 +13,7 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
 static void call_everything(AudioQueueRef queue) {
   AudioQueueBuffer memory = {0};
   AudioQueueBufferRef buffer = &memory;
-  AudioTimeStamp time;
+  AudioTimeStamp time = {0};
   Boolean is_discontinuous;
   Float32 value = 0;
   UInt32 number = 0, size = sizeof number;
@@ -25,6 +25,8 @@ static void call_everything(AudioQueueRef queue) {
   GIVES(AudioQueueFreeBuffer(queue, buffer), kAudio_ParamError);
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudio_ParamError);
   GIVES(AudioQueueStart(queue, NULL), kAudio_ParamError);
+  GIVES(AudioQueueDeviceTranslateTime(queue, &time, &time), kAudio_ParamError);
+  GIVES(AudioQueueDeviceGetNearestStartTime(queue, &time, 0), kAudio_ParamError);
   GIVES(AudioQueuePrime(queue, 0, NULL), kAudio_ParamError);
   GIVES(AudioQueuePause(queue), kAudio_ParamError);
   GIVES(AudioQueueFlush(queue), kAudio_ParamError);

@@ -22,12 +22,13 @@ int main(void) {
   AudioQueueRef queue = NULL;
   WORKS(AudioQueueNewOutput(&format, hear, NULL, NULL, NULL, 0, &queue));
 
+  AudioQueueRef none = NULL;
   AudioTimeStamp wanted = {0}, found = {0};
   wanted.mFlags = kAudioTimeStampSampleTimeValid;
   GIVES(AudioQueueDeviceTranslateTime(queue, &wanted, &found), kAudioQueueErr_InvalidRunState);
   GIVES(AudioQueueDeviceGetNearestStartTime(queue, &wanted, 0), kAudioQueueErr_InvalidRunState);
   GIVES(AudioQueueDeviceGetNearestStartTime(queue, &wanted, 1), kAudio_ParamError);
-  GIVES(AudioQueueDeviceTranslateTime(NULL, &wanted, &found), kAudio_ParamError);
+  GIVES(AudioQueueDeviceTranslateTime(none, &wanted, &found), kAudio_ParamError);
   passed("a device that does not run");
 
   WORKS(AudioQueueStart(queue, NULL));

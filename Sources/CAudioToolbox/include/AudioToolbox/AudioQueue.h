@@ -213,6 +213,17 @@ extern OSStatus AudioQueueGetCurrentTime(AudioQueueRef inAQ,
 /// The device's time. While the device does not run, only mHostTime is valid.
 extern OSStatus AudioQueueDeviceGetCurrentTime(AudioQueueRef inAQ, AudioTimeStamp *outTimeStamp);
 
+/// Gives a time of the device in all of its forms: the sample time of a host time, or the other way
+/// round. kAudioQueueErr_InvalidRunState while the device does not run.
+extern OSStatus AudioQueueDeviceTranslateTime(AudioQueueRef inAQ, const AudioTimeStamp *inTime,
+                                              AudioTimeStamp *outTime);
+
+/// Replaces the time asked for by the first one, not earlier, at which a queue of this device can
+/// still start. The flags must be 0. kAudioQueueErr_InvalidRunState while the device does not run.
+extern OSStatus AudioQueueDeviceGetNearestStartTime(AudioQueueRef inAQ,
+                                                    AudioTimeStamp *ioRequestedStartTime,
+                                                    UInt32 inFlags);
+
 CF_EXTERN_C_END
 CUE_HEADER_END
 

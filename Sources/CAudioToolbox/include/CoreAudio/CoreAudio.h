@@ -2,4 +2,5 @@
 #ifndef CUEJACK_COREAUDIO_H
 #define CUEJACK_COREAUDIO_H
 #include "CoreAudioTypes.h"
+#include "HostTime.h"
 #endif
