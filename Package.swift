@@ -33,6 +33,7 @@ let package = Package(
     .target(
       name: "CRealTime", dependencies: ["CJack"],
       cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+    .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
@@ -50,7 +51,7 @@ let package = Package(
     .target(
       name: "AudioQueue",
       dependencies: [
-        "Codecs", "RealTime", "Server", "Timeline",
+        "CLibdispatch", "Codecs", "RealTime", "Server", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -1,4 +1,5 @@
 package import CDispatch
+import CLibdispatch
 package import CoreFoundation
 package import Dispatch
 import Server
@@ -115,6 +116,7 @@ private final class DispatchContext: CallbackContext {
   private let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let isOn: @Sendable () -> Bool
   private let deliver: @Sendable () -> Void
+  private let cleanUp: @Sendable () -> Void
   private let isOver = Monitor(false)
 
   init(_ queue: DispatchQueue, _ deliver: @escaping @Sendable () -> Void) {
@@ -122,6 +124,7 @@ private final class DispatchContext: CallbackContext {
     queue.setSpecific(key: key, value: ())
     isOn = { DispatchQueue.getSpecific(key: key) != nil }
     submit = { queue.async(execute: $0) }
+    cleanUp = { queue.setSpecific(key: key, value: nil) }
     self.deliver = deliver
   }
 
@@ -145,8 +148,15 @@ private final class DispatchContext: CallbackContext {
         unsafe CDispatch.dispatch_async(own, body)
       }
     }
+    cleanUp = {
+      if let own = unsafe dispatch_queue_t(bitPattern: place) {
+        unsafe cue_dispatch_queue_release(own)
+      }
+    }
     self.deliver = deliver
   }
+
+  deinit { cleanUp() }
 
   var isCurrent: Bool { isOn() }
 

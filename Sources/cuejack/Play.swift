@@ -39,7 +39,7 @@ struct Play: ParsableCommand {
         that is past means at once. Without it: a quarter of a second from now.
         """,
       valueName: "frame|+seconds"))
-  var at: StartPoint?
+  var at: StartOption?
 
   @Option(help: "Stop after that many seconds of sound.")
   var seconds: Double?
@@ -71,7 +71,7 @@ struct Play: ParsableCommand {
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
     if let seconds {
       try check(
-        seconds > 0 && seconds <= StartPoint.mostSeconds,
+        seconds > 0 && seconds <= StartOption.mostSeconds,
         "--seconds takes a number greater than 0")
     }
     try check(
@@ -276,7 +276,7 @@ struct Play: ParsableCommand {
 }
 
 /// What `--at` takes.
-enum StartPoint: ExpressibleByArgument {
+enum StartOption: ExpressibleByArgument {
   /// A frame of the server's frame time.
   case frame(Int64)
   /// Seconds from now.

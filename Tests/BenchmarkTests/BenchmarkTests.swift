@@ -52,8 +52,8 @@ import Testing
     try #require(result.status == 0, "\(result.errors)")
     let lines = result.output.split(separator: "\n")
     #expect(
-      lines.filter { $0.contains(#/^[sf]\d\d +\d+ +\d+( +[-\d.]+ ns +[-\d.]+ ns +[-\d.]+){2}$/#) }
-        .count == 14)
+      lines.filter { $0.contains(#/^[sf]\d\d +\d+ +\d+ +[\d.]+ ns +[\d.]+ ns +[\d.]+ +\S/#) }.count
+        == 14, "\(result.output)")
     #expect(
       lines.filter { $0.contains(#/^(cuejack|sndfile).* \d+ s +[\d.]+ ms +[\d.]+ MB$/#) }.count == 4
     )

@@ -16,7 +16,7 @@ import Testing
       "Files": ground.union(["CSndfile", "CFFmpeg"]),
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
       "Host": ground.union(["CLilv"]),
-      "AudioQueue": middle,
+      "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": upper.union(["CAudioToolbox"]),
       "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),
       "Sessions": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "CLiblo", "CJack"]),

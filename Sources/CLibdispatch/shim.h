@@ -1,0 +1,8 @@
+// What Swift does not let itself call of libdispatch: a queue of the C interface is no Swift
+// object.
+#include <dispatch/dispatch.h>
+
+/// Gives back a queue that dispatch_queue_create… made.
+static inline void cue_dispatch_queue_release(dispatch_queue_t queue) {
+  dispatch_release(queue);
+}
