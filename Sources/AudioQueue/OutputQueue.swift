@@ -195,7 +195,6 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         }
       case .runBegan:
         state.beganAt = event.frame
-        state.hasBegun = true
         state.isRunning = true
         state.notices.append(.isRunning(true))
         if state.isRestarting {

@@ -47,7 +47,6 @@ struct QueueState {
   var phase = Phase.idle
   /// The value of the property: follows what the cycles have done.
   var isRunning = false
-  var hasBegun = false
   /// Ends of runs that are on their way.
   var ends = 0
   /// The times of starts that were asked for while a run was ending, in order.
@@ -84,7 +83,6 @@ struct QueueState {
   var freeSlabs: [Int] = []
 
   var volume: Float = 1
-  var isMetering = false
   /// Device frame at which the latest run began.
   var beganAt: Int64?
   /// Device frames that the latest finished run lasted.

@@ -33,6 +33,18 @@ private final class Rig {
 
   var output: [[Float]] { server.clients[0].samples }
 
+  /// Pushes the floats in five entries, 0 to 4, and the end of the run.
+  func pushInFive(_ source: UnsafeRawBufferPointer) {
+    let bytes = source.count / 5
+    for part in 0..<5 {
+      _ = voice.pointee.entries.push(
+        Entry(
+          source.baseAddress! + part * bytes, frames: bytes / 4, layout: .float32(channels: 1),
+          token: UInt32(part)))
+    }
+    _ = voice.pointee.entries.push(.end)
+  }
+
   func events() -> [Event] {
     var events: [Event] = []
     while let event = voice.pointee.events.pop() { events.append(event) }
@@ -76,13 +88,7 @@ private final class Rig {
     let rig = try Rig(channels: 1)
     let source = (1...500).map { Float($0) }
     try source.withUnsafeBytes { source in
-      for part in 0..<5 {
-        _ = rig.voice.pointee.entries.push(
-          Entry(
-            source.baseAddress! + part * 400, frames: 100, layout: .float32(channels: 1),
-            token: UInt32(part)))
-      }
-      _ = rig.voice.pointee.entries.push(.end)
+      rig.pushInFive(source)
       try rig.start(at: start)
       while rig.server.counter < UInt32(start) + 700 { rig.server.cycle(frames: period) }
     }
@@ -130,13 +136,7 @@ private final class Rig {
     let rig = try Rig(channels: 1)
     let source = (1...500).map { Float($0) }
     try source.withUnsafeBytes { source in
-      for part in 0..<5 {
-        _ = rig.voice.pointee.entries.push(
-          Entry(
-            source.baseAddress! + part * 400, frames: 100, layout: .float32(channels: 1),
-            token: UInt32(part)))
-      }
-      _ = rig.voice.pointee.entries.push(.end)
+      rig.pushInFive(source)
       try rig.start(at: start)
       for _ in 0..<2 { rig.server.cycle(frames: 64) }
       rig.server.miss(frames: missed)
