@@ -100,7 +100,9 @@ struct Play: ParsableCommand {
       guard try telling(file, { () throws(QueueError) in try player.prime() }) else {
         throw ExitCode.failure
       }
-      player.queue.volume = volume
+      try telling(file) { () throws(QueueError) in
+        try player.queue.change(ParameterChanges(volume: volume))
+      }
       player.queue.setMetering(Screen.shared.isTerminal)
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
