@@ -155,7 +155,9 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   ///
   /// The bytes belong to the queue until the app is called back with the buffer.
   package func enqueue(_ id: UInt32, bytes: Int) throws(QueueError) {
-    _ = try enqueue(id, bytes: bytes, Schedule())
+    try state.change { state throws(QueueError) in
+      _ = try append(id, bytes: bytes, Schedule(), &state)
+    }
   }
 
   /// Has the first `bytes` bytes of a buffer played after all that is enqueued, as `schedule` says.
@@ -166,33 +168,40 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   ///   does not run dry before.
   package func enqueue(_ id: UInt32, bytes: Int, _ schedule: Schedule) throws(QueueError) -> Int64 {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
-      let frames = bytes / format.bytesPerFrame
-      guard frames > 0 else { throw .bufferEmpty }
-      if state.resets > 0 { throw .enqueueDuringReset }
-      if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
-        throw .enqueueDuringReset
-      }
-      guard record.isFree else { throw .enqueuedTwice }
-      let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
-      guard left >= 0 else { throw .trimmedTooMuch }
-      if let start = schedule.start {
-        if let last = state.lastStart, start < last { throw .startsOutOfOrder }
-        state.lastStart = start
-      }
-      let begin = max(state.tail, schedule.start ?? .min, presentFrame(state))
-      state.tail = begin + Int64(left)
-      state.buffers[id]?.isFree = false
-      state.waiting.append(
-        .buffer(
-          QueueState.Piece(
-            id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
-            changes: schedule.changes)))
-      pump(&state)
-      return begin
+      state.tail = max(state.tail, presentFrame(state))
+      return try append(id, bytes: bytes, schedule, &state)
     }
+  }
+
+  private func append(
+    _ id: UInt32, bytes: Int, _ schedule: Schedule, _ state: inout QueueState
+  ) throws(QueueError) -> Int64 {
+    try state.checkUsable()
+    guard let record = state.buffers[id] else { throw .invalidBuffer }
+    guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
+    let frames = bytes / format.bytesPerFrame
+    guard frames > 0 else { throw .bufferEmpty }
+    if state.resets > 0 { throw .enqueueDuringReset }
+    if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
+      throw .enqueueDuringReset
+    }
+    guard record.isFree else { throw .enqueuedTwice }
+    let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
+    guard left >= 0 else { throw .trimmedTooMuch }
+    if let start = schedule.start {
+      if let last = state.lastStart, start < last { throw .startsOutOfOrder }
+      state.lastStart = start
+    }
+    let begin = max(state.tail, schedule.start ?? .min)
+    state.tail = begin + Int64(left)
+    state.buffers[id]?.isFree = false
+    state.waiting.append(
+      .buffer(
+        QueueState.Piece(
+          id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
+          changes: schedule.changes.clamped)))
+    pump(&state)
+    return begin
   }
 
   /// Pushes what waits into the ring, as far as it has room. A converter does its own pushing.
