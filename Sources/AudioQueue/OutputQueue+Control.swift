@@ -163,6 +163,7 @@ extension OutputQueue {
       return isEnough || isAll || isFull || isOver ? ready : nil
     }
     guard let ready else { throw .primeTimedOut }
+    if ready > 0 { state.change { $0.isPrimed = true } }
     return ready
   }
 

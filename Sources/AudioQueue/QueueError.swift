@@ -33,6 +33,8 @@ package enum QueueError: Error, Hashable, Sendable {
   /// A packet description points outside the buffer.
   case packetOutsideBuffer
   case invalidParameter
+  /// The timeline is not the queue's.
+  case invalidTimeline
   /// A time stamp in which no field is valid.
   case noTime
   case invalidProperty
@@ -41,4 +43,8 @@ package enum QueueError: Error, Hashable, Sendable {
   /// The property can only be read.
   case readOnly
   case unsupportedFormat
+  /// There is no decoder for the format.
+  case codecNotFound
+  /// There is no codec of the kind that was asked for.
+  case invalidCodecAccess
 }

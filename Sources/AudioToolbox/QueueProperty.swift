@@ -1,6 +1,8 @@
 import AudioQueue
 import CAudioToolbox
 import CoreFoundation
+import Glibc
+import RealTime
 
 /// What there is to know of one property of a queue. `all` is the table that the property functions
 /// go by: one entry makes a property.
@@ -108,21 +110,83 @@ extension QueueProperty {
       kAudioQueueProperty_IsRunning, changes: .isRunning,
       get: { $0.queue.isRunning ? 1 : 0 as UInt32 }),
     .value(
-      kAudioQueueDeviceProperty_SampleRate,
+      kAudioQueueDeviceProperty_SampleRate, changes: .deviceSampleRate,
       get: { (handle) throws(QueueError) in try handle.queue.deviceSampleRate() }),
     .value(
-      kAudioQueueDeviceProperty_NumberChannels,
+      kAudioQueueDeviceProperty_NumberChannels, changes: .deviceChannels,
       get: { (handle) throws(QueueError) in UInt32(try handle.queue.deviceChannels()) }),
     .value(
-      kAudioQueueProperty_CurrentDevice, get: { .retained($0.queue.deviceUID) },
+      kAudioQueueProperty_CurrentDevice, changes: .device, get: { .retained($0.queue.deviceUID) },
       set: { (handle, uid: StringReference) throws(QueueError) in
         guard let uid = uid.text else { throw .invalidPropertyValue }
         try handle.queue.setDeviceUID(uid)
       }),
+    .array(
+      kAudioQueueProperty_ChannelAssignments, changes: .channelAssignments,
+      count: { $0.queue.format.channels },
+      get: { (handle) throws(QueueError) in
+        try handle.queue.assignments().map {
+          Assignment(device: .retained(handle.queue.deviceUID), output: UInt32($0))
+        }
+      },
+      set: { (handle, assignments: [Assignment]) throws(QueueError) in
+        for uid in assignments.compactMap(\.device.text) where !handle.queue.isDevice(uid) {
+          throw .invalidPropertyValue
+        }
+        try handle.queue.setAssignments(assignments.map { Int($0.output) })
+      }),
     .bytes(
-      kAudioQueueProperty_MagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
+      kAudioQueueProperty_MagicCookie, changes: .magicCookie, get: { $0.magicCookie },
+      set: { $0.magicCookie = $1 }),
+    .value(
+      kAudioQueueProperty_MaximumOutputPacketSize, get: { $0.description.mBytesPerPacket }),
     .value(kAudioQueueProperty_StreamDescription, get: { $0.description }),
+    .bytes(
+      kAudioQueueProperty_ChannelLayout, changes: .channelLayout,
+      get: { $0.channelLayout.bytes },
+      set: { (handle, bytes) throws(QueueError) in
+        guard let layout = ChannelLayout(bytes) else { throw .invalidPropertySize }
+        try handle.setChannelLayout(layout)
+      }),
+    .value(
+      kAudioQueueProperty_EnableLevelMetering, changes: .metering,
+      get: { $0.queue.isMetering ? 1 : 0 as UInt32 }, set: { $0.queue.isMetering = $1 != 0 }),
+    .levels(kAudioQueueProperty_CurrentLevelMeter) { $0 },
+    .levels(kAudioQueueProperty_CurrentLevelMeterDB) { linear in
+      linear > 0 ? max(Float(20 * log10(Double(linear))), -120) : -120
+    },
+    .value(
+      kAudioQueueProperty_HardwareCodecPolicy, changes: .codecPolicy, get: { $0.codecPolicy },
+      set: { (handle, policy) throws(QueueError) in try handle.setCodecPolicy(policy) }),
   ]
+
+  /// A property with each channel's level, from 0 to 1, as `scale` gives it.
+  private static func levels(
+    _ id: AudioQueuePropertyID, scale: @escaping @Sendable (Float) -> Float
+  ) -> QueueProperty {
+    // What is not a number is no sound.
+    let inRange: @Sendable (Float) -> Float = { scale($0 > 0 ? min($0, 1) : 0) }
+    return array(
+      id, count: { $0.queue.format.channels },
+      get: { (handle) throws(QueueError) in
+        guard let levels = handle.queue.levels else { throw .invalidPropertyValue }
+        return levels.map {
+          AudioQueueLevelMeterState(mAveragePower: inRange($0.rms), mPeakPower: inRange($0.peak))
+        }
+      })
+  }
+}
+
+/// An AudioQueueChannelAssignment, its padding included.
+private struct Assignment: BitwiseCopyable {
+  let device: StringReference
+  let output: UInt32
+  private let padding: UInt32 = 0
+
+  init(device: StringReference, output: UInt32) {
+    self.device = device
+    self.output = output
+  }
 }
 
 /// A CFStringRef as it lies in a property's value.

@@ -101,7 +101,7 @@ struct Play: ParsableCommand {
         throw ExitCode.failure
       }
       player.queue.volume = volume
-      player.queue.setMetering(Screen.shared.isTerminal)
+      player.queue.isMetering = Screen.shared.isTerminal
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
@@ -232,7 +232,7 @@ struct Play: ParsableCommand {
       name: printable(path.split(separator: "/").last.map(String.init) ?? path),
       position: player.position(startingAt: start.frame),
       duration: Double(player.frames) / player.file.format.sampleRate,
-      peaks: player.queue.takeLevels().map(\.peak))
+      peaks: player.queue.takePeaks())
   }
 
   // MARK: Afterwards

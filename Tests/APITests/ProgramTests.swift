@@ -51,6 +51,16 @@ import Testing
         program: "properties.c",
         passes: ["sizes", "values", "a magic cookie", "devices", "listeners", "volume"]),
       Case(
+        program: "settings.c",
+        passes: [
+          "every property", "metering", "layouts", "assignments", "codec policy", "changes",
+        ]),
+      Case(
+        program: "timelines.c",
+        passes: [
+          "what a timeline must be", "running dry", "missed cycles", "a queue that drains",
+        ]),
+      Case(
         program: "running.c",
         passes: [
           "nothing enqueued, and running dry", "never from inside a call", "many runs",
