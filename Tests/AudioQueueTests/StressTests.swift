@@ -243,7 +243,7 @@ private final class Actor: @unchecked Sendable {
     case 12...13: _ = queue.currentFrame
     case 14: _ = queue.statistics
     case 15: queue.isMetering = random.below(2) == 0
-    case 16: _ = (queue.takePeaks(), queue.levels, queue.discontinuities)
+    case 16: _ = (queue.takePeaks(), queue.levels, queue.discontinuities, try? queue.assignments())
     case 17: _ = queue.deviceTime
     case 18: if let id = anyBuffer(&random) { free(id) }
     case 19...22:
