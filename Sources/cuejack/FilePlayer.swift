@@ -60,8 +60,8 @@ final class FilePlayer: Sendable {
       file.format, options: options, server: server, callingBackOn: .ownThread,
       OutputQueue.Handlers(
         bufferDone: { queue, buffer in feed.fill(buffer, of: queue) },
-        changed: { queue, _ in
-          guard !queue.isRunning else { return }
+        changed: { queue, change in
+          guard change == .isRunning, !queue.isRunning else { return }
           over.flag.store(true, ordering: .releasing)
           onEnd()
         }))

@@ -141,7 +141,7 @@ struct Play: ParsableCommand {
       guard try telling(file, { () throws(QueueError) in try player.prime() }) else {
         throw ExitCode.failure
       }
-      player.queue.setMetering(Screen.shared.isTerminal)
+      player.queue.isMetering = Screen.shared.isTerminal
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
@@ -291,7 +291,7 @@ struct Play: ParsableCommand {
       name: printable(path.split(separator: "/").last.map(String.init) ?? path),
       position: player.position(startingAt: start.frame),
       duration: player.passage.frames.map { Double($0) / player.file.format.sampleRate },
-      peaks: player.queue.takeLevels().map(\.peak))
+      peaks: player.queue.takePeaks())
   }
 
   // MARK: Afterwards

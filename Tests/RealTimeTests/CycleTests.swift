@@ -241,15 +241,17 @@ private final class Rig {
       rig.voice.pointee.start(at: StartPoint(.frame(0)))
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
-      #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0))
+      #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0))
       rig.voice.pointee.setMetering(true)
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
     }
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0.5, 0.5))
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 1) == (0.25, 0.25))
-    // The peak has been taken; the RMS stands.
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0.5))
+    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
+    #expect(rig.voice.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
+    // A peak that is held is taken once; the level of a cycle stands.
+    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0.5)
+    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0)
+    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
   }
 
   /// The second port of one channel takes over in the very cycle in which the first has lost its
