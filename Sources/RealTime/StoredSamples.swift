@@ -172,6 +172,23 @@ extension SampleLayout {
     }
   }
 
+  /// Writes `frames` frames of silence, where `store` would write them.
+  @_noLocks package func storeSilence(
+    frames: Int, to memory: UnsafeMutableRawPointer, planeFrames: Int
+  ) {
+    let width = Int(bytesPerSample)
+    let planes = planeFrames == 0 ? 1 : Int(channels)
+    let samples = planeFrames == 0 ? frames &* Int(channels) : frames
+    for plane in 0..<planes {
+      let first = unsafe memory + plane &* planeFrames &* width
+      if isUnsigned {
+        for i in 0..<samples { unsafe StoredAnyInteger.store(0, to: first + i &* width, self) }
+      } else {
+        unsafe first.initializeMemory(as: UInt8.self, repeating: 0, count: samples &* width)
+      }
+    }
+  }
+
   @inline(__always)
   private func store<S: StoredSample>(
     _ sample: S.Type, _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int,
