@@ -1,6 +1,6 @@
 package import Server
 
-/// Why a queue refuses a call. One case for each documented result that playback can give.
+/// Why a queue refuses a call. One case for each documented result.
 package enum QueueError: Error, Hashable, Sendable {
   /// The buffer is not the queue's.
   case invalidBuffer
@@ -32,6 +32,12 @@ package enum QueueError: Error, Hashable, Sendable {
   case outOfMemory
   /// A packet description points outside the buffer.
   case packetOutsideBuffer
+  /// The buffer has not room for one whole frame.
+  case bufferTooSmall
+  /// The queue records and should play, or the other way round.
+  case wrongQueueType
+  /// No buffer was there to take what was recorded.
+  case recordUnderrun
   case invalidParameter
   /// A time stamp in which no field is valid.
   case noTime

@@ -16,12 +16,32 @@ private func newQueue(
   _ place: CallbackPlace, _ callback: QueueHandle.Callback,
   _ out: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
+  unsafe newQueue(function, flags, out) { (handle) throws(QueueError) in
+    try unsafe .playing(format.pointee, handle: handle, callingBackOn: place, callback)
+  }
+}
+
+/// Makes a queue for a new handle.
+func newQueue(
+  _ function: String, _ flags: UInt32, _ out: UnsafeMutablePointer<AudioQueueRef?>,
+  _ make: (UInt) throws(QueueError) -> QueueHandle
+) -> OSStatus {
   guard flags == 0 else { return kAudio_ParamError }
   return result(of: function) { () throws(QueueError) in
-    let handle = try QueueHandle.all.add { (handle) throws(QueueError) in
-      try unsafe QueueHandle(format.pointee, handle: handle, callingBackOn: place, callback)
-    }
+    let handle = try QueueHandle.all.add(make)
     unsafe out.pointee = AudioQueueRef(bitPattern: handle)
+  }
+}
+
+extension CallbackPlace {
+  /// What the run loop and the mode of a C function mean: NULL is a thread of the queue's own.
+  init(runLoop: UnsafeRawPointer?, mode: UnsafeRawPointer?) {
+    guard let loop = unsafe runLoop else {
+      self = .ownThread
+      return
+    }
+    let mode = unsafe mode.map { unsafe Unmanaged<CFString>.fromOpaque($0).takeUnretainedValue() }
+    self = .runLoop(unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue(), mode: mode)
   }
 }
 
@@ -34,15 +54,9 @@ public func newOutputQueue(
   _ inCallbackRunLoop: UnsafeRawPointer?, _ inCallbackRunLoopMode: UnsafeRawPointer?,
   _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
-  var place = CallbackPlace.ownThread
-  if let loop = unsafe inCallbackRunLoop {
-    let mode = unsafe inCallbackRunLoopMode.map {
-      unsafe Unmanaged<CFString>.fromOpaque($0).takeUnretainedValue()
-    }
-    place = .runLoop(unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue(), mode: mode)
-  }
-  return unsafe newQueue(
-    "AudioQueueNewOutput", inFormat, inFlags, place,
+  unsafe newQueue(
+    "AudioQueueNewOutput", inFormat, inFlags,
+    CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
     .function(inCallbackProc, userData: inUserData), outAQ)
 }
 
@@ -71,11 +85,11 @@ public func AudioQueueNewOutputWithDispatchQueue(
     .block(inCallbackBlock), outAQ)
 }
 
-/// Ends a queue: at once, or when all that is enqueued has been played.
+/// Ends a queue: at once, or when all that is enqueued has been played or delivered.
 @c @implementation
 public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
-    try handle.queue.dispose(afterPlaying: !inImmediate)
+    try handle.queue.dispose(atOnce: inImmediate)
   }
 }
 
@@ -172,7 +186,7 @@ public func AudioQueuePrime(
   _ outNumberOfFramesPrepared: UnsafeMutablePointer<UInt32>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueuePrime") { (handle) throws(QueueError) in
-    let frames = try handle.queue.prime(frames: Int(inNumberOfFramesToPrepare))
+    let frames = try handle.playbackQueue.prime(frames: Int(inNumberOfFramesToPrepare))
     unsafe outNumberOfFramesPrepared?.pointee = UInt32(clamping: frames)
   }
 }
@@ -181,7 +195,7 @@ public func AudioQueuePrime(
 @c @implementation
 public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
-    if inImmediate { try handle.queue.stop() } else { try handle.queue.stopAfterPlaying() }
+    try handle.queue.stop(atOnce: inImmediate)
   }
 }
 
@@ -218,8 +232,9 @@ public func AudioQueueGetParameter(
   _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
+    let queue = try handle.playbackQueue
     guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
-    unsafe outValue.pointee = handle.queue.volume
+    unsafe outValue.pointee = queue.volume
   }
 }
 
@@ -229,7 +244,8 @@ public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetParameter") { (handle) throws(QueueError) in
+    let queue = try handle.playbackQueue
     guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
-    handle.queue.volume = inValue
+    queue.volume = inValue
   }
 }

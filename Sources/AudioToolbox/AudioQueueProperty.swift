@@ -15,6 +15,7 @@ private func size(of property: AudioQueuePropertyID, _ handle: QueueHandle) thro
   case kAudioQueueProperty_CurrentDevice: MemoryLayout<CFString>.size
   case kAudioQueueProperty_MagicCookie: handle.magicCookie.count
   case kAudioQueueProperty_StreamDescription: MemoryLayout<AudioStreamBasicDescription>.size
+  case _ where handle.queue is InputQueue: try sizeForRecording(of: property, handle)
   default: throw .invalidProperty
   }
 }
@@ -54,8 +55,9 @@ public func AudioQueueGetProperty(
       let cookie = handle.magicCookie
       guard cookie.count == size else { throw .invalidPropertySize }
       unsafe outData.copyMemory(from: cookie, byteCount: size)
-    default:
+    case kAudioQueueProperty_StreamDescription:
       unsafe outData.storeBytes(of: handle.description, as: AudioStreamBasicDescription.self)
+    default: unsafe try getForRecording(inID, handle, outData, size: size)
     }
     unsafe ioDataSize.pointee = UInt32(size)
   }

@@ -23,6 +23,9 @@ extension QueueError {
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
     case .packetOutsideBuffer, .noTime: kAudio_ParamError
+    case .bufferTooSmall: kAudio_ParamError
+    case .wrongQueueType: kAudioQueueErr_InvalidQueueType
+    case .recordUnderrun: kAudioQueueErr_RecordUnderrun
     case .invalidParameter: kAudioQueueErr_InvalidParameter
     case .invalidProperty: kAudioQueueErr_InvalidProperty
     case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize

@@ -48,19 +48,33 @@ final class QueueHandle: @unchecked Sendable {
   /// All queues that have not been disposed of.
   static let all = HandleTable<QueueHandle>()
 
-  let queue: OutputQueue
+  let queue: any Queue
   /// The format as the app gave it, complete.
   let description: AudioStreamBasicDescription
   private let state = Mutex(State())
 
-  init(
+  init(_ queue: any Queue, handle: UInt) {
+    self.queue = queue
+    description = queue.format.streamDescription
+    queue.whenDisposed { Self.all.remove(handle) }
+  }
+
+  /// The queue, if it plays.
+  var playbackQueue: OutputQueue {
+    get throws(QueueError) {
+      guard let queue = queue as? OutputQueue else { throw .wrongQueueType }
+      return queue
+    }
+  }
+
+  /// A queue that plays.
+  static func playing(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
     _ callback: Callback
-  ) throws(QueueError) {
+  ) throws(QueueError) -> QueueHandle {
     guard let format = PCMFormat(description) else { throw .unsupportedFormat }
-    self.description = format.streamDescription
     // The closures look the handle up: an object that they held would hold them.
-    queue = try OutputQueue(
+    let queue = try OutputQueue(
       format,
       options: OutputQueue.Options(clientName: Self.programName),
       server: JackServer(), callingBackOn: place,
@@ -79,7 +93,7 @@ final class QueueHandle: @unchecked Sendable {
           }
         },
         changed: { _, change in Self.all.object(handle)?.tell(change, as: handle) }))
-    queue.whenDisposed { Self.all.remove(handle) }
+    return QueueHandle(queue, handle: handle)
   }
 
   deinit {
@@ -89,7 +103,7 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   /// The name of a client: the program's.
-  private static var programName: String {
+  static var programName: String {
     let path = CommandLine.arguments.first ?? ""
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     return name.isEmpty ? "cuejack" : name
@@ -135,7 +149,7 @@ final class QueueHandle: @unchecked Sendable {
     state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
-  private func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
+  func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
     unsafe state.withLock { $0.headers[id] }?.pointer
   }
 
@@ -170,10 +184,11 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  private func tell(_ change: QueueChange, as handle: UInt) {
+  func tell(_ change: QueueChange, as handle: UInt) {
     let property =
       switch change {
       case .isRunning: kAudioQueueProperty_IsRunning
+      case .converterError: kAudioQueueProperty_ConverterError
       }
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
     for listener in state.withLock({ $0.listeners }) where listener.property == property {

@@ -243,10 +243,11 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
   @Test func deviceTimeGoesOnWhereTheCounterWraps() throws {
     let rig = try Rig(counter: .max - 127)
     rig.push(4)
-    try rig.start(at: 1 << 32 + 10)
+    let start = Int64(1) << 32 + 10
+    try rig.start(at: start)
     for _ in 0..<3 { rig.server.cycle(frames: 64) }
     #expect(rig.samples(0) == [10, 11, 12, 13])
-    #expect(rig.events().first?.frame == 1 << 32 + 10)
+    #expect(rig.events().first?.frame == start)
   }
 
   @Test func levelsAreMeasuredOnlyWhenAskedFor() throws {
