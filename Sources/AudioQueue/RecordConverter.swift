@@ -167,6 +167,19 @@ final class RecordConverter: @unchecked Sendable {
     return false
   }
 
+  /// Forgets what the converter holds back.
+  ///
+  /// - Returns: The frames that were.
+  func dropRest() -> Int {
+    var frames = 0
+    while true {
+      let (_, produced) = unsafe resampler.process(
+        nil, frames: 0, into: outputPlanes, room: Self.slabFrames)
+      if produced == 0 { return frames }
+      frames += produced
+    }
+  }
+
   private func capacity(_ buffer: QueueBuffer) -> Int { buffer.capacity / format.bytesPerFrame }
   private func isFull(_ buffer: QueueBuffer) -> Bool { filled == capacity(buffer) }
   private func room(_ buffer: QueueBuffer) -> Int {
@@ -258,8 +271,9 @@ extension InputQueue {
         if let recorded = outcome.recording { finishBuffer(&state, recorded) }
       }
     }
+    let isLost = !isUsedUp && converter.dropRest() > 0
     state.change { state in
-      if !state.slabs.isEmpty { ranOut(&state) }
+      if isLost || !state.slabs.isEmpty { ranOut(&state) }
       state.slabs = []
       if let recorded = converter.takeFilled() { finishBuffer(&state, recorded) }
       pushSlabs(of: converter)
