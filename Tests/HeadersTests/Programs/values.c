@@ -91,6 +91,12 @@ CHECK(kAudioQueueProperty_IsRunning == 'aqrn' && kAudioQueueProperty_CurrentDevi
 CHECK(kAudioQueueDeviceProperty_SampleRate == 'aqsr' && kAudioQueueParam_Volume == 1);
 CHECK(kAudioQueueDeviceProperty_NumberChannels == 'aqdc');
 CHECK(kAudioQueueProperty_StreamDescription == 'aqft');
+CHECK(kAudioQueueProperty_MaximumOutputPacketSize == 'xops');
+CHECK(kAudioQueueProperty_ConverterError == 'qcve');
+CHECK(kAudioConverterPropertyMaximumOutputPacketSize == 'xops');
+CHECK(kAudioConverterCompressionMagicCookie == 'cmgc');
+CHECK(kAudioConverterCurrentInputStreamDescription == 'acid');
+CHECK(kAudioConverterCurrentOutputStreamDescription == 'acod');
 
 CHECK(kAudioFileUnspecifiedError == 0x7768743F && kAudioFileUnsupportedFileTypeError == 0x7479703F);
 CHECK(kAudioFileUnsupportedDataFormatError == 0x666D743F);
