@@ -302,7 +302,8 @@ static void properties(void) {
       EQUAL(size, 0);
     }
     UInt32 size = sizeof stream, channels = 0;
-    WORKS(AudioQueueGetProperty(queue, kAudioConverterCurrentInputStreamDescription, &stream, &size));
+    WORKS(
+        AudioQueueGetProperty(queue, kAudioConverterCurrentInputStreamDescription, &stream, &size));
     EQUAL(stream.mSampleRate, RATE);
     EQUAL(stream.mChannelsPerFrame, format.mChannelsPerFrame);
     CHECK(stream.mFormatFlags & kAudioFormatFlagIsNonInterleaved);
@@ -338,12 +339,12 @@ static void places(void) {
   memset(to, 0, sizeof *to);
   dispatch_queue_t place = dispatch_queue_create("recorder", NULL);
   WORKS(AudioQueueNewInputWithDispatchQueue(
-    &queue, &format, 0, place,
-    ^(AudioQueueRef in_queue, AudioQueueBufferRef buffer, const AudioTimeStamp *start,
-      UInt32 packets, const AudioStreamPacketDescription *descriptions) {
-      CHECK(strcmp(dispatch_queue_get_label(NULL), "") != 0);
-      add(&takes[0], in_queue, buffer, start, packets, descriptions);
-    }));
+      &queue, &format, 0, place,
+      ^(AudioQueueRef in_queue, AudioQueueBufferRef buffer, const AudioTimeStamp *start,
+        UInt32 packets, const AudioStreamPacketDescription *descriptions) {
+        CHECK(strcmp(dispatch_queue_get_label(NULL), "") != 0);
+        add(&takes[0], in_queue, buffer, start, packets, descriptions);
+      }));
   enqueue(queue, 2400);
   enqueue(queue, RATE);
   WORKS(AudioQueueStart(queue, NULL));
