@@ -1,9 +1,9 @@
 import Codecs
 import Logging
 import RealTime
-import Server
+package import Server
 import Synchronization
-package import Timeline
+import Timeline
 
 extension OutputQueue {
   /// What a run has come to.
@@ -119,11 +119,7 @@ extension OutputQueue {
 
   /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
   package var deviceUID: String {
-    if let device = state.read({ $0.device }) { return device.uid }
-    switch target.withLock({ $0 }) {
-    case .device(let device): return device.uid
-    case .server(let server): return "jack:\((server as? JackServer)?.name ?? "default")"
-    }
+    state.read({ $0.device })?.uid ?? target.withLock { $0 }.uid
   }
 
   /// Has the queue play through another device: `jack:SERVER` is a client of its own on that
@@ -132,16 +128,7 @@ extension OutputQueue {
     try controlled { () throws(QueueError) in
       try checkIdle()
       if uid == deviceUID { return }
-      let new: Target
-      if let device = Device.named(uid) {
-        new = .device(device)
-      } else if uid.hasPrefix("jack:"), !uid.contains("/"), uid.count > 5 {
-        let server = JackServer(named: String(uid.dropFirst(5)))
-        guard server.isRunning else { throw .invalidDevice(uid) }
-        new = .server(server)
-      } else {
-        throw .invalidDevice(uid)
-      }
+      let new = try Target(uid: uid)
       closeDevice()
       target.withLock { $0 = new }
       announce(.device)
@@ -254,37 +241,5 @@ extension OutputQueue {
     return (device, runFrame(device))
   }
 
-  /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
-  package typealias Moment = (frame: Int64, hostTime: UInt64)
-
-  /// The device, if it is open and its server there.
-  private var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
-
-  /// Device time now; nil if the device is not open.
-  package var deviceTime: Moment? {
-    guard let device = runningDevice else { return nil }
-    let now = device.now
-    return (now, device.hostTime(ofFrame: now))
-  }
-
-  /// A time in both of its forms. Needs an open device.
-  package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
-    guard let device = runningDevice else { throw .invalidRunState }
-    switch time {
-    case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
-    case .frame(let frame): return (frame, device.hostTime(ofFrame: frame))
-    case .hostTime(let hostTime): return (device.frame(atHostTime: hostTime), hostTime)
-    }
-  }
-
-  /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
-  /// an open device.
-  package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
-    guard let device = runningDevice, let earliest = device.earliestStart else {
-      throw .invalidRunState
-    }
-    let wanted = try deviceTime(of: time)
-    if time != .atOnce && wanted.frame >= earliest { return wanted }
-    return (earliest, device.hostTime(ofFrame: earliest))
-  }
+  package var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
 }

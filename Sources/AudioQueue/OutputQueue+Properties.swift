@@ -33,15 +33,6 @@ extension OutputQueue {
     state.lastDevice = facts
   }
 
-  /// Throws if the queue has been disposed of, or is about to be.
-  package func checkNotDisposed() throws(QueueError) {
-    switch state.read({ $0.disposal }) {
-    case .none: break
-    case .draining: throw .disposalPending
-    case .disposed: throw .disposed
-    }
-  }
-
   /// Throws if the queue runs, is told to or is paused.
   package func checkIdle() throws(QueueError) {
     guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }

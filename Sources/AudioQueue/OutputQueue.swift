@@ -14,7 +14,7 @@ let log = Logger(label: "cuejack")
 /// is called. Times that the app sees are in frames at the queue's own rate, device times in
 /// frames at the server's.
 @safe
-package final class OutputQueue: VoiceOwner, @unchecked Sendable {
+package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// How the queue appears on the server.
   package struct Options: Sendable {
     package enum Connections: Sendable {
@@ -106,28 +106,6 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   }
 
   // MARK: Buffers
-
-  /// Allocates a buffer of `capacity` bytes.
-  package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
-    let id = try state.change { state throws(QueueError) in
-      try state.checkUsable()
-      defer { state.nextBuffer += 1 }
-      return state.nextBuffer
-    }
-    // Without the lock: writing much memory takes long, and callbacks would wait for it.
-    guard let buffer = QueueBuffer(id: id, capacity: capacity) else { throw .outOfMemory }
-    state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
-    return buffer
-  }
-
-  /// Frees a buffer that is not enqueued.
-  package func freeBuffer(_ id: UInt32) throws(QueueError) {
-    try state.change { state throws(QueueError) in
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard record.isFree else { throw .bufferInQueue }
-      state.buffers[id] = nil
-    }
-  }
 
   /// How a buffer is to be played.
   package struct Schedule: Sendable {
@@ -309,74 +287,11 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
 
   // MARK: Calling back
 
-  /// Calls the app with the notices that have come, one after the other, on the calling thread.
-  ///
-  /// Does nothing while another call of this function is under way: callbacks never nest.
-  func deliver(onlyBuffers: Bool = false) {
-    var budget = state.read { $0.notices.count }
-    while budget > 0 {
-      budget -= 1
-      let notice = state.change { state -> Notice? in
-        guard state.delivering == nil, state.disposal == .none else { return nil }
-        let index =
-          onlyBuffers
-          ? state.notices.firstIndex { $0.isBuffer }
-          : state.notices.isEmpty ? nil : state.notices.startIndex
-        guard let index else { return nil }
-        let notice = state.notices.remove(at: index)
-        if case .buffer(let id, _) = notice { state.buffers[id]?.isFree = true }
-        state.delivering = (pthread_self(), notice)
-        return notice
-      }
-      guard let notice else { return }
-      switch notice {
-      case .buffer(let id, _): handlers.bufferDone(self, id)
-      case .isRunning: handlers.changed(self, .isRunning)
-      case .changed(let change): handlers.changed(self, change)
-      }
-      state.change { $0.delivering = nil }
-    }
-    let hasMore = state.read { !$0.notices.isEmpty && $0.delivering == nil && $0.disposal == .none }
-    if hasMore { context.wake() }
-  }
-
-  /// Sees to it that the app has every buffer that is being handed back before this returns; in a
-  /// callback the rest follow when it is over.
-  func handBack() {
-    defer { state.change { $0.resets -= 1 } }
-    if state.read({ $0.isInCallback }) {
-      context.wake()
-      return
-    }
-    if context.isCurrent { deliver(onlyBuffers: true) }
-    context.wake()
-    let isDone: Void? = state.wait(seconds: Self.patience) { state in
-      // A queue that is being disposed of calls no more.
-      if state.disposal != .none { return () }
-      let isCalling = state.delivering?.notice.isBuffer ?? false
-      return isCalling || state.notices.contains { $0.isBuffer } ? nil : ()
-    }
-    guard isDone == nil else { return }
-    // A callback waits for something that our caller holds, or the app's loop does not run. No
-    // callback may come once we have returned: the buffers go back without one.
-    state.change { state in
-      for case .buffer(let id, _) in state.notices { state.buffers[id]?.isFree = true }
-      state.notices.removeAll { $0.isBuffer }
-    }
-    log.warning("buffers were handed back without a callback: the app's callback did not return")
-  }
-
-  /// Seconds to wait for a callback of the app that may be waiting for us.
-  static var patience: Double { 1 }
-}
-
-extension QueueState {
-  /// Throws if the queue takes no calls any more.
-  func checkUsable() throws(QueueError) {
-    switch disposal {
-    case .none: if isLost { throw .invalidated }
-    case .draining: throw .disposalPending
-    case .disposed: throw .disposed
+  func call(_ notice: Notice) {
+    switch notice {
+    case .buffer(let id, _): handlers.bufferDone(self, id)
+    case .isRunning: handlers.changed(self, .isRunning)
+    case .changed(let change): handlers.changed(self, change)
     }
   }
 }

@@ -1,6 +1,6 @@
 package import Server
 
-/// Why a queue refuses a call. One case for each documented result that playback can give.
+/// Why a queue refuses a call. One case for each documented result.
 package enum QueueError: Error, Hashable, Sendable {
   /// The buffer is not the queue's.
   case invalidBuffer
@@ -36,6 +36,12 @@ package enum QueueError: Error, Hashable, Sendable {
   case trimmedTooMuch
   /// The buffer is to begin before one that was enqueued before it.
   case startsOutOfOrder
+  /// The buffer has not room for one whole frame.
+  case bufferTooSmall
+  /// The queue records and should play, or the other way round.
+  case wrongQueueType
+  /// No buffer was there to take what was recorded.
+  case recordUnderrun
   case invalidParameter
   /// The timeline is not the queue's.
   case invalidTimeline

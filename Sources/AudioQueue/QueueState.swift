@@ -4,7 +4,7 @@ import Server
 import Timeline
 
 /// Something that a queue tells its app, in order.
-enum Notice {
+enum Notice: QueueNotice {
   /// The queue has taken everything out of the buffer; `isReset` if it was handed back unplayed.
   case buffer(UInt32, isReset: Bool)
   /// `QueueChange.isRunning`, and the value that it has changed to.
@@ -21,10 +21,11 @@ package enum QueueChange: Sendable {
   case device, deviceSampleRate, deviceChannels
   case channelLayout, channelAssignments
   case magicCookie, metering, codecPolicy
+  case converterError
 }
 
 /// What a queue knows, behind its monitor.
-struct QueueState {
+struct QueueState: CallingState {
   enum Phase {
     /// No run, or one that has ended.
     case idle
@@ -132,10 +133,8 @@ struct QueueState {
     }
   }
 
-  /// True if the calling thread is inside a callback of this queue.
-  var isInCallback: Bool {
-    guard let delivering else { return false }
-    return delivering.thread == pthread_self()
+  mutating func willDeliver(_ notice: Notice) {
+    if case .buffer(let id, _) = notice { buffers[id]?.isFree = true }
   }
 
   /// Hands every buffer that is queued back, unplayed.

@@ -17,12 +17,32 @@ private func newQueue(
   _ place: CallbackPlace, _ callback: QueueHandle.Callback,
   _ out: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
+  unsafe newQueue(function, flags, out) { (handle) throws(QueueError) in
+    try unsafe .playing(format.pointee, handle: handle, callingBackOn: place, callback)
+  }
+}
+
+/// Makes a queue for a new handle.
+func newQueue(
+  _ function: String, _ flags: UInt32, _ out: UnsafeMutablePointer<AudioQueueRef?>,
+  _ make: (UInt) throws(QueueError) -> QueueHandle
+) -> OSStatus {
   guard flags == 0 else { return kAudio_ParamError }
   return result(of: function) { () throws(QueueError) in
-    let handle = try QueueHandle.all.add { (handle) throws(QueueError) in
-      try unsafe QueueHandle(format.pointee, handle: handle, callingBackOn: place, callback)
-    }
+    let handle = try QueueHandle.all.add(make)
     unsafe out.pointee = AudioQueueRef(bitPattern: handle)
+  }
+}
+
+extension CallbackPlace {
+  /// What the run loop and the mode of a C function mean: NULL is a thread of the queue's own.
+  init(runLoop: UnsafeRawPointer?, mode: UnsafeRawPointer?) {
+    guard let loop = unsafe runLoop else {
+      self = .ownThread
+      return
+    }
+    let mode = unsafe mode.map { unsafe Unmanaged<CFString>.fromOpaque($0).takeUnretainedValue() }
+    self = .runLoop(unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue(), mode: mode)
   }
 }
 
@@ -35,15 +55,9 @@ public func newOutputQueue(
   _ inCallbackRunLoop: UnsafeRawPointer?, _ inCallbackRunLoopMode: UnsafeRawPointer?,
   _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
-  var place = CallbackPlace.ownThread
-  if let loop = unsafe inCallbackRunLoop {
-    let mode = unsafe inCallbackRunLoopMode.map {
-      unsafe Unmanaged<CFString>.fromOpaque($0).takeUnretainedValue()
-    }
-    place = .runLoop(unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue(), mode: mode)
-  }
-  return unsafe newQueue(
-    "AudioQueueNewOutput", inFormat, inFlags, place,
+  unsafe newQueue(
+    "AudioQueueNewOutput", inFormat, inFlags,
+    CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
     .function(inCallbackProc, userData: inUserData), outAQ)
 }
 
@@ -72,11 +86,11 @@ public func AudioQueueNewOutputWithDispatchQueue(
     .block(inCallbackBlock), outAQ)
 }
 
-/// Ends a queue: at once, or when all that is enqueued has been played.
+/// Ends a queue: at once, or when all that is enqueued has been played or delivered.
 @c @implementation
 public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
-    try handle.queue.dispose(afterPlaying: !inImmediate)
+    try handle.queue.dispose(atOnce: inImmediate)
   }
 }
 
@@ -120,8 +134,9 @@ public func AudioQueueEnqueueBuffer(
   _ inPacketDescs: UnsafePointer<AudioStreamPacketDescription>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueEnqueueBuffer") { (handle) throws(QueueError) in
-    _ = try unsafe enqueue(
+    let (id, bytes) = try unsafe filled(
       handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)))
+    try handle.queue.enqueue(id, bytes: bytes)
   }
 }
 
@@ -138,6 +153,7 @@ public func AudioQueueEnqueueBufferWithParameters(
   unsafe outActualStartTime?.pointee = AudioTimeStamp()
   return unsafe withQueue(inAQ, "AudioQueueEnqueueBufferWithParameters") {
     (handle) throws(QueueError) in
+    let queue = try handle.playbackQueue
     var schedule = OutputQueue.Schedule(
       trimmedAtStart: Int(inTrimFramesAtStart), trimmedAtEnd: Int(inTrimFramesAtEnd))
     if let events = unsafe inParamValues {
@@ -146,22 +162,21 @@ public func AudioQueueEnqueueBufferWithParameters(
       }
     }
     if let time = unsafe inStartTime?.pointee {
-      schedule.start = try handle.queue.runFrame(of: time)
+      schedule.start = try queue.runFrame(of: time)
     }
-    let start = try unsafe enqueue(
-      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)),
-      schedule)
+    let (id, bytes) = try unsafe filled(
+      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)))
+    let start = try queue.enqueue(id, bytes: bytes, schedule)
     unsafe outActualStartTime?.pointee = AudioTimeStamp(
-      runFrame: start, hostTime: handle.queue.hostTime(ofRunFrame: start))
+      runFrame: start, hostTime: queue.hostTime(ofRunFrame: start))
   }
 }
 
-/// - Returns: The frame of the run at which the buffer will begin.
-private func enqueue(
+/// - Returns: The number of a buffer of the queue, and how many bytes the app says it holds.
+private func filled(
   _ handle: QueueHandle, _ buffer: AudioQueueBufferRef,
-  _ packets: UnsafeBufferPointer<AudioStreamPacketDescription>,
-  _ schedule: OutputQueue.Schedule = OutputQueue.Schedule()
-) throws(QueueError) -> Int64 {
+  _ packets: UnsafeBufferPointer<AudioStreamPacketDescription>
+) throws(QueueError) -> (id: UInt32, bytes: Int) {
   guard let id = unsafe handle.id(of: buffer) else { throw .invalidBuffer }
   let bytes = unsafe buffer.pointee.mAudioDataByteSize
   // PCM needs no descriptions, but those that are given must be true.
@@ -173,7 +188,7 @@ private func enqueue(
       else { throw .packetOutsideBuffer }
     }
   }
-  return try handle.queue.enqueue(id, bytes: Int(bytes), schedule)
+  return (id, Int(bytes))
 }
 
 // MARK: Control
@@ -214,7 +229,7 @@ public func AudioQueuePrime(
   _ outNumberOfFramesPrepared: UnsafeMutablePointer<UInt32>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueuePrime") { (handle) throws(QueueError) in
-    let frames = try handle.queue.prime(frames: Int(inNumberOfFramesToPrepare))
+    let frames = try handle.playbackQueue.prime(frames: Int(inNumberOfFramesToPrepare))
     unsafe outNumberOfFramesPrepared?.pointee = UInt32(clamping: frames)
   }
 }
@@ -223,7 +238,7 @@ public func AudioQueuePrime(
 @c @implementation
 public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
-    if inImmediate { try handle.queue.stop() } else { try handle.queue.stopAfterPlaying() }
+    try handle.queue.stop(atOnce: inImmediate)
   }
 }
 
@@ -276,7 +291,7 @@ public func AudioQueueGetParameter(
   _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
-    let values = handle.queue.parameters
+    let values = try handle.playbackQueue.parameters
     switch inParamID {
     case kAudioQueueParam_Volume: unsafe outValue.pointee = values.volume
     case kAudioQueueParam_VolumeRampTime: unsafe outValue.pointee = values.rampSeconds
@@ -292,6 +307,6 @@ public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetParameter") { (handle) throws(QueueError) in
-    try handle.queue.change(ParameterChanges(inParamID, inValue))
+    try handle.playbackQueue.change(ParameterChanges(inParamID, inValue))
   }
 }

@@ -22,8 +22,11 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime:
+    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime,
+      .bufferTooSmall:
       kAudio_ParamError
+    case .wrongQueueType: kAudioQueueErr_InvalidQueueType
+    case .recordUnderrun: kAudioQueueErr_RecordUnderrun
     case .invalidParameter: kAudioQueueErr_InvalidParameter
     case .invalidProperty: kAudioQueueErr_InvalidProperty
     case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize

@@ -52,10 +52,10 @@ extension OutputQueue {
 final class QueueTimeline: Sendable {
   private let told: Mutex<Discontinuities>
 
-  init(of queue: OutputQueue) { told = Mutex(queue.discontinuities) }
+  init(of queue: any Queue) { told = Mutex(queue.discontinuities) }
 
   /// True if the queue's time was broken since the timeline was made and since the last call.
-  func takeDiscontinuity(of queue: OutputQueue) -> Bool {
+  func takeDiscontinuity(of queue: any Queue) -> Bool {
     told.withLock { told in
       // Read in here: with two threads an older reading would bring back what has been told.
       let present = queue.discontinuities

@@ -50,24 +50,42 @@ final class QueueHandle: @unchecked Sendable {
   /// All queues that have not been disposed of.
   static let all = HandleTable<QueueHandle>()
 
-  let queue: OutputQueue
+  let queue: any Queue
   /// The format as the app gave it, complete.
   let description: AudioStreamBasicDescription
   /// The queue's timelines.
   let timelines = HandleTable<QueueTimeline>()
   private let state: Mutex<State>
 
-  init(
+  init(_ queue: any Queue, handle: UInt) {
+    self.queue = queue
+    description = queue.format.streamDescription
+    state = Mutex(State(channelLayout: ChannelLayout(channels: queue.format.channels)))
+    queue.whenDisposed { Self.all.remove(handle) }
+  }
+
+  /// The queue, if it plays.
+  var playbackQueue: OutputQueue {
+    get throws(QueueError) {
+      guard let queue = queue as? OutputQueue else { throw .wrongQueueType }
+      return queue
+    }
+  }
+
+  /// What a description says, if it is one that queues take.
+  static func format(of description: AudioStreamBasicDescription) throws(QueueError) -> PCMFormat {
+    if let format = PCMFormat(description) { return format }
+    throw description.isCompressed ? .codecNotFound : .unsupportedFormat
+  }
+
+  /// A queue that plays.
+  static func playing(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
     _ callback: Callback
-  ) throws(QueueError) {
-    guard let format = PCMFormat(description) else {
-      throw description.isCompressed ? .codecNotFound : .unsupportedFormat
-    }
-    self.description = format.streamDescription
-    state = Mutex(State(channelLayout: ChannelLayout(channels: format.channels)))
+  ) throws(QueueError) -> QueueHandle {
+    let format = try format(of: description)
     // The closures look the handle up: an object that they held would hold them.
-    queue = try OutputQueue(
+    let queue = try OutputQueue(
       format,
       options: OutputQueue.Options(clientName: Self.programName),
       server: JackServer(), callingBackOn: place,
@@ -86,7 +104,7 @@ final class QueueHandle: @unchecked Sendable {
           }
         },
         changed: { _, change in Self.all.object(handle)?.tell(change, as: handle) }))
-    queue.whenDisposed { Self.all.remove(handle) }
+    return QueueHandle(queue, handle: handle)
   }
 
   deinit {
@@ -96,7 +114,7 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   /// The name of a client: the program's.
-  private static var programName: String {
+  static var programName: String {
     let path = CommandLine.arguments.first ?? ""
     let name = path.split(separator: "/").last.map(String.init) ?? ""
     return name.isEmpty ? "cuejack" : name
@@ -142,7 +160,7 @@ final class QueueHandle: @unchecked Sendable {
     state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
-  private func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
+  func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
     unsafe state.withLock { $0.headers[id] }?.pointer
   }
 
@@ -170,7 +188,7 @@ final class QueueHandle: @unchecked Sendable {
     guard policy <= kAudioQueueHardwareCodecPolicy_PreferHardware else {
       throw .invalidPropertyValue
     }
-    try queue.checkNotPrimed()
+    try playbackQueue.checkNotPrimed()
     // No codec here is a piece of hardware.
     if policy == kAudioQueueHardwareCodecPolicy_UseHardwareOnly { throw .invalidCodecAccess }
     set(\.codecPolicy, to: policy, announcing: .codecPolicy)
@@ -211,7 +229,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  private func tell(_ change: QueueChange, as handle: UInt) {
+  func tell(_ change: QueueChange, as handle: UInt) {
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
     for property in QueueProperty.all where property.change == change {
       for listener in state.withLock({ $0.listeners }) where listener.property == property.id {

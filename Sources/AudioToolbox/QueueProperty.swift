@@ -125,15 +125,16 @@ extension QueueProperty {
       kAudioQueueProperty_ChannelAssignments, changes: .channelAssignments,
       count: { $0.queue.format.channels },
       get: { (handle) throws(QueueError) in
-        try handle.queue.assignments().map {
+        try handle.playbackQueue.assignments().map {
           Assignment(device: .retained(handle.queue.deviceUID), output: UInt32($0))
         }
       },
       set: { (handle, assignments: [Assignment]) throws(QueueError) in
-        for uid in assignments.compactMap(\.device.text) where !handle.queue.isDevice(uid) {
+        let queue = try handle.playbackQueue
+        for uid in assignments.compactMap(\.device.text) where !queue.isDevice(uid) {
           throw .invalidPropertyValue
         }
-        try handle.queue.setAssignments(assignments.map { Int($0.output) })
+        try queue.setAssignments(assignments.map { Int($0.output) })
       }),
     .bytes(
       kAudioQueueProperty_MagicCookie, changes: .magicCookie, get: { $0.magicCookie },
@@ -158,6 +159,22 @@ extension QueueProperty {
     .value(
       kAudioQueueProperty_HardwareCodecPolicy, changes: .codecPolicy, get: { $0.codecPolicy },
       set: { (handle, policy) throws(QueueError) in try handle.setCodecPolicy(policy) }),
+    .value(
+      kAudioQueueProperty_ConverterError, changes: .converterError,
+      get: { (handle) throws(QueueError) in
+        UInt32(bitPattern: try handle.recordingQueue.converterError?.status ?? noErr)
+      }),
+    .value(
+      kAudioConverterCurrentInputStreamDescription,
+      get: { (handle) throws(QueueError) in try handle.recordingQueue.portDescription() }),
+    .value(
+      kAudioConverterCurrentOutputStreamDescription,
+      get: { (handle) throws(QueueError) in
+        _ = try handle.recordingQueue
+        return handle.description
+      }),
+    .bytes(
+      kAudioConverterCompressionMagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
   ]
 
   /// A property with each channel's level, from 0 to 1, as `scale` gives it.

@@ -2,15 +2,23 @@ package import CRealTime
 import Synchronization
 import Timeline
 
-/// The voices that a cycle plays, in order. Never changed once a cycle can see it.
+/// The voices that a cycle plays, in order, and the recorders that it fills. Never changed once a
+/// cycle can see it.
 @safe
 package struct Roster: BitwiseCopyable {
   let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   let count: Int
-  /// A roster of `count` voices in memory that it does not own.
-  package init(voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>, count: Int) {
+  let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>?
+  let recorderCount: Int
+  /// A roster of `count` voices and of recorders in memory that it does not own.
+  package init(
+    voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>, count: Int,
+    recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>? = nil, recorderCount: Int = 0
+  ) {
     unsafe self.voices = voices
     self.count = count
+    unsafe self.recorders = recorders
+    self.recorderCount = recorderCount
   }
 }
 
@@ -106,6 +114,11 @@ package struct Engine: ~Copyable {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
       for i in 0..<roster.count {
         if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
+      }
+      if let recorders = unsafe roster.recorders {
+        for i in 0..<roster.recorderCount {
+          if unsafe recorders[i].pointee.cycle(time) { happened = true }
+        }
       }
     }
     // Whoever reads this acquires what the cycle did; nothing that follows need wait for it.

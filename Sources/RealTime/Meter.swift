@@ -1,3 +1,4 @@
+import CRealTime
 import Synchronization
 
 /// How loud a channel was in one cycle; 1 is full scale.
@@ -41,5 +42,19 @@ package struct MeterCell: ~Copyable {
   /// Any thread: the highest sample since the last call.
   package borrowing func takePeak() -> Float {
     Float(bitPattern: heldPeak.exchange(0, ordering: .relaxed))
+  }
+}
+
+extension MeterCell {
+  /// The cycle: takes the level of one channel.
+  @_noLocks borrowing func measure(_ plane: UnsafeMutablePointer<Float>, frames: Int) {
+    var peak: Float = 0
+    var power: Float = 0
+    for i in 0..<frames {
+      let sample = unsafe plane[i]
+      peak = max(peak, abs(sample))
+      power += sample * sample
+    }
+    put(Level(peak: peak, rms: cue_rt_sqrt(power / Float(frames))))
   }
 }

@@ -76,3 +76,25 @@ package struct ParameterRing: ~Copyable {
   /// Consumer only.
   @_noLocks package func pop() -> ParameterChanges? { ring.pop() }
 }
+
+/// What is to be filled, on its way to the cycle.
+package struct SpaceRing: ~Copyable {
+  private let ring: Ring<Space>
+  package init(slots: UnsafeMutableBufferPointer<Space>) { unsafe ring = Ring(slots: slots) }
+  /// Producer only.
+  @_noLocks package func push(_ space: Space) -> Bool { ring.push(space) }
+  /// Consumer only.
+  @_noLocks package func pop() -> Space? { ring.pop() }
+}
+
+/// What happened in a cycle that records, on its way to the host.
+package struct RecordEventRing: ~Copyable {
+  private let ring: Ring<RecordEvent>
+  package init(slots: UnsafeMutableBufferPointer<RecordEvent>) { unsafe ring = Ring(slots: slots) }
+  /// Producer only.
+  @_noLocks package func push(_ event: RecordEvent) -> Bool { ring.push(event) }
+  /// Consumer only.
+  @_noLocks package func pop() -> RecordEvent? { ring.pop() }
+  /// Producer only: how many more it takes.
+  @_noLocks package func room() -> Int { ring.room() }
+}

@@ -458,15 +458,7 @@ package struct Voice: ~Copyable {
 
   @_noLocks private borrowing func measure(_ frames: Int) {
     for channel in 0..<channels {
-      let plane = unsafe planes[channel]
-      var peak: Float = 0
-      var power: Float = 0
-      for i in 0..<frames {
-        let sample = unsafe plane[i]
-        peak = max(peak, abs(sample))
-        power += sample * sample
-      }
-      unsafe meters[channel].put(Level(peak: peak, rms: cue_rt_sqrt(power / Float(frames))))
+      unsafe meters[channel].measure(planes[channel], frames: frames)
     }
   }
 }

@@ -4,7 +4,7 @@ import RealTime
 package import Synchronization
 import Timeline
 
-/// Who listens to what a voice's cycles did.
+/// Who listens to what the cycles of a voice or a recorder did.
 package protocol VoiceOwner: AnyObject, Sendable {
   /// There are events to be read. Called on the device's own thread, never in a cycle.
   func relay()
@@ -30,20 +30,21 @@ package final class Device: ServerNotices, @unchecked Sendable {
   private let closed = Atomic<Bool>(false)
 
   @safe private struct Seat {
-    let voice: VoiceMemory
+    let memory: any CycleMemory
     weak var owner: (any VoiceOwner)?
-    let ports: [OutputPort]
+    let ports: [ClientPort]
   }
   @safe private struct Seating {
     var seats: [Seat] = []
-    /// Voices that were ever seated here.
-    var seated = 0
-    /// Voices that are seated or about to be: the device closes with the last of them.
+    /// Voices and recorders that were ever seated here.
+    var seated: [PortDirection: Int] = [:]
+    /// Those that are seated or about to be: the device closes with the last of them.
     var users = 0
     /// Nothing is seated any more.
     var isOver = false
     var roster: UnsafeMutablePointer<Roster>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
+    var recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
   }
   private let seating: Mutex<Seating>
 
@@ -62,13 +63,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
     client = try server.openClient(named: clientName)
     let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
+    let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(capacity: 1)
     unsafe roster.initialize(to: Roster(voices: voices, count: 0))
     unsafe engine = .allocate(capacity: 1)
     unsafe engine.initialize(
       to: Engine(
         roster: roster, signal: relayThread.signal, client: client.handle,
         anchor: client.deviceFrame))
-    seating = unsafe Mutex(Seating(roster: roster, voices: voices))
+    seating = unsafe Mutex(Seating(roster: roster, voices: voices, recorders: recorders))
     do {
       try unsafe client.activate(engine, self)
     } catch {
@@ -83,63 +85,68 @@ package final class Device: ServerNotices, @unchecked Sendable {
     seating.withLock { seating in
       unsafe seating.roster.deallocate()
       unsafe seating.voices.deallocate()
+      unsafe seating.recorders.deallocate()
     }
     unsafe engine.deinitialize(count: 1)
     unsafe engine.deallocate()
   }
 
-  // MARK: Voices
+  // MARK: Voices and recorders
 
-  /// Gives `voice` a port for each channel and has the cycles play it.
+  /// Gives a voice or a recorder a port for each channel and has the cycles play or fill it.
   ///
-  /// - Returns: The names of the ports: `out_1` and so on; a later voice's have a number before.
-  ///   If that fails and nothing else is seated, the device closes.
-  package func seat(_ voice: VoiceMemory, owner: any VoiceOwner) throws(ServerError) -> [String] {
+  /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on; those of a later voice or
+  ///   recorder have a number before. If that fails and nothing else is seated, the device closes.
+  package func seat(_ memory: some CycleMemory, owner: any VoiceOwner) throws(ServerError)
+    -> [String]
+  {
+    let direction = memory.direction
     let number: Int? = seating.withLock { seating in
       if seating.isOver { return nil }
       seating.users += 1
-      seating.seated += 1
-      return seating.seated
+      seating.seated[direction, default: 0] += 1
+      return seating.seated[direction]
     }
     guard let number else { throw .lost(server: client.serverName) }
-    let prefix = number == 1 ? "out_" : "\(number)_out_"
-    let portNames = (1...voice.channels).map { "\(prefix)\($0)" }
-    var ports: [OutputPort] = []
+    let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
+    let portNames = (1...memory.channels).map { "\(prefix)\($0)" }
+    var ports: [ClientPort] = []
     do {
-      for name in portNames { ports.append(try client.addPort(named: name)) }
+      for name in portNames { ports.append(try client.addPort(named: name, direction)) }
     } catch {
       leave(ports)
       throw error
     }
-    for (channel, port) in ports.enumerated() { unsafe voice.ports[channel] = port.place }
-    let seat = Seat(voice: voice, owner: owner, ports: ports)
+    for (channel, port) in ports.enumerated() { unsafe memory.ports[channel] = port.place }
+    let seat = Seat(memory: memory, owner: owner, ports: ports)
     seating.withLock { change(&$0) { $0.append(seat) } }
-    // Those who were seated by then are told of the loss; this voice perhaps was not.
+    // Those who were seated by then are told of the loss; this one perhaps was not.
     if isLost {
-      unseat(voice)
+      unseat(memory)
       throw .lost(server: client.serverName)
     }
     return portNames
   }
 
-  /// Takes `voice` out of the cycles and gives its ports back.
+  /// Takes a voice or a recorder out of the cycles and gives its ports back.
   ///
-  /// When this returns no cycle touches the voice or the memory of its entries. The device closes
-  /// with its last voice. Takes a cycle: the ports are left silent.
-  package func unseat(_ voice: VoiceMemory) {
-    guard seating.withLock({ $0.seats.contains { $0.voice === voice } }) else { return }
-    silence(voice)
-    defer { unsafe voice.voice.pointee.release() }
-    let ports: [OutputPort]? = seating.withLock { seating in
-      guard let seat = seating.seats.first(where: { $0.voice === voice }) else { return nil }
-      change(&seating) { seats in seats.removeAll { $0.voice === voice } }
+  /// When this returns no cycle touches it or the memory of its entries. The device closes with the
+  /// last one. A voice takes a cycle: its ports are left silent.
+  package func unseat(_ memory: some CycleMemory) {
+    guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return }
+    memory.hold()
+    if memory.direction == .output { waitForSilence() }
+    defer { memory.release() }
+    let ports: [ClientPort]? = seating.withLock { seating in
+      guard let seat = seating.seats.first(where: { $0.memory === memory }) else { return nil }
+      change(&seating) { seats in seats.removeAll { $0.memory === memory } }
       return seat.ports
     }
     if let ports { leave(ports) }
   }
 
-  /// Ends one voice's use of the device and of `ports`, which no cycle sees.
-  private func leave(_ ports: [OutputPort]) {
+  /// Ends one use of the device and of `ports`, which no cycle sees.
+  private func leave(_ ports: [ClientPort]) {
     func isLast(_ seating: inout Seating) -> Bool {
       if seating.users == 1 { seating.isOver = true }
       return seating.isOver
@@ -156,12 +163,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if closes { close() }
   }
 
-  /// Holds `voice` and lets one cycle write silence to its ports.
+  /// Lets one cycle write silence to the ports of a voice that is held.
   ///
   /// A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
   /// every cycle until the port is gone.
-  private func silence(_ voice: VoiceMemory) {
-    unsafe voice.voice.pointee.hold()
+  private func waitForSilence() {
     // A server that is driven by hand has no cycles unless somebody turns it.
     guard unsafe client.handle != nil else { return }
     let next = unsafe engine.pointee.cyclesBegun + 1
@@ -177,33 +183,47 @@ package final class Device: ServerNotices, @unchecked Sendable {
     // Prepare.
     let removed = seating.seats
     edit(&seating.seats)
-    let count = seating.seats.count
-    let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(
-      capacity: max(1, count))
-    for (i, seat) in seating.seats.enumerated() {
-      unsafe (voices + i).initialize(to: seat.voice.voice)
+    let capacity = max(1, seating.seats.count)
+    let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: capacity)
+    let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(
+      capacity: capacity)
+    var count = 0
+    var recorderCount = 0
+    for seat in seating.seats {
+      if let memory = seat.memory as? VoiceMemory {
+        unsafe (voices + count).initialize(to: memory.voice)
+        count += 1
+      } else if let memory = seat.memory as? RecorderMemory {
+        unsafe (recorders + recorderCount).initialize(to: memory.recorder)
+        recorderCount += 1
+      }
     }
     let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
-    unsafe roster.initialize(to: Roster(voices: voices, count: count))
+    unsafe roster.initialize(
+      to: Roster(
+        voices: voices, count: count, recorders: recorders, recorderCount: recorderCount))
     // Apply.
     unsafe engine.pointee.swap(roster)
-    let old = unsafe (seating.roster, seating.voices)
+    let old = unsafe (seating.roster, seating.voices, seating.recorders)
     unsafe seating.roster = roster
     unsafe seating.voices = voices
+    unsafe seating.recorders = recorders
     // Retire.
     if settle() {
       unsafe old.0.deallocate()
       unsafe old.1.deallocate()
+      unsafe old.2.deallocate()
     } else {
       // A cycle that never ends may still look at it: keep it for ever.
-      for seat in removed { _ = unsafe Unmanaged.passRetained(seat.voice) }
+      for seat in removed { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
     }
   }
 
-  /// Runs `body` while no cycle is in `voice`. The voice is silent meanwhile.
-  package func holding<R>(_ voice: VoiceMemory, _ body: () -> R) throws(ServerError) -> R {
-    unsafe voice.voice.pointee.hold()
-    defer { unsafe voice.voice.pointee.release() }
+  /// Runs `body` while no cycle is in a voice, which is silent meanwhile, or in a recorder, which
+  /// records nothing.
+  package func holding<R>(_ memory: some CycleMemory, _ body: () -> R) throws(ServerError) -> R {
+    memory.hold()
+    defer { memory.release() }
     guard settle() else { throw .lost(server: client.serverName) }
     return body()
   }

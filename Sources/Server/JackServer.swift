@@ -178,6 +178,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
     ports(JackPortIsInput.rawValue | JackPortIsPhysical.rawValue)
   }
 
+  var physicalInputs: [String] {
+    ports(JackPortIsOutput.rawValue | JackPortIsPhysical.rawValue)
+  }
+
   /// The full names of all ports on the server, of any client.
   var allPorts: [String] { ports(0) }
 
@@ -214,33 +218,51 @@ final class JackClient: ServerClient, @unchecked Sendable {
     guard unsafe jack_activate(client) == 0 else { throw .cannotActivate(client: name) }
   }
 
-  func addPort(named name: String) throws(ServerError) -> OutputPort {
+  func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {
+    let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
     let port = unsafe whileOpen {
       unsafe jack_port_register(
-        client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
+        client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0)
     }
     guard let port = unsafe port ?? nil else { throw .cannotAddPort(name: name, client: self.name) }
-    return unsafe OutputPort(cue_port(port: port, memory: nil, connections: nil))
+    return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
-  func removePort(_ port: OutputPort) {
+  func removePort(_ port: ClientPort) {
     if let port = unsafe port.place.port {
       whileOpen { _ = unsafe jack_port_unregister(client, port) }
     }
   }
 
   func connect(_ name: String, to destination: String) throws(ServerError) {
-    let isConnected: Void? = try whileOpen { () throws(ServerError) in
-      guard let port = unsafe jack_port_by_name(client, destination),
-        unsafe jack_port_flags(port) & CInt(JackPortIsInput.rawValue) != 0
-      else { throw .noSuchPort(name: destination, server: serverName) }
-      let source = "\(self.name):\(name)"
-      let status = unsafe jack_connect(client, source, destination)
-      guard status == 0 || status == EEXIST else {
-        throw .cannotConnect(from: source, to: destination)
-      }
+    guard has(destination, JackPortIsInput) else {
+      throw .noSuchPort(name: destination, server: serverName)
     }
-    guard isConnected != nil else { throw .lost(server: serverName) }
+    try connect("\(self.name):\(name)", destination)
+  }
+
+  func connect(_ source: String, toOurs name: String) throws(ServerError) {
+    guard has(source, JackPortIsOutput) else {
+      throw .noSuchSource(name: source, server: serverName)
+    }
+    try connect(source, "\(self.name):\(name)")
+  }
+
+  /// True if there is a port of that full name and kind, or if nobody can tell any more.
+  private func has(_ port: String, _ kind: JackPortFlags) -> Bool {
+    whileOpen {
+      guard let port = unsafe jack_port_by_name(client, port) else { return false }
+      return unsafe jack_port_flags(port) & CInt(kind.rawValue) != 0
+    } ?? true
+  }
+
+  /// Connects two ports by their full names.
+  private func connect(_ source: String, _ destination: String) throws(ServerError) {
+    let status = whileOpen { unsafe jack_connect(client, source, destination) }
+    guard let status else { throw .lost(server: serverName) }
+    guard status == 0 || status == EEXIST else {
+      throw .cannotConnect(from: source, to: destination)
+    }
   }
 
   func disconnect(_ name: String, from destination: String) {

@@ -25,16 +25,20 @@ package protocol ServerClient: AnyObject, Sendable {
   var handle: OpaquePointer? { get }
   /// Input ports of the sound card, in order: where a queue is heard.
   var physicalOutputs: [String] { get }
+  /// Output ports of the sound card, in order: what a queue records.
+  var physicalInputs: [String] { get }
 
   /// Has `engine` play each cycle from now on. Once, before anything is heard.
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
-  func addPort(named name: String) throws(ServerError) -> OutputPort
-  func removePort(_ port: OutputPort)
+  func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
+  func removePort(_ port: ClientPort)
   /// Connects our port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)
   /// Takes such a connection away, if it is there.
   func disconnect(_ name: String, from destination: String)
+  /// Connects the port with the full name `source` to our port `name`.
+  func connect(_ source: String, toOurs name: String) throws(ServerError)
 
   /// CLOCK_MONOTONIC, in nanoseconds, at which the frame counter shows `counter`.
   func hostTime(ofCounter counter: UInt32) -> UInt64
@@ -45,9 +49,9 @@ package protocol ServerClient: AnyObject, Sendable {
   func close()
 }
 
-/// One output port of a client.
+/// One port of a client.
 @safe
-package struct OutputPort: @unchecked Sendable {
+package struct ClientPort: @unchecked Sendable {
   package let place: cue_port
   package init(_ place: cue_port) { unsafe self.place = place }
 }

@@ -12,6 +12,7 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
   case cannotActivate(client: String)
   case cannotAddPort(name: String, client: String)
   case noSuchPort(name: String, server: String)
+  case noSuchSource(name: String, server: String)
   case cannotConnect(from: String, to: String)
   /// The server went away, or stopped answering.
   case lost(server: String)
@@ -36,6 +37,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
       "JACK gives the client “\(client)” no port “\(name)” (jackd's --port-max may be reached)"
     case .noSuchPort(let name, let server):
       "the JACK server “\(server)” has no input port named “\(name)”"
+    case .noSuchSource(let name, let server):
+      "the JACK server “\(server)” has no output port named “\(name)”"
     case .cannotConnect(let from, let to):
       "JACK does not connect “\(from)” to “\(to)”"
     case .lost(let server):

@@ -85,6 +85,12 @@ import Testing
         ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
+        program: "record.c",
+        passes: [
+          "every frame", "stop gives what there is", "two on one frame", "pause keeps the buffer",
+          "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
+        ]),
+      Case(
         program: "player.cc",
         passes: [
           "an object that plays", "an object that goes while it plays",

@@ -26,6 +26,10 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package let keepsSamples: Bool
   /// The names of the sound card's inputs.
   package var physicalOutputs = ["system:playback_1", "system:playback_2"]
+  /// The names of the sound card's outputs.
+  package var physicalInputs = ["system:capture_1", "system:capture_2"]
+  /// What a client's inputs, counted from 1, hear at a frame.
+  package var hears: @Sendable (_ frame: UInt32, _ input: Int) -> Float = { _, _ in 0 }
   /// If set, opening a client fails with it.
   package var failure: ServerError?
   /// The ports that a client may have.
@@ -75,6 +79,12 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   package let serverName = "by-hand"
   package let name: String
   package var outputs: [Output] { lock.withLock { _outputs } }
+  package struct Input {
+    package let name: String
+    let memory: UnsafeMutablePointer<Float>
+    package var isRemoved = false
+  }
+  package var inputs: [Input] { lock.withLock { _inputs } }
   /// Ports of ours, and what each was connected to.
   package var connections: [String: [String]] { lock.withLock { _connections } }
   package var isClosed: Bool { lock.withLock { _isClosed } }
@@ -86,6 +96,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   /// Held through a cycle: who closes the client waits for it.
   private let lock = NSLock()
   private var _outputs: [Output] = []
+  private var _inputs: [Input] = []
   private var _connections: [String: [String]] = [:]
   private var _isClosed = false
   private var engine: UnsafeMutablePointer<Engine>?
@@ -99,12 +110,16 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     sampleRate = server.sampleRate
   }
 
-  deinit { _outputs.forEach { $0.memory.deallocate() } }
+  deinit {
+    _outputs.forEach { $0.memory.deallocate() }
+    _inputs.forEach { $0.memory.deallocate() }
+  }
 
   package var counter: UInt32 { server?.counter ?? 0 }
   package var deviceFrame: Int64 { Int64(counter) }
   package var handle: OpaquePointer? { nil }
   package var physicalOutputs: [String] { server?.physicalOutputs ?? [] }
+  package var physicalInputs: [String] { server?.physicalInputs ?? [] }
 
   package func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
     lock.withLock {
@@ -113,24 +128,32 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     }
   }
 
-  package func addPort(named name: String) throws(ServerError) -> OutputPort {
-    if outputs.count >= server?.portLimit ?? 0 {
+  package func addPort(named name: String, _ direction: PortDirection) throws(ServerError)
+    -> ClientPort
+  {
+    if outputs.count + inputs.count >= server?.portLimit ?? 0 {
       throw .cannotAddPort(name: name, client: self.name)
     }
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: maximumFrames)
     memory.initialize(repeating: .nan, count: maximumFrames)
     lock.withLock {
       precondition(!_isClosed, "a closed client is not to be used")
-      _outputs.append(Output(name: name, memory: memory))
+      switch direction {
+      case .output: _outputs.append(Output(name: name, memory: memory))
+      case .input: _inputs.append(Input(name: name, memory: memory))
+      }
     }
-    return OutputPort(cue_port(port: nil, memory: memory, connections: nil))
+    return ClientPort(cue_port(port: nil, memory: memory, connections: nil))
   }
 
-  package func removePort(_ port: OutputPort) {
+  package func removePort(_ port: ClientPort) {
     lock.withLock {
       precondition(!_isClosed, "a closed client is not to be used")
       for i in _outputs.indices where _outputs[i].memory == port.place.memory {
         _outputs[i].isRemoved = true
+      }
+      for i in _inputs.indices where _inputs[i].memory == port.place.memory {
+        _inputs[i].isRemoved = true
       }
     }
   }
@@ -144,6 +167,13 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   package func disconnect(_ name: String, from destination: String) {
     lock.withLock { _connections[name]?.removeAll { $0 == destination } }
+  }
+
+  package func connect(_ source: String, toOurs name: String) throws(ServerError) {
+    guard physicalInputs.contains(source) else {
+      throw .noSuchSource(name: source, server: serverName)
+    }
+    lock.withLock { _connections[name, default: []].append(source) }
   }
 
   package func hostTime(ofCounter counter: UInt32) -> UInt64 {
@@ -176,6 +206,13 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       guard let engine else { return }
       // What a cycle leaves unwritten shows.
       for output in _outputs { output.memory.update(repeating: .nan, count: frames) }
+      if let hears = server?.hears {
+        for (i, input) in _inputs.enumerated() where !input.isRemoved {
+          for frame in 0..<frames {
+            input.memory[frame] = hears(counter &+ UInt32(frame), i + 1)
+          }
+        }
+      }
       let next = counter &+ UInt32(frames)
       engine.pointee.cycle(
         UInt32(frames),

@@ -109,6 +109,11 @@ CHECK(offsetof(AudioQueueLevelMeterState, mAveragePower) == 0);
 CHECK(offsetof(AudioQueueLevelMeterState, mPeakPower) == 4);
 CHECK(sizeof(AudioQueueChannelAssignment) == 16);
 CHECK(offsetof(AudioQueueChannelAssignment, mChannelNumber) == 8);
+CHECK(kAudioQueueProperty_ConverterError == 'qcve');
+CHECK(kAudioConverterPropertyMaximumOutputPacketSize == 'xops');
+CHECK(kAudioConverterCompressionMagicCookie == 'cmgc');
+CHECK(kAudioConverterCurrentInputStreamDescription == 'acid');
+CHECK(kAudioConverterCurrentOutputStreamDescription == 'acod');
 
 CHECK(kAudioFileUnspecifiedError == 0x7768743F && kAudioFileUnsupportedFileTypeError == 0x7479703F);
 CHECK(kAudioFileUnsupportedDataFormatError == 0x666D743F);

@@ -1,4 +1,4 @@
-// Audio queues: playback of linear PCM, buffer by buffer, through JACK.
+// Audio queues: playback and recording of linear PCM, buffer by buffer, through JACK.
 #ifndef CUEJACK_AUDIOQUEUE_H
 #define CUEJACK_AUDIOQUEUE_H
 
@@ -92,7 +92,10 @@ CF_ENUM(AudioQueuePropertyID) {
   /// last, 0 to 1. kAudioQueueErr_InvalidPropertyValue while levels are not measured.
   kAudioQueueProperty_CurrentLevelMeter = 'aqmv',
   /// The same in decibels, -120 to 0.
-  kAudioQueueProperty_CurrentLevelMeterDB = 'aqmd'
+  kAudioQueueProperty_CurrentLevelMeterDB = 'aqmd',
+  /// UInt32, read-only, recording: the latest thing that went wrong on the way to the buffers, 0 if
+  /// nothing did: kAudioQueueErr_RecordUnderrun. Listeners hear of each.
+  kAudioQueueProperty_ConverterError = 'qcve'
 };
 
 CF_ENUM(AudioQueuePropertyID) {
@@ -165,6 +168,15 @@ typedef AudioQueueBuffer *AudioQueueBufferRef;
 typedef void (*AudioQueueOutputCallback)(void *_Nullable inUserData, AudioQueueRef inAQ,
                                          AudioQueueBufferRef inBuffer);
 
+/// Called when a recording queue gives a buffer back: mAudioDataByteSize bytes of it are filled, none if
+/// the queue was stopped or reset before it was its turn. `inStartTime` is the time of its first frame:
+/// the frames, at the rate of the queue, since it started, and the host time. Of linear PCM the number
+/// of packets is that of the frames, and there are no descriptions.
+typedef void (*AudioQueueInputCallback)(
+  void *_Nullable inUserData, AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
+  const AudioTimeStamp *inStartTime, UInt32 inNumberPacketDescriptions,
+  const AudioStreamPacketDescription *_Nullable inPacketDescs);
+
 /// Called after a property has changed; AudioQueueGetProperty gives the new value.
 typedef void (*AudioQueuePropertyListenerProc)(void *_Nullable inUserData, AudioQueueRef inAQ,
                                                AudioQueuePropertyID inID);
@@ -178,6 +190,15 @@ extern OSStatus AudioQueueNewOutput(const AudioStreamBasicDescription *inFormat,
                                     CFStringRef _Nullable inCallbackRunLoopMode, UInt32 inFlags,
                                     AudioQueueRef _Nullable *_Nonnull outAQ);
 
+/// Makes a queue that records. The callback is called as that of a queue that plays. A sample rate of
+/// 0 is that of the device. The flags must be 0.
+extern OSStatus AudioQueueNewInput(const AudioStreamBasicDescription *inFormat,
+                                   AudioQueueInputCallback inCallbackProc,
+                                   void *_Nullable inUserData,
+                                   CFRunLoopRef _Nullable inCallbackRunLoop,
+                                   CFStringRef _Nullable inCallbackRunLoopMode, UInt32 inFlags,
+                                   AudioQueueRef _Nullable *_Nonnull outAQ);
+
 #ifdef __BLOCKS__
 /// The callback of a queue that calls a block.
 typedef void (^AudioQueueOutputCallbackBlock)(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
@@ -188,9 +209,22 @@ extern OSStatus AudioQueueNewOutputWithDispatchQueue(AudioQueueRef _Nullable *_N
                                                      UInt32 inFlags,
                                                      dispatch_queue_t inCallbackDispatchQueue,
                                                      AudioQueueOutputCallbackBlock inCallbackBlock);
+
+/// The callback of a recording queue that calls a block.
+typedef void (^AudioQueueInputCallbackBlock)(
+  AudioQueueRef inAQ, AudioQueueBufferRef inBuffer, const AudioTimeStamp *inStartTime,
+  UInt32 inNumberPacketDescriptions, const AudioStreamPacketDescription *_Nullable inPacketDescs);
+
+/// Makes a queue that records and calls a block on a dispatch queue. The flags must be 0.
+extern OSStatus AudioQueueNewInputWithDispatchQueue(AudioQueueRef _Nullable *_Nonnull outAQ,
+                                                    const AudioStreamBasicDescription *inFormat,
+                                                    UInt32 inFlags,
+                                                    dispatch_queue_t inCallbackDispatchQueue,
+                                                    AudioQueueInputCallbackBlock inCallbackBlock);
 #endif
 
-/// Ends a queue and frees its buffers: at once, or when all that is enqueued has been played.
+/// Ends a queue and frees its buffers: at once, or when all that is enqueued has been played. One that
+/// records first delivers what it has, unless it is ended at once or in a callback.
 extern OSStatus AudioQueueDispose(AudioQueueRef inAQ, Boolean inImmediate);
 
 /// Makes a buffer with room for `inBufferByteSize` bytes.
@@ -206,7 +240,7 @@ AudioQueueAllocateBufferWithPacketDescriptions(AudioQueueRef inAQ, UInt32 inBuff
 /// Frees a buffer that is not enqueued.
 extern OSStatus AudioQueueFreeBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
 
-/// Hands a filled buffer to the queue.
+/// Hands a filled buffer to the queue, or an empty one to a queue that records.
 extern OSStatus AudioQueueEnqueueBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
                                         UInt32 inNumPacketDescs,
                                         const AudioStreamPacketDescription *_Nullable inPacketDescs);
@@ -230,7 +264,8 @@ extern OSStatus AudioQueuePrime(AudioQueueRef inAQ, UInt32 inNumberOfFramesToPre
                                 UInt32 *_Nullable outNumberOfFramesPrepared);
 
 /// Stops the queue: at once, handing back every buffer before it returns, or when all that is
-/// enqueued has been played.
+/// enqueued has been played. One that records delivers what it has and gives back the empty buffers: at
+/// once, before it returns, else soon after.
 extern OSStatus AudioQueueStop(AudioQueueRef inAQ, Boolean inImmediate);
 
 /// Halts the queue; buffers and time stay where they are.

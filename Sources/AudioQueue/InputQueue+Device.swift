@@ -1,0 +1,258 @@
+import Codecs
+import Logging
+package import RealTime
+package import Server
+import Synchronization
+import Timeline
+
+extension InputQueue {
+  /// What a run has come to.
+  package struct Statistics: Sendable {
+    package var serverName: String
+    package var clientName: String
+    package var portNames: [String]
+    /// For each port the full names of the ports that it was connected to when it was made.
+    package var connections: [[String]]
+    /// Device frame at which the latest run began.
+    package var beganAt: Int64?
+    /// Device frames that the latest run lasted, pauses left out.
+    package var lastedFrames: Int64
+    /// How often there was no buffer, and the device frames that were lost so.
+    package var underruns: Int
+    package var lostFrames: UInt64
+    /// Device frames of cycles of the client that did not come.
+    package var missedFrames: Int64
+  }
+
+  /// The device, opened and connected if need be. Holding `control`.
+  func openDevice() throws(QueueError) -> Device {
+    if let device = state.read({ $0.device }) { return device }
+    let device: Device
+    let portNames: [String]
+    let connections: [[String]]
+    do throws(ServerError) {
+      switch target.withLock({ $0 }) {
+      case .server(let server): device = try Device(server, clientName: options.clientName)
+      case .device(let shared): device = shared
+      }
+      portNames = try device.seat(memory, owner: self)
+      do throws(ServerError) {
+        connections = try connect(portNames, of: device.client)
+      } catch {
+        device.unseat(memory)
+        throw error
+      }
+    } catch {
+      log.error("\(error)")
+      throw .cannotStart(error)
+    }
+    let deviceRate = device.client.sampleRate
+    var converter: RecordConverter?
+    if deviceRate != format.sampleRate {
+      converter = RecordConverter(format, layout, deviceRate: deviceRate)
+      if converter == nil {
+        device.unseat(memory)
+        throw .unsupportedFormat
+      }
+    }
+    state.change { state in
+      state.device = device
+      state.portNames = portNames
+      state.connections = connections
+      state.converter = converter
+      if let converter { pushSlabs(of: converter) }
+      pump(&state)
+    }
+    if let converter { startConverting(with: converter) }
+    return device
+  }
+
+  /// Connects the queue's ports as its options say.
+  ///
+  /// - Returns: For each port what it is connected to now.
+  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
+    -> [[String]]
+  {
+    let sources =
+      switch options.connections {
+      case .none: [String]()
+      case .ports(let sources): sources
+      case .physicalInputs: Array(client.physicalInputs.prefix(ports.count))
+      }
+    var connections: [[String]] = ports.map { _ in [] }
+    for (i, source) in sources.enumerated() {
+      let port = i % ports.count
+      try client.connect(source, toOurs: ports[port])
+      connections[port].append(source)
+    }
+    return connections
+  }
+
+  // MARK: Properties
+
+  /// True from the first frame of a run until its last buffer comes. Whoever is being told of a change
+  /// sees the value that he is told of, even if a short run is over by then.
+  package var isRunning: Bool {
+    state.read { state in
+      if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
+      return state.isRunning || state.isEnding
+    }
+  }
+
+  /// True while the cycles measure each channel's level. Costs nothing while it is off.
+  package var isMetering: Bool {
+    get { state.read { $0.isMetering } }
+    set {
+      state.change { state in
+        guard state.isMetering != newValue else { return }
+        state.isMetering = newValue
+        unsafe memory.recorder.pointee.setMetering(newValue)
+        state.notices.append(.changed(.metering))
+      }
+      context.wake()
+    }
+  }
+
+  /// Each channel's level in the latest cycle, as it came from the ports; silence while the queue stands
+  /// still. Nil while levels are not measured.
+  package var levels: [Level]? {
+    let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
+    guard isMetering else { return nil }
+    return (0..<format.channels).map {
+      isSilent ? Level(peak: 0, rms: 0) : unsafe memory.recorder.pointee.level(ofChannel: $0)
+    }
+  }
+
+  /// Each channel's highest sample since the last call; 1 is full scale.
+  package func takePeaks() -> [Float] {
+    (0..<format.channels).map { unsafe memory.recorder.pointee.takePeak(ofChannel: $0) }
+  }
+
+  /// Why frames were lost since the queue was made; nil if none were.
+  package var converterError: QueueError? {
+    state.read { $0.underruns > 0 ? .recordUnderrun : nil }
+  }
+
+  /// Has the app told, on its place and after this has returned, that a property has another value.
+  package func announce(_ change: QueueChange) {
+    state.change { $0.notices.append(.changed(change)) }
+    context.wake()
+  }
+
+  /// Throws if the queue runs, is told to or is paused.
+  package func checkIdle() throws(QueueError) {
+    guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
+  }
+
+  /// What has broken the queue's time since it was made: a gap is its running dry.
+  package var discontinuities: Discontinuities {
+    state.read {
+      Discontinuities(interruptions: UInt64($0.interruptions), starvations: UInt64($0.underruns))
+    }
+  }
+
+  /// The rate of the device in Hz. Opens it.
+  package func deviceSampleRate() throws(QueueError) -> Double {
+    try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
+  }
+
+  /// The inputs of the sound card. Opens the device.
+  package func deviceChannels() throws(QueueError) -> Int {
+    try controlled { () throws(QueueError) in try openDevice() }.client.physicalInputs.count
+  }
+
+  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
+  package var deviceUID: String {
+    state.read({ $0.device })?.uid ?? target.withLock { $0 }.uid
+  }
+
+  /// Has the queue record from another device: `jack:SERVER` is a client of its own on that
+  /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
+  package func setDeviceUID(_ uid: String) throws(QueueError) {
+    try controlled { () throws(QueueError) in
+      try checkIdle()
+      if uid == deviceUID { return }
+      let new = try OutputQueue.Target(uid: uid)
+      closeDevice()
+      target.withLock { $0 = new }
+    }
+  }
+
+  /// Gives the device back; the buffers wait for the next one. Holding `control`, no run.
+  private func closeDevice() {
+    // Without a device nobody fills the ring, and without a converter its thread ends.
+    let (device, converter) = state.change { state in
+      defer {
+        state.device = nil
+        state.converter = nil
+      }
+      return (state.device, state.converter)
+    }
+    state.wait { $0.isConverting ? nil : () }
+    device?.unseat(memory)
+    // The cycles have seen the converter's slabs until now.
+    withExtendedLifetime(converter) {}
+    state.change { state in
+      _ = unsafe memory.recorder.pointee.stop()
+      state.waiting = state.inRing + state.waiting
+      state.inRing = []
+    }
+  }
+
+  /// Device frames that the run has lasted so far.
+  var ranFrames: Int64 {
+    let reading = unsafe memory.recorder.pointee.clock.read()
+    return reading.position + reading.ranFrames
+  }
+
+  package var statistics: Statistics {
+    state.read { state in
+      Statistics(
+        serverName: state.device?.client.serverName ?? "",
+        clientName: state.device?.client.name ?? "",
+        portNames: state.portNames,
+        connections: state.connections,
+        beganAt: state.beganAt,
+        lastedFrames: state.isRunning ? ranFrames : state.lastedFrames,
+        underruns: state.underruns,
+        lostFrames: unsafe memory.recorder.pointee.lostFrames.load(ordering: .relaxed),
+        missedFrames: state.missedFrames)
+    }
+  }
+
+  // MARK: Time
+
+  /// Frames at the queue's rate since the run began; nil if none has begun. Stands still while
+  /// the queue is paused and goes on while there is no buffer.
+  package var currentFrame: Double? {
+    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
+    guard let device, isRunning else { return nil }
+    let position = unsafe memory.recorder.pointee.clock.read().position(at: device.now)
+    return DeviceTime.frames(
+      position, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+  }
+
+  package var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
+}
+
+extension OutputQueue.Target {
+  /// What a device's UID names: a server for a client of one's own, or an open client of this process.
+  init(uid: String) throws(QueueError) {
+    if let device = Device.named(uid) {
+      self = .device(device)
+    } else if uid.hasPrefix("jack:"), !uid.contains("/"), uid.count > 5 {
+      let server = JackServer(named: String(uid.dropFirst(5)))
+      guard server.isRunning else { throw .invalidDevice(uid) }
+      self = .server(server)
+    } else {
+      throw .invalidDevice(uid)
+    }
+  }
+
+  var uid: String {
+    switch self {
+    case .device(let device): device.uid
+    case .server(let server): "jack:\((server as? JackServer)?.name ?? "default")"
+    }
+  }
+}

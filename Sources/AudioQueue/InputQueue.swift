@@ -1,0 +1,239 @@
+import Glibc
+import Logging
+package import RealTime
+package import Server
+import Synchronization
+import Timeline
+
+/// A recording queue: fills an app's buffers with what reaches one client of a server.
+///
+/// Safe on every thread that is not real time, callbacks included. No lock is held while the app
+/// is called. Times that the app sees are in frames at the queue's own rate, device times in
+/// frames at the server's.
+@safe
+package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
+  /// How the queue appears on the server.
+  package struct Options: Sendable {
+    package enum Connections: Sendable {
+      /// Port by port from the sound card.
+      case physicalInputs
+      /// Port by port from these; what is more than the queue's channels is mixed in from the first on.
+      case ports([String])
+      case none
+    }
+    /// The name of the client.
+    package var clientName: String
+    package var connections: Connections
+
+    package init(clientName: String, connections: Connections = .physicalInputs) {
+      self.clientName = clientName
+      self.connections = connections
+    }
+  }
+
+  /// What the app is called with; the calls come one at a time, in order, on the queue's place.
+  package struct Handlers: Sendable {
+    /// A buffer comes back.
+    package var bufferDone: @Sendable (InputQueue, Recording) -> Void
+    package var changed: @Sendable (InputQueue, QueueChange) -> Void
+
+    package init(
+      bufferDone: @escaping @Sendable (InputQueue, Recording) -> Void,
+      changed: @escaping @Sendable (InputQueue, QueueChange) -> Void
+    ) {
+      self.bufferDone = bufferDone
+      self.changed = changed
+    }
+  }
+
+  /// With the device's rate if none was asked for.
+  package let format: PCMFormat
+  let layout: SampleLayout
+  let options: Options
+  let handlers: Handlers
+  let memory: RecorderMemory
+  let state = Monitor(RecordState())
+  /// Held by the calls that change what the queue does, never while the app is called.
+  let control = Mutex<Void>(())
+  /// The server, or the device of another queue, that this one records from.
+  let target: Mutex<OutputQueue.Target>
+  /// What to do once the queue has given its device back.
+  let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
+  private let contextStorage = Mutex<(any CallbackContext)?>(nil)
+
+  /// A queue for linear PCM. At a rate of 0 it takes that of the device, which it opens.
+  ///
+  /// - Throws: `unsupportedFormat`, and `cannotStart` if the device is needed and cannot be opened.
+  package init(
+    _ wanted: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
+    _ handlers: Handlers
+  ) throws(QueueError) {
+    var format = wanted
+    var target = OutputQueue.Target.server(server)
+    if wanted.sampleRate == 0 {
+      // Any rate will do to see whether all else is right.
+      format.sampleRate = 48000
+      guard format.layout != nil else { throw .unsupportedFormat }
+      do throws(ServerError) {
+        let device = try Device(server, clientName: options.clientName)
+        format.sampleRate = device.client.sampleRate
+        target = .device(device)
+      } catch {
+        log.error("\(error)")
+        throw .cannotStart(error)
+      }
+    }
+    guard let layout = format.layout else { throw .unsupportedFormat }
+    self.format = format
+    self.layout = layout
+    self.options = options
+    self.handlers = handlers
+    self.target = Mutex(target)
+    memory = RecorderMemory(channels: format.channels)
+    let context = makeCallbackContext(place) { [weak self] in self?.deliver() }
+    contextStorage.withLock { $0 = context }
+    if case .device = target {
+      _ = try openDevice()
+      // Should it be closed, the next one is opened as if the rate had been given.
+      self.target.withLock { $0 = .server(server) }
+    }
+  }
+
+  /// A queue that is let go of without having been disposed of, or before that is complete, ends
+  /// at once: no cycle may see its memory any more.
+  deinit {
+    context.invalidate()
+    let device = state.change { state in
+      state.disposal = .disposed
+      return state.device
+    }
+    device?.unseat(memory)
+  }
+
+  var context: any CallbackContext { contextStorage.withLock { $0! } }
+
+  /// Has `body` run once a disposal is complete, on any thread.
+  package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
+    onDisposed.withLock { $0 = body }
+  }
+
+  // MARK: Buffers
+
+  /// Has a buffer filled after all that is enqueued. What it holds, `bytes` of it, does not matter.
+  ///
+  /// The memory belongs to the queue until the app is called back with the buffer.
+  package func enqueue(_ id: UInt32, bytes: Int = 0) throws(QueueError) {
+    try state.change { state throws(QueueError) in
+      try state.checkUsable()
+      guard let record = state.buffers[id] else { throw .invalidBuffer }
+      guard record.buffer.capacity >= format.bytesPerFrame else { throw .bufferTooSmall }
+      if state.resets > 0 { throw .enqueueDuringReset }
+      if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
+        throw .enqueueDuringReset
+      }
+      guard record.isFree else { throw .enqueuedTwice }
+      state.buffers[id]?.isFree = false
+      state.waiting.append(id)
+      pump(&state)
+    }
+  }
+
+  /// Pushes what waits into the ring, as far as it has room. With a converter the cycle fills slabs.
+  func pump(_ state: inout RecordState) {
+    guard state.device != nil, state.converter == nil else { return }
+    while let id = state.waiting.first, let buffer = state.buffers[id]?.buffer,
+      let data = unsafe buffer.data.baseAddress,
+      unsafe memory.recorder.pointee.spaces.push(
+        Space(data, frames: buffer.capacity / format.bytesPerFrame, layout: layout, token: id))
+    {
+      state.inRing.append(id)
+      state.waiting.removeFirst()
+    }
+  }
+
+  // MARK: Events
+
+  package func relay() {
+    let hasNotices = state.change { state in
+      readEvents(&state)
+      pump(&state)
+      return !state.notices.isEmpty
+    }
+    if hasNotices { context.wake() }
+  }
+
+  /// Takes in what the cycles have done.
+  func readEvents(_ state: inout RecordState) {
+    while let event = unsafe memory.recorder.pointee.events.pop() {
+      switch event.kind {
+      case .filled: take(event, &state)
+      case .runBegan:
+        state.beganAt = event.frame
+        state.isRunning = true
+        state.notices.append(.isRunning(true))
+      case .ranOut: ranOut(&state)
+      case .missed:
+        state.interruptions += 1
+        state.missedFrames += event.frames
+        log.warning("\(event.frames) frames were not recorded: cycles came too late")
+      }
+    }
+  }
+
+  /// Takes in what a space holds.
+  func take(_ event: RecordEvent, isReset: Bool = false, _ state: inout RecordState) {
+    if state.converter != nil {
+      state.slabs.append(
+        RecordConverter.Slab(
+          index: Int(event.token), frames: Int(event.frames), frame: event.frame,
+          position: event.position))
+    } else if !state.inRing.isEmpty {
+      give(
+        &state, state.inRing.removeFirst(), frames: Int(event.frames), startFrame: event.position,
+        deviceFrame: event.frame, isReset: isReset)
+    }
+  }
+
+  /// Notes that there was no buffer.
+  func ranOut(_ state: inout RecordState) {
+    state.underruns += 1
+    state.notices.append(.changed(.converterError))
+    log.warning("frames were not recorded: no buffer was enqueued")
+  }
+
+  /// Hands a buffer to the app.
+  func give(
+    _ state: inout RecordState, _ id: UInt32, frames: Int, startFrame: Int64, deviceFrame: Int64,
+    isReset: Bool
+  ) {
+    let device = state.isLost ? nil : state.device
+    let recording = Recording(
+      buffer: id, frames: frames, startFrame: startFrame,
+      hostTime: device?.hostTime(ofFrame: deviceFrame) ?? HostTime.now)
+    state.notices.append(.buffer(recording, isReset: isReset))
+  }
+
+  package func deviceLost() {
+    state.change { state in
+      readEvents(&state)
+      state.isLost = true
+    }
+    // Not on the device's thread, which whoever holds `control` may wait for.
+    startThread(named: "cuejack-lost") { [self] in
+      control.withLock { _ in
+        if state.read({ $0.disposal == .none }) { endRun(refusingBuffers: false) }
+      }
+      context.wake()
+    }
+  }
+
+  // MARK: Calling back
+
+  func call(_ notice: RecordNotice) {
+    switch notice {
+    case .buffer(let recording, _): handlers.bufferDone(self, recording)
+    case .isRunning: handlers.changed(self, .isRunning)
+    case .changed(let change): handlers.changed(self, change)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package import RealTime
+package import Server
+package import Timeline
+
+/// What queues that play and queues that record have in common. Safe on every thread that is not real
+/// time.
+package protocol Queue: AnyObject, Sendable {
+  var format: PCMFormat { get }
+  /// Has `body` run once a disposal is complete, on any thread.
+  func whenDisposed(_ body: @escaping @Sendable () -> Void)
+
+  func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer
+  func freeBuffer(_ id: UInt32) throws(QueueError)
+  /// Enqueues a buffer; `bytes` is what a queue that plays finds in it.
+  func enqueue(_ id: UInt32, bytes: Int) throws(QueueError)
+
+  /// Throws if the queue has been disposed of, or is about to be.
+  func checkNotDisposed() throws(QueueError)
+  func start(at time: StartTime) throws(QueueError)
+  func pause() throws(QueueError)
+  /// Ends the run: handing every buffer back before it returns, or soon, with nothing lost.
+  func stop(atOnce: Bool) throws(QueueError)
+  func flush() throws(QueueError)
+  func reset() throws(QueueError)
+  func dispose(atOnce: Bool) throws(QueueError)
+
+  var isRunning: Bool { get }
+  func deviceSampleRate() throws(QueueError) -> Double
+  /// The channels of the sound card, in the queue's direction.
+  func deviceChannels() throws(QueueError) -> Int
+  var deviceUID: String { get }
+  func setDeviceUID(_ uid: String) throws(QueueError)
+  /// Has the app told, on its place and after this has returned, that a property has another value.
+  func announce(_ change: QueueChange)
+  var isMetering: Bool { get set }
+  /// Each channel's level in the latest cycle; nil while levels are not measured.
+  var levels: [Level]? { get }
+  /// Throws if the queue runs, is told to or is paused.
+  func checkIdle() throws(QueueError)
+  /// What has broken the queue's time so far.
+  var discontinuities: Discontinuities { get }
+  /// Frames at the queue's rate since the run began; nil if none has begun.
+  var currentFrame: Double? { get }
+  /// The device, if it is open and its server there.
+  var runningDevice: Device? { get }
+}
+
+extension OutputQueue: Queue {
+  package func stop(atOnce: Bool) throws(QueueError) {
+    if atOnce { try stop() } else { try stopAfterPlaying() }
+  }
+
+  package func dispose(atOnce: Bool) throws(QueueError) { try dispose(afterPlaying: !atOnce) }
+}
+
+extension Queue {
+  /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
+  package typealias Moment = (frame: Int64, hostTime: UInt64)
+
+  /// Device time now; nil if the device is not open.
+  package var deviceTime: Moment? {
+    guard let device = runningDevice else { return nil }
+    let now = device.now
+    return (now, device.hostTime(ofFrame: now))
+  }
+
+  /// A time in both of its forms. Needs an open device.
+  package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
+    guard let device = runningDevice else { throw .invalidRunState }
+    switch time {
+    case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
+    case .frame(let frame): return (frame, device.hostTime(ofFrame: frame))
+    case .hostTime(let hostTime): return (device.frame(atHostTime: hostTime), hostTime)
+    }
+  }
+
+  /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
+  /// an open device.
+  package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
+    guard let device = runningDevice, let earliest = device.earliestStart else {
+      throw .invalidRunState
+    }
+    let wanted = try deviceTime(of: time)
+    if time != .atOnce && wanted.frame >= earliest { return wanted }
+    return (earliest, device.hostTime(ofFrame: earliest))
+  }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import Server
+
+/// What an app is told of a buffer that comes back from recording.
+package struct Recording: Sendable {
+  package let buffer: UInt32
+  /// Frames that it holds; 0 if it was handed back empty.
+  package let frames: Int
+  /// Frames, at the queue's rate, from the run's beginning to the buffer's first frame.
+  package let startFrame: Int64
+  /// CLOCK_MONOTONIC, in nanoseconds, of the first frame.
+  package let hostTime: UInt64
+}
+
+/// Something that a recording queue tells its app, in order.
+enum RecordNotice: QueueNotice {
+  /// `isReset` if the buffer is handed back whether it is full or not.
+  case buffer(Recording, isReset: Bool)
+  /// `QueueChange.isRunning`, and the value that it has changed to.
+  case isRunning(Bool)
+  /// Any other property.
+  case changed(QueueChange)
+
+  var isBuffer: Bool { if case .buffer = self { true } else { false } }
+}
+
+/// What a recording queue knows, behind its monitor.
+struct RecordState: CallingState {
+  var phase = QueueState.Phase.idle
+  var isRunning = false
+  /// The run is over, but the app has not been told of its last buffers.
+  var isEnding = false
+  var resets = 0
+  var disposal = QueueState.Disposal.none
+  var isLost = false
+
+  var buffers: [UInt32: QueueState.BufferRecord] = [:]
+  var nextBuffer: UInt32 = 1
+  /// Not yet in the ring, in order; all that are enqueued if there is a converter.
+  var waiting: [UInt32] = []
+  /// In the ring or in the cycle, in order.
+  var inRing: [UInt32] = []
+
+  var notices: [RecordNotice] = []
+  var delivering: (thread: pthread_t, notice: RecordNotice)?
+
+  var device: Device?
+  var portNames: [String] = []
+  /// For each port what it was connected to.
+  var connections: [[String]] = []
+  var converter: RecordConverter?
+  /// Somebody is at work with the converter.
+  var isConverting = false
+  /// What the cycles have filled for the converter, in order.
+  var slabs: [RecordConverter.Slab] = []
+
+  /// Device frame at which the latest run began.
+  var beganAt: Int64?
+  /// Device frames that the latest finished run lasted.
+  var lastedFrames: Int64 = 0
+  /// How often there was no buffer.
+  var underruns = 0
+  /// How often cycles did not come while a run was going, and the frames of them.
+  var interruptions = 0
+  var missedFrames: Int64 = 0
+  var isMetering = false
+
+  mutating func willDeliver(_ notice: RecordNotice) {
+    switch notice {
+    case .buffer(let recording, _): buffers[recording.buffer]?.isFree = true
+    case .isRunning(false): isEnding = false
+    case .isRunning, .changed: break
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import AudioQueue
+public import CAudioToolbox
+public import Dispatch
+import RealTime
+import Server
+
+// What AudioQueue.h has for recording alone.
+
+extension QueueHandle {
+  /// How the app is called with a buffer that a recording queue gives back.
+  @safe enum InputCallback: @unchecked Sendable {
+    case function(AudioQueueInputCallback, userData: UnsafeMutableRawPointer?)
+    case block(AudioQueueInputCallbackBlock)
+  }
+
+  /// A queue that records. A sample rate of 0 is that of the device.
+  static func recording(
+    _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
+    _ callback: InputCallback
+  ) throws(QueueError) -> QueueHandle {
+    var complete = description
+    if description.mSampleRate == 0 { complete.mSampleRate = 48000 }
+    var format = try format(of: complete)
+    format.sampleRate = description.mSampleRate
+    // The closures look the handle up: an object that they held would hold them.
+    let queue = try InputQueue(
+      format, options: InputQueue.Options(clientName: programName),
+      server: JackServer(), callingBackOn: place,
+      InputQueue.Handlers(
+        bufferDone: { queue, recording in
+          guard let this = all.object(handle),
+            let header = unsafe this.header(ofBuffer: recording.buffer),
+            let reference = unsafe AudioQueueRef(bitPattern: handle)
+          else { return }
+          unsafe header.pointee.mAudioDataByteSize = UInt32(
+            recording.frames * queue.format.bytesPerFrame)
+          unsafe header.pointee.mPacketDescriptionCount = 0
+          var time = AudioTimeStamp()
+          time.mSampleTime = Double(recording.startFrame)
+          time.mHostTime = recording.hostTime
+          time.mRateScalar = 1
+          time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+          let packets = UInt32(recording.frames)
+          // The header lives as long as this object, even if the queue is disposed of meanwhile.
+          withExtendedLifetime(this) {
+            switch callback {
+            case .function(let function, let userData):
+              unsafe function(userData, reference, header, &time, packets, nil)
+            case .block(let block): unsafe block(reference, header, &time, packets, nil)
+            }
+          }
+        },
+        changed: { _, change in all.object(handle)?.tell(change, as: handle) }))
+    return QueueHandle(queue, handle: handle)
+  }
+
+  /// The queue, if it records.
+  var recordingQueue: InputQueue {
+    get throws(QueueError) {
+      guard let queue = queue as? InputQueue else { throw .wrongQueueType }
+      return queue
+    }
+  }
+}
+
+/// Implements `AudioQueueNewInput`, with raw pointers for the Core Foundation references.
+@c(AudioQueueNewInput)
+public func newInputQueue(
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ inCallbackProc: @escaping AudioQueueInputCallback, _ inUserData: UnsafeMutableRawPointer?,
+  _ inCallbackRunLoop: UnsafeRawPointer?, _ inCallbackRunLoopMode: UnsafeRawPointer?,
+  _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
+) -> OSStatus {
+  unsafe newQueue("AudioQueueNewInput", inFlags, outAQ) { (handle) throws(QueueError) in
+    try unsafe .recording(
+      inFormat.pointee, handle: handle,
+      callingBackOn: CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
+      .function(inCallbackProc, userData: inUserData))
+  }
+}
+
+/// Makes a queue that records and calls a block on a dispatch queue of the C interface.
+@c @implementation
+public func AudioQueueNewInputWithDispatchQueue(
+  _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
+  _ inCallbackDispatchQueue: dispatch_queue_t,
+  _ inCallbackBlock: @escaping AudioQueueInputCallbackBlock
+) -> OSStatus {
+  unsafe newQueue("AudioQueueNewInputWithDispatchQueue", inFlags, outAQ) {
+    (handle) throws(QueueError) in
+    try unsafe .recording(
+      inFormat.pointee, handle: handle, callingBackOn: .dispatchQueue(inCallbackDispatchQueue),
+      .block(inCallbackBlock))
+  }
+}
+
+/// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
+public func AudioQueueNewInputWithDispatchQueue(
+  _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
+  _ inCallbackDispatchQueue: DispatchQueue,
+  _ inCallbackBlock: @escaping AudioQueueInputCallbackBlock
+) -> OSStatus {
+  unsafe newQueue("AudioQueueNewInputWithDispatchQueue", inFlags, outAQ) {
+    (handle) throws(QueueError) in
+    try unsafe .recording(
+      inFormat.pointee, handle: handle, callingBackOn: .queue(inCallbackDispatchQueue),
+      .block(inCallbackBlock))
+  }
+}
+
+extension InputQueue {
+  /// What the ports carry, channel by channel.
+  func portDescription() throws(QueueError) -> AudioStreamBasicDescription {
+    let ports = PCMFormat(
+      sampleRate: try deviceSampleRate(), channels: 1, kind: .float, bitsPerSample: 32)
+    var description = ports.streamDescription
+    description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    description.mChannelsPerFrame = UInt32(format.channels)
+    return description
+  }
+}

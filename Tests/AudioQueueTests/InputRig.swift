@@ -1,0 +1,116 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// A recording queue on a server that is driven by hand, and a record of what the app was given. The first
+/// input hears the number of each frame, the second its negative.
+final class InputRig: @unchecked Sendable {
+  enum Call: Equatable {
+    /// A buffer, its frames' bytes, and its start.
+    case done(UInt32, frames: Int, at: Int64)
+    case running(Bool)
+    case underrun
+  }
+  let server: HandDrivenServer
+  let queue: InputQueue
+  private let lock = NSLock()
+  private var _calls: [Call] = []
+  private var _bytes: [UInt8] = []
+  private var _hostTimes: [UInt64] = []
+  private var _onBuffer: ((InputQueue, Recording) -> Void)?
+  private var _isInside = false
+  private var _nested = false
+  private var memory: [UInt32: QueueBuffer] = [:]
+
+  init(
+    _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
+    place: CallbackPlace = .ownThread,
+    connections: InputQueue.Options.Connections = .physicalInputs
+  ) throws {
+    self.server = server
+    server.hears = { frame, input in input == 1 ? Float(frame) : -Float(frame) }
+    let box = Box()
+    queue = try InputQueue(
+      format, options: InputQueue.Options(clientName: "rig", connections: connections),
+      server: server, callingBackOn: place,
+      InputQueue.Handlers(
+        bufferDone: { queue, recording in box.rig?.bufferDone(queue, recording) },
+        changed: { queue, change in
+          switch change {
+          case .isRunning: box.rig?.note(.running(queue.isRunning))
+          case .converterError: box.rig?.note(.underrun)
+          default: break
+          }
+        }))
+    box.rig = self
+  }
+
+  deinit { try? queue.dispose(atOnce: true) }
+
+  private final class Box: @unchecked Sendable { weak var rig: InputRig? }
+
+  private func note(_ call: Call) { lock.withLock { _calls.append(call) } }
+
+  private func bufferDone(_ queue: InputQueue, _ recording: Recording) {
+    let action = lock.withLock {
+      if _isInside { _nested = true }
+      _isInside = true
+      _calls.append(
+        .done(recording.buffer, frames: recording.frames, at: recording.startFrame))
+      _hostTimes.append(recording.hostTime)
+      if let data = memory[recording.buffer]?.data {
+        _bytes += data.prefix(recording.frames * queue.format.bytesPerFrame)
+      }
+      return _onBuffer
+    }
+    action?(queue, recording)
+    lock.withLock { _isInside = false }
+  }
+
+  /// What the app was told so far.
+  var calls: [Call] { lock.withLock { _calls } }
+  /// All that was recorded.
+  var bytes: [UInt8] { lock.withLock { _bytes } }
+  var samples: [Float] {
+    bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+  }
+  var hostTimes: [UInt64] { lock.withLock { _hostTimes } }
+  var hasNested: Bool { lock.withLock { _nested } }
+
+  func onBuffer(_ action: @escaping (InputQueue, Recording) -> Void) {
+    lock.withLock { _onBuffer = action }
+  }
+
+  /// Enqueues a new buffer with room for `frames` frames.
+  @discardableResult
+  func enqueue(_ frames: Int) throws -> UInt32 {
+    let buffer = try queue.allocateBuffer(capacity: frames * queue.format.bytesPerFrame)
+    lock.withLock { memory[buffer.id] = buffer }
+    try queue.enqueue(buffer.id)
+    return buffer.id
+  }
+
+  /// Runs cycles, and waits after each until the app has been told all of it.
+  func cycle(_ count: Int = 1, frames: Int = 64) {
+    for _ in 0..<count {
+      server.cycle(frames: frames)
+      queue.relay()
+      settle()
+    }
+  }
+
+  /// Waits until the app has been told everything.
+  func settle() {
+    let isQuiet: Void? = queue.state.wait(seconds: 20) { state in
+      let works =
+        state.isConverting
+        || (state.converter != nil && !state.slabs.isEmpty && !state.waiting.isEmpty)
+      return state.notices.isEmpty && state.delivering == nil && !works ? () : nil
+    }
+    #expect(isQuiet != nil, "callbacks do not come to an end")
+  }
+}

@@ -1,0 +1,579 @@
+import CProbe
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+import Timeline
+
+@testable import AudioQueue
+
+private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: Float(first)) }
+
+/// The numbers are those of the lines of semantics that a test speaks of.
+@Suite(.serialized) struct RecordingTests {
+  // MARK: Buffers
+
+  @Test("1, 21: buffers come back full, in order, each with the time of its first frame")
+  func buffersComeBackFull() throws {
+    let rig = try InputRig()
+    let ids = try [100, 28, 50].map { try rig.enqueue($0) }
+    try rig.queue.start(at: .frame(10))
+    rig.cycle()
+    #expect(rig.calls == [.running(true)])
+    rig.cycle(3)
+    #expect(
+      rig.calls == [
+        .running(true), .done(ids[0], frames: 100, at: 0), .done(ids[1], frames: 28, at: 100),
+        .done(ids[2], frames: 50, at: 128), .underrun,
+      ])
+    #expect(rig.samples == frames(10, 178))
+    // Host time is that of the device's frame: 10, 110 and 138 of 48,000 in a second.
+    #expect(rig.hostTimes == [10, 110, 138].map { UInt64(Double($0) / 48000 * 1e9) })
+    #expect(rig.queue.statistics.beganAt == 10)
+    #expect(!rig.hasNested)
+  }
+
+  @Test("21: every layout is written bit for bit", arguments: PCMFormat.all(channels: 2))
+  func everyLayout(format: PCMFormat) throws {
+    let rig = try InputRig(format)
+    let (bytes, channels) = format.noise(frames: 300, seed: 3)
+    rig.server.hears = { frame, input in frame < 300 ? channels[input - 1][Int(frame)] : 0 }
+    for _ in 0..<3 { try rig.enqueue(100) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(5)
+    // What is finer than a float can hold was not heard.
+    let isExact = format.kind == .float || format.bitsPerSample <= 24
+    let expected =
+      isExact
+      ? bytes
+      : (0..<600).flatMap { i -> [UInt8] in
+        let value = Double(channels[i % 2][i / 2]) * 0x1p31
+        return format.sample(Int32(min(value, 0x1p31 - 1))).bytes
+      }
+    #expect(rig.bytes == expected)
+  }
+
+  @Test(
+    "21: refilled in the callback, for ever; times grow by what was delivered",
+    arguments: [
+      1, 3, 8,
+    ])
+  func refilling(channels: Int) throws {
+    let rig = try InputRig(.float(channels))
+    rig.onBuffer { queue, recording in try? queue.enqueue(recording.buffer) }
+    for size in [64, 100, 37] { try rig.enqueue(size) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(100, frames: 17)
+    try rig.queue.stop(atOnce: true)
+    #expect(rig.samples.count == 1700 * channels)
+    let left = stride(from: 0, to: rig.samples.count, by: channels).map { rig.samples[$0] }
+    #expect(left == frames(0, 1700))
+    if channels > 1 {
+      let right = stride(from: 1, to: rig.samples.count, by: channels).map { rig.samples[$0] }
+      #expect(right == frames(0, 1700).map { -$0 })
+    }
+    var at: Int64 = 0
+    for case .done(_, let count, let start) in rig.calls {
+      #expect(start == at)
+      at += Int64(count)
+    }
+    #expect(at == 1700)
+    #expect(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 1700)
+  }
+
+  @Test("17: what cannot be enqueued")
+  func whatCannotBeEnqueued() throws {
+    let rig = try InputRig(.float(2))
+    #expect(throws: QueueError.invalidBuffer) { try rig.queue.enqueue(99) }
+    let small = try rig.queue.allocateBuffer(capacity: 7)
+    #expect(throws: QueueError.bufferTooSmall) { try rig.queue.enqueue(small.id) }
+    let id = try rig.enqueue(10)
+    #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(id) }
+    #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(id) }
+    try rig.queue.freeBuffer(small.id)
+    // A part of a frame is left alone.
+    let odd = try rig.queue.allocateBuffer(capacity: 15)
+    try rig.queue.enqueue(odd.id)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.calls.contains(.done(odd.id, frames: 1, at: 10)))
+  }
+
+  // MARK: Underrun
+
+  @Test("22: each gap is told once, and the next buffer's time shows the hole")
+  func underruns() throws {
+    let rig = try InputRig()
+    #expect(rig.queue.converterError == nil)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(3)
+    #expect(rig.calls == [.running(true), .underrun])
+    #expect(rig.queue.converterError == .recordUnderrun)
+    let a = try rig.enqueue(100)
+    rig.cycle(3)
+    let b = try rig.enqueue(10)
+    rig.cycle()
+    #expect(
+      rig.calls == [
+        .running(true), .underrun, .done(a, frames: 100, at: 192), .underrun,
+        .done(b, frames: 10, at: 384), .underrun,
+      ])
+    #expect(rig.samples == frames(192, 100) + frames(384, 10))
+    #expect(rig.queue.statistics.underruns == 3)
+    #expect(rig.queue.statistics.lostFrames == 192 + 92 + 54)
+  }
+
+  @Test("cycles that do not come are silence in the buffer at hand, so that it keeps the time")
+  func missedCycles() throws {
+    let rig = try InputRig()
+    let ids = try [200, 64].map { try rig.enqueue($0) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    rig.server.miss(frames: 64)
+    rig.cycle(4)
+    #expect(rig.samples == frames(0, 64) + silence(64) + frames(128, 136))
+    #expect(rig.calls.contains(.done(ids[1], frames: 64, at: 200)))
+    #expect(rig.queue.statistics.missedFrames == 64)
+  }
+
+  // MARK: Start and pause
+
+  @Test(
+    "14: a run begins on its frame, inside a cycle; two queues on one",
+    arguments: [
+      1, 63, 64, 100, 1000,
+    ])
+  func starts(start: Int64) throws {
+    let server = HandDrivenServer()
+    let rigs = try (0..<2).map { _ in try InputRig(server: server) }
+    for rig in rigs {
+      try rig.enqueue(300)
+      try rig.queue.start(at: .frame(start))
+    }
+    for _ in 0..<30 { server.cycle(frames: 64) }
+    for rig in rigs {
+      rig.queue.relay()
+      rig.settle()
+      #expect(rig.samples == frames(Int(start), 300))
+      #expect(rig.queue.statistics.beganAt == start)
+    }
+  }
+
+  @Test("14: at a host time, and at one that is past")
+  func hostTimes() throws {
+    let rig = try InputRig()
+    try rig.enqueue(64)
+    try rig.queue.start(at: .hostTime(UInt64(100.0 / 48000 * 1e9) + 10_000))
+    rig.cycle(4)
+    #expect(rig.samples == frames(100, 64))
+    try rig.queue.stop(atOnce: true)
+    try rig.enqueue(10)
+    try rig.queue.start(at: .hostTime(1))
+    rig.cycle()
+    #expect(rig.samples.suffix(10) == frames(256, 10)[...])
+  }
+
+  @Test("10: a pause keeps the buffer and the time; stop and start begin at 0")
+  func pauses() throws {
+    let rig = try InputRig()
+    let a = try rig.enqueue(100)
+    let b = try rig.enqueue(20)
+    // Before a start it swallows nothing.
+    try rig.queue.pause()
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.pause()
+    let time = rig.queue.currentFrame
+    rig.cycle(3)
+    #expect(rig.queue.currentFrame == time && rig.queue.isRunning)
+    try rig.queue.start()
+    rig.cycle(2)
+    #expect(rig.samples == frames(0, 64) + frames(256, 56))
+    #expect(rig.calls.contains(.done(b, frames: 20, at: 100)))
+    try rig.queue.stop(atOnce: true)
+    try rig.queue.enqueue(a)
+    try rig.queue.start()
+    rig.cycle(2)
+    #expect(rig.calls.suffix(2) == [.done(a, frames: 100, at: 0), .underrun])
+  }
+
+  // MARK: Stop, reset, flush, dispose
+
+  @Test("6, 21: Stop(true) gives the partial buffer, then the empty ones, before it returns")
+  func stopsAtOnce() throws {
+    let rig = try InputRig()
+    let refused = Mutexed(0)
+    rig.onBuffer { queue, recording in
+      do { try queue.enqueue(recording.buffer) } catch QueueError.enqueueDuringReset {
+        refused.value += 1
+      } catch {}
+    }
+    let ids = try (0..<4).map { _ in try rig.enqueue(50) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.stop(atOnce: true)
+    #expect(
+      rig.calls.filter { $0 != .running(true) && $0 != .running(false) } == [
+        .done(ids[0], frames: 50, at: 0), .done(ids[1], frames: 14, at: 50),
+        .done(ids[2], frames: 0, at: 64), .done(ids[3], frames: 0, at: 64),
+        .done(ids[0], frames: 0, at: 64),
+      ])
+    #expect(refused.value == 4)
+    #expect(rig.samples == frames(0, 64))
+    #expect(!rig.queue.isRunning)
+    let count = rig.calls.filter { $0 != .running(false) }.count
+    rig.cycle(3)
+    #expect(rig.calls.filter { $0 != .running(false) }.count == count)
+    #expect(rig.calls.last == .running(false))
+    // Buffers that were never used come back too.
+    rig.onBuffer { _, _ in }
+    try rig.queue.enqueue(ids[3])
+    try rig.queue.stop(atOnce: true)
+    #expect(rig.calls.last == .done(ids[3], frames: 0, at: 0))
+  }
+
+  @Test(
+    "7: Stop(false) returns at once and gives all that was recorded; a Start straight after works")
+  func stopsSoon() throws {
+    let lock = NSLock()
+    let rig = try InputRig()
+    let ids = try (0..<3).map { _ in try rig.enqueue(50) }
+    try rig.queue.stop(atOnce: false)
+    #expect(rig.calls == [])
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    rig.onBuffer { _, _ in lock.withLock {} }
+    try lock.withLock {
+      try rig.queue.stop(atOnce: false)
+      // Whoever asks sees it run until its buffers have come.
+      #expect(rig.queue.isRunning)
+      try rig.queue.stop(atOnce: false)
+    }
+    try rig.queue.start()
+    let next = try rig.enqueue(20)
+    rig.cycle()
+    #expect(
+      rig.calls == [
+        .running(true), .done(ids[0], frames: 50, at: 0), .done(ids[1], frames: 14, at: 50),
+        .done(ids[2], frames: 0, at: 64), .running(false), .running(true),
+        .done(next, frames: 20, at: 0), .underrun,
+      ])
+    #expect(rig.samples == frames(0, 64) + frames(64, 20))
+  }
+
+  @Test("6: Reset hands everything back and goes on; the time shows what was left out")
+  func resets() throws {
+    let rig = try InputRig()
+    let a = try rig.enqueue(100)
+    let b = try rig.enqueue(100)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.reset()
+    #expect(
+      rig.calls == [.running(true), .done(a, frames: 64, at: 0), .done(b, frames: 0, at: 64)])
+    #expect(rig.queue.isRunning)
+    try rig.queue.enqueue(b)
+    rig.cycle(2)
+    #expect(rig.calls.contains(.done(b, frames: 100, at: 64)))
+    #expect(rig.samples == frames(0, 64) + frames(64, 100))
+  }
+
+  @Test("9: Flush does not block and takes nothing away")
+  func flushes() throws {
+    let rig = try InputRig()
+    try rig.queue.flush()
+    try rig.enqueue(100)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.flush()
+    rig.cycle()
+    try rig.queue.flush()
+    #expect(rig.samples == frames(0, 100))
+  }
+
+  @Test("3: every call is allowed inside a callback", arguments: 0..<8)
+  func callsInsideACallback(which: Int) throws {
+    let rig = try InputRig()
+    let errors = Mutexed<[String]>([])
+    rig.onBuffer { queue, recording in
+      rig.onBuffer { _, _ in }
+      do {
+        switch which {
+        case 0: try queue.enqueue(recording.buffer)
+        case 1: try queue.freeBuffer(recording.buffer)
+        case 2: try queue.stop(atOnce: true)
+        case 3: try queue.stop(atOnce: false)
+        case 4: try queue.flush()
+        case 5: try queue.reset()
+        case 6: try queue.pause()
+        default: #expect(queue.isRunning)
+        }
+      } catch { errors.value.append("\(error)") }
+    }
+    for _ in 0..<3 { try rig.enqueue(64) }
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(4)
+    #expect(errors.value == [])
+    #expect(!rig.hasNested)
+    if which != 6 {
+      let done = rig.calls.filter { if case .done = $0 { true } else { false } }
+      #expect(done.count == (which == 0 ? 4 : 3))
+    }
+  }
+
+  @Test(
+    "8: Dispose gives the device back, with what was recorded first if it is not at once",
+    arguments: [
+      true, false,
+    ])
+  func disposes(atOnce: Bool) throws {
+    let rig = try InputRig()
+    let isDone = Mutexed(false)
+    rig.queue.whenDisposed { isDone.value = true }
+    let a = try rig.enqueue(100)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    try rig.queue.dispose(atOnce: atOnce)
+    #expect(isDone.value && rig.server.clients[0].isClosed)
+    #expect(rig.server.clients[0].inputs.map(\.name) == ["in_1"])
+    let isDelivered = rig.calls.contains(.done(a, frames: 64, at: 0))
+    #expect(isDelivered == !atOnce)
+    #expect(throws: QueueError.disposed) { try rig.queue.start() }
+    #expect(throws: QueueError.disposed) { try rig.queue.enqueue(a) }
+    #expect(throws: QueueError.disposed) { try rig.queue.dispose(atOnce: true) }
+  }
+
+  @Test("3, 8: Dispose inside a callback", arguments: [true, false])
+  func disposesInsideACallback(atOnce: Bool) throws {
+    let rig = try InputRig()
+    let errors = Mutexed<[QueueError]>([])
+    rig.onBuffer { queue, recording in
+      do throws(QueueError) {
+        try queue.dispose(atOnce: atOnce)
+        try queue.enqueue(recording.buffer)
+      } catch { errors.value.append(error) }
+    }
+    for _ in 0..<2 { try rig.enqueue(32) }
+    try rig.queue.start(at: .frame(0))
+    rig.server.cycle(frames: 64)
+    rig.queue.relay()
+    waitUntil { !errors.value.isEmpty }
+    #expect(errors.value == [.disposed])
+    waitUntil { rig.server.clients[0].isClosed }
+  }
+
+  @Test("34: a server that goes leaves what was recorded")
+  func serverGoes() throws {
+    let rig = try InputRig()
+    let a = try rig.enqueue(100)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    rig.server.clients[0].lose()
+    waitUntil { rig.calls.last == .running(false) }
+    #expect(rig.calls == [.running(true), .done(a, frames: 64, at: 0), .running(false)])
+    #expect(throws: QueueError.invalidated) { try rig.queue.enqueue(a) }
+    try rig.queue.dispose(atOnce: false)
+  }
+
+  @Test("a queue that nobody holds any more ends")
+  func letGo() throws {
+    let server = HandDrivenServer()
+    weak var queue: InputQueue?
+    do {
+      let rig = try InputRig(server: server)
+      queue = rig.queue
+      try rig.enqueue(100)
+      try rig.queue.start(at: .frame(0))
+      rig.cycle()
+    }
+    waitUntil { queue == nil }
+    #expect(server.clients[0].isClosed)
+    server.cycle(frames: 64)
+  }
+
+  // MARK: Rates
+
+  @Test("23: a rate of 0 is the device's", arguments: [44100.0, 48000])
+  func rateOfTheDevice(rate: Double) throws {
+    let rig = try InputRig(.float(1, rate: 0), server: HandDrivenServer(sampleRate: rate))
+    #expect(rig.queue.format.sampleRate == rate)
+    try rig.enqueue(64)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.samples == frames(0, 64))
+    let server = HandDrivenServer()
+    server.failure = .notRunning("none")
+    #expect(throws: QueueError.cannotStart(.notRunning("none"))) {
+      _ = try InputRig(.float(1, rate: 0), server: server)
+    }
+  }
+
+  /// A sine of 1 kHz comes out at the other rate, in the exact number of frames, and clean.
+  @Test(arguments: [(48000.0, 44100.0), (44100, 48000), (48000, 96000), (96000, 8000)], [1, 2])
+  func otherRates(rates: (Double, Double), channels: Int) throws {
+    let (deviceRate, rate) = rates
+    let rig = try InputRig(
+      .float(channels, rate: rate), server: HandDrivenServer(sampleRate: deviceRate))
+    rig.server.hears = { frame, input in
+      Float(sin(2 * .pi * 1000 * Double(frame) / deviceRate) / Double(input))
+    }
+    rig.onBuffer { queue, recording in try? queue.enqueue(recording.buffer) }
+    for size in [1000, 333, 4096, 4000] { try rig.enqueue(size) }
+    try rig.queue.start(at: .frame(64))
+    rig.cycle(301)
+    try rig.queue.stop(atOnce: true)
+    let taken = 300 * 64
+    let expected = Int((Double(taken) * rate / deviceRate).rounded())
+    #expect(rig.samples.count == expected * channels)
+    var at: Int64 = 0
+    for case .done(_, let count, let start) in rig.calls {
+      #expect(start == at)
+      at += Int64(count)
+    }
+    #expect(at == expected)
+    #expect(rig.queue.statistics.underruns == 0)
+    // Away from the ends of the stream.
+    for channel in 0..<channels {
+      var noise = 0.0
+      var signal = 0.0
+      for i in (expected / 4)..<(3 * expected / 4) {
+        let time = Double(i) / rate + 64 / deviceRate
+        let ideal = sin(2 * .pi * 1000 * time) / Double(channel + 1)
+        let found = Double(rig.samples[i * channels + channel])
+        signal += ideal * ideal
+        noise += (found - ideal) * (found - ideal)
+      }
+      #expect(10 * log10(signal / noise) > 120)
+    }
+  }
+
+  /// With a converter too the app sees gaps: it waits for buffers as long as its slabs last.
+  @Test func underrunsAtAnotherRate() throws {
+    let rig = try InputRig(.float(1, rate: 24000))
+    rig.server.hears = { _, _ in 0.5 }
+    try rig.queue.start(at: .frame(0))
+    let slabs = RecordConverter.slabCount * RecordConverter.slabFrames
+    rig.cycle(slabs / 64)
+    #expect(rig.calls == [.running(true)])
+    rig.cycle(100)
+    #expect(rig.calls == [.running(true), .underrun])
+    // All that was kept comes, in one buffer that the hole ends; the next one begins behind it.
+    let a = try rig.enqueue(slabs)
+    let b = try rig.enqueue(100)
+    rig.settle()
+    rig.cycle(40)
+    #expect(
+      rig.calls == [
+        .running(true), .underrun, .done(a, frames: slabs / 2, at: 0),
+        .done(b, frames: 100, at: Int64(slabs / 2 + 3200)),
+      ])
+  }
+
+  /// What the converter holds back needs buffers too when the queue stops: without, it is an underrun.
+  @Test func aTailWithoutABufferIsTold() throws {
+    let rig = try InputRig(.float(1, rate: 44100))
+    let a = try rig.enqueue(10)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(32)
+    try rig.queue.stop(atOnce: true)
+    rig.settle()
+    #expect(
+      rig.calls == [.running(true), .done(a, frames: 10, at: 0), .underrun, .running(false)])
+    // The next run is not touched by it.
+    try rig.queue.enqueue(a)
+    try rig.queue.start()
+    rig.cycle(32)
+    #expect(rig.calls.suffix(2) == [.running(true), .done(a, frames: 10, at: 0)])
+  }
+
+  // MARK: Device
+
+  @Test("the ports are connected to the sound card, as far as it goes")
+  func connections() throws {
+    let one = try InputRig(.float(1))
+    try one.queue.start()
+    #expect(one.server.clients[0].connections == ["in_1": ["system:capture_1"]])
+    let three = try InputRig(.float(3))
+    try three.queue.start()
+    #expect(
+      three.server.clients[0].connections == [
+        "in_1": ["system:capture_1"], "in_2": ["system:capture_2"],
+      ])
+    #expect(try three.queue.deviceChannels() == 2)
+    let none = try InputRig(connections: .none)
+    try none.queue.start()
+    #expect(none.server.clients[0].connections == [:])
+    let wrong = try InputRig(connections: .ports(["nowhere:out"]))
+    #expect(
+      throws: QueueError.cannotStart(.noSuchSource(name: "nowhere:out", server: "by-hand"))
+    ) {
+      try wrong.queue.start()
+    }
+    #expect(wrong.server.clients[0].isClosed)
+  }
+
+  @Test("28: device time")
+  func deviceTime() throws {
+    let rig = try InputRig()
+    #expect(rig.queue.deviceTime == nil)
+    try rig.queue.start(at: .frame(64))
+    rig.cycle(2)
+    #expect(try rig.queue.deviceTime(of: .frame(48000)) == (48000, 1_000_000_000))
+    #expect(rig.queue.currentFrame == 64)
+  }
+
+  @Test func levels() throws {
+    let rig = try InputRig(.float(2))
+    rig.server.hears = { frame, input in frame % 2 == 0 ? 0.5 : -0.5 }
+    try rig.queue.start()
+    rig.cycle()
+    #expect(rig.queue.levels == nil)
+    rig.queue.isMetering = true
+    rig.cycle()
+    #expect(try #require(rig.queue.levels).allSatisfy { $0 == Level(peak: 0.5, rms: 0.5) })
+  }
+
+  /// Calls of all kinds from four threads while cycles go on: nothing hangs, no buffer is lost, and the
+  /// times of each run's buffers never overlap.
+  @Test(arguments: [1, 2, 3]) func manyThreads(seed: UInt64) throws {
+    let rig = try InputRig(.float(1, rate: seed == 2 ? 44100 : 48000))
+    rig.onBuffer { queue, recording in try? queue.enqueue(recording.buffer) }
+    let ids = try (0..<6).map { try rig.enqueue(30 + 10 * $0) }
+    let isOver = Mutexed(false)
+    let driver = Thread {
+      while !isOver.value {
+        rig.server.cycle(frames: 32)
+        rig.queue.relay()
+      }
+    }
+    driver.start()
+    let group = DispatchGroup()
+    for worker in 0..<4 {
+      DispatchQueue.global().async(group: group) {
+        var generator = SplitMix(state: seed &* 100 &+ UInt64(worker))
+        for _ in 0..<200 {
+          switch Int.random(in: 0..<8, using: &generator) {
+          case 0: try? rig.queue.start()
+          case 1: try? rig.queue.stop(atOnce: true)
+          case 2: try? rig.queue.stop(atOnce: false)
+          case 3: try? rig.queue.pause()
+          case 4: try? rig.queue.reset()
+          case 5: _ = rig.queue.isRunning
+          case 6: _ = rig.queue.currentFrame
+          default: if let id = ids.randomElement(using: &generator) { try? rig.queue.enqueue(id) }
+          }
+        }
+      }
+    }
+    #expect(group.wait(timeout: .now() + 120) == .success)
+    isOver.value = true
+    waitUntil { driver.isFinished }
+    rig.onBuffer { _, _ in }
+    try rig.queue.stop(atOnce: true)
+    rig.settle()
+    #expect(rig.queue.state.read { state in state.buffers.values.allSatisfy { $0.isFree } })
+    #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty && $0.slabs.isEmpty })
+    #expect(!rig.hasNested)
+  }
+}
