@@ -64,7 +64,7 @@ extension InputQueue: Queue {
         }
         throw .invalidated
       }
-      finish(last, at: position ?? 0, with: converter)
+      finish(last, at: position ?? 0, with: converter, isReset: true)
     }
     handBack()
   }
@@ -87,7 +87,7 @@ extension InputQueue: Queue {
       position = ranFrames
       last = unsafe memory.recorder.pointee.stop()
     }
-    finish(last, at: position, with: converter)
+    finish(last, at: position, with: converter, isReset: refusingBuffers)
     state.change { state in
       state.phase = .idle
       guard state.isRunning else { return }
@@ -113,13 +113,13 @@ extension InputQueue: Queue {
   /// Hands back what the cycles have recorded, `last` at the end, then the other buffers, empty; and
   /// lets go of the converter. The recorder is empty.
   private func finish(
-    _ last: RecordEvent?, at position: Int64, with converter: RecordConverter?
+    _ last: RecordEvent?, at position: Int64, with converter: RecordConverter?, isReset: Bool
   ) {
     state.change { state in
       readEvents(&state)
-      if let last { take(last, isReset: true, &state) }
+      if let last { take(last, isReset: isReset, &state) }
     }
-    if let converter { convertRest(with: converter) }
+    if let converter { convertRest(with: converter, isReset: isReset) }
     state.change { state in
       let empty = state.inRing + state.waiting
       state.inRing = []
@@ -131,7 +131,7 @@ extension InputQueue: Queue {
       }
       for id in empty {
         give(
-          &state, id, frames: 0, startFrame: startFrame ?? 0, deviceFrame: frame, isReset: true)
+          &state, id, frames: 0, startFrame: startFrame ?? 0, deviceFrame: frame, isReset: isReset)
       }
       state.isConverting = false
     }

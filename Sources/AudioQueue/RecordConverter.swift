@@ -245,20 +245,22 @@ extension InputQueue {
   }
 
   /// Hands the buffer in hand to the app.
-  private func finishBuffer(_ state: inout RecordState, _ recorded: RecordConverter.Recorded) {
+  private func finishBuffer(
+    _ state: inout RecordState, _ recorded: RecordConverter.Recorded, isReset: Bool = false
+  ) {
     give(
       &state, state.waiting.removeFirst(), frames: recorded.frames,
-      startFrame: recorded.startFrame, deviceFrame: recorded.deviceFrame, isReset: false)
+      startFrame: recorded.startFrame, deviceFrame: recorded.deviceFrame, isReset: isReset)
   }
 
   /// Converts all that is left, as far as there are buffers, on the calling thread, which has claimed the
   /// converter and keeps every cycle from the slabs.
-  func convertRest(with converter: RecordConverter) {
+  func convertRest(with converter: RecordConverter, isReset: Bool) {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
       state.change { state in
         if outcome.isUsedUp { state.slabs.removeFirst() }
-        if let recorded = outcome.recording { finishBuffer(&state, recorded) }
+        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
     var isUsedUp = false
@@ -268,14 +270,14 @@ extension InputQueue {
       let outcome = converter.convert(RecordConverter.Work(slab: nil, buffer: buffer))
       isUsedUp = outcome.isUsedUp
       state.change { state in
-        if let recorded = outcome.recording { finishBuffer(&state, recorded) }
+        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
     let isLost = !isUsedUp && converter.dropRest() > 0
     state.change { state in
       if isLost || !state.slabs.isEmpty { ranOut(&state) }
       state.slabs = []
-      if let recorded = converter.takeFilled() { finishBuffer(&state, recorded) }
+      if let recorded = converter.takeFilled() { finishBuffer(&state, recorded, isReset: isReset) }
       pushSlabs(of: converter)
     }
     converter.restart()

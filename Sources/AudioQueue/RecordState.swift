@@ -14,7 +14,7 @@ package struct Recording: Sendable {
 
 /// Something that a recording queue tells its app, in order.
 enum RecordNotice: QueueNotice {
-  /// `isReset` if the buffer is handed back whether it is full or not.
+  /// `isReset` if the buffer is handed back by a reset or a stop, and may not be enqueued in turn.
   case buffer(Recording, isReset: Bool)
   /// `QueueChange.isRunning`, and the value that it has changed to.
   case isRunning(Bool)

@@ -262,6 +262,32 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(rig.samples == frames(0, 64) + frames(64, 20))
   }
 
+  @Test(
+    "7: what is enqueued in a callback after Stop(false) is for the next run",
+    arguments: [
+      48000.0, 24000,
+    ])
+  func enqueuedAfterAStop(rate: Double) throws {
+    let rig = try InputRig(.float(1, rate: rate))
+    let refused = Mutexed(0)
+    rig.onBuffer { queue, recording in
+      do { try queue.enqueue(recording.buffer) } catch { refused.value += 1 }
+    }
+    for _ in 0..<3 { try rig.enqueue(5000) }
+    try rig.queue.start()
+    rig.cycle(10)
+    try rig.queue.stop(atOnce: false)
+    rig.settle()
+    #expect(refused.value == 0)
+    try rig.queue.start()
+    rig.cycle(10)
+    try rig.queue.stop(atOnce: true)
+    // At another rate too the last buffers are refused, whoever fills them.
+    #expect(refused.value == 3)
+    #expect(rig.samples.count == 2 * Int(640 * rate / 48000))
+    #expect(rig.queue.statistics.underruns == 0)
+  }
+
   @Test("6: Reset hands everything back and goes on; the time shows what was left out")
   func resets() throws {
     let rig = try InputRig()
