@@ -205,7 +205,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
         state.ends -= 1
-        runEnded(&state, at: event.frame)
+        runEnded(&state, lasting: event.position)
         if state.starts.isEmpty {
           state.phase = .idle
           if state.disposal == .draining {
@@ -222,25 +222,13 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
-  /// Notes that the run is over.
-  func runEnded(_ state: inout QueueState, at frame: Int64?) {
-    if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
+  /// Notes that the run is over, after that many device frames.
+  func runEnded(_ state: inout QueueState, lasting frames: Int64) {
+    state.lastedFrames = frames
+    state.wasRunning = false
     guard state.isRunning else { return }
     state.isRunning = false
     state.notices.append(.isRunning(false))
-  }
-
-  package func deviceLost() {
-    state.change { state in
-      readEvents(&state)
-      if state.isRunning { state.lastedFrames = ranFrames }
-      state.isLost = true
-      runEnded(&state, at: nil)
-      if state.disposal == .draining {
-        startThread(named: "cuejack-dispose") { self.finishDisposal() }
-      }
-    }
-    context.wake()
   }
 
   // MARK: Calling back
@@ -254,11 +242,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       budget -= 1
       let notice = state.change { state -> Notice? in
         guard state.delivering == nil, state.disposal == .none else { return nil }
-        let index =
-          onlyBuffers
-          ? state.notices.firstIndex { $0.isBuffer }
-          : state.notices.isEmpty ? nil : state.notices.startIndex
-        guard let index else { return nil }
+        guard let index = state.nextNotice(onlyBuffers: onlyBuffers) else { return nil }
         let notice = state.notices.remove(at: index)
         if case .buffer(let id, _) = notice { state.buffers[id]?.isFree = true }
         state.delivering = (pthread_self(), notice)
@@ -271,7 +255,10 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       }
       state.change { $0.delivering = nil }
     }
-    let hasMore = state.read { !$0.notices.isEmpty && $0.delivering == nil && $0.disposal == .none }
+    let hasMore = state.read { state in
+      state.nextNotice(onlyBuffers: false) != nil && state.delivering == nil
+        && state.disposal == .none
+    }
     if hasMore { context.wake() }
   }
 

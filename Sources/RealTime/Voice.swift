@@ -159,6 +159,35 @@ package struct Voice: ~Copyable {
     while entries.pop() != nil {}
   }
 
+  /// Forgets every entry, as `forgetEntries` does, and tells what had left of them.
+  ///
+  /// - Returns: The frames of the first one that have left.
+  package func takeEntriesBack() -> Int {
+    let frames = unsafe state.pointee.current == nil ? 0 : state.pointee.offset
+    forgetEntries()
+    return frames
+  }
+
+  /// The device's time has ended: the run stands where it is, and the starts that are to come are
+  /// those that `translate` makes of them.
+  package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
+    let next = nextStart.load(ordering: .acquiring)
+    if next != .max {
+      nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
+    }
+    switch unsafe state.pointee.phase {
+    case .armed, .resuming: unsafe state.pointee.start = translate(state.pointee.start)
+    case .stopped, .running, .paused: break
+    }
+    stand()
+  }
+
+  /// Device frames are `ratio` times as many as before.
+  package func scalePosition(by ratio: Double) {
+    unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
+    stand()
+  }
+
   private func stand() {
     let reading = clock.read()
     clock.publish(
@@ -247,7 +276,8 @@ package struct Voice: ~Copyable {
         }
         state.phase = .running
       case .running:
-        let played = playEntries(from: at, to: frames, at: cycleFrame, &state, &happened)
+        let played = playEntries(
+          from: at, to: frames, at: cycleFrame, position: position &+ ran, &state, &happened)
         ran &+= Int64(played)
         at &+= played
       }
@@ -263,8 +293,8 @@ package struct Voice: ~Copyable {
   ///
   /// - Returns: The frames written.
   @_noLocks private borrowing func playEntries(
-    from first: Int, to frames: Int, at cycleFrame: Int64, _ state: inout VoiceState,
-    _ happened: inout Bool
+    from first: Int, to frames: Int, at cycleFrame: Int64, position: Int64,
+    _ state: inout VoiceState, _ happened: inout Bool
   ) -> Int {
     let gain = Float(bitPattern: self.gain.load(ordering: .relaxed))
     var at = first
@@ -274,7 +304,10 @@ package struct Voice: ~Copyable {
         if events.room() >= 2, let entry = entries.pop() {
           starving.store(false, ordering: .relaxed)
           if case .end = entry.kind {
-            _ = events.push(Event(.runEnded, frame: cycleFrame &+ Int64(at)))
+            _ = events.push(
+              Event(
+                .runEnded, frame: cycleFrame &+ Int64(at),
+                position: position &+ Int64(at &- first)))
             happened = true
             state.phase = .stopped
             return at &- first

@@ -14,14 +14,16 @@ final class FilePlayer: Sendable {
 
   /// Frames that are to be played, at the file's rate.
   var frames: Int64 { feed.endFrame }
-  /// True once the last frame has been played, or the server has gone.
-  var isOver: Bool { over.flag.load(ordering: .acquiring) || queue.isLost }
+  /// True once the last frame has been played.
+  var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// True if the file could not be read to its end.
   var hasFailed: Bool { feed.hasFailed }
 
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
   }
+  /// The position that was shown last, in seconds.
+  private let shownPosition = Mutex(0.0)
 
   /// A player for the first `frames` frames of `file`; `onEnd` is called when they have been played.
   init(
@@ -38,8 +40,9 @@ final class FilePlayer: Sendable {
       OutputQueue.Handlers(
         bufferDone: { queue, buffer in feed.fill(buffer, of: queue) },
         changed: { queue, _ in
-          guard !queue.isRunning else { return }
-          over.flag.store(true, ordering: .releasing)
+          // A run that a server which went away has cut goes on when it is back.
+          if queue.hasEnded { over.flag.store(true, ordering: .releasing) }
+          feed.resume(queue)
           onEnd()
         }))
   }
@@ -63,8 +66,15 @@ final class FilePlayer: Sendable {
     try? queue.dispose(afterPlaying: false)
   }
 
-  /// Seconds since the start; negative before it.
+  /// Seconds since the start; negative before it. Stands still while the server is gone.
   func position(startingAt frame: Int64?) -> Double {
+    if queue.isLost { return shownPosition.withLock { $0 } }
+    let position = currentPosition(startingAt: frame)
+    shownPosition.withLock { $0 = position }
+    return position
+  }
+
+  private func currentPosition(startingAt frame: Int64?) -> Double {
     if let current = queue.currentFrame { return current / file.format.sampleRate }
     if isOver { return Double(frames) / file.format.sampleRate }
     guard let frame, let now = queue.deviceTime?.frame, let rate = try? queue.deviceSampleRate()
@@ -82,11 +92,21 @@ private final class Feed: Sendable {
   private let framesPerBuffer: Int
   private static let bufferCount = 4
 
+  /// A buffer that is filled, and whether it is the last one.
+  private struct Piece {
+    let buffer: UInt32
+    /// 0 once they are enqueued.
+    var frames: Int
+    let isLast: Bool
+  }
+
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
     var nextFrame: Int64 = 0
     var isOver = false
     var hasFailed = false
+    /// What the queue has not taken yet.
+    var pieces: [Piece] = []
   }
   private let state = Mutex(State())
 
@@ -132,11 +152,25 @@ private final class Feed: Sendable {
       if failure != nil { state.hasFailed = true }
     }
     if let failure { Screen.shared.complain(failure) }
-    do throws(QueueError) {
-      if count > 0 { try queue.enqueue(id, bytes: count * file.format.bytesPerFrame) }
-      if isLast { try queue.stopAfterPlaying() }
-    } catch {
-      // The queue is being stopped, or its server has gone: whoever did that tells of it.
+    state.withLock { $0.pieces.append(Piece(buffer: id, frames: count, isLast: isLast)) }
+    resume(queue)
+  }
+
+  /// Hands the queue what it has not taken yet, in order: while its server is gone it takes nothing.
+  /// Where `fill` is called, too.
+  func resume(_ queue: OutputQueue) {
+    while let piece = state.withLock({ $0.pieces.first }) {
+      do throws(QueueError) {
+        if piece.frames > 0 {
+          try queue.enqueue(piece.buffer, bytes: piece.frames * file.format.bytesPerFrame)
+          state.withLock { $0.pieces[0].frames = 0 }
+        }
+        if piece.isLast { try queue.stopAfterPlaying() }
+      } catch {
+        if error == .invalidated { return }
+        // The queue is being stopped: whoever did that tells of it.
+      }
+      state.withLock { state in _ = state.pieces.removeFirst() }
     }
   }
 }
