@@ -20,6 +20,8 @@ protocol CallingState {
   var resets: Int { get set }
   var disposal: QueueState.Disposal { get }
   var isLost: Bool { get }
+  /// The place of the notice that the app is to be told next.
+  func nextNotice(onlyBuffers: Bool) -> Int?
   /// Notes that the app is being told: a buffer is the app's again.
   mutating func willDeliver(_ notice: Notice)
 }
@@ -96,11 +98,7 @@ extension CallingQueue {
       budget -= 1
       let notice = state.change { state -> State.Notice? in
         guard state.delivering == nil, state.disposal == .none else { return nil }
-        let index =
-          onlyBuffers
-          ? state.notices.firstIndex { $0.isBuffer }
-          : state.notices.isEmpty ? nil : state.notices.startIndex
-        guard let index else { return nil }
+        guard let index = state.nextNotice(onlyBuffers: onlyBuffers) else { return nil }
         let notice = state.notices.remove(at: index)
         state.willDeliver(notice)
         state.delivering = (pthread_self(), notice)
@@ -110,7 +108,10 @@ extension CallingQueue {
       call(notice)
       state.change { $0.delivering = nil }
     }
-    let hasMore = state.read { !$0.notices.isEmpty && $0.delivering == nil && $0.disposal == .none }
+    let hasMore = state.read { state in
+      state.nextNotice(onlyBuffers: false) != nil && state.delivering == nil
+        && state.disposal == .none
+    }
     if hasMore { context.wake() }
   }
 

@@ -13,7 +13,7 @@ final class Converter: @unchecked Sendable {
   private let format: PCMFormat
   private let layout: SampleLayout
   private let slabLayout: SampleLayout
-  private let resampler: Resampler
+  private let resampler: ResamplerChain
   private let channels: Int
   /// `slabCount` slabs, each a plane of `slabFrames` floats for each channel.
   private let slabs: UnsafeMutableBufferPointer<Float>
@@ -27,13 +27,89 @@ final class Converter: @unchecked Sendable {
   private var filled = 0
   private var offset = 0
   private var generation: UInt64 = 0
+  /// Frames for the device's former rate that come before the queue's, a plane for each channel, and
+  /// how many frames of the present ones have been taken.
+  private var replays: [[Float]] = []
+  private var replayOffset = 0
+  /// What `holdsBack` is when they have come to their end.
+  private var heldBack = false
 
   /// Nil if there is no converting between these rates.
-  init?(_ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double) {
+  convenience init?(_ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double) {
     guard
-      let resampler = Resampler(
+      let resampler = ResamplerChain(
         from: format.sampleRate, to: deviceRate, channels: format.channels)
     else { return nil }
+    self.init(format, layout, resampler)
+  }
+
+  /// A converter for another rate of the device, which goes on where a queue stands. The queue's
+  /// present converter, if it has one, is not at work, and what was in the ring is not any more.
+  ///
+  /// What the queue knows to be in the ring waits again; slabs are converted once more. Nil, with the
+  /// state as it was, if there is no converting to that rate.
+  ///
+  /// - Parameter played: Frames that have left of what was first in the ring.
+  convenience init?(
+    _ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double, played: Int,
+    takingOver state: inout QueueState
+  ) {
+    guard let old = state.converter else {
+      self.init(format, layout, deviceRate: deviceRate)
+      offset = played
+      generation = state.generation
+      state.waiting = state.inRing + state.waiting
+      state.inRing = []
+      state.freeSlabs = Array(0..<slabCount)
+      return
+    }
+    // After a reset the stream begins anew, even if the old one has not seen that.
+    let isFresh = old.generation != state.generation
+    if isFresh { old.resampler.reset() }
+    guard let resampler = ResamplerChain(continuing: old.resampler, to: deviceRate) else {
+      return nil
+    }
+    self.init(format, layout, resampler)
+    generation = state.generation
+    heldBack = state.replays > 0 ? old.heldBack : state.holdsBack
+    var items: [QueueState.Item] = []
+    func replay(_ planes: [Float]) {
+      if planes.isEmpty { return }
+      items.append(.slab(replays.count, frames: planes.count / channels))
+      replays.append(planes)
+    }
+    for (i, item) in state.inRing.enumerated() {
+      if case .slab(let slab, let frames) = item {
+        replay(old.frames(ofSlab: slab, from: i == 0 ? played : 0, to: frames))
+      } else {
+        items.append(item)
+      }
+    }
+    if !isFresh {
+      if let slab = old.slab { replay(old.frames(ofSlab: slab, from: 0, to: old.filled)) }
+      offset = old.offset
+    }
+    // What was to be converted once more for the rate in between.
+    for item in state.waiting.prefix(state.replays) {
+      old.slab = old.slab ?? 0
+      old.filled = 0
+      let work = Work(item: item, source: nil, generation: generation, isReplay: true)
+      while true {
+        let isDone = old.convert(work)
+        replay(old.frames(ofSlab: old.slab ?? 0, from: 0, to: old.filled))
+        old.filled = 0
+        if isDone { break }
+      }
+      old.endReplay(item)
+      if case .end = item { items.append(item) }
+    }
+    state.waiting = items + state.waiting.dropFirst(state.replays)
+    state.replays = items.count
+    state.inRing = []
+    state.freeSlabs = Array(0..<slabCount)
+  }
+
+  private init(_ format: PCMFormat, _ layout: SampleLayout, _ resampler: ResamplerChain) {
     self.format = format
     self.layout = layout
     self.resampler = resampler
@@ -66,6 +142,8 @@ final class Converter: @unchecked Sendable {
     let item: QueueState.Item
     let source: QueueBuffer?
     let generation: UInt64
+    /// It is for the device's former rate, and has been converted for that.
+    var isReplay = false
   }
 
   /// Takes a slab and the next item, if there are both. With the queue's state locked.
@@ -91,7 +169,38 @@ final class Converter: @unchecked Sendable {
     if case .buffer(let piece) = item {
       return Work(item: item, source: state.buffers[piece.id]?.buffer, generation: generation)
     }
-    return Work(item: item, source: nil, generation: generation)
+    return Work(
+      item: item, source: nil, generation: generation, isReplay: state.replays > 0)
+  }
+
+  /// A copy of some frames of a slab, a plane for each channel.
+  private func frames(ofSlab slab: Int, from first: Int, to end: Int) -> [Float] {
+    if first >= end { return [] }
+    return (0..<channels).flatMap { channel in
+      let plane = unsafe slabs.baseAddress! + (slab * channels + channel) * Self.slabFrames
+      return unsafe Array(UnsafeBufferPointer(start: plane + first, count: end - first))
+    }
+  }
+
+  /// The rest of the replay `index`, in the memory for input.
+  ///
+  /// - Returns: Its frames.
+  private func loadReplay(_ index: Int) -> Int {
+    let frames = replays[index].count / channels
+    unsafe replays[index].withUnsafeBufferPointer { planes in
+      for channel in 0..<channels {
+        unsafe inputPlanes[channel].update(
+          from: planes.baseAddress! + channel * frames + replayOffset,
+          count: frames - replayOffset)
+      }
+    }
+    return frames - replayOffset
+  }
+
+  /// A replay has been converted.
+  private func endReplay(_ item: QueueState.Item) {
+    replayOffset = 0
+    if case .slab(let index, _) = item { replays[index] = [] } else { resampler.resetLast() }
   }
 
   /// Fills the slab from the item until one of them is at its end. Without a lock.
@@ -123,10 +232,25 @@ final class Converter: @unchecked Sendable {
       }
       return offset == frames
     }
+    if case .slab(let index, let frames) = work.item {
+      while replayOffset < frames && filled < Self.slabFrames {
+        let count = loadReplay(index)
+        planes(at: filled)
+        let (consumed, produced) = unsafe resampler.processLast(
+          inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
+        replayOffset += consumed
+        filled += produced
+        if consumed == 0 && produced == 0 { return true }
+      }
+      return replayOffset == frames
+    }
     while filled < Self.slabFrames {
       planes(at: filled)
-      let (_, produced) = unsafe resampler.process(
-        nil, frames: 0, into: outputPlanes, room: Self.slabFrames - filled)
+      let room = Self.slabFrames - filled
+      let (_, produced) =
+        work.isReplay
+        ? unsafe resampler.processLast(nil, frames: 0, into: outputPlanes, room: room)
+        : unsafe resampler.process(nil, frames: 0, into: outputPlanes, room: room)
       if produced == 0 { return true }
       filled += produced
     }
@@ -142,15 +266,20 @@ final class Converter: @unchecked Sendable {
     guard work.generation == state.generation, let slab else { return }
     if isDone {
       state.waiting.removeFirst()
-      offset = 0
-      if case .buffer(let piece) = work.item {
+      if work.isReplay { state.replays -= 1 } else { offset = 0 }
+      switch work.item {
+      case .buffer(let piece):
         state.holdsBack = true
         state.notices.append(.buffer(piece.id, isReset: false))
-      } else {
-        state.holdsBack = false
+      case .slab: state.holdsBack = true
+      case .end, .flush: state.holdsBack = work.isReplay && heldBack
       }
     }
-    let isEnd = if case .buffer = work.item { false } else { isDone }
+    let isEnd =
+      switch work.item {
+      case .buffer, .slab: false
+      case .end, .flush: isDone
+      }
     if filled == Self.slabFrames || isEnd || state.waiting.isEmpty, filled > 0 {
       let base = unsafe slabs.baseAddress! + slab * channels * Self.slabFrames
       _ = unsafe push(
@@ -160,8 +289,9 @@ final class Converter: @unchecked Sendable {
       state.inRing.append(.slab(slab, frames: filled))
       self.slab = nil
     }
+    if work.isReplay && isDone { endReplay(work.item) }
     guard isEnd else { return }
-    resampler.reset()
+    if !work.isReplay { resampler.reset() }
     if case .end = work.item {
       _ = push(.end)
       state.inRing.append(.end)

@@ -179,7 +179,7 @@ extension InputQueue {
   }
 
   /// Gives the device back; the buffers wait for the next one. Holding `control`, no run.
-  private func closeDevice() {
+  func closeDevice() {
     // Without a device nobody fills the ring, and without a converter its thread ends.
     let (device, converter) = state.change { state in
       defer {

@@ -227,6 +227,17 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
+  /// The server is back: the next start opens a client there. The run that was lost does not go on.
+  package func deviceReturned() {
+    startThread(named: "cuejack-return") { [self] in
+      control.withLock { _ in
+        guard state.read({ $0.disposal == .none && $0.isLost }) else { return }
+        closeDevice()
+        state.change { $0.isLost = false }
+      }
+    }
+  }
+
   // MARK: Calling back
 
   func call(_ notice: RecordNotice) {

@@ -86,11 +86,10 @@ extension OutputQueue {
         let lastedFrames = ranFrames
         unsafe memory.voice.pointee.stop()
         readEvents(&state)
-        if state.isRunning { state.lastedFrames = lastedFrames }
         state.phase = .idle
         state.starts = []
         state.isRestarting = false
-        runEnded(&state, at: nil)
+        runEnded(&state, lasting: state.isRunning ? lastedFrames : state.lastedFrames)
         state.returnAll()
       }
     }

@@ -22,6 +22,8 @@ extension OutputQueue {
     package var starvedFrames: UInt64
     /// Cycles of the client that came too late.
     package var xruns: UInt64
+    /// How often the server went away and came back.
+    package var restarts: UInt64
   }
 
   /// The device, opened and connected if need be. Holding `control`.
@@ -37,7 +39,7 @@ extension OutputQueue {
       }
       portNames = try device.seat(memory, owner: self)
       do throws(ServerError) {
-        connections = try connect(portNames, of: device.client)
+        connections = try connect(portNames, of: device)
       } catch {
         device.unseat(memory)
         throw error
@@ -74,23 +76,23 @@ extension OutputQueue {
   /// Connects the queue's ports as its options say.
   ///
   /// - Returns: For each port what it is connected to now.
-  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
+  private func connect(_ ports: [String], of device: Device) throws(ServerError)
     -> [[String]]
   {
     if let assignments = state.read({ $0.assignments }) {
-      return try assign(ports, to: assignments, of: client)
+      return try assign(ports, to: assignments, of: device)
     }
     let destinations =
       switch options.connections {
       case .none: [String]()
       case .ports(let destinations): destinations
-      case .physicalOutputs: Array(client.physicalOutputs.prefix(max(2, ports.count)))
+      case .physicalOutputs: Array(device.client.physicalOutputs.prefix(max(2, ports.count)))
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, destination) in destinations.enumerated() {
       // The sound card's outputs beyond the queue's channels stay free; one channel takes two.
       let port = i % ports.count
-      try client.connect(ports[port], to: destination)
+      try device.connect(ports[port], to: destination)
       connections[port].append(destination)
     }
     return connections
@@ -106,6 +108,10 @@ extension OutputQueue {
       return state.isRunning
     }
   }
+
+  /// True if there is no run and none is to come, as after the last frame of one: not between a server
+  /// that went away and the next.
+  package var hasEnded: Bool { state.read { $0.phase == .idle } }
 
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
@@ -155,9 +161,9 @@ extension OutputQueue {
       unsafe memory.voice.pointee.stop()
       // Slabs hold what buffers held that have gone back already: at another rate it is lost.
       state.waiting =
-        state.inRing.filter { if case .slab = $0 { false } else { true } }
-        + state.waiting
+        (state.inRing + state.waiting).filter { if case .slab = $0 { false } else { true } }
       state.inRing = []
+      state.replays = 0
       state.freeSlabs = []
       state.holdsBack = false
       state.isPrimed = false
@@ -173,7 +179,7 @@ extension OutputQueue {
     return reading.position + reading.ranFrames
   }
 
-  /// True once the server has gone: the queue can only be disposed of.
+  /// True while the server is gone: the queue can only be disposed of.
   package var isLost: Bool { state.read { $0.isLost } }
 
   package var statistics: Statistics {
@@ -194,7 +200,8 @@ extension OutputQueue {
         lastedFrames: lasted,
         starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),
         starvedFrames: unsafe voice.pointee.starvedFrames.load(ordering: .relaxed),
-        xruns: state.device?.xruns.load(ordering: .relaxed) ?? 0)
+        xruns: state.device?.xruns.load(ordering: .relaxed) ?? 0,
+        restarts: state.device?.restarts.load(ordering: .relaxed) ?? 0)
     }
   }
 

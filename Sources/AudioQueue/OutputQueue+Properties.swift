@@ -103,17 +103,17 @@ extension OutputQueue {
   package func setAssignments(_ assignments: [Int]) throws(QueueError) {
     try controlled { () throws(QueueError) in
       try checkIdle()
-      let client = try openDevice().client
-      let outputs = 0...client.physicalOutputs.count
+      let device = try openDevice()
+      let outputs = 0...device.client.physicalOutputs.count
       guard assignments.count == format.channels, assignments.allSatisfy({ outputs.contains($0) })
       else { throw .invalidPropertyValue }
       let (ports, connections) = state.read { ($0.portNames, $0.connections) }
       for (port, destinations) in zip(ports, connections) {
-        for destination in destinations { client.disconnect(port, from: destination) }
+        for destination in destinations { device.disconnect(port, from: destination) }
       }
       let new: [[String]]
       do throws(ServerError) {
-        new = try assign(ports, to: assignments, of: client)
+        new = try assign(ports, to: assignments, of: device)
       } catch {
         log.error("\(error)")
         throw .cannotStart(error)
@@ -130,13 +130,13 @@ extension OutputQueue {
 
   /// Connects ports to numbered outputs of the sound card; an output that is not there any more is
   /// left out.
-  func assign(_ ports: [String], to assignments: [Int], of client: any ServerClient)
+  func assign(_ ports: [String], to assignments: [Int], of device: Device)
     throws(ServerError) -> [[String]]
   {
-    let outputs = client.physicalOutputs
+    let outputs = device.client.physicalOutputs
     var connections: [[String]] = ports.map { _ in [] }
     for (i, output) in assignments.enumerated() where output >= 1 && output <= outputs.count {
-      try client.connect(ports[i], to: outputs[output - 1])
+      try device.connect(ports[i], to: outputs[output - 1])
       connections[i] = [outputs[output - 1]]
     }
     return connections
@@ -147,9 +147,12 @@ extension OutputQueue {
   /// What has broken the queue's time since it was made.
   package var discontinuities: Discontinuities {
     let voice = unsafe memory.voice
+    let device = state.read { $0.device }
     return Discontinuities(
       interruptions: unsafe voice.pointee.interruptions.load(ordering: .relaxed),
-      starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed))
+      starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),
+      restarts: device?.restarts.load(ordering: .relaxed) ?? 0,
+      rateChanges: device?.rateChanges.load(ordering: .relaxed) ?? 0)
   }
 }
 
@@ -160,4 +163,8 @@ package struct Discontinuities: Equatable, Sendable {
   package var interruptions: UInt64 = 0
   /// The queue ran dry while a run was going.
   package var starvations: UInt64 = 0
+  /// The server went away and came back.
+  package var restarts: UInt64 = 0
+  /// The device's rate changed.
+  package var rateChanges: UInt64 = 0
 }

@@ -246,7 +246,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
         state.ends -= 1
-        runEnded(&state, at: event.frame)
+        runEnded(&state, lasting: event.position)
         if state.starts.isEmpty {
           state.phase = .idle
           if state.disposal == .draining {
@@ -263,26 +263,14 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
-  /// Notes that the run is over.
-  func runEnded(_ state: inout QueueState, at frame: Int64?) {
-    if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
+  /// Notes that the run is over, after that many device frames.
+  func runEnded(_ state: inout QueueState, lasting frames: Int64) {
+    state.lastedFrames = frames
+    state.wasRunning = false
     state.isPrimed = false
     guard state.isRunning else { return }
     state.isRunning = false
     state.notices.append(.isRunning(false))
-  }
-
-  package func deviceLost() {
-    state.change { state in
-      readEvents(&state)
-      if state.isRunning { state.lastedFrames = ranFrames }
-      state.isLost = true
-      runEnded(&state, at: nil)
-      if state.disposal == .draining {
-        startThread(named: "cuejack-dispose") { self.finishDisposal() }
-      }
-    }
-    context.wake()
   }
 
   // MARK: Calling back

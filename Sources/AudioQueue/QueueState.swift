@@ -78,12 +78,19 @@ struct QueueState: CallingState {
   /// Counts resets, so that a conversion under way knows that its result is stale.
   var generation: UInt64 = 0
   var disposal = Disposal.none
+  /// The server has gone, or is back and the queue could not be carried over.
   var isLost = false
+  /// The queue cannot be converted to the rate that the device has come back with.
+  var cannotReturn = false
+  /// A run was under way when it went.
+  var wasRunning = false
 
   var buffers: [UInt32: BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
   /// Not yet in the ring, in order.
   var waiting: [Item] = []
+  /// How many of them, at the beginning, the converter has converted for a former rate of the device.
+  var replays = 0
   /// In the ring or in the cycle, in order.
   var inRing: [Item] = []
 
@@ -137,6 +144,19 @@ struct QueueState: CallingState {
     if case .buffer(let id, _) = notice { buffers[id]?.isFree = true }
   }
 
+  /// The place of the notice that the app is to be told next.
+  ///
+  /// While the server is gone the app could not enqueue a buffer that has been played: it gets it when
+  /// the server is back.
+  func nextNotice(onlyBuffers: Bool) -> Int? {
+    notices.firstIndex { notice in
+      switch notice {
+      case .buffer(_, let isReset): isReset || !isLost
+      case .isRunning, .changed: !onlyBuffers
+      }
+    }
+  }
+
   /// Hands every buffer that is queued back, unplayed.
   mutating func returnAll() {
     for item in inRing + waiting {
@@ -144,6 +164,7 @@ struct QueueState: CallingState {
     }
     inRing = []
     waiting = []
+    replays = 0
     holdsBack = false
     ends = 0
     tail = 0

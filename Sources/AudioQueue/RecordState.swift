@@ -65,6 +65,10 @@ struct RecordState: CallingState {
   var missedFrames: Int64 = 0
   var isMetering = false
 
+  func nextNotice(onlyBuffers: Bool) -> Int? {
+    onlyBuffers ? notices.firstIndex { $0.isBuffer } : notices.indices.first
+  }
+
   mutating func willDeliver(_ notice: RecordNotice) {
     switch notice {
     case .buffer(let recording, _): buffers[recording.buffer]?.isFree = true

@@ -57,9 +57,11 @@ package struct Engine: ~Copyable {
   private let frame: Atomic<Int64>
   /// First device frame of the cycle that should come next; `Int64.max` before the first one.
   private let nextFrame = Atomic<Int64>(.max)
+  /// Frames of the latest cycle; 0 before the first one.
+  private let period = Atomic<Int>(0)
   private let signal: UnsafeMutablePointer<cue_signal>
-  /// The client whose frame counter counts; nil if the cycle is driven by hand.
-  private let client: OpaquePointer?
+  /// The bits of the client whose frame counter counts; 0 if the cycle is driven by hand.
+  private let client: Atomic<UInt>
 
   /// An engine whose device time goes on from `anchor`.
   package init(
@@ -68,7 +70,7 @@ package struct Engine: ~Copyable {
   ) {
     unsafe self.roster = Atomic(UnsafeMutableRawPointer(roster))
     unsafe self.signal = signal
-    unsafe self.client = client
+    self.client = Atomic(UInt(bitPattern: client))
     frame = Atomic(anchor)
   }
 
@@ -97,6 +99,16 @@ package struct Engine: ~Copyable {
     ended.load(ordering: .sequentiallyConsistent) >= count
   }
 
+  /// Has the cycles of `client` follow, in device time that goes on from `anchor`; what passed in
+  /// between was not missed. None may be under way: one that has begun and not ended never will.
+  package func rebase(client: OpaquePointer?, anchor: Int64) {
+    self.client.store(UInt(bitPattern: client), ordering: .relaxed)
+    frame.store(anchor, ordering: .releasing)
+    nextFrame.store(.max, ordering: .releasing)
+    period.store(0, ordering: .relaxed)
+    ended.store(cyclesBegun, ordering: .sequentiallyConsistent)
+  }
+
   // MARK: The cycle
 
   /// One cycle of `frames` frames.
@@ -104,7 +116,10 @@ package struct Engine: ~Copyable {
     let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
     let first = DeviceTime.widen(begin.counter, near: frame.load(ordering: .relaxed))
     frame.store(first, ordering: .releasing)
-    let missed = max(0, first &- nextFrame.load(ordering: .relaxed))
+    // When the period changes, JACK counts the cycle before as if it had been of the new length.
+    let period = self.period.exchange(Int(frames), ordering: .relaxed)
+    let recounted = period == 0 ? 0 : Int(frames) &- period
+    let missed = max(0, first &- nextFrame.load(ordering: .relaxed) &- Int64(recounted))
     nextFrame.store(first &+ Int64(frames), ordering: .releasing)
     let time = CycleTime(
       frames: Int(frames), frame: first, missed: Int(missed), microseconds: begin.microseconds,
@@ -130,7 +145,9 @@ package struct Engine: ~Copyable {
   @_noLocks borrowing func cycle(_ frames: UInt32) {
     cue_rt_enter()
     cue_rt_flush_denormals()
-    if let client = unsafe client { unsafe cycle(frames, cue_rt_cycle_time(client)) }
+    if let client = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)) {
+      unsafe cycle(frames, cue_rt_cycle_time(client))
+    }
     cue_rt_leave()
   }
 }

@@ -81,20 +81,22 @@ package struct Event: BitwiseCopyable, Sendable {
     case played
     /// The run's first frame left at device frame `frame`.
     case runBegan
-    /// The run ended; `frame` is the first device frame after it.
+    /// The run ended, `position` device frames long; `frame` is the first device frame after it.
     case runEnded
   }
   package let kind: Kind
   package let token: UInt32
   /// Device time.
   package let frame: Int64
+  package let position: Int64
 
   /// What a ring's slots hold before anything was pushed.
   package static var none: Event { Event(.played) }
 
-  @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0) {
+  @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0, position: Int64 = 0) {
     self.kind = kind
     self.token = token
     self.frame = frame
+    self.position = position
   }
 }

@@ -200,6 +200,35 @@ package struct Voice: ~Copyable {
     while entries.pop() != nil {}
   }
 
+  /// Forgets every entry, as `forgetEntries` does, and tells what had left of them.
+  ///
+  /// - Returns: The frames of the first one that have left.
+  package func takeEntriesBack() -> Int {
+    let frames = unsafe state.pointee.current == nil ? 0 : state.pointee.offset
+    forgetEntries()
+    return frames
+  }
+
+  /// The device's time has ended: the run stands where it is, and the starts that are to come are
+  /// those that `translate` makes of them.
+  package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
+    let next = nextStart.load(ordering: .acquiring)
+    if next != .max {
+      nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
+    }
+    switch unsafe state.pointee.phase {
+    case .armed, .resuming: unsafe state.pointee.start = translate(state.pointee.start)
+    case .stopped, .running, .paused: break
+    }
+    stand()
+  }
+
+  /// Device frames are `ratio` times as many as before.
+  package func scalePosition(by ratio: Double) {
+    unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
+    stand()
+  }
+
   private func stand() {
     quieten()
     let reading = clock.read()
@@ -355,7 +384,10 @@ package struct Voice: ~Copyable {
         if events.room() >= 2, let entry = entries.pop() {
           starving.store(false, ordering: .relaxed)
           if case .end = entry.kind {
-            _ = events.push(Event(.runEnded, frame: cycleFrame &+ Int64(at)))
+            _ = events.push(
+              Event(
+                .runEnded, frame: cycleFrame &+ Int64(at),
+                position: runFrame &+ Int64(at &- first)))
             happened = true
             state.phase = .stopped
             return at &- first

@@ -8,8 +8,18 @@ import Timeline
 package protocol VoiceOwner: AnyObject, Sendable {
   /// There are events to be read. Called on the device's own thread, never in a cycle.
   func relay()
-  /// The server has gone: no cycle comes any more. Called on the device's own thread.
+  /// The server has gone: no cycle comes until `deviceReturned`. Called on the device's own thread,
+  /// while the device's clock can still be asked.
   func deviceLost()
+  /// The server is back, with `newRate` where it had `oldRate`; cycles follow when this returns.
+  func deviceWillReturn(from oldRate: Double, to newRate: Double)
+  /// Cycles come again.
+  func deviceReturned()
+}
+
+extension VoiceOwner {
+  package func deviceWillReturn(from oldRate: Double, to newRate: Double) {}
+  package func deviceReturned() {}
 }
 
 /// One client of a server with the voices that play through it: what a queue calls its device.
@@ -17,25 +27,58 @@ package protocol VoiceOwner: AnyObject, Sendable {
 /// Safe on every thread that is not real time. Owns the engine's memory; changes to what the
 /// engine plays are prepared here, applied by one atomic store, and the old memory is given back
 /// once no cycle can see it.
+///
+/// When its server goes away, a device waits for another one of that name and takes everything up
+/// again there: see Device+Return.swift.
 @safe
 package final class Device: ServerNotices, @unchecked Sendable {
-  package let client: any ServerClient
+  /// The client on the server; another one after each return.
+  package var client: any ServerClient { link.withLock { $0.client } }
   /// Cycles that came too late since the device was opened.
   package let xruns = Atomic<UInt64>(0)
+  /// How often the server went away and came back.
+  package let restarts = Atomic<UInt64>(0)
+  /// How often the server's sample rate changed, restarts included.
+  package let rateChanges = Atomic<UInt64>(0)
 
-  private let engine: UnsafeMutablePointer<Engine>
+  let server: any Server
+  let engine: UnsafeMutablePointer<Engine>
   private let relayThread = Relay()
-  private let lost = Atomic<Bool>(false)
-  private let hasToldLoss = Atomic<Bool>(false)
-  private let closed = Atomic<Bool>(false)
+  let closed = Atomic<Bool>(false)
+  /// How often the client became useless, and how many of these times are made good.
+  let losses = Atomic<UInt64>(0)
+  let survived = Atomic<UInt64>(0)
+  /// What the client tells of connections is true: false from its end until the next one's beginning.
+  let isListening = Atomic<Bool>(true)
+  /// One of the losses was the server's end.
+  let lostServer = Atomic<Bool>(false)
+  /// The relay thread's own: it has let go of the client that is useless.
+  let hasLeft = Atomic<Bool>(false)
+  /// There may be a port that a connection waits for.
+  let portsAppeared = Atomic<Bool>(false)
+  let patchbay = Mutex(Patchbay())
 
-  @safe private struct Seat {
+  struct Link {
+    var client: any ServerClient
+    var isOpen = true
+  }
+  let link: Mutex<Link>
+
+  @safe struct Seat {
     let memory: any CycleMemory
     weak var owner: (any VoiceOwner)?
-    let ports: [ClientPort]
+    /// None while the server is gone.
+    var ports: [ClientPort]
+    var portNames: [String]
+    /// What the names begin with.
+    let prefix: String
+    /// Hands a port that the voice got later to the voice.
+    var giveSecondPort: (@Sendable (ClientPort) -> Void)?
   }
-  @safe private struct Seating {
+  @safe struct Seating {
     var seats: [Seat] = []
+    /// Cycles, if there are any, play nobody.
+    var isAway = false
     /// Voices and recorders that were ever seated here.
     var seated: [PortDirection: Int] = [:]
     /// Those that are seated or about to be: the device closes with the last of them.
@@ -46,7 +89,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
     var recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
   }
-  private let seating: Mutex<Seating>
+  let seating: Mutex<Seating>
 
   /// Open devices by UID: queues that name one share it.
   private static let open = Mutex<[String: Weak]>([:])
@@ -56,11 +99,16 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   /// What queues name to share this client.
   package var uid: String { "jack:\(client.serverName)/\(client.name)" }
-  package var isLost: Bool { lost.load(ordering: .acquiring) }
+  /// True while the server is gone.
+  package var isLost: Bool {
+    losses.load(ordering: .acquiring) != survived.load(ordering: .acquiring)
+  }
 
   /// Opens a client on `server` and sets its cycles going.
   package init(_ server: any Server, clientName: String) throws(ServerError) {
-    client = try server.openClient(named: clientName)
+    self.server = server
+    let client = try server.openClient(named: clientName)
+    link = Mutex(Link(client: client))
     let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
     let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(capacity: 1)
@@ -77,9 +125,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
       client.close()
       throw error
     }
-    relayThread.start { [weak self] in self?.relayAll() }
-    Self.open.withLock { $0[uid] = Weak(device: self) }
+    relayThread.start { [weak self] in self?.relayAll() ?? nil }
+    enlist()
   }
+
+  /// Has other queues find the device by its UID.
+  func enlist() { Self.open.withLock { $0[uid] = Weak(device: self) } }
+  /// Ends what `enlist` began.
+  func delist() { Self.open.withLock { $0[uid] = nil } }
 
   deinit {
     seating.withLock { seating in
@@ -100,9 +153,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func seat(_ memory: some CycleMemory, owner: any VoiceOwner) throws(ServerError)
     -> [String]
   {
+    let arrival = losses.load(ordering: .acquiring)
     let direction = memory.direction
     let number: Int? = seating.withLock { seating in
-      if seating.isOver { return nil }
+      if seating.isOver || isLost { return nil }
       seating.users += 1
       seating.seated[direction, default: 0] += 1
       return seating.seated[direction]
@@ -114,15 +168,20 @@ package final class Device: ServerNotices, @unchecked Sendable {
     do {
       for name in portNames { ports.append(try client.addPort(named: name, direction)) }
     } catch {
-      leave(ports)
+      leave(ports, portNames)
       throw error
     }
     for (channel, port) in ports.enumerated() { unsafe memory.ports[channel] = port.place }
-    let seat = Seat(memory: memory, owner: owner, ports: ports)
-    seating.withLock { change(&$0) { $0.append(seat) } }
-    // Those who were seated by then are told of the loss; this one perhaps was not.
-    if isLost {
-      unseat(memory)
+    let seat = Seat(
+      memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
+    let isSeated = seating.withLock { seating in
+      // Whoever is seated by then is told of a loss, and gets ports again afterwards.
+      guard losses.load(ordering: .acquiring) == arrival else { return false }
+      change(&seating) { $0.append(seat) }
+      return true
+    }
+    if !isSeated {
+      leave(ports, portNames)
       throw .lost(server: client.serverName)
     }
     return portNames
@@ -137,16 +196,17 @@ package final class Device: ServerNotices, @unchecked Sendable {
     memory.hold()
     if memory.direction == .output { waitForSilence() }
     defer { memory.release() }
-    let ports: [ClientPort]? = seating.withLock { seating in
+    let seat: Seat? = seating.withLock { seating in
       guard let seat = seating.seats.first(where: { $0.memory === memory }) else { return nil }
       change(&seating) { seats in seats.removeAll { $0.memory === memory } }
-      return seat.ports
+      return seat
     }
-    if let ports { leave(ports) }
+    if let seat { leave(seat.ports, seat.portNames) }
   }
 
   /// Ends one use of the device and of `ports`, which no cycle sees.
-  private func leave(_ ports: [ClientPort]) {
+  private func leave(_ ports: [ClientPort], _ portNames: [String]) {
+    patchbay.withLock { $0.forget(portNames) }
     func isLast(_ seating: inout Seating) -> Bool {
       if seating.users == 1 { seating.isOver = true }
       return seating.isOver
@@ -178,18 +238,19 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
   }
 
-  /// Swaps the roster for one of the seats that `edit` leaves.
-  private func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) {
+  /// Swaps the roster for one of the seats that `edit` leaves; an empty one while the device is away.
+  func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) {
     // Prepare.
     let removed = seating.seats
     edit(&seating.seats)
-    let capacity = max(1, seating.seats.count)
+    let seats = seating.isAway ? [] : seating.seats
+    let capacity = max(1, seats.count)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: capacity)
     let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(
       capacity: capacity)
     var count = 0
     var recorderCount = 0
-    for seat in seating.seats {
+    for seat in seats {
       if let memory = seat.memory as? VoiceMemory {
         unsafe (voices + count).initialize(to: memory.voice)
         count += 1
@@ -297,26 +358,65 @@ package final class Device: ServerNotices, @unchecked Sendable {
     for owner in owners { owner.relay() }
   }
 
-  /// The relay thread's work: reads events, and tells of the loss of the server, once.
-  private func relayAll() {
+  /// The relay thread's work: reads events, waits for a server that has gone, and makes connections
+  /// that have become possible.
+  ///
+  /// - Returns: The seconds after which it is to be done again even if nothing happens.
+  private func relayAll() -> Double? {
     relay()
-    guard isLost, !hasToldLoss.exchange(true, ordering: .relaxed) else { return }
-    let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
-    for owner in owners { owner.deviceLost() }
+    if isLost { return comeBack() ? 0 : 0.5 }
+    if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
+    return nil
   }
 
   package func serverLost() {
-    lost.store(true, ordering: .releasing)
+    lostServer.store(true, ordering: .relaxed)
+    rateChanged()
+  }
+
+  package func rateChanged() {
+    lose()
     relayThread.post()
+  }
+
+  /// The client is of no use any more.
+  func lose() {
+    // What a server takes apart in its end is to be put together again.
+    isListening.store(false, ordering: .releasing)
+    losses.add(1, ordering: .acquiringAndReleasing)
   }
 
   package func xrun() { xruns.add(1, ordering: .relaxed) }
 
+  package func connected(_ name: String, to destination: String) {
+    guard isListening.load(ordering: .acquiring) else { return }
+    patchbay.withLock { $0.connected(name, to: destination) }
+  }
+
+  package func disconnected(_ name: String, from destination: String) {
+    guard isListening.load(ordering: .acquiring) else { return }
+    patchbay.withLock { $0.disconnected(name, from: destination) }
+  }
+
+  package func portAppeared() {
+    portsAppeared.store(true, ordering: .releasing)
+    relayThread.post()
+  }
+
   /// Ends the client. The device is of no use afterwards.
   package func close() {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    Self.open.withLock { $0[uid] = nil }
-    client.close()
+    delist()
+    letGo()
     relayThread.end()
+  }
+
+  /// Closes the client, if it is open.
+  func letGo() {
+    let client = link.withLock { link in
+      defer { link.isOpen = false }
+      return link.isOpen ? link.client : nil
+    }
+    client?.close()
   }
 }

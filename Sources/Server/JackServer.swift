@@ -41,6 +41,7 @@ package struct JackServer: Server {
     let server = self.name
     // On exit a client unlinks the socket of its name, which is the server's if they are the same.
     let name = name == server ? name + "-client" : name
+    JackClient.awaitClosingOfLost()
     let result = Self.opening.withLock { _ -> Result<JackClient, ServerError> in
       do throws(ServerError) {
         return .success(try open(name, on: server))
@@ -50,6 +51,20 @@ package struct JackServer: Server {
     }
     let client = try result.get()
     if client.name != name {
+      log.notice("the client name “\(name)” is taken; JACK made it “\(client.name)”")
+    }
+    return client
+  }
+
+  package func reopenClient(named name: String) -> (any ServerClient)? {
+    JackClient.awaitClosingOfLost()
+    let server = self.name
+    let client = Self.opening.withLock { _ in
+      let client = try? attempt(name, on: server)
+      if let client { StartedServer.ours(named: server)?.adopt(client) }
+      return client
+    }
+    if let client, client.name != name {
       log.notice("the client name “\(name)” is taken; JACK made it “\(client.name)”")
     }
     return client
@@ -129,6 +144,48 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
+  /// It was told that its server has gone.
+  private let isLost = Atomic<Bool>(false)
+  /// How many servers of that name had gone when it was opened.
+  private let generation: UInt64
+
+  /// What there is of each server name: how many servers have gone, and the clients that are open, by
+  /// that number when they were opened.
+  private struct Generations {
+    var gone: UInt64 = 0
+    var open: [UInt64: Int] = [:]
+    var hasStale: Bool { open.contains { $0.key < gone && $0.value > 0 } }
+  }
+  private static let generations = Mutex<[String: Generations]>([:])
+
+  /// Waits until every client whose server has gone is closed, for five seconds at most.
+  ///
+  /// JACK keeps its clients in tables of the process, by numbers that each server gives: closing an
+  /// old client would take one of the next server's down.
+  static func awaitClosingOfLost() {
+    let deadline = HostTime.now + 5_000_000_000
+    while generations.withLock({ $0.values.contains { $0.hasStale } }), HostTime.now < deadline {
+      usleep(1000)
+    }
+  }
+
+  fileprivate func serverLost() {
+    isLost.store(true, ordering: .releasing)
+    Self.generations.withLock { all in
+      if all[serverName]?.gone == generation { all[serverName]?.gone += 1 }
+    }
+  }
+
+  /// Waits, for two seconds at most, until a client whose server has gone has been told so: JACK does
+  /// not bear it to be closed before.
+  private func awaitNotice() {
+    let deadline = HostTime.now + 2_000_000_000
+    while !isLost.load(ordering: .acquiring), HostTime.now < deadline,
+      Self.generations.withLock({ ($0[serverName]?.gone ?? 0) > generation })
+    {
+      usleep(1000)
+    }
+  }
 
   init(_ client: OpaquePointer, serverName: String) {
     unsafe self.client = client
@@ -139,6 +196,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
     self.serverName = serverName
     unsafe name = String(cString: jack_get_client_name(client))
     sampleRate = unsafe Double(jack_get_sample_rate(client))
+    generation = Self.generations.withLock { all in
+      let generation = all[serverName, default: Generations()].gone
+      all[serverName, default: Generations()].open[generation, default: 0] += 1
+      return generation
+    }
   }
 
   deinit {
@@ -187,16 +249,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   private func ports(_ flags: UInt32) -> [String] {
     whileOpen {
-      guard let names = unsafe jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags))
-      else { return [] }
-      defer { unsafe jack_free(names) }
-      var list: [String] = []
-      var i = 0
-      while let name = unsafe names[i] {
-        unsafe list.append(String(cString: name))
-        i += 1
-      }
-      return list
+      unsafe Self.strings(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
     } ?? []
   }
 
@@ -204,7 +257,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     throws(ServerError)
   {
     unsafe jack_set_process_callback(client, { unsafe process($0, $1) }, engine)
-    let link = NoticeLink(notices)
+    let link = NoticeLink(notices, self)
     let argument = unsafe Unmanaged.passRetained(link).toOpaque()
     retained.withLock { $0 = UInt(bitPattern: argument) }
     unsafe jack_on_info_shutdown(
@@ -212,8 +265,24 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe jack_set_xrun_callback(
       client,
       { argument in
-        unsafe NoticeLink.from(argument)?.xrun()
+        unsafe NoticeLink.from(argument)?.notices?.xrun()
         return 0
+      }, argument)
+    unsafe jack_set_sample_rate_callback(
+      client,
+      { rate, argument in
+        unsafe NoticeLink.from(argument)?.rate(rate)
+        return 0
+      }, argument)
+    unsafe jack_set_port_connect_callback(
+      client,
+      { a, b, isConnected, argument in
+        unsafe NoticeLink.from(argument)?.port(a, isConnected: isConnected != 0, with: b)
+      }, argument)
+    unsafe jack_set_port_registration_callback(
+      client,
+      { _, isThere, argument in
+        if isThere != 0 { unsafe NoticeLink.from(argument)?.notices?.portAppeared() }
       }, argument)
     guard unsafe jack_activate(client) == 0 else { throw .cannotActivate(client: name) }
   }
@@ -269,6 +338,22 @@ final class JackClient: ServerClient, @unchecked Sendable {
     whileOpen { _ = unsafe jack_disconnect(client, "\(self.name):\(name)", destination) }
   }
 
+  func connections(of name: String) -> [String] {
+    whileOpen {
+      guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { return [] }
+      return unsafe Self.strings(jack_port_get_all_connections(client, port))
+    } ?? []
+  }
+
+  /// The strings of a list that ends with nil, which is freed.
+  private static func strings(_ names: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
+    guard let names = unsafe names else { return [] }
+    defer { unsafe jack_free(names) }
+    var list: [String] = []
+    while let name = unsafe names[list.count] { unsafe list.append(String(cString: name)) }
+    return list
+  }
+
   func close() {
     let afterwards = onClose.withLock { body in
       defer { body = nil }
@@ -279,6 +364,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     isClosed = true
     unsafe pthread_rwlock_unlock(gate)
     if wasClosed { return }
+    awaitNotice()
     _ = unsafe jack_client_close(client)
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {
@@ -286,19 +372,70 @@ final class JackClient: ServerClient, @unchecked Sendable {
       }
       bits = 0
     }
+    Self.generations.withLock { all in
+      let left = (all[serverName]?.open[generation] ?? 1) - 1
+      all[serverName]?.open[generation] = left == 0 ? nil : left
+    }
     afterwards?()
   }
 }
 
-/// What JACK's callbacks hold: a weak link, so that a client that is never closed keeps nothing alive.
+/// What JACK's callbacks hold: weak links, so that a client that is never closed keeps nothing alive.
+/// All calls come from JACK's threads; those that ask JACK something only read what is shared with it.
+@safe
 private final class NoticeLink: Sendable {
-  private let notices: Weak
-  private struct Weak: @unchecked Sendable { weak var notices: (any ServerNotices)? }
+  private let links: Links
+  private struct Links: @unchecked Sendable {
+    weak var notices: (any ServerNotices)?
+    weak var client: JackClient?
+  }
+  private let handle: UInt
+  private let sampleRate: Double
+  /// The names of ports that ours are connected to, by JACK's numbers: when a connection ends, the other
+  /// port may be gone.
+  private let names = Mutex<[jack_port_id_t: String]>([:])
 
-  init(_ notices: any ServerNotices) { self.notices = Weak(notices: notices) }
+  var notices: (any ServerNotices)? { links.notices }
 
-  static func from(_ argument: UnsafeMutableRawPointer?) -> (any ServerNotices)? {
+  init(_ notices: any ServerNotices, _ client: JackClient) {
+    links = Links(notices: notices, client: client)
+    handle = unsafe UInt(bitPattern: client.handle)
+    sampleRate = client.sampleRate
+  }
+
+  static func from(_ argument: UnsafeMutableRawPointer?) -> NoticeLink? {
     guard let argument = unsafe argument else { return nil }
-    return unsafe Unmanaged<NoticeLink>.fromOpaque(argument).takeUnretainedValue().notices.notices
+    return unsafe Unmanaged<NoticeLink>.fromOpaque(argument).takeUnretainedValue()
+  }
+
+  func serverLost() {
+    links.client?.serverLost()
+    notices?.serverLost()
+  }
+
+  /// Also told when the client begins.
+  func rate(_ rate: jack_nframes_t) {
+    if Double(rate) != sampleRate { notices?.rateChanged() }
+  }
+
+  func port(_ a: jack_port_id_t, isConnected: Bool, with b: jack_port_id_t) {
+    guard let client = unsafe OpaquePointer(bitPattern: handle) else { return }
+    for (own, other) in [(a, b), (b, a)] {
+      guard let port = unsafe jack_port_by_id(client, own),
+        unsafe jack_port_is_mine(client, port) != 0,
+        let name = unsafe jack_port_short_name(port)
+      else { continue }
+      let ours = unsafe String(cString: name)
+      if isConnected {
+        guard let port = unsafe jack_port_by_id(client, other),
+          let name = unsafe jack_port_name(port)
+        else { continue }
+        let theirs = unsafe String(cString: name)
+        names.withLock { $0[other] = theirs }
+        notices?.connected(ours, to: theirs)
+      } else if let theirs = names.withLock({ $0[other] }) {
+        notices?.disconnected(ours, from: theirs)
+      }
+    }
   }
 }

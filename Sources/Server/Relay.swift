@@ -25,13 +25,21 @@ final class Relay: @unchecked Sendable {
   }
 
   /// Starts the thread. Once.
-  func start(_ body: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter body: Returns the seconds after which it is to be called even without a post; nil
+  ///   if only a post matters.
+  func start(_ body: @escaping @Sendable () -> Double?) {
     startThread(named: "cuejack-relay") { [self] in
       thread.store(pthread_self(), ordering: .relaxed)
+      var patience: Double?
       while true {
-        unsafe cue_signal_wait(signal)
+        if let patience {
+          unsafe cue_signal_wait_for(signal, UInt32(patience * 1000))
+        } else {
+          unsafe cue_signal_wait(signal)
+        }
         if isOver.load(ordering: .acquiring) { break }
-        body()
+        patience = body()
       }
       hasEnded.store(true, ordering: .releasing)
     }

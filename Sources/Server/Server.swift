@@ -8,6 +8,8 @@ package protocol Server: Sendable {
   ///
   /// - Parameter name: The name that is asked for; the client's own `name` may differ.
   func openClient(named name: String) throws(ServerError) -> any ServerClient
+  /// Opens a client in the place of one whose server went away, if a server answers; starts none.
+  func reopenClient(named name: String) -> (any ServerClient)?
 }
 
 /// One client of a server: ports, cycles and a clock. Safe on every thread that is not real time.
@@ -35,10 +37,13 @@ package protocol ServerClient: AnyObject, Sendable {
   func removePort(_ port: ClientPort)
   /// Connects our port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)
-  /// Takes such a connection away, if it is there.
-  func disconnect(_ name: String, from destination: String)
   /// Connects the port with the full name `source` to our port `name`.
   func connect(_ source: String, toOurs name: String) throws(ServerError)
+  /// Takes that connection away, if it is there.
+  func disconnect(_ name: String, from destination: String)
+  /// The full names of the ports that our port `name` is connected to, in the order in which that
+  /// was done.
+  func connections(of name: String) -> [String]
 
   /// CLOCK_MONOTONIC, in nanoseconds, at which the frame counter shows `counter`.
   func hostTime(ofCounter counter: UInt32) -> UInt64
@@ -62,6 +67,14 @@ package protocol ServerNotices: AnyObject, Sendable {
   func serverLost()
   /// A cycle came too late.
   func xrun()
+  /// The server has another sample rate.
+  func rateChanged()
+  /// Our port `name` was connected to the port with the full name `destination`, by whomever.
+  func connected(_ name: String, to destination: String)
+  /// That connection was taken away.
+  func disconnected(_ name: String, from destination: String)
+  /// There is another port on the server.
+  func portAppeared()
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC: host time.

@@ -29,6 +29,9 @@ package struct StartPoint: BitwiseCopyable, Sendable {
 
   @_noLocks package init(word: Int64) { self.word = word }
 
+  /// The device frame that it names; nil if it is a host time or long past.
+  package var frame: Int64? { word < Self.hostBit && word > .min / 2 ? word : nil }
+
   /// The device frame, seen from the cycle of `frames` frames that begins at `cycleFrame`; beyond the
   /// cycle's end if the time comes later.
   ///

@@ -31,8 +31,8 @@ final class FilePlayer: Sendable {
 
   /// What is played.
   let passage: Passage
-  /// True once the last frame has been played, or the server has gone.
-  var isOver: Bool { over.flag.load(ordering: .acquiring) || queue.isLost }
+  /// True once the last frame has been played.
+  var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// True if the last frame of the file is among those that are played.
   var playsToTheEnd: Bool {
     passage.part.upperBound == file.frames
@@ -44,6 +44,8 @@ final class FilePlayer: Sendable {
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
   }
+  /// The position that was shown last, in seconds.
+  private let shownPosition = Mutex(0.0)
 
   /// A player for `passage` of `file`; `onEnd` is called when it has been played.
   init(
@@ -61,8 +63,10 @@ final class FilePlayer: Sendable {
       OutputQueue.Handlers(
         bufferDone: { queue, buffer in feed.fill(buffer, of: queue) },
         changed: { queue, change in
-          guard change == .isRunning, !queue.isRunning else { return }
-          over.flag.store(true, ordering: .releasing)
+          guard change == .isRunning else { return }
+          // A run that a server which went away has cut goes on when it is back.
+          if queue.hasEnded { over.flag.store(true, ordering: .releasing) }
+          feed.resume(queue)
           onEnd()
         }))
     try queue.change(
@@ -88,8 +92,15 @@ final class FilePlayer: Sendable {
     try? queue.dispose(afterPlaying: false)
   }
 
-  /// Seconds of sound since its first frame; negative before that.
+  /// Seconds of sound since its first frame; negative before that. Stands still while the server is gone.
   func position(startingAt frame: Int64?) -> Double {
+    if queue.isLost { return shownPosition.withLock { $0 } }
+    let position = currentPosition(startingAt: frame)
+    shownPosition.withLock { $0 = position }
+    return position
+  }
+
+  private func currentPosition(startingAt frame: Int64?) -> Double {
     let delay = Double(passage.delay) / file.format.sampleRate
     if let current = queue.currentFrame { return current / file.format.sampleRate - delay }
     if isOver { return Double(passage.frames ?? 0) / file.format.sampleRate }
@@ -107,12 +118,23 @@ private final class Feed: Sendable {
   private let framesPerBuffer: Int
   private static let bufferCount = 4
 
+  /// A buffer that is filled, and whether it is the last one.
+  private struct Piece {
+    let buffer: UInt32
+    /// 0 once they are enqueued.
+    var frames: Int
+    let schedule: OutputQueue.Schedule
+    let isLast: Bool
+  }
+
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
     /// Frames that were handed to the queue.
     var played: Int64 = 0
     var isOver = false
     var hasFailed = false
+    /// What the queue has not taken yet.
+    var pieces: [Piece] = []
   }
   private let state = Mutex(State())
 
@@ -192,14 +214,27 @@ private final class Feed: Sendable {
       if failure != nil { state.hasFailed = true }
     }
     if let failure { Screen.shared.complain(failure) }
-    do throws(QueueError) {
-      if count > 0 {
-        _ = try queue.enqueue(
-          id, bytes: count * file.format.bytesPerFrame, schedule(at: played))
+    state.withLock { $0.pieces.append(
+        Piece(buffer: id, frames: count, schedule: schedule(at: played), isLast: isLast)) }
+    resume(queue)
+  }
+
+  /// Hands the queue what it has not taken yet, in order: while its server is gone it takes nothing.
+  /// Where `fill` is called, too.
+  func resume(_ queue: OutputQueue) {
+    while let piece = state.withLock({ $0.pieces.first }) {
+      do throws(QueueError) {
+        if piece.frames > 0 {
+          _ = try queue.enqueue(
+            piece.buffer, bytes: piece.frames * file.format.bytesPerFrame, piece.schedule)
+          state.withLock { $0.pieces[0].frames = 0 }
+        }
+        if piece.isLast { try queue.stopAfterPlaying() }
+      } catch {
+        if error == .invalidated { return }
+        // The queue is being stopped: whoever did that tells of it.
       }
-      if isLast { try queue.stopAfterPlaying() }
-    } catch {
-      // The queue is being stopped, or its server has gone: whoever did that tells of it.
+      state.withLock { state in _ = state.pieces.removeFirst() }
     }
   }
 }

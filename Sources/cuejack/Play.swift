@@ -15,7 +15,8 @@ struct Play: ParsableCommand {
       to the sample; and so do several commands that are given the same --at.
 
       Nothing plays unless every file can be opened. If one turns out to be damaged while it \
-      plays, the others play on. Give the files before --connect, which takes all the words up to \
+      plays, the others play on. If the JACK server goes away, the command waits until it is back, \
+      and goes on where it was. Give the files before --connect, which takes all the words up to \
       the next option, or put -- between.
 
       The exit code is 0 when everything was played, 1 when something failed or was cut short, 64 \
@@ -153,7 +154,13 @@ struct Play: ParsableCommand {
     }
     for player in players { announce(player, start) }
 
+    var isGone = false
     while signals.received == nil, !players.allSatisfy(\.isOver) {
+      let isGoneNow = players.contains { !$0.isOver && $0.queue.isLost }
+      if isGoneNow != isGone {
+        isGone = isGoneNow
+        tellOfServer(players[0].queue.statistics.serverName, isGone: isGone)
+      }
       if Screen.shared.isTerminal {
         let size = Screen.shared.size
         Screen.shared.draw(
@@ -285,6 +292,14 @@ struct Play: ParsableCommand {
     }
   }
 
+  private func tellOfServer(_ name: String, isGone: Bool) {
+    if isGone {
+      Screen.shared.remark("\(ServerError.lost(server: name)): waiting until it is back")
+    } else {
+      Screen.shared.remark("the JACK server “\(name)” is back: playing goes on")
+    }
+  }
+
   private func progress(of player: FilePlayer, _ start: Start) -> Progress {
     let path = player.file.path
     return Progress(
@@ -303,7 +318,7 @@ struct Play: ParsableCommand {
     let results = players.map(\.queue.statistics)
     var failed = false
     for (player, result) in zip(players, results) {
-      if player.queue.isLost {
+      if player.queue.isLost, !player.isOver {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
         failed = true
       }
@@ -313,10 +328,13 @@ struct Play: ParsableCommand {
       Screen.shared.say(summary(player, result))
     }
     let begins = Set(results.compactMap(\.beganAt))
-    if begins.count > 1 {
+    // On a server that came back, each starts as soon as it can.
+    if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")
       failed = true
-    } else if let begin = begins.first, begin != start.frame, !start.isPast {
+    } else if begins.count == 1, let begin = begins.first, begin != start.frame, !start.isPast,
+      results.allSatisfy({ $0.restarts == 0 })
+    {
       Screen.shared.remark("frame \(start.frame) was past; playing started on frame \(begin)")
     }
     if let signal { throw ExitCode(128 + signal) }

@@ -634,7 +634,7 @@ import Timeline
     try rig.enqueue(ramp(1000))
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    rig.server.clients[0].lose()
+    rig.server.goAway()
     waitUntil { !rig.queue.isRunning }
     rig.settle()
     #expect(rig.calls.last == .running(false))

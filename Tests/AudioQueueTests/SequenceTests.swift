@@ -208,7 +208,7 @@ import Timeline
     _ = try first.queue.prime(frames: 0)
     let second = try Rig(server: HandDrivenServer())
     try second.queue.setDeviceUID(first.queue.deviceUID)
-    first.server.clients[0].lose()
+    first.server.goAway()
     waitUntil { first.queue.isLost }
     #expect(throws: QueueError.cannotStart(.lost(server: "by-hand"))) { try second.queue.start() }
     #expect(throws: QueueError.invalidated) { try first.queue.start() }

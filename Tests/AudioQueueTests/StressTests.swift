@@ -105,7 +105,14 @@ private final class Stage: @unchecked Sendable {
     let actor = lock.withLock { slots[number] }
     switch random.below(400) {
     case 0...1: actor.dispose(afterPlaying: random.below(2) == 0)
-    case 2: if random.below(8) == 0 { server.clients.last?.lose() }
+    case 2:
+      // The server goes and is back, or has another rate.
+      if random.below(8) != 0 { return }
+      if random.below(3) == 0 {
+        server.changeRate(to: [44100, 48000, 96000][random.below(3)])
+      } else {
+        server.clients.last?.lose()
+      }
     case 3...6:
       // Two queues may come to share a client.
       let other = lock.withLock { slots[random.below(Self.queues)] }
@@ -122,6 +129,7 @@ private final class Stage: @unchecked Sendable {
   func finish() {
     for actor in lock.withLock({ slots }) {
       actor.isQuiet.value = true
+      waitUntil { !actor.queue.isLost }
       actor.stopAndCount()
       actor.dispose(afterPlaying: false)
     }
@@ -258,8 +266,8 @@ private final class Actor: @unchecked Sendable {
 
   func dispose(afterPlaying: Bool) { try? queue.dispose(afterPlaying: afterPlaying) }
 
-  /// True if the queue has been disposed of or its server has gone.
-  var isUseless: Bool { queue.state.read { $0.disposal != .none || $0.isLost } }
+  /// True if the queue has been disposed of.
+  var isUseless: Bool { queue.state.read { $0.disposal != .none } }
 
   func stopAndCount() {
     guard (try? queue.stop()) != nil else { return }

@@ -160,7 +160,7 @@ import Testing
 
   /// While it plays, and while it waits for its start.
   @Test(arguments: ["stop", "kill"], [[], ["--at", "+60"]])
-  func aServerThatGoesAwayIsNamed(how: String, start: [String]) throws {
+  func aServerThatGoesAwayIsWaitedFor(how: String, start: [String]) throws {
     try withTemporaryFolder { folder in
       let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 960_000) }
       let server = try JackDaemon()
@@ -168,8 +168,12 @@ import Testing
       try player.wait(for: "2.wav: server")
       usleep(600_000)
       if how == "stop" { server.stop() } else { server.kill() }
+      try player.waitForError("went away: waiting until it is back")
+      // It can be stopped meanwhile.
+      player.send(signal: SIGINT)
       let result = try player.result(seconds: 30)
-      expectFailure(result, ["“\(server.name)”", "went away"])
+      #expect(result.status == 130)
+      #expect(result.errors.contains("“\(server.name)”"))
       for file in files {
         let words = start.isEmpty ? "\(file.path): played " : "\(file.path): did not start"
         #expect(result.output.contains(words), "\(result.output)")
@@ -178,6 +182,30 @@ import Testing
         Int($0.output.1)
       }
       #expect(played.allSatisfy { $0 > 0 && $0 < 960_000 })
+    }
+  }
+
+  /// Everything is played, though the server was away in the middle; twice.
+  @Test func playingGoesOnWhenTheServerIsBack() throws {
+    try withTemporaryFolder { folder in
+      let files = [
+        try WaveFile("1.wav", in: folder, frames: 240_000),
+        try WaveFile("2.wav", in: folder, channels: 1, rate: 44100, frames: 220_500),
+      ]
+      let server = try JackDaemon()
+      let player = try Playing(files.map(\.path) + ["--server", server.name], in: folder)
+      try player.wait(for: "2.wav: server")
+      for round in 1...2 {
+        usleep(1_200_000)
+        if round == 1 { server.kill() } else { server.stop() }
+        try player.waitForError("went away: waiting until it is back", times: round)
+        try server.start()
+        try player.waitForError("“\(server.name)” is back: playing goes on", times: round)
+      }
+      let result = try player.result(seconds: 60)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.output.contains("1.wav: played 240000 frames"), "\(result.output)")
+      #expect(result.output.contains("2.wav: played 240000 frames"), "\(result.output)")
     }
   }
 

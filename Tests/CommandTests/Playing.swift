@@ -32,6 +32,16 @@ final class Playing {
     }
   }
 
+  /// Waits until the standard error contains `words` so many times.
+  func waitForError(_ words: String, times: Int = 1) throws {
+    let end = Date(timeIntervalSinceNow: 60)
+    while errors.components(separatedBy: words).count <= times {
+      if child.wait(seconds: 0.005) != nil || Date() > end {
+        throw SupportError("it does not say “\(words)” \(times) times:\n\(output)\(errors)")
+      }
+    }
+  }
+
   func send(signal: Int32) { child.send(signal: signal) }
 
   /// Waits for its end.

@@ -107,7 +107,11 @@ package final class CaptureClient: @unchecked Sendable {
   }
 
   package func disconnect(_ source: String, fromInput input: Int) throws {
-    let error = jack_disconnect(client, source, "\(name):in_\(input)")
+    try disconnect(source, from: "\(name):in_\(input)")
+  }
+
+  package func disconnect(_ source: String, from destination: String) throws {
+    let error = jack_disconnect(client, source, destination)
     guard error == 0 else { throw SupportError("\(source) does not disconnect: \(error)") }
   }
 
@@ -145,6 +149,12 @@ package final class CaptureClient: @unchecked Sendable {
   }
 
   // MARK: The server
+
+  /// Has the server run cycles of `frames` frames.
+  package func setPeriod(_ frames: Int) throws {
+    let error = jack_set_buffer_size(client, UInt32(frames))
+    guard error == 0 else { throw SupportError("the server keeps its period: \(error)") }
+  }
 
   /// Runs the cycles one after another as fast as they go, or by the clock again. Open and activate every
   /// client first: jackd cannot activate one while it freewheels, and takes twenty seconds to say so.

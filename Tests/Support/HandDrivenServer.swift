@@ -7,7 +7,12 @@ package import Server
 ///
 /// Call `cycle(frames:)` from one thread at a time; all else may be called from any.
 package final class HandDrivenServer: Server, @unchecked Sendable {
-  package let sampleRate: Double
+  private var _sampleRate: Double
+  /// Frames per second. A change is for the clients that are opened from then on.
+  package var sampleRate: Double {
+    get { lock.withLock { _sampleRate } }
+    set { lock.withLock { _sampleRate = newValue } }
+  }
   package let maximumFrames: Int
   private let lock = NSLock()
   private var _clients: [HandDrivenClient] = []
@@ -30,6 +35,11 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var physicalInputs = ["system:capture_1", "system:capture_2"]
   /// What a client's inputs, counted from 1, hear at a frame.
   package var hears: @Sendable (_ frame: UInt32, _ input: Int) -> Float = { _, _ in 0 }
+  private var _otherInputs: [String] = []
+  private var _isGone = false
+  private var _attempts = 0
+  /// How often somebody looked whether the server is there again.
+  package var attempts: Int { lock.withLock { _attempts } }
   /// If set, opening a client fails with it.
   package var failure: ServerError?
   /// The ports that a client may have.
@@ -39,7 +49,7 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
     sampleRate: Double = 48000, counter: UInt32 = 0, maximumFrames: Int = 8192,
     keepsSamples: Bool = true
   ) {
-    self.sampleRate = sampleRate
+    _sampleRate = sampleRate
     _counter = counter
     self.keepsSamples = keepsSamples
     self.maximumFrames = maximumFrames
@@ -47,9 +57,45 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     if let failure { throw failure }
+    if lock.withLock({ _isGone }) { throw .unknownServer("by-hand") }
     let client = HandDrivenClient(self, name: name)
     lock.withLock { _clients.append(client) }
     return client
+  }
+
+  package func reopenClient(named name: String) -> (any ServerClient)? {
+    lock.withLock { _attempts += 1 }
+    return try? openClient(named: name)
+  }
+
+  /// The server goes away, with all of its clients.
+  package func goAway() {
+    lock.withLock { _isGone = true }
+    for client in clients { client.lose() }
+  }
+
+  /// It is back, as another one: it counts from `counter`, at `sampleRate`.
+  package func comeBack(sampleRate: Double? = nil, counter: UInt32 = 0) {
+    lock.withLock {
+      _isGone = false
+      _counter = counter
+      if let sampleRate { _sampleRate = sampleRate }
+    }
+  }
+
+  /// The server goes on at another rate, as PipeWire does.
+  package func changeRate(to sampleRate: Double) {
+    self.sampleRate = sampleRate
+    for client in clients { client.changeRate() }
+  }
+
+  /// Input ports of other programs.
+  package var otherInputs: [String] {
+    get { lock.withLock { _otherInputs } }
+    set {
+      lock.withLock { _otherInputs = newValue }
+      for client in clients { client.portAppeared() }
+    }
   }
 
   /// Every client that was opened, in order, closed ones too.
@@ -72,6 +118,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   package struct Output {
     package let name: String
     let memory: UnsafeMutablePointer<Float>
+    let connections: UnsafeMutablePointer<Int32>
     /// What the port put out, from the frame in which it was added.
     package var samples: [Float] = []
     package var isRemoved = false
@@ -111,8 +158,11 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   deinit {
-    _outputs.forEach { $0.memory.deallocate() }
     _inputs.forEach { $0.memory.deallocate() }
+    for output in _outputs {
+      output.memory.deallocate()
+      output.connections.deallocate()
+    }
   }
 
   package var counter: UInt32 { server?.counter ?? 0 }
@@ -136,19 +186,24 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     }
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: maximumFrames)
     memory.initialize(repeating: .nan, count: maximumFrames)
+    let connections = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    connections.initialize(to: 0)
     lock.withLock {
-      precondition(!_isClosed, "a closed client is not to be used")
       switch direction {
-      case .output: _outputs.append(Output(name: name, memory: memory))
-      case .input: _inputs.append(Input(name: name, memory: memory))
+      case .output:
+        _outputs.append(Output(name: name, memory: memory, connections: connections))
+      case .input:
+        connections.deallocate()
+        _inputs.append(Input(name: name, memory: memory))
       }
     }
-    return ClientPort(cue_port(port: nil, memory: memory, connections: nil))
+    return ClientPort(
+      cue_port(port: nil, memory: memory, connections: direction == .output ? connections : nil))
   }
 
   package func removePort(_ port: ClientPort) {
     lock.withLock {
-      precondition(!_isClosed, "a closed client is not to be used")
+      if _isClosed { return }
       for i in _outputs.indices where _outputs[i].memory == port.place.memory {
         _outputs[i].isRemoved = true
       }
@@ -159,14 +214,32 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   package func connect(_ name: String, to destination: String) throws(ServerError) {
-    guard physicalOutputs.contains(destination) else {
+    let inputs = physicalOutputs + (server?.otherInputs ?? [])
+    guard inputs.contains(destination) else {
       throw .noSuchPort(name: destination, server: serverName)
     }
-    lock.withLock { _connections[name, default: []].append(destination) }
+    rewire(name) { if !$0.contains(destination) { $0.append(destination) } }
+    lock.withLock { notices }?.connected(name, to: destination)
   }
 
   package func disconnect(_ name: String, from destination: String) {
-    lock.withLock { _connections[name]?.removeAll { $0 == destination } }
+    rewire(name) { $0.removeAll { $0 == destination } }
+    lock.withLock { notices }?.disconnected(name, from: destination)
+  }
+
+  package func connections(of name: String) -> [String] { connections[name] ?? [] }
+
+  /// Called between a change of our port's connections and the next.
+  package var onRewire: (@Sendable () -> Void)?
+
+  private func rewire(_ name: String, _ change: (inout [String]) -> Void) {
+    lock.withLock {
+      change(&_connections[name, default: []])
+      for output in _outputs where output.name == name && !output.isRemoved {
+        output.connections.pointee = Int32(_connections[name]!.count)
+      }
+    }
+    onRewire?()
   }
 
   package func connect(_ source: String, toOurs name: String) throws(ServerError) {
@@ -194,12 +267,16 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   /// Tells the client that its server has gone.
   package func lose() {
-    let notices = lock.withLock {
+    let notices: (any ServerNotices)? = lock.withLock {
+      guard engine != nil else { return nil }
       engine = nil
       return self.notices
     }
     notices?.serverLost()
   }
+
+  func changeRate() { lock.withLock { engine == nil ? nil : notices }?.rateChanged() }
+  func portAppeared() { lock.withLock { engine == nil ? nil : notices }?.portAppeared() }
 
   func cycle(frames: Int, counter: UInt32) {
     lock.withLock {

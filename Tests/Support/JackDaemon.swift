@@ -10,11 +10,12 @@ import Foundation
 package final class JackDaemon: @unchecked Sendable {
   package let name: String
   /// Frames per second.
-  package let rate: Int
+  package private(set) var rate: Int
   /// Frames in a cycle.
-  package let period: Int
+  package private(set) var period: Int
 
-  private let arguments: [String]
+  private let serverArguments: [String]
+  private let driverArguments: [String]
   private let lockFile: Int32
   private let logFile: URL
   private let lock = NSLock()
@@ -36,12 +37,9 @@ package final class JackDaemon: @unchecked Sendable {
     self.period = period
     logFile = FileManager.default.temporaryDirectory.appendingPathComponent(
       "\(name)-\(getpid())-\(UUID().uuidString).log")
-    arguments =
+    serverArguments =
       ["-n", name, "-r", "--port-max", "\(maximumPorts)"] + (synchronous ? ["-S"] : [])
-      + [
-        "-d", "dummy", "-r", "\(rate)", "-p", "\(period)", "-P", "\(playbackPorts)", "-C",
-        "\(capturePorts)",
-      ]
+    driverArguments = ["-d", "dummy", "-P", "\(playbackPorts)", "-C", "\(capturePorts)"]
     try start()
   }
 
@@ -51,12 +49,18 @@ package final class JackDaemon: @unchecked Sendable {
     try? FileManager.default.removeItem(at: logFile)
   }
 
-  /// Starts it again, after `stop` or `kill`, under the same name.
-  package func start() throws {
+  /// Starts it again, after `stop` or `kill`, under the same name; at another rate and period if they
+  /// are given.
+  package func start(rate: Int? = nil, period: Int? = nil) throws {
     lock.lock()
     defer { lock.unlock() }
     guard child == nil else { return }
-    let child = try Child("jackd", arguments, output: logFile, kept: lockFile)
+    self.rate = rate ?? self.rate
+    self.period = period ?? self.period
+    let child = try Child(
+      "jackd",
+      serverArguments + driverArguments + ["-r", "\(self.rate)", "-p", "\(self.period)"],
+      output: logFile, kept: lockFile)
     let deadline = Date(timeIntervalSinceNow: 30)
     repeat {
       if answers() {

@@ -23,12 +23,12 @@
 
 #pragma clang assume_nonnull begin
 
-/// Where one channel of audio goes: a JACK port, or memory if the cycle is driven by hand.
+/// Where one channel of audio goes: a JACK port, or memory if the cycle is driven by hand; then
+/// `connections`, if it is there, is how many connections the port has.
 typedef struct cue_port {
   jack_port_t *_Nullable port;
   float *_Nullable memory;
-  /// The number of connections, if the cycle is driven by hand.
-  const int *_Nullable connections;
+  const int32_t *_Nullable connections;
 } cue_port;
 
 /// The samples of `port` for this cycle.
@@ -41,10 +41,11 @@ static inline float *_Nullable cue_rt_port_buffer(cue_port port, uint32_t frames
   CUE_TRUST_END
 }
 
-/// The number of connections that `port` has in this cycle.
-static inline int cue_rt_port_connections(cue_port port) CUE_REALTIME {
-  if (port.connections) return *port.connections;
-  CUE_TRUST_BEGIN // JACK2 reads the cycle's own graph in shared memory, without a lock.
+/// How many connections `port` has in this cycle: those that its readers mix in the very same one.
+static inline int32_t cue_rt_port_connections(cue_port port) CUE_REALTIME {
+  if (port.connections) return __atomic_load_n(port.connections, __ATOMIC_ACQUIRE);
+  CUE_TRUST_BEGIN // JACK2: in its process thread a read of the graph's present state, which changes
+                  // between cycles only, and which jack_port_get_buffer mixes by.
       return port.port
       ? jack_port_connected(port.port)
       : 0;
@@ -99,6 +100,17 @@ static inline void cue_rt_signal_post(cue_signal *signal) CUE_REALTIME {
 /// Waits for a post. Not real time.
 static inline void cue_signal_wait(cue_signal *signal) {
   while (sem_wait(&signal->semaphore) == -1 && errno == EINTR) {
+  }
+}
+
+/// Waits for a post, for at most that many milliseconds. Not real time.
+static inline void cue_signal_wait_for(cue_signal *signal, uint32_t milliseconds) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  uint64_t nanoseconds = (uint64_t)end.tv_nsec + milliseconds * 1000000ull;
+  end.tv_sec += (time_t)(nanoseconds / 1000000000);
+  end.tv_nsec = (long)(nanoseconds % 1000000000);
+  while (sem_timedwait(&signal->semaphore, &end) == -1 && errno == EINTR) {
   }
 }
 

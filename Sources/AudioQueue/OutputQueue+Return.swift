@@ -1,0 +1,93 @@
+import Logging
+import RealTime
+import Server
+import Synchronization
+import Timeline
+
+// What becomes of a queue while the server of its device is gone, and when it is back.
+
+extension OutputQueue {
+  package func deviceLost() {
+    control.withLock { _ in
+      // A queue that has given the device back meanwhile does not care.
+      guard let device = state.read({ $0.device }) else { return }
+      state.change { state in
+        readEvents(&state)
+        // The next server counts anew: what is to begin at a frame begins at its time.
+        func translate(_ start: StartPoint) -> StartPoint {
+          guard let frame = start.frame else { return start }
+          return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
+        }
+        unsafe memory.voice.pointee.leaveDeviceTime(translate)
+        state.starts = state.starts.map(translate)
+        if state.isRunning {
+          runEnded(&state, lasting: ranFrames)
+          state.wasRunning = true
+        }
+        state.isLost = true
+        if state.disposal == .draining {
+          startThread(named: "cuejack-dispose") { self.finishDisposal() }
+        }
+      }
+    }
+    context.wake()
+  }
+
+  package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
+    control.withLock { _ in
+      guard state.read({ $0.device }) != nil else { return }
+      // No conversion begins any more.
+      state.change { $0.resets += 1 }
+      state.wait { $0.isConverting ? nil : () }
+      let converter = state.change { state -> Converter? in
+        state.resets -= 1
+        readEvents(&state)
+        let played = unsafe memory.voice.pointee.takeEntriesBack()
+        unsafe memory.voice.pointee.scalePosition(by: newRate / oldRate)
+        unsafe memory.voice.pointee.setSampleRate(newRate)
+        let converter = Converter(
+          format, layout, deviceRate: newRate, played: played, takingOver: &state)
+        if let converter { state.converter = converter }
+        return converter
+      }
+      guard let converter else {
+        log.error("the server is back at \(newRate) Hz, to which the queue cannot be converted")
+        state.change { $0.cannotReturn = true }
+        return
+      }
+      startConverting(with: converter)
+    }
+  }
+
+  package func deviceReturned() {
+    control.withLock { _ in
+      state.change { state in
+        guard state.device != nil, state.isLost, !state.cannotReturn else { return }
+        state.isLost = false
+        if state.wasRunning {
+          state.wasRunning = false
+          state.isRunning = true
+          state.notices.append(.isRunning(true))
+        }
+        readEvents(&state)
+        pump(&state)
+      }
+    }
+    context.wake()
+  }
+
+  /// Gives a queue of one channel a second port: see `Device.addSecondPort`. Holding `control`.
+  func addSecondPort(
+    give: @escaping @Sendable (ClientPort) -> Void, willSwitch: (_ connectionsLeft: Int) -> Void
+  ) throws(ServerError) {
+    guard let device = state.read({ $0.device }) else { return }
+    let name = try device.addSecondPort(to: memory, give: give, willSwitch: willSwitch)
+    let connections = (state.read { $0.portNames } + [name]).map {
+      device.client.connections(of: $0)
+    }
+    state.change { state in
+      state.portNames.append(name)
+      state.connections = connections
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// The connections of a client's ports: those that there are, and those that are to be made as soon as
+/// their other side is there.
+struct Patchbay {
+  private struct Wire {
+    let port: String
+    let destination: String
+    var isMade: Bool
+  }
+  /// In the order in which they were made.
+  private var wires: [Wire] = []
+
+  /// Connections that are to be made.
+  var missing: [(port: String, destination: String)] {
+    wires.filter { !$0.isMade }.map { ($0.port, $0.destination) }
+  }
+
+  mutating func connected(_ port: String, to destination: String) {
+    if let i = wires.firstIndex(where: { $0.port == port && $0.destination == destination }) {
+      wires[i].isMade = true
+    } else {
+      wires.append(Wire(port: port, destination: destination, isMade: true))
+    }
+  }
+
+  mutating func disconnected(_ port: String, from destination: String) {
+    wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
+  }
+
+  /// The ports are no more.
+  mutating func forget(_ ports: [String]) { wires.removeAll { ports.contains($0.port) } }
+
+  /// The server has gone: every connection is to be made again.
+  mutating func lose() { for i in wires.indices { wires[i].isMade = false } }
+}

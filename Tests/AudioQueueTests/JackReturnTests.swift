@@ -1,0 +1,307 @@
+import CRealTime
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// A JACK server on which lost clients are opened again only when the test says so: it has its own
+/// clients to open before, and JACK's library is not made for two threads that do that at once.
+private final class GatedServer: Server {
+  private let server: JackServer
+  private let isOpen = Mutexed(false)
+  private let attempts = Mutexed(0)
+
+  init(_ jack: JackDaemon) { server = JackServer(named: jack.name) }
+
+  func openClient(named name: String) throws(ServerError) -> any ServerClient {
+    try server.openClient(named: name)
+  }
+
+  func reopenClient(named name: String) -> (any ServerClient)? {
+    attempts.value += 1
+    return isOpen.value ? server.reopenClient(named: name) : nil
+  }
+
+  /// Ends `jack` and waits until the queue has left it.
+  func end(_ jack: JackDaemon, crash: Bool, _ queue: OutputQueue) {
+    isOpen.value = false
+    attempts.value = 0
+    if crash { jack.kill() } else { jack.stop() }
+    waitUntil { attempts.value > 0 && queue.isLost }
+  }
+
+  func open() { isOpen.value = true }
+}
+
+/// 34: a running jackd ends, or is killed, and is started again.
+@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+struct JackReturnTests {
+  private func makeQueue(
+    _ format: PCMFormat, on server: GatedServer,
+    connections: OutputQueue.Options.Connections = .physicalOutputs
+  ) throws -> OutputQueue {
+    try OutputQueue(
+      format, options: OutputQueue.Options(clientName: "player", connections: connections),
+      server: server, callingBackOn: .ownThread,
+      OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
+  }
+
+  private func enqueue(_ samples: [Float], in queue: OutputQueue) throws {
+    let buffer = try queue.allocateBuffer(capacity: samples.count * 4)
+    samples.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
+    try queue.enqueue(buffer.id, bytes: samples.count * 4)
+  }
+
+  /// The frames from the first that is not silent on.
+  private func sound(_ capture: CaptureClient, channel: Int = 0) -> ArraySlice<Float> {
+    let samples = capture.samples(channel: channel)
+    return samples[(samples.firstIndex { $0 != 0 } ?? samples.endIndex)...]
+  }
+
+  /// Promised: no frame is heard twice; the first one after the return is the one that follows the last
+  /// that the queue gave to JACK; and what it gave and nobody heard is at most the cycle that was under
+  /// way in each of the two clients when the server ended.
+  @Test(arguments: [false, true]) func itGoesOnWithTheNextFrame(crash: Bool) throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(2), on: server)
+    defer { try? queue.dispose(afterPlaying: false) }
+    let frames = 60 * jack.rate
+    try enqueue((0..<(2 * frames)).map { Float($0 / 2 + 1) }, in: queue)
+    _ = try queue.prime(frames: 0)
+    var capture: CaptureClient! = try CaptureClient(
+      on: jack, channels: 2, capacity: 20 * jack.rate)
+    // By hand: one connection more, one less.
+    for channel in 1...2 { try capture.connect("player:out_\(channel)", toInput: channel) }
+    try capture.disconnect("player:out_2", from: "system:playback_2")
+    capture.arm()
+    try queue.start()
+    waitUntil { queue.statistics.lastedFrames > 5 * 4096 }
+    server.end(jack, crash: crash, queue)
+    let given = queue.statistics.lastedFrames
+    capture.disarm()
+    let before = Array(sound(capture))
+    capture = nil
+    #expect(!queue.isRunning)
+    #expect(throws: QueueError.invalidated) { try queue.start() }
+    #expect(throws: QueueError.invalidated) { try queue.stop() }
+
+    try jack.start()
+    capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * jack.rate)
+    capture.arm()
+    #expect(capture.wait(untilFrames: 1))
+    server.open()
+    waitUntil { queue.isRunning }
+    let heardUntil = capture.capturedFrames
+    #expect(capture.wait(untilFrames: heardUntil + 4 * 4096))
+    capture.disarm()
+    let after = Array(sound(capture).prefix(4 * 4096))
+    #expect(after.first == Float(given + 1))
+    #expect(after == after.indices.map { Float(given + 1) + Float($0) } || capture.xruns > 0)
+    #expect(sound(capture, channel: 1).first == after.first)
+    let last = Int64(before.last ?? 0)
+    #expect(last > 0 && last <= given && given - last <= 2 * 4096)
+    #expect(before.first == 1)
+
+    #expect(capture.ports(matching: "^player:") == ["player:out_1", "player:out_2"])
+    #expect(
+      Set(capture.connections(of: "player:out_1")) == ["system:playback_1", "capture:in_1"])
+    #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
+    #expect(queue.statistics.clientName == "player")
+    #expect(queue.statistics.restarts == 1)
+  }
+
+  @Test func itReturnsTimeAndAgain() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(1), on: server)
+    defer { try? queue.dispose(afterPlaying: false) }
+    try enqueue(ramp(3000), in: queue)
+    try queue.start()
+    var position = 0.0
+    for round in 1...5 {
+      waitUntil { (queue.currentFrame ?? 0) > position + 4096 }
+      server.end(jack, crash: round % 2 == 0, queue)
+      let given = Double(queue.statistics.lastedFrames)
+      #expect(given > position)
+      position = given
+      try jack.start()
+      server.open()
+      waitUntil { queue.isRunning }
+      #expect((queue.currentFrame ?? 0) >= position)
+      #expect(queue.statistics.restarts == UInt64(round))
+      #expect(queue.statistics.clientName == "player")
+    }
+    let viewer = try CaptureClient(on: jack, capacity: 0)
+    #expect(
+      viewer.connections(of: "player:out_1") == ["system:playback_1", "system:playback_2"])
+  }
+
+  @Test func aPausedQueueReturnsPaused() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(1), on: server)
+    defer { try? queue.dispose(afterPlaying: false) }
+    try enqueue(ramp(20 * jack.rate), in: queue)
+    try queue.start()
+    waitUntil { (queue.currentFrame ?? 0) > 4096 }
+    try queue.pause()
+    let position = try #require(queue.currentFrame)
+    server.end(jack, crash: true, queue)
+    try jack.start()
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * jack.rate)
+    server.open()
+    waitUntil { !queue.isLost }
+    try capture.connect("player:out_1", toInput: 1)
+    capture.arm()
+    #expect(capture.wait(untilFrames: 3 * 4096))
+    #expect(queue.currentFrame == position)
+    try queue.start()
+    waitUntil { (queue.currentFrame ?? 0) > position + 3 * 4096 }
+    capture.disarm()
+    #expect(sound(capture).first == Float(position + 1))
+  }
+
+  @Test func whatWasDisposedOfDoesNotReturn() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(1), on: server)
+    try enqueue(ramp(20 * jack.rate), in: queue)
+    try queue.start()
+    waitUntil { (queue.currentFrame ?? 0) > 4096 }
+    server.end(jack, crash: true, queue)
+    try queue.dispose(afterPlaying: false)
+    try jack.start()
+    server.open()
+    let viewer = try CaptureClient(on: jack, capacity: 0)
+    // Longer than a return would take.
+    usleep(1_500_000)
+    #expect(viewer.ports(matching: "^player:") == [])
+  }
+
+  @Test(arguments: [(44100, 1024), (96000, 8192)])
+  func anotherRateAndPeriod(rate: Int, period: Int) throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(1), on: server)
+    defer { try? queue.dispose(afterPlaying: false) }
+    let first = jack.rate
+    func sine(_ seconds: Double) -> Double { cos(2 * .pi * 441 * seconds) }
+    try enqueue((0..<(30 * first)).map { Float(sine(Double($0) / Double(first))) }, in: queue)
+    try queue.start()
+    waitUntil { (queue.currentFrame ?? 0) > 3 * 4096 }
+    server.end(jack, crash: true, queue)
+    let given = Double(queue.statistics.lastedFrames) / Double(first)
+    try jack.start(rate: rate, period: period)
+    let capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * rate)
+    server.open()
+    waitUntil { queue.isRunning }
+    #expect(try queue.deviceSampleRate() == Double(rate))
+    try capture.connect("player:out_1", toInput: 1)
+    capture.arm()
+    #expect(capture.wait(untilFrames: rate))
+    // The queue's clock says which frame is to be heard when.
+    let reading = queue.memory.voice.pointee.clock.read()
+    capture.disarm()
+    let origin = reading.frame - reading.position
+    let samples = capture.samples(channel: 0)
+    let begin = Int(UInt32(truncatingIfNeeded: origin) &- capture.firstFrame)
+    let gap = capture.gaps.first?.frame ?? samples.count
+    let errors = (0..<min(gap, samples.count)).drop { samples[$0] == 0 }.dropFirst(600).map {
+      abs(
+        Double(samples[$0])
+          - sine(Double($0 - Int(Int32(truncatingIfNeeded: begin))) / Double(rate)))
+    }
+    #expect(errors.count > rate / 4)
+    // Positions are whole frames at the new rate.
+    #expect((errors.max() ?? 1) < 2 * .pi * 441 / Double(rate))
+    #expect(Double(reading.position) / Double(rate) > given)
+  }
+
+  @Test func anotherPeriodIsNothing() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let queue = try makeQueue(.float(1), on: server)
+    defer { try? queue.dispose(afterPlaying: false) }
+    try enqueue(ramp(60 * jack.rate), in: queue)
+    _ = try queue.prime(frames: 0)
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * jack.rate)
+    try capture.connect("player:out_1", toInput: 1)
+    capture.arm()
+    #expect(capture.wait(untilFrames: 1))
+    try queue.start()
+    let periods = [4096, 1024, 8192, 4096]
+    for period in periods.dropFirst() {
+      let frames = capture.capturedFrames
+      #expect(capture.wait(untilFrames: frames + 3 * 8192))
+      try capture.setPeriod(period)
+    }
+    let frames = capture.capturedFrames
+    #expect(capture.wait(untilFrames: frames + 3 * 8192))
+    capture.disarm()
+    #expect(!queue.isLost && queue.statistics.restarts == 0)
+    // At a change JACK's counter goes on by the new period, which is no time that was missed.
+    var changes = zip(periods, periods.dropFirst()).map { $1 - $0 }[...]
+    var gaps = capture.gaps[...]
+    let samples = sound(capture)
+    var wrong = 0
+    var next: Float = 1
+    for i in samples.indices {
+      while let gap = gaps.first, gap.frame <= i {
+        let step = Int(Int32(bitPattern: gap.found &- gap.expected))
+        if step == changes.first {
+          changes = changes.dropFirst()
+        } else if gap.frame == i {
+          next += Float(step)
+        }
+        gaps = gaps.dropFirst()
+      }
+      if samples[i] != next { wrong += 1 }
+      next += 1
+    }
+    #expect(wrong == 0, "\(capture.gaps)")
+  }
+
+  @Test("19: a second port, on a running server")
+  func secondPort() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    let capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * jack.rate)
+    let queue = try makeQueue(
+      .float(1), on: server, connections: .ports(["capture:in_1", "capture:in_2"]))
+    defer { try? queue.dispose(afterPlaying: false) }
+    try enqueue(ramp(60 * jack.rate), in: queue)
+    capture.arm()
+    try queue.start()
+    waitUntil { (queue.currentFrame ?? 0) > 4096 }
+    let port = Mutexed<ClientPort?>(nil)
+    let left = Mutexed(0)
+    try queue.addSecondPort(give: { port.value = $0 }, willSwitch: { left.value = $0 })
+    #expect(left.value == 1)
+    #expect(queue.statistics.portNames == ["out_1", "out_2"])
+    #expect(queue.statistics.connections == [["capture:in_1"], ["capture:in_2"]])
+    #expect(capture.connections(of: "player:out_1") == ["capture:in_1"])
+    #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
+    let frames = capture.capturedFrames
+    #expect(capture.wait(untilFrames: frames + 3 * 4096))
+    capture.disarm()
+    // Nobody writes the second port here: its half is whole until a cycle begins, and silent from
+    // that on.
+    let first = capture.samples(channel: 0)
+    let second = capture.samples(channel: 1)
+    let end = try #require(second.lastIndex { $0 != 0 }) + 1
+    #expect(Array(second[..<end]) == Array(first[..<end]))
+    #expect((end - (first.firstIndex { $0 != 0 } ?? 0)) % 4096 == 0 || capture.discontinuities > 0)
+    #expect(cue_rt_port_connections(try #require(port.value).place) == 1)
+  }
+}

@@ -1,0 +1,381 @@
+import CRealTime
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// 34: a server goes away and comes back, cycle by cycle.
+@Suite struct ReturnTests {
+  /// Waits until the device has seen that its server is gone.
+  private func waitForLoss(_ rig: Rig) {
+    waitUntil { rig.queue.isLost && rig.server.clients.last!.isClosed }
+  }
+
+  private func goAndReturn(_ rig: Rig, sampleRate: Double? = nil, counter: UInt32 = 0) {
+    rig.server.goAway()
+    waitForLoss(rig)
+    rig.server.comeBack(sampleRate: sampleRate, counter: counter)
+    waitUntil { !rig.queue.isLost }
+    rig.settle()
+  }
+
+  @Test("34: the very next frame follows, under the same names and over the same connections")
+  func theNextFrameFollows() throws {
+    let rig = try Rig(server: HandDrivenServer(counter: 5_000_000))
+    rig.server.otherInputs = ["recorder:in"]
+    let first = try rig.enqueue(ramp(100))
+    let second = try rig.enqueue(ramp(400, from: 101))
+    try rig.queue.start()
+    try rig.queue.change(ParameterChanges(volume: 0.5))
+    rig.cycle(3)
+    let client = rig.server.clients[0]
+    // By hand, as in a patchbay.
+    client.disconnect("out_1", from: "system:playback_2")
+    try client.connect("out_1", to: "recorder:in")
+    rig.server.goAway()
+    waitForLoss(rig)
+    rig.settle()
+    #expect(rig.calls == [.running(true), .done(first), .running(false)])
+    #expect(!rig.queue.isRunning)
+    #expect(throws: QueueError.invalidated) { try rig.queue.start() }
+    #expect(throws: QueueError.invalidated) { try rig.queue.stop() }
+    #expect(throws: QueueError.invalidated) { try rig.enqueue([1]) }
+    #expect(rig.queue.currentFrame == nil)
+    #expect(rig.queue.statistics.lastedFrames == 192)
+
+    rig.server.comeBack(counter: 77)
+    waitUntil { !rig.queue.isLost }
+    rig.settle()
+    #expect(rig.queue.isRunning)
+    #expect(rig.calls.last == .running(true))
+    let fresh = try #require(rig.server.clients.last)
+    #expect(rig.server.clients.count == 2 && fresh.name == "rig")
+    #expect(fresh.outputs.map(\.name) == ["out_1"])
+    #expect(fresh.connections == ["out_1": ["system:playback_1", "recorder:in"]])
+    rig.cycle(6)
+    let heard = client.samples[0] + fresh.samples[0]
+    #expect(Array(heard.prefix(500)) == ramp(500).map { $0 / 2 })
+    #expect(rig.calls.last == .done(second))
+    #expect(rig.queue.currentFrame == 576)
+    let statistics = rig.queue.statistics
+    #expect(statistics.restarts == 1)
+    #expect(statistics.starvedFrames == 76)
+    #expect(statistics.portNames == ["out_1"])
+    // Calls work as ever.
+    try rig.enqueue(ramp(10))
+    try rig.queue.stopAfterPlaying()
+    rig.cycle()
+    #expect(rig.calls.last == .running(false))
+    #expect(rig.queue.statistics.lastedFrames == 586)
+  }
+
+  @Test("34: a connection whose other side comes later is made then")
+  func laterPorts() throws {
+    let rig = try Rig(
+      server: HandDrivenServer(), connections: .ports(["system:playback_1"]))
+    rig.server.otherInputs = ["recorder:in"]
+    try rig.queue.start()
+    rig.cycle()
+    try rig.server.clients[0].connect("out_1", to: "recorder:in")
+    rig.server.goAway()
+    waitForLoss(rig)
+    rig.server.otherInputs = []
+    rig.server.comeBack()
+    waitUntil { !rig.queue.isLost }
+    let fresh = try #require(rig.server.clients.last)
+    #expect(fresh.connections == ["out_1": ["system:playback_1"]])
+    rig.server.otherInputs = ["another:in", "recorder:in"]
+    waitUntil { fresh.connections(of: "out_1").count == 2 }
+    #expect(fresh.connections == ["out_1": ["system:playback_1", "recorder:in"]])
+    // It is still wanted if the server goes before it comes.
+    rig.server.otherInputs = []
+    goAndReturn(rig)
+    goAndReturn(rig)
+    #expect(rig.server.clients.last?.connections == ["out_1": ["system:playback_1"]])
+    rig.server.otherInputs = ["recorder:in"]
+    waitUntil { rig.server.clients.last?.connections(of: "out_1").count == 2 }
+  }
+
+  @Test("34: many restarts, none of which loses or repeats a frame")
+  func manyRestarts() throws {
+    let rig = try Rig(.float(2))
+    let frames = 3000
+    try rig.enqueue((0..<(2 * frames)).map { Float($0) })
+    try rig.queue.start()
+    for _ in 0..<5 {
+      rig.cycle(2, frames: 100)
+      goAndReturn(rig)
+    }
+    rig.cycle(3, frames: 1000)
+    for channel in 0..<2 {
+      let heard = rig.server.clients.flatMap { $0.samples[channel] }
+      #expect(Array(heard.prefix(frames)) == (0..<frames).map { Float(2 * $0 + channel) })
+    }
+    #expect(rig.queue.statistics.restarts == 5)
+    #expect(rig.server.clients.dropLast().allSatisfy { $0.isClosed })
+    #expect(rig.calls.filter { $0 == .running(true) }.count == 6)
+  }
+
+  @Test("34: a paused queue comes back paused")
+  func restartWhilePaused() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(200))
+    try rig.queue.start()
+    rig.cycle()
+    try rig.queue.pause()
+    rig.cycle()
+    goAndReturn(rig, counter: 9)
+    rig.cycle(2)
+    #expect(rig.output == silence(128))
+    try rig.queue.start()
+    rig.cycle()
+    #expect(rig.output == silence(128) + ramp(64, from: 65))
+    #expect(rig.queue.currentFrame == 128)
+  }
+
+  @Test("34: what was disposed of while the server was gone does not come back")
+  func disposedWhileGone() throws {
+    for afterPlaying in [false, true] {
+      let rig = try Rig()
+      try rig.enqueue(ramp(200))
+      try rig.queue.start()
+      rig.cycle()
+      rig.server.goAway()
+      waitForLoss(rig)
+      try rig.queue.dispose(afterPlaying: afterPlaying)
+      rig.server.comeBack()
+      // Longer than the device would take.
+      usleep(1_200_000)
+      #expect(rig.server.clients.count == 1)
+      #expect(throws: QueueError.disposed) { try rig.queue.start() }
+    }
+  }
+
+  @Test("34: a disposal that drains ends with the server")
+  func drainingWhileLost() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(200))
+    try rig.queue.start()
+    rig.cycle()
+    try rig.queue.dispose(afterPlaying: true)
+    rig.server.goAway()
+    waitUntil { rig.queue.state.read { $0.disposal == .disposed && $0.device == nil } }
+    #expect(rig.server.clients[0].isClosed)
+  }
+
+  @Test("34: queues that share a device stay together")
+  func sharedDevices() throws {
+    let server = HandDrivenServer()
+    let first = try Rig(.float(2), server: server)
+    _ = try first.queue.prime(frames: 0)
+    let second = try Rig(server: HandDrivenServer())
+    try second.queue.setDeviceUID(first.queue.deviceUID)
+    try first.enqueue((0..<2000).map { Float($0 / 2 + 1) })
+    try second.enqueue(ramp(1000))
+    try first.queue.start(at: .frame(10))
+    try second.queue.start(at: .frame(10))
+    server.cycle(frames: 100)
+    server.goAway()
+    waitUntil { first.queue.isLost && second.queue.isLost && server.clients[0].isClosed }
+    server.comeBack(counter: 1 << 30)
+    waitUntil { !first.queue.isLost && !second.queue.isLost }
+    server.cycle(frames: 100)
+    #expect(server.clients.count == 2)
+    let client = server.clients[1]
+    #expect(client.outputs.map(\.name) == ["out_1", "out_2", "2_out_1"])
+    for samples in client.samples { #expect(samples == ramp(100, from: 91)) }
+    #expect(second.queue.deviceUID == first.queue.deviceUID)
+  }
+
+  @Test("34: a start that was to come comes at its time")
+  func armedStart() throws {
+    // The time by hand is the counter's: the second server's is that of the first.
+    let rig = try Rig()
+    try rig.enqueue(ramp(100))
+    try rig.queue.start(at: .frame(500))
+    rig.cycle()
+    goAndReturn(rig, counter: 400)
+    rig.cycle(3)
+    #expect(rig.output == silence(100) + ramp(92))
+    #expect(rig.queue.statistics.beganAt == 500)
+  }
+
+  @Test("34: missed cycles are not counted over a restart")
+  func nothingIsMissed() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(500))
+    try rig.queue.start()
+    rig.cycle()
+    goAndReturn(rig, counter: 100_000)
+    rig.server.miss(frames: 5000)
+    rig.cycle()
+    #expect(rig.output == ramp(64, from: 65))
+    // Later ones are.
+    rig.server.miss(frames: 10)
+    rig.cycle()
+    #expect(Array(rig.output.suffix(64)) == ramp(64, from: 139))
+  }
+
+  // MARK: Rates
+
+  /// A sine of 441 Hz at `rate`.
+  private func sine(_ frames: Int, rate: Double) -> [Float] {
+    (0..<frames).map { Float(sin(2 * .pi * 441 * Double($0) / rate)) }
+  }
+
+  /// The largest error of `heard` against the sine from queue time `seconds` on, but for some frames
+  /// at the ends where a resampler meets silence.
+  private func error(
+    _ heard: ArraySlice<Float>, from seconds: Double, rate: Double, atBegin: Int = 400,
+    atEnd: Int = 0
+  ) -> Double {
+    heard.enumerated().dropFirst(atBegin).dropLast(atEnd).map { i, sample in
+      abs(Double(sample) - sin(2 * .pi * 441 * (seconds + Double(i) / rate)))
+    }.max() ?? 1
+  }
+
+  @Test(
+    "34: another rate: position and pitch stay",
+    arguments: [48000.0, 44100],
+    [[44100.0], [96000], [44100, 96000, 48000], [48000, 44100, 32000]])
+  func anotherRate(first: Double, others: [Double]) throws {
+    let source = 48000.0
+    let rig = try Rig(
+      .float(1, rate: source), server: HandDrivenServer(sampleRate: first))
+    let frames = 96000
+    let ids = try stride(from: 0, to: frames, by: 4800).map { at in
+      try rig.enqueue(Array(sine(frames, rate: source)[at..<(at + 4800)]))
+    }
+    try rig.queue.stopAfterPlaying()
+    var seconds = 0.0
+    var rate = first
+    func play(_ count: Int) {
+      for _ in 0..<count {
+        // The converter works by the clock: the cycles wait for it, so that none runs dry.
+        _ = try? rig.queue.prime(frames: 2048)
+        rig.cycle(frames: 512)
+      }
+    }
+    func check(atBegin: Int, atEnd: Int = 0) {
+      let heard = rig.output
+      let end = min(heard.count, Int((2 - seconds) * rate))
+      #expect(
+        error(heard[..<end], from: seconds, rate: rate, atBegin: atBegin, atEnd: atEnd) < 1e-4)
+      // The queue's time follows the sound.
+      seconds += Double(heard.count) / rate
+      if let frame = rig.queue.currentFrame { #expect(abs(frame - seconds * source) < 4) }
+    }
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.start()
+    play(30)
+    check(atBegin: 400)
+    for (i, other) in others.enumerated() {
+      let changes = other != rate
+      goAndReturn(rig, sampleRate: other)
+      rate = other
+      #expect(rig.queue.state.read { $0.device!.client.sampleRate } == other)
+      play(i == others.count - 1 ? Int((2 - seconds) * rate) / 512 + 3 : 20)
+      check(atBegin: changes ? 400 : 0, atEnd: i == others.count - 1 ? 400 : 0)
+    }
+    #expect(rig.doneBuffers == ids)
+    #expect(rig.calls.last == .running(false))
+    #expect(rig.queue.statistics.starvedFrames == 0)
+    let lasted = Double(rig.queue.statistics.lastedFrames) / rate
+    #expect(abs(lasted - 2) < 0.0005)
+  }
+
+  @Test("34: a server that changes its rate while it runs")
+  func rateChange() throws {
+    let rig = try Rig(.float(1, rate: 48000))
+    try rig.enqueue(sine(48000, rate: 48000))
+    try rig.queue.start()
+    rig.cycle(10, frames: 512)
+    rig.server.changeRate(to: 96000)
+    waitUntil { rig.server.clients.count == 2 && !rig.queue.isLost }
+    rig.settle()
+    _ = try rig.queue.prime(frames: 4096)
+    rig.cycle(10, frames: 512)
+    #expect(error(rig.output[...], from: 5120 / 48000, rate: 96000) < 1e-4)
+    let device = try #require(rig.queue.state.read { $0.device })
+    #expect(device.rateChanges.load(ordering: .relaxed) == 1)
+    #expect(device.restarts.load(ordering: .relaxed) == 0)
+  }
+
+  @Test("34: several runs in the ring are carried over, too")
+  func runsInTheRing() throws {
+    let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
+    for run in 0..<3 {
+      try rig.enqueue(sine(2400, rate: 48000))
+      try rig.queue.stopAfterPlaying()
+      _ = try rig.queue.prime(frames: 0)
+      try rig.queue.start()
+      if run == 0 { rig.cycle(2, frames: 512) }
+    }
+    _ = try rig.queue.prime(frames: 0)
+    goAndReturn(rig, sampleRate: 96000)
+    waitUntil { rig.queue.state.read { $0.waiting.isEmpty && !$0.isConverting } }
+    rig.cycle(40, frames: 512)
+    #expect(rig.calls.filter { $0 == .running(false) }.count == 4)
+    #expect(rig.doneBuffers.count == 3)
+    // The second and third run are whole.
+    let rest = Int(((0.05 - 1024 / 44100) * 96000).rounded())
+    let heard = rig.output
+    for run in 0..<2 {
+      let begin = rest + run * 4800
+      #expect(error(heard[begin..<(begin + 4800)], from: 0, rate: 96000, atEnd: 400) < 1e-3)
+    }
+  }
+
+  // MARK: A second port
+
+  @Test("19: a second port takes every second connection over, and no frame is heard twice or lost")
+  func secondPort() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(10000))
+    try rig.queue.start()
+    rig.cycle()
+    let client = rig.server.clients[0]
+    let given = Mutexed<[ClientPort]>([])
+    let steps = Mutexed<[String]>([])
+    client.onRewire = { [weak client] in
+      let connections = client?.connections ?? [:]
+      steps.value.append(
+        "\(connections["out_1"]?.count ?? 0) \(connections["out_2"]?.count ?? 0)")
+    }
+    try rig.queue.addSecondPort(
+      give: { given.value.append($0) },
+      willSwitch: { left in
+        steps.value.append("left \(left)")
+        #expect(cue_connections(given.value[0]) == 1)
+      })
+    #expect(steps.value == ["2 1", "left 1", "1 1"])
+    #expect(client.outputs.map(\.name) == ["out_1", "out_2"])
+    #expect(
+      client.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    let statistics = rig.queue.statistics
+    #expect(statistics.portNames == ["out_1", "out_2"])
+    #expect(statistics.connections == [["system:playback_1"], ["system:playback_2"]])
+    // It comes back with the others.
+    client.onRewire = nil
+    goAndReturn(rig)
+    let fresh = try #require(rig.server.clients.last)
+    #expect(fresh.outputs.map(\.name) == ["out_1", "out_2"])
+    #expect(
+      fresh.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    #expect(given.value.count == 2)
+    #expect(cue_connections(given.value[1]) == 1)
+    rig.cycle()
+    #expect(fresh.samples[0] == ramp(64, from: 65))
+    // There is but one.
+    #expect(throws: ServerError.self) {
+      try rig.queue.addSecondPort(give: { _ in }, willSwitch: { _ in })
+    }
+    try rig.queue.dispose(afterPlaying: false)
+    #expect(fresh.outputs.allSatisfy { $0.isRemoved } || fresh.isClosed)
+  }
+}
+
+private func cue_connections(_ port: ClientPort) -> Int32 { cue_rt_port_connections(port.place) }
