@@ -46,6 +46,8 @@ struct VoiceState: BitwiseCopyable {
   var current: Entry?
   /// Frames of `current` that have left.
   var offset = 0
+  /// First device frame of the latest cycle that was played.
+  var cycleFrame = Int64.min
 }
 
 /// One queue in the cycle: takes entries from a ring and writes them to its ports.
@@ -170,6 +172,7 @@ package struct Voice: ~Copyable {
   /// Plays one cycle.
   ///
   /// A run goes on as if the missed frames had been heard, so that it keeps in step with all others.
+  /// A client that was late may also be called twice for one cycle: its ports hold that already.
   ///
   /// - Returns: True if there are events to be read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
@@ -185,6 +188,8 @@ package struct Voice: ~Copyable {
       return false
     }
     var state = unsafe self.state.pointee
+    if state.cycleFrame == time.frame { return false }
+    state.cycleFrame = time.frame
     let happened = play(time, &state)
     unsafe self.state.pointee = state
     return happened
