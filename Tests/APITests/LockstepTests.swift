@@ -12,8 +12,8 @@ struct LockstepTests {
 
   @Test func aThousandQueuesOfOneClientStayOnOneFrame() throws {
     try count(
-      ["shared", "1", "1000"], seconds: proof == nil ? 20 : 600,
-      interruptions: proof == nil ? 4 : 20)
+      ["shared", "1", "1000"], seconds: proof == nil ? 5 : 600,
+      interruptions: proof == nil ? 2 : 20)
   }
 
   private func count(_ queues: [String], seconds: Int, interruptions: Int) throws {
