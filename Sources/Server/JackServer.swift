@@ -126,6 +126,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// handle is then no more.
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
+  /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
+  /// socket and keeps a list of its ports, both without a lock.
+  private let requests = Mutex<Void>(())
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
@@ -215,17 +218,27 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func addPort(named name: String) throws(ServerError) -> OutputPort {
-    let port = unsafe whileOpen {
-      unsafe jack_port_register(
-        client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
+    let port = whileOpen {
+      requests.withLock { _ in
+        unsafe UInt(
+          bitPattern: jack_port_register(
+            client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0))
+      }
     }
-    guard let port = unsafe port ?? nil else { throw .cannotAddPort(name: name, client: self.name) }
+    guard let port = unsafe OpaquePointer(bitPattern: port ?? 0) else {
+      throw .cannotAddPort(name: name, client: self.name)
+    }
     return unsafe OutputPort(cue_port(port: port, memory: nil))
   }
 
   func removePort(_ port: OutputPort) {
     if let port = unsafe port.place.port {
-      whileOpen { _ = unsafe jack_port_unregister(client, port) }
+      let port = UInt(bitPattern: port)
+      whileOpen {
+        requests.withLock { _ in
+          _ = unsafe jack_port_unregister(client, OpaquePointer(bitPattern: port))
+        }
+      }
     }
   }
 
@@ -235,7 +248,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
         unsafe jack_port_flags(port) & CInt(JackPortIsInput.rawValue) != 0
       else { throw .noSuchPort(name: destination, server: serverName) }
       let source = "\(self.name):\(name)"
-      let status = unsafe jack_connect(client, source, destination)
+      let status = requests.withLock { _ in unsafe jack_connect(client, source, destination) }
       guard status == 0 || status == EEXIST else {
         throw .cannotConnect(from: source, to: destination)
       }
