@@ -70,6 +70,11 @@ test: deps lint embedded-check rtsan ## The gate: every check and every test.
 	@swift build
 	swift test --no-parallel --disable-xctest
 
+.PHONY: proof
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, and more random calls.
+	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
+	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|StressTests'
+
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
 	@swift build -c release --product cuejack-bench

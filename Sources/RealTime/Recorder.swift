@@ -192,6 +192,8 @@ package struct Recorder: ~Copyable {
       state.phase = .running
     case .running:
       let missed = time.frame &- state.nextFrame
+      // A late client may be called for a cycle that it has seen.
+      if missed < 0 { return happened }
       if missed > 0 {
         miss(missed, before: time.frame, &state)
         happened = true

@@ -27,6 +27,8 @@ struct VoiceState: BitwiseCopyable {
   var parameters = VoiceParameters()
   /// One channel is heard through two ports, each with its side of the balance.
   var isSpread = false
+  /// First device frame of the latest cycle that was played.
+  var cycleFrame = Int64.min
 }
 
 /// One queue in the cycle: takes entries from a ring and writes them to its ports.
@@ -241,6 +243,7 @@ package struct Voice: ~Copyable {
   /// Plays one cycle.
   ///
   /// A run goes on as if the missed frames had been heard, so that it keeps in step with all others.
+  /// A client that was late may also be called twice for one cycle: its ports hold that already.
   ///
   /// - Returns: True if there are events to be read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
@@ -257,6 +260,8 @@ package struct Voice: ~Copyable {
       return false
     }
     var state = unsafe self.state.pointee
+    if state.cycleFrame == time.frame { return false }
+    if time.frames > 0 { state.cycleFrame = time.frame }
     takeChanges(&state)
     if outputs > channels && !state.isSpread {
       let connections = secondPort.load(ordering: .relaxed)

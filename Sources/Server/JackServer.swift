@@ -141,6 +141,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// handle is then no more.
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
+  /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
+  /// socket and keeps a list of its ports, both without a lock.
+  private let requests = Mutex<Void>(())
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
@@ -289,17 +292,27 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {
     let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
-    let port = unsafe whileOpen {
-      unsafe jack_port_register(
-        client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0)
+    let port = whileOpen {
+      requests.withLock { _ in
+        unsafe UInt(
+          bitPattern: jack_port_register(
+            client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0))
+      }
     }
-    guard let port = unsafe port ?? nil else { throw .cannotAddPort(name: name, client: self.name) }
+    guard let port = unsafe OpaquePointer(bitPattern: port ?? 0) else {
+      throw .cannotAddPort(name: name, client: self.name)
+    }
     return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
   func removePort(_ port: ClientPort) {
     if let port = unsafe port.place.port {
-      whileOpen { _ = unsafe jack_port_unregister(client, port) }
+      let port = UInt(bitPattern: port)
+      whileOpen {
+        requests.withLock { _ in
+          _ = unsafe jack_port_unregister(client, OpaquePointer(bitPattern: port))
+        }
+      }
     }
   }
 
@@ -327,7 +340,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   /// Connects two ports by their full names.
   private func connect(_ source: String, _ destination: String) throws(ServerError) {
-    let status = whileOpen { unsafe jack_connect(client, source, destination) }
+    let status = whileOpen {
+      requests.withLock { _ in unsafe jack_connect(client, source, destination) }
+    }
     guard let status else { throw .lost(server: serverName) }
     guard status == 0 || status == EEXIST else {
       throw .cannotConnect(from: source, to: destination)
@@ -335,7 +350,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func disconnect(_ name: String, from destination: String) {
-    whileOpen { _ = unsafe jack_disconnect(client, "\(self.name):\(name)", destination) }
+    let source = "\(self.name):\(name)"
+    whileOpen {
+      requests.withLock { _ in _ = unsafe jack_disconnect(client, source, destination) }
+    }
   }
 
   func connections(of name: String) -> [String] {

@@ -130,7 +130,7 @@ import Testing
   // MARK: Building
 
   /// One installation and the programs built against it, for all tests here.
-  private final class Builds: Sendable {
+  final class Builds: Sendable {
     let folder: URL
 
     init() throws {
@@ -138,7 +138,8 @@ import Testing
       try? FileManager.default.removeItem(at: folder)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       let made = try run(
-        "make", ["install", "PREFIX=\(folder.path)/installed", "BUILT=\(builtProducts.path)"],
+        "make",
+        ["install", "PREFIX=\(folder.path)/installed", "BUILT=\(proof ?? builtProducts.path)"],
         folder: repository)
       guard made.status == 0 else { throw SupportError(made.errors) }
     }
@@ -166,19 +167,23 @@ import Testing
         let result = try run(compiler, options + arguments)
         guard result.status == 0 else { throw SupportError(result.errors) }
       }
-      let object = work.appendingPathComponent("Clients.o").path
-      if !FileManager.default.fileExists(atPath: object) {
-        try compile(
-          clang, ["-c", support.appendingPathComponent("Clients.c").path, "-o", object])
+      let objects = try ["Clients", "Lockstep"].map { source in
+        let object = work.appendingPathComponent("\(source).o").path
+        if !FileManager.default.fileExists(atPath: object) {
+          try compile(
+            clang,
+            ["-O2", "-c", support.appendingPathComponent("\(source).c").path, "-o", object])
+        }
+        return object
       }
       try compile(
         clang + (source.hasSuffix(".cc") ? "++" : ""),
         [programs.appendingPathComponent(source).path]
-          + flags("--cflags", "AudioToolbox") + ["-x", "none", object, "-o", binary.path]
+          + flags("--cflags", "AudioToolbox") + ["-x", "none"] + objects + ["-o", binary.path]
           + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
       return binary
     }
   }
 
-  private static let builds = Result { try Builds() }
+  static let builds = Result { try Builds() }
 }

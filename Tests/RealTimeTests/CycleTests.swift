@@ -164,6 +164,30 @@ private final class Rig {
     #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
   }
 
+  /// JACK calls a client that was late once for each cycle that it owes, with the frame time of the
+  /// latest: played twice, the queue would be ahead of all others for ever.
+  @Test(arguments: [1, 3]) func aCycleThatComesAgainLeavesThePortsAsTheyAre(times: Int) throws {
+    let rig = try Rig(channels: 1)
+    let source = (1...500).map { Float($0) }
+    try source.withUnsafeBytes { source in
+      rig.pushInFive(source)
+      try rig.start(at: 0)
+      for _ in 0..<2 { rig.server.cycle(frames: 64) }
+      for _ in 0..<times {
+        rig.server.counter &-= 64
+        rig.server.cycle(frames: 64)
+      }
+      for _ in 0..<7 { rig.server.cycle(frames: 64) }
+    }
+    let heard = rig.output[0]
+    #expect(Array(heard[..<128]) == Array(source[..<128]))
+    // The hand-driven server's mark for what nobody has written.
+    #expect(heard[128..<(128 + times * 64)].allSatisfy { $0.isNaN })
+    #expect(
+      Array(heard[(128 + times * 64)...]) == Array(source[128...])
+        + [Float](repeating: 0, count: 76))
+  }
+
   @Test func aLateStartAfterMissedCyclesSkipsNothing() throws {
     let rig = try Rig(channels: 1)
     rig.server.cycle(frames: 64)

@@ -68,3 +68,7 @@ package struct SwiftToolchain: Sendable {
   package var swiftLibraries: String { folder.appendingPathComponent("lib/swift").path }
   package func tool(_ name: String) -> String { folder.appendingPathComponent("bin/\(name)").path }
 }
+
+/// Set by `make proof`: the tests are to take their full length, on the products of the optimised build
+/// that lie in this folder.
+package var proof: String? { ProcessInfo.processInfo.environment["CUEJACK_PROOF"] }

@@ -82,3 +82,36 @@ cue_emitter *cue_emitter_open(const char *server, const char *name, unsigned cha
 /// between channels.
 float cue_emitter_sample(uint32_t frame, unsigned channel);
 void cue_emitter_close(cue_emitter *emitter);
+
+/// A client that checks, in its process callback, that its inputs in_1, in_2 … all carry the number
+/// of the frame that is heard: what `cue_lockstep_fill` writes, counted from a start frame.
+typedef struct cue_lockstep cue_lockstep;
+
+typedef struct {
+  uint64_t frames;   // frames in which every input was looked at
+  uint64_t wrong;    // samples, of all inputs, that were not their frame's
+  uint64_t silent;   // those of them that were silence
+  uint32_t offset;   // the most frames that one of the others was off by
+  uint64_t missed;   // frames of cycles that did not come
+  uint64_t repeated; // frames of cycles that came twice
+  uint64_t stalled;  // cycles that were held back in vain
+} cue_lockstep_count;
+
+/// Fills `samples` with the numbers of frames `first`, `first + 1` …: exact, never 0, and not
+/// repeated within five minutes at 48 kHz.
+void cue_lockstep_fill(float *samples, uint64_t first, size_t frames);
+
+/// Opens, registers and activates. While the server freewheels, a cycle ends only when `is_fed`
+/// says that the players have ready what the next `frames` frames since the start will take; that
+/// is given up after some seconds. NULL and the JACK status if it cannot be.
+cue_lockstep *cue_lockstep_open(const char *server, const char *name, unsigned inputs,
+                                bool (*is_fed)(void *data, uint32_t frames), void *data,
+                                jack_status_t *status);
+/// The JACK frame time of frame 0; before it, silence is right. Once, before any is counted.
+void cue_lockstep_begin(cue_lockstep *lockstep, uint32_t start);
+/// Has the cycles that follow counted as `count` 0 or 1, or not at all: -1. At first they are not.
+void cue_lockstep_use(cue_lockstep *lockstep, int count);
+cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count);
+unsigned cue_lockstep_xruns(const cue_lockstep *lockstep);
+jack_client_t *cue_lockstep_client(const cue_lockstep *lockstep);
+void cue_lockstep_close(cue_lockstep *lockstep);

@@ -1,0 +1,38 @@
+import TestSupport
+import Testing
+
+/// Many queues on a running server start on one frame and stay on it, whatever cycles come late or not
+/// at all. Ten minutes of it run in `make proof`, a part of that in `make test`.
+@Suite(.serialized, .disabled(if: isSanitized, "a sanitized cycle takes too long"))
+struct LockstepTests {
+  @Test func sixtyClientsStayOnOneFrame() throws {
+    try count(
+      ["own", "6", "10"], seconds: proof == nil ? 60 : 600, interruptions: proof == nil ? 6 : 20)
+  }
+
+  @Test func aThousandQueuesOfOneClientStayOnOneFrame() throws {
+    try count(
+      ["shared", "1", "1000"], seconds: proof == nil ? 5 : 600,
+      interruptions: proof == nil ? 2 : 20)
+  }
+
+  private func count(_ queues: [String], seconds: Int, interruptions: Int) throws {
+    let binary = try ProgramTests.builds.get().build("lockstep.c", isSanitized: false)
+    // A jackd that hangs when its mode changes in the middle of xruns proves nothing either way.
+    var result = CommandResult(status: 3, output: "", errors: "")
+    for _ in 1...3 where result.status == 3 {
+      let server = try JackDaemon(period: 1024, playbackPorts: 0, maximumPorts: 4096)
+      let process = try #require(server.processIdentifier)
+      result = try run(
+        binary.path, queues + ["\(seconds)", "\(interruptions)", "\(process)"],
+        environment: [
+          "JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": "",
+        ], timeout: 1200)
+    }
+    // What was counted.
+    print(result.errors.split(separator: "\n").last { $0.contains("freewheel") } ?? "")
+    #expect(
+      result.status == 0 && result.output == "ok all on one frame\n",
+      "\(result.status) \(result.output)\(result.errors.suffix(2000))")
+  }
+}

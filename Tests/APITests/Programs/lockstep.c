@@ -1,0 +1,274 @@
+// Many queues start on one frame and stay locked to it: SECONDS of freewheel, counted by a client
+// that looks at every sample of every queue, with cycles that come late or not at all in between.
+// Exit code 3: jackd does not answer any more.
+// Arguments: own or shared (each queue a client, or all of a program on one), programs, queues in
+// each, seconds, interruptions, jackd's process.
+#include "check.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+enum {
+  MOST_QUEUES = 1024,
+  BUFFERS = 4,
+  FRAMES = 16384,
+  FREE = 0,      // the count of what freewheels undisturbed
+  DISTURBED = 1, // and of the time in which cycles fail
+};
+
+/// What the programs share.
+static struct {
+  atomic_uint fed[MOST_QUEUES]; // buffers enqueued, by queue
+  char clients[MOST_QUEUES][64];
+} * shared;
+
+static bool is_shared_client;
+static int programs, queues_each;
+
+// MARK: A program that plays
+
+static struct voice {
+  int number; // of all queues
+  AudioQueueRef queue;
+  uint64_t next_frame;
+} voices[MOST_QUEUES];
+
+static AudioStreamBasicDescription format;
+
+static void feed(struct voice *voice, AudioQueueBufferRef buffer) {
+  cue_lockstep_fill(buffer->mAudioData, voice->next_frame, FRAMES);
+  voice->next_frame += FRAMES;
+  buffer->mAudioDataByteSize = FRAMES * sizeof(float);
+  WORKS(AudioQueueEnqueueBuffer(voice->queue, buffer, 0, NULL));
+  atomic_fetch_add(&shared->fed[voice->number], 1);
+}
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)queue;
+  feed(data, buffer);
+}
+
+static void set_up(struct voice *voice) {
+  WORKS(AudioQueueNewOutput(&format, played, voice, NULL, NULL, 0, &voice->queue));
+  CFStringRef uid;
+  UInt32 size = sizeof uid;
+  if (is_shared_client && voice != voices) {
+    WORKS(AudioQueueGetProperty(voices->queue, kAudioQueueProperty_CurrentDevice, &uid, &size));
+    WORKS(AudioQueueSetProperty(voice->queue, kAudioQueueProperty_CurrentDevice, &uid, sizeof uid));
+    CFRelease(uid);
+  }
+  for (int i = 0; i < BUFFERS; i++) {
+    AudioQueueBufferRef buffer;
+    WORKS(AudioQueueAllocateBuffer(voice->queue, FRAMES * sizeof(float), &buffer));
+    feed(voice, buffer);
+  }
+  WORKS(AudioQueuePrime(voice->queue, 0, NULL));
+  char name[200];
+  WORKS(AudioQueueGetProperty(voice->queue, kAudioQueueProperty_CurrentDevice, &uid, &size));
+  CHECK(CFStringGetCString(uid, name, sizeof name, kCFStringEncodingUTF8));
+  CFRelease(uid);
+  snprintf(shared->clients[voice->number], sizeof *shared->clients, "%s", strrchr(name, '/') + 1);
+}
+
+static Float64 await(int commands) {
+  Float64 word;
+  CHECK(read(commands, &word, sizeof word) == sizeof word);
+  return word;
+}
+
+static void answer(int answers, Float64 word) {
+  CHECK(write(answers, &word, sizeof word) == sizeof word);
+}
+
+static void play(int program, int commands, int answers) {
+  format = float_format(RATE, 1);
+  for (int i = 0; i < queues_each; i++) {
+    voices[i].number = program * queues_each + i;
+    set_up(&voices[i]);
+  }
+  AudioTimeStamp time;
+  WORKS(AudioQueueDeviceGetCurrentTime(voices->queue, &time));
+  answer(answers, time.mSampleTime);
+  memset(&time, 0, sizeof time);
+  time.mSampleTime = await(commands);
+  time.mFlags = kAudioTimeStampSampleTimeValid;
+  for (int i = 0; i < queues_each; i++)
+    WORKS(AudioQueueStart(voices[i].queue, &time));
+  answer(answers, 0);
+  // Until the one that counts has ended.
+  pause();
+}
+
+// MARK: The one that counts
+
+static pid_t players[MOST_QUEUES];
+static int commands[MOST_QUEUES], answers[MOST_QUEUES];
+static cue_lockstep *lockstep;
+
+static bool is_fed(void *data, uint32_t frames) {
+  (void)data;
+  for (int i = 0; i < programs * queues_each; i++)
+    if ((uint64_t)atomic_load_explicit(&shared->fed[i], memory_order_relaxed) * FRAMES < frames)
+      return false;
+  return true;
+}
+
+static void connect_all(const char *server) {
+  jack_status_t status;
+  int count = programs * queues_each;
+  lockstep = cue_lockstep_open(server, "lockstep-count", (unsigned)count, is_fed, NULL, &status);
+  CHECK(lockstep != NULL);
+  for (int i = 0; i < count; i++) {
+    char from[100], to[100], number[16] = "";
+    int place = i % queues_each;
+    if (is_shared_client && place > 0) snprintf(number, sizeof number, "%d_", place + 1);
+    snprintf(from, sizeof from, "%s:%sout_1", shared->clients[i], number);
+    snprintf(to, sizeof to, "lockstep-count:in_%d", i + 1);
+    EQUAL(jack_connect(cue_lockstep_client(lockstep), from, to), 0);
+  }
+}
+
+static void tell_all(Float64 word) {
+  for (int i = 0; i < programs; i++)
+    answer(commands[i], word);
+}
+
+static Float64 hear_all(void) {
+  Float64 word = 0;
+  for (int i = 0; i < programs; i++)
+    word = await(answers[i]);
+  return word;
+}
+
+static void give_up(int signal) {
+  const char *words = signal ? "jackd does not answer\n" : "jackd runs no cycles any more\n";
+  (void)!write(STDERR_FILENO, words, strlen(words));
+  _exit(3);
+}
+
+/// Waiting for an answer of jackd's, which hangs now and then when cycles fail at the same moment.
+static void freewheel(bool on) {
+  alarm(PATIENCE);
+  EQUAL(jack_set_freewheel(cue_lockstep_client(lockstep), on), 0);
+  alarm(0);
+}
+
+static void stand_still(pid_t process, useconds_t microseconds) {
+  CHECK(kill(process, SIGSTOP) == 0);
+  usleep(microseconds);
+  CHECK(kill(process, SIGCONT) == 0);
+}
+
+/// By the clock: a program misses cycles, and then the server does.
+static void disturb(int number, pid_t jackd) {
+  freewheel(false);
+  cue_lockstep_use(lockstep, DISTURBED);
+  usleep(100000);
+  stand_still(players[number % programs], 150000);
+  usleep(200000);
+  if (jackd > 0) stand_still(jackd, 100000);
+  usleep(200000);
+  cue_lockstep_use(lockstep, -1);
+  freewheel(true);
+}
+
+static void count(double seconds, int interruptions, pid_t jackd) {
+  uint64_t total = (uint64_t)(seconds * RATE);
+  freewheel(true);
+  for (int part = 0; part <= interruptions; part++) {
+    if (part > 0) disturb(part - 1, jackd);
+    cue_lockstep_use(lockstep, FREE);
+    uint64_t end = total * (uint64_t)(part + 1) / (uint64_t)(interruptions + 1);
+    uint64_t frames = 0;
+    for (double since = seconds_now(); frames < end; usleep(1000)) {
+      uint64_t before = frames;
+      frames = cue_lockstep_read(lockstep, FREE).frames;
+      if (frames > before) since = seconds_now();
+      if (seconds_now() - since > PATIENCE) give_up(0);
+    }
+    cue_lockstep_use(lockstep, -1);
+  }
+  freewheel(false);
+}
+
+static void report(double took) {
+  cue_lockstep_count count = cue_lockstep_read(lockstep, FREE);
+  cue_lockstep_count late = cue_lockstep_read(lockstep, DISTURBED);
+  fprintf(
+      stderr,
+      "%d programs, %d queues each, %s: %llu frames of freewheel in %.1f s, %llu samples wrong "
+      "(%llu of them silent), offset %u frames, %llu frames missed, %llu cycles stalled; while "
+      "disturbed %llu frames came, %llu were missed, %llu came twice, %llu samples were late; %u "
+      "xruns\n",
+      programs, queues_each, is_shared_client ? "on one client" : "each a client",
+      (unsigned long long)count.frames, took, (unsigned long long)count.wrong,
+      (unsigned long long)count.silent, count.offset, (unsigned long long)count.missed,
+      (unsigned long long)count.stalled, (unsigned long long)late.frames,
+      (unsigned long long)late.missed, (unsigned long long)late.repeated,
+      (unsigned long long)late.wrong, cue_lockstep_xruns(lockstep));
+  EQUAL(count.wrong, 0);
+  EQUAL(count.offset, 0);
+  EQUAL(count.missed + count.repeated, 0);
+  EQUAL(count.stalled, 0);
+  CHECK(count.frames > 0);
+}
+
+static void start_players(void) {
+  for (int i = 0; i < programs; i++) {
+    int to[2], from[2];
+    CHECK(pipe(to) == 0 && pipe(from) == 0);
+    players[i] = fork();
+    CHECK(players[i] >= 0);
+    if (players[i] == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(to[1]);
+      close(from[0]);
+      play(i, to[0], from[1]);
+      _exit(0);
+    }
+    close(to[0]);
+    close(from[1]);
+    commands[i] = to[1];
+    answers[i] = from[0];
+  }
+}
+
+int main(int argc, char **argv) {
+  CHECK(argc == 7);
+  is_shared_client = !strcmp(argv[1], "shared");
+  programs = atoi(argv[2]);
+  queues_each = atoi(argv[3]);
+  double seconds = atof(argv[4]);
+  int interruptions = atoi(argv[5]);
+  pid_t jackd = atoi(argv[6]);
+  CHECK(programs * queues_each <= MOST_QUEUES);
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(shared != MAP_FAILED);
+  cue_jack_silence();
+  start_players();
+  signal(SIGALRM, give_up);
+  Float64 now = hear_all();
+  connect_all(getenv("JACK_DEFAULT_SERVER"));
+  // Past the connecting and the starting, and not a multiple of a cycle.
+  now += (double)(jack_frame_time(cue_lockstep_client(lockstep)) - (uint32_t)(int64_t)now);
+  Float64 start = now + RATE * (1 + programs * queues_each / 200) + 101;
+  cue_lockstep_begin(lockstep, (uint32_t)(int64_t)start);
+  tell_all(start);
+  hear_all();
+  uint32_t present = jack_frame_time(cue_lockstep_client(lockstep));
+  CHECK((int32_t)((uint32_t)(int64_t)start - present) > 0);
+  double began = seconds_now();
+  count(seconds, interruptions, jackd);
+  double took = seconds_now() - began;
+  report(took);
+  if (interruptions > 0) {
+    CHECK(cue_lockstep_read(lockstep, DISTURBED).missed > 0);
+    CHECK(cue_lockstep_xruns(lockstep) > 0);
+  }
+  passed("all on one frame");
+  // Nothing is taken down in good order: jackd needs half a second for each client that goes while
+  // others do. The programs end with this one.
+  _exit(0);
+}
