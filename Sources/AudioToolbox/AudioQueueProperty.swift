@@ -48,7 +48,7 @@ public func AudioQueueGetProperty(
       unsafe outData.storeBytes(of: UInt32(try queue.deviceChannels()), as: UInt32.self)
     case kAudioQueueProperty_CurrentDevice:
       // The caller releases it.
-      let uid = unsafe Unmanaged.passRetained(CFString.make(queue.deviceUID)).toOpaque()
+      let uid = unsafe Unmanaged.passRetained(queue.deviceUID.cfString).toOpaque()
       unsafe outData.storeBytes(of: uid, as: UnsafeMutableRawPointer.self)
     case kAudioQueueProperty_MagicCookie:
       let cookie = handle.magicCookie
@@ -80,8 +80,8 @@ public func AudioQueueSetProperty(
     guard let uid = unsafe inData.loadUnaligned(as: UnsafeRawPointer?.self) else {
       throw .invalidPropertyValue
     }
-    let string = unsafe Unmanaged<CFString>.fromOpaque(uid).takeUnretainedValue()
-    try handle.queue.setDeviceUID(string.text)
+    let device = unsafe Unmanaged<CFString>.fromOpaque(uid).takeUnretainedValue()
+    try handle.queue.setDeviceUID(device.string)
   }
 }
 
@@ -107,24 +107,6 @@ public func AudioQueueRemovePropertyListener(
     _ = try size(of: inID, handle)
     guard unsafe handle.removeListener(inID, inProc, inUserData) else {
       throw .invalidPropertyValue
-    }
-  }
-}
-
-extension CFString {
-  /// A Core Foundation string of `text`: there is no bridging on Linux.
-  static func make(_ text: String) -> CFString {
-    unsafe text.withCString { bytes in
-      unsafe CFStringCreateWithCString(nil, bytes, CFStringBuiltInEncodings.UTF8.rawValue)
-    }
-  }
-
-  var text: String {
-    let encoding = CFStringBuiltInEncodings.UTF8.rawValue
-    let capacity = CFStringGetMaximumSizeForEncoding(CFStringGetLength(self), encoding) + 1
-    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { bytes in
-      let isWhole = unsafe CFStringGetCString(self, bytes.baseAddress, capacity, encoding)
-      return isWhole ? unsafe String(cString: bytes.baseAddress!) : ""
     }
   }
 }
