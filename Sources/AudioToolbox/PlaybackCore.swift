@@ -31,6 +31,12 @@ final class PlaybackCore: Sendable {
     static let key = DispatchSpecificKey<ObjectIdentifier>()
   }
 
+  /// What the thread that renders has to say to one that waits for it.
+  private final class Answer: Sendable {
+    let isThere = DispatchSemaphore(value: 0)
+    let result = Mutex(Result<Void, AudioQueueError>.success(()))
+  }
+
   /// What calls that change what the queue does share. Never held while code of the program runs.
   private struct Control {
     var queue: Queue?
@@ -152,15 +158,12 @@ final class PlaybackCore: Sendable {
   private func controlled<R>(
     _ body: (Queue, inout Control) throws(AudioQueueError) -> R
   ) throws(AudioQueueError) -> R {
-    let result = control.withLock { control -> Result<R, AudioQueueError> in
+    try control.withLock { (control) throws(AudioQueueError) in
       guard !control.isDisposed, let queue = control.queue else {
-        return .failure(AudioQueueError(kAudio_ParamError))
+        throw AudioQueueError(kAudio_ParamError)
       }
-      do throws(AudioQueueError) { return .success(try body(queue, &control)) } catch {
-        return .failure(error)
-      }
+      return try body(queue, &control)
     }
-    return try result.get()
   }
 
   // MARK: Control
@@ -317,18 +320,27 @@ final class PlaybackCore: Sendable {
   private func render() throws(AudioQueueError) {
     guard let place = renderer?.place else { return }
     let isInside = DispatchQueue.getSpecific(key: Renderer.key) == ObjectIdentifier(self)
-    let body = { () -> Result<Void, AudioQueueError> in
-      do throws(AudioQueueError) {
-        try self.controlled { (_, control) in
-          if control.isRendering || self.runs.withLock({ $0.isPaused }) { return }
-          control.isRendering = true
-          control.renderedFrames = 0
-        }
-        if !isInside { try self.fill() }
-        return .success(())
-      } catch { return .failure(error) }
+    if isInside { return try beginRendering() }
+    // Not `sync`, which would call the closure on this thread.
+    let answer = Answer()
+    place.async { [self] in
+      let result = Result { () throws(AudioQueueError) in
+        try beginRendering()
+        try fill()
+      }
+      answer.result.withLock { $0 = result }
+      answer.isThere.signal()
     }
-    try (isInside ? body() : place.sync(execute: body)).get()
+    answer.isThere.wait()
+    try answer.result.withLock { $0 }.get()
+  }
+
+  private func beginRendering() throws(AudioQueueError) {
+    try controlled { (_, control) in
+      if control.isRendering || runs.withLock({ $0.isPaused }) { return }
+      control.isRendering = true
+      control.renderedFrames = 0
+    }
   }
 
   /// Has the closure fill the free buffers, while it has something to give. On its dispatch queue.

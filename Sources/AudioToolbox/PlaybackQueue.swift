@@ -106,7 +106,8 @@ public final class PlaybackQueue: Sendable {
 
   /// Frames of a buffer.
   private static func capacity(of format: AudioStreamBasicDescription, _ frames: Int?) -> Int {
-    frames ?? Int(min(max((format.mSampleRate / 10).rounded(), 1), 1_000_000))
+    let tenth = (format.mSampleRate / 10).rounded(.up)
+    return frames ?? (tenth.isFinite ? Int(min(max(tenth, 0), 1_000_000)) : 0)
   }
 
   /// The queue as the functions of the C API know it, for what this class has no method for.
