@@ -61,7 +61,8 @@ final class Queues {
       (places + i).initialize(to: voice.voice)
       for channel in 0..<format.channels {
         voice.ports[channel] = cue_port(
-          port: nil, memory: ports + (i * format.channels + channel) * period)
+          port: nil, memory: ports + (i * format.channels + channel) * period,
+          connections: nil)
       }
     }
     roster = .allocate(capacity: 1)

@@ -88,8 +88,8 @@ final class Converter: @unchecked Sendable {
       filled = 0
     }
     state.isConverting = true
-    if case .buffer(let id, _) = item {
-      return Work(item: item, source: state.buffers[id]?.buffer, generation: generation)
+    if case .buffer(let piece) = item {
+      return Work(item: item, source: state.buffers[piece.id]?.buffer, generation: generation)
     }
     return Work(item: item, source: nil, generation: generation)
   }
@@ -105,12 +105,14 @@ final class Converter: @unchecked Sendable {
         unsafe outputPlanes[channel] = base + channel * Self.slabFrames + frame
       }
     }
-    if case .buffer(_, let frames) = work.item, let source = work.source {
+    if case .buffer(let piece) = work.item, let source = work.source {
+      let frames = piece.frames
       while offset < frames && filled < Self.slabFrames {
         let count = min(frames - offset, Self.slabFrames)
         unsafe layout.copy(
-          UnsafeRawPointer(source.data.baseAddress!) + offset * format.bytesPerFrame,
-          planeFrames: 0, frames: count, gain: 1, to: inputPlanes, at: 0)
+          UnsafeRawPointer(source.data.baseAddress!) + (piece.first + offset)
+            * format.bytesPerFrame,
+          planeFrames: 0, frames: count, gain: ChannelGain(1), to: inputPlanes, at: 0)
         planes(at: filled)
         let (consumed, produced) = unsafe resampler.process(
           inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
@@ -141,9 +143,9 @@ final class Converter: @unchecked Sendable {
     if isDone {
       state.waiting.removeFirst()
       offset = 0
-      if case .buffer(let id, _) = work.item {
+      if case .buffer(let piece) = work.item {
         state.holdsBack = true
-        state.notices.append(.buffer(id, isReset: false))
+        state.notices.append(.buffer(piece.id, isReset: false))
       } else {
         state.holdsBack = false
       }

@@ -72,6 +72,9 @@ extension OutputQueue {
       state.phase != .idle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.holdsBack
     else { return }
     state.ends += 1
+    // What follows belongs to the next run.
+    state.tail = 0
+    state.lastStart = nil
     state.waiting.append(.end)
     pump(&state)
   }

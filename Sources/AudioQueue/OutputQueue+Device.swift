@@ -47,6 +47,7 @@ extension OutputQueue {
       throw .cannotStart(error)
     }
     let deviceRate = device.client.sampleRate
+    unsafe memory.voice.pointee.setSampleRate(deviceRate)
     var converter: Converter?
     if deviceRate != format.sampleRate {
       converter = Converter(format, layout, deviceRate: deviceRate)
@@ -97,19 +98,6 @@ extension OutputQueue {
     state.read { state in
       if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
       return state.isRunning
-    }
-  }
-
-  /// The factor on every sample, 0 to 1; what lies outside is clamped. Takes effect in the next cycle.
-  package var volume: Float {
-    get { state.read { $0.volume } }
-    set {
-      let volume = newValue.isNaN ? 0 : min(max(newValue, 0), 1)
-      // Together: of two that are set at once, one is both told and heard.
-      state.change { state in
-        state.volume = volume
-        unsafe memory.voice.pointee.setGain(volume)
-      }
     }
   }
 
@@ -227,10 +215,41 @@ extension OutputQueue {
   package var currentFrame: Double? {
     let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
     guard let device, isRunning else { return nil }
+    return runFrame(device)
+  }
+
+  private func runFrame(_ device: Device) -> Double {
     let reading = unsafe memory.voice.pointee.clock.read()
     let since = min(max(device.now - reading.cycleFrame, 0), reading.ranFrames)
     return DeviceTime.frames(
       reading.position + since, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+  }
+
+  /// The frame of the run at which something that is enqueued now can begin at the earliest: what is
+  /// enqueued after the end of a run belongs to the next.
+  func presentFrame(_ state: QueueState) -> Int64 {
+    guard let device = state.device, state.isRunning, state.ends == 0 else { return 0 }
+    return Int64(runFrame(device).rounded(.up))
+  }
+
+  /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun.
+  package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
+    guard let (device, presentFrame) = presentRun else { return nil }
+    let deviceFrames = (Double(frame) - presentFrame) * device.client.sampleRate / format.sampleRate
+    return device.hostTime(ofFrame: device.now + Int64(deviceFrames.rounded()))
+  }
+
+  /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run.
+  package func runFrame(atHostTime hostTime: UInt64) throws(QueueError) -> Int64 {
+    guard let (device, presentFrame) = presentRun else { throw .invalidRunState }
+    let deviceFrames = Double(device.frame(atHostTime: hostTime) - device.now)
+    return Int64(
+      (presentFrame + deviceFrames * format.sampleRate / device.client.sampleRate).rounded())
+  }
+
+  private var presentRun: (device: Device, frame: Double)? {
+    guard let device = state.read({ $0.isRunning ? $0.device : nil }) else { return nil }
+    return (device, runFrame(device))
   }
 
   /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.

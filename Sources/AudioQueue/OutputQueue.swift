@@ -129,36 +129,93 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     }
   }
 
+  /// How a buffer is to be played.
+  package struct Schedule: Sendable {
+    /// Frames that are left out.
+    package var trimmedAtStart: Int
+    package var trimmedAtEnd: Int
+    /// Parameters that change with the buffer's first frame.
+    package var changes: ParameterChanges
+    /// Frame of the run, at the queue's rate, at which it begins, or as soon after as what was
+    /// enqueued before lets it; nil for as soon as that.
+    package var start: Int64?
+
+    package init(
+      trimmedAtStart: Int = 0, trimmedAtEnd: Int = 0,
+      changes: ParameterChanges = ParameterChanges(), start: Int64? = nil
+    ) {
+      self.trimmedAtStart = trimmedAtStart
+      self.trimmedAtEnd = trimmedAtEnd
+      self.changes = changes
+      self.start = start
+    }
+  }
+
   /// Has the first `bytes` bytes of a buffer played after all that is enqueued.
   ///
   /// The bytes belong to the queue until the app is called back with the buffer.
   package func enqueue(_ id: UInt32, bytes: Int) throws(QueueError) {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
-      let frames = bytes / format.bytesPerFrame
-      guard frames > 0 else { throw .bufferEmpty }
-      if state.resets > 0 { throw .enqueueDuringReset }
-      if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
-        throw .enqueueDuringReset
-      }
-      guard record.isFree else { throw .enqueuedTwice }
-      state.buffers[id]?.isFree = false
-      state.waiting.append(.buffer(id, frames: frames))
-      pump(&state)
+      _ = try append(id, bytes: bytes, Schedule(), &state)
     }
+  }
+
+  /// Has the first `bytes` bytes of a buffer played after all that is enqueued, as `schedule` says.
+  ///
+  /// The bytes belong to the queue until the app is called back with the buffer.
+  ///
+  /// - Returns: The frame of the run, at the queue's rate, at which the buffer will begin if the queue
+  ///   does not run dry before.
+  package func enqueue(_ id: UInt32, bytes: Int, _ schedule: Schedule) throws(QueueError) -> Int64 {
+    try state.change { state throws(QueueError) in
+      state.tail = max(state.tail, presentFrame(state))
+      return try append(id, bytes: bytes, schedule, &state)
+    }
+  }
+
+  private func append(
+    _ id: UInt32, bytes: Int, _ schedule: Schedule, _ state: inout QueueState
+  ) throws(QueueError) -> Int64 {
+    try state.checkUsable()
+    guard let record = state.buffers[id] else { throw .invalidBuffer }
+    guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
+    let frames = bytes / format.bytesPerFrame
+    guard frames > 0 else { throw .bufferEmpty }
+    if state.resets > 0 { throw .enqueueDuringReset }
+    if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
+      throw .enqueueDuringReset
+    }
+    guard record.isFree else { throw .enqueuedTwice }
+    let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
+    guard left >= 0 else { throw .trimmedTooMuch }
+    if let start = schedule.start {
+      if let last = state.lastStart, start < last { throw .startsOutOfOrder }
+      state.lastStart = start
+    }
+    let begin = max(state.tail, schedule.start ?? .min)
+    state.tail = begin + Int64(left)
+    state.buffers[id]?.isFree = false
+    state.waiting.append(
+      .buffer(
+        QueueState.Piece(
+          id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
+          changes: schedule.changes.clamped)))
+    pump(&state)
+    return begin
   }
 
   /// Pushes what waits into the ring, as far as it has room. A converter does its own pushing.
   func pump(_ state: inout QueueState) {
-    guard state.device != nil, state.converter == nil else { return }
+    guard let device = state.device, state.converter == nil else { return }
     while let item = state.waiting.first {
       switch item {
-      case .buffer(let id, let frames):
-        guard let data = unsafe state.buffers[id]?.buffer.data.baseAddress,
+      case .buffer(let piece):
+        guard let data = unsafe state.buffers[piece.id]?.buffer.data.baseAddress,
           unsafe memory.voice.pointee.entries.push(
-            Entry(data, frames: frames, layout: layout, token: id))
+            Entry(
+              data + piece.first * format.bytesPerFrame, frames: piece.frames, layout: layout,
+              token: piece.id, start: deviceStart(piece.start, device.client.sampleRate),
+              changes: piece.changes))
         else { return }
         state.inRing.append(item)
       case .end:
@@ -169,6 +226,12 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       }
       state.waiting.removeFirst()
     }
+  }
+
+  /// A frame of the run in device frames; `.min` for none.
+  func deviceStart(_ start: Int64?, _ deviceRate: Double) -> Int64 {
+    guard let start else { return .min }
+    return Int64((Double(start) * deviceRate / format.sampleRate).rounded())
   }
 
   // MARK: Events
@@ -189,7 +252,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       case .played:
         guard !state.inRing.isEmpty else { continue }
         switch state.inRing.removeFirst() {
-        case .buffer(let id, _): state.notices.append(.buffer(id, isReset: false))
+        case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
         case .slab(let index, _): state.freeSlabs.append(index)
         case .end, .flush: break
         }

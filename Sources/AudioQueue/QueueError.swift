@@ -32,6 +32,10 @@ package enum QueueError: Error, Hashable, Sendable {
   case outOfMemory
   /// A packet description points outside the buffer.
   case packetOutsideBuffer
+  /// More frames are to be left out than the buffer has.
+  case trimmedTooMuch
+  /// The buffer is to begin before one that was enqueued before it.
+  case startsOutOfOrder
   case invalidParameter
   /// A time stamp in which no field is valid.
   case noTime

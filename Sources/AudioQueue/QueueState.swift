@@ -1,4 +1,5 @@
 import Glibc
+import RealTime
 import Server
 import Timeline
 
@@ -28,9 +29,22 @@ struct QueueState {
   }
   enum Disposal { case none, draining, disposed }
 
+  /// What is to be played of a buffer, and how.
+  struct Piece {
+    let id: UInt32
+    /// The first frame that is played, and how many are.
+    var first: Int
+    var frames: Int
+    /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
+    /// what came before.
+    var start: Int64?
+    /// Take effect on its first frame.
+    var changes: ParameterChanges
+  }
+
   /// A piece of the stream on its way to the ports.
   enum Item {
-    case buffer(UInt32, frames: Int)
+    case buffer(Piece)
     case slab(Int, frames: Int)
     /// The end of a run.
     case end
@@ -82,7 +96,14 @@ struct QueueState {
   var holdsBack = false
   var freeSlabs: [Int] = []
 
-  var volume: Float = 1
+  /// Parameters as they are in force, if the cycles know of all changes they were sent, and how many
+  /// that were.
+  var parameters = ParameterChanges(volume: 1, rampSeconds: 0, pan: 0)
+  var changesSent: UInt64 = 0
+  /// Frame of the run at which what is enqueued next would be played, if the queue did not run dry.
+  var tail: Int64 = 0
+  /// The start that the last enqueued buffer of the run was given.
+  var lastStart: Int64?
   /// Device frame at which the latest run began.
   var beganAt: Int64?
   /// Device frames that the latest finished run lasted.
@@ -92,7 +113,8 @@ struct QueueState {
   var readyFrames: Int {
     inRing.reduce(0) { sum, item in
       switch item {
-      case .buffer(_, let frames), .slab(_, let frames): sum + frames
+      case .buffer(let piece): sum + piece.frames
+      case .slab(_, let frames): sum + frames
       case .end, .flush: sum
       }
     }
@@ -107,12 +129,14 @@ struct QueueState {
   /// Hands every buffer that is queued back, unplayed.
   mutating func returnAll() {
     for item in inRing + waiting {
-      if case .buffer(let id, _) = item { notices.append(.buffer(id, isReset: true)) }
+      if case .buffer(let piece) = item { notices.append(.buffer(piece.id, isReset: true)) }
     }
     inRing = []
     waiting = []
     holdsBack = false
     ends = 0
+    tail = 0
+    lastStart = nil
     if let converter { freeSlabs = Array(0..<converter.slabCount) }
   }
 }

@@ -2,6 +2,7 @@ import AudioQueue
 public import CAudioToolbox
 public import CoreFoundation
 public import Dispatch
+import RealTime
 import Server
 import Timeline
 
@@ -120,19 +121,60 @@ public func AudioQueueEnqueueBuffer(
   _ inPacketDescs: UnsafePointer<AudioStreamPacketDescription>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueEnqueueBuffer") { (handle) throws(QueueError) in
-    guard let id = unsafe handle.id(of: inBuffer) else { throw .invalidBuffer }
-    let bytes = unsafe inBuffer.pointee.mAudioDataByteSize
-    // PCM needs no descriptions, but those that are given must be true.
-    if let packets = unsafe inPacketDescs {
-      for i in 0..<Int(inNumPacketDescs) {
-        let packet = unsafe packets[i]
-        guard packet.mStartOffset >= 0,
-          packet.mStartOffset <= Int64(bytes) - Int64(packet.mDataByteSize)
-        else { throw .packetOutsideBuffer }
+    _ = try unsafe enqueue(
+      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)))
+  }
+}
+
+/// Hands a filled buffer to the queue and says how it is to be played.
+@c @implementation
+public func AudioQueueEnqueueBufferWithParameters(
+  _ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef, _ inNumPacketDescs: UInt32,
+  _ inPacketDescs: UnsafePointer<AudioStreamPacketDescription>?,
+  _ inTrimFramesAtStart: UInt32, _ inTrimFramesAtEnd: UInt32, _ inNumParamValues: UInt32,
+  _ inParamValues: UnsafePointer<AudioQueueParameterEvent>?,
+  _ inStartTime: UnsafePointer<AudioTimeStamp>?,
+  _ outActualStartTime: UnsafeMutablePointer<AudioTimeStamp>?
+) -> OSStatus {
+  unsafe outActualStartTime?.pointee = AudioTimeStamp()
+  return unsafe withQueue(inAQ, "AudioQueueEnqueueBufferWithParameters") {
+    (handle) throws(QueueError) in
+    var schedule = OutputQueue.Schedule(
+      trimmedAtStart: Int(inTrimFramesAtStart), trimmedAtEnd: Int(inTrimFramesAtEnd))
+    if let events = unsafe inParamValues {
+      for i in 0..<Int(inNumParamValues) {
+        schedule.changes.add(try unsafe ParameterChanges(events[i].mID, events[i].mValue))
       }
     }
-    try handle.queue.enqueue(id, bytes: Int(bytes))
+    if let time = unsafe inStartTime?.pointee {
+      schedule.start = try handle.queue.runFrame(of: time)
+    }
+    let start = try unsafe enqueue(
+      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)),
+      schedule)
+    unsafe outActualStartTime?.pointee = AudioTimeStamp(
+      runFrame: start, hostTime: handle.queue.hostTime(ofRunFrame: start))
   }
+}
+
+/// - Returns: The frame of the run at which the buffer will begin.
+private func enqueue(
+  _ handle: QueueHandle, _ buffer: AudioQueueBufferRef,
+  _ packets: UnsafeBufferPointer<AudioStreamPacketDescription>,
+  _ schedule: OutputQueue.Schedule = OutputQueue.Schedule()
+) throws(QueueError) -> Int64 {
+  guard let id = unsafe handle.id(of: buffer) else { throw .invalidBuffer }
+  let bytes = unsafe buffer.pointee.mAudioDataByteSize
+  // PCM needs no descriptions, but those that are given must be true.
+  if unsafe packets.baseAddress != nil {
+    for i in packets.indices {
+      let packet = unsafe packets[i]
+      guard packet.mStartOffset >= 0,
+        packet.mStartOffset <= Int64(bytes) - Int64(packet.mDataByteSize)
+      else { throw .packetOutsideBuffer }
+    }
+  }
+  return try handle.queue.enqueue(id, bytes: Int(bytes), schedule)
 }
 
 // MARK: Control
@@ -212,6 +254,22 @@ public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
 
 // MARK: Parameters
 
+extension ParameterChanges {
+  /// The change that a program asks for.
+  fileprivate init(_ parameter: AudioQueueParameterID, _ value: AudioQueueParameterValue)
+    throws(QueueError)
+  {
+    guard !value.isNaN else { throw .invalidParameter }
+    self.init()
+    switch parameter {
+    case kAudioQueueParam_Volume: volume = value
+    case kAudioQueueParam_VolumeRampTime: rampSeconds = value
+    case kAudioQueueParam_Pan: pan = value
+    default: throw .invalidParameter
+    }
+  }
+}
+
 /// Reads a parameter as it is at this moment.
 @c @implementation
 public func AudioQueueGetParameter(
@@ -219,8 +277,13 @@ public func AudioQueueGetParameter(
   _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
-    guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
-    unsafe outValue.pointee = handle.queue.volume
+    let values = handle.queue.parameters
+    switch inParamID {
+    case kAudioQueueParam_Volume: unsafe outValue.pointee = values.volume
+    case kAudioQueueParam_VolumeRampTime: unsafe outValue.pointee = values.rampSeconds
+    case kAudioQueueParam_Pan: unsafe outValue.pointee = values.pan
+    default: throw .invalidParameter
+    }
   }
 }
 
@@ -230,7 +293,6 @@ public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetParameter") { (handle) throws(QueueError) in
-    guard inParamID == kAudioQueueParam_Volume else { throw .invalidParameter }
-    handle.queue.volume = inValue
+    try handle.queue.change(ParameterChanges(inParamID, inValue))
   }
 }

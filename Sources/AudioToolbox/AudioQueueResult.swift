@@ -22,7 +22,7 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .noTime: kAudio_ParamError
+    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .noTime: kAudio_ParamError
     case .invalidParameter: kAudioQueueErr_InvalidParameter
     case .invalidProperty: kAudioQueueErr_InvalidProperty
     case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize

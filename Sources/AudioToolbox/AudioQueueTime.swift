@@ -15,11 +15,35 @@ extension AudioTimeStamp {
     mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
   }
 
+  /// A time of a queue, and the host time that goes with it, if it is known.
+  init(runFrame: Int64, hostTime: UInt64?) {
+    self.init()
+    mSampleTime = Double(runFrame)
+    mRateScalar = 1
+    mFlags = [.sampleTimeValid, .rateScalarValid]
+    if let hostTime {
+      mHostTime = hostTime
+      mFlags.insert(.hostTimeValid)
+    }
+  }
+
   /// Host time alone.
   fileprivate init(hostTime: UInt64) {
     self.init()
     mHostTime = hostTime
     mFlags = .hostTimeValid
+  }
+}
+
+extension OutputQueue {
+  /// The frame of the run that a time stamp names: by its sample time if that is valid, else by its
+  /// host time; nil for a stamp that names none.
+  func runFrame(of time: AudioTimeStamp) throws(QueueError) -> Int64? {
+    switch StartTime(time) {
+    case .atOnce: nil
+    case .frame(let frame): frame
+    case .hostTime(let hostTime): try runFrame(atHostTime: hostTime)
+    }
   }
 }
 

@@ -1,3 +1,26 @@
+/// Changes of a voice's parameters. What is NaN stays as it is.
+package struct ParameterChanges: BitwiseCopyable, Sendable {
+  /// The gain to go to, 0 to 1.
+  package var volume: Float
+  /// Seconds that this change of the gain and later ones take.
+  package var rampSeconds: Float
+  /// The balance, -1 (left) to 1 (right).
+  package var pan: Float
+
+  package init(volume: Float = .nan, rampSeconds: Float = .nan, pan: Float = .nan) {
+    self.volume = volume
+    self.rampSeconds = rampSeconds
+    self.pan = pan
+  }
+
+  /// Adds later changes, which win.
+  package mutating func add(_ changes: ParameterChanges) {
+    if !changes.volume.isNaN { volume = changes.volume }
+    if !changes.rampSeconds.isNaN { rampSeconds = changes.rampSeconds }
+    if !changes.pan.isNaN { pan = changes.pan }
+  }
+}
+
 /// One piece of a queue's stream: frames to play, or the end of a run.
 @safe
 package struct Entry: BitwiseCopyable {
@@ -15,13 +38,20 @@ package struct Entry: BitwiseCopyable {
   /// 0 if the frames are interleaved, else the distance between the channels' planes in frames.
   let planeFrames: UInt32
   let source: UnsafeRawPointer?
+  /// Device frame, counted from the run's first, before which it does not begin; `.min` if it
+  /// follows what came before.
+  let start: Int64
+  /// Take effect on its first frame.
+  let changes: ParameterChanges
 
   /// Frames to play, in memory that stays as it is until the event with `token` comes back.
   package init(
     _ source: UnsafeRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
-    token: UInt32
+    token: UInt32, start: Int64 = .min, changes: ParameterChanges = ParameterChanges()
   ) {
     kind = .audio
+    self.start = start
+    self.changes = changes
     self.layout = layout
     self.token = token
     self.frames = UInt32(frames)
@@ -39,6 +69,8 @@ package struct Entry: BitwiseCopyable {
     frames = 0
     planeFrames = 0
     unsafe source = nil
+    start = .min
+    changes = ParameterChanges()
   }
 }
 

@@ -64,3 +64,15 @@ package struct EventRing: ~Copyable {
   /// Producer only: how many more it takes.
   @_noLocks package func room() -> Int { ring.room() }
 }
+
+/// Changes of parameters, on their way to the cycle.
+package struct ParameterRing: ~Copyable {
+  private let ring: Ring<ParameterChanges>
+  package init(slots: UnsafeMutableBufferPointer<ParameterChanges>) {
+    unsafe ring = Ring(slots: slots)
+  }
+  /// Producer only.
+  @_noLocks package func push(_ changes: ParameterChanges) -> Bool { ring.push(changes) }
+  /// Consumer only.
+  @_noLocks package func pop() -> ParameterChanges? { ring.pop() }
+}

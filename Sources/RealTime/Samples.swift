@@ -131,6 +131,25 @@ private enum AnyIntegerSample: Sample {
   }
 }
 
+/// The factor on the samples of a frame.
+package struct ChannelGain: BitwiseCopyable, Sendable {
+  /// On every channel but the second.
+  let all: Float
+  /// On the second channel.
+  let second: Float
+
+  /// The same factor on every channel.
+  @_noLocks package init(_ gain: Float) {
+    all = gain
+    second = gain
+  }
+
+  @_noLocks init(left: Float, right: Float) {
+    all = left
+    second = right
+  }
+}
+
 extension SampleLayout {
   /// Copies `frames` frames, times `gain`, to one plane of floats for each channel.
   ///
@@ -141,7 +160,7 @@ extension SampleLayout {
   ///   - planes: A pointer for each channel.
   ///   - offset: The frame of each plane to write first.
   @_noLocks package func copy(
-    _ source: UnsafeRawPointer, planeFrames: Int, frames: Int, gain: Float,
+    _ source: UnsafeRawPointer, planeFrames: Int, frames: Int, gain: ChannelGain,
     to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at offset: Int
   ) {
     guard isPlain else {
@@ -190,12 +209,13 @@ extension SampleLayout {
 
   @inline(__always)
   private func copy<S: Sample>(
-    _ sample: S.Type, _ source: UnsafeRawPointer, _ planeFrames: Int, _ frames: Int, _ gain: Float,
-    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
+    _ sample: S.Type, _ source: UnsafeRawPointer, _ planeFrames: Int, _ frames: Int,
+    _ gain: ChannelGain, _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
   ) {
     let width = S.bytes(self)
     let channels = Int(channels)
-    let factor = S.scale * gain
+    let factor = S.scale * gain.all
+    let second = S.scale * gain.second
     if channels == 2 && planeFrames == 0 {
       // One pass for both.
       let left = unsafe planes[0] + offset
@@ -203,18 +223,20 @@ extension SampleLayout {
       for i in 0..<frames {
         let at = unsafe source + i &* (2 &* width)
         unsafe left[i] = S.load(at, self) * factor
-        unsafe right[i] = S.load(at + width, self) * factor
+        unsafe right[i] = S.load(at + width, self) * second
       }
     } else if channels == 1 || planeFrames != 0 {
       for channel in 0..<channels {
         let out = unsafe planes[channel] + offset
         let plane = unsafe source + channel &* planeFrames &* width
+        let factor = channel == 1 ? second : factor
         for i in 0..<frames { unsafe out[i] = S.load(plane + i &* width, self) * factor }
       }
     } else {
       for channel in 0..<channels {
         let out = unsafe planes[channel] + offset
         let first = unsafe source + channel &* width
+        let factor = channel == 1 ? second : factor
         for i in 0..<frames {
           unsafe out[i] = S.load(first + i &* (width &* channels), self) * factor
         }

@@ -44,8 +44,13 @@ struct VoiceState: BitwiseCopyable {
   /// Device frames since the run began.
   var position: Int64 = 0
   var current: Entry?
+  /// `current` has begun: its time has come, and its changes are in force.
+  var hasBegun = false
   /// Frames of `current` that have left.
   var offset = 0
+  var parameters = VoiceParameters()
+  /// One channel is heard through two ports, each with its side of the balance.
+  var isSpread = false
 }
 
 /// One queue in the cycle: takes entries from a ring and writes them to its ports.
@@ -66,27 +71,40 @@ package struct Voice: ~Copyable {
   package let starvations = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
-  private let gain = Atomic<UInt32>(Float(1).bitPattern)
+  private let changes: ParameterRing
+  /// Changes that were taken from the ring, and the parameters after the latest cycle.
+  private let changesTaken = Atomic<UInt64>(0)
+  private let gainNow = Atomic<UInt32>(Float(1).bitPattern)
+  private let rampSecondsNow = Atomic<UInt32>(0)
+  private let panNow = Atomic<UInt32>(0)
+  /// Frames per second of the device.
+  private let sampleRate = Atomic<UInt64>(Double(48_000).bitPattern)
+  /// What is known of the second port of one channel: see `openSecondPort()`.
+  private let secondPort = Atomic<Int>(Self.noSecondPort)
   private let metering = Atomic<Bool>(false)
   /// The `StartPoint` of a run that begins when the present one has ended; `Int64.max` is never.
   private let nextStart = Atomic<Int64>(.max)
 
   private let channels: Int
+  private static var noSecondPort: Int { -2 }
+  private static var silentSecondPort: Int { -1 }
   private let ports: UnsafeMutablePointer<cue_port>
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let meters: UnsafeMutablePointer<MeterCell>
   private let state: UnsafeMutablePointer<VoiceState>
   private let starving = Atomic<Bool>(false)
 
-  /// A voice in memory that it is given and does not own; each array has `channels` elements.
+  /// A voice in memory that it is given and does not own; each array has `channels` elements, and
+  /// `ports` and `planes` have two at least.
   package init(
-    entries: consuming EntryRing, events: consuming EventRing, channels: Int,
-    ports: UnsafeMutablePointer<cue_port>,
+    entries: consuming EntryRing, events: consuming EventRing, changes: consuming ParameterRing,
+    channels: Int, ports: UnsafeMutablePointer<cue_port>,
     planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     meters: UnsafeMutablePointer<MeterCell>, state: UnsafeMutableRawPointer
   ) {
     self.entries = entries
     self.events = events
+    self.changes = changes
     self.channels = channels
     unsafe self.ports = ports
     unsafe self.planes = planes
@@ -99,8 +117,40 @@ package struct Voice: ~Copyable {
 
   // MARK: Host, any thread
 
-  /// The factor on every sample, from the next cycle on.
-  package func setGain(_ gain: Float) { self.gain.store(gain.bitPattern, ordering: .relaxed) }
+  /// What a second's frames are, for ramps.
+  package func setSampleRate(_ rate: Double) {
+    sampleRate.store(rate.bitPattern, ordering: .relaxed)
+  }
+
+  /// Has parameters change with the next cycle's first frame. One thread at a time.
+  ///
+  /// - Returns: False if there is no room: it comes with a cycle, or with `applyChanges()`.
+  package func change(_ changes: ParameterChanges) -> Bool { self.changes.push(changes) }
+
+  /// The parameters after the latest cycle, and how many calls of `change(_:)` they know of.
+  package var parametersInForce: (taken: UInt64, values: ParameterChanges) {
+    let taken = changesTaken.load(ordering: .acquiring)
+    var values = ParameterChanges()
+    values.volume = Float(bitPattern: gainNow.load(ordering: .relaxed))
+    values.rampSeconds = Float(bitPattern: rampSecondsNow.load(ordering: .relaxed))
+    values.pan = Float(bitPattern: panNow.load(ordering: .relaxed))
+    return (taken, values)
+  }
+
+  /// True if one channel has a second port.
+  package var hasSecondPort: Bool {
+    @_noLocks get { secondPort.load(ordering: .acquiring) != Self.noSecondPort }
+  }
+
+  /// Has the cycles write silence to the second port of a voice with one channel, which is in place.
+  package func openSecondPort() { secondPort.store(Self.silentSecondPort, ordering: .releasing) }
+
+  /// Has the second port take over its side from the very cycle in which the first port has no more
+  /// than `connections` connections.
+  package func useSecondPort(fromConnections connections: Int) {
+    secondPort.store(connections, ordering: .releasing)
+  }
+
   package func setMetering(_ on: Bool) { metering.store(on, ordering: .relaxed) }
   package func takeLevel(ofChannel channel: Int) -> (peak: Float, rms: Float) {
     unsafe meters[channel].take()
@@ -117,6 +167,9 @@ package struct Voice: ~Copyable {
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
   // MARK: Host, holding the voice
+
+  /// Takes all changes in.
+  package func applyChanges() { unsafe takeChanges(&state.pointee) }
 
   /// Begins a run at `start`, or goes on with a paused one.
   package func start(at start: StartPoint) {
@@ -155,6 +208,7 @@ package struct Voice: ~Copyable {
   /// Forgets every entry; no event comes for them. The run goes on.
   package func forgetEntries() {
     unsafe state.pointee.current = nil
+    unsafe state.pointee.hasBegun = false
     unsafe state.pointee.offset = 0
     while entries.pop() != nil {}
   }
@@ -174,20 +228,53 @@ package struct Voice: ~Copyable {
   /// - Returns: True if there are events to be read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
     let frames = time.frames
-    for channel in 0..<channels {
-      guard let plane = unsafe cue_rt_port_buffer(ports[channel], UInt32(frames)) else {
+    let outputs = outputs
+    for output in 0..<outputs {
+      guard let plane = unsafe cue_rt_port_buffer(ports[output], UInt32(frames)) else {
         return false
       }
-      unsafe planes[channel] = plane
+      unsafe planes[output] = plane
     }
     if held.load(ordering: .sequentiallyConsistent) {
       silence(from: 0, to: frames)
       return false
     }
     var state = unsafe self.state.pointee
+    takeChanges(&state)
+    if outputs > channels && !state.isSpread {
+      let connections = secondPort.load(ordering: .relaxed)
+      state.isSpread = unsafe connections >= 0 && cue_rt_port_connections(ports[0]) <= connections
+    }
     let happened = play(time, &state)
     unsafe self.state.pointee = state
     return happened
+  }
+
+  /// Ports that are written.
+  private var outputs: Int {
+    @_noLocks get { channels == 1 && hasSecondPort ? 2 : channels }
+  }
+
+  @_noLocks private borrowing func takeChanges(_ state: inout VoiceState) {
+    var taken: UInt64 = 0
+    while let changes = changes.pop() {
+      apply(changes, &state)
+      taken &+= 1
+    }
+    if taken == 0 { return }
+    publish(state.parameters)
+    changesTaken.add(taken, ordering: .releasing)
+  }
+
+  @_noLocks private borrowing func apply(_ changes: ParameterChanges, _ state: inout VoiceState) {
+    let rate = Double(bitPattern: sampleRate.load(ordering: .relaxed))
+    state.parameters.apply(changes, sampleRate: rate)
+  }
+
+  @_noLocks private borrowing func publish(_ parameters: VoiceParameters) {
+    gainNow.store(parameters.gain.bitPattern, ordering: .relaxed)
+    rampSecondsNow.store(parameters.rampSeconds.bitPattern, ordering: .relaxed)
+    panNow.store(parameters.pan.bitPattern, ordering: .relaxed)
   }
 
   /// Frames below 0 are played to nobody.
@@ -247,7 +334,8 @@ package struct Voice: ~Copyable {
         }
         state.phase = .running
       case .running:
-        let played = playEntries(from: at, to: frames, at: cycleFrame, &state, &happened)
+        let played = playEntries(
+          from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
         at &+= played
       }
@@ -255,18 +343,19 @@ package struct Voice: ~Copyable {
     clock.publish(cycleFrame: cycleFrame &+ Int64(first), ranFrames: ran, position: position)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
+    publish(state.parameters)
     if metering.load(ordering: .relaxed) { measure(frames) }
     return happened
   }
 
   /// Plays until the cycle or the run ends.
   ///
+  /// - Parameter runFrame: Frames that the run has lasted at `first`.
   /// - Returns: The frames written.
   @_noLocks private borrowing func playEntries(
-    from first: Int, to frames: Int, at cycleFrame: Int64, _ state: inout VoiceState,
-    _ happened: inout Bool
+    from first: Int, to frames: Int, at cycleFrame: Int64, runFrame: Int64,
+    _ state: inout VoiceState, _ happened: inout Bool
   ) -> Int {
-    let gain = Float(bitPattern: self.gain.load(ordering: .relaxed))
     var at = first
     while at < frames {
       if state.current == nil {
@@ -280,9 +369,10 @@ package struct Voice: ~Copyable {
             return at &- first
           }
           state.current = entry
+          state.hasBegun = false
           state.offset = 0
         } else {
-          silence(from: at, to: frames)
+          rest(from: at, to: frames, &state)
           if !starving.load(ordering: .relaxed) {
             starving.store(true, ordering: .relaxed)
             starvations.add(1, ordering: .relaxed)
@@ -292,15 +382,25 @@ package struct Voice: ~Copyable {
         }
       }
       guard let entry = state.current, let source = unsafe entry.source else { return 0 }
+      if !state.hasBegun {
+        let now = runFrame &+ Int64(at &- first)
+        if entry.start > now {
+          let end = at &+ Int(min(entry.start &- now, Int64(frames &- at)))
+          rest(from: at, to: end, &state)
+          at = end
+          continue
+        }
+        apply(entry.changes, &state)
+        state.hasBegun = true
+      }
       let end = at < 0 ? 0 : frames
       let count = min(end &- at, Int(entry.frames) &- state.offset)
       if at >= 0 {
         let width = Int(entry.layout.bytesPerSample)
         let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
-        unsafe entry.layout.copy(
-          source + state.offset &* step, planeFrames: Int(entry.planeFrames), frames: count,
-          gain: gain, to: planes, at: at)
+        unsafe write(entry, source + state.offset &* step, frames: count, at: at, state)
       }
+      state.parameters.advance(count)
       at &+= count
       state.offset &+= count
       if state.offset == Int(entry.frames) {
@@ -312,11 +412,55 @@ package struct Voice: ~Copyable {
     return at &- first
   }
 
+  /// Writes frames of an entry to the ports, with gain and balance.
+  @_noLocks private borrowing func write(
+    _ entry: Entry, _ source: UnsafeRawPointer, frames: Int, at offset: Int, _ state: VoiceState
+  ) {
+    let balance = state.parameters.balance
+    let level = state.parameters.isRamping ? 1 : state.parameters.gain
+    let planeFrames = Int(entry.planeFrames)
+    var outputs = channels
+    switch channels {
+    case 1:
+      if state.isSpread {
+        unsafe entry.layout.copy(
+          source, planeFrames: planeFrames, frames: frames,
+          gain: ChannelGain(level * balance.second), to: planes + 1, at: offset)
+        outputs = 2
+      } else if hasSecondPort {
+        unsafe (planes[1] + offset).initialize(repeating: 0, count: frames)
+      }
+      unsafe entry.layout.copy(
+        source, planeFrames: planeFrames, frames: frames,
+        gain: ChannelGain(state.isSpread ? level * balance.all : level), to: planes, at: offset)
+    case 2:
+      unsafe entry.layout.copy(
+        source, planeFrames: planeFrames, frames: frames,
+        gain: ChannelGain(left: level * balance.all, right: level * balance.second), to: planes,
+        at: offset)
+    default:
+      unsafe entry.layout.copy(
+        source, planeFrames: planeFrames, frames: frames, gain: ChannelGain(level), to: planes,
+        at: offset)
+    }
+    if state.parameters.isRamping {
+      for output in 0..<outputs {
+        unsafe state.parameters.ramp(planes[output] + offset, frames: frames)
+      }
+    }
+  }
+
+  /// Silence within a run.
+  @_noLocks private borrowing func rest(from first: Int, to end: Int, _ state: inout VoiceState) {
+    silence(from: first, to: end)
+    state.parameters.advance(end &- first)
+  }
+
   @_noLocks private borrowing func silence(from first: Int, to end: Int) {
     let first = max(first, 0)
     guard first < end else { return }
-    for channel in 0..<channels {
-      unsafe (planes[channel] + first).initialize(repeating: 0, count: end &- first)
+    for output in 0..<outputs {
+      unsafe (planes[output] + first).initialize(repeating: 0, count: end &- first)
     }
   }
 

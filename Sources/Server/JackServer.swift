@@ -220,7 +220,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
         client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
     }
     guard let port = unsafe port ?? nil else { throw .cannotAddPort(name: name, client: self.name) }
-    return unsafe OutputPort(cue_port(port: port, memory: nil))
+    return unsafe OutputPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
   func removePort(_ port: OutputPort) {

@@ -13,7 +13,9 @@ package final class VoiceMemory: @unchecked Sendable {
   package let channels: Int
   private let entries: UnsafeMutableBufferPointer<Entry>
   private let events: UnsafeMutableBufferPointer<Event>
-  /// Where each channel goes: to be set before a cycle sees the voice.
+  private let changes: UnsafeMutableBufferPointer<ParameterChanges>
+  /// Where each channel goes: to be set before a cycle sees the voice. One channel has room for a
+  /// second port.
   package let ports: UnsafeMutablePointer<cue_port>
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let meters: UnsafeMutablePointer<MeterCell>
@@ -26,19 +28,24 @@ package final class VoiceMemory: @unchecked Sendable {
     // Twice as many: each entry may also begin or end a run.
     unsafe events = .allocate(capacity: 2 * Self.entryCapacity)
     unsafe events.initialize(repeating: Event.none)
-    unsafe ports = .allocate(capacity: channels)
-    unsafe ports.initialize(repeating: cue_port(), count: channels)
-    unsafe planes = .allocate(capacity: channels)
+    unsafe changes = .allocate(capacity: 1024)
+    unsafe changes.initialize(repeating: ParameterChanges())
+    let outputs = max(channels, 2)
+    unsafe ports = .allocate(capacity: outputs)
+    unsafe ports.initialize(repeating: cue_port(), count: outputs)
+    unsafe planes = .allocate(capacity: outputs)
     unsafe meters = .allocate(capacity: channels)
     for channel in 0..<channels { unsafe (meters + channel).initialize(to: MeterCell()) }
     unsafe state = .allocate(byteCount: Voice.stateBytes, alignment: 16)
     unsafe voice = .allocate(capacity: 1)
     unsafe voice.initialize(
       to: Voice(
-        entries: EntryRing(slots: entries), events: EventRing(slots: events), channels: channels,
-        ports: ports, planes: planes, meters: meters, state: state))
+        entries: EntryRing(slots: entries), events: EventRing(slots: events),
+        changes: ParameterRing(slots: changes), channels: channels, ports: ports, planes: planes,
+        meters: meters, state: state))
     unsafe lockIntoMemory(UnsafeRawBufferPointer(entries))
     unsafe lockIntoMemory(UnsafeRawBufferPointer(events))
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(changes))
   }
 
   deinit {
@@ -49,8 +56,10 @@ package final class VoiceMemory: @unchecked Sendable {
     unsafe meters.deallocate()
     unsafe planes.deallocate()
     unsafe ports.deallocate()
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(changes))
     unsafe unlockFromMemory(UnsafeRawBufferPointer(events))
     unsafe unlockFromMemory(UnsafeRawBufferPointer(entries))
+    unsafe changes.deallocate()
     unsafe events.deallocate()
     unsafe entries.deallocate()
   }

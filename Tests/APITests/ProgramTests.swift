@@ -66,6 +66,11 @@ import Testing
         passes: [
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
+      Case(
+        program: "schedule.c",
+        passes: [
+          "trims and start times", "a refused schedule", "parameters on a buffer", "a ramp", "pan",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "player.cc",

@@ -497,16 +497,16 @@ import Timeline
   @Test("19: volume is clamped and exact")
   func volume() throws {
     let rig = try Rig()
-    #expect(rig.queue.volume == 1)
-    for (value, expected) in [(-1, 0), (2, 1), (0.25, 0.25), (Float.nan, 0)] as [(Float, Float)] {
-      rig.queue.volume = value
-      #expect(rig.queue.volume == expected)
+    #expect(rig.queue.parameters.volume == 1)
+    for (value, expected) in [(-1, 0), (2, 1), (0.25, 0.25), (.nan, 0.25)] as [(Float, Float)] {
+      try rig.queue.change(ParameterChanges(volume: value))
+      #expect(rig.queue.parameters.volume == expected)
     }
-    rig.queue.volume = 0.3
+    try rig.queue.change(ParameterChanges(volume: 0.3))
     try rig.enqueue(ramp(128))
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    rig.queue.volume = 0.7
+    try rig.queue.change(ParameterChanges(volume: 0.7))
     rig.cycle()
     #expect(rig.output == ramp(64).map { $0 * 0.3 } + ramp(64, from: 65).map { $0 * 0.7 })
   }

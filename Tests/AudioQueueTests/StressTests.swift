@@ -239,7 +239,7 @@ private final class Actor: @unchecked Sendable {
     case 8: try? queue.reset()
     case 9: try? queue.flush()
     case 10: _ = try? queue.prime(frames: random.below(3000))
-    case 11: queue.volume = Float(random.below(10)) / 8
+    case 11: try? queue.change(ParameterChanges(volume: Float(random.below(10)) / 8))
     case 12...13: _ = queue.currentFrame
     case 14: _ = queue.statistics
     case 15: queue.setMetering(random.below(2) == 0)

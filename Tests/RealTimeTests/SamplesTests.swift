@@ -17,7 +17,8 @@ import Testing
         var pointers = planes
         bytes.withUnsafeBytes { bytes in
           layout.copy(
-            bytes.baseAddress!, planeFrames: 0, frames: 300, gain: gain, to: &pointers, at: 1)
+            bytes.baseAddress!, planeFrames: 0, frames: 300, gain: ChannelGain(gain), to: &pointers,
+            at: 1)
         }
         for channel in 0..<channels {
           let found = Array(UnsafeBufferPointer(start: planes[channel] + 1, count: 300))
@@ -56,7 +57,8 @@ import Testing
         defer { planes.forEach { $0.deallocate() } }
         planes.forEach { $0.initialize(repeating: .nan, count: frames + 1) }
         layout.copy(
-          start, planeFrames: planeFrames, frames: frames, gain: 0.3, to: &planes, at: 0)
+          start, planeFrames: planeFrames, frames: frames, gain: ChannelGain(0.3), to: &planes,
+          at: 0)
         let found = planes.map { Array(UnsafeBufferPointer(start: $0, count: frames)) }
         #expect(found == expected.map { $0.map { $0 * 0.3 } }, "\(format)")
         #expect(planes.allSatisfy { $0[frames].isNaN }, "writes after the last frame")
@@ -75,7 +77,8 @@ import Testing
       var pointers = [out.baseAddress!]
       shifted.withUnsafeBytes {
         layout.copy(
-          $0.baseAddress! + 1, planeFrames: 0, frames: 10, gain: 1, to: &pointers, at: 0)
+          $0.baseAddress! + 1, planeFrames: 0, frames: 10, gain: ChannelGain(1), to: &pointers,
+          at: 0)
       }
     }
     #expect(out == expected[0])

@@ -123,7 +123,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       precondition(!_isClosed, "a closed client is not to be used")
       _outputs.append(Output(name: name, memory: memory))
     }
-    return OutputPort(cue_port(port: nil, memory: memory))
+    return OutputPort(cue_port(port: nil, memory: memory, connections: nil))
   }
 
   package func removePort(_ port: OutputPort) {

@@ -27,6 +27,8 @@
 typedef struct cue_port {
   jack_port_t *_Nullable port;
   float *_Nullable memory;
+  /// The number of connections, if the cycle is driven by hand.
+  const int *_Nullable connections;
 } cue_port;
 
 /// The samples of `port` for this cycle.
@@ -36,6 +38,16 @@ static inline float *_Nullable cue_rt_port_buffer(cue_port port, uint32_t frames
       return port.port
       ? (float *)jack_port_get_buffer(port.port, frames)
       : NULL;
+  CUE_TRUST_END
+}
+
+/// The number of connections that `port` has in this cycle.
+static inline int cue_rt_port_connections(cue_port port) CUE_REALTIME {
+  if (port.connections) return *port.connections;
+  CUE_TRUST_BEGIN // JACK2 reads the cycle's own graph in shared memory, without a lock.
+      return port.port
+      ? jack_port_connected(port.port)
+      : 0;
   CUE_TRUST_END
 }
 

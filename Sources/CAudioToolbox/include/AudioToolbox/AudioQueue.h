@@ -79,9 +79,20 @@ CF_ENUM(AudioQueuePropertyID) {
 };
 
 CF_ENUM(AudioQueueParameterID) {
-  /// Gain, 0 to 1, linear. 1 at first.
-  kAudioQueueParam_Volume = 1
+  /// Gain, 0 to 1, linear; what lies outside is clamped. 1 at first.
+  kAudioQueueParam_Volume = 1,
+  /// Seconds that later changes of the gain take, linearly and frame by frame. 0 at first.
+  kAudioQueueParam_VolumeRampTime = 4,
+  /// Balance of one or two channels, -1 (left) to 1 (right), with unity on both sides at the centre.
+  /// More channels take no notice of it. 0 at first.
+  kAudioQueueParam_Pan = 13
 };
+
+/// A parameter that changes with a buffer's first frame.
+typedef struct AudioQueueParameterEvent {
+  AudioQueueParameterID mID;
+  AudioQueueParameterValue mValue;
+} AudioQueueParameterEvent;
 
 /// A buffer of a queue. The queue owns the memory; what is const never changes.
 typedef struct AudioQueueBuffer {
@@ -152,6 +163,17 @@ extern OSStatus AudioQueueFreeBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inB
 extern OSStatus AudioQueueEnqueueBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
                                         UInt32 inNumPacketDescs,
                                         const AudioStreamPacketDescription *_Nullable inPacketDescs);
+
+/// Hands a filled buffer to the queue, and says how it is to be played: frames left out at its ends,
+/// parameters that change with its first frame, and the time at which it begins, in frames of the
+/// queue's rate since the queue started (NULL: right after what was enqueued before). Start times have
+/// to ascend. The time at which it will begin, if the queue does not run dry before, comes back.
+extern OSStatus AudioQueueEnqueueBufferWithParameters(
+    AudioQueueRef inAQ, AudioQueueBufferRef inBuffer, UInt32 inNumPacketDescs,
+    const AudioStreamPacketDescription *_Nullable inPacketDescs, UInt32 inTrimFramesAtStart,
+    UInt32 inTrimFramesAtEnd, UInt32 inNumParamValues,
+    const AudioQueueParameterEvent *_Nullable inParamValues,
+    const AudioTimeStamp *_Nullable inStartTime, AudioTimeStamp *_Nullable outActualStartTime);
 
 /// Starts or resumes the queue: at a time of its device, or as soon as it can if that is NULL.
 extern OSStatus AudioQueueStart(AudioQueueRef inAQ, const AudioTimeStamp *_Nullable inStartTime);
