@@ -1,13 +1,39 @@
 public import CAudioToolbox
 import CoreFoundation
+import Synchronization
 
 extension PlaybackQueue {
   // MARK: Parameters
 
-  /// The gain, 0 to 1, linear; what lies outside is clamped. Heard from the next cycle on.
+  /// The gain at this moment, 0 to 1, linear; what lies outside is clamped. A gain that is set is heard
+  /// from the next cycle on.
   public var volume: Float {
     get { parameter(kAudioQueueParam_Volume) }
-    set { setParameter(kAudioQueueParam_Volume, newValue) }
+    set { ramp(to: newValue, over: 0) }
+  }
+
+  /// Has the gain change linearly, frame by frame, from what it is now.
+  ///
+  /// ```swift
+  /// queue.ramp(to: 0, over: 2)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - volume: The gain in the end, 0 to 1.
+  ///   - seconds: How long that takes.
+  public func ramp(to volume: Float, over seconds: Double) {
+    // The two belong together.
+    ramps.withLock { _ in
+      setParameter(kAudioQueueParam_VolumeRampTime, Float(seconds))
+      setParameter(kAudioQueueParam_Volume, volume)
+    }
+  }
+
+  /// The balance of one or two channels: -1 is left, 1 right, and 0, as it is at first, leaves both as
+  /// they are.
+  public var pan: Float {
+    get { parameter(kAudioQueueParam_Pan) }
+    set { setParameter(kAudioQueueParam_Pan, newValue) }
   }
 
   private func parameter(_ id: AudioQueueParameterID) -> Float {

@@ -1,5 +1,6 @@
 public import CAudioToolbox
 import Logging
+import Synchronization
 
 /// Plays sound: a queue of the C API, its buffers and its callbacks in one object.
 ///
@@ -40,6 +41,8 @@ public final class PlaybackQueue: Sendable {
   /// The format of the samples.
   public let format: AudioStreamBasicDescription
   let core: PlaybackCore
+  /// Held while a ramp is set.
+  let ramps = Mutex<Void>(())
 
   /// A queue that plays what is written to it.
   ///

@@ -285,6 +285,45 @@ import Testing
     #expect(studio.card.samples(channel: 0)[frames...].allSatisfy { $0 == 0 })
   }
 
+  // MARK: Parameters
+
+  /// A ramp takes its time to the frame; a volume is there at once again after it.
+  @Test func theGainRampsFrameByFrame() async throws {
+    let studio = try Studio()
+    let queue = try PlaybackQueue(Float.self, channels: 1, bufferFrames: 9600) { frame, output in
+      for _ in frame..<max(frame, min(30_000, frame + output.freeCapacity)) { output.append(1) }
+    }
+    try queue.setValue(studio.device, of: .device)
+    // Set before the start, it begins with the first frame.
+    queue.volume = 1
+    try queue.prime()
+    queue.ramp(to: 0.5, over: 0.5)
+    try queue.start()
+    try await queue.waitForEnd()
+    #expect(queue.volume == 0.5)
+    studio.wait(cycles: 1)
+    let heard = studio.heard()[0]
+    let steps = Set(zip(heard, heard.dropFirst()).prefix(23_000).map { $0 - $1 })
+    #expect(heard.count == 30_000 && heard.last == 0.5 && heard[24_001...].allSatisfy { $0 == 0.5 })
+    #expect(steps.allSatisfy { abs($0 - 0.5 / 24_000) < 1e-6 })
+    queue.volume = 0.25
+    #expect(queue.volume == 0.25)
+  }
+
+  @Test func aBalanceIsHeard() async throws {
+    let studio = try Studio()
+    let queue = try Self.queue(in: studio, channels: 2)
+    #expect(queue.pan == 0)
+    queue.pan = -0.5
+    #expect(queue.pan == -0.5)
+    try queue.start()
+    let samples = Self.samples(0..<10_000)
+    try await queue.write(samples.flatMap { [$0, $0] })
+    try await queue.stopAfterPlaying()
+    studio.wait(cycles: 1)
+    #expect(studio.heard(channels: 2) == [samples, samples.map { $0 / 2 }])
+  }
+
   // MARK: Control
 
   @Test func aPauseLosesNothing() async throws {
