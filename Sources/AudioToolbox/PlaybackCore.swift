@@ -415,7 +415,8 @@ final class PlaybackCore: Sendable {
     let status = unsafe AudioQueueAddPropertyListener(
       queue.reference, property,
       { number, queue, property in
-        unsafe PlaybackCore.all.object(UInt(bitPattern: number))?.changed(property, of: Queue(queue))
+        unsafe PlaybackCore.all.object(UInt(bitPattern: number))?.changed(
+          property, of: Queue(queue))
       },
       UnsafeMutableRawPointer(bitPattern: number.withLock { $0 }))
     if status != noErr { _ = observers.withLock { $0.properties.remove(property) } }
