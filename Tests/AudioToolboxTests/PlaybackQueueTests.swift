@@ -235,11 +235,11 @@ struct PlaybackQueueTests {
   /// Each run asks from frame 0 on, whether the one before ended or was stopped.
   @Test func aQueueIsStartedAgain() async throws {
     let studio = try Studio()
-    let queue = try Self.rendering(30_000, in: studio)
+    let queue = try Self.rendering(20_000, in: studio)
     try queue.start()
     try await queue.waitForEnd()
     try queue.start()
-    // Straight after it: the next run follows.
+    // All of it is enqueued, and its end: the next run follows.
     try queue.start()
     try await queue.waitForEnd()
     try queue.start()
@@ -248,9 +248,10 @@ struct PlaybackQueueTests {
     try await queue.waitForEnd()
     studio.wait(cycles: 1)
     let heard = studio.heard()[0].filter { $0 != 0 }
-    let run = Self.samples(0..<30_000)
-    #expect(heard.prefix(30_000) == run[...])
-    #expect(heard.suffix(30_000) == run[...])
+    let run = Self.samples(0..<20_000)
+    #expect(heard.count >= 80_000)
+    #expect(heard.prefix(60_000) == (run + run + run)[...])
+    #expect(heard.suffix(20_000) == run[...])
   }
 
   /// The closure stops its queue, and lets go of it.
@@ -447,7 +448,8 @@ struct PlaybackQueueTests {
       changes = try queue.changes(of: .isRunning)
       // One that nobody listens to any more.
       _ = try queue.changes(of: .isRunning)
-      for _ in 0..<2 {
+      // More often than there are buffers: none is lost at an end.
+      for _ in 0..<6 {
         try queue.start()
         try await queue.waitForEnd()
       }
@@ -455,7 +457,7 @@ struct PlaybackQueueTests {
     #expect(isAlive == nil)
     var seen: [Bool] = []
     for await isRunning in changes { seen.append(isRunning) }
-    #expect(seen == [true, false, true, false])
+    #expect(seen == (0..<12).map { $0.isMultiple(of: 2) })
     let deadline = Date(timeIntervalSinceNow: 30)
     while token != nil, Date() < deadline { await Task.yield() }
     #expect(token == nil)
