@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 /// What the Swift layer plays on a running jackd is what a capture client receives.
-@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+@Suite(
+  .serialized, .timeLimit(.minutes(2)),
+  .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct PlaybackQueueTests {
   /// A server, and a client in the place of its sound card, which hears all.
   private struct Studio {
