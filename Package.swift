@@ -120,7 +120,15 @@ let package = Package(
       name: "FilesTests", dependencies: ["Files", "FileSupport", "RealTime"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "AudioToolboxTests", dependencies: ["AudioToolbox", "FileSupport", "RealTime"],
+      name: "AudioToolboxTests",
+      dependencies: ["AudioToolbox", "FileSupport", "RealTime", "TestSupport"],
+      swiftSettings: relaxed),
+    // A program written for Apple's systems, word for word but for its casts.
+    .executableTarget(
+      name: "swift-client", dependencies: ["AudioToolbox"], path: "Tests/SwiftClient",
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "SwiftClientTests", dependencies: ["TestSupport", "swift-client"],
       swiftSettings: relaxed),
     .testTarget(
       name: "HeadersTests", dependencies: ["FileSupport"], exclude: ["Programs"],

@@ -123,9 +123,8 @@ public func openAudioFile(
 
 private func path(of url: CFURL) throws(AudioFileFailure) -> String {
   if let scheme = CFURLCopyScheme(url) {
-    let file = unsafe CFStringCreateWithCString(
-      nil, "file", CFStringBuiltInEncodings.UTF8.rawValue)
-    guard CFStringCompare(scheme, file, .compareCaseInsensitive) == .compareEqualTo else {
+    guard CFStringCompare(scheme, "file".cfString, .compareCaseInsensitive) == .compareEqualTo
+    else {
       throw .badPath("the URL is not that of a file")
     }
   }

@@ -75,6 +75,7 @@ public func AudioQueueNewOutputWithDispatchQueue(
 }
 
 /// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
+@discardableResult
 public func AudioQueueNewOutputWithDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,

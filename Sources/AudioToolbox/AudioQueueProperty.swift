@@ -65,21 +65,3 @@ public func AudioQueueRemovePropertyListener(
     }
   }
 }
-
-extension CFString {
-  /// A Core Foundation string of `text`: there is no bridging on Linux.
-  static func make(_ text: String) -> CFString {
-    unsafe text.withCString { bytes in
-      unsafe CFStringCreateWithCString(nil, bytes, CFStringBuiltInEncodings.UTF8.rawValue)
-    }
-  }
-
-  var text: String {
-    let encoding = CFStringBuiltInEncodings.UTF8.rawValue
-    let capacity = CFStringGetMaximumSizeForEncoding(CFStringGetLength(self), encoding) + 1
-    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { bytes in
-      let isWhole = unsafe CFStringGetCString(self, bytes.baseAddress, capacity, encoding)
-      return isWhole ? unsafe String(cString: bytes.baseAddress!) : ""
-    }
-  }
-}

@@ -214,12 +214,12 @@ struct StringReference: BitwiseCopyable {
   /// A new string, which whoever reads the property releases.
   static func retained(_ text: String) -> StringReference {
     StringReference(
-      bits: UInt(bitPattern: unsafe Unmanaged.passRetained(CFString.make(text)).toOpaque()))
+      bits: UInt(bitPattern: unsafe Unmanaged.passRetained(text.cfString).toOpaque()))
   }
 
   /// What the string says; nil if there is none.
   var text: String? {
     guard let string = unsafe UnsafeRawPointer(bitPattern: bits) else { return nil }
-    return unsafe Unmanaged<CFString>.fromOpaque(string).takeUnretainedValue().text
+    return unsafe Unmanaged<CFString>.fromOpaque(string).takeUnretainedValue().string
   }
 }

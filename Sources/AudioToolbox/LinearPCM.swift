@@ -1,0 +1,53 @@
+public import CAudioToolbox
+
+/// A type of number that samples of linear PCM can be: `Float`, `Double`, `Int8`, `Int16`, `Int32`.
+public protocol LinearPCMSample: BitwiseCopyable, Sendable {
+  /// What the flags of a format say of such samples, this machine's order of bytes included.
+  static var linearPCMFlags: AudioFormatFlags { get }
+}
+
+extension LinearPCMSample where Self: SignedInteger {
+  /// Signed integers that fill their bytes.
+  public static var linearPCMFlags: AudioFormatFlags {
+    kAudioFormatFlagIsSignedInteger | kAudioFormatFlagsNativeEndian | kAudioFormatFlagIsPacked
+  }
+}
+
+extension LinearPCMSample where Self: BinaryFloatingPoint {
+  /// Floating point, 1 being full scale.
+  public static var linearPCMFlags: AudioFormatFlags { kAudioFormatFlagsNativeFloatPacked }
+}
+
+extension Float: LinearPCMSample {}
+extension Double: LinearPCMSample {}
+extension Int8: LinearPCMSample {}
+extension Int16: LinearPCMSample {}
+extension Int32: LinearPCMSample {}
+
+extension AudioStreamBasicDescription {
+  /// Interleaved linear PCM in this machine's order of bytes.
+  ///
+  /// ```swift
+  /// let queue = try PlaybackQueue(.pcm(Int16.self, sampleRate: 44100, channels: 2))
+  /// ```
+  public static func pcm<Sample: LinearPCMSample>(
+    _ sample: Sample.Type = Float.self, sampleRate: Double = 48000, channels: Int = 2
+  ) -> AudioStreamBasicDescription {
+    let bytes = UInt32(MemoryLayout<Sample>.size)
+    let channels = UInt32(clamping: channels)
+    return AudioStreamBasicDescription(
+      mSampleRate: sampleRate, mFormatID: kAudioFormatLinearPCM,
+      mFormatFlags: Sample.linearPCMFlags, mBytesPerPacket: bytes &* channels, mFramesPerPacket: 1,
+      mBytesPerFrame: bytes &* channels, mChannelsPerFrame: channels, mBitsPerChannel: 8 * bytes,
+      mReserved: 0)
+  }
+
+  /// True if samples of this format lie in memory as an array of `Sample` does.
+  func holds<Sample: LinearPCMSample>(_ sample: Sample.Type) -> Bool {
+    let size = UInt32(MemoryLayout<Sample>.size)
+    // The order of the bytes of a single byte is no matter.
+    let told = size == 1 ? mFormatFlags & ~kAudioFormatFlagIsBigEndian : mFormatFlags
+    return mBytesPerFrame == size &* mChannelsPerFrame && told == Sample.linearPCMFlags
+      && mBitsPerChannel == 8 * size
+  }
+}
