@@ -18,6 +18,8 @@ extension OutputQueue {
       let start = StartPoint(time)
       let isSeenTo = state.change { state in
         readEvents(&state)
+        // A run that is paused goes on; any other begins.
+        defer { if !state.isRunning && !state.isRestarting { state.isBeginning = true } }
         guard state.phase == .started else { return false }
         if state.ends > state.starts.count {
           // The present run has an end on its way: another one follows it.
@@ -42,6 +44,8 @@ extension OutputQueue {
       state.change { state in
         readEvents(&state)
         if state.phase == .started { state.phase = .paused }
+        // A run that has not begun waits for another start.
+        state.isBeginning = false
       }
     }
   }
@@ -89,6 +93,7 @@ extension OutputQueue {
         state.phase = .idle
         state.starts = []
         state.isRestarting = false
+        state.isBeginning = false
         runEnded(&state, lasting: state.isRunning ? lastedFrames : state.lastedFrames)
         state.returnAll()
       }

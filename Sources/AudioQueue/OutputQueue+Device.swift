@@ -37,6 +37,7 @@ extension OutputQueue {
       case .server(let server): device = try Device(server, clientName: options.clientName)
       case .device(let shared): device = shared
       }
+      unsafe memory.voice.pointee.closeSecondPort()
       portNames = try device.seat(memory, owner: self)
       do throws(ServerError) {
         connections = try connect(portNames, of: device)
@@ -69,6 +70,7 @@ extension OutputQueue {
       pump(&state)
     }
     if let converter { startConverting(with: converter) }
+    try openSecondPort(of: device)
     context.wake()
     return device
   }

@@ -18,6 +18,7 @@ extension OutputQueue {
   /// Waits for a cycle if very many changes are on their way.
   package func change(_ changes: ParameterChanges) throws(QueueError) {
     let changes = changes.clamped
+    defer { try? openSecondPortIfNeeded() }
     while true {
       if let device = state.read({ $0.device }) {
         if try send(changes) { return }
@@ -42,6 +43,7 @@ extension OutputQueue {
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
       if taken == state.changesSent { state.parameters = values }
       guard unsafe memory.voice.pointee.change(changes) else { return false }
+      noteBalance(changes, &state)
       state.changesSent += 1
       state.parameters.follow(changes)
       return true

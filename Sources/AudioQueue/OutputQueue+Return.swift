@@ -75,19 +75,4 @@ extension OutputQueue {
     }
     context.wake()
   }
-
-  /// Gives a queue of one channel a second port: see `Device.addSecondPort`. Holding `control`.
-  func addSecondPort(
-    give: @escaping @Sendable (ClientPort) -> Void, willSwitch: (_ connectionsLeft: Int) -> Void
-  ) throws(ServerError) {
-    guard let device = state.read({ $0.device }) else { return }
-    let name = try device.addSecondPort(to: memory, give: give, willSwitch: willSwitch)
-    let connections = (state.read { $0.portNames } + [name]).map {
-      device.client.connections(of: $0)
-    }
-    state.change { state in
-      state.portNames.append(name)
-      state.connections = connections
-    }
-  }
 }

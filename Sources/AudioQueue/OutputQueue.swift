@@ -145,10 +145,13 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// - Returns: The frame of the run, at the queue's rate, at which the buffer will begin if the queue
   ///   does not run dry before.
   package func enqueue(_ id: UInt32, bytes: Int, _ schedule: Schedule) throws(QueueError) -> Int64 {
-    try state.change { state throws(QueueError) in
+    let begin = try state.change { state throws(QueueError) in
       state.tail = max(state.tail, presentFrame(state))
+      noteBalance(schedule.changes, &state)
       return try append(id, bytes: bytes, schedule, &state)
     }
+    try openSecondPortIfNeeded()
+    return begin
   }
 
   private func append(
@@ -238,7 +241,9 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
         state.beganAt = event.frame
         state.isRunning = true
         state.notices.append(.isRunning(true))
-        if state.isRestarting {
+        if state.isBeginning {
+          state.isBeginning = false
+        } else if state.isRestarting {
           state.isRestarting = false
           state.starts.removeFirst()
           if let next = state.starts.first { restart(&state, at: next) }

@@ -73,6 +73,8 @@ struct QueueState: CallingState {
   var starts: [StartPoint] = []
   /// The voice has been told of the first of them.
   var isRestarting = false
+  /// The voice has been told to begin a run, and has not yet: it is not one of `starts`.
+  var isBeginning = false
   /// Calls that are handing buffers back: meanwhile none may be enqueued or converted.
   var resets = 0
   /// Counts resets, so that a conversion under way knows that its result is stale.
@@ -120,6 +122,10 @@ struct QueueState: CallingState {
   /// that were.
   var parameters = ParameterChanges(volume: 1, rampSeconds: 0, pan: 0)
   var changesSent: UInt64 = 0
+  /// The balance of one channel has left the centre once.
+  var needsSecondPort = false
+  /// A second port is needed and can be had.
+  var lacksSecondPort: Bool { needsSecondPort && device != nil && portNames.count == 1 }
   /// Frame of the run at which what is enqueued next would be played, if the queue did not run dry.
   var tail: Int64 = 0
   /// The start that the last enqueued buffer of the run was given.

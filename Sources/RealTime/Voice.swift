@@ -157,6 +157,12 @@ package struct Voice: ~Copyable {
 
   // MARK: Host, holding the voice
 
+  /// Takes the second port away.
+  package func closeSecondPort() {
+    secondPort.store(Self.noSecondPort, ordering: .releasing)
+    unsafe state.pointee.isSpread = false
+  }
+
   /// Takes all changes in.
   package func applyChanges() { unsafe takeChanges(&state.pointee) }
 
@@ -222,6 +228,7 @@ package struct Voice: ~Copyable {
     case .armed, .resuming: unsafe state.pointee.start = translate(state.pointee.start)
     case .stopped, .running, .paused: break
     }
+    unsafe state.pointee.cycleFrame = .min
     stand()
   }
 

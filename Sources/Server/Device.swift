@@ -45,6 +45,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
   let engine: UnsafeMutablePointer<Engine>
   private let relayThread = Relay()
   let closed = Atomic<Bool>(false)
+  /// It is closed, and no cycle is under way any more.
+  private let finished = Atomic<Bool>(false)
   /// How often the client became useless, and how many of these times are made good.
   let losses = Atomic<UInt64>(0)
   let survived = Atomic<UInt64>(0)
@@ -161,7 +163,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
       seating.seated[direction, default: 0] += 1
       return seating.seated[direction]
     }
-    guard let number else { throw .lost(server: client.serverName) }
+    guard let number else {
+      closeIfUnused()
+      throw .lost(server: client.serverName)
+    }
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
     let portNames = (1...memory.channels).map { "\(prefix)\($0)" }
     var ports: [ClientPort] = []
@@ -221,6 +226,15 @@ package final class Device: ServerNotices, @unchecked Sendable {
       }
     }
     if closes { close() }
+  }
+
+  /// Closes a device that nobody has come to use.
+  private func closeIfUnused() {
+    let isUnused = seating.withLock { seating in
+      defer { if seating.users == 0 { seating.isOver = true } }
+      return seating.users == 0 && !seating.isOver
+    }
+    if isUnused { close() }
   }
 
   /// Lets one cycle write silence to the ports of a voice that is held.
@@ -296,7 +310,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let count = unsafe engine.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
     while !(unsafe engine.pointee.areOver(count)) {
-      if closed.load(ordering: .acquiring) { return true }
+      if finished.load(ordering: .acquiring) { return true }
       if HostTime.now > deadline { return false }
       usleep(50)
     }
@@ -408,6 +422,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     delist()
     letGo()
+    finished.store(true, ordering: .releasing)
     relayThread.end()
   }
 

@@ -259,6 +259,17 @@ final class JackClient: ServerClient, @unchecked Sendable {
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   {
+    let isActive = whileOpen {
+      unsafe setCallbacks(engine, notices)
+      return unsafe jack_activate(client) == 0
+    }
+    guard let isActive else { throw .lost(server: serverName) }
+    if !isActive { throw .cannotActivate(client: name) }
+  }
+
+  private func setCallbacks(
+    _ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices
+  ) {
     unsafe jack_set_process_callback(client, { unsafe process($0, $1) }, engine)
     let link = NoticeLink(notices, self)
     let argument = unsafe Unmanaged.passRetained(link).toOpaque()
@@ -287,7 +298,6 @@ final class JackClient: ServerClient, @unchecked Sendable {
       { _, isThere, argument in
         if isThere != 0 { unsafe NoticeLink.from(argument)?.notices?.portAppeared() }
       }, argument)
-    guard unsafe jack_activate(client) == 0 else { throw .cannotActivate(client: name) }
   }
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {

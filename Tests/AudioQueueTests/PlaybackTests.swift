@@ -261,6 +261,21 @@ import Timeline
     #expect(running.count == 3)
   }
 
+  @Test("7: runs that are told to follow each other do, even before the first one begins")
+  func threeRuns() throws {
+    let rig = try Rig()
+    for run in 0..<3 {
+      try rig.enqueue(ramp(50, from: Float(100 * run + 1)))
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start()
+    }
+    rig.cycle(3)
+    let runs = ramp(50) + ramp(50, from: 101) + ramp(50, from: 201)
+    #expect(rig.output == runs + silence(42))
+    #expect(!rig.queue.isRunning)
+    #expect(rig.calls.filter { $0 == .running(true) }.count == 3)
+  }
+
   @Test("8: Dispose(false) drains in silence towards the app")
   func disposeDrains() throws {
     let rig = try Rig()

@@ -173,6 +173,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   package func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
     lock.withLock {
+      if _isClosed { return }
       self.engine = engine
       self.notices = notices
     }
