@@ -79,6 +79,15 @@ import Testing
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
       Case(
+        program: "codes.c",
+        passes: [
+          "InvalidBuffer", "BufferEmpty", "BufferInQueue", "EnqueueDuringReset", "InvalidProperty",
+          "InvalidPropertySize", "Permissions", "InvalidPropertyValue", "InvalidCodecAccess",
+          "InvalidDevice", "InvalidParameter", "InvalidRunState", "InvalidOfflineMode",
+          "CodecNotFound", "DisposalPending", "PrimeTimedOut", "InvalidQueueType",
+          "RecordUnderrun", "CannotStart", "QueueInvalidated",
+        ]),
+      Case(
         program: "schedule.c",
         passes: [
           "trims and start times", "a refused schedule", "parameters on a buffer", "a ramp", "pan",

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The table of which test covers which line of the behaviour: it is whole, and names what there is.
+@Suite struct TableTests {
+  private struct Row {
+    let line: String
+    let suites: [String]
+    let onServer: String
+  }
+
+  private static let rows: [Row] = {
+    let file = repository.appendingPathComponent("Tests/APITests/semantics.md")
+    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { line in
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      return Row(line: cells[0], suites: cells[2].components(separatedBy: ", "), onServer: cells[3])
+    }
+  }()
+
+  /// The names of all suites in the sources of the tests.
+  private static let suites: Set<String> = {
+    let tests = repository.appendingPathComponent("Tests")
+    let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)
+    var names: Set<String> = []
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift",
+        let text = try? String(contentsOf: file, encoding: .utf8)
+      else { continue }
+      for match in text.matches(of: /struct ([A-Za-z]+Tests)\b/) { names.insert(String(match.1)) }
+      // A target with tests goes by its folder's name.
+      names.insert(file.deletingLastPathComponent().lastPathComponent)
+    }
+    return names
+  }()
+
+  @Test func everyLineHasItsTests() {
+    #expect(Self.rows.map(\.line) == (1...34).map(String.init) + ["last"])
+    for row in Self.rows {
+      #expect(!row.suites.isEmpty && !row.onServer.isEmpty, "line \(row.line)")
+    }
+  }
+
+  @Test func whatTheTableNamesIsThere() {
+    let programs = Set(ProgramTests.cases.map(\.program)).union(["lockstep.c", "stress.c"])
+    for row in Self.rows {
+      for suite in row.suites where !Self.suites.contains(suite) {
+        Issue.record("line \(row.line): there is no \(suite)")
+      }
+      for match in row.onServer.matches(of: /[a-z]+\.(c|cc)\b/) {
+        if !programs.contains(String(match.0)) {
+          Issue.record("line \(row.line): there is no \(match.0)")
+        }
+      }
+      for match in row.onServer.matches(of: /[A-Z][A-Za-z]+Tests\b/) {
+        if !Self.suites.contains(String(match.0)) {
+          Issue.record("line \(row.line): there is no \(match.0)")
+        }
+      }
+    }
+  }
+}
