@@ -1,0 +1,178 @@
+import Glibc
+import RealTime
+import TestSupport
+import Testing
+
+@Suite struct StoredSamplesTests {
+  /// Planes with these samples, from frame 1 on.
+  private func withPlanes(
+    _ channels: [[Float]],
+    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<Float>>) throws -> Void
+  ) rethrows {
+    var planes = channels.map { samples in
+      let plane = UnsafeMutablePointer<Float>.allocate(capacity: samples.count + 1)
+      plane[0] = .nan
+      for (i, sample) in samples.enumerated() { (plane + 1 + i).initialize(to: sample) }
+      return plane
+    }
+    defer { planes.forEach { $0.deallocate() } }
+    try body(&planes)
+  }
+
+  private func store(_ format: PCMFormat, _ channels: [[Float]]) throws -> [UInt8] {
+    let layout = try #require(format.layout, "\(format)")
+    let frames = channels[0].count
+    var bytes = [UInt8](repeating: 0xa5, count: frames * format.bytesPerFrame)
+    withPlanes(channels) { planes in
+      bytes.withUnsafeMutableBytes { bytes in
+        layout.store(
+          from: planes, at: 1, frames: frames, to: bytes.baseAddress!, planeFrames: 0)
+      }
+    }
+    return bytes
+  }
+
+  /// Every layout, 1 to 64 channels: what was read is written with the same bits.
+  @Test(arguments: [1, 2, 3, 8, 64])
+  func whatWasReadIsWrittenAlike(channels: Int) throws {
+    for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
+      let (bytes, samples) = format.noise(frames: 300, seed: 7)
+      #expect(try store(format, samples) == bytes, "\(format)")
+    }
+    // Of 32 bits, what a float holds: the low eight are 0.
+    for format in PCMFormat.all(channels: channels) where format.bitsPerSample == 32 {
+      var generator = SplitMix(state: 9)
+      var bytes: [UInt8] = []
+      var samples = [[Float]](repeating: [], count: channels)
+      for _ in 0..<300 {
+        for channel in 0..<channels {
+          let sample = format.sample(Int32(truncatingIfNeeded: generator.next()) & ~0xff)
+          bytes += sample.bytes
+          samples[channel].append(sample.float)
+        }
+      }
+      #expect(try store(format, samples) == bytes, "\(format)")
+    }
+  }
+
+  /// Each integer there is, of up to 24 bits; of 24 bits in four bytes every fifth block of them.
+  @Test func everyIntegerIsWrittenAlike() throws {
+    for format in PCMFormat.all(channels: 1)
+    where format.kind != .float && format.bitsPerSample <= 24 {
+      let layout = try #require(format.layout)
+      let bits = format.bitsPerSample
+      let width = format.bytesPerSample
+      let count = 1 << 16
+      var before = [UInt8](repeating: 0, count: count * width)
+      var after = before
+      var plane = [Float](repeating: 0, count: count)
+      for block in stride(from: 0, to: max(1, (1 << bits) / count), by: width == 4 ? 5 : 1) {
+        let values = min(count, 1 << bits)
+        before.withUnsafeMutableBytes { before in
+          for i in 0..<values {
+            var raw = block * count + i
+            if format.kind == .signedInteger { raw -= 1 << (bits - 1) }
+            if format.isHighAligned { raw <<= 8 * width - bits }
+            for byte in 0..<width {
+              before[i * width + (format.isBigEndian ? width - 1 - byte : byte)] =
+                UInt8(truncatingIfNeeded: raw >> (8 * byte))
+            }
+          }
+        }
+        plane.withUnsafeMutableBufferPointer { plane in
+          var planes = [plane.baseAddress!]
+          before.withUnsafeBytes {
+            layout.copy(
+              $0.baseAddress!, planeFrames: 0, frames: values, gain: 1, to: &planes, at: 0)
+          }
+          after.withUnsafeMutableBytes {
+            layout.store(
+              from: &planes, at: 0, frames: values, to: $0.baseAddress!, planeFrames: 0)
+          }
+        }
+        if before != after {
+          Issue.record("\(format): block \(block) differs")
+          return
+        }
+      }
+    }
+  }
+
+  /// Rounded to the nearest, to the even one half-way, and clipped, against arithmetic in double
+  /// precision; forty thousand samples around, between and beyond the steps of each integer format.
+  @Test(arguments: PCMFormat.all(channels: 1).filter { $0.kind != .float })
+  func samplesAreRoundedAndClipped(format: PCMFormat) throws {
+    var generator = SplitMix(state: 11)
+    let bits = format.bitsPerSample
+    let full = Double(1 << (bits - 1))
+    var samples: [Float] = [
+      0, -0, 1, -1, 1.5, -1.5, .infinity, -.infinity, .nan, .greatestFiniteMagnitude,
+      .leastNonzeroMagnitude, Float(1).nextDown, Float(-1).nextDown, Float(-1).nextUp,
+    ]
+    for _ in 0..<10_000 {
+      let step = Double(Int32(truncatingIfNeeded: generator.next()) >> (32 - bits))
+      // Half-way between two steps, just beside, and anywhere.
+      let half = Float((step + 0.5) / full)
+      samples += [half, half.nextUp, half.nextDown, .random(in: -1.1...1.1, using: &generator)]
+    }
+    let bytes = try store(format, [samples])
+    let width = format.bytesPerSample
+    for (i, sample) in samples.enumerated() {
+      let rounded = sample.isNaN ? 0 : (Double(sample) * full).rounded(.toNearestOrEven)
+      let top = Int64(min(max(rounded, -full), full - 1))
+      let expected = format.sample(Int32(top << Int64(32 - bits))).bytes
+      if Array(bytes[i * width..<(i + 1) * width]) != expected {
+        Issue.record("\(format): \(sample) became \(bytes[i * width..<(i + 1) * width])")
+        return
+      }
+    }
+  }
+
+  /// Floats go through as they are: beyond full scale, infinite and not a number too.
+  @Test(arguments: PCMFormat.all(channels: 1).filter { $0.kind == .float })
+  func floatsAreNotTouched(format: PCMFormat) throws {
+    let samples: [Float] = [1.5, -7, .infinity, -.infinity, .nan, 0, -0, 1e-30, .pi]
+    let width = format.bytesPerSample
+    let expected = samples.flatMap { sample -> [UInt8] in
+      let bytes =
+        width == 4
+        ? withUnsafeBytes(of: sample.bitPattern) { Array($0) }
+        : withUnsafeBytes(of: Double(sample).bitPattern) { Array($0) }
+      return format.isBigEndian ? bytes.reversed() : bytes
+    }
+    #expect(try store(format, [samples]) == expected)
+  }
+
+  /// Of any length, in frames or in planes; and the page after the last byte may not be touched.
+  @Test(arguments: [1, 2, 3], [0, 1, 2, 3, 4, 5, 17])
+  func nothingIsWrittenBeyondTheLastByte(channels: Int, frames: Int) throws {
+    let page = sysconf(Int32(_SC_PAGESIZE))
+    let pages = try #require(
+      mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+    defer { munmap(pages, 2 * page) }
+    try #require(mprotect(pages + page, page, PROT_NONE) == 0)
+    for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
+      let layout = try #require(format.layout, "\(format)")
+      let (bytes, samples) = format.noise(frames: frames, seed: 5)
+      let width = format.bytesPerSample
+      let start = pages + page - bytes.count
+      for planeFrames in [0, frames] {
+        memset(pages, 0x5a, page)
+        withPlanes(samples) { planes in
+          layout.store(
+            from: planes, at: 1, frames: frames, to: start, planeFrames: planeFrames)
+        }
+        for i in 0..<frames * channels {
+          let (frame, channel) = (i / channels, i % channels)
+          let at = planeFrames == 0 ? i : channel * planeFrames + frame
+          let found = (0..<width).map {
+            start.load(fromByteOffset: at * width + $0, as: UInt8.self)
+          }
+          #expect(found == Array(bytes[i * width..<(i + 1) * width]), "\(format)")
+        }
+        let before = start.load(fromByteOffset: -1, as: UInt8.self)
+        #expect(before == 0x5a, "writes before the first frame")
+      }
+    }
+  }
+}
