@@ -51,7 +51,7 @@ let package = Package(
     .target(
       name: "AudioQueue",
       dependencies: [
-        "CLibdispatch", "Codecs", "RealTime", "Server", "Timeline",
+        "CLibdispatch", "Codecs", "CRealTime", "RealTime", "Server", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -34,8 +34,11 @@ extension OutputQueue {
       switch target.withLock({ $0 }) {
       case .server(let server): device = try Device(server, clientName: options.clientName)
       case .device(let shared): device = shared
+      case .offline(let server, _):
+        device = try Device(server, clientName: options.clientName)
       }
       portNames = try device.seat(memory, owner: self)
+      prepareRendering(on: device)
       do throws(ServerError) {
         connections = try connect(portNames, of: device.client)
       } catch {
@@ -64,7 +67,7 @@ extension OutputQueue {
       if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
       pump(&state)
     }
-    if let converter { startConverting(with: converter) }
+    if let converter, !state.read({ $0.isOffline }) { startConverting(with: converter) }
     return device
   }
 
@@ -111,27 +114,25 @@ extension OutputQueue {
 
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
-    try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
+    try online { () throws(QueueError) in try openDevice() }.client.sampleRate
   }
 
   /// The channels of the sound card. Opens the device.
   package func deviceChannels() throws(QueueError) -> Int {
-    try controlled { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
+    try online { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
   }
 
-  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
+  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before. While the queue
+  /// renders offline, that of the device that it plays on otherwise.
   package var deviceUID: String {
-    if let device = state.read({ $0.device }) { return device.uid }
-    switch target.withLock({ $0 }) {
-    case .device(let device): return device.uid
-    case .server(let server): return "jack:\((server as? JackServer)?.name ?? "default")"
-    }
+    if let device = state.read({ $0.isOffline ? nil : $0.device }) { return device.uid }
+    return target.withLock { $0 }.deviceUID
   }
 
   /// Has the queue play through another device: `jack:SERVER` is a client of its own on that
   /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
   package func setDeviceUID(_ uid: String) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try online { () throws(QueueError) in
       guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
       if uid == deviceUID { return }
       let new: Target
@@ -150,7 +151,7 @@ extension OutputQueue {
   }
 
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
-  private func closeDevice() {
+  func closeDevice() {
     // Without a device nobody fills the ring, and without a converter its thread ends.
     let (device, converter) = state.change { state in
       state.generation += 1
@@ -234,13 +235,14 @@ extension OutputQueue {
 
   /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun.
   package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
-    guard let (device, presentFrame) = presentRun else { return nil }
+    guard let (device, presentFrame) = presentRun, !device.client.relaysItself else { return nil }
     let deviceFrames = (Double(frame) - presentFrame) * device.client.sampleRate / format.sampleRate
     return device.hostTime(ofFrame: device.now + Int64(deviceFrames.rounded()))
   }
 
   /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run.
   package func runFrame(atHostTime hostTime: UInt64) throws(QueueError) -> Int64 {
+    try checkOnline()
     guard let (device, presentFrame) = presentRun else { throw .invalidRunState }
     let deviceFrames = Double(device.frame(atHostTime: hostTime) - device.now)
     return Int64(
@@ -256,7 +258,7 @@ extension OutputQueue {
   package typealias Moment = (frame: Int64, hostTime: UInt64)
 
   /// The device, if it is open and its server there.
-  private var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
+  private var runningDevice: Device? { state.read { $0.isLost || $0.isOffline ? nil : $0.device } }
 
   /// Device time now; nil if the device is not open.
   package var deviceTime: Moment? {
@@ -267,6 +269,7 @@ extension OutputQueue {
 
   /// A time in both of its forms. Needs an open device.
   package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
+    try checkOnline()
     guard let device = runningDevice else { throw .invalidRunState }
     switch time {
     case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
@@ -278,6 +281,7 @@ extension OutputQueue {
   /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
   /// an open device.
   package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
+    try checkOnline()
     guard let device = runningDevice, let earliest = device.earliestStart else {
       throw .invalidRunState
     }

@@ -63,9 +63,11 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let contextStorage = Mutex<(any CallbackContext)?>(nil)
 
-  enum Target {
+  indirect enum Target: Sendable {
     case server(any Server)
     case device(Device)
+    /// Nobody's: the queue renders offline, and plays on the target after that again.
+    case offline(OfflineServer, normally: Target)
   }
 
   /// A queue for linear PCM.
@@ -313,29 +315,34 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   /// Does nothing while another call of this function is under way: callbacks never nest.
   func deliver(onlyBuffers: Bool = false) {
     var budget = state.read { $0.notices.count }
-    while budget > 0 {
-      budget -= 1
-      let notice = state.change { state -> Notice? in
-        guard state.delivering == nil, state.disposal == .none else { return nil }
-        let index =
-          onlyBuffers
-          ? state.notices.firstIndex { $0.isBuffer }
-          : state.notices.isEmpty ? nil : state.notices.startIndex
-        guard let index else { return nil }
-        let notice = state.notices.remove(at: index)
-        if case .buffer(let id, _) = notice { state.buffers[id]?.isFree = true }
-        state.delivering = (pthread_self(), notice)
-        return notice
-      }
-      guard let notice else { return }
-      switch notice {
-      case .buffer(let id, _): handlers.bufferDone(self, id)
-      case .isRunning: handlers.changed(self, .isRunning)
-      }
-      state.change { $0.delivering = nil }
+    while budget > 0, deliverNext(onlyBuffers: onlyBuffers) { budget -= 1 }
+    if budget > 0 { return }
+    let hasMore = state.read {
+      $0.nextNotice(onlyBuffers: false) != nil && $0.delivering == nil && $0.disposal == .none
     }
-    let hasMore = state.read { !$0.notices.isEmpty && $0.delivering == nil && $0.disposal == .none }
     if hasMore { context.wake() }
+  }
+
+  /// Calls the app with the next notice, on the calling thread.
+  ///
+  /// - Returns: False if there is none, or another call is under way.
+  func deliverNext(onlyBuffers: Bool = false) -> Bool {
+    let notice = state.change { state -> Notice? in
+      guard state.delivering == nil, state.disposal == .none,
+        let index = state.nextNotice(onlyBuffers: onlyBuffers)
+      else { return nil }
+      let notice = state.notices.remove(at: index)
+      if case .buffer(let id, _) = notice { state.buffers[id]?.isFree = true }
+      state.delivering = (pthread_self(), notice)
+      return notice
+    }
+    guard let notice else { return false }
+    switch notice {
+    case .buffer(let id, _): handlers.bufferDone(self, id)
+    case .isRunning: handlers.changed(self, .isRunning)
+    }
+    state.change { $0.delivering = nil }
+    return true
   }
 
   /// Sees to it that the app has every buffer that is being handed back before this returns; in a
@@ -346,7 +353,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       context.wake()
       return
     }
-    if context.isCurrent { deliver(onlyBuffers: true) }
+    if context.isCurrent || state.read({ $0.isOffline }) { deliver(onlyBuffers: true) }
     context.wake()
     let isDone: Void? = state.wait(seconds: Self.patience) { state in
       // A queue that is being disposed of calls no more.

@@ -11,6 +11,7 @@ enum Notice {
   case isRunning(Bool)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
+  var isPlayedBuffer: Bool { if case .buffer(_, isReset: false) = self { true } else { false } }
 }
 
 /// A property of a queue whose value has changed.
@@ -85,6 +86,13 @@ struct QueueState {
   /// The thread that is calling the app back, and with what.
   var delivering: (thread: pthread_t, notice: Notice)?
 
+  /// The queue renders offline: `OutputQueue.render` runs the cycles.
+  var isOffline = false
+  /// A run has begun since it does.
+  var hasRendered = false
+  /// The thread that renders.
+  var renderer: pthread_t?
+
   var device: Device?
   var portNames: [String] = []
   /// For each port what it was connected to.
@@ -124,6 +132,15 @@ struct QueueState {
   var isInCallback: Bool {
     guard let delivering else { return false }
     return delivering.thread == pthread_self()
+  }
+
+  /// The notice that the calling thread is to tell the app next.
+  func nextNotice(onlyBuffers: Bool) -> Int? {
+    if isOffline && renderer != pthread_self() && !onlyBuffers {
+      // Buffers that were played come on the thread that renders; meanwhile all else does too.
+      return renderer == nil ? notices.firstIndex { !$0.isPlayedBuffer } : nil
+    }
+    return onlyBuffers ? notices.firstIndex { $0.isBuffer } : notices.indices.first
   }
 
   /// Hands every buffer that is queued back, unplayed.

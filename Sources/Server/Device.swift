@@ -75,6 +75,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       client.close()
       throw error
     }
+    if client.relaysItself { return }
     relayThread.start { [weak self] in self?.relayAll() }
     Self.open.withLock { $0[uid] = Weak(device: self) }
   }
@@ -297,6 +298,6 @@ package final class Device: ServerNotices, @unchecked Sendable {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Self.open.withLock { $0[uid] = nil }
     client.close()
-    relayThread.end()
+    if !client.relaysItself { relayThread.end() }
   }
 }
