@@ -66,6 +66,12 @@ import Testing
         passes: [
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
+      Case(
+        program: "offline.c",
+        passes: [
+          "an export", "at another rate", "volume, trims and starts", "results",
+          "dispose in a callback", "back to the device",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "player.cc",
