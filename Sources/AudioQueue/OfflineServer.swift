@@ -90,6 +90,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
 
   /// Nothing is connected: what the ports carry is rendered.
   func connect(_ name: String, to destination: String) {}
+  func disconnect(_ name: String, from destination: String) {}
 
   // There is no clock that host times could go by.
   func hostTime(ofCounter counter: UInt32) -> UInt64 { HostTime.now }

@@ -165,7 +165,9 @@ extension OutputQueue {
       // What is about to be handed back is not converted any more.
       let isOver =
         state.converter == nil || state.resets > 0 || state.disposal != .none || state.isLost
-      return isEnough || isAll || isFull || isOver ? ready : nil
+      guard isEnough || isAll || isFull || isOver else { return nil }
+      if ready > 0 && state.resets == 0 { state.isPrimed = true }
+      return ready
     }
     guard let ready else { throw .primeTimedOut }
     return ready

@@ -59,8 +59,10 @@ extension OutputQueue {
         throw .unsupportedFormat
       }
     }
+    let facts = DeviceFacts(device)
     state.change { state in
       state.device = device
+      noteDevice(facts, &state)
       state.portNames = portNames
       state.connections = connections
       state.converter = converter
@@ -68,6 +70,7 @@ extension OutputQueue {
       pump(&state)
     }
     if let converter, !state.read({ $0.isOffline }) { startConverting(with: converter) }
+    context.wake()
     return device
   }
 
@@ -77,6 +80,9 @@ extension OutputQueue {
   private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
     -> [[String]]
   {
+    if let assignments = state.read({ $0.assignments }) {
+      return try assign(ports, to: assignments, of: client)
+    }
     let destinations =
       switch options.connections {
       case .none: [String]()
@@ -104,14 +110,6 @@ extension OutputQueue {
     }
   }
 
-  /// Has the cycles measure each channel's level. Costs nothing while it is off.
-  package func setMetering(_ on: Bool) { unsafe memory.voice.pointee.setMetering(on) }
-
-  /// Each channel's highest sample since the last call and its latest RMS; 1 is full scale.
-  package func takeLevels() -> [(peak: Float, rms: Float)] {
-    (0..<format.channels).map { unsafe memory.voice.pointee.takeLevel(ofChannel: $0) }
-  }
-
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
     try online { () throws(QueueError) in try openDevice() }.client.sampleRate
@@ -133,7 +131,7 @@ extension OutputQueue {
   /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
   package func setDeviceUID(_ uid: String) throws(QueueError) {
     try online { () throws(QueueError) in
-      guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
+      try checkIdle()
       if uid == deviceUID { return }
       let new: Target
       if let device = Device.named(uid) {
@@ -147,6 +145,7 @@ extension OutputQueue {
       }
       closeDevice()
       target.withLock { $0 = new }
+      announce(.device)
     }
   }
 
@@ -175,6 +174,10 @@ extension OutputQueue {
       state.inRing = []
       state.freeSlabs = []
       state.holdsBack = false
+      state.isPrimed = false
+      // They were outputs of that device.
+      if state.assignments != nil { state.notices.append(.changed(.channelAssignments)) }
+      state.assignments = nil
     }
   }
 
@@ -220,10 +223,9 @@ extension OutputQueue {
   }
 
   private func runFrame(_ device: Device) -> Double {
-    let reading = unsafe memory.voice.pointee.clock.read()
-    let since = min(max(device.now - reading.cycleFrame, 0), reading.ranFrames)
+    let position = unsafe memory.voice.pointee.clock.read().position(at: device.now)
     return DeviceTime.frames(
-      reading.position + since, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+      position, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
   }
 
   /// The frame of the run at which something that is enqueued now can begin at the earliest: what is

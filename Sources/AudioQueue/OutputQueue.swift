@@ -290,6 +290,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
   /// Notes that the run is over.
   func runEnded(_ state: inout QueueState, at frame: Int64?) {
     if let beganAt = state.beganAt, let frame { state.lastedFrames = frame - beganAt }
+    state.isPrimed = false
     guard state.isRunning else { return }
     state.isRunning = false
     state.notices.append(.isRunning(false))
@@ -340,6 +341,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     switch notice {
     case .buffer(let id, _): handlers.bufferDone(self, id)
     case .isRunning: handlers.changed(self, .isRunning)
+    case .changed(let change): handlers.changed(self, change)
     }
     state.change { $0.delivering = nil }
     return true

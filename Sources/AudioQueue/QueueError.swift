@@ -39,6 +39,8 @@ package enum QueueError: Error, Hashable, Sendable {
   /// The buffer is to begin before one that was enqueued before it.
   case startsOutOfOrder
   case invalidParameter
+  /// The timeline is not the queue's.
+  case invalidTimeline
   /// A time stamp in which no field is valid.
   case noTime
   case invalidProperty
@@ -47,4 +49,8 @@ package enum QueueError: Error, Hashable, Sendable {
   /// The property can only be read.
   case readOnly
   case unsupportedFormat
+  /// There is no decoder for the format.
+  case codecNotFound
+  /// There is no codec of the kind that was asked for.
+  case invalidCodecAccess
 }

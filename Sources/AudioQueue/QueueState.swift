@@ -9,6 +9,8 @@ enum Notice {
   case buffer(UInt32, isReset: Bool)
   /// `QueueChange.isRunning`, and the value that it has changed to.
   case isRunning(Bool)
+  /// Any other property.
+  case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
   var isPlayedBuffer: Bool { if case .buffer(_, isReset: false) = self { true } else { false } }
@@ -17,6 +19,9 @@ enum Notice {
 /// A property of a queue whose value has changed.
 package enum QueueChange: Sendable {
   case isRunning
+  case device, deviceSampleRate, deviceChannels
+  case channelLayout, channelAssignments
+  case magicCookie, metering, codecPolicy
 }
 
 /// What a queue knows, behind its monitor.
@@ -94,9 +99,16 @@ struct QueueState {
   var renderer: pthread_t?
 
   var device: Device?
+  /// What is known of the device that was open last, so that a change can be told of.
+  var lastDevice: DeviceFacts?
   var portNames: [String] = []
   /// For each port what it was connected to.
   var connections: [[String]] = []
+  /// For each channel the output that the app wants it to go to; nil if it has not said.
+  var assignments: [Int]?
+  /// Something was readied for a start that has not come.
+  var isPrimed = false
+  var isMetering = false
   var converter: Converter?
   /// The converter's thread is at work on a buffer.
   var isConverting = false
@@ -154,6 +166,7 @@ struct QueueState {
     ends = 0
     tail = 0
     lastStart = nil
+    isPrimed = false
     if let converter { freeSlabs = Array(0..<converter.slabCount) }
   }
 }

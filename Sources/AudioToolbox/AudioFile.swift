@@ -246,7 +246,7 @@ private enum PropertyValue {
     case .uint32(let value): unsafe memory.storeBytes(of: value, as: UInt32.self)
     case .uint64(let value): unsafe memory.storeBytes(of: value, as: UInt64.self)
     case .seconds(let value): unsafe memory.storeBytes(of: value, as: Double.self)
-    case .layout(let value): unsafe value.write(to: memory)
+    case .layout(let value): unsafe memory.copyMemory(from: value.bytes, byteCount: value.byteCount)
     }
   }
 }

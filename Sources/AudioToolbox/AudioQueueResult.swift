@@ -23,13 +23,16 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .noTime: kAudio_ParamError
+    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime:
+      kAudio_ParamError
     case .invalidParameter: kAudioQueueErr_InvalidParameter
     case .invalidProperty: kAudioQueueErr_InvalidProperty
     case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize
     case .invalidPropertyValue: kAudioQueueErr_InvalidPropertyValue
     case .readOnly: kAudioQueueErr_Permissions
     case .unsupportedFormat: kAudioFormatUnsupportedDataFormatError
+    case .codecNotFound: kAudioQueueErr_CodecNotFound
+    case .invalidCodecAccess: kAudioQueueErr_InvalidCodecAccess
     }
   }
 }
@@ -54,5 +57,8 @@ func withQueue(
     log.debug("\(function): there is no such queue")
     return kAudio_ParamError
   }
-  return result(of: function) { () throws(QueueError) in try body(handle) }
+  return result(of: function) { () throws(QueueError) in
+    try handle.queue.checkNotDisposed()
+    try body(handle)
+  }
 }

@@ -1,6 +1,7 @@
 import AudioQueue
 public import CAudioToolbox
 import Server
+import Synchronization
 import Timeline
 
 // The functions of AudioQueue.h and HostTime.h that tell the time.
@@ -47,6 +48,48 @@ extension OutputQueue {
   }
 }
 
+/// What an `AudioQueueTimelineRef` stands for: tells of each break in a queue's time once. Any thread.
+final class QueueTimeline: Sendable {
+  private let told: Mutex<Discontinuities>
+
+  init(of queue: OutputQueue) { told = Mutex(queue.discontinuities) }
+
+  /// True if the queue's time was broken since the timeline was made and since the last call.
+  func takeDiscontinuity(of queue: OutputQueue) -> Bool {
+    told.withLock { told in
+      // Read in here: with two threads an older reading would bring back what has been told.
+      let present = queue.discontinuities
+      defer { told = present }
+      return told != present
+    }
+  }
+}
+
+// MARK: Timelines
+
+/// Makes a timeline of a queue.
+@c @implementation
+public func AudioQueueCreateTimeline(
+  _ inAQ: AudioQueueRef, _ outTimeline: UnsafeMutablePointer<AudioQueueTimelineRef?>
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueCreateTimeline") { (handle) throws(QueueError) in
+    let timeline = handle.timelines.add { _ in QueueTimeline(of: handle.queue) }
+    unsafe outTimeline.pointee = AudioQueueTimelineRef(bitPattern: timeline)
+  }
+}
+
+/// Ends a timeline of a queue.
+@c @implementation
+public func AudioQueueDisposeTimeline(
+  _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef
+) -> OSStatus {
+  unsafe withQueue(inAQ, "AudioQueueDisposeTimeline") { (handle) throws(QueueError) in
+    guard handle.timelines.remove(UInt(bitPattern: inTimeline)) != nil else {
+      throw .invalidTimeline
+    }
+  }
+}
+
 /// Tells the frames, at the rate of the queue, since it started.
 @c @implementation
 public func AudioQueueGetCurrentTime(
@@ -54,15 +97,23 @@ public func AudioQueueGetCurrentTime(
   _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>?,
   _ outTimelineDiscontinuity: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
-  var time = AudioTimeStamp()
+  var time = AudioTimeStamp(hostTime: HostTime.now)
   defer { unsafe outTimeStamp?.pointee = time }
   unsafe outTimelineDiscontinuity?.pointee = false
   return unsafe withQueue(inAQ, "AudioQueueGetCurrentTime") { (handle) throws(QueueError) in
-    time = AudioTimeStamp(hostTime: HostTime.now)
+    var timeline: QueueTimeline?
+    if let reference = unsafe inTimeline {
+      timeline = handle.timelines.object(UInt(bitPattern: reference))
+      if timeline == nil { throw .invalidTimeline }
+    }
     guard let frame = handle.queue.currentFrame else { throw .invalidRunState }
     time.mSampleTime = frame
     time.mRateScalar = 1
     time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+    // What nobody hears of stays to be told.
+    if let timeline, let isBroken = unsafe outTimelineDiscontinuity {
+      unsafe isBroken.pointee = timeline.takeDiscontinuity(of: handle.queue)
+    }
   }
 }
 

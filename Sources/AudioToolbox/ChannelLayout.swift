@@ -3,9 +3,71 @@ import Files
 
 /// The value of an AudioChannelLayout, whose memory varies in length.
 struct ChannelLayout: Equatable {
+  /// An AudioChannelDescription.
+  struct Description: Equatable, BitwiseCopyable {
+    var label: AudioChannelLabel
+    var flags: UInt32 = 0
+    /// The bits of the coordinates: they come back as they were, even those that are no numbers.
+    var x: UInt32 = 0
+    var y: UInt32 = 0
+    var z: UInt32 = 0
+  }
+
   let tag: AudioChannelLayoutTag
+  /// 0 if the tag does not ask for it.
   let bitmap: UInt32
-  let labels: [AudioChannelLabel]
+  /// Empty if the tag does not ask for them.
+  let descriptions: [Description]
+
+  /// Bytes before the first description.
+  private static let headBytes =
+    MemoryLayout<AudioChannelLayout>.size - MemoryLayout<AudioChannelDescription>.size
+
+  /// Reads a layout. What its tag does not ask for is not looked at, and need not be there.
+  ///
+  /// Nil if there are fewer bytes than the layout says it has.
+  init?(_ bytes: [UInt8]) {
+    let head = Self.headBytes
+    guard bytes.count >= head else { return nil }
+    func word(_ index: Int) -> UInt32 {
+      unsafe bytes.withUnsafeBytes {
+        unsafe $0.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)
+      }
+    }
+    switch word(0) {
+    case kAudioChannelLayoutTag_UseChannelDescriptions:
+      let count = Int(word(2))
+      guard count <= (bytes.count - head) / MemoryLayout<Description>.stride else { return nil }
+      self.init(
+        tag: word(0),
+        descriptions: (0..<count).map { i in
+          let first = 3 + 5 * i
+          return Description(
+            label: word(first), flags: word(first + 1), x: word(first + 2), y: word(first + 3),
+            z: word(first + 4))
+        })
+    case kAudioChannelLayoutTag_UseChannelBitmap: self.init(tag: word(0), bitmap: word(1))
+    case let tag: self.init(tag: tag)
+    }
+  }
+
+  /// The layout of so many channels of which nothing else is known.
+  init(channels: Int) {
+    switch channels {
+    case 1: self.init(tag: kAudioChannelLayoutTag_Mono)
+    case 2: self.init(tag: kAudioChannelLayoutTag_Stereo)
+    default: self.init(tag: kAudioChannelLayoutTag_DiscreteInOrder | UInt32(channels))
+    }
+  }
+
+  /// The channels that it speaks of.
+  var channels: Int {
+    switch tag {
+    case kAudioChannelLayoutTag_UseChannelDescriptions: descriptions.count
+    case kAudioChannelLayoutTag_UseChannelBitmap: bitmap.nonzeroBitCount
+    default: Int(AudioChannelLayoutTag_GetNumberOfChannels(tag))
+    }
+  }
 
   /// The shortest way to say what the channels are for: a well known layout, a bitmap if they stand
   /// in its order, or a label for each.
@@ -27,34 +89,33 @@ struct ChannelLayout: Equatable {
           tag: kAudioChannelLayoutTag_UseChannelBitmap,
           bitmap: labels.reduce(0) { $0 | 1 << ($1 - 1) })
       } else {
-        self.init(tag: kAudioChannelLayoutTag_UseChannelDescriptions, labels: labels)
+        self.init(
+          tag: kAudioChannelLayoutTag_UseChannelDescriptions,
+          descriptions: labels.map { Description(label: $0) })
       }
     }
   }
 
-  private init(tag: AudioChannelLayoutTag, bitmap: UInt32 = 0, labels: [AudioChannelLabel] = []) {
+  private init(
+    tag: AudioChannelLayoutTag, bitmap: UInt32 = 0, descriptions: [Description] = []
+  ) {
     self.tag = tag
     self.bitmap = bitmap
-    self.labels = labels
+    self.descriptions = descriptions
   }
 
   /// Bytes of the layout: never fewer than the struct has, so that it can be read as one.
   var byteCount: Int {
-    let head = MemoryLayout<AudioChannelLayout>.size - MemoryLayout<AudioChannelDescription>.size
-    return head + max(1, labels.count) * MemoryLayout<AudioChannelDescription>.size
+    Self.headBytes + max(1, descriptions.count) * MemoryLayout<Description>.stride
   }
 
-  /// Writes the layout into `byteCount` bytes.
-  func write(to memory: UnsafeMutableRawPointer) {
-    let head = MemoryLayout<AudioChannelLayout>.size - MemoryLayout<AudioChannelDescription>.size
-    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
-    unsafe memory.storeBytes(of: tag, as: UInt32.self)
-    unsafe memory.storeBytes(of: bitmap, toByteOffset: 4, as: UInt32.self)
-    unsafe memory.storeBytes(of: UInt32(labels.count), toByteOffset: 8, as: UInt32.self)
-    for (index, label) in labels.enumerated() {
-      let offset = head + index * MemoryLayout<AudioChannelDescription>.size
-      unsafe memory.storeBytes(of: label, toByteOffset: offset, as: UInt32.self)
-    }
+  /// The layout as it lies in memory.
+  var bytes: [UInt8] {
+    let words =
+      [tag, bitmap, UInt32(descriptions.count)]
+      + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
+    let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
+    return bytes + [UInt8](repeating: 0, count: byteCount - bytes.count)
   }
 }
 

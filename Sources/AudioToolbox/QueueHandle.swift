@@ -43,6 +43,8 @@ final class QueueHandle: @unchecked Sendable {
     var ids: [UInt: UInt32] = [:]
     var listeners: [Listener] = []
     var magicCookie: [UInt8] = []
+    var channelLayout: ChannelLayout
+    var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
   }
 
   /// All queues that have not been disposed of.
@@ -51,14 +53,19 @@ final class QueueHandle: @unchecked Sendable {
   let queue: OutputQueue
   /// The format as the app gave it, complete.
   let description: AudioStreamBasicDescription
-  private let state = Mutex(State())
+  /// The queue's timelines.
+  let timelines = HandleTable<QueueTimeline>()
+  private let state: Mutex<State>
 
   init(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
     _ callback: Callback
   ) throws(QueueError) {
-    guard let format = PCMFormat(description) else { throw .unsupportedFormat }
+    guard let format = PCMFormat(description) else {
+      throw description.isCompressed ? .codecNotFound : .unsupportedFormat
+    }
     self.description = format.streamDescription
+    state = Mutex(State(channelLayout: ChannelLayout(channels: format.channels)))
     // The closures look the handle up: an object that they held would hold them.
     queue = try OutputQueue(
       format,
@@ -139,10 +146,44 @@ final class QueueHandle: @unchecked Sendable {
     unsafe state.withLock { $0.headers[id] }?.pointer
   }
 
+  // MARK: Properties that only the C interface knows
+
   /// What the app gave for a decoder. Linear PCM has no use for it.
   var magicCookie: [UInt8] {
     get { state.withLock { $0.magicCookie } }
-    set { state.withLock { $0.magicCookie = newValue } }
+    set { set(\.magicCookie, to: newValue, announcing: .magicCookie) }
+  }
+
+  /// What the channels are for.
+  var channelLayout: ChannelLayout { state.withLock { $0.channelLayout } }
+
+  func setChannelLayout(_ layout: ChannelLayout) throws(QueueError) {
+    guard layout.channels == queue.format.channels else { throw .invalidPropertyValue }
+    try queue.checkIdle()
+    set(\.channelLayout, to: layout, announcing: .channelLayout)
+  }
+
+  /// Which kind of codec to use.
+  var codecPolicy: UInt32 { state.withLock { $0.codecPolicy } }
+
+  func setCodecPolicy(_ policy: UInt32) throws(QueueError) {
+    guard policy <= kAudioQueueHardwareCodecPolicy_PreferHardware else {
+      throw .invalidPropertyValue
+    }
+    try queue.checkNotPrimed()
+    // No codec here is a piece of hardware.
+    if policy == kAudioQueueHardwareCodecPolicy_UseHardwareOnly { throw .invalidCodecAccess }
+    set(\.codecPolicy, to: policy, announcing: .codecPolicy)
+  }
+
+  private func set<Value: Equatable>(
+    _ property: WritableKeyPath<State, Value>, to value: Value, announcing change: QueueChange
+  ) {
+    let isNew = state.withLock { state in
+      defer { state[keyPath: property] = value }
+      return state[keyPath: property] != value
+    }
+    if isNew { queue.announce(change) }
   }
 
   // MARK: Listeners
@@ -171,13 +212,11 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   private func tell(_ change: QueueChange, as handle: UInt) {
-    let property =
-      switch change {
-      case .isRunning: kAudioQueueProperty_IsRunning
-      }
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
-    for listener in state.withLock({ $0.listeners }) where listener.property == property {
-      unsafe listener.function(listener.userData, reference, property)
+    for property in QueueProperty.all where property.change == change {
+      for listener in state.withLock({ $0.listeners }) where listener.property == property.id {
+        unsafe listener.function(listener.userData, reference, property.id)
+      }
     }
   }
 }

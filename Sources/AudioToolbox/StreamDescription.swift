@@ -1,6 +1,27 @@
 import CAudioToolbox
 import RealTime
 
+extension AudioStreamBasicDescription {
+  /// True if a codec would have to decode it: the format is known, and not linear PCM.
+  var isCompressed: Bool {
+    switch mFormatID {
+    case kAudioFormatAC3, kAudioFormat60958AC3, kAudioFormatEnhancedAC3, kAudioFormatAES3,
+      kAudioFormatAppleIMA4, kAudioFormatDVIIntelIMA, kAudioFormatMicrosoftGSM,
+      kAudioFormatMPEG4AAC, kAudioFormatMPEG4AAC_HE, kAudioFormatMPEG4AAC_HE_V2,
+      kAudioFormatMPEG4AAC_LD, kAudioFormatMPEG4AAC_ELD, kAudioFormatMPEG4AAC_ELD_SBR,
+      kAudioFormatMPEG4AAC_ELD_V2, kAudioFormatMPEG4AAC_Spatial, kAudioFormatMPEGD_USAC,
+      kAudioFormatMPEG4CELP, kAudioFormatMPEG4HVXC, kAudioFormatMPEG4TwinVQ,
+      kAudioFormatMPEGLayer1, kAudioFormatMPEGLayer2, kAudioFormatMPEGLayer3,
+      kAudioFormatMACE3, kAudioFormatMACE6, kAudioFormatULaw, kAudioFormatALaw,
+      kAudioFormatQDesign, kAudioFormatQDesign2, kAudioFormatQUALCOMM, kAudioFormatAMR,
+      kAudioFormatAMR_WB, kAudioFormatAudible, kAudioFormatiLBC, kAudioFormatAppleLossless,
+      kAudioFormatFLAC, kAudioFormatOpus, kAudioFormatAPAC:
+      true
+    default: false
+    }
+  }
+}
+
 extension PCMFormat {
   /// The format in Core Audio's terms: interleaved linear PCM, one frame to a packet.
   var streamDescription: AudioStreamBasicDescription {

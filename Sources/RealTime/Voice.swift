@@ -2,30 +2,6 @@ package import CRealTime
 package import Synchronization
 package import Timeline
 
-/// The level of one channel, written by the cycle while metering is on.
-package struct MeterCell: ~Copyable {
-  private let peak = Atomic<UInt32>(0)
-  private let rms = Atomic<UInt32>(0)
-  package init() {}
-
-  /// The cycle: `peak` is held until it is taken, `rms` is the latest.
-  @_noLocks borrowing func put(peak: Float, rms: Float) {
-    // Positive floats are ordered as their bit patterns.
-    if peak.bitPattern > self.peak.load(ordering: .relaxed) {
-      self.peak.store(peak.bitPattern, ordering: .relaxed)
-    }
-    self.rms.store(rms.bitPattern, ordering: .relaxed)
-  }
-
-  /// Any thread: the highest sample since the last call and the latest RMS, 1 is full scale.
-  package borrowing func take() -> (peak: Float, rms: Float) {
-    (
-      Float(bitPattern: peak.exchange(0, ordering: .relaxed)),
-      Float(bitPattern: rms.load(ordering: .relaxed))
-    )
-  }
-}
-
 /// What a voice is doing. The cycle's own, or the host's while it holds the voice.
 @safe
 struct VoiceState: BitwiseCopyable {
@@ -71,6 +47,8 @@ package struct Voice: ~Copyable {
   package let starvedFrames = Atomic<UInt64>(0)
   /// How often that began.
   package let starvations = Atomic<UInt64>(0)
+  /// How often cycles did not come while a run was going.
+  package let interruptions = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
   private let changes: ParameterRing
@@ -159,9 +137,18 @@ package struct Voice: ~Copyable {
   /// Frames that offline cycles have written since the last call. The thread that runs the cycles.
   package func takeRendered() -> Int { rendered.exchange(0, ordering: .relaxed) }
 
-  package func setMetering(_ on: Bool) { metering.store(on, ordering: .relaxed) }
-  package func takeLevel(ofChannel channel: Int) -> (peak: Float, rms: Float) {
-    unsafe meters[channel].take()
+  /// Has the cycles measure every channel's level, or no longer.
+  package func setMetering(_ on: Bool) {
+    if on { quieten() }
+    metering.store(on, ordering: .relaxed)
+  }
+  /// The level of a channel in the latest cycle; silence while the voice stands still.
+  package func level(ofChannel channel: Int) -> Level { unsafe meters[channel].latest }
+  /// The highest sample of a channel since the last call.
+  package func takePeak(ofChannel channel: Int) -> Float { unsafe meters[channel].takePeak() }
+
+  private func quieten() {
+    for channel in 0..<channels { unsafe meters[channel].put(Level(peak: 0, rms: 0)) }
   }
 
   /// Has a run begin at `start` when the present one has ended.
@@ -235,9 +222,10 @@ package struct Voice: ~Copyable {
   }
 
   private func stand() {
+    quieten()
     let reading = clock.read()
     clock.publish(
-      cycleFrame: reading.cycleFrame, ranFrames: 0, position: unsafe state.pointee.position)
+      frame: reading.frame, ranFrames: 0, position: unsafe state.pointee.position)
   }
 
   // MARK: The cycle
@@ -308,6 +296,8 @@ package struct Voice: ~Copyable {
     var happened = false
     var position = state.position
     var ran: Int64 = 0
+    // Where `position` was reached: the cycle's beginning, or that of a run within it.
+    var begin = cycleFrame &+ Int64(first)
     cycle: while at < frames || (frames == 0 && isOffline && state.isArmed) {
       switch state.phase {
       case .stopped:
@@ -356,8 +346,10 @@ package struct Voice: ~Copyable {
           ran = 0
           starving.store(false, ordering: .relaxed)
         }
+        begin = cycleFrame &+ Int64(at)
         state.phase = .running
       case .running:
+        if at < 0 { interruptions.add(1, ordering: .relaxed) }
         let played = playEntries(
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
@@ -366,7 +358,7 @@ package struct Voice: ~Copyable {
       }
     }
     if isOffline { rendered.add(at, ordering: .relaxed) }
-    clock.publish(cycleFrame: cycleFrame &+ Int64(first), ranFrames: ran, position: position)
+    clock.publish(frame: begin, ranFrames: ran, position: position)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
     publish(state.parameters)
@@ -502,7 +494,7 @@ package struct Voice: ~Copyable {
         peak = max(peak, abs(sample))
         power += sample * sample
       }
-      unsafe meters[channel].put(peak: peak, rms: cue_rt_sqrt(power / Float(frames)))
+      unsafe meters[channel].put(Level(peak: peak, rms: cue_rt_sqrt(power / Float(frames))))
     }
   }
 }

@@ -6,24 +6,27 @@ import Synchronization
 package struct VoiceClock: ~Copyable {
   /// One reading.
   package struct Reading: Sendable {
-    /// First device frame of the cycle that wrote this.
-    package var cycleFrame: Int64
-    /// Frames of that cycle in which the voice ran: 0 while it stands still.
+    /// Device frame at which the voice began to run in the cycle that wrote this.
+    package var frame: Int64
+    /// Frames from there in which it ran: 0 while it stands still.
     package var ranFrames: Int64
-    /// Device frames that the run had lasted when the cycle began.
+    /// Device frames that the run had lasted by `frame`.
     package var position: Int64
+
+    /// Device frames that the run has lasted at device frame `now`.
+    package func position(at now: Int64) -> Int64 { position + min(max(now - frame, 0), ranFrames) }
   }
   private let sequence = Atomic<UInt64>(0)
-  private let cycleFrame = Atomic<Int64>(0)
+  private let frame = Atomic<Int64>(0)
   private let ranFrames = Atomic<Int64>(0)
   private let position = Atomic<Int64>(0)
 
   /// The cycle, or a host that holds the voice.
-  @_noLocks borrowing func publish(cycleFrame: Int64, ranFrames: Int64, position: Int64) {
+  @_noLocks borrowing func publish(frame: Int64, ranFrames: Int64, position: Int64) {
     let next = sequence.load(ordering: .relaxed) &+ 1
     sequence.store(next, ordering: .relaxed)
     atomicMemoryFence(ordering: .releasing)
-    self.cycleFrame.store(cycleFrame, ordering: .relaxed)
+    self.frame.store(frame, ordering: .relaxed)
     self.ranFrames.store(ranFrames, ordering: .relaxed)
     self.position.store(position, ordering: .relaxed)
     sequence.store(next &+ 1, ordering: .releasing)
@@ -34,7 +37,7 @@ package struct VoiceClock: ~Copyable {
     while true {
       let before = sequence.load(ordering: .acquiring)
       let reading = Reading(
-        cycleFrame: cycleFrame.load(ordering: .relaxed),
+        frame: frame.load(ordering: .relaxed),
         ranFrames: ranFrames.load(ordering: .relaxed),
         position: position.load(ordering: .relaxed))
       atomicMemoryFence(ordering: .acquiring)

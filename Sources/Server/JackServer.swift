@@ -243,6 +243,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
     guard isConnected != nil else { throw .lost(server: serverName) }
   }
 
+  func disconnect(_ name: String, from destination: String) {
+    whileOpen { _ = unsafe jack_disconnect(client, "\(self.name):\(name)", destination) }
+  }
+
   func close() {
     let afterwards = onClose.withLock { body in
       defer { body = nil }

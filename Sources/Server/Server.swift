@@ -36,6 +36,8 @@ package protocol ServerClient: AnyObject, Sendable {
   func removePort(_ port: OutputPort)
   /// Connects our port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)
+  /// Takes such a connection away, if it is there.
+  func disconnect(_ name: String, from destination: String)
 
   /// CLOCK_MONOTONIC, in nanoseconds, at which the frame counter shows `counter`.
   func hostTime(ofCounter counter: UInt32) -> UInt64

@@ -5,6 +5,23 @@ import Server
 import Synchronization
 import Timeline
 
+/// What is to be played of a file, and how.
+struct Passage: Sendable {
+  /// The part of the file, in its frames.
+  var part: Range<Int64>
+  /// Frames to play in all: more than the part has if it is repeated. Nil is for ever.
+  var frames: Int64?
+  /// Frames of silence before the first, at the file's rate.
+  var delay: Int64 = 0
+  /// The factor on every sample, between the fades.
+  var volume: Float = 1
+  /// The balance, -1 to 1.
+  var pan: Float = 0
+  /// Seconds.
+  var fadeIn: Double = 0
+  var fadeOut: Double = 0
+}
+
 /// One sound file and the queue that plays it. Any thread that is not real time.
 final class FilePlayer: Sendable {
   let file: SoundFile
@@ -12,10 +29,15 @@ final class FilePlayer: Sendable {
   private let feed: Feed
   private let over: Ended
 
-  /// Frames that are to be played, at the file's rate.
-  var frames: Int64 { feed.endFrame }
+  /// What is played.
+  let passage: Passage
   /// True once the last frame has been played, or the server has gone.
   var isOver: Bool { over.flag.load(ordering: .acquiring) || queue.isLost }
+  /// True if the last frame of the file is among those that are played.
+  var playsToTheEnd: Bool {
+    passage.part.upperBound == file.frames
+      && passage.frames.map { $0 >= Int64(passage.part.count) } ?? true
+  }
   /// True if the file could not be read to its end.
   var hasFailed: Bool { feed.hasFailed }
 
@@ -23,25 +45,28 @@ final class FilePlayer: Sendable {
     let flag = Atomic<Bool>(false)
   }
 
-  /// A player for the first `frames` frames of `file`; `onEnd` is called when they have been played.
+  /// A player for `passage` of `file`; `onEnd` is called when it has been played.
   init(
-    _ file: SoundFile, frames: Int64, options: OutputQueue.Options, server: JackServer,
+    _ file: SoundFile, _ passage: Passage, options: OutputQueue.Options, server: JackServer,
     onEnd: @escaping @Sendable () -> Void
   ) throws(QueueError) {
-    let feed = Feed(file, frames: frames)
+    let feed = Feed(file, passage)
     let over = Ended()
     self.file = file
+    self.passage = passage
     self.feed = feed
     self.over = over
     queue = try OutputQueue(
       file.format, options: options, server: server, callingBackOn: .ownThread,
       OutputQueue.Handlers(
         bufferDone: { queue, buffer in feed.fill(buffer, of: queue) },
-        changed: { queue, _ in
-          guard !queue.isRunning else { return }
+        changed: { queue, change in
+          guard change == .isRunning, !queue.isRunning else { return }
           over.flag.store(true, ordering: .releasing)
           onEnd()
         }))
+    try queue.change(
+      ParameterChanges(volume: passage.fadeIn > 0 ? 0 : passage.volume, pan: passage.pan))
   }
 
   /// Opens the client, connects it and gets the first second ready. Blocks; starts a server if
@@ -63,36 +88,37 @@ final class FilePlayer: Sendable {
     try? queue.dispose(afterPlaying: false)
   }
 
-  /// Seconds since the start; negative before it.
+  /// Seconds of sound since its first frame; negative before that.
   func position(startingAt frame: Int64?) -> Double {
-    if let current = queue.currentFrame { return current / file.format.sampleRate }
-    if isOver { return Double(frames) / file.format.sampleRate }
+    let delay = Double(passage.delay) / file.format.sampleRate
+    if let current = queue.currentFrame { return current / file.format.sampleRate - delay }
+    if isOver { return Double(passage.frames ?? 0) / file.format.sampleRate }
     guard let frame, let now = queue.deviceTime?.frame, let rate = try? queue.deviceSampleRate()
     else { return 0 }
-    return min(0, Double(now - frame) / rate)
+    return min(0, Double(now - frame) / rate) - delay
   }
 }
 
 /// Fills a queue's buffers from a file.
 private final class Feed: Sendable {
-  /// The first frame that is not played.
-  let endFrame: Int64
   private let file: SoundFile
+  private let passage: Passage
   /// A quarter of a second each; with four of them a read may take most of a second.
   private let framesPerBuffer: Int
   private static let bufferCount = 4
 
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
-    var nextFrame: Int64 = 0
+    /// Frames that were handed to the queue.
+    var played: Int64 = 0
     var isOver = false
     var hasFailed = false
   }
   private let state = Mutex(State())
 
-  init(_ file: SoundFile, frames: Int64) {
+  init(_ file: SoundFile, _ passage: Passage) {
     self.file = file
-    endFrame = frames
+    self.passage = passage
     framesPerBuffer = max(1024, Int(file.format.sampleRate / 4))
   }
 
@@ -111,12 +137,46 @@ private final class Feed: Sendable {
     }
   }
 
+  /// The frame, counted from the first that is played, at which the sound begins to fade out.
+  private var fadeOutFrame: Int64? {
+    guard let frames = passage.frames, passage.fadeOut > 0 else { return nil }
+    return max(0, frames - frameCount(passage.fadeOut))
+  }
+
+  private func frameCount(_ seconds: Double) -> Int64 {
+    Int64((seconds * file.format.sampleRate).rounded())
+  }
+
+  /// How the buffer that begins with frame `played` is to be played.
+  private func schedule(at played: Int64) -> OutputQueue.Schedule {
+    var schedule = OutputQueue.Schedule()
+    if played == 0 {
+      if passage.delay > 0 { schedule.start = passage.delay }
+      if passage.fadeIn > 0 {
+        schedule.changes = ParameterChanges(
+          volume: passage.volume, rampSeconds: Float(passage.fadeIn))
+      }
+    }
+    if played == fadeOutFrame {
+      // All of it, if the fades meet.
+      schedule.changes = ParameterChanges(volume: 0, rampSeconds: Float(passage.fadeOut))
+    }
+    return schedule
+  }
+
   /// Enqueues the next part of the file; with the last one, has the queue stop after it. One call
   /// at a time.
   func fill(_ id: UInt32, of queue: OutputQueue) {
-    let (next, frame) = state.withLock { ($0.isOver ? nil : $0.buffers[id], $0.nextFrame) }
+    let (next, played) = state.withLock { ($0.isOver ? nil : $0.buffers[id], $0.played) }
     guard let buffer = next else { return }
-    let wanted = Int(min(Int64(framesPerBuffer), endFrame - frame))
+    let frame = passage.part.lowerBound + played % Int64(passage.part.count)
+    let bounds = [
+      Int64(framesPerBuffer), passage.part.upperBound - frame,
+      passage.frames.map { $0 - played } ?? .max,
+      // A fade begins with a buffer.
+      fadeOutFrame.flatMap { played < $0 ? $0 - played : nil } ?? .max,
+    ]
+    let wanted = Int(bounds.min()!)
     var failure: String?
     var count = 0
     do throws(SoundFileError) {
@@ -125,15 +185,18 @@ private final class Feed: Sendable {
     } catch {
       failure = "\(error)"
     }
-    let isLast = failure != nil || frame + Int64(count) >= endFrame
+    let isLast = failure != nil || passage.frames.map { played + Int64(count) >= $0 } ?? false
     state.withLock { state in
-      state.nextFrame = frame + Int64(count)
+      state.played = played + Int64(count)
       if isLast { state.isOver = true }
       if failure != nil { state.hasFailed = true }
     }
     if let failure { Screen.shared.complain(failure) }
     do throws(QueueError) {
-      if count > 0 { try queue.enqueue(id, bytes: count * file.format.bytesPerFrame) }
+      if count > 0 {
+        _ = try queue.enqueue(
+          id, bytes: count * file.format.bytesPerFrame, schedule(at: played))
+      }
       if isLast { try queue.stopAfterPlaying() }
     } catch {
       // The queue is being stopped, or its server has gone: whoever did that tells of it.

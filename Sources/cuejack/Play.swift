@@ -33,6 +33,34 @@ struct Play: ParsableCommand {
   var volume: Float = 1
 
   @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "The balance, from -1 (left) to 1 (right).",
+      discussion: "0 leaves both sides as they are. More than two channels take no notice."))
+  var pan: Float = 0
+
+  @Option(help: ArgumentHelp("Fade in over that time.", valueName: "seconds"))
+  var fadeIn = 0.0
+
+  @Option(help: ArgumentHelp("Fade out over the last of the sound.", valueName: "seconds"))
+  var fadeOut = 0.0
+
+  @Option(help: ArgumentHelp("Leave out what comes before, in each file.", valueName: "seconds"))
+  var start = 0.0
+
+  @Option(help: ArgumentHelp("Leave out what comes after, in each file.", valueName: "seconds"))
+  var end: Double?
+
+  @Flag(help: "Play each file again and again, without a gap, until stopped or for --seconds.")
+  var loop = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Have each file begin that much later than the one before it, to the frame.",
+      valueName: "seconds"))
+  var stagger = 0.0
+
+  @Option(
     help: ArgumentHelp(
       "When to start: a frame of the server's frame time, or +SECONDS from now.",
       discussion: """
@@ -85,6 +113,19 @@ struct Play: ParsableCommand {
       if !holds { throw ValidationError(message) }
     }
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
+    try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
+    let times = [
+      ("--fade-in", fadeIn), ("--fade-out", fadeOut), ("--start", start), ("--stagger", stagger),
+    ]
+    for (option, time) in times {
+      try check(
+        (0...StartOption.mostSeconds).contains(time),
+        "\(option) takes a number of seconds from 0 on")
+    }
+    if let end { try check(end > start, "--end takes a time after --start") }
+    try check(
+      !loop || fadeOut == 0 || seconds != nil, "--fade-out needs an end: give --seconds with --loop"
+    )
     if let seconds {
       try check(
         seconds > 0 && seconds <= StartOption.mostSeconds,
@@ -102,6 +143,8 @@ struct Play: ParsableCommand {
     for (option, isGiven) in playsOnly where isGiven {
       try check(render == nil, "--render needs no server: \(option) makes no sense with it")
     }
+    try check(
+      render == nil || !loop || seconds != nil, "--render needs an end: give --seconds with --loop")
     try check(render != nil || !force, "--force is for --render")
   }
 
@@ -118,7 +161,7 @@ struct Play: ParsableCommand {
       if let signal = signals.received { throw ExitCode(128 + signal) }
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
-          file, frames: framesToPlay(of: file), options: options(forFile: i),
+          file, passage(ofFile: i, file), options: options(forFile: i),
           server: JackServer(named: server), onEnd: { awake.signal() })
       }
       players.append(player)
@@ -130,10 +173,7 @@ struct Play: ParsableCommand {
       guard try telling(file, { () throws(QueueError) in try player.prime() }) else {
         throw ExitCode.failure
       }
-      try telling(file) { () throws(QueueError) in
-        try player.queue.change(ParameterChanges(volume: volume))
-      }
-      player.queue.setMetering(Screen.shared.isTerminal)
+      player.queue.isMetering = Screen.shared.isTerminal && rendering == nil
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
@@ -190,7 +230,7 @@ struct Play: ParsableCommand {
     let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
     Screen.shared.say("\(render ?? ""): wrote \(result.frames) frames\(clipped)")
     let failed = players.contains {
-      $0.hasFailed || $0.file.isTruncated && $0.frames == $0.file.frames
+      $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd
     }
     if failed { throw ExitCode.failure }
   }
@@ -206,7 +246,9 @@ struct Play: ParsableCommand {
         if let warning = file.warning { Screen.shared.remark(warning) }
         if file.frames == 0 {
           Screen.shared.complain("\(path): there is no sound in this file")
-        } else if framesToPlay(of: file) == 0 {
+        } else if part(of: file).isEmpty {
+          Screen.shared.complain("\(path): nothing is left between --start and --end")
+        } else if passage(ofFile: 0, file).frames == 0 {
           Screen.shared.complain("\(path): --seconds is shorter than a frame")
         } else {
           opened.append(file)
@@ -219,9 +261,26 @@ struct Play: ParsableCommand {
     return opened
   }
 
-  private func framesToPlay(of file: SoundFile) -> Int64 {
-    guard let seconds else { return file.frames }
-    return min(file.frames, Int64((seconds * file.format.sampleRate).rounded()))
+  /// What --start and --end leave of a file, in its frames.
+  private func part(of file: SoundFile) -> Range<Int64> {
+    func frame(_ seconds: Double) -> Int64 {
+      min(file.frames, Int64((seconds * file.format.sampleRate).rounded()))
+    }
+    let first = frame(start)
+    return first..<max(first, end.map(frame) ?? file.frames)
+  }
+
+  private func passage(ofFile index: Int, _ file: SoundFile) -> Passage {
+    let rate = file.format.sampleRate
+    var passage = Passage(part: part(of: file), volume: volume, pan: pan)
+    if !loop { passage.frames = Int64(passage.part.count) }
+    if let seconds {
+      passage.frames = min(passage.frames ?? .max, Int64((seconds * rate).rounded()))
+    }
+    passage.delay = Int64((Double(index) * stagger * rate).rounded())
+    passage.fadeIn = fadeIn
+    passage.fadeOut = fadeOut
+    return passage
   }
 
   private func options(forFile index: Int) -> OutputQueue.Options {
@@ -300,8 +359,8 @@ struct Play: ParsableCommand {
     return Progress(
       name: printable(path.split(separator: "/").last.map(String.init) ?? path),
       position: player.position(startingAt: start.frame),
-      duration: Double(player.frames) / player.file.format.sampleRate,
-      peaks: player.queue.takeLevels().map(\.peak))
+      duration: player.passage.frames.map { Double($0) / player.file.format.sampleRate },
+      peaks: player.queue.takePeaks())
   }
 
   // MARK: Afterwards
@@ -317,7 +376,7 @@ struct Play: ParsableCommand {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
         failed = true
       }
-      if player.hasFailed || player.file.isTruncated && player.frames == player.file.frames {
+      if player.hasFailed || player.file.isTruncated && player.playsToTheEnd {
         failed = true
       }
       Screen.shared.say(summary(player, result))

@@ -5,8 +5,8 @@ struct Progress {
   var name: String
   /// Seconds that were played; negative while it waits for its start.
   var position: Double
-  /// Seconds that there are to play.
-  var duration: Double
+  /// Seconds that there are to play; nil if it has no end.
+  var duration: Double?
   /// Each channel's highest sample of late; 1 is full scale.
   var peaks: [Float]
 }
@@ -66,7 +66,7 @@ private enum Style: CaseIterable {
       case .levels: levels.map(text)
       case .loudest, .bar, .time: [text(levels.max() ?? silence)]
       }
-    let duration = clock(progress.duration)
+    let duration = progress.duration.map(clock) ?? "-:--"
     let position = clock(progress.position)
     // Room for a minus, so that nothing moves when it goes.
     let space = String(repeating: " ", count: max(0, duration.count + 1 - position.count))
@@ -83,7 +83,8 @@ private enum Style: CaseIterable {
 
   func line(_ progress: Progress, nameWidth name: Int, barWidth: Int) -> String {
     if case .time = self { return tail(progress) }
-    let part = progress.duration > 0 ? progress.position / progress.duration : 0
+    let duration = progress.duration ?? 0
+    let part = duration > 0 ? progress.position / duration : 0
     let bar = filled(part, width: barWidth, with: "#")
     return (name > 0 ? fitted(progress.name, to: name) + " " : "") + "[\(bar)] \(tail(progress))"
   }

@@ -9,6 +9,7 @@ import Testing
   struct Case: Sendable, CustomTestStringConvertible {
     let program: String
     var argument: String?
+    var waitsForClients = true
     let passes: [String]
 
     var testDescription: String {
@@ -51,6 +52,17 @@ import Testing
         program: "properties.c",
         passes: ["sizes", "values", "a magic cookie", "devices", "listeners", "volume"]),
       Case(
+        program: "settings.c",
+        passes: [
+          "every property", "metering", "layouts", "assignments", "codec policy", "changes",
+        ]),
+      Case(
+        program: "timelines.c",
+        passes: ["what a timeline must be", "running dry", "a queue that drains"]),
+      Case(
+        program: "timelines.c", argument: "missed", waitsForClients: false,
+        passes: ["missed cycles"]),
+      Case(
         program: "running.c",
         passes: [
           "nothing enqueued, and running dry", "never from inside a call", "many runs",
@@ -72,6 +84,11 @@ import Testing
           "an export", "at another rate", "volume, trims and starts", "results",
           "dispose in a callback", "back to the device",
         ]),
+      Case(
+        program: "schedule.c",
+        passes: [
+          "trims and start times", "a refused schedule", "parameters on a buffer", "a ramp", "pan",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "player.cc",
@@ -89,7 +106,8 @@ import Testing
   private func check(_ program: Case, isSanitized: Bool) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
     // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
-    let server = try JackDaemon(period: 1024, playbackPorts: 0, synchronous: true)
+    let server = try JackDaemon(
+      period: 1024, playbackPorts: 0, synchronous: program.waitsForClients)
     let binary = try Self.builds.get().build(program.program, isSanitized: isSanitized)
     let result = try run(
       binary.path, [program.argument].compactMap { $0 },

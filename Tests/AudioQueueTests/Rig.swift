@@ -12,6 +12,9 @@ final class Rig: @unchecked Sendable {
     case done(UInt32)
     case running(Bool)
   }
+  /// The properties other than isRunning that the app was told of.
+  var changes: [QueueChange] { lock.withLock { _changes } }
+  private var _changes: [QueueChange] = []
   let server: HandDrivenServer
   let queue: OutputQueue
   private let lock = NSLock()
@@ -32,7 +35,7 @@ final class Rig: @unchecked Sendable {
       server: server, callingBackOn: place,
       OutputQueue.Handlers(
         bufferDone: { queue, id in box.rig?.bufferDone(queue, id) },
-        changed: { queue, _ in box.rig?.note(.running(queue.isRunning)) }))
+        changed: { queue, change in box.rig?.changed(queue, change) }))
     box.rig = self
   }
 
@@ -40,7 +43,16 @@ final class Rig: @unchecked Sendable {
 
   private final class Box: @unchecked Sendable { weak var rig: Rig? }
 
-  private func note(_ call: Call) { lock.withLock { _calls.append(call) } }
+  private func changed(_ queue: OutputQueue, _ change: QueueChange) {
+    let isRunning = queue.isRunning
+    lock.withLock {
+      if change == .isRunning {
+        _calls.append(.running(isRunning))
+      } else {
+        _changes.append(change)
+      }
+    }
+  }
 
   private func bufferDone(_ queue: OutputQueue, _ id: UInt32) {
     let action = lock.withLock {

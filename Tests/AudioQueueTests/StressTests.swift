@@ -242,8 +242,8 @@ private final class Actor: @unchecked Sendable {
     case 11: try? queue.change(ParameterChanges(volume: Float(random.below(10)) / 8))
     case 12...13: _ = queue.currentFrame
     case 14: _ = queue.statistics
-    case 15: queue.setMetering(random.below(2) == 0)
-    case 16: _ = queue.takeLevels()
+    case 15: queue.isMetering = random.below(2) == 0
+    case 16: _ = (queue.takePeaks(), queue.levels, queue.discontinuities, try? queue.assignments())
     case 17: _ = queue.deviceTime
     case 18: if let id = anyBuffer(&random) { free(id) }
     case 19...22:

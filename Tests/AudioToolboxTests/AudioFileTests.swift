@@ -218,11 +218,11 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
     #expect(quad.bitmap == bits.rawValue && quad.byteCount == 32)
     let odd = ChannelLayout(roles: [.centre, .left, .right])
     #expect(odd.tag == kAudioChannelLayoutTag_UseChannelDescriptions)
-    #expect(odd.labels == [3, 1, 2] && odd.byteCount == 72)
-    withUnsafeTemporaryAllocation(byteCount: 72, alignment: 4) { memory in
-      odd.write(to: memory.baseAddress!)
-      #expect(memory.load(fromByteOffset: 8, as: UInt32.self) == 3)
-      #expect(memory.load(fromByteOffset: 52, as: UInt32.self) == kAudioChannelLabel_Right)
+    #expect(odd.descriptions.map(\.label) == [3, 1, 2] && odd.byteCount == 72)
+    odd.bytes.withUnsafeBytes { bytes in
+      #expect(bytes.count == 72)
+      #expect(bytes.load(fromByteOffset: 8, as: UInt32.self) == 3)
+      #expect(bytes.load(fromByteOffset: 52, as: UInt32.self) == kAudioChannelLabel_Right)
     }
   }
 }

@@ -241,7 +241,10 @@ import Testing
     ["a.wav", "--at", "1.5"], ["a.wav", "--at", "+1e30"], ["a.wav", "--seconds", "0"],
     ["a.wav", "--seconds", "inf"], ["a.wav", "--name", ""], ["a.wav", "--name", "a:b"],
     ["a.wav", "--server", ""], ["a.wav", "--no-connect", "--connect", "system:playback_1"],
-    ["--connect", "system:playback_1", "a.wav"], ["a.wav", "--loop"],
+    ["--connect", "system:playback_1", "a.wav"], ["a.wav", "--loop", "--fade-out", "1"],
+    ["a.wav", "--pan", "-1.5"], ["a.wav", "--pan", "left"], ["a.wav", "--fade-in=-1"],
+    ["a.wav", "--start", "nan"], ["a.wav", "--start", "2", "--end", "2"],
+    ["a.wav", "--stagger=-0.5"],
   ])
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try play(arguments, environment: noServer)

@@ -78,6 +78,77 @@ import Testing
   }
 
   /// By the clock: without --at, and a frame that is past.
+  @Test func startAndEndLeaveOutTheRest() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 24_000)
+      let recording = try Recording(
+        channels: 2, in: folder, [[file.path, "--start", "0.1", "--end", "0.35"] + toCapture])
+      for channel in 0..<2 {
+        recording.expect(channel, Array(file.samples[channel][4800..<16_800]))
+      }
+      #expect(recording.results[0].output.contains("played 12000 frames"))
+    }
+  }
+
+  @Test func aLoopHasNoGapAndSecondsEndIt() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 9000)
+      let recording = try Recording(
+        channels: 2, in: folder,
+        [[file.path, "--loop", "--start", "0.025", "--seconds", "0.5"] + toCapture])
+      for channel in 0..<2 {
+        let part = file.samples[channel][1200...]
+        recording.expect(channel, Array((part + part + part + part).prefix(24_000)))
+      }
+      #expect(recording.results[0].status == 0)
+    }
+  }
+
+  @Test func fadesAndPanFollowTheirFormulas() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 20_000)
+      let recording = try Recording(
+        channels: 2, in: folder,
+        [
+          [
+            file.path, "--fade-in", "0.1", "--fade-out", "0.2", "--volume", "0.5", "--pan",
+            "-0.25",
+          ] + toCapture
+        ])
+      for channel in 0..<2 {
+        let balance: Float = channel == 0 ? 1 : 0.75
+        let expected = file.samples[channel].enumerated().map { i, sample -> Float in
+          // 4800 frames up; the last 9600 down.
+          if i < 4800 { return sample * balance * Float(0.5 * (Double(i) / 4800)) }
+          if i < 10_400 { return sample * (0.5 * balance) }
+          return sample * balance * Float(0.5 + -0.5 * (Double(i - 10_400) / 9600))
+        }
+        recording.expect(channel, expected)
+      }
+    }
+  }
+
+  @Test func filesBeginOneAfterTheOtherToTheFrame() throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...3).map {
+        try WaveFile("\($0).wav", in: folder, channels: 1, frames: 4000, seed: UInt64($0))
+      }
+      let recording = try Recording(
+        channels: 3, in: folder,
+        [files.map(\.path) + ["--no-connect", "--name", "part", "--stagger", "0.1001"]]
+      ) { capture in
+        for (i, name) in ["part", "part-2", "part-3"].enumerated() {
+          try capture.connect("\(name):out_1", toInput: i + 1)
+        }
+      }
+      for (i, file) in files.enumerated() {
+        let silence = [Float](repeating: 0, count: Int((0.1001 * 48_000 * Double(i)).rounded()))
+        recording.expect(i, silence + file.samples[0])
+      }
+      #expect(recording.results[0].status == 0 && recording.results[0].errors == "")
+    }
+  }
+
   @Test(arguments: [[], ["--at", "+0.3"], ["--at", "PAST"]])
   func filesStartTogetherWithoutAFutureFrame(arguments: [String]) throws {
     try withTemporaryFolder { folder in

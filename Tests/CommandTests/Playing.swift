@@ -101,7 +101,8 @@ struct Recording {
     _ channel: Int, _ expected: [Float], _ location: SourceLocation = #_sourceLocation
   ) {
     let heard = samples[channel]
-    #expect(heard.firstIndex { $0 != 0 } == start, sourceLocation: location)
+    let first = expected.firstIndex { $0 != 0 } ?? 0
+    #expect(heard.firstIndex { $0 != 0 } == start + first, sourceLocation: location)
     let end = min(start + expected.count, heard.count)
     let wrong = zip(heard[start..<end], expected).enumerated().first { $1.0 != $1.1 }
     #expect(wrong == nil, "frame after the start", sourceLocation: location)

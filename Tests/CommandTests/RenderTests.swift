@@ -83,6 +83,29 @@ import Testing
     }
   }
 
+  @Test("Parts, fades, the balance and staggered files are rendered as they are played")
+  func options() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 48_000)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render(
+        [
+          file.path, file.path, "--start", "0.1", "--end", "0.2", "--stagger", "0.25", "--fade-in",
+          "0.05", "--pan", "0.5",
+        ], to: out)
+      #expect(result.status == 0 && result.output.contains("wrote 16800 frames"), "\(result)")
+      var expected = [Float](repeating: 0, count: 2 * 16_800)
+      for first in [0, 12_000] {
+        for frame in 0..<4800 {
+          let gain = frame < 2400 ? Float(Double(frame) / 2400) : 1
+          expected[2 * (first + frame)] = file.samples[0][4800 + frame] * 0.5 * gain
+          expected[2 * (first + frame) + 1] = file.samples[1][4800 + frame] * gain
+        }
+      }
+      #expect(try samples(of: out) == expected)
+    }
+  }
+
   @Test func whatCannotBeWrittenIsToldAndNothingIsLeft() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("in.wav", in: folder, frames: 4800)
@@ -126,5 +149,6 @@ import Testing
       #expect(result.status == 64 && result.errors.contains("\(options[0]) makes no sense"))
     }
     #expect(try play(["a.wav", "--force"]).status == 64)
+    #expect(try play(["a.wav", "--render", "b.wav", "--loop"]).status == 64)
   }
 }

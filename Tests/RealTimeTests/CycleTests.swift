@@ -62,10 +62,18 @@ private final class Rig {
     let bytes = format.noise(frames: 100, seed: 1).bytes
     try rig.start(at: 300)
     rig.voice.pointee.setMetering(true)
+    for volume in [0, 0.5, 1] as [Float] {
+      let isTaken = rig.voice.pointee.change(
+        ParameterChanges(volume: volume, rampSeconds: 0.001))
+      #expect(isTaken)
+    }
     try bytes.withUnsafeBytes { bytes in
       for i in 0..<queued {
         let isTaken = rig.voice.pointee.entries.push(
-          Entry(bytes.baseAddress!, frames: 100, layout: layout, token: UInt32(i)))
+          Entry(
+            bytes.baseAddress!, frames: 100, layout: layout, token: UInt32(i),
+            start: Int64(i * 110),
+            changes: ParameterChanges(volume: 0.25, rampSeconds: 0.001, pan: Float(i) / 64)))
         #expect(isTaken)
       }
       if queued == 3 { _ = rig.voice.pointee.entries.push(.end) }
@@ -233,14 +241,62 @@ private final class Rig {
       rig.voice.pointee.start(at: StartPoint(.frame(0)))
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
-      #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0))
+      #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0))
       rig.voice.pointee.setMetering(true)
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
     }
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0.5, 0.5))
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 1) == (0.25, 0.25))
-    // The peak has been taken; the RMS stands.
-    #expect(rig.voice.pointee.takeLevel(ofChannel: 0) == (0, 0.5))
+    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
+    #expect(rig.voice.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
+    // A peak that is held is taken once; the level of a cycle stands.
+    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0.5)
+    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0)
+    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
+  }
+
+  /// The second port of one channel takes over in the very cycle in which the first has lost its
+  /// connection: on its own side nothing is heard twice, and nothing is missing.
+  @Test(arguments: [0, 0.5, -1] as [Float]) func theSecondPortTakesOverWithoutAGap(pan: Float)
+    throws
+  {
+    let rig = try Rig(channels: 1)
+    let source = ramp(64 * 6)
+    let connections = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
+    let right = UnsafeMutablePointer<Float>.allocate(capacity: 64)
+    defer {
+      connections.deallocate()
+      right.deallocate()
+    }
+    connections.pointee = 2
+    right.initialize(repeating: .nan, count: 64)
+    rig.memory.ports[0].connections = UnsafePointer(connections)
+    rig.memory.ports[1] = cue_port(port: nil, memory: right, connections: nil)
+    _ = rig.voice.pointee.change(ParameterChanges(pan: pan))
+    var heard: [Float] = []
+    source.withUnsafeBytes { source in
+      _ = rig.voice.pointee.entries.push(
+        Entry(
+          source.baseAddress!, frames: 64 * 6, layout: .float32(channels: 1), token: 0))
+      try? rig.start()
+      for cycle in 0..<6 {
+        switch cycle {
+        case 1: rig.voice.pointee.openSecondPort()
+        case 2: rig.voice.pointee.useSecondPort(fromConnections: 1)
+        case 4: connections.pointee = 1
+        default: break
+        }
+        rig.server.cycle(frames: 64)
+        // What the right side of the card hears: the first port as long as it is connected there.
+        let first = Array(rig.output[0].suffix(64))
+        let second = cycle < 1 ? [Float](repeating: 0, count: 64) : (0..<64).map { right[$0] }
+        heard += connections.pointee == 2 ? zip(first, second).map { $0 + $1 } : second
+      }
+    }
+    let balance = 1 + min(0, pan)
+    #expect(heard == source[..<256] + source[256...].map { $0 * balance })
+    let left = source[256...].map { $0 * (1 - max(0, pan)) }
+    #expect(rig.output[0] == source[..<256] + left)
   }
 }
+
+private func ramp(_ frames: Int) -> [Float] { (1...frames).map { Float($0) } }

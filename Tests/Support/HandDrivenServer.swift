@@ -142,6 +142,10 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     lock.withLock { _connections[name, default: []].append(destination) }
   }
 
+  package func disconnect(_ name: String, from destination: String) {
+    lock.withLock { _connections[name]?.removeAll { $0 == destination } }
+  }
+
   package func hostTime(ofCounter counter: UInt32) -> UInt64 {
     UInt64(Double(counter) / sampleRate * 1e9)
   }

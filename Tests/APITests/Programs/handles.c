@@ -41,6 +41,9 @@ static void call_everything(AudioQueueRef queue) {
   GIVES(AudioQueueAddPropertyListener(queue, running, changed, NULL), kAudio_ParamError);
   GIVES(AudioQueueRemovePropertyListener(queue, running, changed, NULL), kAudio_ParamError);
   GIVES(AudioQueueGetCurrentTime(queue, NULL, &time, &is_discontinuous), kAudio_ParamError);
+  AudioQueueTimelineRef timeline = NULL;
+  GIVES(AudioQueueCreateTimeline(queue, &timeline), kAudio_ParamError);
+  GIVES(AudioQueueDisposeTimeline(queue, timeline), kAudio_ParamError);
   GIVES(AudioQueueDeviceGetCurrentTime(queue, &time), kAudio_ParamError);
   GIVES(AudioQueueDispose(queue, true), kAudio_ParamError);
   GIVES(AudioQueueDispose(queue, false), kAudio_ParamError);
@@ -79,8 +82,40 @@ static void formats(void) {
   memset(&format, 0xff, sizeof format);
   unsupported(format);
 
-  // Sloppy, but clear.
+  // Known, but there is no codec: all that the headers name, and by their bare ids.
   AudioQueueRef queue = NULL;
+  const AudioFormatID compressed[] = {kAudioFormatMPEG4AAC,
+                                      kAudioFormatMPEG4AAC_HE_V2,
+                                      kAudioFormatAppleLossless,
+                                      kAudioFormatMPEGLayer3,
+                                      kAudioFormatAC3,
+                                      kAudioFormatAppleIMA4,
+                                      kAudioFormatULaw,
+                                      kAudioFormatFLAC,
+                                      kAudioFormatOpus,
+                                      kAudioFormatMicrosoftGSM,
+                                      kAudioFormatAMR,
+                                      kAudioFormatAPAC,
+                                      'QDM2',
+                                      'QDMC',
+                                      'alac',
+                                      'aac '};
+  for (size_t i = 0; i < sizeof compressed / sizeof *compressed; i++) {
+    memset(&format, 0, sizeof format);
+    format.mSampleRate = 44100;
+    format.mFormatID = compressed[i];
+    format.mChannelsPerFrame = 2;
+    format.mFramesPerPacket = 1024;
+    GIVES(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue),
+          kAudioQueueErr_CodecNotFound);
+  }
+  // No sound at all.
+  format.mFormatID = kAudioFormatTimeCode;
+  unsupported(format);
+  format.mFormatID = kAudioFormatMIDIStream;
+  unsupported(format);
+
+  // Sloppy, but clear.
   format = good;
   format.mFormatFlags = kAudioFormatFlagIsFloat;
   format.mReserved = 12345;

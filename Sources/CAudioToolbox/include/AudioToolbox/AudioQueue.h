@@ -55,7 +55,7 @@ CF_ENUM(OSStatus) {
 
 /// A queue. Only the functions below know what is behind it.
 typedef struct OpaqueAudioQueue *AudioQueueRef;
-/// A watcher of breaks in a queue's time.
+/// A watcher of breaks in a queue's time: AudioQueueGetCurrentTime tells it of each once.
 typedef struct OpaqueAudioQueueTimeline *AudioQueueTimelineRef;
 
 typedef UInt32 AudioQueuePropertyID;
@@ -72,11 +72,58 @@ CF_ENUM(AudioQueuePropertyID) {
   kAudioQueueDeviceProperty_NumberChannels = 'aqdc',
   /// CFStringRef: the device's UID. The caller releases what it reads. Set it before the start.
   kAudioQueueProperty_CurrentDevice = 'aqcd',
+  /// Array of AudioQueueChannelAssignment, one for each channel of the queue: which output of the
+  /// device it goes to. The caller releases the UIDs it reads. Set it before the start; it holds until
+  /// another device is set.
+  kAudioQueueProperty_ChannelAssignments = 'aqca',
   /// Bytes that a decoder needs first. Linear PCM needs none: they are kept and change nothing.
   kAudioQueueProperty_MagicCookie = 'aqmc',
+  /// UInt32, read-only: bytes of the largest packet of the queue's format.
+  kAudioQueueProperty_MaximumOutputPacketSize = 'xops',
   /// AudioStreamBasicDescription, read-only: the queue's format.
-  kAudioQueueProperty_StreamDescription = 'aqft'
+  kAudioQueueProperty_StreamDescription = 'aqft',
+  /// AudioChannelLayout: what the channels are for, by tag, bitmap or descriptions, as many as the
+  /// format has. It changes no sound: channels go to the ports in their order. Set it before the
+  /// start. Until then it is mono, stereo, or so many channels without a meaning.
+  kAudioQueueProperty_ChannelLayout = 'aqcl',
+  /// UInt32: whether levels are measured, 0 or 1. 0 at first.
+  kAudioQueueProperty_EnableLevelMetering = 'aqme',
+  /// Array of AudioQueueLevelMeterState, read-only, one for each channel: the level of the cycle played
+  /// last, 0 to 1. kAudioQueueErr_InvalidPropertyValue while levels are not measured.
+  kAudioQueueProperty_CurrentLevelMeter = 'aqmv',
+  /// The same in decibels, -120 to 0.
+  kAudioQueueProperty_CurrentLevelMeterDB = 'aqmd'
 };
+
+CF_ENUM(AudioQueuePropertyID) {
+  /// UInt32: which kind of codec to use. All of them are software here, so
+  /// kAudioQueueHardwareCodecPolicy_UseHardwareOnly is refused with
+  /// kAudioQueueErr_InvalidCodecAccess. Set it before priming and the start.
+  kAudioQueueProperty_HardwareCodecPolicy = 'aqcp'
+};
+
+CF_ENUM(UInt32) {
+  kAudioQueueHardwareCodecPolicy_Default = 0,
+  kAudioQueueHardwareCodecPolicy_UseSoftwareOnly = 1,
+  kAudioQueueHardwareCodecPolicy_UseHardwareOnly = 2,
+  kAudioQueueHardwareCodecPolicy_PreferSoftware = 3,
+  kAudioQueueHardwareCodecPolicy_PreferHardware = 4
+};
+
+/// How loud one channel is.
+typedef struct AudioQueueLevelMeterState {
+  /// RMS.
+  Float32 mAveragePower;
+  Float32 mPeakPower;
+} AudioQueueLevelMeterState;
+
+/// Where one channel of a queue goes.
+typedef struct AudioQueueChannelAssignment {
+  /// The UID of the queue's device; NULL means that one, too.
+  CFStringRef _Nullable mDeviceUID;
+  /// 1 for the device's first output; 0 for none.
+  UInt32 mChannelNumber;
+} AudioQueueChannelAssignment;
 
 CF_ENUM(AudioQueueParameterID) {
   /// Gain, 0 to 1, linear; what lies outside is clamped. 1 at first.
@@ -226,7 +273,16 @@ extern OSStatus AudioQueueRemovePropertyListener(AudioQueueRef inAQ, AudioQueueP
                                                  AudioQueuePropertyListenerProc inProc,
                                                  void *_Nullable inUserData);
 
-/// The queue's time: mSampleTime counts frames of its own rate since it started.
+/// Makes a timeline, which watches for breaks in the queue's time from now on. It goes with the queue.
+extern OSStatus AudioQueueCreateTimeline(AudioQueueRef inAQ,
+                                         AudioQueueTimelineRef _Nullable *_Nonnull outTimeline);
+
+/// Ends a timeline of this queue.
+extern OSStatus AudioQueueDisposeTimeline(AudioQueueRef inAQ, AudioQueueTimelineRef inTimeline);
+
+/// The queue's time: mSampleTime counts frames of its own rate since it started. The flag is true if
+/// the timeline, which must be the queue's, has not been told yet of a break: cycles that did not
+/// come while the queue ran, or silence because no buffer was there. Without one it is false.
 extern OSStatus AudioQueueGetCurrentTime(AudioQueueRef inAQ,
                                          AudioQueueTimelineRef _Nullable inTimeline,
                                          AudioTimeStamp *_Nullable outTimeStamp,

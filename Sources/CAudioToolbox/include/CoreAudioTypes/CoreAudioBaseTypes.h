@@ -125,7 +125,8 @@ CF_ENUM(AudioFormatID) {
   kAudioFormatAES3 = 'aes3',
   kAudioFormatEnhancedAC3 = 'ec-3',
   kAudioFormatFLAC = 'flac',
-  kAudioFormatOpus = 'opus'
+  kAudioFormatOpus = 'opus',
+  kAudioFormatAPAC = 'apac'
 };
 
 /// Flags of linear PCM, and of Apple Lossless.

@@ -1,0 +1,192 @@
+// Timelines: each tells once of each break in its queue's time, and of nothing else. Argument:
+// missed for cycles that did not come, on a server that does not wait for its clients.
+#include "check.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static AudioStreamBasicDescription format;
+static cue_capture *card;
+static _Atomic int calls;
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+  calls++;
+}
+
+static AudioQueueRef new_queue(void) {
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  return queue;
+}
+
+static AudioQueueTimelineRef new_timeline(AudioQueueRef queue) {
+  AudioQueueTimelineRef timeline = NULL;
+  WORKS(AudioQueueCreateTimeline(queue, &timeline));
+  CHECK(timeline != NULL);
+  return timeline;
+}
+
+static bool is_broken(AudioQueueRef queue, AudioQueueTimelineRef timeline) {
+  Boolean flag = 7;
+  AudioTimeStamp time;
+  WORKS(AudioQueueGetCurrentTime(queue, timeline, &time, &flag));
+  CHECK(flag == 0 || flag == 1);
+  return flag;
+}
+
+/// Nothing has broken the time, unless a cycle came late on a busy machine.
+static void check_whole(AudioQueueRef queue, AudioQueueTimelineRef timeline) {
+  unsigned gaps = cue_capture_gap_count(card);
+  record(card, 2048);
+  for (int i = 0; i < 3; i++) {
+    bool flag = is_broken(queue, timeline);
+    record(card, 2048);
+    CHECK(!flag || cue_capture_gap_count(card) != gaps);
+  }
+}
+
+static void what_a_timeline_must_be(void) {
+  AudioQueueRef queue = new_queue(), other = new_queue();
+  AudioQueueTimelineRef timeline = new_timeline(queue), second = new_timeline(queue),
+                        foreign = new_timeline(other), none = NULL;
+  CHECK(timeline != second && timeline != foreign);
+  const AudioQueueTimelineRef wrong[] = {foreign, (AudioQueueTimelineRef)queue,
+                                         (AudioQueueTimelineRef)0x12345670};
+  Boolean flag = 7;
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(is_running(queue));
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    AudioTimeStamp time;
+    memset(&time, 0x55, sizeof time);
+    GIVES(AudioQueueGetCurrentTime(queue, wrong[i], &time, &flag), kAudio_ParamError);
+    EQUAL(flag, 0);
+    EQUAL(time.mFlags & kAudioTimeStampSampleTimeValid, 0);
+    GIVES(AudioQueueDisposeTimeline(queue, wrong[i]), kAudio_ParamError);
+  }
+  GIVES(AudioQueueDisposeTimeline(queue, none), kAudio_ParamError);
+  // None at all is no mistake.
+  flag = 7;
+  WORKS(AudioQueueGetCurrentTime(queue, NULL, NULL, &flag));
+  EQUAL(flag, 0);
+  WORKS(AudioQueueGetCurrentTime(queue, timeline, NULL, NULL));
+  WORKS(AudioQueueDisposeTimeline(queue, timeline));
+  GIVES(AudioQueueDisposeTimeline(queue, timeline), kAudio_ParamError);
+  GIVES(AudioQueueGetCurrentTime(queue, timeline, NULL, NULL), kAudio_ParamError);
+  WORKS(AudioQueueGetCurrentTime(queue, second, NULL, NULL));
+  // The rest go with the queue.
+  WORKS(AudioQueueDispose(queue, true));
+  GIVES(AudioQueueDisposeTimeline(queue, second), kAudio_ParamError);
+  GIVES(AudioQueueGetCurrentTime(other, second, NULL, NULL), kAudio_ParamError);
+  WORKS(AudioQueueDisposeTimeline(other, foreign));
+  WORKS(AudioQueueDispose(other, true));
+  passed("what a timeline must be");
+}
+
+static void running_dry(void) {
+  AudioQueueRef queue = new_queue();
+  AudioQueueTimelineRef first = new_timeline(queue), second = new_timeline(queue);
+  AudioQueueBufferRef buffer = new_buffer(queue, 1000);
+  Boolean flag = 7;
+  // Before the start nothing can be told, and nothing is lost.
+  GIVES(AudioQueueGetCurrentTime(queue, first, NULL, &flag), kAudioQueueErr_InvalidRunState);
+  EQUAL(flag, 0);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(is_running(queue));
+  // It has been dry from its first frame on. Whoever does not look is told the next time.
+  WORKS(AudioQueueGetCurrentTime(queue, first, NULL, NULL));
+  EQUAL(is_broken(queue, first), true);
+  check_whole(queue, first);
+  // One that comes later knows nothing of it.
+  AudioQueueTimelineRef late = new_timeline(queue);
+  check_whole(queue, late);
+  // It gets something, and is dry again.
+  double before = time_of(queue);
+  calls = 0;
+  enqueue_wave(queue, buffer, 0, 1000);
+  WAIT(calls == 1);
+  WAIT(is_broken(queue, first));
+  EQUAL(is_broken(queue, late), true);
+  check_whole(queue, first);
+  check_whole(queue, late);
+  // For one that was never asked both are one.
+  EQUAL(is_broken(queue, second), true);
+  check_whole(queue, second);
+  // Its time has gone on as the clock has, the silence counted once.
+  UInt64 start = mach_absolute_time();
+  double begin = time_of(queue);
+  CHECK(begin > before);
+  record(card, RATE / 2);
+  double elapsed = (double)(mach_absolute_time() - start) / 1e9;
+  CHECK(time_of(queue) - begin < (elapsed + 0.1) * RATE);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("running dry");
+}
+
+/// Has this program stand still for a while, the threads of its clients included.
+static void stand_still(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    kill(getppid(), SIGSTOP);
+    usleep(200000);
+    kill(getppid(), SIGCONT);
+    _exit(0);
+  }
+  CHECK(child > 0);
+  int status;
+  waitpid(child, &status, 0);
+}
+
+static void missed_cycles(void) {
+  AudioQueueRef queue = new_queue();
+  AudioQueueBufferRef buffer = new_buffer(queue, 20 * RATE);
+  fill_with_wave(buffer, 0, 20 * RATE);
+  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(is_running(queue));
+  AudioQueueTimelineRef first = new_timeline(queue), second = new_timeline(queue);
+  // A busy machine may miss some by itself.
+  WAIT(!is_broken(queue, first));
+  unsigned gaps = cue_capture_gap_count(card);
+  stand_still();
+  WAIT(cue_capture_gap_count(card) > gaps);
+  WAIT(is_broken(queue, first));
+  EQUAL(is_broken(queue, second), true);
+  WAIT(!is_broken(queue, first));
+  WAIT(!is_broken(queue, second));
+  WORKS(AudioQueueDispose(queue, true));
+  passed("missed cycles");
+}
+
+static void a_queue_that_drains(void) {
+  AudioQueueRef queue = new_queue();
+  AudioQueueTimelineRef timeline = new_timeline(queue), another = NULL;
+  AudioQueueBufferRef buffer = new_buffer(queue, 2 * RATE);
+  enqueue_wave(queue, buffer, 0, 2 * RATE);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(is_running(queue));
+  WORKS(AudioQueueDispose(queue, false));
+  const OSStatus pending = kAudioQueueErr_DisposalPending;
+  UInt32 value = 0, size = sizeof value;
+  GIVES(AudioQueueCreateTimeline(queue, &another), pending);
+  GIVES(AudioQueueGetCurrentTime(queue, timeline, NULL, NULL), pending);
+  GIVES(AudioQueueDisposeTimeline(queue, timeline), pending);
+  GIVES(AudioQueueGetProperty(queue, kAudioQueueProperty_IsRunning, &value, &size), pending);
+  GIVES(AudioQueueFreeBuffer(queue, buffer), pending);
+  WAIT(AudioQueueDisposeTimeline(queue, timeline) == kAudio_ParamError);
+  passed("a queue that drains");
+}
+
+int main(int argc, char **argv) {
+  format = float_format(RATE, 2);
+  card = open_card(60);
+  if (argc > 1 && !strcmp(argv[1], "missed")) {
+    missed_cycles();
+  } else {
+    what_a_timeline_must_be();
+    running_dry();
+    a_queue_that_drains();
+  }
+  cue_capture_close(card);
+  return 0;
+}

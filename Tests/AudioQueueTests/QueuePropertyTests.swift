@@ -1,0 +1,318 @@
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// 33: the level of what was played last.
+@Suite(.serialized) struct MeteringTests {
+  /// The level of samples, computed as the cycle does, in single precision and in order.
+  private func level(of samples: [Float]) -> Level {
+    let power = samples.reduce(Float(0)) { $0 + $1 * $1 }
+    return Level(
+      peak: samples.map(abs).max() ?? 0, rms: (power / Float(samples.count)).squareRoot())
+  }
+
+  private let noise = (0..<320).map { Float(($0 * 7919) % 641 - 320) / 400 }
+  private let none = Level(peak: 0, rms: 0)
+
+  @Test func levelsAreThoseOfTheLastCycle() throws {
+    let rig = try Rig(.float(2))
+    let queue = rig.queue
+    #expect(queue.levels == nil)
+    queue.isMetering = true
+    #expect(queue.levels == [none, none])
+    // The right side is half as loud, and both go through the volume.
+    try queue.change(ParameterChanges(volume: 0.5))
+    try rig.enqueue(noise.flatMap { [$0, $0 / 2] })
+    try queue.start()
+    for cycle in 0..<5 {
+      rig.cycle()
+      let part = noise[(cycle * 64)..<(cycle * 64 + 64)].map { $0 * 0.5 }
+      let expected = [level(of: part), level(of: part.map { $0 / 2 })]
+      // Reading takes nothing away.
+      #expect(queue.levels == expected && queue.levels == expected)
+    }
+    // Dry: silence. The highest sample of all is still there to be taken, once.
+    rig.cycle()
+    #expect(queue.levels == [none, none])
+    let highest = try #require(noise.map(abs).max())
+    #expect(queue.takePeaks() == [highest / 2, highest / 4])
+    #expect(queue.takePeaks() == [0, 0])
+  }
+
+  @Test func aQueueThatStandsStillIsSilent() throws {
+    let rig = try Rig()
+    rig.queue.isMetering = true
+    try rig.enqueue([Float](repeating: 0.5, count: 1000))
+    try rig.queue.start()
+    let half = Level(peak: 0.5, rms: 0.5)
+    rig.cycle()
+    #expect(rig.queue.levels == [half])
+    // At once, not with the next cycle.
+    try rig.queue.pause()
+    #expect(rig.queue.levels == [none])
+    rig.cycle()
+    #expect(rig.queue.levels == [none])
+    try rig.queue.start()
+    rig.cycle()
+    #expect(rig.queue.levels == [half])
+    try rig.queue.stop()
+    #expect(rig.queue.levels == [none])
+    // Neither is anything left over from before.
+    try rig.enqueue([Float](repeating: 0.5, count: 1000))
+    try rig.queue.start()
+    rig.cycle()
+    rig.queue.isMetering = false
+    #expect(rig.queue.levels == nil)
+    rig.queue.isMetering = true
+    #expect(rig.queue.levels == [none])
+    rig.cycle()
+    #expect(rig.queue.levels == [half])
+  }
+
+  @Test func aLostQueueIsSilent() throws {
+    let rig = try Rig()
+    rig.queue.isMetering = true
+    try rig.enqueue([Float](repeating: 0.5, count: 1000))
+    try rig.queue.start()
+    rig.cycle()
+    rig.server.clients[0].lose()
+    let isLost: Void? = rig.queue.state.wait(seconds: 20) { $0.isLost ? () : nil }
+    #expect(isLost != nil)
+    #expect(rig.queue.levels == [none])
+  }
+}
+
+/// 12, 27, 29: the queue's time, and what breaks it.
+@Suite(.serialized) struct DiscontinuityTests {
+  @Test func missedCyclesCountWhileARunGoesOn() throws {
+    let rig = try Rig()
+    let queue = rig.queue
+    try rig.enqueue(ramp(10_000))
+    _ = try queue.prime(frames: 0)
+    rig.cycle()
+    rig.server.miss(frames: 64)
+    rig.cycle()
+    #expect(queue.discontinuities == Discontinuities())
+    try queue.start()
+    rig.cycle(2)
+    #expect(queue.discontinuities == Discontinuities())
+    rig.server.miss(frames: 100)
+    rig.cycle()
+    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    rig.cycle(3)
+    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    try queue.pause()
+    rig.server.miss(frames: 100)
+    rig.cycle()
+    try queue.start()
+    rig.cycle()
+    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    try queue.stop()
+    rig.server.miss(frames: 100)
+    rig.cycle(2)
+    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+  }
+
+  @Test func aStarvationCountsWhenItBegins() throws {
+    let rig = try Rig()
+    let queue = rig.queue
+    try rig.enqueue(ramp(100))
+    try queue.start()
+    rig.cycle()
+    #expect(queue.discontinuities == Discontinuities())
+    rig.cycle(5)
+    #expect(queue.discontinuities == Discontinuities(starvations: 1))
+    try rig.enqueue(ramp(64))
+    rig.cycle()
+    // The buffer ends with the cycle: nothing is missing yet.
+    #expect(queue.discontinuities == Discontinuities(starvations: 1))
+    rig.cycle()
+    #expect(queue.discontinuities == Discontinuities(starvations: 2))
+    // The starved frames are part of the queue's time, once.
+    #expect(queue.currentFrame == 512)
+  }
+
+  @Test func theEndOfARunIsNone() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(100))
+    try rig.queue.start()
+    try rig.queue.stopAfterPlaying()
+    rig.cycle(4)
+    #expect(rig.calls.last == .running(false))
+    try rig.enqueue(ramp(100))
+    try rig.queue.start()
+    rig.cycle()
+    try rig.queue.stop()
+    rig.cycle(2)
+    #expect(rig.queue.discontinuities == Discontinuities())
+  }
+
+  /// In the cycle in which a run begins the time counts from the run's first frame, not the cycle's.
+  @Test(arguments: [0, 1, 20, 63], [0, 10, 40, 63])
+  func theTimeIsExactWhereARunBegins(start: Int, now: Int) throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    _ = try rig.queue.prime(frames: 0)
+    rig.cycle()
+    try rig.queue.start(at: .frame(64 + Int64(start)))
+    rig.cycle()
+    // The clock stands in the middle of the cycle.
+    rig.server.counter = 64 + UInt32(now)
+    #expect(rig.queue.currentFrame == Double(max(0, now - start)))
+    rig.server.counter = 128
+    #expect(rig.queue.currentFrame == Double(64 - start))
+    rig.cycle()
+    rig.server.counter = 128 + UInt32(now)
+    #expect(rig.queue.currentFrame == Double(64 - start + now))
+  }
+
+  @Test func theTimeIsExactWhereARunGoesOn() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.start()
+    rig.cycle()
+    try rig.queue.pause()
+    rig.cycle()
+    try rig.queue.start(at: .frame(128 + 20))
+    rig.cycle()
+    for (now, expected) in [(128, 64), (148, 64), (149, 65), (191, 107), (192, 108)] {
+      rig.server.counter = UInt32(now)
+      #expect(rig.queue.currentFrame == Double(expected))
+    }
+  }
+
+  @Test func theTimeIsExactAfterMissedCycles() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    try rig.queue.start()
+    rig.cycle()
+    rig.server.miss(frames: 100)
+    rig.cycle()
+    rig.server.counter = 164 + 10
+    #expect(rig.queue.currentFrame == 174)
+  }
+}
+
+/// Which output each channel goes to, and what the app is told of.
+@Suite(.serialized) struct AssignmentTests {
+  private func server() -> HandDrivenServer {
+    let server = HandDrivenServer()
+    server.physicalOutputs = (1...4).map { "card:\($0)" }
+    return server
+  }
+
+  @Test func theFirstOutputsAreTheDefault() throws {
+    let cases: [(Int, OutputQueue.Options.Connections, [Int])] = [
+      (1, .physicalOutputs, [1]), (3, .physicalOutputs, [1, 2, 3]),
+      (6, .physicalOutputs, [1, 2, 3, 4, 0, 0]), (2, .none, [0, 0]),
+      (2, .ports(["card:4"]), [4, 0]),
+    ]
+    for (channels, connections, expected) in cases {
+      let rig = try Rig(.float(channels), server: server(), connections: connections)
+      #expect(try rig.queue.assignments() == expected)
+    }
+  }
+
+  @Test func channelsGoWhereTheyAreAssigned() throws {
+    let rig = try Rig(.float(3), server: server())
+    try rig.queue.setAssignments([4, 0, 1])
+    let client = rig.server.clients[0]
+    #expect(client.connections == ["out_1": ["card:4"], "out_2": [], "out_3": ["card:1"]])
+    #expect(try rig.queue.assignments() == [4, 0, 1])
+    #expect(rig.queue.statistics.connections == [["card:4"], [], ["card:1"]])
+    // Two may share an output, and one channel no longer takes two.
+    try rig.queue.setAssignments([2, 2, 2])
+    #expect(
+      client.connections == ["out_1": ["card:2"], "out_2": ["card:2"], "out_3": ["card:2"]])
+    for wrong in [[5, 0, 0], [-1, 0, 0], [1, 2], [1, 2, 3, 4]] {
+      #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setAssignments(wrong) }
+    }
+    #expect(try rig.queue.assignments() == [2, 2, 2])
+    try rig.queue.start()
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setAssignments([1, 2, 3]) }
+    rig.cycle()
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setAssignments([1, 2, 3]) }
+    try rig.queue.stop()
+    try rig.queue.setAssignments([1, 2, 3])
+    rig.settle()
+    #expect(rig.changes == [.device] + Array(repeating: .channelAssignments, count: 3))
+  }
+
+  @Test func oneChannelTakesOneOutput() throws {
+    let rig = try Rig(.float(1), server: server())
+    _ = try rig.queue.prime(frames: 0)
+    #expect(rig.server.clients[0].connections == ["out_1": ["card:1", "card:2"]])
+    try rig.queue.setAssignments([3])
+    #expect(rig.server.clients[0].connections == ["out_1": ["card:3"]])
+  }
+
+  @Test func aCardWithoutOutputsTakesNone() throws {
+    let server = HandDrivenServer()
+    server.physicalOutputs = []
+    let rig = try Rig(.float(2), server: server)
+    #expect(try rig.queue.assignments() == [0, 0])
+    try rig.queue.setAssignments([0, 0])
+    #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setAssignments([1, 0]) }
+  }
+
+  @Test func anotherDeviceForgetsThem() throws {
+    let rig = try Rig(.float(2), server: server())
+    try rig.queue.setAssignments([4, 3])
+    let server = HandDrivenServer(sampleRate: 44_100)
+    server.physicalOutputs = ["other:1"]
+    let other = try Device(server, clientName: "other")
+    try rig.queue.setDeviceUID(other.uid)
+    #expect(try rig.queue.assignments() == [1, 0])
+    rig.settle()
+    // Opened under its own name; assigned; exchanged for one at another rate with one output.
+    #expect(
+      rig.changes == [
+        .device, .channelAssignments, .channelAssignments, .device, .deviceSampleRate,
+        .deviceChannels,
+      ])
+    #expect(try rig.queue.deviceSampleRate() == 44_100)
+  }
+
+  @Test func aChangeIsToldOnceItIsThere() throws {
+    let rig = try Rig()
+    rig.queue.isMetering = true
+    rig.queue.isMetering = true
+    rig.queue.isMetering = false
+    rig.settle()
+    #expect(rig.changes == [.metering, .metering])
+    // Not from inside the call, even on the place where the app is called.
+    let loop = DispatchQueue(label: "changes")
+    let other = try Rig(place: .queue(loop))
+    loop.sync {
+      other.queue.isMetering = true
+      #expect(other.changes == [])
+    }
+    other.settle()
+    #expect(other.changes == [.metering])
+  }
+
+  @Test func primedIsTheStateBeforeAStart() throws {
+    let rig = try Rig()
+    try rig.queue.checkNotPrimed()
+    _ = try rig.queue.prime(frames: 0)
+    // There was nothing to prime.
+    try rig.queue.checkNotPrimed()
+    try rig.enqueue(ramp(100))
+    _ = try rig.queue.prime(frames: 0)
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.checkNotPrimed() }
+    try rig.queue.checkIdle()
+    try rig.queue.reset()
+    try rig.queue.checkNotPrimed()
+    try rig.enqueue(ramp(100))
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.start()
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.checkIdle() }
+    try rig.queue.stopAfterPlaying()
+    rig.cycle(3)
+    try rig.queue.checkNotPrimed()
+  }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import AudioToolbox
+
+/// 31: a layout is taken by tag, bitmap or descriptions.
+@Suite struct ChannelLayoutTests {
+  private func bytes(_ words: [UInt32]) -> [UInt8] { words.withUnsafeBytes { Array($0) } }
+
+  private let left = kAudioChannelLabel_Left
+
+  @Test func aTagIsEnough() throws {
+    for tag in [kAudioChannelLayoutTag_MPEG_5_1_A, kAudioChannelLayoutTag_Unknown | 6] {
+      // The bitmap and the number of descriptions may be rubbish.
+      let layout = try #require(ChannelLayout(bytes([tag, 0xAAAA, 99])))
+      #expect(layout.channels == 6 && layout.byteCount == 32)
+      #expect(layout.bytes == bytes([tag, 0, 0, 0, 0, 0, 0, 0]))
+      #expect(ChannelLayout(layout.bytes) == layout)
+    }
+  }
+
+  @Test func aBitmapCountsItsBits() throws {
+    let layout = try #require(
+      ChannelLayout(bytes([kAudioChannelLayoutTag_UseChannelBitmap, 0b10_0111, 99])))
+    #expect(layout.channels == 4 && layout.bitmap == 0b10_0111)
+    #expect(ChannelLayout(layout.bytes) == layout)
+  }
+
+  @Test func descriptionsComeBackBitByBit() throws {
+    let words: [UInt32] = [
+      kAudioChannelLayoutTag_UseChannelDescriptions, 0, 2,
+      left, 2, Float(0.25).bitPattern, Float.nan.bitPattern, Float(-1).bitPattern,
+      kAudioChannelLabel_UseCoordinates, 1, 1, 2, 3,
+    ]
+    let layout = try #require(ChannelLayout(bytes(words) + [1, 2, 3]))
+    #expect(layout.channels == 2 && layout.byteCount == 52)
+    #expect(layout.bytes == bytes(words))
+    #expect(ChannelLayout(layout.bytes) == layout)
+  }
+
+  @Test func aLayoutThatIsCutShortIsNone() {
+    let tag = kAudioChannelLayoutTag_UseChannelDescriptions
+    #expect(ChannelLayout([]) == nil)
+    #expect(ChannelLayout(bytes([kAudioChannelLayoutTag_Stereo, 0])) == nil)
+    #expect(ChannelLayout(bytes([tag, 0, 1])) == nil)
+    #expect(ChannelLayout(bytes([tag, 0, 1, left, 0, 0, 0])) == nil)
+    #expect(ChannelLayout(bytes([tag, 0, 2, left, 0, 0, 0, 0])) == nil)
+    #expect(ChannelLayout(bytes([tag, 0, .max, left, 0, 0, 0, 0])) == nil)
+    #expect(ChannelLayout(bytes([tag, 0, 1, left, 0, 0, 0, 0])) != nil)
+  }
+
+  @Test func withoutOneTheNumberOfChannelsDecides() {
+    #expect(ChannelLayout(channels: 1).tag == kAudioChannelLayoutTag_Mono)
+    #expect(ChannelLayout(channels: 2).tag == kAudioChannelLayoutTag_Stereo)
+    #expect(ChannelLayout(channels: 5).tag == kAudioChannelLayoutTag_DiscreteInOrder | 5)
+    for channels in 1...64 { #expect(ChannelLayout(channels: channels).channels == channels) }
+  }
+}
