@@ -51,7 +51,7 @@ let package = Package(
     .target(
       name: "AudioQueue",
       dependencies: [
-        "CLibdispatch", "Codecs", "RealTime", "Server", "Timeline",
+        "CLibdispatch", "Codecs", "CRealTime", "RealTime", "Server", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -82,7 +82,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "CRealTime", "RealTime", "Server", "TestSupport",
+        "AudioQueue", "CRealTime", "Files", "RealTime", "Server", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 

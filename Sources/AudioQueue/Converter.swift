@@ -137,6 +137,9 @@ final class Converter: @unchecked Sendable {
     unsafe slabs.deallocate()
   }
 
+  /// Frames that an end or a flush would bring out of it. The thread that converts.
+  var heldFrames: Int { resampler.heldFrames }
+
   /// A piece of work, and the state of the queue that it belongs to.
   struct Work {
     let item: QueueState.Item

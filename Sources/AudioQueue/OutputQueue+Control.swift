@@ -15,7 +15,8 @@ extension OutputQueue {
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       _ = try openDevice()
-      let start = StartPoint(time)
+      // Offline there is no clock that a time could be one of.
+      let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
         readEvents(&state)
         guard state.phase == .started else { return false }
@@ -153,6 +154,7 @@ extension OutputQueue {
   /// - Returns: The frames that are ready, at the queue's rate.
   package func prime(frames: Int) throws(QueueError) -> Int {
     let device = try controlled { () throws(QueueError) in try openDevice() }
+    pumpConverter()
     let ratio = format.sampleRate / device.client.sampleRate
     let ready = state.wait(seconds: 10) { state -> Int? in
       let ready = Int(Double(state.readyFrames) * ratio)
@@ -180,8 +182,9 @@ extension OutputQueue {
     let isDraining = try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
-        // A queue that stands still would never get to the end.
-        let drains = afterPlaying && state.phase == .started && !state.isLost
+        // A queue that stands still would never get to the end, nor does one that nobody renders.
+        let drains =
+          afterPlaying && state.phase == .started && !state.isLost && !state.isOffline
         state.disposal = drains ? .draining : .disposed
         if drains { appendEnd(&state) }
         return drains

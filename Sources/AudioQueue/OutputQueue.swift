@@ -63,7 +63,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let contextStorage = Mutex<(any CallbackContext)?>(nil)
 
-  enum Target {
+  enum Target: Sendable {
     case server(any Server)
     case device(Device)
   }

@@ -20,6 +20,8 @@ package enum QueueError: Error, Hashable, Sendable {
   case disposed
   /// The queue is running, and the call is for one that is not; or the other way round.
   case invalidRunState
+  /// The queue renders offline and the call is for one that plays; or the other way round.
+  case invalidOfflineMode
   /// The device does not exist.
   case invalidDevice(String)
   /// The server could not be reached.

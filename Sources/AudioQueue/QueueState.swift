@@ -13,6 +13,7 @@ enum Notice: QueueNotice {
   case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
+  var isPlayedBuffer: Bool { if case .buffer(_, isReset: false) = self { true } else { false } }
 }
 
 /// A property of a queue whose value has changed.
@@ -98,6 +99,15 @@ struct QueueState: CallingState {
   /// The thread that is calling the app back, and with what.
   var delivering: (thread: pthread_t, notice: Notice)?
 
+  /// What the queue renders to; nil if it plays through a device.
+  var offlineServer: OfflineServer?
+  /// The queue renders offline: `OutputQueue.render` runs the cycles.
+  var isOffline: Bool { offlineServer != nil }
+  /// A run has begun since it does.
+  var hasRendered = false
+  /// The thread that renders.
+  var renderer: pthread_t?
+
   var device: Device?
   /// What is known of the device that was open last, so that a change can be told of.
   var lastDevice: DeviceFacts?
@@ -149,7 +159,11 @@ struct QueueState: CallingState {
   /// While the server is gone the app could not enqueue a buffer that has been played: it gets it when
   /// the server is back.
   func nextNotice(onlyBuffers: Bool) -> Int? {
-    notices.firstIndex { notice in
+    if isOffline && renderer != pthread_self() && !onlyBuffers {
+      // Buffers that were played come on the thread that renders; meanwhile all else does too.
+      return renderer == nil ? notices.firstIndex { !$0.isPlayedBuffer } : nil
+    }
+    return notices.firstIndex { notice in
       switch notice {
       case .buffer(_, let isReset): isReset || !isLost
       case .isRunning, .changed: !onlyBuffers

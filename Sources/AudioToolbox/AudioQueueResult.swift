@@ -17,6 +17,7 @@ extension QueueError {
     case .disposalPending: kAudioQueueErr_DisposalPending
     case .disposed: kAudio_ParamError
     case .invalidRunState: kAudioQueueErr_InvalidRunState
+    case .invalidOfflineMode: kAudioQueueErr_InvalidOfflineMode
     case .invalidDevice: kAudioQueueErr_InvalidDevice
     case .cannotStart: kAudioQueueErr_CannotStart
     case .invalidated: kAudioQueueErr_QueueInvalidated

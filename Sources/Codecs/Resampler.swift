@@ -51,6 +51,9 @@ package final class Resampler {
     return (consumed, produced)
   }
 
+  /// Frames that would come out if the stream ended now.
+  package var heldFrames: Int { Int(unsafe soxr_delay(resampler).rounded(.up)) }
+
   /// Forgets the stream: the next frame that goes in is a first one.
   package func reset() { _ = unsafe soxr_clear(resampler) }
 }

@@ -77,6 +77,9 @@ package final class ResamplerChain {
     for stage in stages { stage.reset() }
   }
 
+  /// Frames that would come out of the last resampler if the stream ended now.
+  package var heldFrames: Int { stages.last?.heldFrames ?? 0 }
+
   /// Has the last resampler forget its stream.
   package func resetLast() { stages.last?.reset() }
 

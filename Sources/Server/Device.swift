@@ -125,6 +125,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       client.close()
       throw error
     }
+    if client.relaysItself { return }
     relayThread.start { [weak self] in self?.relayAll() ?? nil }
     enlist()
   }
@@ -408,7 +409,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     delist()
     letGo()
-    relayThread.end()
+    if !client.relaysItself { relayThread.end() }
   }
 
   /// Closes the client, if it is open.

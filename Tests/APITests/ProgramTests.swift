@@ -79,6 +79,12 @@ import Testing
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
       Case(
+        program: "offline.c",
+        passes: [
+          "an export", "at another rate", "volume, trims and starts", "results",
+          "dispose in a callback", "back to the device",
+        ]),
+      Case(
         program: "schedule.c",
         passes: [
           "trims and start times", "a refused schedule", "parameters on a buffer", "a ramp", "pan",

@@ -337,6 +337,28 @@ extern OSStatus AudioQueueDeviceGetNearestStartTime(AudioQueueRef inAQ,
                                                     AudioTimeStamp *ioRequestedStartTime,
                                                     UInt32 inFlags);
 
+/// Has the queue render to memory in this format instead of playing; NULL takes it back to the device
+/// that it had before. Any interleaved linear PCM that a queue plays will do. Its rate may differ from
+/// the queue's, and so may its channels: one goes to the first two, into one goes the mean of all, and
+/// else each goes to its own. A layout has to have as many channels. What is enqueued stays.
+/// kAudioQueueErr_InvalidRunState while the queue runs. A queue that renders has no device: what
+/// translates times of one or tells of it gives kAudioQueueErr_InvalidOfflineMode, and the time that
+/// AudioQueueStart is given counts for nothing.
+extern OSStatus AudioQueueSetOfflineRenderFormat(AudioQueueRef inAQ,
+                                                 const AudioStreamBasicDescription *_Nullable inFormat,
+                                                 const AudioChannelLayout *_Nullable inLayout);
+
+/// Renders the next frames of a queue that was started to a buffer of its own, as many as are enqueued,
+/// fit and are asked for, and sets its mAudioDataByteSize. Callbacks and listeners are called from
+/// inside, on the calling thread, wherever the queue calls them otherwise, and what they enqueue is
+/// rendered at once. No frames come if nothing is enqueued, or everything that was has been rendered; 0
+/// frames may be asked for, to begin. The frames follow each other whatever the time stamp says.
+/// kAudioQueueErr_InvalidOfflineMode if the queue does not render offline,
+/// kAudioQueueErr_InvalidRunState before its start, while it is paused, and from inside a callback.
+extern OSStatus AudioQueueOfflineRender(AudioQueueRef inAQ,
+                                        const AudioTimeStamp *_Nullable inTimestamp,
+                                        AudioQueueBufferRef ioBuffer, UInt32 inNumberFrames);
+
 CF_EXTERN_C_END
 CUE_HEADER_END
 
