@@ -4,28 +4,13 @@ import CoreFoundation
 
 // The property functions of AudioQueue.h.
 
-/// Bytes of a property's value.
-private func size(of property: AudioQueuePropertyID, _ handle: QueueHandle) throws(QueueError)
-  -> Int
-{
-  switch property {
-  case kAudioQueueProperty_IsRunning, kAudioQueueDeviceProperty_NumberChannels:
-    MemoryLayout<UInt32>.size
-  case kAudioQueueDeviceProperty_SampleRate: MemoryLayout<Float64>.size
-  case kAudioQueueProperty_CurrentDevice: MemoryLayout<CFString>.size
-  case kAudioQueueProperty_MagicCookie: handle.magicCookie.count
-  case kAudioQueueProperty_StreamDescription: MemoryLayout<AudioStreamBasicDescription>.size
-  default: throw .invalidProperty
-  }
-}
-
 /// Tells the size of a property's value, in bytes.
 @c @implementation
 public func AudioQueueGetPropertySize(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetPropertySize") { (handle) throws(QueueError) in
-    unsafe outDataSize.pointee = UInt32(try size(of: inID, handle))
+    unsafe outDataSize.pointee = UInt32(try QueueProperty.named(inID).byteCount(handle))
   }
 }
 
@@ -36,28 +21,10 @@ public func AudioQueueGetProperty(
   _ ioDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetProperty") { (handle) throws(QueueError) in
-    let size = try size(of: inID, handle)
-    guard unsafe ioDataSize.pointee >= size else { throw .invalidPropertySize }
-    let queue = handle.queue
-    switch inID {
-    case kAudioQueueProperty_IsRunning:
-      unsafe outData.storeBytes(of: queue.isRunning ? 1 : 0, as: UInt32.self)
-    case kAudioQueueDeviceProperty_SampleRate:
-      unsafe outData.storeBytes(of: try queue.deviceSampleRate(), as: Float64.self)
-    case kAudioQueueDeviceProperty_NumberChannels:
-      unsafe outData.storeBytes(of: UInt32(try queue.deviceChannels()), as: UInt32.self)
-    case kAudioQueueProperty_CurrentDevice:
-      // The caller releases it.
-      let uid = unsafe Unmanaged.passRetained(CFString.make(queue.deviceUID)).toOpaque()
-      unsafe outData.storeBytes(of: uid, as: UnsafeMutableRawPointer.self)
-    case kAudioQueueProperty_MagicCookie:
-      let cookie = handle.magicCookie
-      guard cookie.count == size else { throw .invalidPropertySize }
-      unsafe outData.copyMemory(from: cookie, byteCount: size)
-    default:
-      unsafe outData.storeBytes(of: handle.description, as: AudioStreamBasicDescription.self)
-    }
-    unsafe ioDataSize.pointee = UInt32(size)
+    let memory = unsafe UnsafeMutableRawBufferPointer(
+      start: outData, count: Int(ioDataSize.pointee))
+    let bytes = try unsafe QueueProperty.named(inID).read(handle, into: memory)
+    unsafe ioDataSize.pointee = UInt32(bytes)
   }
 }
 
@@ -68,20 +35,8 @@ public func AudioQueueSetProperty(
   _ inDataSize: UInt32
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetProperty") { (handle) throws(QueueError) in
-    if inID == kAudioQueueProperty_MagicCookie {
-      // Its size varies: all that is given is the cookie.
-      handle.magicCookie = unsafe Array(
-        UnsafeRawBufferPointer(start: inData, count: Int(inDataSize)))
-      return
-    }
-    let size = try size(of: inID, handle)
-    guard inDataSize >= size else { throw .invalidPropertySize }
-    guard inID == kAudioQueueProperty_CurrentDevice else { throw .readOnly }
-    guard let uid = unsafe inData.loadUnaligned(as: UnsafeRawPointer?.self) else {
-      throw .invalidPropertyValue
-    }
-    let string = unsafe Unmanaged<CFString>.fromOpaque(uid).takeUnretainedValue()
-    try handle.queue.setDeviceUID(string.text)
+    let memory = unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataSize))
+    try unsafe QueueProperty.named(inID).write(handle, from: memory)
   }
 }
 
@@ -92,7 +47,7 @@ public func AudioQueueAddPropertyListener(
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueAddPropertyListener") { (handle) throws(QueueError) in
-    _ = try size(of: inID, handle)
+    _ = try QueueProperty.named(inID)
     unsafe handle.addListener(inID, inProc, inUserData)
   }
 }
@@ -104,7 +59,7 @@ public func AudioQueueRemovePropertyListener(
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueRemovePropertyListener") { (handle) throws(QueueError) in
-    _ = try size(of: inID, handle)
+    _ = try QueueProperty.named(inID)
     guard unsafe handle.removeListener(inID, inProc, inUserData) else {
       throw .invalidPropertyValue
     }

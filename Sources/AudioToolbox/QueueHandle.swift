@@ -171,13 +171,11 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   private func tell(_ change: QueueChange, as handle: UInt) {
-    let property =
-      switch change {
-      case .isRunning: kAudioQueueProperty_IsRunning
-      }
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
-    for listener in state.withLock({ $0.listeners }) where listener.property == property {
-      unsafe listener.function(listener.userData, reference, property)
+    for property in QueueProperty.all where property.change == change {
+      for listener in state.withLock({ $0.listeners }) where listener.property == property.id {
+        unsafe listener.function(listener.userData, reference, property.id)
+      }
     }
   }
 }

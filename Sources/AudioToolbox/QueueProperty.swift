@@ -1,0 +1,144 @@
+import AudioQueue
+import CAudioToolbox
+import CoreFoundation
+
+/// What there is to know of one property of a queue. `all` is the table that the property functions
+/// go by: one entry makes a property.
+struct QueueProperty: Sendable {
+  typealias Get<Value> = @Sendable (QueueHandle) throws(QueueError) -> Value
+  typealias Set<Value> = @Sendable (QueueHandle, Value) throws(QueueError) -> Void
+
+  let id: AudioQueuePropertyID
+  /// The change of the queue that the property's listeners are told of; nil if it never changes.
+  let change: QueueChange?
+  /// Bytes of the value now.
+  let byteCount: Get<Int>
+  /// The value, as it lies in memory.
+  private let get: Get<[UInt8]>
+  /// Takes a value from the first bytes; nil if the property can only be read.
+  private let set: Set<[UInt8]>?
+
+  private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+
+  /// The property that an app means.
+  static func named(_ id: AudioQueuePropertyID) throws(QueueError) -> QueueProperty {
+    guard let property = byID[id] else { throw .invalidProperty }
+    return property
+  }
+
+  /// Copies the value into memory of the app's, which may be larger than it is.
+  ///
+  /// - Returns: The bytes of the value.
+  func read(_ handle: QueueHandle, into memory: UnsafeMutableRawBufferPointer) throws(QueueError)
+    -> Int
+  {
+    // First of all: whoever has no room gets no reference either, which nobody would release.
+    guard try byteCount(handle) <= memory.count else { throw .invalidPropertySize }
+    let bytes = try get(handle)
+    guard bytes.count <= memory.count else { throw .invalidPropertySize }
+    unsafe memory.copyBytes(from: bytes)
+    return bytes.count
+  }
+
+  /// Sets the value to what the app's memory holds, which may be larger than it is.
+  func write(_ handle: QueueHandle, from memory: UnsafeRawBufferPointer) throws(QueueError) {
+    guard let set else { throw .readOnly }
+    try set(handle, unsafe Array(memory))
+  }
+
+  // MARK: Kinds
+
+  /// A property with one value.
+  static func value<Value: BitwiseCopyable>(
+    _ id: AudioQueuePropertyID, changes change: QueueChange? = nil, get: @escaping Get<Value>,
+    set: Set<Value>? = nil
+  ) -> QueueProperty {
+    let getOne: Get<[Value]> = { (handle) throws(QueueError) in [try get(handle)] }
+    guard let set else { return array(id, changes: change, count: { _ in 1 }, get: getOne) }
+    return array(
+      id, changes: change, count: { _ in 1 }, get: getOne,
+      set: { (handle, values) throws(QueueError) in try set(handle, values[0]) })
+  }
+
+  /// A property with `count` values; so many are taken, too.
+  static func array<Value: BitwiseCopyable>(
+    _ id: AudioQueuePropertyID, changes change: QueueChange? = nil,
+    count: @escaping @Sendable (QueueHandle) -> Int, get: @escaping Get<[Value]>,
+    set: Set<[Value]>? = nil
+  ) -> QueueProperty {
+    let stride = MemoryLayout<Value>.stride
+    let byteCount: Get<Int> = { (handle) throws(QueueError) in count(handle) * stride }
+    let getBytes: Get<[UInt8]> = { (handle) throws(QueueError) in
+      let values = try get(handle)
+      return unsafe values.withUnsafeBytes { unsafe Array($0) }
+    }
+    guard let set else {
+      return QueueProperty(id: id, change: change, byteCount: byteCount, get: getBytes, set: nil)
+    }
+    return QueueProperty(
+      id: id, change: change, byteCount: byteCount, get: getBytes,
+      set: { (handle, bytes) throws(QueueError) in
+        let count = count(handle)
+        guard count * stride <= bytes.count else { throw .invalidPropertySize }
+        let values = unsafe bytes.withUnsafeBytes { bytes in
+          (0..<count).map {
+            unsafe bytes.loadUnaligned(fromByteOffset: $0 * stride, as: Value.self)
+          }
+        }
+        try set(handle, values)
+      })
+  }
+
+  /// A property whose value is bytes, as many as there happen to be: all that is given is taken.
+  static func bytes(
+    _ id: AudioQueuePropertyID, changes change: QueueChange? = nil, get: @escaping Get<[UInt8]>,
+    set: @escaping Set<[UInt8]>
+  ) -> QueueProperty {
+    QueueProperty(
+      id: id, change: change,
+      byteCount: { (handle) throws(QueueError) in try get(handle).count }, get: get, set: set)
+  }
+}
+
+extension QueueProperty {
+  // MARK: The table
+
+  static let all: [QueueProperty] = [
+    .value(
+      kAudioQueueProperty_IsRunning, changes: .isRunning,
+      get: { $0.queue.isRunning ? 1 : 0 as UInt32 }),
+    .value(
+      kAudioQueueDeviceProperty_SampleRate,
+      get: { (handle) throws(QueueError) in try handle.queue.deviceSampleRate() }),
+    .value(
+      kAudioQueueDeviceProperty_NumberChannels,
+      get: { (handle) throws(QueueError) in UInt32(try handle.queue.deviceChannels()) }),
+    .value(
+      kAudioQueueProperty_CurrentDevice, get: { .retained($0.queue.deviceUID) },
+      set: { (handle, uid: StringReference) throws(QueueError) in
+        guard let uid = uid.text else { throw .invalidPropertyValue }
+        try handle.queue.setDeviceUID(uid)
+      }),
+    .bytes(
+      kAudioQueueProperty_MagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
+    .value(kAudioQueueProperty_StreamDescription, get: { $0.description }),
+  ]
+}
+
+/// A CFStringRef as it lies in a property's value.
+@safe
+struct StringReference: BitwiseCopyable {
+  private let bits: UInt
+
+  /// A new string, which whoever reads the property releases.
+  static func retained(_ text: String) -> StringReference {
+    StringReference(
+      bits: UInt(bitPattern: unsafe Unmanaged.passRetained(CFString.make(text)).toOpaque()))
+  }
+
+  /// What the string says; nil if there is none.
+  var text: String? {
+    guard let string = unsafe UnsafeRawPointer(bitPattern: bits) else { return nil }
+    return unsafe Unmanaged<CFString>.fromOpaque(string).takeUnretainedValue().text
+  }
+}
