@@ -2,63 +2,32 @@ import Codecs
 import RealTime
 import Server
 
-/// Brings a queue's buffers to the device's rate, in slabs that the cycle reads.
+/// Makes a queue's buffers ready for the cycles: runs them through the chain, into slabs that the
+/// cycles read.
 ///
-/// A thread of its own works ahead; a cycle sees no difference to an app's buffer.
+/// Three steps, again and again: `takeWork`, `convert`, `finish`. A thread of its own runs them ahead;
+/// a cycle sees no difference to an app's buffer.
 @safe
 final class Converter: @unchecked Sendable {
-  static var slabFrames: Int { 2048 }
-  let slabCount = 8
+  /// What there is to be done.
+  struct Plan {
+    /// The format of the buffers.
+    let format: PCMFormat
+    let layout: SampleLayout
+    let deviceRate: Double
+    let settings: ChainSettings
 
-  private let format: PCMFormat
-  private let layout: SampleLayout
-  private let slabLayout: SampleLayout
-  private let resampler: Resampler
-  private let channels: Int
-  /// `slabCount` slabs, each a plane of `slabFrames` floats for each channel.
-  private let slabs: UnsafeMutableBufferPointer<Float>
-  /// One slab's worth of the app's frames, as floats.
-  private let input: UnsafeMutableBufferPointer<Float>
-  private let inputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-
-  // The thread's own.
-  private var slab: Int?
-  private var filled = 0
-  private var offset = 0
-  private var generation: UInt64 = 0
-
-  /// Nil if there is no converting between these rates.
-  init?(_ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double) {
-    guard
-      let resampler = Resampler(
-        from: format.sampleRate, to: deviceRate, channels: format.channels)
-    else { return nil }
-    self.format = format
-    self.layout = layout
-    self.resampler = resampler
-    channels = format.channels
-    slabLayout = .float32(channels: channels)
-    unsafe slabs = .allocate(capacity: slabCount * channels * Self.slabFrames)
-    unsafe slabs.initialize(repeating: 0)
-    unsafe input = .allocate(capacity: channels * Self.slabFrames)
-    unsafe input.initialize(repeating: 0)
-    unsafe inputPlanes = .allocate(capacity: channels)
-    unsafe outputPlanes = .allocate(capacity: channels)
-    for channel in 0..<channels {
-      unsafe (inputPlanes + channel).initialize(
-        to: input.baseAddress! + channel * Self.slabFrames)
-      unsafe (outputPlanes + channel).initialize(to: slabs.baseAddress!)
+    /// False if the cycles can read the buffers themselves.
+    var isNeeded: Bool {
+      format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
     }
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(slabs))
   }
 
-  deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(slabs))
-    unsafe outputPlanes.deallocate()
-    unsafe inputPlanes.deallocate()
-    unsafe input.deallocate()
-    unsafe slabs.deallocate()
+  /// Parameters that change when the stream has come to a frame.
+  private struct Mark {
+    /// Device frames since the stream began.
+    let frame: Int
+    let changes: ParameterChanges
   }
 
   /// A piece of work, and the state of the queue that it belongs to.
@@ -66,6 +35,57 @@ final class Converter: @unchecked Sendable {
     let item: QueueState.Item
     let source: QueueBuffer?
     let generation: UInt64
+    fileprivate let setting: TimePitch.Setting
+  }
+
+  private let plan: Plan
+  private let ratio: Double
+  private let chain: Chain
+  private let slabs: Slabs
+  private let slabLayout: SampleLayout
+  private var generation: UInt64 = 0
+
+  /// The slab that is being filled; frames in it, and those of them that the cycles have.
+  private var slab: Int?
+  private var filled = 0
+  private var pushed = 0
+  /// How the next entry begins: never before this frame of the run, and with these parameters.
+  private var start = Int64.min
+  private var changes = ParameterChanges()
+  private var marks: [Mark] = []
+
+  /// Frames of the present buffer that the chain has; nil before it was looked at.
+  private var offset: Int?
+  /// Device frames that the stream has come to.
+  private var streamFrames = 0
+  /// Device frame of the run at which the stream begins, if the queue does not run dry.
+  private var streamStart: Int64 = 0
+
+  /// Nil if there is no converting between these rates.
+  init?(_ plan: Plan) {
+    let format = plan.format
+    let settings = plan.settings
+    guard
+      let chain = Chain(
+        channels: format.channels, from: format.sampleRate, to: plan.deviceRate, tap: settings.tap,
+        timePitch: settings.isTimePitchEnabled ? settings.algorithm : nil)
+    else { return nil }
+    self.plan = plan
+    self.chain = chain
+    ratio = plan.deviceRate / format.sampleRate
+    slabLayout = .float32(channels: format.channels)
+    slabs = Slabs(
+      channels: format.channels,
+      frames: Int((Double(settings.decodeFrames) * ratio).rounded(.up)))
+  }
+
+  /// How many slabs there are.
+  var slabCount: Int { slabs.count }
+
+  /// True if nothing more can be converted before the cycles have played something. With the queue's
+  /// state locked.
+  func isFull(_ state: QueueState) -> Bool {
+    !state.isConverting && slab == nil && state.freeSlabs.isEmpty
   }
 
   /// Takes a slab and the next item, if there are both. With the queue's state locked.
@@ -73,9 +93,8 @@ final class Converter: @unchecked Sendable {
     if state.generation != generation {
       generation = state.generation
       slab = nil
-      filled = 0
-      offset = 0
-      resampler.reset()
+      offset = nil
+      begin(at: 0, isNewRun: true)
     }
     guard state.resets == 0, let item = state.waiting.first,
       state.inRing.count < VoiceMemory.entryCapacity - 2
@@ -86,51 +105,128 @@ final class Converter: @unchecked Sendable {
       guard let free = state.freeSlabs.popLast() else { return nil }
       slab = free
       filled = 0
+      pushed = 0
     }
     state.isConverting = true
+    var source: QueueBuffer?
     if case .buffer(let piece) = item {
-      return Work(item: item, source: state.buffers[piece.id]?.buffer, generation: generation)
+      source = state.buffers[piece.id]?.buffer
+      if offset == nil {
+        offset = 0
+        state.timePitch.follow(piece.timePitch)
+        isNew = true
+      }
     }
-    return Work(item: item, source: nil, generation: generation)
+    return Work(
+      item: item, source: source, generation: generation, setting: state.timePitch)
   }
+
+  /// The present buffer's place in the stream has not been settled yet.
+  private var isNew = false
 
   /// Fills the slab from the item until one of them is at its end. Without a lock.
   ///
   /// - Returns: True if the item is done with.
   func convert(_ work: Work) -> Bool {
     guard let slab else { return false }
-    let base = unsafe slabs.baseAddress! + slab * channels * Self.slabFrames
-    func planes(at frame: Int) {
-      for channel in 0..<channels {
-        unsafe outputPlanes[channel] = base + channel * Self.slabFrames + frame
+    do throws(ConverterFailure) {
+      switch work.item {
+      case .buffer(let piece):
+        return try convert(piece, work, into: slab)
+      case .flush, .end:
+        let endsRun = if case .end = work.item { true } else { false }
+        return try drain(work, into: slab, endsRun: endsRun)
+      case .slab:
+        return true
       }
+    } catch {
+      // What is stuck must not keep the queue from ending.
+      failure = error
+      return true
     }
-    if case .buffer(let piece) = work.item, let source = work.source {
-      let frames = piece.frames
-      while offset < frames && filled < Self.slabFrames {
-        let count = min(frames - offset, Self.slabFrames)
-        unsafe layout.copy(
-          UnsafeRawPointer(source.data.baseAddress!) + (piece.first + offset)
-            * format.bytesPerFrame,
-          planeFrames: 0, frames: count, gain: ChannelGain(1), to: inputPlanes, at: 0)
-        planes(at: filled)
-        let (consumed, produced) = unsafe resampler.process(
-          inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
-        offset += consumed
-        filled += produced
-        // A converter that is stuck must not keep the queue from ending.
-        if consumed == 0 && produced == 0 { return true }
+  }
+
+  private var failure: ConverterFailure?
+
+  private func convert(_ piece: QueueState.Piece, _ work: Work, into slab: Int)
+    throws(ConverterFailure) -> Bool
+  {
+    if isNew {
+      if let wanted = piece.start {
+        let frame = Int64((Double(wanted) * ratio).rounded())
+        if frame > streamStart + Int64((chain.expectedFrames * ratio).rounded()) {
+          // Silence comes between: what went before ends here.
+          guard try drain(work, into: slab, endsRun: false), filled == pushed else { return false }
+          begin(at: wanted, isNewRun: false)
+          streamStart = frame
+          start = frame
+        }
       }
-      return offset == frames
+      if !chain.hasBegun, piece.begin > chain.base {
+        chain.base = piece.begin
+        streamStart = max(streamStart, Int64((Double(piece.begin) * ratio).rounded()))
+      }
+      if !piece.changes.isEmpty {
+        marks.append(
+          Mark(frame: Int((chain.expectedFrames * ratio).rounded()), changes: piece.changes))
+      }
+      isNew = false
     }
-    while filled < Self.slabFrames {
-      planes(at: filled)
-      let (_, produced) = unsafe resampler.process(
-        nil, frames: 0, into: outputPlanes, room: Self.slabFrames - filled)
-      if produced == 0 { return true }
-      filled += produced
+    while try fill(slab, work) {
+      let at = offset ?? 0
+      guard at < piece.frames, let source = work.source else { return true }
+      let count = min(piece.frames - at, Chain.blockFrames)
+      unsafe plan.layout.copy(
+        UnsafeRawPointer(source.data.baseAddress!) + (piece.first + at)
+          * plan.format.bytesPerFrame,
+        planeFrames: 0, frames: count, gain: ChannelGain(1), to: chain.input.pointers(), at: 0)
+      offset = at + count
+      try chain.put(count, work.setting)
     }
     return false
+  }
+
+  /// - Returns: True if all of the stream is in the slab.
+  private func drain(_ work: Work, into slab: Int, endsRun: Bool) throws(ConverterFailure)
+    -> Bool
+  {
+    chain.end(run: endsRun)
+    while try fill(slab, work) { if chain.isOver { return true } }
+    return false
+  }
+
+  /// Moves what the chain gives into the slab.
+  ///
+  /// - Returns: True if the chain wants more, or is at its end; false if the slab's frames have to go
+  ///   to the cycles first.
+  private func fill(_ slab: Int, _ work: Work) throws(ConverterFailure) -> Bool {
+    let capacity = slabs.capacity(slab)
+    while true {
+      while let mark = marks.first, mark.frame <= streamFrames {
+        if filled > pushed { return false }
+        changes.add(mark.changes)
+        marks.removeFirst()
+      }
+      if filled == capacity { return false }
+      let room = min(capacity - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
+      let frames = try unsafe chain.take(
+        into: slabs.pointers(slab, at: filled), room: room, work.setting)
+      filled += frames
+      streamFrames += frames
+      if frames < room { return true }
+    }
+  }
+
+  /// Begins another stream at a frame of the run, at the queue's rate.
+  private func begin(at frame: Int64, isNewRun: Bool) {
+    chain.begin(at: frame, isNewRun: isNewRun)
+    marks = []
+    start = .min
+    streamFrames = 0
+    if isNewRun {
+      streamStart = 0
+      changes = ParameterChanges()
+    }
   }
 
   /// Hands in what `convert` has done. With the queue's state locked.
@@ -138,34 +234,52 @@ final class Converter: @unchecked Sendable {
     _ work: Work, isDone: Bool, _ state: inout QueueState, push: (borrowing Entry) -> Bool
   ) {
     state.isConverting = false
+    if let failure = failure ?? chain.takeFailure() { state.report(failure) }
+    failure = nil
     // A reset came in between: it has taken every slab and item back.
-    guard work.generation == state.generation, let slab else { return }
+    guard work.generation == state.generation, slab != nil else { return }
+    var endsStream = false
     if isDone {
       state.waiting.removeFirst()
-      offset = 0
+      offset = nil
       if case .buffer(let piece) = work.item {
         state.holdsBack = true
         state.notices.append(.buffer(piece.id, isReset: false))
       } else {
         state.holdsBack = false
+        endsStream = true
+        for mark in marks { changes.add(mark.changes) }
       }
     }
-    let isEnd = if case .buffer = work.item { false } else { isDone }
-    if filled == Self.slabFrames || isEnd || state.waiting.isEmpty, filled > 0 {
-      let base = unsafe slabs.baseAddress! + slab * channels * Self.slabFrames
-      _ = unsafe push(
-        Entry(
-          UnsafeRawPointer(base), frames: filled, layout: slabLayout, planeFrames: Self.slabFrames,
-          token: UInt32(slab)))
-      state.inRing.append(.slab(slab, frames: filled))
-      self.slab = nil
+    let isLeftOver = endsStream && (!changes.isEmpty || start != .min)
+    if !isDone || endsStream || state.waiting.isEmpty, filled > pushed || isLeftOver {
+      pushFrames(&state, push)
     }
-    guard isEnd else { return }
-    resampler.reset()
+    guard endsStream else { return }
+    let after = streamStart + Int64(streamFrames)
     if case .end = work.item {
       _ = push(.end)
       state.inRing.append(.end)
+      begin(at: 0, isNewRun: true)
+    } else {
+      begin(at: Int64((Double(after) / ratio).rounded()), isNewRun: false)
+      streamStart = after
     }
+  }
+
+  /// Has the cycles play what the slab has and they have not.
+  private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
+    guard let slab else { return }
+    let isLast = filled == slabs.capacity(slab)
+    _ = unsafe push(
+      Entry(
+        slabs.address(slab, at: pushed), frames: filled - pushed, layout: slabLayout,
+        planeFrames: slabs.planeFrames, token: UInt32(slab), start: start, changes: changes))
+    state.inRing.append(.slab(slab, frames: filled - pushed, isLast: isLast))
+    pushed = filled
+    start = .min
+    changes = ParameterChanges()
+    if isLast { self.slab = nil }
   }
 }
 

@@ -48,23 +48,16 @@ extension OutputQueue {
     }
     let deviceRate = device.client.sampleRate
     unsafe memory.voice.pointee.setSampleRate(deviceRate)
-    var converter: Converter?
-    if deviceRate != format.sampleRate {
-      converter = Converter(format, layout, deviceRate: deviceRate)
-      if converter == nil {
-        device.unseat(memory)
-        throw .unsupportedFormat
-      }
+    do throws(QueueError) {
+      install(device, try makeConverter(deviceRate))
+    } catch {
+      device.unseat(memory)
+      throw error
     }
     state.change { state in
-      state.device = device
       state.portNames = portNames
       state.connections = connections
-      state.converter = converter
-      if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
-      pump(&state)
     }
-    if let converter { startConverting(with: converter) }
     return device
   }
 
@@ -151,30 +144,11 @@ extension OutputQueue {
 
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
   private func closeDevice() {
-    // Without a device nobody fills the ring, and without a converter its thread ends.
-    let (device, converter) = state.change { state in
-      state.generation += 1
-      defer {
-        state.device = nil
-        state.converter = nil
-      }
-      return (state.device, state.converter)
-    }
-    state.wait { $0.isConverting ? nil : () }
+    let (device, converter) = takeOut()
     device?.unseat(memory)
     // The cycles have read the converter's slabs until now.
     withExtendedLifetime(converter) {}
-    state.change { state in
-      readEvents(&state)
-      unsafe memory.voice.pointee.stop()
-      // Slabs hold what buffers held that have gone back already: at another rate it is lost.
-      state.waiting =
-        state.inRing.filter { if case .slab = $0 { false } else { true } }
-        + state.waiting
-      state.inRing = []
-      state.freeSlabs = []
-      state.holdsBack = false
-    }
+    state.change { emptyRing(&$0) }
   }
 
   /// Device frames that the run has lasted so far.

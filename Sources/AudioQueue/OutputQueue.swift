@@ -139,6 +139,8 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
     /// Frame of the run, at the queue's rate, at which it begins, or as soon after as what was
     /// enqueued before lets it; nil for as soon as that.
     package var start: Int64?
+    /// Rate and pitch from the buffer's first frame on.
+    package var timePitch = TimePitchChanges()
 
     package init(
       trimmedAtStart: Int = 0, trimmedAtEnd: Int = 0,
@@ -178,18 +180,23 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       guard record.isFree else { throw .enqueuedTwice }
       let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
       guard left >= 0 else { throw .trimmedTooMuch }
+      if !schedule.timePitch.isEmpty && !state.settings.isTimePitchEnabled {
+        throw .invalidParameter
+      }
       if let start = schedule.start {
         if let last = state.lastStart, start < last { throw .startsOutOfOrder }
         state.lastStart = start
       }
       let begin = max(state.tail, schedule.start ?? .min, presentFrame(state))
-      state.tail = begin + Int64(left)
+      // What waits may bring other rates yet: as far as is known.
+      let rate = state.rateAtTail(schedule.timePitch)
+      state.tail = begin + Int64((Double(left) / rate).rounded())
       state.buffers[id]?.isFree = false
       state.waiting.append(
         .buffer(
           QueueState.Piece(
             id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
-            changes: schedule.changes)))
+            begin: begin, changes: schedule.changes, timePitch: schedule.timePitch)))
       pump(&state)
       return begin
     }
@@ -244,7 +251,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
         guard !state.inRing.isEmpty else { continue }
         switch state.inRing.removeFirst() {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
-        case .slab(let index, _): state.freeSlabs.append(index)
+        case .slab(let index, _, let isLast): if isLast { state.freeSlabs.append(index) }
         case .end, .flush: break
         }
       case .runBegan:
@@ -322,6 +329,7 @@ package final class OutputQueue: VoiceOwner, @unchecked Sendable {
       switch notice {
       case .buffer(let id, _): handlers.bufferDone(self, id)
       case .isRunning: handlers.changed(self, .isRunning)
+      case .changed(let change): handlers.changed(self, change)
       }
       state.change { $0.delivering = nil }
     }

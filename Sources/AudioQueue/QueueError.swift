@@ -45,4 +45,12 @@ package enum QueueError: Error, Hashable, Sendable {
   /// The property can only be read.
   case readOnly
   case unsupportedFormat
+  /// The queue has a tap already.
+  case tooManyTaps
+  /// The call is for a tap's function, while it runs.
+  case notInTap
+  /// The buffers do not suit the tap's channels.
+  case wrongBuffers
+  /// The call is for taps of another kind.
+  case wrongTap
 }

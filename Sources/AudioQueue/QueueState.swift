@@ -1,3 +1,4 @@
+import Codecs
 import Glibc
 import RealTime
 import Server
@@ -9,6 +10,8 @@ enum Notice {
   case buffer(UInt32, isReset: Bool)
   /// `QueueChange.isRunning`, and the value that it has changed to.
   case isRunning(Bool)
+  /// Another property has changed.
+  case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
 }
@@ -16,6 +19,11 @@ enum Notice {
 /// A property of a queue whose value has changed.
 package enum QueueChange: Sendable {
   case isRunning
+  case converterFailure
+  case isTimePitchEnabled
+  case timePitchAlgorithm
+  case isTimePitchBypassed
+  case decodeFrames
 }
 
 /// What a queue knows, behind its monitor.
@@ -38,14 +46,18 @@ struct QueueState {
     /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
     /// what came before.
     var start: Int64?
+    /// Frame of the run at which it will begin, if the queue does not run dry.
+    var begin: Int64
     /// Take effect on its first frame.
     var changes: ParameterChanges
+    var timePitch: TimePitchChanges
   }
 
   /// A piece of the stream on its way to the ports.
   enum Item {
     case buffer(Piece)
-    case slab(Int, frames: Int)
+    /// Frames in a slab; the slab's last, or not.
+    case slab(Int, frames: Int, isLast: Bool)
     /// The end of a run.
     case end
     /// The converter gives out all it holds back.
@@ -95,6 +107,12 @@ struct QueueState {
   /// The converter has taken frames in that it gives out only with an end or a flush.
   var holdsBack = false
   var freeSlabs: [Int] = []
+  /// What buffers go through before the cycles.
+  var settings = ChainSettings()
+  /// Rate and pitch of what is converted next.
+  var timePitch = TimePitch.Setting()
+  /// What went wrong last in the converter.
+  var converterFailure: ConverterFailure?
 
   /// Parameters as they are in force, if the cycles know of all changes they were sent, and how many
   /// that were.
@@ -114,7 +132,7 @@ struct QueueState {
     inRing.reduce(0) { sum, item in
       switch item {
       case .buffer(let piece): sum + piece.frames
-      case .slab(_, let frames): sum + frames
+      case .slab(_, let frames, _): sum + frames
       case .end, .flush: sum
       }
     }

@@ -22,13 +22,27 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .noTime: kAudio_ParamError
+    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .noTime, .wrongBuffers:
+      kAudio_ParamError
     case .invalidParameter: kAudioQueueErr_InvalidParameter
     case .invalidProperty: kAudioQueueErr_InvalidProperty
     case .invalidPropertySize: kAudioQueueErr_InvalidPropertySize
     case .invalidPropertyValue: kAudioQueueErr_InvalidPropertyValue
     case .readOnly: kAudioQueueErr_Permissions
     case .unsupportedFormat: kAudioFormatUnsupportedDataFormatError
+    case .tooManyTaps: kAudioQueueErr_TooManyTaps
+    case .notInTap: kAudioQueueErr_InvalidTapContext
+    case .wrongTap: kAudioQueueErr_InvalidTapType
+    }
+  }
+}
+
+extension ConverterFailure {
+  /// The result code that the property tells of.
+  var status: OSStatus {
+    switch self {
+    case .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
+    case .tapGaveTooMuch, .tapGaveTooLittle: kAudio_ParamError
     }
   }
 }

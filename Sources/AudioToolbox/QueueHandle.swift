@@ -52,6 +52,8 @@ final class QueueHandle: @unchecked Sendable {
   /// The format as the app gave it, complete.
   let description: AudioStreamBasicDescription
   private let state = Mutex(State())
+  /// The number of the queue's tap.
+  let tap = Mutex<UInt?>(nil)
 
   init(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
@@ -79,7 +81,7 @@ final class QueueHandle: @unchecked Sendable {
           }
         },
         changed: { _, change in Self.all.object(handle)?.tell(change, as: handle) }))
-    queue.whenDisposed { Self.all.remove(handle) }
+    queue.whenDisposed { Self.all.remove(handle)?.forgetTap() }
   }
 
   deinit {

@@ -1,5 +1,6 @@
 import AudioQueue
 import CAudioToolbox
+import Codecs
 import CoreFoundation
 
 /// What there is to know of one property of a queue. `all` is the table that the property functions
@@ -122,7 +123,51 @@ extension QueueProperty {
     .bytes(
       kAudioQueueProperty_MagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
     .value(kAudioQueueProperty_StreamDescription, get: { $0.description }),
+    .value(
+      kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled,
+      get: { $0.queue.isTimePitchEnabled ? 1 : 0 as UInt32 },
+      set: { (handle, value: UInt32) throws(QueueError) in
+        try handle.queue.setTimePitchEnabled(value != 0)
+      }),
+    .value(
+      kAudioQueueProperty_TimePitchAlgorithm, changes: .timePitchAlgorithm,
+      get: { $0.queue.timePitchAlgorithm.code },
+      set: { (handle, code: UInt32) throws(QueueError) in
+        guard let algorithm = TimePitch.Algorithm(code) else { throw .invalidPropertyValue }
+        try handle.queue.setTimePitchAlgorithm(algorithm)
+      }),
+    .value(
+      kAudioQueueProperty_TimePitchBypass, changes: .isTimePitchBypassed,
+      get: { $0.queue.isTimePitchBypassed ? 1 : 0 as UInt32 },
+      set: { (handle, value: UInt32) throws(QueueError) in
+        handle.queue.isTimePitchBypassed = value != 0
+      }),
+    .value(
+      kAudioQueueProperty_DecodeBufferSizeFrames, changes: .decodeFrames,
+      get: { UInt32($0.queue.decodeFrames) },
+      set: { (handle, frames: UInt32) throws(QueueError) in
+        try handle.queue.setDecodeFrames(Int(frames))
+      }),
+    .value(
+      kAudioQueueProperty_ConverterError, changes: .converterFailure,
+      get: { UInt32(bitPattern: $0.queue.converterFailure?.status ?? noErr) }),
   ]
+}
+
+extension TimePitch.Algorithm {
+  fileprivate var code: UInt32 {
+    switch self {
+    case .spectral: kAudioQueueTimePitchAlgorithm_Spectral
+    case .timeDomain: kAudioQueueTimePitchAlgorithm_TimeDomain
+    case .varispeed: kAudioQueueTimePitchAlgorithm_Varispeed
+    }
+  }
+
+  fileprivate init?(_ code: UInt32) {
+    let all: [TimePitch.Algorithm] = [.spectral, .timeDomain, .varispeed]
+    guard let algorithm = all.first(where: { $0.code == code }) else { return nil }
+    self = algorithm
+  }
 }
 
 /// A CFStringRef as it lies in a property's value.

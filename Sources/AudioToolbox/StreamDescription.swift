@@ -1,5 +1,18 @@
+import AudioQueue
 import CAudioToolbox
 import RealTime
+
+extension QueueHandle {
+  /// What a tap sees: native floats, a buffer for each channel.
+  var processingDescription: AudioStreamBasicDescription {
+    var format = PCMFormat(
+      sampleRate: queue.format.sampleRate, channels: 1, kind: .float, bitsPerSample: 32
+    ).streamDescription
+    format.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    format.mChannelsPerFrame = UInt32(queue.format.channels)
+    return format
+  }
+}
 
 extension PCMFormat {
   /// The format in Core Audio's terms: interleaved linear PCM, one frame to a packet.
