@@ -119,7 +119,9 @@ let package = Package(
     .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",
-      dependencies: ["AudioQueue", "CProbe", "Codecs", "RealTime", "Server", "TestSupport", "Timeline"],
+      dependencies: [
+        "AudioQueue", "CProbe", "Codecs", "RealTime", "Server", "TestSupport", "Timeline",
+      ],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),

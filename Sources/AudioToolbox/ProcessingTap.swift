@@ -30,7 +30,8 @@ private final class TapHandle: @unchecked Sendable {
 
   /// The call in which the calling thread is.
   func presentCall() throws(QueueError) -> TapCall {
-    guard let call = present.withLock({ $0.flatMap { $0.thread == pthread_self() ? $0.call : nil } })
+    guard
+      let call = present.withLock({ $0.flatMap { $0.thread == pthread_self() ? $0.call : nil } })
     else { throw .notInTap }
     return call
   }
@@ -47,7 +48,8 @@ private final class TapHandle: @unchecked Sendable {
     var frames = UInt32(isSiphon ? call.frames : 0)
     let list = unsafe UnsafeMutableRawPointer.allocate(
       byteCount: MemoryLayout<AudioBufferList>.size + (call.channels - 1)
-        * MemoryLayout<AudioBuffer>.stride, alignment: MemoryLayout<AudioBufferList>.alignment)
+        * MemoryLayout<AudioBuffer>.stride,
+      alignment: MemoryLayout<AudioBufferList>.alignment)
     defer { unsafe list.deallocate() }
     let head = unsafe list.initializeMemory(as: AudioBufferList.self, to: AudioBufferList())
     let buffers = unsafe head.buffers

@@ -42,6 +42,15 @@ package final class Planes {
     }
   }
 
+  /// Puts frames after all others; as many of the first ones go.
+  func shiftIn(_ source: Pointers, frames: Int) {
+    let new = min(frames, capacity)
+    let latest = unsafe Advancing(source, channels: channels)
+    latest.advance(frames - new)
+    unsafe copy(pointers(at: new), frames: capacity - new)
+    unsafe copy(latest.pointers, frames: new, to: capacity - new)
+  }
+
   package func silence(from first: Int, to end: Int) {
     guard first < end else { return }
     for channel in 0..<channels {

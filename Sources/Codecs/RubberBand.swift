@@ -38,7 +38,7 @@
 
     deinit { unsafe rubberband_delete(state) }
 
-    func begin(_ setting: TimePitch.Setting) {
+    func begin(_ setting: TimePitch.Setting, after history: Planes) {
       unsafe rubberband_reset(state)
       apply(setting)
       cents = setting.cents
@@ -48,8 +48,10 @@
       toSkip = Int(unsafe rubberband_get_start_delay(state))
       var left = ahead
       while left > 0 {
-        let count = min(left, Self.grain)
-        unsafe process(silence.pointers(), frames: count)
+        let unknown = left - history.capacity
+        let count = min(unknown > 0 ? unknown : left, Self.grain)
+        unsafe process(
+          unknown > 0 ? silence.pointers() : history.pointers(at: -unknown), frames: count)
         left -= count
       }
     }

@@ -4,7 +4,7 @@
 /// Frames that go in come out exactly as many as their rates say: `frames / rate`, summed up and
 /// rounded where a stream ends or passes through. A neutral setting passes the frames through as they
 /// are; at each change from or to a neutral one the processed part begins and ends with whole frames,
-/// so that none is lost.
+/// so that none is lost, and hears what comes before and after it, so that it joins up.
 @safe
 package final class TimePitch {
   package enum Algorithm: Sendable {
@@ -45,6 +45,8 @@ package final class TimePitch {
   private let isVarispeed: Bool
   private let output: PlaneQueue
   private let silence: Planes
+  /// The latest frames that went in.
+  private let history: Planes
   /// The stretcher is at work.
   private var isStretching = false
   private var setting = Setting()
@@ -78,6 +80,7 @@ package final class TimePitch {
     isVarispeed = algorithm == .varispeed
     output = PlaneQueue(channels: channels)
     silence = Planes(channels: channels, capacity: 256)
+    history = Planes(channels: channels, capacity: 2048)
   }
 
   private func isNeutral(_ setting: Setting) -> Bool {
@@ -88,15 +91,16 @@ package final class TimePitch {
   package func put(_ planes: Planes.Pointers, frames: Int, _ setting: Setting)
     throws(Resampler.Failure)
   {
+    defer { unsafe history.shiftIn(planes, frames: frames) }
     if isNeutral(setting) {
-      try end()
+      try unsafe end(followedBy: planes, frames: frames)
       unsafe output.append(planes, frames: frames)
       given += frames
       expectedFrames += Double(frames)
       return
     }
     if !isStretching {
-      try stretcher.begin(setting)
+      try stretcher.begin(setting, after: history)
       isStretching = true
     } else if setting != self.setting {
       expectedFrames += stretcher.change(setting)
@@ -115,12 +119,26 @@ package final class TimePitch {
 
   /// Has all that went in come out.
   package func end() throws(Resampler.Failure) {
+    try unsafe end(followedBy: silence.pointers(), frames: 0)
+  }
+
+  /// The same, if other frames follow.
+  private func end(followedBy planes: Planes.Pointers, frames: Int) throws(Resampler.Failure) {
     guard isStretching else { return }
     isStretching = false
     let wanted = Int(expectedFrames.rounded())
+    let next = unsafe Planes.Advancing(planes, channels: output.channels)
+    var left = frames
     while given < wanted {
-      given += try unsafe stretcher.put(
-        silence.pointers(), frames: silence.capacity, into: output)
+      let count = min(left, silence.capacity)
+      if count > 0 {
+        given += try unsafe stretcher.put(next.pointers, frames: count, into: output)
+        next.advance(count)
+        left -= count
+      } else {
+        given += try unsafe stretcher.put(
+          silence.pointers(), frames: silence.capacity, into: output)
+      }
     }
     output.cut(given - wanted)
     given = wanted
@@ -131,6 +149,7 @@ package final class TimePitch {
   package func reset() {
     isStretching = false
     output.removeAll()
+    history.silence(from: 0, to: history.capacity)
     given = 0
     expectedFrames = 0
   }
@@ -138,8 +157,9 @@ package final class TimePitch {
 
 /// What does a time-pitch processor's work.
 protocol Stretcher: AnyObject {
-  /// Begins a new piece: its first frame out is aligned with the first that is put in.
-  func begin(_ setting: TimePitch.Setting) throws(Resampler.Failure)
+  /// Begins a new piece, after what is in `history`: its first frame out is aligned with the first that
+  /// is put in.
+  func begin(_ setting: TimePitch.Setting, after history: Planes) throws(Resampler.Failure)
   /// Another setting for the frames that are put in from now on.
   ///
   /// - Returns: Frames by which that makes the output longer, once.
@@ -154,6 +174,8 @@ protocol Stretcher: AnyObject {
 /// Pitch that follows the rate.
 private final class Tape: Stretcher {
   private let resampler: Resampler
+  /// Frames out that stand before the first that was put in.
+  private var toSkip = 0
 
   init?(channels: Int) {
     guard let resampler = Resampler(variableUpTo: TimePitch.rates.upperBound, channels: channels)
@@ -161,9 +183,14 @@ private final class Tape: Stretcher {
     self.resampler = resampler
   }
 
-  func begin(_ setting: TimePitch.Setting) throws(Resampler.Failure) {
+  func begin(_ setting: TimePitch.Setting, after history: Planes) throws(Resampler.Failure) {
     resampler.reset()
     resampler.setRatio(setting.rate)
+    let past = PlaneQueue(channels: history.channels)
+    let frames = 512
+    toSkip = Int((Double(frames) / setting.rate).rounded())
+    _ = try unsafe put(
+      history.pointers(at: history.capacity - frames), frames: frames, into: past)
   }
 
   func change(_ setting: TimePitch.Setting) -> Double {
@@ -182,7 +209,10 @@ private final class Tape: Stretcher {
       let (consumed, produced) = try unsafe resampler.process(
         source.pointers, frames: left, into: output.room(for: room), room: room)
       output.add(produced)
-      total += produced
+      let skipped = min(toSkip, produced)
+      toSkip -= skipped
+      output.skip(skipped, of: produced)
+      total += produced - skipped
       left -= consumed
       source.advance(consumed)
       if left == 0 && produced < room { return total }

@@ -66,6 +66,12 @@ import Testing
         passes: [
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
+      Case(
+        program: "taps.c",
+        passes: [
+          "a tap", "a siphon", "taps that cannot be", "a converter's error",
+          "a prime that takes too long", "the decode buffer",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "player.cc",
@@ -74,6 +80,14 @@ import Testing
           "a std::thread with a run loop",
         ]),
     ]
+
+  #if RubberBand
+    @Test(arguments: [false, true]) func rateAndPitchPass(isSanitized: Bool) throws {
+      try check(
+        Case(program: "timepitch.c", passes: ["properties and parameters", "rate and pitch"]),
+        isSanitized: isSanitized)
+    }
+  #endif
 
   @Test(arguments: cases, [false, true])
   func aProgramPasses(program: Case, isSanitized: Bool) throws {

@@ -152,6 +152,18 @@ import Testing
     #expect(abs(frequency(output) / (440 * rate) - 1) < 0.001, "\(frequency(output))")
   }
 
+  @Test func thePiecesJoinUp() throws {
+    let level = [Float](repeating: 0.5, count: 4096)
+    let output = try run(
+      .varispeed,
+      [
+        (level, Setting()), (level, Setting(rate: 2)), (level, Setting(rate: 0.5)),
+        (level, Setting()),
+      ])[0]
+    #expect(output.count == 4096 + 2048 + 8192 + 4096)
+    #expect(output.allSatisfy { abs($0 - 0.5) < 0.01 })
+  }
+
   @Test(arguments: [TimePitch.Algorithm.varispeed])
   func aNeutralSettingChangesNothing(algorithm: TimePitch.Algorithm) throws {
     let sound = (0..<10000).map { Float($0 + 1) / 16384 }
