@@ -92,8 +92,8 @@ CF_ENUM(AudioQueuePropertyID) {
   /// UInt32: 1 if the sound passes by the time-pitch processor. At any time. 0 at first.
   kAudioQueueProperty_TimePitchBypass = 'qtpb',
   /// UInt32: frames of the queue's rate that are decoded ahead, 256 to 1048576; 16384 at first. Set it
-  /// while the queue does not run. Linear PCM at the device's rate needs no decoding unless a tap or the
-  /// time-pitch processor is there: then it is kept and changes nothing.
+  /// while the queue does not run. It is kept and changes nothing for linear PCM at the device's rate,
+  /// which needs no decoding, unless a tap or the time-pitch processor is there.
   kAudioQueueProperty_DecodeBufferSizeFrames = 'dcbf',
   /// UInt32, read-only: the latest OSStatus of what makes buffers ready to be played. 0 at first.
   kAudioQueueProperty_ConverterError = 'qcve'
