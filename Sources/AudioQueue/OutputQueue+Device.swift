@@ -55,25 +55,18 @@ extension OutputQueue {
     }
     let deviceRate = device.client.sampleRate
     unsafe memory.voice.pointee.setSampleRate(deviceRate)
-    var converter: Converter?
-    if deviceRate != format.sampleRate {
-      converter = Converter(format, layout, deviceRate: deviceRate)
-      if converter == nil {
-        device.unseat(memory)
-        throw .unsupportedFormat
-      }
+    do throws(QueueError) {
+      install(device, try makeConverter(deviceRate))
+    } catch {
+      device.unseat(memory)
+      throw error
     }
     let facts = DeviceFacts(device)
     state.change { state in
-      state.device = device
       if !state.isOffline { noteDevice(facts, &state) }
       state.portNames = portNames
       state.connections = connections
-      state.converter = converter
-      if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
-      pump(&state)
     }
-    if let converter, !state.read({ $0.isOffline }) { startConverting(with: converter) }
     context.wake()
     return device
   }
@@ -149,29 +142,12 @@ extension OutputQueue {
 
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
   func closeDevice() {
-    // Without a device nobody fills the ring, and without a converter its thread ends.
-    let (device, converter) = state.change { state in
-      state.generation += 1
-      defer {
-        state.device = nil
-        state.converter = nil
-      }
-      return (state.device, state.converter)
-    }
-    state.wait { $0.isConverting ? nil : () }
+    let (device, converter) = takeOut()
     device?.unseat(memory)
     // The cycles have read the converter's slabs until now.
     withExtendedLifetime(converter) {}
     state.change { state in
-      readEvents(&state)
-      unsafe memory.voice.pointee.stop()
-      // Slabs hold what buffers held that have gone back already: at another rate it is lost.
-      state.waiting =
-        (state.inRing + state.waiting).filter { if case .slab = $0 { false } else { true } }
-      state.inRing = []
-      state.replays = 0
-      state.freeSlabs = []
-      state.holdsBack = false
+      emptyRing(&state)
       state.isPrimed = false
       // They were outputs of that device.
       if state.assignments != nil { state.notices.append(.changed(.channelAssignments)) }

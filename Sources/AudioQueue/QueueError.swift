@@ -59,4 +59,12 @@ package enum QueueError: Error, Hashable, Sendable {
   case codecNotFound
   /// There is no codec of the kind that was asked for.
   case invalidCodecAccess
+  /// The queue has a tap already.
+  case tooManyTaps
+  /// The call is for a tap's function, while it runs.
+  case notInTap
+  /// The buffers do not suit the tap's channels.
+  case wrongBuffers
+  /// The call is for taps of another kind.
+  case wrongTap
 }

@@ -1,3 +1,4 @@
+import Codecs
 import Glibc
 import RealTime
 import Server
@@ -23,6 +24,8 @@ package enum QueueChange: Sendable {
   case channelLayout, channelAssignments
   case magicCookie, metering, codecPolicy
   case converterError
+  case isTimePitchEnabled, timePitchAlgorithm, isTimePitchBypassed
+  case decodeFrames
 }
 
 /// What a queue knows, behind its monitor.
@@ -45,14 +48,32 @@ struct QueueState: CallingState {
     /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
     /// what came before.
     var start: Int64?
+    /// Frame of the run at which it will begin, if the queue does not run dry.
+    var begin: Int64
     /// Take effect on its first frame.
     var changes: ParameterChanges
+    var timePitch: TimePitchChanges
+  }
+
+  /// Frames of a slab, and how they are played.
+  struct SlabPiece {
+    let slab: Int
+    let first: Int
+    let frames: Int
+    /// They are the slab's last.
+    let isLast: Bool
+    /// Device frame of the run before which they do not begin; `.min` if they follow what came before.
+    let start: Int64
+    let changes: ParameterChanges
   }
 
   /// A piece of the stream on its way to the ports.
   enum Item {
     case buffer(Piece)
-    case slab(Int, frames: Int)
+    /// Frames in a slab, only in the ring.
+    case slab(SlabPiece)
+    /// Frames that the converter has converted for a former rate of the device, only waiting.
+    case replay(Int)
     /// The end of a run.
     case end
     /// The converter gives out all it holds back.
@@ -125,6 +146,12 @@ struct QueueState: CallingState {
   /// The converter has taken frames in that it gives out only with an end or a flush.
   var holdsBack = false
   var freeSlabs: [Int] = []
+  /// What buffers go through before the cycles.
+  var settings = ChainSettings()
+  /// Rate and pitch of what is converted next.
+  var timePitch = TimePitch.Setting()
+  /// What went wrong last in the converter.
+  var converterFailure: ConverterFailure?
 
   /// Parameters as they are in force, if the cycles know of all changes they were sent, and how many
   /// that were.
@@ -144,8 +171,8 @@ struct QueueState: CallingState {
     inRing.reduce(0) { sum, item in
       switch item {
       case .buffer(let piece): sum + piece.frames
-      case .slab(_, let frames): sum + frames
-      case .end, .flush: sum
+      case .slab(let piece): sum + piece.frames
+      case .replay, .end, .flush: sum
       }
     }
   }

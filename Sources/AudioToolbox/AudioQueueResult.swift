@@ -24,7 +24,7 @@ extension QueueError {
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
     case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime,
-      .bufferTooSmall:
+      .bufferTooSmall, .wrongBuffers:
       kAudio_ParamError
     case .wrongQueueType: kAudioQueueErr_InvalidQueueType
     case .recordUnderrun: kAudioQueueErr_RecordUnderrun
@@ -36,6 +36,19 @@ extension QueueError {
     case .unsupportedFormat: kAudioFormatUnsupportedDataFormatError
     case .codecNotFound: kAudioQueueErr_CodecNotFound
     case .invalidCodecAccess: kAudioQueueErr_InvalidCodecAccess
+    case .tooManyTaps: kAudioQueueErr_TooManyTaps
+    case .notInTap: kAudioQueueErr_InvalidTapContext
+    case .wrongTap: kAudioQueueErr_InvalidTapType
+    }
+  }
+}
+
+extension ConverterFailure {
+  /// The result code that the property tells of.
+  var status: OSStatus {
+    switch self {
+    case .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
+    case .tapGaveTooMuch, .tapGaveTooLittle: kAudio_ParamError
     }
   }
 }

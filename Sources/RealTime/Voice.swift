@@ -235,6 +235,7 @@ package struct Voice: ~Copyable {
   /// The device's time has ended: the run stands where it is, and the starts that are to come are
   /// those that `translate` makes of them.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
+    unsafe state.pointee.cycleFrame = .min
     let next = nextStart.load(ordering: .acquiring)
     if next != .max {
       nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
@@ -329,8 +330,9 @@ package struct Voice: ~Copyable {
   @_noLocks private borrowing func play(_ time: CycleTime, _ state: inout VoiceState) -> Bool {
     let frames = time.frames
     let cycleFrame = time.frame
-    let first = 0 &- time.missed
     let isOffline = rendersOffline.load(ordering: .relaxed)
+    // Offline nothing is missed: cycles follow where the voice ended them.
+    let first = isOffline ? 0 : 0 &- time.missed
     var at = first
     var happened = false
     var position = state.position
