@@ -64,9 +64,16 @@ embedded-check: ## Proves that the real-time module allocates nothing, and lists
 rtsan: deps ## Plays a file under RealtimeSanitizer, on a server of its own.
 	@Tests/Gates/rtsan
 
+.PHONY: without-rubberband
+without-rubberband: deps ## Proves that the library works without Rubber Band, which is under the GPL.
+	@swift test --disable-default-traits --build-path .build-without-rubberband --no-parallel \
+	  --disable-xctest --filter 'ChainTests|TimePitchTests'
+	library=.build-without-rubberband/debug/libAudioToolbox.so
+	if ldd "$$library" | grep -q rubberband; then echo "$$library is linked to Rubber Band"; exit 1; fi
+
 # The order matters: the test runner's summary is the last thing printed.
 .PHONY: test
-test: deps lint embedded-check rtsan ## The gate: every check and every test.
+test: deps lint embedded-check rtsan without-rubberband ## The gate: every check and every test.
 	@swift build
 	swift test --no-parallel --disable-xctest
 

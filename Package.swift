@@ -23,6 +23,12 @@ let package = Package(
     .library(name: "AudioToolbox", type: .dynamic, targets: ["AudioToolbox"]),
     .executable(name: "cuejack", targets: ["cuejack"]),
   ],
+  traits: [
+    .default(enabledTraits: ["RubberBand"]),
+    .trait(
+      name: "RubberBand",
+      description: "Rate and pitch through Rubber Band, which is under the GPL."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -36,6 +42,8 @@ let package = Package(
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+    .systemLibrary(
+      name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
 
     // The house, from the ground up. Arrows point down only.
@@ -47,17 +55,22 @@ let package = Package(
         "CJack", "RealTime", "Timeline", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(name: "Files", dependencies: ["CSndfile", "RealTime"], swiftSettings: strict),
-    .target(name: "Codecs", dependencies: ["CSoxr", "RealTime"], swiftSettings: strict),
+    .target(
+      name: "Codecs",
+      dependencies: [
+        .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr",
+        "RealTime",
+      ], swiftSettings: strict),
     .target(
       name: "AudioQueue",
       dependencies: [
-        "CLibdispatch", "Codecs", "RealTime", "Server", "Timeline",
+        "CLibdispatch", "Codecs", "CRealTime", "RealTime", "Server", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "AudioToolbox",
       dependencies: [
-        "AudioQueue", "CAudioToolbox", "Files", "RealTime", "Server", "Timeline",
+        "AudioQueue", "CAudioToolbox", "Codecs", "Files", "RealTime", "Server", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -82,7 +95,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "CRealTime", "RealTime", "Server", "TestSupport",
+        "AudioQueue", "CRealTime", "Files", "RealTime", "Server", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 
@@ -106,7 +119,9 @@ let package = Package(
     .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",
-      dependencies: ["AudioQueue", "CProbe", "RealTime", "Server", "TestSupport", "Timeline"],
+      dependencies: [
+        "AudioQueue", "CProbe", "Codecs", "RealTime", "Server", "TestSupport", "Timeline",
+      ],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),

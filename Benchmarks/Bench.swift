@@ -7,10 +7,11 @@ struct Bench: ParsableCommand {
     commandName: "cuejack-bench",
     abstract: "Measure Cuejack side by side with what does the same work.",
     discussion: """
-      Two comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
+      Three comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
       the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
       the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
-      server, one of the program's own.
+      server, one of the program's own. The cost of rendering is that of a file converted by a queue \
+      that renders offline, by sox and by ffmpeg.
       """)
 
   @Flag(help: "Print JSON instead of a table.")
@@ -19,16 +20,27 @@ struct Bench: ParsableCommand {
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
 
-  enum Part: String, ExpressibleByArgument { case cycles, players }
-  @Option(help: "Measure only the cycles, or only the players.")
+  enum Part: String, ExpressibleByArgument { case cycles, players, renders }
+  @Option(help: "Measure only the cycles, the players, or the rendering.")
   var only: Part?
+
+  // What a run that is being measured is called with.
+  @Option(help: .hidden) var render: String?
+  @Option(help: .hidden) var renderTo = ""
+  @Option(help: .hidden) var renderRate = 48000
+  @Option(help: .hidden) var renderEncoding = "f32"
 
   func run() throws {
     let effort = quick ? Effort.quick : .full
+    if let render {
+      let job = RenderJob(rate: renderRate, encoding: renderEncoding == "f32" ? .f32 : .s24)
+      return try job.run(render, to: renderTo)
+    }
     let report = try Report(
       machine: Machine(), versions: Versions(),
-      cycles: only == .players ? [] : CycleCost.all(effort),
-      players: only == .cycles ? [] : PlayerCost.all(effort))
+      cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
+      players: only ?? .players == .players ? PlayerCost.all(effort) : [],
+      renders: only ?? .renders == .renders ? RenderCost.all(effort) : [])
     print(json ? try report.json() : report.table())
   }
 }
@@ -43,9 +55,13 @@ struct Effort {
   var runs: Int
   /// Seconds of sound in a run: the long one, and one that shows what starting costs.
   var seconds: (long: Int, short: Int)
+  /// Seconds of sound that are rendered.
+  var renderedSeconds: Int
 
-  static let full = Effort(rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2))
-  static let quick = Effort(rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1))
+  static let full = Effort(
+    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120)
+  static let quick = Effort(
+    rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1)
 }
 
 /// The middle value.

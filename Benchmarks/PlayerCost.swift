@@ -70,19 +70,19 @@ struct PlayerCost: Codable {
       .firstMatch(of: #/VmHWM:\s*(\d+) kB/#).flatMap { Double($0.output.1) }
   }
 
-  /// A stereo tone of 16 bits at 48 kHz.
-  private static func waveFile(seconds: Int) -> Data {
+  /// A stereo tone of 16 bits.
+  static func waveFile(seconds: Int, rate: Int = 48000) -> Data {
     func bytes<T: FixedWidthInteger>(_ value: T) -> Data {
       withUnsafeBytes(of: value.littleEndian) { Data($0) }
     }
     var sound = Data()
-    for frame in 0..<48000 * seconds {
-      let sample = Int16(8000 * sin(2 * .pi * 440 / 48000 * Double(frame)))
+    for frame in 0..<rate * seconds {
+      let sample = Int16(8000 * sin(2 * .pi * 440 / Double(rate) * Double(frame)))
       sound += bytes(sample) + bytes(sample)
     }
     var file = Data("RIFF".utf8) + bytes(UInt32(36 + sound.count)) + Data("WAVEfmt ".utf8)
-    file += bytes(UInt32(16)) + bytes(UInt16(1)) + bytes(UInt16(2)) + bytes(UInt32(48000))
-    file += bytes(UInt32(48000 * 4)) + bytes(UInt16(4)) + bytes(UInt16(16))
+    file += bytes(UInt32(16)) + bytes(UInt16(1)) + bytes(UInt16(2)) + bytes(UInt32(rate))
+    file += bytes(UInt32(rate * 4)) + bytes(UInt16(4)) + bytes(UInt16(16))
     return file + Data("data".utf8) + bytes(UInt32(sound.count)) + sound
   }
 }

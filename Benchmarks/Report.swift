@@ -6,6 +6,7 @@ struct Report: Codable {
   var versions: Versions
   var cycles: [CycleCost]
   var players: [PlayerCost]
+  var renders: [RenderCost]
 
   func json() throws -> String {
     let encoder = JSONEncoder()
@@ -21,6 +22,7 @@ struct Report: Codable {
     ]
     if !cycles.isEmpty { lines += cycleLines }
     if !players.isEmpty { lines += playerLines }
+    if !renders.isEmpty { lines += renderLines }
     return lines.joined(separator: "\n")
   }
 
@@ -60,6 +62,26 @@ struct Report: Codable {
         left("ratio", 16) + right("\(seconds) s", 7)
           + right(number(pair[0].processorMilliseconds / pair[1].processorMilliseconds, 2), 9)
           + right(number(pair[0].residentKilobytes / pair[1].residentKilobytes, 2), 11))
+    }
+    return lines
+  }
+
+  private var renderLines: [String] {
+    var lines = [
+      "",
+      "A stereo file converted: processor time, and frames of the result in a second of it"
+        + " (medians of \(renders.map(\.runs).min() ?? 0))",
+      "",
+      "conversion                  program                    sound   processor   frames/s   ratio",
+    ]
+    for row in renders {
+      // How much more the others take.
+      let ours = renders.first { $0.conversion == row.conversion }?.processorMilliseconds
+      lines.append(
+        left(row.conversion, 28) + left(row.program, 25) + right("\(row.seconds) s", 7)
+          + right("\(number(row.processorMilliseconds, 1)) ms", 12)
+          + right("\(number(row.framesPerSecond / 1e6, 2)) M", 11)
+          + right(ours.map { number(row.processorMilliseconds / $0, 2) } ?? "-", 8))
     }
     return lines
   }

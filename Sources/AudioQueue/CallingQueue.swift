@@ -20,6 +20,8 @@ protocol CallingState {
   var resets: Int { get set }
   var disposal: QueueState.Disposal { get }
   var isLost: Bool { get }
+  /// The thread that renders the queue's sound delivers, not a context.
+  var isOffline: Bool { get }
   /// The place of the notice that the app is to be told next.
   func nextNotice(onlyBuffers: Bool) -> Int?
   /// Notes that the app is being told: a buffer is the app's again.
@@ -27,6 +29,8 @@ protocol CallingState {
 }
 
 extension CallingState {
+  var isOffline: Bool { false }
+
   /// True if the calling thread is inside a callback of this queue.
   var isInCallback: Bool {
     guard let delivering else { return false }
@@ -94,25 +98,32 @@ extension CallingQueue {
   /// Does nothing while another call of this function is under way: callbacks never nest.
   func deliver(onlyBuffers: Bool = false) {
     var budget = state.read { $0.notices.count }
-    while budget > 0 {
-      budget -= 1
-      let notice = state.change { state -> State.Notice? in
-        guard state.delivering == nil, state.disposal == .none else { return nil }
-        guard let index = state.nextNotice(onlyBuffers: onlyBuffers) else { return nil }
-        let notice = state.notices.remove(at: index)
-        state.willDeliver(notice)
-        state.delivering = (pthread_self(), notice)
-        return notice
-      }
-      guard let notice else { return }
-      call(notice)
-      state.change { $0.delivering = nil }
-    }
+    while budget > 0, deliverNext(onlyBuffers: onlyBuffers) { budget -= 1 }
+    if budget > 0 { return }
     let hasMore = state.read { state in
       state.nextNotice(onlyBuffers: false) != nil && state.delivering == nil
         && state.disposal == .none
     }
     if hasMore { context.wake() }
+  }
+
+  /// Calls the app with the next notice, on the calling thread.
+  ///
+  /// - Returns: False if there is none, or another call is under way.
+  func deliverNext(onlyBuffers: Bool = false) -> Bool {
+    let notice = state.change { state -> State.Notice? in
+      guard state.delivering == nil, state.disposal == .none,
+        let index = state.nextNotice(onlyBuffers: onlyBuffers)
+      else { return nil }
+      let notice = state.notices.remove(at: index)
+      state.willDeliver(notice)
+      state.delivering = (pthread_self(), notice)
+      return notice
+    }
+    guard let notice else { return false }
+    call(notice)
+    state.change { $0.delivering = nil }
+    return true
   }
 
   /// Sees to it that the app has every buffer that is being handed back before this returns; in a
@@ -123,7 +134,7 @@ extension CallingQueue {
       context.wake()
       return
     }
-    if context.isCurrent { deliver(onlyBuffers: true) }
+    if context.isCurrent || state.read({ $0.isOffline }) { deliver(onlyBuffers: true) }
     context.wake()
     let isDone: Void? = state.wait(seconds: Self.patience) { state in
       // A queue that is being disposed of calls no more.

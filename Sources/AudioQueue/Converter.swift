@@ -2,46 +2,107 @@ import Codecs
 import RealTime
 import Server
 
-/// Brings a queue's buffers to the device's rate, in slabs that the cycle reads.
+/// Makes a queue's buffers ready for the cycles: runs them through the chain, into slabs that the
+/// cycles read.
 ///
-/// A thread of its own works ahead; a cycle sees no difference to an app's buffer.
+/// Three steps, again and again: `takeWork`, `convert`, `finish`. A thread of its own runs them ahead;
+/// a cycle sees no difference to an app's buffer.
 @safe
 final class Converter: @unchecked Sendable {
-  static var slabFrames: Int { 2048 }
-  let slabCount = 8
+  /// What there is to be done.
+  struct Plan {
+    /// The format of the buffers.
+    let format: PCMFormat
+    let layout: SampleLayout
+    let deviceRate: Double
+    let settings: ChainSettings
 
-  private let format: PCMFormat
-  private let layout: SampleLayout
+    /// False if the cycles can read the buffers themselves.
+    var isNeeded: Bool {
+      format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
+    }
+  }
+
+  /// Parameters that change when the stream has come to a frame.
+  private struct Mark {
+    /// Device frames since the stream began.
+    let frame: Int
+    let changes: ParameterChanges
+  }
+
+  /// A piece of work, and the state of the queue that it belongs to.
+  struct Work {
+    let item: QueueState.Item
+    let source: QueueBuffer?
+    let generation: UInt64
+    fileprivate let setting: TimePitch.Setting
+    /// It has been converted for a former rate of the device.
+    let isReplay: Bool
+  }
+
+  private let plan: Plan
+  private let ratio: Double
+  private let chain: Chain
+  private let slabs: Slabs
   private let slabLayout: SampleLayout
-  private let resampler: ResamplerChain
-  private let channels: Int
-  /// `slabCount` slabs, each a plane of `slabFrames` floats for each channel.
-  private let slabs: UnsafeMutableBufferPointer<Float>
-  /// One slab's worth of the app's frames, as floats.
-  private let input: UnsafeMutableBufferPointer<Float>
-  private let inputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private var generation: UInt64 = 0
 
-  // The thread's own.
+  /// The slab that is being filled; frames in it, and those of them that the cycles have.
   private var slab: Int?
   private var filled = 0
-  private var offset = 0
-  private var generation: UInt64 = 0
-  /// Frames for the device's former rate that come before the queue's, a plane for each channel, and
-  /// how many frames of the present ones have been taken.
-  private var replays: [[Float]] = []
+  private var pushed = 0
+  /// How the next entry begins: never before this frame of the run, and with these parameters.
+  private var start = Int64.min
+  private var changes = ParameterChanges()
+  private var marks: [Mark] = []
+
+  /// Frames of the present buffer that the chain has; nil before it was looked at.
+  private var offset: Int?
+  /// Device frames that the stream has come to.
+  private var streamFrames = 0
+  /// Device frame of the run at which the stream begins, if the queue does not run dry.
+  private var streamStart: Int64 = 0
+
+  /// Frames that were converted for a former rate of the device, and how they are played.
+  private struct Replay {
+    let planes: Planes
+    let start: Int64
+    let changes: ParameterChanges
+  }
+  /// What `QueueState.Item.replay` names; frames of the present one that have been taken.
+  private var replays: [Replay] = []
   private var replayOffset = 0
-  /// What `holdsBack` is when they have come to their end.
+  /// How many device frames there are to one of the former rate.
+  private var replayScale = 1.0
+  /// Frames that were taken one after another, and where the stream was before them.
+  private var replayedFrames = 0
+  private var replayStart = 0
+  /// What `holdsBack` is when all have been converted.
   private var heldBack = false
 
   /// Nil if there is no converting between these rates.
-  convenience init?(_ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double) {
+  convenience init?(_ plan: Plan) {
+    let format = plan.format
+    let settings = plan.settings
     guard
-      let resampler = ResamplerChain(
-        from: format.sampleRate, to: deviceRate, channels: format.channels)
+      let chain = Chain(
+        channels: format.channels, from: format.sampleRate, to: plan.deviceRate, tap: settings.tap,
+        timePitch: settings.isTimePitchEnabled ? settings.algorithm : nil)
     else { return nil }
-    self.init(format, layout, resampler)
+    self.init(plan, chain)
   }
+
+  private init(_ plan: Plan, _ chain: Chain) {
+    self.plan = plan
+    self.chain = chain
+    ratio = plan.deviceRate / plan.format.sampleRate
+    slabLayout = .float32(channels: plan.format.channels)
+    slabs = Slabs(
+      channels: plan.format.channels,
+      frames: Int((Double(plan.settings.decodeFrames) * ratio).rounded(.up)))
+  }
+
+  // MARK: Another rate
 
   /// A converter for another rate of the device, which goes on where a queue stands. The queue's
   /// present converter, if it has one, is not at work, and what was in the ring is not any more.
@@ -50,100 +111,153 @@ final class Converter: @unchecked Sendable {
   /// state as it was, if there is no converting to that rate.
   ///
   /// - Parameter played: Frames that have left of what was first in the ring.
-  convenience init?(
-    _ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double, played: Int,
-    takingOver state: inout QueueState
-  ) {
-    guard let old = state.converter else {
-      self.init(format, layout, deviceRate: deviceRate)
-      offset = played
-      generation = state.generation
+  convenience init?(_ plan: Plan, played: Int, takingOver state: inout QueueState) {
+    if let old = state.converter {
+      self.init(plan, continuing: old, played: played, &state)
+    } else {
+      self.init(plan)
+      if case .buffer(var piece) = state.inRing.first, played > 0 {
+        // It has begun.
+        piece.first += played
+        piece.frames -= played
+        piece.begin += Int64(played)
+        piece.start = nil
+        piece.changes = ParameterChanges()
+        state.inRing[0] = .buffer(piece)
+      }
       state.waiting = state.inRing + state.waiting
-      state.inRing = []
-      state.freeSlabs = Array(0..<slabCount)
-      return
     }
-    // After a reset the stream begins anew, even if the old one has not seen that.
-    let isFresh = old.generation != state.generation
-    if isFresh { old.resampler.reset() }
-    guard let resampler = ResamplerChain(continuing: old.resampler, to: deviceRate) else {
-      return nil
-    }
-    self.init(format, layout, resampler)
     generation = state.generation
-    heldBack = state.replays > 0 ? old.heldBack : state.holdsBack
-    var items: [QueueState.Item] = []
-    func replay(_ planes: [Float]) {
-      if planes.isEmpty { return }
-      items.append(.slab(replays.count, frames: planes.count / channels))
-      replays.append(planes)
-    }
-    for (i, item) in state.inRing.enumerated() {
-      if case .slab(let slab, let frames) = item {
-        replay(old.frames(ofSlab: slab, from: i == 0 ? played : 0, to: frames))
-      } else {
-        items.append(item)
-      }
-    }
-    if !isFresh {
-      if let slab = old.slab { replay(old.frames(ofSlab: slab, from: 0, to: old.filled)) }
-      offset = old.offset
-    }
-    // What was to be converted once more for the rate in between.
-    for item in state.waiting.prefix(state.replays) {
-      old.slab = old.slab ?? 0
-      old.filled = 0
-      let work = Work(item: item, source: nil, generation: generation, isReplay: true)
-      while true {
-        let isDone = old.convert(work)
-        replay(old.frames(ofSlab: old.slab ?? 0, from: 0, to: old.filled))
-        old.filled = 0
-        if isDone { break }
-      }
-      old.endReplay(item)
-      if case .end = item { items.append(item) }
-    }
-    state.waiting = items + state.waiting.dropFirst(state.replays)
-    state.replays = items.count
     state.inRing = []
     state.freeSlabs = Array(0..<slabCount)
   }
 
-  private init(_ format: PCMFormat, _ layout: SampleLayout, _ resampler: ResamplerChain) {
-    self.format = format
-    self.layout = layout
-    self.resampler = resampler
-    channels = format.channels
-    slabLayout = .float32(channels: channels)
-    unsafe slabs = .allocate(capacity: slabCount * channels * Self.slabFrames)
-    unsafe slabs.initialize(repeating: 0)
-    unsafe input = .allocate(capacity: channels * Self.slabFrames)
-    unsafe input.initialize(repeating: 0)
-    unsafe inputPlanes = .allocate(capacity: channels)
-    unsafe outputPlanes = .allocate(capacity: channels)
-    for channel in 0..<channels {
-      unsafe (inputPlanes + channel).initialize(
-        to: input.baseAddress! + channel * Self.slabFrames)
-      unsafe (outputPlanes + channel).initialize(to: slabs.baseAddress!)
+  private convenience init?(
+    _ plan: Plan, continuing old: Converter, played: Int, _ state: inout QueueState
+  ) {
+    let isFresh = old.generation != state.generation
+    // After a reset the stream begins anew, even if the old one has not seen that.
+    if isFresh { old.begin(at: 0, isNewRun: true) }
+    guard let resampler = old.chain.resampler(continuingAt: plan.deviceRate) else { return nil }
+    self.init(plan, old.chain)
+    replayScale = ratio / old.ratio
+    func scaled(_ frame: Int64) -> Int64 {
+      frame == .min ? .min : Int64((Double(frame) * replayScale).rounded())
     }
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(slabs))
+    var items: [QueueState.Item] = []
+    var frames = 0
+    func replay(
+      _ slab: Int, _ range: Range<Int>, _ start: Int64, _ changes: ParameterChanges
+    ) {
+      if range.isEmpty && start == .min && changes.isEmpty { return }
+      // Silence comes between: what went before ends there.
+      if start != .min && !items.isEmpty { items.append(.flush) }
+      let planes = Planes(channels: plan.format.channels, capacity: range.count)
+      unsafe planes.copy(old.slabs.pointers(slab, at: range.lowerBound), frames: range.count)
+      items.append(.replay(replays.count))
+      replays.append(Replay(planes: planes, start: scaled(start), changes: changes))
+      frames += range.count
+    }
+    for (i, item) in state.inRing.enumerated() {
+      guard case .slab(let piece) = item else {
+        items.append(item)
+        continue
+      }
+      let end = piece.first + piece.frames
+      if i == 0 && played > 0 {
+        replay(piece.slab, piece.first + played..<end, .min, ParameterChanges())
+      } else {
+        replay(piece.slab, piece.first..<end, piece.start, piece.changes)
+      }
+    }
+    func replayFilled() {
+      replay(old.slab ?? 0, old.pushed..<old.filled, old.start, old.changes)
+      old.pushed = 0
+      old.filled = 0
+      old.start = .min
+      old.changes = ParameterChanges()
+    }
+    if isFresh { old.slab = nil }
+    if old.slab == nil {
+      old.pushed = 0
+      old.filled = 0
+    }
+    replayFilled()
+    // What was to be converted once more for the rate in between.
+    old.slab = old.slab ?? 0
+    for item in state.waiting.prefix(state.replays) {
+      let work = Work(
+        item: item, source: nil, generation: generation, setting: state.timePitch, isReplay: true)
+      while !old.convert(work) { replayFilled() }
+      replayFilled()
+      old.endReplay(item)
+      if case .end = item { items.append(item) }
+    }
+    heldBack = state.replays > 0 ? old.heldBack : state.holdsBack
+    if !heldBack, case .replay = items.last { items.append(.flush) }
+    chain.go(on: resampler)
+    if !isFresh {
+      offset = old.offset
+      isNew = old.isNew
+    }
+    streamStart = scaled(old.streamStart)
+    streamFrames = Int(scaled(Int64(old.streamFrames - frames)))
+    replayStart = streamFrames
+    marks = old.marks.map {
+      Mark(frame: Int(scaled(Int64($0.frame))), changes: $0.changes)
+    }
+    state.waiting = items + state.waiting.dropFirst(state.replays)
+    state.replays = items.count
   }
 
-  deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(slabs))
-    unsafe outputPlanes.deallocate()
-    unsafe inputPlanes.deallocate()
-    unsafe input.deallocate()
-    unsafe slabs.deallocate()
+  /// Converts frames once more.
+  private func replay(_ index: Int, into slab: Int) throws(ConverterFailure) -> Bool {
+    let replay = replays[index]
+    if replayOffset == 0 {
+      if replay.start != .min { start = replay.start }
+      if !replay.changes.isEmpty {
+        let frame = replayStart + Int((Double(replayedFrames) * replayScale).rounded())
+        let index = marks.firstIndex { $0.frame > frame } ?? marks.count
+        marks.insert(Mark(frame: frame, changes: replay.changes), at: index)
+      }
+    }
+    while replayOffset < replay.planes.capacity {
+      let before = (replayOffset, filled)
+      let wantsMore = try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+        let (consumed, produced) = try unsafe chain.replay(
+          replay.planes, from: replayOffset, frames: replay.planes.capacity - replayOffset,
+          into: planes, room: room)
+        replayOffset += consumed
+        replayedFrames += consumed
+        return produced
+      }
+      if !wantsMore { return false }
+      if before == (replayOffset, filled) { throw .resampling("no progress") }
+    }
+    return true
   }
 
-  /// A piece of work, and the state of the queue that it belongs to.
-  struct Work {
-    let item: QueueState.Item
-    let source: QueueBuffer?
-    let generation: UInt64
-    /// It is for the device's former rate, and has been converted for that.
-    var isReplay = false
+  /// A replay, or the end of some, has been converted.
+  private func endReplay(_ item: QueueState.Item) {
+    replayOffset = 0
+    if case .replay = item { return }
+    chain.endReplay()
+    replayedFrames = 0
+    replayStart = streamFrames
+  }
+
+  // MARK: Converting
+
+  /// Frames that an end or a flush would bring out of it, as far as is known. The thread that converts.
+  var heldFrames: Int { max(0, Int((chain.expectedFrames * ratio).rounded(.up)) - streamFrames) }
+
+  /// How many slabs there are.
+  var slabCount: Int { slabs.count }
+
+  /// True if nothing more can be converted before the cycles have played something. With the queue's
+  /// state locked.
+  func isFull(_ state: QueueState) -> Bool {
+    !state.isConverting && slab == nil && state.freeSlabs.isEmpty
   }
 
   /// Takes a slab and the next item, if there are both. With the queue's state locked.
@@ -151,9 +265,10 @@ final class Converter: @unchecked Sendable {
     if state.generation != generation {
       generation = state.generation
       slab = nil
-      filled = 0
-      offset = 0
-      resampler.reset()
+      offset = nil
+      replays = []
+      replayOffset = 0
+      begin(at: 0, isNewRun: true)
     }
     guard state.resets == 0, let item = state.waiting.first,
       state.inRing.count < VoiceMemory.entryCapacity - 2
@@ -164,97 +279,142 @@ final class Converter: @unchecked Sendable {
       guard let free = state.freeSlabs.popLast() else { return nil }
       slab = free
       filled = 0
+      pushed = 0
     }
     state.isConverting = true
+    var source: QueueBuffer?
     if case .buffer(let piece) = item {
-      return Work(item: item, source: state.buffers[piece.id]?.buffer, generation: generation)
-    }
-    return Work(
-      item: item, source: nil, generation: generation, isReplay: state.replays > 0)
-  }
-
-  /// A copy of some frames of a slab, a plane for each channel.
-  private func frames(ofSlab slab: Int, from first: Int, to end: Int) -> [Float] {
-    if first >= end { return [] }
-    return (0..<channels).flatMap { channel in
-      let plane = unsafe slabs.baseAddress! + (slab * channels + channel) * Self.slabFrames
-      return unsafe Array(UnsafeBufferPointer(start: plane + first, count: end - first))
-    }
-  }
-
-  /// The rest of the replay `index`, in the memory for input.
-  ///
-  /// - Returns: Its frames.
-  private func loadReplay(_ index: Int) -> Int {
-    let frames = replays[index].count / channels
-    unsafe replays[index].withUnsafeBufferPointer { planes in
-      for channel in 0..<channels {
-        unsafe inputPlanes[channel].update(
-          from: planes.baseAddress! + channel * frames + replayOffset,
-          count: frames - replayOffset)
+      source = state.buffers[piece.id]?.buffer
+      if offset == nil {
+        offset = 0
+        state.timePitch.follow(piece.timePitch)
+        isNew = true
       }
     }
-    return frames - replayOffset
+    return Work(
+      item: item, source: source, generation: generation, setting: state.timePitch,
+      isReplay: state.replays > 0)
   }
 
-  /// A replay has been converted.
-  private func endReplay(_ item: QueueState.Item) {
-    replayOffset = 0
-    if case .slab(let index, _) = item { replays[index] = [] } else { resampler.resetLast() }
-  }
+  /// The present buffer's place in the stream has not been settled yet.
+  private var isNew = false
 
   /// Fills the slab from the item until one of them is at its end. Without a lock.
   ///
   /// - Returns: True if the item is done with.
   func convert(_ work: Work) -> Bool {
     guard let slab else { return false }
-    let base = unsafe slabs.baseAddress! + slab * channels * Self.slabFrames
-    func planes(at frame: Int) {
-      for channel in 0..<channels {
-        unsafe outputPlanes[channel] = base + channel * Self.slabFrames + frame
+    do throws(ConverterFailure) {
+      switch work.item {
+      case .buffer(let piece):
+        return try convert(piece, work, into: slab)
+      case .replay(let index):
+        return try replay(index, into: slab)
+      case .flush where work.isReplay, .end where work.isReplay:
+        return try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+          try unsafe chain.replay(nil, from: 0, frames: 0, into: planes, room: room).produced
+        }
+      case .flush, .end:
+        let endsRun = if case .end = work.item { true } else { false }
+        return try drain(work, into: slab, endsRun: endsRun)
+      case .slab:
+        return true
       }
+    } catch {
+      // What is stuck must not keep the queue from ending.
+      failure = error
+      return true
     }
-    if case .buffer(let piece) = work.item, let source = work.source {
-      let frames = piece.frames
-      while offset < frames && filled < Self.slabFrames {
-        let count = min(frames - offset, Self.slabFrames)
-        unsafe layout.copy(
-          UnsafeRawPointer(source.data.baseAddress!) + (piece.first + offset)
-            * format.bytesPerFrame,
-          planeFrames: 0, frames: count, gain: ChannelGain(1), to: inputPlanes, at: 0)
-        planes(at: filled)
-        let (consumed, produced) = unsafe resampler.process(
-          inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
-        offset += consumed
-        filled += produced
-        // A converter that is stuck must not keep the queue from ending.
-        if consumed == 0 && produced == 0 { return true }
+  }
+
+  private var failure: ConverterFailure?
+
+  private func convert(_ piece: QueueState.Piece, _ work: Work, into slab: Int)
+    throws(ConverterFailure) -> Bool
+  {
+    if isNew {
+      if let wanted = piece.start {
+        let frame = Int64((Double(wanted) * ratio).rounded())
+        if frame > streamStart + Int64((chain.expectedFrames * ratio).rounded()) {
+          // Silence comes between: what went before ends here.
+          guard try drain(work, into: slab, endsRun: false), filled == pushed else { return false }
+          begin(at: wanted, isNewRun: false)
+          streamStart = frame
+          start = frame
+        }
       }
-      return offset == frames
-    }
-    if case .slab(let index, let frames) = work.item {
-      while replayOffset < frames && filled < Self.slabFrames {
-        let count = loadReplay(index)
-        planes(at: filled)
-        let (consumed, produced) = unsafe resampler.processLast(
-          inputPlanes, frames: count, into: outputPlanes, room: Self.slabFrames - filled)
-        replayOffset += consumed
-        filled += produced
-        if consumed == 0 && produced == 0 { return true }
+      if !chain.hasBegun, piece.begin > chain.base {
+        chain.base = piece.begin
+        streamStart = max(streamStart, Int64((Double(piece.begin) * ratio).rounded()))
       }
-      return replayOffset == frames
+      if !piece.changes.isEmpty {
+        marks.append(
+          Mark(frame: Int((chain.expectedFrames * ratio).rounded()), changes: piece.changes))
+      }
+      isNew = false
     }
-    while filled < Self.slabFrames {
-      planes(at: filled)
-      let room = Self.slabFrames - filled
-      let (_, produced) =
-        work.isReplay
-        ? unsafe resampler.processLast(nil, frames: 0, into: outputPlanes, room: room)
-        : unsafe resampler.process(nil, frames: 0, into: outputPlanes, room: room)
-      if produced == 0 { return true }
-      filled += produced
+    while try fill(slab, work) {
+      let at = offset ?? 0
+      guard at < piece.frames, let source = work.source else { return true }
+      let count = min(piece.frames - at, Chain.blockFrames)
+      unsafe plan.layout.copy(
+        UnsafeRawPointer(source.data.baseAddress!) + (piece.first + at)
+          * plan.format.bytesPerFrame,
+        planeFrames: 0, frames: count, gain: ChannelGain(1), to: chain.input.pointers(), at: 0)
+      offset = at + count
+      try chain.put(count, work.setting)
     }
     return false
+  }
+
+  /// - Returns: True if all of the stream is in the slab.
+  private func drain(_ work: Work, into slab: Int, endsRun: Bool) throws(ConverterFailure)
+    -> Bool
+  {
+    chain.end(run: endsRun)
+    while try fill(slab, work) { if chain.isOver { return true } }
+    return false
+  }
+
+  /// Moves what the chain gives into the slab.
+  ///
+  /// - Returns: True if the chain wants more, or is at its end; false if the slab's frames have to go
+  ///   to the cycles first.
+  private func fill(_ slab: Int, _ work: Work) throws(ConverterFailure) -> Bool {
+    try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+      try unsafe chain.take(into: planes, room: room, work.setting)
+    }
+  }
+
+  private func fill(
+    _ slab: Int, from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
+  ) throws(ConverterFailure) -> Bool {
+    let capacity = slabs.capacity(slab)
+    while true {
+      while let mark = marks.first, mark.frame <= streamFrames {
+        if filled > pushed { return false }
+        changes.add(mark.changes)
+        marks.removeFirst()
+      }
+      if filled == capacity { return false }
+      let room = min(capacity - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
+      let frames = try unsafe source(slabs.pointers(slab, at: filled), room)
+      filled += frames
+      streamFrames += frames
+      if frames < room { return true }
+    }
+  }
+
+  /// Begins another stream at a frame of the run, at the queue's rate.
+  private func begin(at frame: Int64, isNewRun: Bool) {
+    chain.begin(at: frame, isNewRun: isNewRun)
+    marks = []
+    start = .min
+    streamFrames = 0
+    if isNewRun {
+      streamStart = 0
+      changes = ParameterChanges()
+    }
   }
 
   /// Hands in what `convert` has done. With the queue's state locked.
@@ -262,40 +422,63 @@ final class Converter: @unchecked Sendable {
     _ work: Work, isDone: Bool, _ state: inout QueueState, push: (borrowing Entry) -> Bool
   ) {
     state.isConverting = false
+    if let failure = failure ?? chain.takeFailure() { state.report(failure) }
+    failure = nil
     // A reset came in between: it has taken every slab and item back.
-    guard work.generation == state.generation, let slab else { return }
+    guard work.generation == state.generation, slab != nil else { return }
+    var endsStream = false
     if isDone {
       state.waiting.removeFirst()
-      if work.isReplay { state.replays -= 1 } else { offset = 0 }
+      if work.isReplay { endReplay(work.item) } else { offset = nil }
+      if work.isReplay { state.replays -= 1 }
       switch work.item {
       case .buffer(let piece):
         state.holdsBack = true
         state.notices.append(.buffer(piece.id, isReset: false))
-      case .slab: state.holdsBack = true
-      case .end, .flush: state.holdsBack = work.isReplay && heldBack
+      case .replay, .slab:
+        state.holdsBack = true
+      case .flush, .end:
+        state.holdsBack = work.isReplay && heldBack
+        endsStream = true
+        if !work.isReplay { for mark in marks { changes.add(mark.changes) } }
       }
     }
-    let isEnd =
-      switch work.item {
-      case .buffer, .slab: false
-      case .end, .flush: isDone
-      }
-    if filled == Self.slabFrames || isEnd || state.waiting.isEmpty, filled > 0 {
-      let base = unsafe slabs.baseAddress! + slab * channels * Self.slabFrames
-      _ = unsafe push(
-        Entry(
-          UnsafeRawPointer(base), frames: filled, layout: slabLayout, planeFrames: Self.slabFrames,
-          token: UInt32(slab)))
-      state.inRing.append(.slab(slab, frames: filled))
-      self.slab = nil
+    let isLeftOver = endsStream && !work.isReplay && (!changes.isEmpty || start != .min)
+    if !isDone || endsStream || state.waiting.isEmpty, filled > pushed || isLeftOver {
+      pushFrames(&state, push)
     }
-    if work.isReplay && isDone { endReplay(work.item) }
-    guard isEnd else { return }
-    if !work.isReplay { resampler.reset() }
+    guard endsStream else { return }
+    let after = streamStart + Int64(streamFrames)
     if case .end = work.item {
       _ = push(.end)
       state.inRing.append(.end)
     }
+    if work.isReplay { return }
+    if case .end = work.item {
+      begin(at: 0, isNewRun: true)
+    } else {
+      begin(at: Int64((Double(after) / ratio).rounded()), isNewRun: false)
+      streamStart = after
+    }
+  }
+
+  /// Has the cycles play what the slab has and they have not.
+  private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
+    guard let slab else { return }
+    let isLast = filled == slabs.capacity(slab)
+    _ = unsafe push(
+      Entry(
+        slabs.address(slab, at: pushed), frames: filled - pushed, layout: slabLayout,
+        planeFrames: slabs.planeFrames, token: UInt32(slab), start: start, changes: changes))
+    state.inRing.append(
+      .slab(
+        QueueState.SlabPiece(
+          slab: slab, first: pushed, frames: filled - pushed, isLast: isLast, start: start,
+          changes: changes)))
+    pushed = filled
+    start = .min
+    changes = ParameterChanges()
+    if isLast { self.slab = nil }
   }
 }
 

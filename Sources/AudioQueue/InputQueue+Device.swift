@@ -249,6 +249,7 @@ extension OutputQueue.Target {
     }
   }
 
+  /// What queues name it by.
   var uid: String {
     switch self {
     case .device(let device): device.uid

@@ -15,7 +15,8 @@ extension OutputQueue {
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       _ = try openDevice()
-      let start = StartPoint(time)
+      // Offline there is no clock that a time could be one of.
+      let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
         readEvents(&state)
         // A run that is paused goes on; any other begins.
@@ -128,7 +129,7 @@ extension OutputQueue {
       state.resets += 1
       state.generation += 1
     }
-    state.wait { $0.isConverting ? nil : () }
+    waitForConverter()
     do throws(QueueError) {
       try holding { state.change(body) }
     } catch {
@@ -158,12 +159,13 @@ extension OutputQueue {
   /// - Returns: The frames that are ready, at the queue's rate.
   package func prime(frames: Int) throws(QueueError) -> Int {
     let device = try controlled { () throws(QueueError) in try openDevice() }
+    pumpConverter()
     let ratio = format.sampleRate / device.client.sampleRate
-    let ready = state.wait(seconds: 10) { state -> Int? in
+    let ready = state.wait(seconds: Self.primePatience) { state -> Int? in
       let ready = Int(Double(state.readyFrames) * ratio)
       let isEnough = frames > 0 && ready >= frames
       let isAll = state.waiting.isEmpty && !state.isConverting
-      let isFull = state.converter != nil && state.freeSlabs.isEmpty && !state.isConverting
+      let isFull = state.converter?.isFull(state) ?? false
       // What is about to be handed back is not converted any more.
       let isOver =
         state.converter == nil || state.resets > 0 || state.disposal != .none || state.isLost
@@ -173,6 +175,20 @@ extension OutputQueue {
     }
     guard let ready else { throw .primeTimedOut }
     return ready
+  }
+
+  /// Seconds that a call waits for the frames that it is to prepare.
+  static var primePatience: Double { 5 }
+
+  /// Waits until the converter is not at work. A tap of the app's may wait for something that our caller
+  /// holds: then what it is at work on is dropped when it comes back.
+  ///
+  /// - Returns: False if it is at work yet.
+  @discardableResult
+  func waitForConverter() -> Bool {
+    let isDone: Void? = state.wait(seconds: Self.patience) { $0.isConverting ? nil : () }
+    if isDone == nil { log.warning("the converter did not stop: the app's tap did not return") }
+    return isDone != nil
   }
 
   // MARK: Dispose
@@ -185,8 +201,9 @@ extension OutputQueue {
     let isDraining = try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
-        // A queue that stands still would never get to the end.
-        let drains = afterPlaying && state.phase == .started && !state.isLost
+        // A queue that stands still would never get to the end, nor does one that nobody renders.
+        let drains =
+          afterPlaying && state.phase == .started && !state.isLost && !state.isOffline
         state.disposal = drains ? .draining : .disposed
         if drains { appendEnd(&state) }
         return drains
@@ -210,7 +227,7 @@ extension OutputQueue {
         return state.device
       }
       device?.unseat(memory)
-      state.wait { $0.isConverting ? nil : () }
+      waitForConverter()
     }
     onDisposed.withLock { $0?() }
   }
@@ -238,6 +255,11 @@ extension OutputQueue {
   /// Runs `body` while no cycle is in the queue's voice.
   private func holding(_ body: () -> Void) throws(QueueError) {
     guard let device = state.read({ $0.device }) else { return body() }
+    try holding(device, body)
+  }
+
+  /// Runs `body` while no cycle is in the queue's voice on this device.
+  func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
     do throws(ServerError) {
       try device.holding(memory, body)
     } catch {

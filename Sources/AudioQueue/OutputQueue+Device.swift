@@ -33,12 +33,17 @@ extension OutputQueue {
     let portNames: [String]
     let connections: [[String]]
     do throws(ServerError) {
-      switch target.withLock({ $0 }) {
-      case .server(let server): device = try Device(server, clientName: options.clientName)
-      case .device(let shared): device = shared
+      if let server = state.read({ $0.offlineServer }) {
+        device = try Device(server, clientName: options.clientName)
+      } else {
+        switch target.withLock({ $0 }) {
+        case .server(let server): device = try Device(server, clientName: options.clientName)
+        case .device(let shared): device = shared
+        }
       }
       unsafe memory.voice.pointee.closeSecondPort()
       portNames = try device.seat(memory, owner: self)
+      prepareRendering(on: device)
       do throws(ServerError) {
         connections = try connect(portNames, of: device)
       } catch {
@@ -51,25 +56,18 @@ extension OutputQueue {
     }
     let deviceRate = device.client.sampleRate
     unsafe memory.voice.pointee.setSampleRate(deviceRate)
-    var converter: Converter?
-    if deviceRate != format.sampleRate {
-      converter = Converter(format, layout, deviceRate: deviceRate)
-      if converter == nil {
-        device.unseat(memory)
-        throw .unsupportedFormat
-      }
+    do throws(QueueError) {
+      install(device, try makeConverter(deviceRate))
+    } catch {
+      device.unseat(memory)
+      throw error
     }
     let facts = DeviceFacts(device)
     state.change { state in
-      state.device = device
-      noteDevice(facts, &state)
+      if !state.isOffline { noteDevice(facts, &state) }
       state.portNames = portNames
       state.connections = connections
-      state.converter = converter
-      if let converter { state.freeSlabs = Array(0..<converter.slabCount) }
-      pump(&state)
     }
-    if let converter { startConverting(with: converter) }
     try openSecondPort(of: device)
     context.wake()
     return device
@@ -117,23 +115,24 @@ extension OutputQueue {
 
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
-    try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
+    try online { () throws(QueueError) in try openDevice() }.client.sampleRate
   }
 
   /// The channels of the sound card. Opens the device.
   package func deviceChannels() throws(QueueError) -> Int {
-    try controlled { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
+    try online { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
   }
 
-  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
+  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before. While the queue
+  /// renders offline, that of the device that it plays on otherwise.
   package var deviceUID: String {
-    state.read({ $0.device })?.uid ?? target.withLock { $0 }.uid
+    state.read({ $0.isOffline ? nil : $0.device })?.uid ?? target.withLock { $0 }.uid
   }
 
   /// Has the queue play through another device: `jack:SERVER` is a client of its own on that
   /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
   package func setDeviceUID(_ uid: String) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try online { () throws(QueueError) in
       try checkIdle()
       if uid == deviceUID { return }
       let new = try Target(uid: uid)
@@ -144,30 +143,13 @@ extension OutputQueue {
   }
 
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
-  private func closeDevice() {
-    // Without a device nobody fills the ring, and without a converter its thread ends.
-    let (device, converter) = state.change { state in
-      state.generation += 1
-      defer {
-        state.device = nil
-        state.converter = nil
-      }
-      return (state.device, state.converter)
-    }
-    state.wait { $0.isConverting ? nil : () }
+  func closeDevice() {
+    let (device, converter) = takeOut()
     device?.unseat(memory)
     // The cycles have read the converter's slabs until now.
     withExtendedLifetime(converter) {}
     state.change { state in
-      readEvents(&state)
-      unsafe memory.voice.pointee.stop()
-      // Slabs hold what buffers held that have gone back already: at another rate it is lost.
-      state.waiting =
-        (state.inRing + state.waiting).filter { if case .slab = $0 { false } else { true } }
-      state.inRing = []
-      state.replays = 0
-      state.freeSlabs = []
-      state.holdsBack = false
+      emptyRing(&state)
       state.isPrimed = false
       // They were outputs of that device.
       if state.assignments != nil { state.notices.append(.changed(.channelAssignments)) }
@@ -232,13 +214,14 @@ extension OutputQueue {
 
   /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun.
   package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
-    guard let (device, presentFrame) = presentRun else { return nil }
+    guard let (device, presentFrame) = presentRun, !device.client.relaysItself else { return nil }
     let deviceFrames = (Double(frame) - presentFrame) * device.client.sampleRate / format.sampleRate
     return device.hostTime(ofFrame: device.now + Int64(deviceFrames.rounded()))
   }
 
   /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run.
   package func runFrame(atHostTime hostTime: UInt64) throws(QueueError) -> Int64 {
+    try checkOnline()
     guard let (device, presentFrame) = presentRun else { throw .invalidRunState }
     let deviceFrames = Double(device.frame(atHostTime: hostTime) - device.now)
     return Int64(
@@ -250,5 +233,5 @@ extension OutputQueue {
     return (device, runFrame(device))
   }
 
-  package var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
+  package var runningDevice: Device? { state.read { $0.isLost || $0.isOffline ? nil : $0.device } }
 }

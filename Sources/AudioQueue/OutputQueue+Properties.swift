@@ -86,7 +86,7 @@ extension OutputQueue {
   /// For each channel the output of the sound card that it goes to, 1 for the first; 0 if there is
   /// none. Opens the device.
   package func assignments() throws(QueueError) -> [Int] {
-    try controlled { () throws(QueueError) in
+    try online { () throws(QueueError) in
       let outputs = try openDevice().client.physicalOutputs
       let (assignments, connections) = state.read { ($0.assignments, $0.connections) }
       return assignments
@@ -101,7 +101,7 @@ extension OutputQueue {
   ///
   /// - Parameter assignments: One number for each channel, from 0 to the number of outputs.
   package func setAssignments(_ assignments: [Int]) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try online { () throws(QueueError) in
       try checkIdle()
       let device = try openDevice()
       let outputs = 0...device.client.physicalOutputs.count

@@ -38,15 +38,25 @@ extension OutputQueue {
       guard state.read({ $0.device }) != nil else { return }
       // No conversion begins any more.
       state.change { $0.resets += 1 }
-      state.wait { $0.isConverting ? nil : () }
+      guard waitForConverter() else {
+        // It may not be touched, and what it is at work on is dropped when it comes back.
+        state.change { state in
+          state.generation += 1
+          _ = unsafe memory.voice.pointee.takeEntriesBack()
+          state.cannotReturn = true
+        }
+        log.error(
+          "the server is back at \(newRate) Hz, for which the queue could not be made ready")
+        return
+      }
+      let plan = self.plan(newRate)
       let converter = state.change { state -> Converter? in
         state.resets -= 1
         readEvents(&state)
         let played = unsafe memory.voice.pointee.takeEntriesBack()
         unsafe memory.voice.pointee.scalePosition(by: newRate / oldRate)
         unsafe memory.voice.pointee.setSampleRate(newRate)
-        let converter = Converter(
-          format, layout, deviceRate: newRate, played: played, takingOver: &state)
+        let converter = Converter(plan, played: played, takingOver: &state)
         if let converter { state.converter = converter }
         return converter
       }

@@ -63,7 +63,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let contextStorage = Mutex<(any CallbackContext)?>(nil)
 
-  enum Target {
+  enum Target: Sendable {
     case server(any Server)
     case device(Device)
   }
@@ -117,6 +117,8 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     /// Frame of the run, at the queue's rate, at which it begins, or as soon after as what was
     /// enqueued before lets it; nil for as soon as that.
     package var start: Int64?
+    /// Rate and pitch from the buffer's first frame on.
+    package var timePitch = TimePitchChanges()
 
     package init(
       trimmedAtStart: Int = 0, trimmedAtEnd: Int = 0,
@@ -169,18 +171,23 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     guard record.isFree else { throw .enqueuedTwice }
     let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
     guard left >= 0 else { throw .trimmedTooMuch }
+    if !schedule.timePitch.isEmpty && !state.settings.isTimePitchEnabled {
+      throw .invalidParameter
+    }
     if let start = schedule.start {
       if let last = state.lastStart, start < last { throw .startsOutOfOrder }
       state.lastStart = start
     }
     let begin = max(state.tail, schedule.start ?? .min)
-    state.tail = begin + Int64(left)
+    // What waits may bring other rates yet: as far as is known.
+    let rate = state.rateAtTail(schedule.timePitch)
+    state.tail = begin + Int64((Double(left) / rate).rounded())
     state.buffers[id]?.isFree = false
     state.waiting.append(
       .buffer(
         QueueState.Piece(
           id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
-          changes: schedule.changes.clamped)))
+          begin: begin, changes: schedule.changes.clamped, timePitch: schedule.timePitch)))
     pump(&state)
     return begin
   }
@@ -202,7 +209,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       case .end:
         guard unsafe memory.voice.pointee.entries.push(.end) else { return }
         state.inRing.append(item)
-      case .slab, .flush:
+      case .slab, .replay, .flush:
         break
       }
       state.waiting.removeFirst()
@@ -234,8 +241,8 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
         guard !state.inRing.isEmpty else { continue }
         switch state.inRing.removeFirst() {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
-        case .slab(let index, _): state.freeSlabs.append(index)
-        case .end, .flush: break
+        case .slab(let piece): if piece.isLast { state.freeSlabs.append(piece.slab) }
+        case .replay, .end, .flush: break
         }
       case .runBegan:
         state.beganAt = event.frame

@@ -20,6 +20,8 @@ package enum QueueError: Error, Hashable, Sendable {
   case disposed
   /// The queue is running, and the call is for one that is not; or the other way round.
   case invalidRunState
+  /// The queue renders offline and the call is for one that plays; or the other way round.
+  case invalidOfflineMode
   /// The device does not exist.
   case invalidDevice(String)
   /// The server could not be reached.
@@ -57,4 +59,12 @@ package enum QueueError: Error, Hashable, Sendable {
   case codecNotFound
   /// There is no codec of the kind that was asked for.
   case invalidCodecAccess
+  /// The queue has a tap already.
+  case tooManyTaps
+  /// The call is for a tap's function, while it runs.
+  case notInTap
+  /// The buffers do not suit the tap's channels.
+  case wrongBuffers
+  /// The call is for taps of another kind.
+  case wrongTap
 }

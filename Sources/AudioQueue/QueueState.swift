@@ -1,3 +1,4 @@
+import Codecs
 import Glibc
 import RealTime
 import Server
@@ -13,6 +14,7 @@ enum Notice: QueueNotice {
   case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
+  var isPlayedBuffer: Bool { if case .buffer(_, isReset: false) = self { true } else { false } }
 }
 
 /// A property of a queue whose value has changed.
@@ -22,6 +24,8 @@ package enum QueueChange: Sendable {
   case channelLayout, channelAssignments
   case magicCookie, metering, codecPolicy
   case converterError
+  case isTimePitchEnabled, timePitchAlgorithm, isTimePitchBypassed
+  case decodeFrames
 }
 
 /// What a queue knows, behind its monitor.
@@ -44,14 +48,32 @@ struct QueueState: CallingState {
     /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
     /// what came before.
     var start: Int64?
+    /// Frame of the run at which it will begin, if the queue does not run dry.
+    var begin: Int64
     /// Take effect on its first frame.
     var changes: ParameterChanges
+    var timePitch: TimePitchChanges
+  }
+
+  /// Frames of a slab, and how they are played.
+  struct SlabPiece {
+    let slab: Int
+    let first: Int
+    let frames: Int
+    /// They are the slab's last.
+    let isLast: Bool
+    /// Device frame of the run before which they do not begin; `.min` if they follow what came before.
+    let start: Int64
+    let changes: ParameterChanges
   }
 
   /// A piece of the stream on its way to the ports.
   enum Item {
     case buffer(Piece)
-    case slab(Int, frames: Int)
+    /// Frames in a slab, only in the ring.
+    case slab(SlabPiece)
+    /// Frames that the converter has converted for a former rate of the device, only waiting.
+    case replay(Int)
     /// The end of a run.
     case end
     /// The converter gives out all it holds back.
@@ -100,6 +122,15 @@ struct QueueState: CallingState {
   /// The thread that is calling the app back, and with what.
   var delivering: (thread: pthread_t, notice: Notice)?
 
+  /// What the queue renders to; nil if it plays through a device.
+  var offlineServer: OfflineServer?
+  /// The queue renders offline: `OutputQueue.render` runs the cycles.
+  var isOffline: Bool { offlineServer != nil }
+  /// A run has begun since it does.
+  var hasRendered = false
+  /// The thread that renders.
+  var renderer: pthread_t?
+
   var device: Device?
   /// What is known of the device that was open last, so that a change can be told of.
   var lastDevice: DeviceFacts?
@@ -117,6 +148,12 @@ struct QueueState: CallingState {
   /// The converter has taken frames in that it gives out only with an end or a flush.
   var holdsBack = false
   var freeSlabs: [Int] = []
+  /// What buffers go through before the cycles.
+  var settings = ChainSettings()
+  /// Rate and pitch of what is converted next.
+  var timePitch = TimePitch.Setting()
+  /// What went wrong last in the converter.
+  var converterFailure: ConverterFailure?
 
   /// Parameters as they are in force, if the cycles know of all changes they were sent, and how many
   /// that were.
@@ -125,7 +162,9 @@ struct QueueState: CallingState {
   /// The balance of one channel has left the centre once.
   var needsSecondPort = false
   /// A second port is needed and can be had.
-  var lacksSecondPort: Bool { needsSecondPort && device != nil && portNames.count == 1 }
+  var lacksSecondPort: Bool {
+    needsSecondPort && device != nil && !isOffline && portNames.count == 1
+  }
   /// Frame of the run at which what is enqueued next would be played, if the queue did not run dry.
   var tail: Int64 = 0
   /// The start that the last enqueued buffer of the run was given.
@@ -140,8 +179,8 @@ struct QueueState: CallingState {
     inRing.reduce(0) { sum, item in
       switch item {
       case .buffer(let piece): sum + piece.frames
-      case .slab(_, let frames): sum + frames
-      case .end, .flush: sum
+      case .slab(let piece): sum + piece.frames
+      case .replay, .end, .flush: sum
       }
     }
   }
@@ -155,7 +194,11 @@ struct QueueState: CallingState {
   /// While the server is gone the app could not enqueue a buffer that has been played: it gets it when
   /// the server is back.
   func nextNotice(onlyBuffers: Bool) -> Int? {
-    notices.firstIndex { notice in
+    if isOffline && renderer != pthread_self() && !onlyBuffers {
+      // Buffers that were played come on the thread that renders; meanwhile all else does too.
+      return renderer == nil ? notices.firstIndex { !$0.isPlayedBuffer } : nil
+    }
+    return notices.firstIndex { notice in
       switch notice {
       case .buffer(_, let isReset): isReset || !isLost
       case .isRunning, .changed: !onlyBuffers

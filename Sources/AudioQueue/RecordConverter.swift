@@ -1,4 +1,5 @@
 import Codecs
+import Logging
 import RealTime
 import Server
 
@@ -137,7 +138,7 @@ final class RecordConverter: @unchecked Sendable {
       for channel in 0..<channels {
         unsafe inputPlanes[channel] = base + channel * Self.slabFrames + offset
       }
-      let (consumed, produced) = unsafe resampler.process(
+      let (consumed, produced) = unsafe resample(
         inputPlanes, frames: slab.frames - offset, into: outputPlanes, room: room(work.buffer))
       offset += consumed
       store(produced, in: work.buffer)
@@ -154,12 +155,25 @@ final class RecordConverter: @unchecked Sendable {
     return outcome
   }
 
+  /// Runs the resampler. One that fails gives nothing.
+  private func resample(
+    _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
+    into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
+  ) -> (consumed: Int, produced: Int) {
+    do throws(Resampler.Failure) {
+      return try unsafe resampler.process(input, frames: frames, into: output, room: room)
+    } catch {
+      log.error("converter: \(error.reason)")
+      return (0, 0)
+    }
+  }
+
   /// Has the converter give out what it holds back.
   ///
   /// - Returns: True if that is all of it; else the buffer is full.
   private func drain(into buffer: QueueBuffer) -> Bool {
     while !isFull(buffer) {
-      let (_, produced) = unsafe resampler.process(
+      let (_, produced) = unsafe resample(
         nil, frames: 0, into: outputPlanes, room: room(buffer))
       if produced == 0 { return true }
       store(produced, in: buffer)
@@ -173,7 +187,7 @@ final class RecordConverter: @unchecked Sendable {
   func dropRest() -> Int {
     var frames = 0
     while true {
-      let (_, produced) = unsafe resampler.process(
+      let (_, produced) = unsafe resample(
         nil, frames: 0, into: outputPlanes, room: Self.slabFrames)
       if produced == 0 { return frames }
       frames += produced

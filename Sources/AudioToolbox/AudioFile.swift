@@ -36,7 +36,7 @@ private enum AudioFileFailure: Error {
       case .isDirectory, .notASoundFile, .unsupportedContainer: kAudioFileUnsupportedFileTypeError
       case .empty, .truncated, .damaged: kAudioFileInvalidFileError
       case .unsupportedEncoding: kAudioFileUnsupportedDataFormatError
-      case .system: kAudioFileUnspecifiedError
+      case .cannotWrite, .system: kAudioFileUnspecifiedError
       }
     }
   }

@@ -1,5 +1,6 @@
 import AudioQueue
 public import CAudioToolbox
+import Codecs
 public import CoreFoundation
 public import Dispatch
 import RealTime
@@ -159,7 +160,10 @@ public func AudioQueueEnqueueBufferWithParameters(
       trimmedAtStart: Int(inTrimFramesAtStart), trimmedAtEnd: Int(inTrimFramesAtEnd))
     if let events = unsafe inParamValues {
       for i in 0..<Int(inNumParamValues) {
-        schedule.changes.add(try unsafe ParameterChanges(events[i].mID, events[i].mValue))
+        switch try unsafe Parameter(events[i].mID, events[i].mValue) {
+        case .cycle(let changes): schedule.changes.add(changes)
+        case .timePitch(let changes): schedule.timePitch.add(changes)
+        }
       }
     }
     if let time = unsafe inStartTime?.pointee {
@@ -269,17 +273,19 @@ public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
 
 // MARK: Parameters
 
-extension ParameterChanges {
-  /// The change that a program asks for.
-  fileprivate init(_ parameter: AudioQueueParameterID, _ value: AudioQueueParameterValue)
-    throws(QueueError)
-  {
+/// A parameter that a program sets or has set with a buffer.
+private enum Parameter {
+  case cycle(ParameterChanges)
+  case timePitch(TimePitchChanges)
+
+  init(_ parameter: AudioQueueParameterID, _ value: AudioQueueParameterValue) throws(QueueError) {
     guard !value.isNaN else { throw .invalidParameter }
-    self.init()
     switch parameter {
-    case kAudioQueueParam_Volume: volume = value
-    case kAudioQueueParam_VolumeRampTime: rampSeconds = value
-    case kAudioQueueParam_Pan: pan = value
+    case kAudioQueueParam_Volume: self = .cycle(ParameterChanges(volume: value))
+    case kAudioQueueParam_VolumeRampTime: self = .cycle(ParameterChanges(rampSeconds: value))
+    case kAudioQueueParam_Pan: self = .cycle(ParameterChanges(pan: value))
+    case kAudioQueueParam_PlayRate: self = .timePitch(TimePitchChanges(rate: Double(value)))
+    case kAudioQueueParam_Pitch: self = .timePitch(TimePitchChanges(cents: Double(value)))
     default: throw .invalidParameter
     }
   }
@@ -292,13 +298,19 @@ public func AudioQueueGetParameter(
   _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
-    let values = try handle.playbackQueue.parameters
+    let queue = try handle.playbackQueue
+    let value: Float
     switch inParamID {
-    case kAudioQueueParam_Volume: unsafe outValue.pointee = values.volume
-    case kAudioQueueParam_VolumeRampTime: unsafe outValue.pointee = values.rampSeconds
-    case kAudioQueueParam_Pan: unsafe outValue.pointee = values.pan
+    case kAudioQueueParam_Volume: value = queue.parameters.volume
+    case kAudioQueueParam_VolumeRampTime: value = queue.parameters.rampSeconds
+    case kAudioQueueParam_Pan: value = queue.parameters.pan
+    case kAudioQueueParam_PlayRate where queue.isTimePitchEnabled:
+      value = Float(queue.timePitch.rate)
+    case kAudioQueueParam_Pitch where queue.isTimePitchEnabled:
+      value = Float(queue.timePitch.cents)
     default: throw .invalidParameter
     }
+    unsafe outValue.pointee = value
   }
 }
 
@@ -308,6 +320,10 @@ public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetParameter") { (handle) throws(QueueError) in
-    try handle.playbackQueue.change(ParameterChanges(inParamID, inValue))
+    let queue = try handle.playbackQueue
+    switch try Parameter(inParamID, inValue) {
+    case .cycle(let changes): try queue.change(changes)
+    case .timePitch(let changes): try queue.change(changes)
+    }
   }
 }

@@ -17,13 +17,14 @@ extension QueueError {
     case .disposalPending: kAudioQueueErr_DisposalPending
     case .disposed: kAudio_ParamError
     case .invalidRunState: kAudioQueueErr_InvalidRunState
+    case .invalidOfflineMode: kAudioQueueErr_InvalidOfflineMode
     case .invalidDevice: kAudioQueueErr_InvalidDevice
     case .cannotStart: kAudioQueueErr_CannotStart
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
     case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime,
-      .bufferTooSmall:
+      .bufferTooSmall, .wrongBuffers:
       kAudio_ParamError
     case .wrongQueueType: kAudioQueueErr_InvalidQueueType
     case .recordUnderrun: kAudioQueueErr_RecordUnderrun
@@ -35,6 +36,19 @@ extension QueueError {
     case .unsupportedFormat: kAudioFormatUnsupportedDataFormatError
     case .codecNotFound: kAudioQueueErr_CodecNotFound
     case .invalidCodecAccess: kAudioQueueErr_InvalidCodecAccess
+    case .tooManyTaps: kAudioQueueErr_TooManyTaps
+    case .notInTap: kAudioQueueErr_InvalidTapContext
+    case .wrongTap: kAudioQueueErr_InvalidTapType
+    }
+  }
+}
+
+extension ConverterFailure {
+  /// The result code that the property tells of.
+  var status: OSStatus {
+    switch self {
+    case .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
+    case .tapGaveTooMuch, .tapGaveTooLittle: kAudio_ParamError
     }
   }
 }

@@ -61,9 +61,20 @@ struct ChannelLayout: Equatable {
   }
 
   /// The channels that it speaks of.
-  var channels: Int {
+  var channels: Int { Self.channels(tag, bitmap, descriptions: descriptions.count) }
+
+  /// The channels that a layout speaks of, by its head alone.
+  static func channels(of head: AudioChannelLayout) -> Int {
+    channels(
+      head.mChannelLayoutTag, head.mChannelBitmap.rawValue,
+      descriptions: Int(head.mNumberChannelDescriptions))
+  }
+
+  private static func channels(
+    _ tag: AudioChannelLayoutTag, _ bitmap: UInt32, descriptions: Int
+  ) -> Int {
     switch tag {
-    case kAudioChannelLayoutTag_UseChannelDescriptions: descriptions.count
+    case kAudioChannelLayoutTag_UseChannelDescriptions: descriptions
     case kAudioChannelLayoutTag_UseChannelBitmap: bitmap.nonzeroBitCount
     default: Int(AudioChannelLayoutTag_GetNumberOfChannels(tag))
     }

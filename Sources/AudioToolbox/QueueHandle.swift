@@ -56,12 +56,14 @@ final class QueueHandle: @unchecked Sendable {
   /// The queue's timelines.
   let timelines = HandleTable<QueueTimeline>()
   private let state: Mutex<State>
+  /// The number of the queue's tap.
+  let tap = Mutex<UInt?>(nil)
 
   init(_ queue: any Queue, handle: UInt) {
     self.queue = queue
     description = queue.format.streamDescription
     state = Mutex(State(channelLayout: ChannelLayout(channels: queue.format.channels)))
-    queue.whenDisposed { Self.all.remove(handle) }
+    queue.whenDisposed { Self.all.remove(handle)?.forgetTap() }
   }
 
   /// The queue, if it plays.

@@ -1,5 +1,6 @@
 import AudioQueue
 import CAudioToolbox
+import Codecs
 import CoreFoundation
 import Glibc
 import RealTime
@@ -162,7 +163,10 @@ extension QueueProperty {
     .value(
       kAudioQueueProperty_ConverterError, changes: .converterError,
       get: { (handle) throws(QueueError) in
-        UInt32(bitPattern: try handle.recordingQueue.converterError?.status ?? noErr)
+        if let queue = handle.queue as? OutputQueue {
+          return UInt32(bitPattern: queue.converterFailure?.status ?? noErr)
+        }
+        return UInt32(bitPattern: try handle.recordingQueue.converterError?.status ?? noErr)
       }),
     .value(
       kAudioConverterCurrentInputStreamDescription,
@@ -175,6 +179,39 @@ extension QueueProperty {
       }),
     .bytes(
       kAudioConverterCompressionMagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
+    .value(
+      kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled,
+      get: { (handle) throws(QueueError) in
+        try handle.playbackQueue.isTimePitchEnabled ? 1 : 0 as UInt32
+      },
+      set: { (handle, value: UInt32) throws(QueueError) in
+        try handle.playbackQueue.setTimePitchEnabled(value != 0)
+      }),
+    .value(
+      kAudioQueueProperty_TimePitchAlgorithm, changes: .timePitchAlgorithm,
+      get: { (handle) throws(QueueError) in
+        try handle.playbackQueue.timePitchAlgorithm.code
+      },
+      set: { (handle, code: UInt32) throws(QueueError) in
+        guard let algorithm = TimePitch.Algorithm(code) else { throw .invalidPropertyValue }
+        try handle.playbackQueue.setTimePitchAlgorithm(algorithm)
+      }),
+    .value(
+      kAudioQueueProperty_TimePitchBypass, changes: .isTimePitchBypassed,
+      get: { (handle) throws(QueueError) in
+        try handle.playbackQueue.isTimePitchBypassed ? 1 : 0 as UInt32
+      },
+      set: { (handle, value: UInt32) throws(QueueError) in
+        try handle.playbackQueue.isTimePitchBypassed = value != 0
+      }),
+    .value(
+      kAudioQueueProperty_DecodeBufferSizeFrames, changes: .decodeFrames,
+      get: { (handle) throws(QueueError) in
+        UInt32(try handle.playbackQueue.decodeFrames)
+      },
+      set: { (handle, frames: UInt32) throws(QueueError) in
+        try handle.playbackQueue.setDecodeFrames(Int(frames))
+      }),
   ]
 
   /// A property with each channel's level, from 0 to 1, as `scale` gives it.
@@ -203,6 +240,22 @@ private struct Assignment: BitwiseCopyable {
   init(device: StringReference, output: UInt32) {
     self.device = device
     self.output = output
+  }
+}
+
+extension TimePitch.Algorithm {
+  fileprivate var code: UInt32 {
+    switch self {
+    case .spectral: kAudioQueueTimePitchAlgorithm_Spectral
+    case .timeDomain: kAudioQueueTimePitchAlgorithm_TimeDomain
+    case .varispeed: kAudioQueueTimePitchAlgorithm_Varispeed
+    }
+  }
+
+  fileprivate init?(_ code: UInt32) {
+    let all: [TimePitch.Algorithm] = [.spectral, .timeDomain, .varispeed]
+    guard let algorithm = all.first(where: { $0.code == code }) else { return nil }
+    self = algorithm
   }
 }
 

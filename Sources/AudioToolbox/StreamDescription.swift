@@ -1,3 +1,4 @@
+import AudioQueue
 import CAudioToolbox
 import RealTime
 
@@ -19,6 +20,18 @@ extension AudioStreamBasicDescription {
       true
     default: false
     }
+  }
+}
+
+extension QueueHandle {
+  /// What a tap sees: native floats, a buffer for each channel.
+  var processingDescription: AudioStreamBasicDescription {
+    var format = PCMFormat(
+      sampleRate: queue.format.sampleRate, channels: 1, kind: .float, bitsPerSample: 32
+    ).streamDescription
+    format.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    format.mChannelsPerFrame = UInt32(queue.format.channels)
+    return format
   }
 }
 

@@ -7,6 +7,11 @@ import CSoxr
 /// the first of them aligned with the first that went in.
 @safe
 package final class Resampler {
+  /// soxr gave an error; what it says.
+  package struct Failure: Error, Hashable, Sendable {
+    package let reason: String
+  }
+
   private let resampler: soxr_t
   private let channels: Int
 
@@ -15,10 +20,25 @@ package final class Resampler {
   /// - Parameters:
   ///   - inputRate: Hz.
   ///   - outputRate: Hz.
-  package init?(from inputRate: Double, to outputRate: Double, channels: Int) {
+  package convenience init?(from inputRate: Double, to outputRate: Double, channels: Int) {
+    unsafe self.init(inputRate, outputRate, channels, unsafe soxr_quality_spec(UInt(SOXR_VHQ), 0))
+  }
+
+  /// A resampler whose ratio may change as it goes: see `setRatio(_:)`. It begins with 1.
+  ///
+  /// - Parameter mostRatio: The largest ratio that it will be given.
+  package convenience init?(variableUpTo mostRatio: Double, channels: Int) {
+    unsafe self.init(
+      mostRatio, 1, channels, unsafe soxr_quality_spec(UInt(SOXR_20_BITQ), UInt(SOXR_VR)))
+    setRatio(1)
+  }
+
+  private init?(
+    _ inputRate: Double, _ outputRate: Double, _ channels: Int, _ quality: soxr_quality_spec_t
+  ) {
     var failure: soxr_error_t?
     var io = unsafe soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S)
-    var quality = unsafe soxr_quality_spec(UInt(SOXR_VHQ), 0)
+    var quality = unsafe quality
     var runtime = unsafe soxr_runtime_spec(1)
     guard
       let resampler = unsafe soxr_create(
@@ -31,6 +51,10 @@ package final class Resampler {
 
   deinit { unsafe soxr_delete(resampler) }
 
+  /// Has frames that are taken from now on become `1 / ratio` times as many. Only for one whose ratio
+  /// may change.
+  package func setRatio(_ ratio: Double) { _ = unsafe soxr_set_io_ratio(resampler, ratio, 0) }
+
   /// Takes frames in and gives frames out; each array has a plane of floats for each channel.
   ///
   /// - Parameters:
@@ -42,12 +66,13 @@ package final class Resampler {
   package func process(
     _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames inputFrames: Int,
     into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
-  ) -> (consumed: Int, produced: Int) {
+  ) throws(Failure) -> (consumed: Int, produced: Int) {
     var consumed = 0
     var produced = 0
-    _ = unsafe soxr_process(
+    let failure = unsafe soxr_process(
       resampler, input, input == nil ? 0 : inputFrames, &consumed,
       UnsafeMutableRawPointer(mutating: output), room, &produced)
+    if let failure = unsafe failure { throw unsafe Failure(reason: String(cString: failure)) }
     return (consumed, produced)
   }
 

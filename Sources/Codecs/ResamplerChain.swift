@@ -46,31 +46,31 @@ package final class ResamplerChain {
     return Resampler(from: inputRate, to: outputRate, channels: channels).map { [$0] }
   }
 
+  /// True if the stream goes through more than the one resampler that its rates need.
+  package var isContinued: Bool { !pipes.isEmpty }
+
   /// Takes frames in and gives frames out, as `Resampler` does.
   package func process(
-    _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames inputFrames: Int,
-    into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
-  ) -> (consumed: Int, produced: Int) {
-    var consumed = 0
-    let produced = unsafe run(stages.count, input, inputFrames, &consumed, into: output, room)
-    return (consumed, produced)
+    _ input: Planes.Pointers?, frames inputFrames: Int, into output: Planes.Pointers, room: Int
+  ) throws(Resampler.Failure) -> (consumed: Int, produced: Int) {
+    let source = unsafe input.map { unsafe Planes.Advancing($0, channels: channels) }
+    var left = inputFrames
+    let produced = try unsafe run(stages.count, source, &left, into: output, room)
+    return (inputFrames - left, produced)
   }
 
   /// Takes frames in behind all resamplers but the last: frames that the others gave out before it was
   /// there. With nil for `input` the last one gives out all that it holds back.
   package func processLast(
-    _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames inputFrames: Int,
-    into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
-  ) -> (consumed: Int, produced: Int) {
+    _ input: Planes.Pointers?, frames inputFrames: Int, into output: Planes.Pointers, room: Int
+  ) throws(Resampler.Failure) -> (consumed: Int, produced: Int) {
     guard let last = stages.last else { return (inputFrames, 0) }
-    return unsafe last.process(input, frames: inputFrames, into: output, room: room)
+    return try unsafe last.process(input, frames: inputFrames, into: output, room: room)
   }
 
   /// Forgets the stream: the next frame that goes in is a first one.
   package func reset() {
-    if stages.count > 1 || !pipes.isEmpty,
-      let fresh = Self.stages(from: inputRate, to: outputRate, channels: channels)
-    {
+    if isContinued, let fresh = Self.stages(from: inputRate, to: outputRate, channels: channels) {
       stages = fresh
       pipes = []
     }
@@ -80,53 +80,47 @@ package final class ResamplerChain {
   /// Has the last resampler forget its stream.
   package func resetLast() { stages.last?.reset() }
 
-  /// Runs the first `count` stages.
+  /// Runs the first `count` stages. `input` is nil when the stream has ended, else it has `left` frames.
   ///
   /// - Returns: Frames given.
   private func run(
-    _ count: Int, _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, _ inputFrames: Int,
-    _ consumed: inout Int, into output: UnsafePointer<UnsafeMutablePointer<Float>>, _ room: Int
-  ) -> Int {
-    let pipe = pipe(before: count)
-    guard let pipe else {
-      let frames = inputFrames - consumed
-      guard let input = unsafe input else {
-        return count == 0 ? 0 : unsafe stages[0].process(nil, frames: 0, into: output, room: room).1
-      }
-      if frames == 0 { return 0 }
-      return unsafe withPlanes(input, at: consumed) { input in
-        if count == 0 {
-          let copied = min(frames, room)
-          for channel in 0..<channels {
-            unsafe output[channel].update(from: input[channel], count: copied)
-          }
-          consumed += copied
-          return copied
+    _ count: Int, _ input: Planes.Advancing?, _ left: inout Int, into output: Planes.Pointers,
+    _ room: Int
+  ) throws(Resampler.Failure) -> Int {
+    guard let pipe = pipe(before: count) else {
+      if input != nil && left == 0 { return 0 }
+      guard count > 0 else {
+        guard let input else { return 0 }
+        let copied = min(left, room)
+        for channel in 0..<channels {
+          unsafe output[channel].update(from: input.pointers[channel], count: copied)
         }
-        let (taken, given) = unsafe stages[0].process(
-          input, frames: frames, into: output, room: room)
-        consumed += taken
-        return given
+        input.advance(copied)
+        left -= copied
+        return copied
       }
+      let (taken, given) = try unsafe stages[0].process(
+        input?.pointers, frames: left, into: output, room: room)
+      input?.advance(taken)
+      left -= taken
+      return given
     }
+    let rest = unsafe Planes.Advancing(output, channels: channels)
     var produced = 0
     while produced < room {
       if pipe.count == 0 {
         pipe.start = 0
-        pipe.count = unsafe run(
-          count - 1, input, inputFrames, &consumed, into: pipe.planes, Pipe.capacity)
+        pipe.count = try unsafe run(
+          count - 1, input, &left, into: pipe.planes.pointers(), pipe.planes.capacity)
       }
-      if pipe.count == 0, unsafe input != nil { break }
-      let (taken, given) = unsafe withPlanes(pipe.planes, at: pipe.start) { frames in
-        unsafe withPlanes(output, at: produced) { output in
-          unsafe stages[count - 1].process(
-            pipe.count == 0 ? nil : frames, frames: pipe.count, into: output,
-            room: room - produced)
-        }
-      }
+      if pipe.count == 0, input != nil { break }
+      let (taken, given) = try unsafe stages[count - 1].process(
+        pipe.count == 0 ? nil : pipe.planes.pointers(at: pipe.start), frames: pipe.count,
+        into: rest.pointers, room: room - produced)
       pipe.start += taken
       pipe.count -= taken
       produced += given
+      rest.advance(given)
       if taken == 0 && given == 0 { break }
     }
     return produced
@@ -137,43 +131,13 @@ package final class ResamplerChain {
     let index = count - 1 - (stages.count - pipes.count)
     return index >= 0 ? pipes[index] : nil
   }
-
-  /// Runs `body` with the planes from frame `frame` on.
-  private func withPlanes<R>(
-    _ planes: UnsafePointer<UnsafeMutablePointer<Float>>, at frame: Int,
-    _ body: (UnsafePointer<UnsafeMutablePointer<Float>>) -> R
-  ) -> R {
-    unsafe withUnsafeTemporaryAllocation(
-      of: UnsafeMutablePointer<Float>.self, capacity: channels
-    ) { shifted in
-      for channel in 0..<channels {
-        unsafe shifted.initializeElement(at: channel, to: planes[channel] + frame)
-      }
-      return unsafe body(UnsafePointer(shifted.baseAddress!))
-    }
-  }
 }
 
 /// Frames between two resamplers.
-@safe
 private final class Pipe {
-  static var capacity: Int { 2048 }
   var start = 0
   var count = 0
-  let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let memory: UnsafeMutablePointer<Float>
+  let planes: Planes
 
-  init(channels: Int) {
-    unsafe memory = .allocate(capacity: channels * Self.capacity)
-    unsafe memory.initialize(repeating: 0, count: channels * Self.capacity)
-    unsafe planes = .allocate(capacity: channels)
-    for channel in 0..<channels {
-      unsafe (planes + channel).initialize(to: memory + channel * Self.capacity)
-    }
-  }
-
-  deinit {
-    unsafe planes.deallocate()
-    unsafe memory.deallocate()
-  }
+  init(channels: Int) { planes = Planes(channels: channels, capacity: 2048) }
 }

@@ -18,6 +18,8 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case unsupportedContainer(String)
     /// A sound that is coded in a way that is not read; the text is its name.
     case unsupportedEncoding(String)
+    /// The file cannot be written; the text says why.
+    case cannotWrite(String)
     /// The system refused; the number is its errno.
     case system(Int32)
   }
@@ -43,6 +45,21 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     self.init(kind, path: path)
   }
 
+  /// What an errno means for a file that is to be written.
+  package init(writing code: Int32, path: String) {
+    let reason =
+      switch code {
+      case EEXIST: "there is a file of that name already"
+      case ENOENT, ENOTDIR: "there is no such folder"
+      case EISDIR: "this is a directory"
+      case EACCES, EPERM: "you may not write here"
+      case ENOSPC, EDQUOT: "there is no room left for it"
+      case EFBIG: "it is larger than a file may be"
+      default: unsafe String(cString: strerror(code))
+      }
+    self.init(.cannotWrite(reason), path: path)
+  }
+
   /// One line without a full stop: the file, then the reason.
   package var description: String { "\(path): \(reason)" }
 
@@ -58,6 +75,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case .damaged(let detail): "the file is damaged: \(detail)"
     case .unsupportedContainer(let name): "\(name) files cannot be read"
     case .unsupportedEncoding(let name): "sound coded as \(name) cannot be read"
+    case .cannotWrite(let reason): "the file cannot be written: \(reason)"
     case .system(let code): "the file cannot be read: \(unsafe String(cString: strerror(code)))"
     }
   }

@@ -13,6 +13,9 @@ package struct ParameterChanges: BitwiseCopyable, Sendable {
     self.pan = pan
   }
 
+  /// Nothing changes.
+  package var isEmpty: Bool { volume.isNaN && rampSeconds.isNaN && pan.isNaN }
+
   /// Adds later changes, which win.
   package mutating func add(_ changes: ParameterChanges) {
     if !changes.volume.isNaN { volume = changes.volume }

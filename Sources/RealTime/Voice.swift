@@ -29,6 +29,8 @@ struct VoiceState: BitwiseCopyable {
   var isSpread = false
   /// First device frame of the latest cycle that was played.
   var cycleFrame = Int64.min
+
+  var isArmed: Bool { @_noLocks get { if case .armed = phase { true } else { false } } }
 }
 
 /// One queue in the cycle: takes entries from a ring and writes them to its ports.
@@ -62,6 +64,9 @@ package struct Voice: ~Copyable {
   /// What is known of the second port of one channel: see `openSecondPort()`.
   private let secondPort = Atomic<Int>(Self.noSecondPort)
   private let metering = Atomic<Bool>(false)
+  private let rendersOffline = Atomic<Bool>(false)
+  /// Frames that the latest cycles rendered offline and that nobody has taken yet.
+  private let rendered = Atomic<Int>(0)
   /// The `StartPoint` of a run that begins when the present one has ended; `Int64.max` is never.
   private let nextStart = Atomic<Int64>(.max)
 
@@ -131,6 +136,9 @@ package struct Voice: ~Copyable {
     secondPort.store(connections, ordering: .releasing)
   }
 
+  /// Frames that offline cycles have written since the last call. The thread that runs the cycles.
+  package func takeRendered() -> Int { rendered.exchange(0, ordering: .relaxed) }
+
   /// Has the cycles measure every channel's level, or no longer.
   package func setMetering(_ on: Bool) {
     if on { quieten() }
@@ -156,6 +164,13 @@ package struct Voice: ~Copyable {
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
   // MARK: Host, holding the voice
+
+  /// Has cycles end where the voice runs dry or stands still, instead of filling up with silence. A
+  /// cycle of no frames then begins a run that is to begin at once.
+  package func setOffline(_ on: Bool) {
+    rendersOffline.store(on, ordering: .relaxed)
+    rendered.store(0, ordering: .relaxed)
+  }
 
   /// Takes the second port away.
   package func closeSecondPort() {
@@ -220,6 +235,7 @@ package struct Voice: ~Copyable {
   /// The device's time has ended: the run stands where it is, and the starts that are to come are
   /// those that `translate` makes of them.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
+    unsafe state.pointee.cycleFrame = .min
     let next = nextStart.load(ordering: .acquiring)
     if next != .max {
       nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
@@ -267,8 +283,13 @@ package struct Voice: ~Copyable {
       return false
     }
     var state = unsafe self.state.pointee
-    if state.cycleFrame == time.frame { return false }
-    if time.frames > 0 { state.cycleFrame = time.frame }
+    if rendersOffline.load(ordering: .relaxed) {
+      // One that found nothing comes again.
+    } else if state.cycleFrame == time.frame {
+      return false
+    } else if time.frames > 0 {
+      state.cycleFrame = time.frame
+    }
     takeChanges(&state)
     if outputs > channels && !state.isSpread {
       let connections = secondPort.load(ordering: .relaxed)
@@ -310,14 +331,16 @@ package struct Voice: ~Copyable {
   @_noLocks private borrowing func play(_ time: CycleTime, _ state: inout VoiceState) -> Bool {
     let frames = time.frames
     let cycleFrame = time.frame
-    let first = 0 &- time.missed
+    let isOffline = rendersOffline.load(ordering: .relaxed)
+    // Offline nothing is missed: cycles follow where the voice ended them.
+    let first = isOffline ? 0 : 0 &- time.missed
     var at = first
     var happened = false
     var position = state.position
     var ran: Int64 = 0
     // Where `position` was reached: the cycle's beginning, or that of a run within it.
     var begin = cycleFrame &+ Int64(first)
-    cycle: while at < frames {
+    cycle: while at < frames || (frames == 0 && isOffline && state.isArmed) {
       switch state.phase {
       case .stopped:
         let start = nextStart.load(ordering: .acquiring)
@@ -327,9 +350,11 @@ package struct Voice: ~Copyable {
           state.phase = .armed
           continue cycle
         }
+        if isOffline { break cycle }
         silence(from: at, to: frames)
         at = frames
       case .paused:
+        if isOffline { break cycle }
         silence(from: at, to: frames)
         at = frames
       case .armed, .resuming:
@@ -371,17 +396,19 @@ package struct Voice: ~Copyable {
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
         at &+= played
+        if isOffline, at < frames, case .running = state.phase { break cycle }
       }
     }
+    if isOffline { rendered.add(at, ordering: .relaxed) }
     clock.publish(frame: begin, ranFrames: ran, position: position)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
     publish(state.parameters)
-    if metering.load(ordering: .relaxed) { measure(frames) }
+    if at > 0, metering.load(ordering: .relaxed) { measure(at) }
     return happened
   }
 
-  /// Plays until the cycle or the run ends.
+  /// Plays until the cycle or the run ends, or offline until nothing is there.
   ///
   /// - Parameter runFrame: Frames that the run has lasted at `first`.
   /// - Returns: The frames written.
@@ -407,6 +434,8 @@ package struct Voice: ~Copyable {
           state.current = entry
           state.hasBegun = false
           state.offset = 0
+        } else if rendersOffline.load(ordering: .relaxed) {
+          return at &- first
         } else {
           rest(from: at, to: frames, &state)
           if !starving.load(ordering: .relaxed) {

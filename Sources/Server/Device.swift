@@ -127,6 +127,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       client.close()
       throw error
     }
+    if client.relaysItself { return }
     relayThread.start { [weak self] in self?.relayAll() ?? nil }
     enlist()
   }
@@ -423,7 +424,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     delist()
     letGo()
     finished.store(true, ordering: .releasing)
-    relayThread.end()
+    if !client.relaysItself { relayThread.end() }
   }
 
   /// Closes the client, if it is open.

@@ -25,6 +25,9 @@ package protocol ServerClient: AnyObject, Sendable {
   var deviceFrame: Int64 { get }
   /// The handle whose frame counter a cycle reads; nil if whoever drives the cycle counts.
   var handle: OpaquePointer? { get }
+  /// True if whoever runs the cycles reads the voices' events too: the device needs no thread for that,
+  /// and nobody else can find it by its UID.
+  var relaysItself: Bool { get }
   /// Input ports of the sound card, in order: where a queue is heard.
   var physicalOutputs: [String] { get }
   /// Output ports of the sound card, in order: what a queue records.
@@ -52,6 +55,10 @@ package protocol ServerClient: AnyObject, Sendable {
 
   /// Ends the client. No cycle is under way when this returns, and none comes.
   func close()
+}
+
+extension ServerClient {
+  package var relaysItself: Bool { false }
 }
 
 /// One port of a client.

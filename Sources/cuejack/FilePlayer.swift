@@ -214,8 +214,10 @@ private final class Feed: Sendable {
       if failure != nil { state.hasFailed = true }
     }
     if let failure { Screen.shared.complain(failure) }
-    state.withLock { $0.pieces.append(
-        Piece(buffer: id, frames: count, schedule: schedule(at: played), isLast: isLast)) }
+    state.withLock {
+      $0.pieces.append(
+        Piece(buffer: id, frames: count, schedule: schedule(at: played), isLast: isLast))
+    }
     resume(queue)
   }
 

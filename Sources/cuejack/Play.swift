@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioQueue
 import Dispatch
 import Files
+import Glibc
 import RealTime
 import Server
 import Timeline
@@ -90,6 +91,21 @@ struct Play: ParsableCommand {
   @Flag(help: "Connect to nothing.")
   var noConnect = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Write a sound file instead of playing; no server is needed.",
+      discussion: """
+        The name's end says which kind: .wav, .aiff, .caf, .w64, .rf64 or .au. It has the rate of the \
+        first file, and its depth, 16 bits at least: floats of 32 bits if it has floats. All files are \
+        mixed as they would sound, one channel on the first two; samples beyond full scale are clipped \
+        and counted.
+        """,
+      valueName: "file"))
+  var render: String?
+
+  @Flag(help: "Let --render replace a file.")
+  var force = false
+
   @Flag(help: "Tell more on standard error.")
   var verbose = false
 
@@ -121,6 +137,16 @@ struct Play: ParsableCommand {
       "--name takes 1 to 59 bytes without a colon")
     try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
+    let playsOnly = [
+      ("--at", at != nil), ("--server", server != nil), ("--connect", !connect.isEmpty),
+      ("--no-connect", noConnect),
+    ]
+    for (option, isGiven) in playsOnly where isGiven {
+      try check(render == nil, "--render needs no server: \(option) makes no sense with it")
+    }
+    try check(
+      render == nil || !loop || seconds != nil, "--render needs an end: give --seconds with --loop")
+    try check(render != nil || !force, "--force is for --render")
   }
 
   func run() throws {
@@ -128,6 +154,7 @@ struct Play: ParsableCommand {
     let signals = StopSignals { awake.signal() }
     CommandLog.bootstrap(isVerbose: verbose)
     let files = try openAll()
+    let rendering = try beginRendering(files)
 
     var players: [FilePlayer] = []
     defer { for player in players { player.close() } }
@@ -139,12 +166,19 @@ struct Play: ParsableCommand {
           server: JackServer(named: server), onEnd: { awake.signal() })
       }
       players.append(player)
+      if let rendering {
+        try telling(file) { () throws(QueueError) in
+          try player.queue.setOfflineFormat(rendering.format)
+        }
+      }
       guard try telling(file, { () throws(QueueError) in try player.prime() }) else {
         throw ExitCode.failure
       }
-      player.queue.isMetering = Screen.shared.isTerminal
+      player.queue.isMetering = Screen.shared.isTerminal && rendering == nil
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
+
+    if let rendering { return try finish(rendering, players, signals) }
 
     let start = try telling(files[0]) { () throws(QueueError) in try startFrame(of: players) }
     for player in players {
@@ -171,6 +205,41 @@ struct Play: ParsableCommand {
     let stop = players.allSatisfy(\.isOver) ? nil : signals.received
     Screen.shared.draw([])
     try finish(players, start, stoppedBy: stop)
+  }
+
+  // MARK: Rendering
+
+  /// The file that is to be written; nil if the files are to be played.
+  private func beginRendering(_ files: [SoundFile]) throws -> Rendering? {
+    guard let render else { return nil }
+    do throws(SoundFileError) {
+      return try Rendering(render, of: files, isReplacing: force)
+    } catch {
+      Screen.shared.complain("\(error)")
+      if !force, unsafe access(render, F_OK) == 0 { Screen.shared.remark("--force replaces it") }
+      throw ExitCode.failure
+    }
+  }
+
+  /// Writes the file, and says what became of it.
+  private func finish(_ rendering: Rendering, _ players: [FilePlayer], _ signals: StopSignals)
+    throws
+  {
+    let result: Rendering.Result?
+    do {
+      for player in players { try player.queue.start() }
+      result = try rendering.run(players) { signals.received != nil }
+    } catch {
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
+    guard let result else { throw ExitCode(128 + (signals.received ?? 0)) }
+    let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
+    Screen.shared.say("\(render ?? ""): wrote \(result.frames) frames\(clipped)")
+    let failed = players.contains {
+      $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd
+    }
+    if failed { throw ExitCode.failure }
   }
 
   // MARK: Before

@@ -88,9 +88,21 @@ import Testing
           "RecordUnderrun", "CannotStart", "QueueInvalidated",
         ]),
       Case(
+        program: "offline.c",
+        passes: [
+          "an export", "at another rate", "volume, trims and starts", "results",
+          "dispose in a callback", "back to the device",
+        ]),
+      Case(
         program: "schedule.c",
         passes: [
           "trims and start times", "a refused schedule", "parameters on a buffer", "a ramp", "pan",
+        ]),
+      Case(
+        program: "taps.c",
+        passes: [
+          "a tap", "a siphon", "taps that cannot be", "a converter's error",
+          "a prime that takes too long", "the decode buffer",
         ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
@@ -106,6 +118,14 @@ import Testing
           "a std::thread with a run loop",
         ]),
     ]
+
+  #if RubberBand
+    @Test(arguments: [false, true]) func rateAndPitchPass(isSanitized: Bool) throws {
+      try check(
+        Case(program: "timepitch.c", passes: ["properties and parameters", "rate and pitch"]),
+        isSanitized: isSanitized)
+    }
+  #endif
 
   @Test(arguments: cases, [false, true])
   func aProgramPasses(program: Case, isSanitized: Bool) throws {

@@ -109,7 +109,8 @@ struct JackRecordingTests {
         var pointers = planes
         bytes.withUnsafeBytes {
           layout.copy(
-            $0.baseAddress!, planeFrames: 0, frames: count, gain: ChannelGain(1), to: &pointers, at: 0)
+            $0.baseAddress!, planeFrames: 0, frames: count, gain: ChannelGain(1), to: &pointers,
+            at: 0)
         }
         return planes.map { Array(UnsafeBufferPointer(start: $0, count: count)) }
       }

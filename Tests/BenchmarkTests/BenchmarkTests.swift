@@ -42,6 +42,13 @@ import Testing
       let found = numbers(in: player)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
     }
+    let renders = try #require(report["renders"] as? [[String: Any]])
+    let programs = ["AudioQueueOfflineRender", "sox", "ffmpeg"]
+    #expect(renders.map { $0["program"] as? String } == programs + programs)
+    for render in renders {
+      let found = numbers(in: render)
+      #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(render)")
+    }
     let machine = try #require(report["machine"] as? [String: Any])
     #expect(machine["cores"] as? Int ?? 0 > 0)
     for fact in ["processor", "kernel"] { #expect(machine[fact] as? String != "") }
@@ -57,6 +64,8 @@ import Testing
     #expect(
       lines.filter { $0.contains(#/^(cuejack|sndfile).* \d+ s +[\d.]+ ms +[\d.]+ MB$/#) }.count == 4
     )
+    #expect(
+      lines.filter { $0.contains(#/^s16 .* \d+ s +[\d.]+ ms +[\d.]+ M +[\d.]+$/#) }.count == 6)
     #expect(lines.filter { $0.contains(#/^ratio +\d+ s +[\d.]+ +[\d.]+$/#) }.count == 2)
   }
 }

@@ -83,7 +83,8 @@ import Testing
           var planes = [plane.baseAddress!]
           before.withUnsafeBytes {
             layout.copy(
-              $0.baseAddress!, planeFrames: 0, frames: values, gain: ChannelGain(1), to: &planes, at: 0)
+              $0.baseAddress!, planeFrames: 0, frames: values, gain: ChannelGain(1), to: &planes,
+              at: 0)
           }
           after.withUnsafeMutableBytes {
             layout.store(

@@ -109,11 +109,25 @@ CHECK(offsetof(AudioQueueLevelMeterState, mAveragePower) == 0);
 CHECK(offsetof(AudioQueueLevelMeterState, mPeakPower) == 4);
 CHECK(sizeof(AudioQueueChannelAssignment) == 16);
 CHECK(offsetof(AudioQueueChannelAssignment, mChannelNumber) == 8);
-CHECK(kAudioQueueProperty_ConverterError == 'qcve');
 CHECK(kAudioConverterPropertyMaximumOutputPacketSize == 'xops');
 CHECK(kAudioConverterCompressionMagicCookie == 'cmgc');
 CHECK(kAudioConverterCurrentInputStreamDescription == 'acid');
 CHECK(kAudioConverterCurrentOutputStreamDescription == 'acod');
+CHECK(kAudioQueueProperty_EnableTimePitch == 'q_tp' &&
+      kAudioQueueProperty_TimePitchBypass == 'qtpb');
+CHECK(kAudioQueueProperty_TimePitchAlgorithm == 'qtpa');
+CHECK(kAudioQueueTimePitchAlgorithm_Spectral == 'spec');
+CHECK(kAudioQueueTimePitchAlgorithm_TimeDomain == 'tido');
+CHECK(kAudioQueueTimePitchAlgorithm_Varispeed == 'vspd');
+CHECK(kAudioQueueProperty_DecodeBufferSizeFrames == 'dcbf');
+CHECK(kAudioQueueProperty_ConverterError == 'qcve');
+CHECK(kAudioQueueParam_PlayRate == 2 && kAudioQueueParam_Pitch == 3);
+CHECK(kAudioQueueProcessingTap_PreEffects == 1 && kAudioQueueProcessingTap_PostEffects == 2);
+CHECK(kAudioQueueProcessingTap_Siphon == 4);
+CHECK(kAudioQueueProcessingTap_StartOfStream == 256 && kAudioQueueProcessingTap_EndOfStream == 512);
+CHECK(sizeof(AudioQueueProcessingTapFlags) == 4);
+CHECK(kAudioQueueErr_TooManyTaps == -66670 && kAudioQueueErr_InvalidTapContext == -66669);
+CHECK(kAudioQueueErr_InvalidTapType == -66667);
 
 CHECK(kAudioFileUnspecifiedError == 0x7768743F && kAudioFileUnsupportedFileTypeError == 0x7479703F);
 CHECK(kAudioFileUnsupportedDataFormatError == 0x666D743F);

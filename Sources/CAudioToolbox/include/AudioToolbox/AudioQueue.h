@@ -45,6 +45,12 @@ CF_ENUM(OSStatus) {
   kAudioQueueErr_InvalidCodecAccess = -66672,
   /// The sound server went away and took the queue with it.
   kAudioQueueErr_QueueInvalidated = -66671,
+  /// The queue has a processing tap already.
+  kAudioQueueErr_TooManyTaps = -66670,
+  /// The call is for a tap's callback, while it runs.
+  kAudioQueueErr_InvalidTapContext = -66669,
+  /// The call is for taps of another kind.
+  kAudioQueueErr_InvalidTapType = -66667,
   /// No buffer was there to take what was recorded.
   kAudioQueueErr_RecordUnderrun = -66668,
   /// Buffers cannot be enqueued while the queue resets, stops or is disposed of.
@@ -93,9 +99,33 @@ CF_ENUM(AudioQueuePropertyID) {
   kAudioQueueProperty_CurrentLevelMeter = 'aqmv',
   /// The same in decibels, -120 to 0.
   kAudioQueueProperty_CurrentLevelMeterDB = 'aqmd',
-  /// UInt32, read-only, recording: the latest thing that went wrong on the way to the buffers, 0 if
-  /// nothing did: kAudioQueueErr_RecordUnderrun. Listeners hear of each.
+  /// UInt32: 1 if what is played goes through a time-pitch processor, which the parameters PlayRate
+  /// and Pitch need. Set it while the queue does not run. 0 at first. A library that was built without
+  /// Rubber Band takes no 1: kAudioQueueErr_InvalidPropertyValue.
+  kAudioQueueProperty_EnableTimePitch = 'q_tp',
+  /// UInt32: how rate and pitch are changed, a kAudioQueueTimePitchAlgorithm. Set it while the queue
+  /// does not run.
+  kAudioQueueProperty_TimePitchAlgorithm = 'qtpa',
+  /// UInt32: 1 if the sound passes by the time-pitch processor. At any time. 0 at first.
+  kAudioQueueProperty_TimePitchBypass = 'qtpb',
+  /// UInt32: frames of the queue's rate that are decoded ahead, 256 to 1048576; 16384 at first. Set it
+  /// while the queue does not run. It is kept and changes nothing for linear PCM at the device's rate,
+  /// which needs no decoding, unless a tap or the time-pitch processor is there.
+  kAudioQueueProperty_DecodeBufferSizeFrames = 'dcbf',
+  /// UInt32, read-only: the OSStatus of the latest thing that went wrong on the way from the buffers to
+  /// the ports or back, 0 if nothing did. A queue that records has kAudioQueueErr_RecordUnderrun.
+  /// Listeners hear of each.
   kAudioQueueProperty_ConverterError = 'qcve'
+};
+
+/// How rate and pitch are changed.
+CF_ENUM(UInt32) {
+  /// Each alone, for all kinds of sound.
+  kAudioQueueTimePitchAlgorithm_Spectral = 'spec',
+  /// Each alone, at half the cost, for speech.
+  kAudioQueueTimePitchAlgorithm_TimeDomain = 'tido',
+  /// The pitch follows the rate, as on a tape; the parameter Pitch does nothing.
+  kAudioQueueTimePitchAlgorithm_Varispeed = 'vspd'
 };
 
 CF_ENUM(AudioQueuePropertyID) {
@@ -131,6 +161,11 @@ typedef struct AudioQueueChannelAssignment {
 CF_ENUM(AudioQueueParameterID) {
   /// Gain, 0 to 1, linear; what lies outside is clamped. 1 at first.
   kAudioQueueParam_Volume = 1,
+  /// How many times as fast, 0.5 to 2; what lies outside is clamped. 1 at first. It and Pitch need
+  /// kAudioQueueProperty_EnableTimePitch, and are heard within one decode buffer.
+  kAudioQueueParam_PlayRate = 2,
+  /// How many cents higher, -2400 to 2400; what lies outside is clamped. 0 at first.
+  kAudioQueueParam_Pitch = 3,
   /// Seconds that later changes of the gain take, linearly and frame by frame. 0 at first.
   kAudioQueueParam_VolumeRampTime = 4,
   /// Balance of one or two channels, -1 (left) to 1 (right), with unity on both sides at the centre.
@@ -336,6 +371,94 @@ extern OSStatus AudioQueueDeviceTranslateTime(AudioQueueRef inAQ, const AudioTim
 extern OSStatus AudioQueueDeviceGetNearestStartTime(AudioQueueRef inAQ,
                                                     AudioTimeStamp *ioRequestedStartTime,
                                                     UInt32 inFlags);
+
+/// Has the queue render to memory in this format instead of playing; NULL takes it back to the device
+/// that it had before. Any interleaved linear PCM that a queue plays will do. Its rate may differ from
+/// the queue's, and so may its channels: one goes to the first two, into one goes the mean of all, and
+/// else each goes to its own. A layout has to have as many channels. What is enqueued stays.
+/// kAudioQueueErr_InvalidRunState while the queue runs. A queue that renders has no device: what
+/// translates times of one or tells of it gives kAudioQueueErr_InvalidOfflineMode, and the time that
+/// AudioQueueStart is given counts for nothing.
+extern OSStatus AudioQueueSetOfflineRenderFormat(AudioQueueRef inAQ,
+                                                 const AudioStreamBasicDescription *_Nullable inFormat,
+                                                 const AudioChannelLayout *_Nullable inLayout);
+
+/// Renders the next frames of a queue that was started to a buffer of its own, as many as are enqueued,
+/// fit and are asked for, and sets its mAudioDataByteSize. Callbacks and listeners are called from
+/// inside, on the calling thread, wherever the queue calls them otherwise, and what they enqueue is
+/// rendered at once. No frames come if nothing is enqueued, or everything that was has been rendered; 0
+/// frames may be asked for, to begin. The frames follow each other whatever the time stamp says.
+/// kAudioQueueErr_InvalidOfflineMode if the queue does not render offline,
+/// kAudioQueueErr_InvalidRunState before its start, while it is paused, and from inside a callback.
+extern OSStatus AudioQueueOfflineRender(AudioQueueRef inAQ,
+                                        const AudioTimeStamp *_Nullable inTimestamp,
+                                        AudioQueueBufferRef ioBuffer, UInt32 inNumberFrames);
+
+// MARK: Processing taps
+
+/// A function of the program's that looks at a queue's sound, or makes it anew.
+typedef struct OpaqueAudioQueueProcessingTap *AudioQueueProcessingTapRef;
+
+/// Where a tap stands, what it does, and what a call is about.
+typedef CF_OPTIONS(UInt32, AudioQueueProcessingTapFlags) {
+  /// The tap sees the sound before rate and pitch are changed …
+  kAudioQueueProcessingTap_PreEffects = (1U << 0),
+  /// … or after it. A tap has one of the two.
+  kAudioQueueProcessingTap_PostEffects = (1U << 1),
+  /// The tap only looks: the sound is in ioData already, and what becomes of that is not heard.
+  kAudioQueueProcessingTap_Siphon = (1U << 2),
+  /// The frames begin a stream: a run, or what comes after a gap, a flush or a reset.
+  kAudioQueueProcessingTap_StartOfStream = (1U << 8),
+  /// The run is at its end: there are no more frames. A tap that has some yet gives them; it is
+  /// called until it gives none, or this flag back.
+  kAudioQueueProcessingTap_EndOfStream = (1U << 9)
+};
+
+/// A tap's function. It is called on the thread on which the queue decodes, or in
+/// AudioQueueOfflineRender, never in JACK's real-time thread: one that takes long makes the queue run
+/// dry, not JACK. It may call AudioQueueProcessingTapGetSourceAudio and
+/// AudioQueueProcessingTapGetQueueTime; functions of the queue that stop it would wait for it.
+///
+/// `inNumberFrames` frames are wanted: the tap puts them into `ioData`, which has room for so many, or
+/// makes that point elsewhere. It sets `outNumberFrames` to what it gave, and `ioFlags` to what
+/// AudioQueueProcessingTapGetSourceAudio told it. Frames of the source that it did not get are skipped.
+/// More frames, or fewer without kAudioQueueProcessingTap_EndOfStream, are told as
+/// kAudioQueueProperty_ConverterError: the rest is dropped, what lacks is silent.
+typedef void (*AudioQueueProcessingTapCallback)(void *_Nullable inClientData,
+                                                AudioQueueProcessingTapRef inAQTap,
+                                                UInt32 inNumberFrames, AudioTimeStamp *ioTimeStamp,
+                                                AudioQueueProcessingTapFlags *ioFlags,
+                                                UInt32 *outNumberFrames, AudioBufferList *ioData);
+
+/// Puts a tap into a queue that does not run. A queue has one at most. The callback is never asked for
+/// more than `outMaxFrames` frames, and sees them in `outProcessingFormat`: 32 bit floats, a buffer
+/// for each channel, at the queue's rate. The tap goes with its queue.
+extern OSStatus AudioQueueProcessingTapNew(AudioQueueRef inAQ,
+                                           AudioQueueProcessingTapCallback inCallback,
+                                           void *_Nullable inClientData,
+                                           AudioQueueProcessingTapFlags inFlags,
+                                           UInt32 *outMaxFrames,
+                                           AudioStreamBasicDescription *outProcessingFormat,
+                                           AudioQueueProcessingTapRef _Nullable *_Nonnull outAQTap);
+
+/// Takes a tap out of its queue, which does not run.
+extern OSStatus AudioQueueProcessingTapDispose(AudioQueueProcessingTapRef inAQTap);
+
+/// Gets the sound that a tap, but not a siphon, works on, in the tap's callback only. It may be got in
+/// portions; `outNumberFrames` says how many frames came: fewer, if the call's are used up. Buffers of
+/// `ioData` whose mData is NULL are made to point at the sound, until the next call.
+extern OSStatus AudioQueueProcessingTapGetSourceAudio(AudioQueueProcessingTapRef inAQTap,
+                                                      UInt32 inNumberFrames,
+                                                      AudioTimeStamp *ioTimeStamp,
+                                                      AudioQueueProcessingTapFlags *outFlags,
+                                                      UInt32 *outNumberFrames,
+                                                      AudioBufferList *ioData);
+
+/// Tells when the frames of a callback are heard, in the callback only: the queue's time of the first,
+/// and how many frames of that they make. A queue that runs dry hears them later.
+extern OSStatus AudioQueueProcessingTapGetQueueTime(AudioQueueProcessingTapRef inAQTap,
+                                                    Float64 *outQueueSampleTime,
+                                                    UInt32 *outQueueFrameCount);
 
 CF_EXTERN_C_END
 CUE_HEADER_END

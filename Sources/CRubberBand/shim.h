@@ -1,0 +1,2 @@
+// Rubber Band, as Swift sees it.
+#include <rubberband/rubberband-c.h>

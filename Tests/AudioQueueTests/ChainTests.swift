@@ -1,0 +1,548 @@
+import Codecs
+import Foundation
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+@testable import AudioQueue
+
+/// What buffers go through before the cycles: rates, schedules and parameters in it, taps, rate and pitch.
+@Suite(.serialized) struct ChainTests {
+  private static func sine(_ frequency: Double, rate: Double, frames: Int) -> [Float] {
+    (0..<frames).map { Float(0.5 * sin(2 * .pi * frequency * Double($0) / rate)) }
+  }
+
+  /// What a stream sounds like at the device's rate.
+  private static func resampled(_ sound: [Float], from rate: Double, to deviceRate: Double = 48000)
+    throws -> [Float]
+  {
+    let resampler = try #require(Resampler(from: rate, to: deviceRate, channels: 1))
+    let input = Planes(channels: 1, capacity: sound.count)
+    let room = Int(Double(sound.count) * deviceRate / rate) + 1000
+    let output = Planes(channels: 1, capacity: room)
+    for (i, sample) in sound.enumerated() { input.pointers()[0][i] = sample }
+    var (at, given) = (0, 0)
+    while true {
+      let left = sound.count - at
+      let (consumed, produced) = try resampler.process(
+        left > 0 ? UnsafePointer(input.pointers(at: at)) : nil, frames: left,
+        into: output.pointers(at: given), room: room - given)
+      at += consumed
+      given += produced
+      if left == 0 && produced == 0 { break }
+    }
+    return Array(UnsafeBufferPointer(start: output.pointers()[0], count: given))
+  }
+
+  /// Runs cycles until the run is over; the converter gets the time that a clock would give it.
+  private func play(_ rig: Rig, frames: Int = 256, mostCycles: Int = 20000) {
+    for _ in 0..<mostCycles {
+      let isReady: Void? = rig.queue.state.wait(seconds: 10) { state in
+        let isDone = state.waiting.isEmpty && !state.isConverting
+        return isDone || state.converter?.isFull(state) ?? true ? () : nil
+      }
+      if isReady == nil { break }
+      rig.cycle(frames: frames)
+      if rig.calls.last == .running(false) { return }
+    }
+    Issue.record("the run does not end")
+  }
+
+  private func wait(_ rig: Rig) {
+    let isDone: Void? = rig.queue.state.wait(seconds: 20) {
+      $0.waiting.isEmpty && !$0.isConverting ? () : nil
+    }
+    #expect(isDone != nil)
+  }
+
+  // MARK: Schedules and parameters
+
+  @Test(arguments: [44100.0, 22050, 96000])
+  func aStartTimeIsKeptThroughTheResampler(rate: Double) throws {
+    let rig = try Rig(.float(1, rate: rate))
+    let first = Self.sine(440, rate: rate, frames: 3001)
+    let second = Self.sine(600, rate: rate, frames: 2003)
+    for (sound, start) in [(first, 0), (second, 10007)] as [([Float], Int64)] {
+      let id = try rig.buffer(sound)
+      let actual = try rig.queue.enqueue(
+        id, bytes: sound.count * 4, OutputQueue.Schedule(start: start))
+      #expect(actual == start)
+    }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    let ratio = 48000 / rate
+    let a = try Self.resampled(first, from: rate)
+    let b = try Self.resampled(second, from: rate)
+    let start = Int((10007 * ratio).rounded())
+    #expect(a.count == Int((3001 * ratio).rounded()) && b.count == Int((2003 * ratio).rounded()))
+    let expected = a + silence(start - a.count) + b
+    #expect(Array(rig.output.prefix(expected.count)) == expected)
+    #expect(rig.output.dropFirst(expected.count).allSatisfy { $0 == 0 })
+    #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+  }
+
+  @Test func aStartWithoutAGapDoesNotBreakTheStream() throws {
+    let rate = 44100.0
+    let rig = try Rig(.float(1, rate: rate))
+    let sound = Self.sine(440, rate: rate, frames: 9000)
+    var at = 0
+    for count in [1000, 17, 3000, 4983] {
+      let id = try rig.buffer(Array(sound[at..<(at + count)]))
+      // The last one is late.
+      let start = at == 4017 ? Int64(at) - 5 : Int64(at)
+      try _ = rig.queue.enqueue(id, bytes: count * 4, OutputQueue.Schedule(start: start))
+      at += count
+    }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    let expected = try Self.resampled(sound, from: rate)
+    #expect(Array(rig.output.prefix(expected.count)) == expected)
+    #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+  }
+
+  @Test func parametersChangeWithTheBuffersFirstFrame() throws {
+    let rate = 44100.0
+    let rig = try Rig(.float(1, rate: rate))
+    // Smaller and larger than a slab.
+    let counts = [700, 1, 64, 5000, 333, 0, 20]
+    let gains: [Float] = [1, 0.5, 0.25, 0.75, 0.125, 0.625, 0.375]
+    let sound = Self.sine(440, rate: rate, frames: counts.reduce(0, +))
+    var at = 0
+    for (count, gain) in zip(counts, gains) {
+      // Ten frames of each are left out, at both ends.
+      let id = try rig.buffer(silence(10) + sound[at..<(at + count)] + silence(10))
+      _ = try rig.queue.enqueue(
+        id, bytes: (count + 20) * 4,
+        OutputQueue.Schedule(
+          trimmedAtStart: 10, trimmedAtEnd: 10, changes: ParameterChanges(volume: gain)))
+      at += count
+    }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    var expected = try Self.resampled(sound, from: rate)
+    let total = expected.count
+    var input = 0
+    for (i, (count, gain)) in zip(counts, gains).enumerated() {
+      let begin = Int((Double(input) * 48000 / rate).rounded())
+      input += count
+      let end = i == counts.count - 1 ? total : Int((Double(input) * 48000 / rate).rounded())
+      for frame in begin..<end { expected[frame] *= gain }
+    }
+    #expect(Array(rig.output.prefix(total)) == expected)
+    #expect(rig.queue.statistics.lastedFrames == Int64(total))
+    #expect(rig.queue.parameters.volume == 0.375)
+  }
+
+  @Test func manySmallBuffersWithParametersFit() throws {
+    let rig = try Rig(.float(1, rate: 24000))
+    try rig.queue.setDecodeFrames(256)
+    let sound = ramp(3000)
+    for i in 0..<1500 {
+      let id = try rig.buffer([sound[2 * i], sound[2 * i + 1]])
+      _ = try rig.queue.enqueue(
+        id, bytes: 8, OutputQueue.Schedule(changes: ParameterChanges(volume: i % 2 == 0 ? 1 : 0)))
+    }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig, frames: 64)
+    let whole = try Self.resampled(sound, from: 24000)
+    let expected = whole.enumerated().map { $0 / 4 % 2 == 0 ? $1 : 0 }
+    #expect(Array(rig.output.prefix(6000)) == expected)
+    #expect(rig.queue.statistics.starvations == 0)
+    #expect(rig.doneBuffers.count == 1500)
+  }
+
+  // MARK: Decoding ahead
+
+  @Test(arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
+  func primingFillsTheDecodeBuffer(rate: Double, frames: Int) throws {
+    let rig = try Rig(.float(1, rate: rate))
+    #expect(rig.queue.decodeFrames == 16384)
+    try rig.queue.setDecodeFrames(frames)
+    try rig.enqueue([Float](repeating: 0.5, count: 150_000))
+    #expect(try abs(rig.queue.prime(frames: 0) - frames) <= 2)
+    #expect(try rig.queue.prime(frames: 1) >= 1)
+    // What is converted does not come back.
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setDecodeFrames(500) }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig, frames: 100)
+    #expect(rig.queue.statistics.lastedFrames == Int64((150_000 * 48000 / rate).rounded()))
+  }
+
+  @Test func theDecodeBufferHasLimits() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    for frames in [0, 255, (1 << 20) + 1] {
+      #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setDecodeFrames(frames) }
+    }
+    try rig.queue.setDecodeFrames(1 << 20)
+    let direct = try Rig()
+    try direct.queue.setDecodeFrames(256)
+    #expect(direct.queue.decodeFrames == 256)
+    try direct.enqueue(ramp(5000))
+    #expect(try direct.queue.prime(frames: 0) == 5000)
+  }
+
+  // MARK: Taps
+
+  /// What a tap was called with.
+  private struct Seen: Equatable {
+    var frames: Int
+    var time: Double
+    var queueTime: Double
+    var queueFrames: Int
+    var isStart = false
+    var isEnd = false
+  }
+
+  private static func see(_ call: TapCall) -> Seen {
+    Seen(
+      frames: call.frames, time: call.sampleTime, queueTime: call.queueTime,
+      queueFrames: call.queueFrames, isStart: call.isStart, isEnd: call.isEnd)
+  }
+
+  /// Multiplies the source by 2.
+  private static func double(_ call: TapCall) {
+    var at = 0
+    while true {
+      let (planes, frames, _) = call.takeSource(100)
+      if frames == 0 { break }
+      for channel in 0..<call.channels {
+        for i in 0..<frames { call.output[channel][at + i] = planes[channel][i] * 2 }
+      }
+      at += frames
+    }
+    call.givenFrames = at
+    call.hasEnded = call.isEnd
+  }
+
+  @Test(arguments: [ProcessingTap.Place.preEffects, .postEffects])
+  func aTapMakesTheSound(place: ProcessingTap.Place) throws {
+    let rig = try Rig(.float(2))
+    let seen = Mutexed<[Seen]>([])
+    try rig.queue.addTap(
+      ProcessingTap(place, isSiphon: false) { call in
+        seen.value.append(Self.see(call))
+        Self.double(call)
+      })
+    let sound = ramp(2 * 2500)
+    try rig.enqueue(sound)
+    try rig.enqueue([7, 8])
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    let samples = rig.server.clients[0].samples
+    for channel in 0..<2 {
+      let expected =
+        (0..<2500).map { sound[2 * $0 + channel] * 2 } + [Float(14 + 2 * channel)]
+      #expect(Array(samples[channel].prefix(2501)) == expected)
+      #expect(samples[channel].dropFirst(2501).allSatisfy { $0 == 0 })
+    }
+    #expect(
+      seen.value == [
+        Seen(frames: 1024, time: 0, queueTime: 0, queueFrames: 1024, isStart: true),
+        Seen(frames: 1024, time: 1024, queueTime: 1024, queueFrames: 1024),
+        Seen(frames: 452, time: 2048, queueTime: 2048, queueFrames: 452),
+        Seen(frames: 1, time: 2500, queueTime: 2500, queueFrames: 1),
+        Seen(frames: 1024, time: 2501, queueTime: 2501, queueFrames: 1024, isEnd: true),
+      ])
+    #expect(rig.queue.converterFailure == nil)
+    #expect(throws: QueueError.tooManyTaps) {
+      try rig.queue.addTap(ProcessingTap(.preEffects, isSiphon: true) { _ in })
+    }
+  }
+
+  @Test func aSiphonOnlyLooks() throws {
+    let rig = try Rig()
+    let heard = Mutexed<[Float]>([])
+    let seen = Mutexed<[Seen]>([])
+    try rig.queue.addTap(
+      ProcessingTap(.postEffects, isSiphon: true) { call in
+        seen.value.append(Self.see(call))
+        heard.value += UnsafeBufferPointer(start: call.output[0], count: call.frames)
+        call.output[0].update(repeating: 9, count: call.frames)
+      })
+    try rig.enqueue(ramp(1500))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    #expect(Array(rig.output.prefix(1500)) == ramp(1500))
+    #expect(heard.value == ramp(1500))
+    #expect(
+      seen.value.last == Seen(frames: 0, time: 1500, queueTime: 1500, queueFrames: 0, isEnd: true))
+    #expect(rig.queue.statistics.lastedFrames == 1500)
+  }
+
+  @Test func aTapMayGiveMoreAtTheEnd() throws {
+    let rig = try Rig(.float(1, rate: 24000))
+    let tails = Mutexed(0)
+    try rig.queue.addTap(
+      ProcessingTap(.preEffects, isSiphon: false) { call in
+        if !call.isEnd { return Self.double(call) }
+        tails.value += 1
+        call.output[0].update(repeating: 0, count: 500)
+        call.givenFrames = 500
+        call.hasEnded = tails.value == 3
+      })
+    try rig.enqueue(ramp(1000))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    #expect(rig.queue.statistics.lastedFrames == 5000)
+    #expect(rig.queue.converterFailure == nil)
+    let expected = try Self.resampled(ramp(1000).map { $0 * 2 } + silence(1500), from: 24000)
+    #expect(Array(rig.output.prefix(5000)) == expected)
+  }
+
+  @Test func aTapIsToldOfGapsAndRuns() throws {
+    let rig = try Rig()
+    let starts = Mutexed<[Double]>([])
+    let times = Mutexed<[Double]>([])
+    try rig.queue.addTap(
+      ProcessingTap(.preEffects, isSiphon: true) { call in
+        if call.isStart { starts.value.append(call.queueTime) }
+        if call.frames > 0 { times.value.append(call.sampleTime) }
+      })
+    for start in [nil, nil, 300, 350, 400, nil] as [Int64?] {
+      let id = try rig.buffer(ramp(50))
+      _ = try rig.queue.enqueue(id, bytes: 200, OutputQueue.Schedule(start: start))
+    }
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(0))
+    play(rig)
+    #expect(starts.value == [0, 300])
+    #expect(times.value == [0, 50, 100, 150, 200, 250])
+    let expected = ramp(50) + ramp(50) + silence(200) + ramp(50) + ramp(50) + ramp(50) + ramp(50)
+    #expect(Array(rig.output.prefix(500)) == expected)
+    // Another run starts anew.
+    try rig.enqueue(ramp(10))
+    wait(rig)
+    #expect(starts.value == [0, 300, 0] && times.value.last == 0)
+  }
+
+  @Test func aTapThatMiscountsIsReported() throws {
+    for (given, failure) in [(3000, ConverterFailure.tapGaveTooMuch), (1, .tapGaveTooLittle)] {
+      let rig = try Rig()
+      try rig.queue.addTap(
+        ProcessingTap(.preEffects, isSiphon: false) { call in
+          if call.isEnd { return }
+          Self.double(call)
+          call.givenFrames = given
+        })
+      try rig.enqueue(ramp(800))
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start(at: .frame(0))
+      play(rig)
+      #expect(rig.queue.converterFailure == failure)
+      // Every frame keeps its place.
+      let doubled = ramp(800).map { $0 * 2 }
+      #expect(Array(rig.output.prefix(800)) == (given == 1 ? [2] + silence(799) : doubled))
+      #expect(rig.queue.statistics.lastedFrames == 800)
+    }
+  }
+
+  @Test func tapsComeAndGoOnlyWhileNothingRuns() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(64))
+    // What is enqueued goes through the tap, even if the cycles could have it already.
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.addTap(ProcessingTap(.postEffects, isSiphon: false, process: Self.double))
+    wait(rig)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(2)
+    #expect(Array(rig.output.prefix(64)) == ramp(64).map { $0 * 2 })
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.removeTap() }
+    try rig.queue.stop()
+    try rig.queue.removeTap()
+    // Nothing in the way: the cycles read the app's buffers again.
+    #expect(rig.queue.state.read { $0.converter == nil })
+    try rig.enqueue(ramp(64))
+    try rig.queue.start()
+    rig.cycle(2)
+    #expect(rig.output.suffix(128) == (ramp(64) + silence(64))[...])
+  }
+
+  @Test func aTapThatDoesNotReturnStopsNobody() throws {
+    let rig = try Rig()
+    let gate = DispatchSemaphore(value: 0)
+    let entered = DispatchSemaphore(value: 0)
+    try rig.queue.addTap(
+      ProcessingTap(.preEffects, isSiphon: true) { _ in
+        entered.signal()
+        gate.wait()
+      })
+    let id = try rig.enqueue(ramp(64))
+    try rig.queue.start()
+    entered.wait()
+    try rig.queue.stop()
+    #expect(rig.doneBuffers == [id])
+    gate.signal()
+    // What it was at work on is not heard, and the queue goes on.
+    gate.signal()
+    try rig.queue.enqueue(id, bytes: 256)
+    wait(rig)
+    try rig.queue.start()
+    rig.cycle(3)
+    #expect(rig.output.filter { $0 != 0 } == ramp(64))
+  }
+
+  // MARK: Rate and pitch
+
+  @Test func rateAndPitchNeedTheProcessor() throws {
+    let rig = try Rig()
+    #expect(throws: QueueError.invalidParameter) {
+      try rig.queue.change(TimePitchChanges(rate: 2))
+    }
+    let id = try rig.buffer(ramp(10))
+    var schedule = OutputQueue.Schedule()
+    schedule.timePitch.cents = 100
+    #expect(throws: QueueError.invalidParameter) {
+      try rig.queue.enqueue(id, bytes: 40, schedule)
+    }
+    #if RubberBand
+      try rig.queue.setTimePitchEnabled(true)
+      _ = try rig.queue.enqueue(id, bytes: 40, schedule)
+      try rig.queue.change(TimePitchChanges(rate: 5, cents: -9999))
+      #expect(rig.queue.timePitch == TimePitch.Setting(rate: 2, cents: -2400))
+      try rig.queue.start()
+      #expect(throws: QueueError.invalidRunState) { try rig.queue.setTimePitchEnabled(false) }
+      #expect(throws: QueueError.invalidRunState) {
+        try rig.queue.setTimePitchAlgorithm(.varispeed)
+      }
+    #else
+      #expect(throws: QueueError.invalidPropertyValue) {
+        try rig.queue.setTimePitchEnabled(true)
+      }
+      try rig.queue.setTimePitchEnabled(false)
+    #endif
+  }
+
+  #if RubberBand
+    @Test(arguments: [48000.0, 44100], [TimePitch.Algorithm.spectral, .timeDomain, .varispeed])
+    func aNeutralProcessorChangesNothing(rate: Double, algorithm: TimePitch.Algorithm) throws {
+      let rig = try Rig(.float(1, rate: rate))
+      try rig.queue.setTimePitchAlgorithm(algorithm)
+      try rig.queue.setTimePitchEnabled(true)
+      let sound = Self.sine(440, rate: rate, frames: 7001)
+      try rig.enqueue(sound)
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start(at: .frame(0))
+      play(rig)
+      let expected = rate == 48000 ? sound : try Self.resampled(sound, from: rate)
+      #expect(Array(rig.output.prefix(expected.count)) == expected)
+      #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+    }
+
+    @Test(arguments: [48000.0, 44100])
+    func rateAndPitchAreHeard(rate: Double) throws {
+      let rig = try Rig(.float(1, rate: rate))
+      try rig.queue.setTimePitchEnabled(true)
+      try rig.queue.change(TimePitchChanges(rate: 0.8, cents: 700))
+      let frames = Int(rate) * 2
+      try rig.enqueue(Self.sine(440, rate: rate, frames: frames))
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start(at: .frame(0))
+      play(rig, frames: 1024)
+      #expect(rig.queue.statistics.lastedFrames == 120_000)
+      let sound = rig.output[12000..<108_000]
+      let rises = sound.indices.dropFirst().filter {
+        rig.output[$0 - 1] < 0 && rig.output[$0] >= 0
+      }
+      let first = try #require(rises.first)
+      let last = try #require(rises.last)
+      let frequency = Double(rises.count - 1) * 48000 / Double(last - first)
+      #expect(abs(frequency / (440 * exp2(7.0 / 12)) - 1) < 0.001, "\(frequency)")
+    }
+
+    @Test func eventsOfABufferChangeItsRateAndVolume() throws {
+      let rig = try Rig(.float(1, rate: 24000))
+      try rig.queue.setTimePitchEnabled(true)
+      try rig.queue.setTimePitchAlgorithm(.varispeed)
+      let sound = [Float](repeating: 0.5, count: 6000)
+      for (rate, volume) in [(1, 1), (2, 0.5), (0.5, 0.25)] as [(Double, Float)] {
+        let id = try rig.buffer(sound)
+        var schedule = OutputQueue.Schedule(changes: ParameterChanges(volume: volume))
+        schedule.timePitch.rate = rate
+        let start = try rig.queue.enqueue(id, bytes: 24000, schedule)
+        #expect(start == (rate == 1 ? 0 : rate == 2 ? 6000 : 9000))
+      }
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start(at: .frame(0))
+      play(rig)
+      #expect(rig.queue.statistics.lastedFrames == 2 * (6000 + 3000 + 12000))
+      #expect(rig.queue.timePitch.rate == 0.5)
+      // The volume changes on the frame.
+      for (edge, before, after) in [(12000, 1, 0.5), (18000, 0.5, 0.25)] as [(Int, Float, Float)] {
+        #expect(abs(rig.output[edge - 1] / before - rig.output[edge] / after) < 0.05)
+      }
+      #expect(abs(rig.output[6000] - 0.5) < 0.001 && abs(rig.output[30000] - 0.125) < 0.001)
+    }
+
+    @Test func aChangeIsHeardWithinOneDecodeBuffer() throws {
+      let rig = try Rig()
+      try rig.queue.setDecodeFrames(2048)
+      try rig.queue.setTimePitchEnabled(true)
+      let sound = ramp(1 << 16)
+      for at in stride(from: 0, to: sound.count, by: 4096) {
+        try rig.enqueue(Array(sound[at..<(at + 4096)]))
+      }
+      _ = try rig.queue.prime(frames: 0)
+      try rig.queue.start(at: .frame(0))
+      try rig.queue.change(TimePitchChanges(rate: 2))
+      try rig.queue.stopAfterPlaying()
+      play(rig, frames: 128)
+      let passed = zip(rig.output, sound).prefix { $0 == $1 }.count
+      #expect(passed >= 2048 && passed <= 2048 + Chain.blockFrames, "\(passed)")
+      // Taken back, it passes the sound on as it is, with no frame lost.
+      #expect(rig.queue.statistics.lastedFrames == Int64(passed + (sound.count - passed) / 2))
+    }
+
+    @Test func theBypassWorksWhileItRuns() throws {
+      let rig = try Rig()
+      try rig.queue.setTimePitchEnabled(true)
+      try rig.queue.change(TimePitchChanges(rate: 0.5, cents: 300))
+      rig.queue.isTimePitchBypassed = true
+      try rig.queue.start(at: .frame(0))
+      try rig.enqueue(ramp(3000))
+      wait(rig)
+      rig.queue.isTimePitchBypassed = false
+      try rig.enqueue(silence(3000))
+      wait(rig)
+      rig.queue.isTimePitchBypassed = true
+      try rig.enqueue(ramp(3000))
+      try rig.queue.stopAfterPlaying()
+      play(rig)
+      #expect(Array(rig.output.prefix(3000)) == ramp(3000))
+      #expect(Array(rig.output[9000..<12000]) == ramp(3000))
+      #expect(rig.queue.statistics.lastedFrames == 12000)
+    }
+
+    @Test func tapsSeeBothSidesOfTheRate() throws {
+      for place in [ProcessingTap.Place.preEffects, .postEffects] {
+        let rig = try Rig()
+        let frames = Mutexed(0)
+        let queueFrames = Mutexed(0)
+        let times = Mutexed<[Double]>([])
+        try rig.queue.addTap(
+          ProcessingTap(place, isSiphon: true) { call in
+            times.value.append(call.queueTime - Double(queueFrames.value))
+            frames.value += call.frames
+            queueFrames.value += call.queueFrames
+          })
+        try rig.queue.setTimePitchEnabled(true)
+        try rig.queue.change(TimePitchChanges(rate: 0.5))
+        try rig.enqueue(ramp(8192))
+        try rig.queue.stopAfterPlaying()
+        try rig.queue.start(at: .frame(0))
+        play(rig)
+        #expect(frames.value == (place == .preEffects ? 8192 : 16384))
+        #expect(queueFrames.value == 16384)
+        #expect(times.value.allSatisfy { $0 == 0 })
+      }
+    }
+  #endif
+}

@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `cuejack play --render`: what it writes, and what it says when it cannot.
+@Suite(.serialized) struct RenderTests {
+  /// Renders where no server is and none may be started.
+  private func render(_ arguments: [String], to path: String) throws -> CommandResult {
+    try play(
+      arguments + ["--render", path],
+      environment: [
+        "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())", "JACK_NO_START_SERVER": "1",
+      ])
+  }
+
+  /// A file's samples, frame by frame, as another program reads them.
+  private func samples(of path: String) throws -> [Float] {
+    let raw = path + ".raw"
+    let result = try run(
+      "ffmpeg", ["-v", "error", "-y", "-i", path, "-f", "f32le", "-c:a", "pcm_f32le", raw])
+    guard result.status == 0 else { throw SupportError(result.errors) }
+    return try Data(contentsOf: URL(fileURLWithPath: raw)).withUnsafeBytes {
+      Array($0.bindMemory(to: Float.self))
+    }
+  }
+
+  private func interleaved(_ planes: [[Float]], gain: Float = 1) -> [Float] {
+    planes[0].indices.flatMap { frame in planes.map { $0[frame] * gain } }
+  }
+
+  private func info(_ path: String, _ option: String) throws -> String {
+    try run("soxi", [option, path]).output.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  @Test("A file is written as it was read, in every kind", arguments: WaveFile.Coding.allCases)
+  func exact(coding: WaveFile.Coding) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("in.wav", in: folder, coding: coding, frames: 100_003)
+      for end in ["wav", "aiff", "caf", "w64", "rf64", "au"] {
+        let out = folder.appendingPathComponent("out.\(end)").path
+        let result = try render([file.path], to: out)
+        #expect(result.status == 0 && result.errors == "", "\(result)")
+        #expect(result.output == "\(out): wrote 100003 frames\n")
+        let bits = [.s16: "16", .s24: "24", .f32: "32"][coding]!
+        #expect(try samples(of: out) == interleaved(file.samples))
+        // sox knows neither of the others.
+        guard end != "rf64" && end != "w64" else { continue }
+        #expect(try info(out, "-r") == "48000" && info(out, "-c") == "2" && info(out, "-b") == bits)
+      }
+    }
+  }
+
+  @Test("Several files are mixed as they would sound, and what is clipped is counted")
+  func mix() throws {
+    try withTemporaryFolder { folder in
+      let long = try WaveFile("a.wav", in: folder, coding: .f32, frames: 60_000, seed: 1)
+      let short = try WaveFile("b.wav", in: folder, channels: 1, frames: 30_001, seed: 2)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render([long.path, short.path, "--volume", "0.5"], to: out)
+      #expect(result.status == 0, "\(result)")
+      let mono = short.samples[0].map { $0 * 0.5 } + [Float](repeating: 0, count: 29_999)
+      let expected = interleaved(long.samples.map { zip($0, mono).map { $0 * 0.5 + $1 } })
+      #expect(try samples(of: out) == expected)
+      // As integers: twice the same is too loud for some.
+      let loud = try WaveFile("c.wav", in: folder, frames: 1000, seed: 3)
+      let clipped = folder.appendingPathComponent("clipped.aiff").path
+      let second = try render([loud.path, loud.path], to: clipped)
+      let sums = interleaved(loud.samples).map { $0 * 2 }
+      let count = sums.count { $0 > 32767 / 32768 || $0 < -1 }
+      #expect(second.output == "\(clipped): wrote 1000 frames; clipped samples: \(count)\n")
+      #expect(try samples(of: clipped) == sums.map { min(max($0, -1), 32767 / 32768) })
+    }
+  }
+
+  @Test("A second file at another rate is converted; --seconds is kept to")
+  func rates() throws {
+    try withTemporaryFolder { folder in
+      let first = try WaveFile("a.wav", in: folder, rate: 48000, frames: 100)
+      let second = try WaveFile("b.wav", in: folder, rate: 44100, frames: 88_200)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render([first.path, second.path, "--seconds", "1"], to: out)
+      #expect(result.status == 0 && result.output.contains("wrote 48000 frames"), "\(result)")
+    }
+  }
+
+  @Test("Parts, fades, the balance and staggered files are rendered as they are played")
+  func options() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 48_000)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render(
+        [
+          file.path, file.path, "--start", "0.1", "--end", "0.2", "--stagger", "0.25", "--fade-in",
+          "0.05", "--pan", "0.5",
+        ], to: out)
+      #expect(result.status == 0 && result.output.contains("wrote 16800 frames"), "\(result)")
+      var expected = [Float](repeating: 0, count: 2 * 16_800)
+      for first in [0, 12_000] {
+        for frame in 0..<4800 {
+          let gain = frame < 2400 ? Float(Double(frame) / 2400) : 1
+          expected[2 * (first + frame)] = file.samples[0][4800 + frame] * 0.5 * gain
+          expected[2 * (first + frame) + 1] = file.samples[1][4800 + frame] * gain
+        }
+      }
+      #expect(try samples(of: out) == expected)
+    }
+  }
+
+  @Test func whatCannotBeWrittenIsToldAndNothingIsLeft() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("in.wav", in: folder, frames: 4800)
+      func expectFailure(_ path: String, _ words: String, _ arguments: [String] = []) throws {
+        let result = try render([file.path] + arguments, to: path)
+        #expect(result.status == 1 && result.output == "", "\(result)")
+        #expect(
+          result.errors.hasPrefix("cuejack: \(path): ") && result.errors.contains(words),
+          "\(result)")
+      }
+      try expectFailure(folder.path + "/out.mp3", "its name has to end in")
+      try expectFailure(folder.path + "/none/out.wav", "no such folder")
+      try expectFailure("/proc/out.wav", "cannot be written")
+      let kept = try Data(contentsOf: URL(fileURLWithPath: file.path))
+      try expectFailure(file.path, "already")
+      try expectFailure(file.path, "one of those that are played", ["--force"])
+      #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == kept)
+      let directory = folder.appendingPathComponent("folder.wav")
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      try expectFailure(directory.path, "this is a directory", ["--force"])
+      // A disk that is full.
+      let full = folder.appendingPathComponent("full.wav").path
+      try FileManager.default.createSymbolicLink(
+        atPath: full, withDestinationPath: "/dev/full")
+      try expectFailure(full, "no room left", ["--force"])
+      let out = folder.appendingPathComponent("out.wav").path
+      #expect(try render([file.path], to: out).status == 0)
+      #expect(try render([file.path], to: out).status == 1)
+      #expect(try render([file.path, "--force"], to: out).status == 0)
+      // A damaged file: nothing is written at all.
+      let cut = folder.appendingPathComponent("cut.wav")
+      try kept.prefix(30).write(to: cut)
+      #expect(try render([cut.path], to: folder.path + "/cut-out.wav").status == 1)
+      #expect(!FileManager.default.fileExists(atPath: folder.path + "/cut-out.wav"))
+    }
+  }
+
+  @Test func whatNeedsAServerMakesNoSense() throws {
+    for options in [["--at", "+1"], ["--server", "a"], ["--no-connect"], ["--connect", "a:b"]] {
+      let result = try play(["a.wav", "--render", "b.wav"] + options)
+      #expect(result.status == 64 && result.errors.contains("\(options[0]) makes no sense"))
+    }
+    #expect(try play(["a.wav", "--force"]).status == 64)
+    #expect(try play(["a.wav", "--render", "b.wav", "--loop"]).status == 64)
+  }
+}
