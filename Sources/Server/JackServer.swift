@@ -97,6 +97,9 @@ package struct JackServer: Server {
 
   /// A client, or nil if no server answers.
   private func attempt(_ name: String, on server: String) throws(ServerError) -> JackClient? {
+    if let inUse = JackClient.serverInUse(otherThan: server) {
+      throw .otherServer(server, inUse: inUse)
+    }
     var status = jack_status_t(0)
     if let handle = unsafe cue_jack_client_open(name, requestedName, &status) {
       return unsafe JackClient(handle, serverName: server)
@@ -160,6 +163,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
     var hasStale: Bool { open.contains { $0.key < gone && $0.value > 0 } }
   }
   private static let generations = Mutex<[String: Generations]>([:])
+
+  /// A server that clients of this process are on, if it is not `name`.
+  static func serverInUse(otherThan name: String) -> String? {
+    generations.withLock { all in all.first { $0.key != name && !$0.value.open.isEmpty }?.key }
+  }
 
   /// Waits until every client whose server has gone is closed, for five seconds at most.
   ///

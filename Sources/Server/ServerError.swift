@@ -8,6 +8,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
   case jackdNotFound
   /// `jackd` was started and gave up; the text is its own.
   case jackdFailed(String)
+  /// The process has clients on another server: JACK's library knows only one at a time.
+  case otherServer(String, inUse: String)
   case cannotOpenClient(name: String, server: String, reason: String)
   case cannotActivate(client: String)
   case cannotAddPort(name: String, client: String)
@@ -29,6 +31,9 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
         + " (no “jackd” in PATH; Debian's package is jackd2)"
     case .jackdFailed(let reason):
       "jackd could not be started: \(reason)"
+    case .otherServer(let name, let inUse):
+      "the JACK server “\(name)” cannot be reached while “\(inUse)” is in use:"
+        + " JACK's library serves a program one server at a time"
     case .cannotOpenClient(let name, let server, let reason):
       "cannot open the client “\(name)” on the JACK server “\(server)”: \(reason)"
     case .cannotActivate(let client):

@@ -25,6 +25,22 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
         == "no JACK server named “studio” is running")
   }
 
+  /// JACK's library keeps one server's memory for the whole process: a client of another would crash.
+  @Test func oneServerAtATime() throws {
+    let first = try JackDaemon()
+    defer { first.stop() }
+    let second = try JackDaemon()
+    defer { second.stop() }
+    let client = try JackServer(named: first.name).openClient(named: "a")
+    let other = JackServer(named: second.name)
+    #expect(throws: ServerError.otherServer(second.name, inUse: first.name)) {
+      _ = try other.openClient(named: "b")
+    }
+    #expect(!other.isRunning)
+    client.close()
+    try other.openClient(named: "b").close()
+  }
+
   @Test func aNameThatIsTakenIsMadeUnique() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }
