@@ -82,7 +82,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "CRealTime", "RealTime", "Server", "TestSupport",
+        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 

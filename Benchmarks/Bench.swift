@@ -7,10 +7,11 @@ struct Bench: ParsableCommand {
     commandName: "cuejack-bench",
     abstract: "Measure Cuejack side by side with what does the same work.",
     discussion: """
-      Two comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
+      Comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
       the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
       the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
-      server, one of the program's own.
+      server, one of the program's own. Latency is that of a buffer on a dry queue, against a C client \
+      with a flag. Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
   @Flag(help: "Print JSON instead of a table.")
@@ -19,16 +20,26 @@ struct Bench: ParsableCommand {
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
 
-  enum Part: String, ExpressibleByArgument { case cycles, players }
-  @Option(help: "Measure only the cycles, or only the players.")
+  enum Part: String, ExpressibleByArgument, CaseIterable { case cycles, players, latency, queues }
+  @Option(help: "Measure only one part.")
   var only: Part?
+
+  // What a process of queues that is being measured is called with.
+  @Option(help: .hidden) var playing: Int?
+  @Option(help: .hidden) var playingSeconds = 1
 
   func run() throws {
     let effort = quick ? Effort.quick : .full
+    if let playing {
+      let found = try PlayingQueues(playing, seconds: playingSeconds)
+      return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+    }
     let report = try Report(
       machine: Machine(), versions: Versions(),
-      cycles: only == .players ? [] : CycleCost.all(effort),
-      players: only == .cycles ? [] : PlayerCost.all(effort))
+      cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
+      players: only ?? .players == .players ? PlayerCost.all(effort) : [],
+      latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
+      queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
     print(json ? try report.json() : report.table())
   }
 }
@@ -43,9 +54,18 @@ struct Effort {
   var runs: Int
   /// Seconds of sound in a run: the long one, and one that shows what starting costs.
   var seconds: (long: Int, short: Int)
+  /// Buffers that are enqueued on a dry queue.
+  var buffers: Int
+  /// How many queues play on one client, and for how many seconds of sound.
+  var queues: [Int]
+  var queueSeconds: Int
 
-  static let full = Effort(rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2))
-  static let quick = Effort(rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1))
+  static let full = Effort(
+    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2),
+    buffers: 400, queues: [1, 100, 1000], queueSeconds: 20)
+  static let quick = Effort(
+    rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1),
+    buffers: 3, queues: [1, 5, 10], queueSeconds: 1)
 }
 
 /// The middle value.

@@ -42,6 +42,43 @@ import Testing
       let found = numbers(in: player)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
     }
+    let latencies = try #require(report["latencies"] as? [[String: Any]])
+    let paths = ["C client, a flag", "queue", "queue, resampled from 44.1 kHz"]
+    #expect(
+      latencies.map { "\($0["period"]!) \($0["path"]!)" }
+        == [64, 256, 1024].flatMap { period in paths.map { "\(period) \($0)" } })
+    for (i, latency) in latencies.enumerated() {
+      let order = ["least", "median", "almostAll", "most"].map { latency[$0] as? Double ?? .nan }
+      #expect(order == order.sorted() && order.allSatisfy(\.isFinite), "\(latency)")
+      #expect(latency["count"] as? Int == (i % 3 == 0 ? 6 : 3), "\(latency)")
+      let floor = latency["againstFloor"] as? [String: Any]
+      #expect((floor == nil) == (i % 3 == 0), "\(latency)")
+      if let floor {
+        let found = numbers(in: floor)
+        #expect(found.count == 3 && found.allSatisfy(\.isFinite), "\(latency)")
+        #expect((0...1).contains(floor["sameCycle"] as? Double ?? -1), "\(latency)")
+      }
+    }
+
+    let queues = try #require(report["queues"] as? [[String: Any]])
+    #expect(queues.map { $0["queues"] as? Int } == [1, 5, 10])
+    for (i, row) in queues.enumerated() {
+      let cycle = numbers(in: row["cycle"]!)
+      #expect(cycle.count == 3 && cycle.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+      let playing = try #require(row["playing"] as? [String: Double])
+      // The buffers are three of 4,096 frames of four bytes, and are in what the memory grew by.
+      let buffers = Double(row["queues"] as! Int * 3 * 4096 * 4) / 1024
+      #expect(playing["bufferKilobytes"] == buffers)
+      for memory in ["proportionalKilobytes", "residentKilobytes"] {
+        #expect(playing[memory] ?? 0 > buffers, "\(row)")
+      }
+      for what in ["processorMilliseconds", "callbacks", "threads"] {
+        #expect(playing[what] ?? 0 > 0, "\(what) in \(row)")
+      }
+      #expect(numbers(in: row["each"] ?? []).count == (i == 0 ? 0 : 6), "\(row)")
+      #expect(numbers(in: row["each"] ?? []).allSatisfy(\.isFinite), "\(row)")
+    }
+
     let machine = try #require(report["machine"] as? [String: Any])
     #expect(machine["cores"] as? Int ?? 0 > 0)
     for fact in ["processor", "kernel"] { #expect(machine[fact] as? String != "") }
@@ -57,6 +94,12 @@ import Testing
     #expect(
       lines.filter { $0.contains(#/^(cuejack|sndfile).* \d+ s +[\d.]+ ms +[\d.]+ MB$/#) }.count == 4
     )
+    #expect(
+      lines.filter { $0.contains(#/^ +\d+  (C client|queue).* \d+( +-?[\d.]+){8}/#) }.count == 9)
+    #expect(
+      lines.filter { $0.contains(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#) }.count == 3
+    )
+    #expect(lines.filter { $0.contains(#/^\d+ to \d+ .* µs( +-?[\d.]+ kB){4}$/#) }.count == 2)
     #expect(lines.filter { $0.contains(#/^ratio +\d+ s +[\d.]+ +[\d.]+$/#) }.count == 2)
   }
 }
