@@ -23,12 +23,16 @@ struct cue_ear {
   // the latest sound.
   _Atomic int64_t heard[MOST_INPUTS];
   atomic_uint silent[MOST_INPUTS];
-  atomic_uint xruns;
+  // Cycles that did not follow on the one before.
+  atomic_uint gaps;
+  uint32_t next_frame;
 };
 
 static int ear_cycle(jack_nframes_t frames, void *argument) {
   cue_ear *ear = argument;
   uint32_t now = jack_last_frame_time(ear->client);
+  if (now != ear->next_frame) atomic_fetch_add(&ear->gaps, 1);
+  ear->next_frame = now + frames;
   for (unsigned input = 0; input < ear->inputs; input++) {
     const float *samples = jack_port_get_buffer(ear->ports[input], frames);
     bool is_silent = true;
@@ -45,11 +49,6 @@ static int ear_cycle(jack_nframes_t frames, void *argument) {
   return 0;
 }
 
-static int ear_xrun(void *argument) {
-  atomic_fetch_add(&((cue_ear *)argument)->xruns, 1);
-  return 0;
-}
-
 cue_ear *cue_ear_open(const char *server, const char *name, unsigned inputs,
                       jack_status_t *status) {
   *status = JackFailure;
@@ -58,7 +57,6 @@ cue_ear *cue_ear_open(const char *server, const char *name, unsigned inputs,
   ear->inputs = inputs;
   ear->client = open_client(server, name, ear_cycle, ear, status);
   if (!ear->client) goto failed;
-  jack_set_xrun_callback(ear->client, ear_xrun, ear);
   for (unsigned input = 0; input < inputs; input++) {
     char port[16];
     snprintf(port, sizeof port, "in_%u", input + 1);
@@ -85,8 +83,8 @@ unsigned cue_ear_silent_cycles(const cue_ear *ear, unsigned input) {
   return atomic_load(&ear->silent[input]);
 }
 
-unsigned cue_ear_xruns(const cue_ear *ear) {
-  return atomic_load(&ear->xruns);
+unsigned cue_ear_gaps(const cue_ear *ear) {
+  return atomic_load(&ear->gaps);
 }
 
 void cue_ear_close(cue_ear *ear) {

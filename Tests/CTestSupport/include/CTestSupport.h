@@ -128,8 +128,8 @@ void cue_ear_listen(cue_ear *ear, unsigned input);
 int64_t cue_ear_heard(const cue_ear *ear, unsigned input);
 /// Cycles of silence, in every bit, since the latest one that was not.
 unsigned cue_ear_silent_cycles(const cue_ear *ear, unsigned input);
-/// Xruns that the server told of since it was opened.
-unsigned cue_ear_xruns(const cue_ear *ear);
+/// How often a cycle of its own did not follow on the one before: it may have missed a sound.
+unsigned cue_ear_gaps(const cue_ear *ear);
 void cue_ear_close(cue_ear *ear);
 
 /// The least that a client can do to be heard: its process callback looks at one atomic flag and
