@@ -62,7 +62,7 @@ struct Effort {
 
   static let full = Effort(
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2),
-    buffers: 300, queues: [1, 100, 1000], queueSeconds: 20)
+    buffers: 200, queues: [1, 100, 1000], queueSeconds: 20)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1),
     buffers: 3, queues: [1, 5, 10], queueSeconds: 1)

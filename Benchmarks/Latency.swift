@@ -13,7 +13,8 @@ struct Latency: Codable {
   var period: Int
   /// Buffers that were enqueued and heard.
   var count: Int
-  /// Others, which are not in the numbers: the client that listens missed a cycle (an xrun) meanwhile.
+  /// Others, which are not in the numbers: meanwhile the client that listens missed a cycle, or the
+  /// server's next one came later than by its own length.
   var missed: Int
   /// In device frames. What is asked for while a cycle that comes late is about to begin may still
   /// be heard in it: the least can be below nothing.
@@ -61,7 +62,8 @@ struct Latency: Codable {
         let gaps = ear.gaps
         let moments = try pair.map { source in
           ear.listen(to: source.input)
-          let now = try source.now
+          // One clock for both: that of the queue never stands before the latest cycle.
+          let now = try queue.now
           try source.ask()
           return now
         }
@@ -70,7 +72,8 @@ struct Latency: Codable {
             Int(Int32(bitPattern: $0 &- moment))
           }
         }
-        if latencies.count == 2 && ear.gaps == gaps {
+        // A cycle that is late by more than its length says nothing of who plays in it.
+        if latencies.count == 2, ear.gaps == gaps, latencies[round % 2] >= -period {
           floors[i].append(latencies[round % 2])
           found[i].append(latencies[1 - round % 2])
         }
@@ -113,8 +116,6 @@ struct Latency: Codable {
 
   private protocol Source {
     var input: Int { get }
-    /// The frame that the server's clock shows.
-    var now: UInt32 { get throws }
     func ask() throws
     /// Has it ready to be asked again, once what was asked for is heard.
     func settle() throws
@@ -176,7 +177,6 @@ struct Latency: Codable {
     }
     deinit { cue_pulse_close(pulse) }
 
-    var now: UInt32 { cue_pulse_now(pulse) }
     func ask() { cue_pulse_ask(pulse) }
     func settle() {}
   }
@@ -214,6 +214,7 @@ struct Latency: Codable {
 
     func end() { try? queue.dispose(afterPlaying: false) }
 
+    /// The frame that the device's clock shows.
     var now: UInt32 {
       get throws {
         guard let time = queue.deviceTime else { throw SupportError("\(path): the server is gone") }
@@ -258,6 +259,8 @@ extension Report {
       }
       lines.append(line)
     }
-    return lines + ["missed: a cycle came too late for the client that listens; not in the numbers"]
+    return lines + [
+      "missed: the server was late by more than a cycle, for all of its clients; not in the numbers"
+    ]
   }
 }

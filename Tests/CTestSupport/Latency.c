@@ -125,10 +125,6 @@ failed:
   return NULL;
 }
 
-uint32_t cue_pulse_now(const cue_pulse *pulse) {
-  return jack_frame_time(pulse->client);
-}
-
 void cue_pulse_ask(cue_pulse *pulse) {
   atomic_store(&pulse->is_asked, true);
 }

@@ -140,8 +140,6 @@ typedef struct cue_pulse cue_pulse;
 /// status if it cannot be.
 cue_pulse *cue_pulse_open(const char *server, const char *name, const char *destination,
                           jack_status_t *status);
-/// JACK's frame time now.
-uint32_t cue_pulse_now(const cue_pulse *pulse);
 /// Sets the flag.
 void cue_pulse_ask(cue_pulse *pulse);
 void cue_pulse_close(cue_pulse *pulse);
