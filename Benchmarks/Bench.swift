@@ -54,18 +54,19 @@ struct Effort {
   var runs: Int
   /// Seconds of sound in a run: the long one, and one that shows what starting costs.
   var seconds: (long: Int, short: Int)
-  /// Buffers that are enqueued on a dry queue.
+  /// Buffers that are enqueued on a dry queue, and frames in the cycles that play it.
   var buffers: Int
+  var latencyPeriods: [Int]
   /// How many queues play on one client, and for how many seconds of sound.
   var queues: [Int]
   var queueSeconds: Int
 
   static let full = Effort(
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2),
-    buffers: 200, queues: [1, 100, 1000], queueSeconds: 20)
+    buffers: 200, latencyPeriods: [64, 256, 1024], queues: [1, 100, 1000], queueSeconds: 20)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1),
-    buffers: 3, queues: [1, 5, 10], queueSeconds: 1)
+    buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10], queueSeconds: 1)
 }
 
 /// The middle value.

@@ -35,7 +35,7 @@ struct Latency: Codable {
   static let framesPerBuffer = 2048
 
   static func all(_ effort: Effort) throws -> [Latency] {
-    try [64, 256, 1024].flatMap { try measure(period: $0, count: effort.buffers) }
+    try effort.latencyPeriods.flatMap { try measure(period: $0, count: effort.buffers) }
   }
 
   private static func measure(period: Int, count: Int) throws -> [Latency] {
@@ -53,7 +53,7 @@ struct Latency: Codable {
     var found = floors
     var tries = queues.map { _ in 0 }
     // A machine that is too busy for the period must not keep it here.
-    for round in 0..<2 * count where found.contains(where: { $0.count < count }) {
+    for round in 0..<4 * count + 20 where found.contains(where: { $0.count < count }) {
       for (i, queue) in queues.enumerated() where found[i].count < count {
         tries[i] += 1
         // A random moment of a cycle. Who is asked first changes, so that neither gains by it.
@@ -82,7 +82,9 @@ struct Latency: Codable {
       }
     }
     guard found.allSatisfy({ !$0.isEmpty }) else {
-      throw SupportError("this machine cannot run cycles of \(period) frames")
+      FileHandle.standardError.write(
+        Data("the machine is too busy for cycles of \(period) frames: they are left out\n".utf8))
+      return []
     }
     let missed = zip(tries, found).map { $0 - $1.count }
     return [
