@@ -101,7 +101,7 @@ import Testing
     )
     #expect(
       lines.filter { $0.contains(#/^ +\d+  (C client|queue).* \d+ +\d+( +-?[\d.]+){8}/#) }.count
-        == 9)
+        == 3)
     #expect(
       lines.filter { $0.contains(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#) }.count == 3
     )
