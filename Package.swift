@@ -95,7 +95,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CRealTime", "Files", "RealTime", "Server", "TestSupport",
+        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Files", "RealTime", "Server",
+        "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 

@@ -7,11 +7,12 @@ struct Bench: ParsableCommand {
     commandName: "cuejack-bench",
     abstract: "Measure Cuejack side by side with what does the same work.",
     discussion: """
-      Three comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
+      Comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
       the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
       the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
       server, one of the program's own. The cost of rendering is that of a file converted by a queue \
-      that renders offline, by sox and by ffmpeg.
+      that renders offline, by sox and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
+      with a flag. Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
   @Flag(help: "Print JSON instead of a table.")
@@ -20,8 +21,10 @@ struct Bench: ParsableCommand {
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
 
-  enum Part: String, ExpressibleByArgument { case cycles, players, renders }
-  @Option(help: "Measure only the cycles, the players, or the rendering.")
+  enum Part: String, ExpressibleByArgument, CaseIterable {
+    case cycles, players, renders, latency, queues
+  }
+  @Option(help: "Measure only one part.")
   var only: Part?
 
   // What a run that is being measured is called with.
@@ -30,17 +33,27 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var renderRate = 48000
   @Option(help: .hidden) var renderEncoding = "f32"
 
+  // What a process of queues that is being measured is called with.
+  @Option(help: .hidden) var playing: Int?
+  @Option(help: .hidden) var playingSeconds = 1
+
   func run() throws {
     let effort = quick ? Effort.quick : .full
     if let render {
       let job = RenderJob(rate: renderRate, encoding: renderEncoding == "f32" ? .f32 : .s24)
       return try job.run(render, to: renderTo)
     }
+    if let playing {
+      let found = try PlayingQueues(playing, seconds: playingSeconds)
+      return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
+    }
     let report = try Report(
       machine: Machine(), versions: Versions(),
       cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
       players: only ?? .players == .players ? PlayerCost.all(effort) : [],
-      renders: only ?? .renders == .renders ? RenderCost.all(effort) : [])
+      renders: only ?? .renders == .renders ? RenderCost.all(effort) : [],
+      latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
+      queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
     print(json ? try report.json() : report.table())
   }
 }
@@ -58,10 +71,19 @@ struct Effort {
   /// Seconds of sound that are rendered.
   var renderedSeconds: Int
 
+  /// Buffers that are enqueued on a dry queue, and frames in the cycles that play it.
+  var buffers: Int
+  var latencyPeriods: [Int]
+  /// How many queues play on one client, and for how many seconds of sound.
+  var queues: [Int]
+  var queueSeconds: Int
+
   static let full = Effort(
-    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120)
+    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120,
+    buffers: 200, latencyPeriods: [64, 256, 1024], queues: [1, 100, 1000], queueSeconds: 20)
   static let quick = Effort(
-    rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1)
+    rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
+    buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10], queueSeconds: 1)
 }
 
 /// The middle value.

@@ -74,7 +74,7 @@ struct CycleCost: Codable {
   }
 
   /// Nanoseconds that one of `count` cycles takes.
-  private static func nanoseconds(of count: Int, _ body: (Int) -> Void) -> Double {
+  static func nanoseconds(of count: Int, _ body: (Int) -> Void) -> Double {
     let start = HostTime.now
     body(count)
     return Double(HostTime.now - start) / Double(count)

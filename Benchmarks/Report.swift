@@ -7,6 +7,8 @@ struct Report: Codable {
   var cycles: [CycleCost]
   var players: [PlayerCost]
   var renders: [RenderCost]
+  var latencies: [Latency]
+  var queues: [QueueCost]
 
   func json() throws -> String {
     let encoder = JSONEncoder()
@@ -23,6 +25,8 @@ struct Report: Codable {
     if !cycles.isEmpty { lines += cycleLines }
     if !players.isEmpty { lines += playerLines }
     if !renders.isEmpty { lines += renderLines }
+    if !latencies.isEmpty { lines += latencyLines }
+    if !queues.isEmpty { lines += queueLines }
     return lines.joined(separator: "\n")
   }
 
@@ -86,19 +90,19 @@ struct Report: Codable {
     return lines
   }
 
-  private func cells(_ comparison: CycleCost.Comparison) -> String {
+  func cells(_ comparison: CycleCost.Comparison) -> String {
     right("\(number(comparison.cycleNanoseconds, 1)) ns", 11)
       + right("\(number(comparison.copyNanoseconds, 1)) ns", 10)
       + right(comparison.ratio.map { number($0, 2) } ?? "-", 7)
   }
 
-  private func number(_ value: Double, _ decimals: Int) -> String {
+  func number(_ value: Double, _ decimals: Int) -> String {
     String(format: "%.\(decimals)f", value)
   }
-  private func left(_ text: String, _ width: Int) -> String {
+  func left(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
-  private func right(_ text: String, _ width: Int) -> String {
+  func right(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(0, width - text.count)) + text
   }
 }

@@ -49,6 +49,48 @@ import Testing
       let found = numbers(in: render)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(render)")
     }
+    let latencies = try #require(report["latencies"] as? [[String: Any]])
+    #expect(
+      latencies.map { "\($0["period"]!) \($0["path"]!)" } == [
+        "4096 C client, a flag", "4096 queue", "4096 queue, resampled from 44.1 kHz",
+      ])
+    for (i, latency) in latencies.enumerated() {
+      let order = ["least", "median", "almostAll", "most"].map { latency[$0] as? Double ?? .nan }
+      #expect(order == order.sorted() && order.allSatisfy(\.isFinite), "\(latency)")
+      // On a machine that is too busy some are missed.
+      #expect((1...(i == 0 ? 6 : 3)).contains(latency["count"] as? Int ?? 0), "\(latency)")
+      let floor = latency["againstFloor"] as? [String: Any]
+      #expect((floor == nil) == (i == 0), "\(latency)")
+      if let floor {
+        let found = numbers(in: floor)
+        #expect(found.count == 3 && found.allSatisfy(\.isFinite), "\(latency)")
+        #expect((0...1).contains(floor["sameCycle"] as? Double ?? -1), "\(latency)")
+      }
+    }
+
+    let queues = try #require(report["queues"] as? [[String: Any]])
+    #expect(queues.map { $0["queues"] as? Int } == [1, 5, 10])
+    for (i, row) in queues.enumerated() {
+      let cycle = numbers(in: row["cycle"]!)
+      #expect(cycle.count == 3 && cycle.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+      let playing = try #require(row["playing"] as? [String: Double])
+      // The buffers are three of 4,096 frames of four bytes, and are in what the memory grew by.
+      let buffers = Double(row["queues"] as! Int * 3 * 4096 * 4) / 1024
+      #expect(playing["bufferKilobytes"] == buffers)
+      for memory in ["proportionalKilobytes", "residentKilobytes"] {
+        let kilobytes = playing[memory] ?? 0
+        #expect(kilobytes > buffers, "\(row)")
+      }
+      for what in ["processorMilliseconds", "callbacks", "threads"] {
+        let number = playing[what] ?? 0
+        #expect(number > 0, "\(what) in \(row)")
+      }
+      let each = numbers(in: row["each"] as Any? ?? [Any]())
+      let slopes = i == 0 ? 0 : 6
+      #expect(each.count == slopes, "\(row)")
+      #expect(each.allSatisfy { $0.isFinite }, "\(row)")
+    }
+
     let machine = try #require(report["machine"] as? [String: Any])
     #expect(machine["cores"] as? Int ?? 0 > 0)
     for fact in ["processor", "kernel"] { #expect(machine[fact] as? String != "") }
@@ -66,6 +108,13 @@ import Testing
     )
     #expect(
       lines.filter { $0.contains(#/^s16 .* \d+ s +[\d.]+ ms +[\d.]+ M +[\d.]+$/#) }.count == 6)
+    #expect(
+      lines.filter { $0.contains(#/^ +\d+  (C client|queue).* \d+ +\d+( +-?[\d.]+){8}/#) }.count
+        == 3)
+    #expect(
+      lines.filter { $0.contains(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#) }.count == 3
+    )
+    #expect(lines.filter { $0.contains(#/^\d+ to \d+ .* µs( +-?[\d.]+ kB){4}$/#) }.count == 2)
     #expect(lines.filter { $0.contains(#/^ratio +\d+ s +[\d.]+ +[\d.]+$/#) }.count == 2)
   }
 }

@@ -115,3 +115,31 @@ cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count);
 unsigned cue_lockstep_xruns(const cue_lockstep *lockstep);
 jack_client_t *cue_lockstep_client(const cue_lockstep *lockstep);
 void cue_lockstep_close(cue_lockstep *lockstep);
+
+/// A client that notes, for each of its inputs in_1, in_2 …, the frame at which it becomes loud: a
+/// quarter of full scale. Its numbers count from 0.
+typedef struct cue_ear cue_ear;
+
+/// Opens, registers and activates. NULL and the JACK status if it cannot be.
+cue_ear *cue_ear_open(const char *server, const char *name, unsigned inputs, jack_status_t *status);
+/// Forgets what an input heard. It should be silent.
+void cue_ear_listen(cue_ear *ear, unsigned input);
+/// JACK frame time of the first loud frame since it was told to listen; -1 if there is none yet.
+int64_t cue_ear_heard(const cue_ear *ear, unsigned input);
+/// Cycles of silence, in every bit, since the latest one that was not.
+unsigned cue_ear_silent_cycles(const cue_ear *ear, unsigned input);
+/// How often a cycle of its own did not follow on the one before: it may have missed a sound.
+unsigned cue_ear_gaps(const cue_ear *ear);
+void cue_ear_close(cue_ear *ear);
+
+/// The least that a client can do to be heard: its process callback looks at one atomic flag and
+/// fills a cycle of its output with half of full scale if it is set.
+typedef struct cue_pulse cue_pulse;
+
+/// Opens, registers, activates and connects its output to the port `destination`. NULL and the JACK
+/// status if it cannot be.
+cue_pulse *cue_pulse_open(const char *server, const char *name, const char *destination,
+                          jack_status_t *status);
+/// Sets the flag.
+void cue_pulse_ask(cue_pulse *pulse);
+void cue_pulse_close(cue_pulse *pulse);

@@ -1,0 +1,259 @@
+import AudioQueue
+import Foundation
+import RealTime
+import Server
+import TestSupport
+
+/// What a number of queues on one client takes.
+struct QueueCost: Codable {
+  var queues: Int
+  /// A cycle of all queues, driven by hand, against a copy of the bytes that it reads.
+  var cycle: CycleCost.Comparison
+  /// On a running server.
+  var playing: PlayingQueues
+  /// What each queue adds to the row before.
+  var each: Each?
+
+  struct Each: Codable {
+    var cycleNanoseconds: Double
+    var copyNanoseconds: Double
+    var processorMicroseconds: Double
+    var proportionalKilobytes: Double
+    var residentKilobytes: Double
+    /// Of these, what the app asked for: its buffers.
+    var bufferKilobytes: Double
+  }
+
+  /// Frames in a hand-driven cycle, and in one of the server.
+  static let handDrivenPeriod = 256
+  static let period = 1024
+
+  static func all(_ effort: Effort) throws -> [QueueCost] {
+    let cycles = try handDriven(effort.queues, effort)
+    let server = try JackDaemon(
+      rate: 48000, period: period, maximumPorts: 4 + 2 * (effort.queues.max() ?? 0) + 64)
+    defer { server.stop() }
+    var costs: [QueueCost] = []
+    for (count, cycle) in zip(effort.queues, cycles) {
+      let playing = try PlayingQueues.measured(
+        count, on: server, seconds: effort.queueSeconds)
+      var cost = QueueCost(queues: count, cycle: cycle, playing: playing)
+      if let last = costs.last {
+        func slope(_ value: (QueueCost) -> Double) -> Double {
+          (value(cost) - value(last)) / Double(count - last.queues)
+        }
+        cost.each = Each(
+          cycleNanoseconds: slope(\.cycle.cycleNanoseconds),
+          copyNanoseconds: slope(\.cycle.copyNanoseconds),
+          processorMicroseconds: slope { 1000 * $0.playing.processorMilliseconds },
+          proportionalKilobytes: slope(\.playing.proportionalKilobytes),
+          residentKilobytes: slope(\.playing.residentKilobytes),
+          bufferKilobytes: slope(\.playing.bufferKilobytes))
+      }
+      costs.append(cost)
+    }
+    return costs
+  }
+
+  private static func handDriven(_ counts: [Int], _ effort: Effort) throws
+    -> [CycleCost.Comparison]
+  {
+    let sets = counts.map { Queues($0, PlayingQueues.format, period: handDrivenPeriod) }
+    var times = counts.map { _ in (played: [Double](), copied: [Double]()) }
+    let most = effort.framesPerRound / handDrivenPeriod
+    for _ in 0..<effort.rounds {
+      for (i, set) in sets.enumerated() {
+        let cycles = max(4, most / counts[i])
+        set.fill(cycles: cycles)
+        times[i].played.append(CycleCost.nanoseconds(of: cycles, set.play))
+        times[i].copied.append(CycleCost.nanoseconds(of: cycles, set.copy))
+      }
+    }
+    guard sets.allSatisfy(\.haveAllPlayed) else { throw SupportError("queues did not play") }
+    return times.map { CycleCost.Comparison(median($0.played), median($0.copied)) }
+  }
+}
+
+/// What a process took in which queues played through one client of a server.
+struct PlayingQueues: Codable {
+  /// What the memory of the process grew by from before the first queue to the end: its share of pages
+  /// that others have as well, and all of them.
+  var proportionalKilobytes: Double
+  var residentKilobytes: Double
+  /// Of these, what the app asked for: its buffers.
+  var bufferKilobytes: Double
+  /// Processor time of the process, in user and kernel mode, for a second of sound.
+  var processorMilliseconds: Double
+  /// Callbacks that gave the app a buffer to refill, in that second.
+  var callbacks: Double
+  var threads: Int
+  /// Frames of silence because a queue had nothing to play, of all queues.
+  var starvedFrames: UInt64
+  var xruns: UInt64
+
+  static let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32)
+  /// What each queue has.
+  static let buffers = 3
+  static let framesPerBuffer = 4096
+
+  /// What a process of its own finds: what this one did before would show in its memory.
+  static func measured(_ count: Int, on server: JackDaemon, seconds: Int) throws -> PlayingQueues {
+    let result = try TestSupport.run(
+      builtProduct(named: "cuejack-bench").path,
+      ["--playing", "\(count)", "--playing-seconds", "\(seconds)"],
+      environment: ["JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1"],
+      timeout: 300 + Double(seconds))
+    guard result.status == 0 else {
+      throw SupportError("\(count) queues did not play: \(result.errors.suffix(1000))")
+    }
+    return try JSONDecoder().decode(PlayingQueues.self, from: Data(result.output.utf8))
+  }
+
+  /// Plays on the default server, in this process.
+  init(_ count: Int, seconds: Int) throws {
+    let callbacks = Counter()
+    let before = Memory()
+    var queues: [OutputQueue] = []
+    defer { for queue in queues { try? queue.dispose(afterPlaying: false) } }
+    for _ in 0..<count {
+      let queue = try OutputQueue(
+        Self.format,
+        options: OutputQueue.Options(
+          clientName: "bench", connections: .ports(["system:playback_1"])),
+        server: JackServer(), callingBackOn: .ownThread,
+        OutputQueue.Handlers(
+          bufferDone: { queue, id in
+            callbacks.add()
+            try? queue.enqueue(id, bytes: Self.framesPerBuffer * Self.format.bytesPerFrame)
+          }, changed: { _, _ in }))
+      queues.append(queue)
+      if queues.count > 1 { try queue.setDeviceUID(queues[0].deviceUID) }
+      for _ in 0..<Self.buffers {
+        let buffer = try queue.allocateBuffer(
+          capacity: Self.framesPerBuffer * Self.format.bytesPerFrame)
+        buffer.data.bindMemory(to: Float.self).update(repeating: 0.25)
+        try queue.enqueue(buffer.id, bytes: buffer.capacity)
+      }
+      _ = try queue.prime(frames: 0)
+    }
+    for queue in queues { try queue.start() }
+    // Every buffer has been played once: what they need has been touched.
+    try Self.wait("not every queue plays") {
+      callbacks.value >= UInt64(count * Self.buffers) && queues.allSatisfy(\.isRunning)
+    }
+    guard let first = queues.first, let began = first.deviceTime else {
+      throw SupportError("the server is gone")
+    }
+    let starved = queues.map(\.statistics.starvedFrames).reduce(0, +)
+    let xrunsBefore = first.statistics.xruns
+    let (processorBefore, callbacksBefore) = (Self.processorSeconds, callbacks.value)
+    try Self.wait("the server stands still") {
+      (first.deviceTime?.frame ?? 0) - began.frame >= Int64(seconds * 48000)
+    }
+    let took = Self.processorSeconds - processorBefore
+    let sound = Double((first.deviceTime?.frame ?? 0) - began.frame) / 48000
+    guard sound > 0 else { throw SupportError("the server is gone") }
+    processorMilliseconds = 1000 * took / sound
+    self.callbacks = Double(callbacks.value - callbacksBefore) / sound
+    let after = Memory()
+    proportionalKilobytes = after.proportional - before.proportional
+    residentKilobytes = after.resident - before.resident
+    bufferKilobytes =
+      Double(count * Self.buffers * Self.framesPerBuffer * Self.format.bytesPerFrame) / 1024
+    threads =
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    starvedFrames = queues.map(\.statistics.starvedFrames).reduce(0, +) - starved
+    xruns = first.statistics.xruns - xrunsBefore
+  }
+
+  private static func wait(_ failure: String, until isThere: () -> Bool) throws {
+    let deadline = HostTime.now + 120_000_000_000
+    while !isThere() {
+      if HostTime.now > deadline { throw SupportError(failure) }
+      usleep(50_000)
+    }
+  }
+
+  private static var processorSeconds: Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  private final class Counter: @unchecked Sendable {
+    private let lock = NSLock()
+    private var count: UInt64 = 0
+    var value: UInt64 { lock.withLock { count } }
+    func add() { lock.withLock { count += 1 } }
+  }
+
+  /// Kilobytes of this process, as the kernel counts them.
+  private struct Memory {
+    let resident: Double
+    let proportional: Double
+
+    init() {
+      let facts = text(of: URL(fileURLWithPath: "/proc/self/smaps_rollup"))
+      func kilobytes(_ pattern: Regex<(Substring, Substring)>) -> Double {
+        facts.firstMatch(of: pattern).flatMap { Double($0.output.1) } ?? 0
+      }
+      resident = kilobytes(#/(?m)^Rss:\s*(\d+) kB/#)
+      proportional = kilobytes(#/(?m)^Pss:\s*(\d+) kB/#)
+    }
+  }
+}
+
+extension Report {
+  var queueLines: [String] {
+    let buffers = "\(PlayingQueues.buffers) × \(PlayingQueues.framesPerBuffer) frames"
+    var lines = [
+      "",
+      "Queues of 32-bit floats, one channel, 48 kHz, on one client: a cycle of \(QueueCost.handDrivenPeriod)"
+        + " frames, driven by hand, against a copy;",
+      "a process on a server with cycles of \(QueueCost.period) frames, with buffers of \(buffers) that are"
+        + " enqueued again in the callback",
+      "",
+      "            a cycle, for each queue      in a second of sound             memory since before the first",
+      "queues       cycle      copy  ratio   processor  callbacks  threads       PSS       RSS"
+        + "   buffers    starved  xruns",
+    ]
+    for row in queues {
+      let count = Double(row.queues)
+      let playing = row.playing
+      lines.append(
+        left("\(row.queues)", 6)
+          + cells(
+            CycleCost.Comparison(
+              row.cycle.cycleNanoseconds / count, row.cycle.copyNanoseconds / count))
+          + right("\(number(playing.processorMilliseconds, 1)) ms", 12)
+          + right(number(playing.callbacks, 0), 11) + right("\(playing.threads)", 9)
+          + megabytes(playing.proportionalKilobytes) + megabytes(playing.residentKilobytes)
+          + megabytes(playing.bufferKilobytes)
+          + right("\(playing.starvedFrames)", 11) + right("\(playing.xruns)", 7))
+    }
+    lines += [
+      "", "What each queue adds, and its memory beyond its buffers",
+      "",
+      "queues          cycle      copy  ratio   processor       PSS       RSS   buffers  beyond (PSS)",
+    ]
+    for (last, row) in zip(queues, queues.dropFirst()) {
+      guard let each = row.each else { continue }
+      lines.append(
+        left("\(last.queues) to \(row.queues)", 10)
+          + cells(CycleCost.Comparison(each.cycleNanoseconds, each.copyNanoseconds))
+          + right("\(number(each.processorMicroseconds, 1)) µs", 12)
+          + kilobytes(each.proportionalKilobytes) + kilobytes(each.residentKilobytes)
+          + kilobytes(each.bufferKilobytes)
+          + right("\(number(each.proportionalKilobytes - each.bufferKilobytes, 1)) kB", 14))
+    }
+    return lines
+  }
+
+  private func megabytes(_ kilobytes: Double) -> String {
+    right("\(number(kilobytes / 1024, 1)) MB", 10)
+  }
+  private func kilobytes(_ kilobytes: Double) -> String {
+    right("\(number(kilobytes, 1)) kB", 10)
+  }
+}
