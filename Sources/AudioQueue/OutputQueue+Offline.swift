@@ -47,8 +47,7 @@ extension OutputQueue {
     unsafe memory.voice.pointee.useSecondPort(fromConnections: 0)
   }
 
-  /// Throws if the queue renders offline: what is asked for is a device's.
-  func checkOnline() throws(QueueError) {
+  package func checkOnline() throws(QueueError) {
     if state.read({ $0.isOffline }) { throw .invalidOfflineMode }
   }
 

@@ -37,6 +37,8 @@ package protocol Queue: AnyObject, Sendable {
   var levels: [Level]? { get }
   /// Throws if the queue runs, is told to or is paused.
   func checkIdle() throws(QueueError)
+  /// Throws if the queue renders offline: what is asked for is a device's.
+  func checkOnline() throws(QueueError)
   /// What has broken the queue's time so far.
   var discontinuities: Discontinuities { get }
   /// Frames at the queue's rate since the run began; nil if none has begun.
@@ -54,6 +56,8 @@ extension OutputQueue: Queue {
 }
 
 extension Queue {
+  package func checkOnline() throws(QueueError) {}
+
   /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
   package typealias Moment = (frame: Int64, hostTime: UInt64)
 
@@ -66,6 +70,7 @@ extension Queue {
 
   /// A time in both of its forms. Needs an open device.
   package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
+    try checkOnline()
     guard let device = runningDevice else { throw .invalidRunState }
     switch time {
     case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
@@ -77,6 +82,7 @@ extension Queue {
   /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
   /// an open device.
   package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
+    try checkOnline()
     guard let device = runningDevice, let earliest = device.earliestStart else {
       throw .invalidRunState
     }

@@ -255,7 +255,7 @@ import Testing
     func play(_ count: Int) {
       for _ in 0..<count {
         // The converter works by the clock: the cycles wait for it, so that none runs dry.
-        _ = try? rig.queue.prime(frames: 2048)
+        _ = try? rig.queue.prime(frames: 4096)
         rig.cycle(frames: 512)
       }
     }
