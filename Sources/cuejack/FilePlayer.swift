@@ -17,6 +17,9 @@ struct Passage: Sendable {
   var volume: Float = 1
   /// The balance, -1 to 1.
   var pan: Float = 0
+  /// How fast it is played, and by how many cents its pitch is shifted.
+  var rate = 1.0
+  var cents = 0.0
   /// Seconds.
   var fadeIn: Double = 0
   var fadeOut: Double = 0
@@ -33,6 +36,10 @@ final class FilePlayer: Sendable {
   let passage: Passage
   /// True once the last frame has been played.
   var isOver: Bool { over.flag.load(ordering: .acquiring) }
+  /// Seconds that it takes; nil if it has no end.
+  var duration: Double? {
+    passage.frames.map { Double($0) / (file.format.sampleRate * passage.rate) }
+  }
   /// True if the last frame of the file is among those that are played.
   var playsToTheEnd: Bool {
     passage.part.upperBound == file.frames
@@ -69,6 +76,10 @@ final class FilePlayer: Sendable {
           feed.resume(queue)
           onEnd()
         }))
+    if passage.rate != 1 || passage.cents != 0 {
+      try queue.setTimePitchEnabled(true)
+      try queue.change(TimePitchChanges(rate: passage.rate, cents: passage.cents))
+    }
     try queue.change(
       ParameterChanges(volume: passage.fadeIn > 0 ? 0 : passage.volume, pan: passage.pan))
   }
@@ -103,7 +114,7 @@ final class FilePlayer: Sendable {
   private func currentPosition(startingAt frame: Int64?) -> Double {
     let delay = Double(passage.delay) / file.format.sampleRate
     if let current = queue.currentFrame { return current / file.format.sampleRate - delay }
-    if isOver { return Double(passage.frames ?? 0) / file.format.sampleRate }
+    if isOver { return duration ?? 0 }
     guard let frame, let now = queue.deviceTime?.frame, let rate = try? queue.deviceSampleRate()
     else { return 0 }
     return min(0, Double(now - frame) / rate) - delay
@@ -162,7 +173,7 @@ private final class Feed: Sendable {
   /// The frame, counted from the first that is played, at which the sound begins to fade out.
   private var fadeOutFrame: Int64? {
     guard let frames = passage.frames, passage.fadeOut > 0 else { return nil }
-    return max(0, frames - frameCount(passage.fadeOut))
+    return max(0, frames - frameCount(passage.fadeOut * passage.rate))
   }
 
   private func frameCount(_ seconds: Double) -> Int64 {

@@ -40,6 +40,17 @@ struct Play: ParsableCommand {
       discussion: "0 leaves both sides as they are. More than two channels take no notice."))
   var pan: Float = 0
 
+  @Option(
+    help: ArgumentHelp(
+      "How fast to play, from 0.5 to 2; the pitch stays.", valueName: "factor"))
+  var rate = 1.0
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Shift the pitch by so many cents, from -2400 to 2400; the speed stays.", valueName: "cents"))
+  var pitch = 0.0
+
   @Option(help: ArgumentHelp("Fade in over that time.", valueName: "seconds"))
   var fadeIn = 0.0
 
@@ -115,6 +126,8 @@ struct Play: ParsableCommand {
     }
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
+    try check((0.5...2).contains(rate), "--rate takes a number from 0.5 to 2")
+    try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")
     let times = [
       ("--fade-in", fadeIn), ("--fade-out", fadeOut), ("--start", start), ("--stagger", stagger),
     ]
@@ -278,13 +291,13 @@ struct Play: ParsableCommand {
   }
 
   private func passage(ofFile index: Int, _ file: SoundFile) -> Passage {
-    let rate = file.format.sampleRate
-    var passage = Passage(part: part(of: file), volume: volume, pan: pan)
+    let sampleRate = file.format.sampleRate
+    var passage = Passage(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
     if !loop { passage.frames = Int64(passage.part.count) }
     if let seconds {
-      passage.frames = min(passage.frames ?? .max, Int64((seconds * rate).rounded()))
+      passage.frames = min(passage.frames ?? .max, Int64((seconds * rate * sampleRate).rounded()))
     }
-    passage.delay = Int64((Double(index) * stagger * rate).rounded())
+    passage.delay = Int64((Double(index) * stagger * sampleRate).rounded())
     passage.fadeIn = fadeIn
     passage.fadeOut = fadeOut
     return passage
@@ -374,7 +387,7 @@ struct Play: ParsableCommand {
     return Progress(
       name: printable(path.split(separator: "/").last.map(String.init) ?? path),
       position: player.position(startingAt: start.frame),
-      duration: player.passage.frames.map { Double($0) / player.file.format.sampleRate },
+      duration: player.duration,
       peaks: player.queue.takePeaks())
   }
 

@@ -50,6 +50,29 @@ import Testing
     }
   }
 
+  @Test(
+    "Rate and pitch leave each other alone",
+    arguments: [("0.5", "0", 440), ("2", "0", 440), ("1", "1200", 880), ("0.75", "-700", 293.66)]
+      as [(String, String, Double)])
+  func rateAndPitch(rate: String, pitch: String, hertz: Double) throws {
+    try withTemporaryFolder { folder in
+      let tone = folder.appendingPathComponent("tone.wav").path
+      let made = try run("sox", "-n -r 48000 -b 24 -c 1 \(tone) synth 3 sine 440".words)
+      guard made.status == 0 else { throw SupportError(made.errors) }
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render([tone, "--rate", rate, "--pitch", pitch], to: out)
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let heard = try samples(of: out)
+      let expected = 144_000 / Double(rate)!
+      #expect(abs(Double(heard.count) - expected) <= 0.005 * expected)
+      // Rising zero crossings of the middle half.
+      let middle = heard[(heard.count / 4)..<(heard.count * 3 / 4)]
+      let crossings = zip(middle, middle.dropFirst()).filter { $0 < 0 && $1 >= 0 }.count
+      let found = Double(crossings) * 48_000 / Double(middle.count)
+      #expect(abs(found - hertz) <= 0.005 * hertz)
+    }
+  }
+
   @Test("Several files are mixed as they would sound, and what is clipped is counted")
   func mix() throws {
     try withTemporaryFolder { folder in
@@ -151,4 +174,8 @@ import Testing
     #expect(try play(["a.wav", "--force"]).status == 64)
     #expect(try play(["a.wav", "--render", "b.wav", "--loop"]).status == 64)
   }
+}
+
+extension String {
+  fileprivate var words: [String] { split(separator: " ").map(String.init) }
 }
