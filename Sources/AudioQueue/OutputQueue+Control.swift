@@ -204,7 +204,7 @@ extension OutputQueue {
         defer { state.device = nil }
         return state.device
       }
-      device?.unseat(memory)
+      device?.retire(memory)
       state.wait { $0.isConverting ? nil : () }
     }
     onDisposed.withLock { $0?() }

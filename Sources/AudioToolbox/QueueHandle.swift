@@ -45,6 +45,8 @@ final class QueueHandle: @unchecked Sendable {
     var magicCookie: [UInt8] = []
     var channelLayout: ChannelLayout
     var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
+    /// The header that the app is being called back with, and whether it was freed meanwhile.
+    var lent: (id: UInt32, isFreed: Bool)?
   }
 
   /// All queues that have not been disposed of.
@@ -91,11 +93,10 @@ final class QueueHandle: @unchecked Sendable {
       server: JackServer(), callingBackOn: place,
       OutputQueue.Handlers(
         bufferDone: { _, id in
-          guard let this = Self.all.object(handle), let header = unsafe this.header(ofBuffer: id),
+          guard let this = Self.all.object(handle),
             let reference = unsafe AudioQueueRef(bitPattern: handle)
           else { return }
-          // The header lives as long as this object, even if the queue is disposed of meanwhile.
-          withExtendedLifetime(this) {
+          unsafe this.lendHeader(ofBuffer: id) { header in
             switch callback {
             case .function(let function, let userData):
               unsafe function(userData, reference, header)
@@ -151,7 +152,11 @@ final class QueueHandle: @unchecked Sendable {
     try queue.freeBuffer(id)
     state.withLock { state in
       state.ids[UInt(bitPattern: header)] = nil
-      state.headers.removeValue(forKey: id)?.free()
+      if state.lent?.id == id {
+        state.lent?.isFreed = true
+      } else {
+        state.headers.removeValue(forKey: id)?.free()
+      }
     }
   }
 
@@ -160,8 +165,22 @@ final class QueueHandle: @unchecked Sendable {
     state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
-  func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
-    unsafe state.withLock { $0.headers[id] }?.pointer
+  /// Runs `body`, which calls the app back, with the header of a buffer, if it has not been freed.
+  ///
+  /// The header lives until `body` has returned, whoever frees the buffer or disposes of the queue
+  /// meanwhile. One call at a time.
+  func lendHeader(ofBuffer id: UInt32, _ body: (UnsafeMutablePointer<AudioQueueBuffer>) -> Void) {
+    let header = state.withLock { state in
+      let header = state.headers[id]
+      if header != nil { state.lent = (id, isFreed: false) }
+      return header
+    }
+    guard let header else { return }
+    unsafe body(header.pointer)
+    state.withLock { state in
+      if let lent = state.lent, lent.isFreed { state.headers.removeValue(forKey: lent.id)?.free() }
+      state.lent = nil
+    }
   }
 
   // MARK: Properties that only the C interface knows

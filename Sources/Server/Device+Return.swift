@@ -74,6 +74,8 @@ extension Device {
     // A thread of JACK's may have been ended in the middle of a cycle.
     unsafe engine.pointee.rebase(client: nil, anchor: latestFrame)
     seating.withLock { seating in
+      seating.users -= seating.retired
+      seating.seats.removeAll { $0.silentAfter != nil }
       for i in seating.seats.indices { seating.seats[i].ports = [] }
     }
     patchbay.withLock { $0.lose() }

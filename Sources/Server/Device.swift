@@ -74,6 +74,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let prefix: String
     /// Hands a port that the voice got later to the voice.
     var giveSecondPort: (@Sendable (ClientPort) -> Void)?
+    /// Held for good: once so many cycles are over there is silence in its ports, and it can go.
+    var silentAfter: UInt64?
   }
   @safe struct Seating {
     var seats: [Seat] = []
@@ -83,6 +85,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var seated: [PortDirection: Int] = [:]
     /// Those that are seated or about to be: the device closes with the last of them.
     var users = 0
+    /// Those of them that are only waiting for silence in their ports.
+    var retired: Int { seats.count { $0.silentAfter != nil } }
     /// Nothing is seated any more.
     var isOver = false
     var roster: UnsafeMutablePointer<Roster>
@@ -161,7 +165,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
       seating.seated[direction, default: 0] += 1
       return seating.seated[direction]
     }
-    guard let number else { throw .lost(server: client.serverName) }
+    guard let number else {
+      throw isLost ? .lost(server: client.serverName) : .closed(client: client.name)
+    }
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
     let portNames = (1...memory.channels).map { "\(prefix)\($0)" }
     var ports: [ClientPort] = []
@@ -204,11 +210,53 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if let seat { leave(seat.ports, seat.portNames) }
   }
 
+  /// Takes a voice or a recorder that is never seated again out of the cycles for good.
+  ///
+  /// When this returns no cycle touches the memory of its entries. While others use the device, its
+  /// ports go a little later, on the device's thread: many that end in a row wait for one cycle
+  /// together. The device closes with the last one.
+  package func retire(_ memory: some CycleMemory) {
+    let isSeenTo = seating.withLock { seating in
+      // A server that is driven by hand has no cycles unless somebody turns it.
+      guard memory.direction == .output, unsafe client.handle != nil,
+        seating.users > seating.retired + 1,
+        let i = seating.seats.firstIndex(where: { $0.memory === memory })
+      else { return false }
+      memory.hold()
+      seating.seats[i].owner = nil
+      seating.seats[i].silentAfter = unsafe engine.pointee.cyclesBegun + 1
+      return true
+    }
+    guard isSeenTo, settle() else { return unseat(memory) }
+    relayThread.post()
+  }
+
+  /// Has some of the retired voices go whose ports are silent, so that it does not take long.
+  ///
+  /// - Returns: The seconds after which it is to be done again; nil if nobody waits.
+  private func dismissRetired() -> Double? {
+    let (gone, remain) = seating.withLock { seating -> ([Seat], Bool) in
+      if seating.isOver || seating.retired == 0 { return ([], false) }
+      let silent = seating.seats.filter { seat in
+        seat.silentAfter.map { unsafe engine.pointee.areOver($0) } ?? false
+      }
+      let gone = Array(silent.prefix(8))
+      if gone.isEmpty { return ([], true) }
+      change(&seating) { seats in
+        seats.removeAll { seat in gone.contains { $0.memory === seat.memory } }
+      }
+      return (gone, seating.retired > 0)
+    }
+    for seat in gone { leave(seat.ports, seat.portNames) }
+    return remain ? (gone.isEmpty ? 0.02 : 0.001) : nil
+  }
+
   /// Ends one use of the device and of `ports`, which no cycle sees.
   private func leave(_ ports: [ClientPort], _ portNames: [String]) {
     patchbay.withLock { $0.forget(portNames) }
     func isLast(_ seating: inout Seating) -> Bool {
-      if seating.users == 1 { seating.isOver = true }
+      // Those that wait for silence need not once the client goes.
+      if seating.users == 1 + seating.retired { seating.isOver = true }
       return seating.isOver
     }
     var closes = seating.withLock { isLast(&$0) }
@@ -366,7 +414,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     relay()
     if isLost { return comeBack() ? 0 : 0.5 }
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
-    return nil
+    return dismissRetired()
   }
 
   package func serverLost() {

@@ -28,13 +28,16 @@ package struct JackServer: Server {
     Self.quietLibrary
     return Self.opening.withLock { _ in
       guard let client = try? attempt("cuejack-probe", on: name) else { return false }
-      client.close()
+      client.close { $0() }
       return true
     }
   }
 
   /// JACK's library is not made for two threads that open clients at once.
-  private static let opening = Mutex<Void>(())
+  ///
+  /// And closing a client takes down, once the server has given its number to the next one, what the
+  /// process keeps under that number: nobody opens one meanwhile.
+  fileprivate static let opening = Mutex<Void>(())
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     Self.quietLibrary
@@ -299,7 +302,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
             client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0))
       }
     }
-    guard let port = unsafe OpaquePointer(bitPattern: port ?? 0) else {
+    guard let port else { throw .closed(client: self.name) }
+    guard let port = unsafe OpaquePointer(bitPattern: port) else {
       throw .cannotAddPort(name: name, client: self.name)
     }
     return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
@@ -372,7 +376,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return list
   }
 
-  func close() {
+  func close() { close { body in JackServer.opening.withLock { _ in body() } } }
+
+  /// Closes the client, alone among those that open and close, which `alone` sees to.
+  fileprivate func close(_ alone: (() -> Void) -> Void) {
     let afterwards = onClose.withLock { body in
       defer { body = nil }
       return body?()
@@ -383,7 +390,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe pthread_rwlock_unlock(gate)
     if wasClosed { return }
     awaitNotice()
-    _ = unsafe jack_client_close(client)
+    alone { _ = unsafe jack_client_close(client) }
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {
         unsafe Unmanaged<NoticeLink>.fromOpaque(argument).release()
