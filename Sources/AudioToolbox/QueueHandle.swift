@@ -28,7 +28,12 @@ final class QueueHandle: @unchecked Sendable {
   /// What the app knows of a buffer.
   @safe private struct Header: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<AudioQueueBuffer>
-    init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>) { unsafe self.pointer = pointer }
+    /// Holds the memory that the header points to.
+    let buffer: QueueBuffer
+    init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>, _ buffer: QueueBuffer) {
+      unsafe self.pointer = pointer
+      self.buffer = buffer
+    }
 
     func free() {
       unsafe pointer.pointee.mPacketDescriptions?.deallocate()
@@ -141,7 +146,7 @@ final class QueueHandle: @unchecked Sendable {
         mAudioDataByteSize: 0, mUserData: nil, mPacketDescriptionCapacity: UInt32(descriptions),
         mPacketDescriptions: packets, mPacketDescriptionCount: 0))
     state.withLock { state in
-      state.headers[buffer.id] = unsafe Header(header)
+      state.headers[buffer.id] = unsafe Header(header, buffer)
       state.ids[UInt(bitPattern: header)] = buffer.id
     }
     return unsafe header
@@ -167,7 +172,7 @@ final class QueueHandle: @unchecked Sendable {
 
   /// Runs `body`, which calls the app back, with the header of a buffer, if it has not been freed.
   ///
-  /// The header lives until `body` has returned, whoever frees the buffer or disposes of the queue
+  /// The header and its memory live until `body` has returned, whoever frees the buffer or disposes of the queue
   /// meanwhile. One call at a time.
   func lendHeader(ofBuffer id: UInt32, _ body: (UnsafeMutablePointer<AudioQueueBuffer>) -> Void) {
     let header = state.withLock { state in

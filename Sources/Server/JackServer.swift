@@ -309,13 +309,21 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
+  func isolate(_ port: ClientPort) {
+    unsafe request(of: port) { unsafe jack_port_disconnect($0, $1) }
+  }
+
   func removePort(_ port: ClientPort) {
-    if let port = unsafe port.place.port {
-      let port = UInt(bitPattern: port)
-      whileOpen {
-        requests.withLock { _ in
-          _ = unsafe jack_port_unregister(client, OpaquePointer(bitPattern: port))
-        }
+    unsafe request(of: port) { unsafe jack_port_unregister($0, $1) }
+  }
+
+  /// Has `body` call JACK with the client and the port.
+  private func request(of port: ClientPort, _ body: (OpaquePointer, OpaquePointer) -> CInt) {
+    guard let port = unsafe port.place.port else { return }
+    let bits = UInt(bitPattern: port)
+    whileOpen {
+      requests.withLock { _ in
+        if let port = unsafe OpaquePointer(bitPattern: bits) { _ = unsafe body(client, port) }
       }
     }
   }
