@@ -86,6 +86,8 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     return unsafe ClientPort(cue_port(port: nil, memory: plane.memory, connections: nil))
   }
 
+  func isolate(_ port: ClientPort) {}
+
   func removePort(_ port: ClientPort) {
     ports.withLock { $0.removeAll { unsafe $0.memory == port.place.memory } }
   }

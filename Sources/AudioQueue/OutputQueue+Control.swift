@@ -226,7 +226,7 @@ extension OutputQueue {
         defer { state.device = nil }
         return state.device
       }
-      device?.unseat(memory)
+      device?.retire(memory)
       waitForConverter()
     }
     onDisposed.withLock { $0?() }

@@ -94,7 +94,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       state.disposal = .disposed
       return state.device
     }
-    device?.unseat(memory)
+    device?.retire(memory)
   }
 
   /// Where the app is called back.

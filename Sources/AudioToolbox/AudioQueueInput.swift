@@ -29,20 +29,18 @@ extension QueueHandle {
       InputQueue.Handlers(
         bufferDone: { queue, recording in
           guard let this = all.object(handle),
-            let header = unsafe this.header(ofBuffer: recording.buffer),
             let reference = unsafe AudioQueueRef(bitPattern: handle)
           else { return }
-          unsafe header.pointee.mAudioDataByteSize = UInt32(
-            recording.frames * queue.format.bytesPerFrame)
-          unsafe header.pointee.mPacketDescriptionCount = 0
           var time = AudioTimeStamp()
           time.mSampleTime = Double(recording.startFrame)
           time.mHostTime = recording.hostTime
           time.mRateScalar = 1
           time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
           let packets = UInt32(recording.frames)
-          // The header lives as long as this object, even if the queue is disposed of meanwhile.
-          withExtendedLifetime(this) {
+          unsafe this.lendHeader(ofBuffer: recording.buffer) { header in
+            unsafe header.pointee.mAudioDataByteSize = UInt32(
+              recording.frames * queue.format.bytesPerFrame)
+            unsafe header.pointee.mPacketDescriptionCount = 0
             switch callback {
             case .function(let function, let userData):
               unsafe function(userData, reference, header, &time, packets, nil)

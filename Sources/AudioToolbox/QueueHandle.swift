@@ -28,7 +28,12 @@ final class QueueHandle: @unchecked Sendable {
   /// What the app knows of a buffer.
   @safe private struct Header: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<AudioQueueBuffer>
-    init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>) { unsafe self.pointer = pointer }
+    /// Holds the memory that the header points to.
+    let buffer: QueueBuffer
+    init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>, _ buffer: QueueBuffer) {
+      unsafe self.pointer = pointer
+      self.buffer = buffer
+    }
 
     func free() {
       unsafe pointer.pointee.mPacketDescriptions?.deallocate()
@@ -45,6 +50,8 @@ final class QueueHandle: @unchecked Sendable {
     var magicCookie: [UInt8] = []
     var channelLayout: ChannelLayout
     var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
+    /// The header that the app is being called back with, and whether it was freed meanwhile.
+    var lent: (id: UInt32, isFreed: Bool)?
   }
 
   /// All queues that have not been disposed of.
@@ -93,11 +100,10 @@ final class QueueHandle: @unchecked Sendable {
       server: JackServer(), callingBackOn: place,
       OutputQueue.Handlers(
         bufferDone: { _, id in
-          guard let this = Self.all.object(handle), let header = unsafe this.header(ofBuffer: id),
+          guard let this = Self.all.object(handle),
             let reference = unsafe AudioQueueRef(bitPattern: handle)
           else { return }
-          // The header lives as long as this object, even if the queue is disposed of meanwhile.
-          withExtendedLifetime(this) {
+          unsafe this.lendHeader(ofBuffer: id) { header in
             switch callback {
             case .function(let function, let userData):
               unsafe function(userData, reference, header)
@@ -142,7 +148,7 @@ final class QueueHandle: @unchecked Sendable {
         mAudioDataByteSize: 0, mUserData: nil, mPacketDescriptionCapacity: UInt32(descriptions),
         mPacketDescriptions: packets, mPacketDescriptionCount: 0))
     state.withLock { state in
-      state.headers[buffer.id] = unsafe Header(header)
+      state.headers[buffer.id] = unsafe Header(header, buffer)
       state.ids[UInt(bitPattern: header)] = buffer.id
     }
     return unsafe header
@@ -153,7 +159,11 @@ final class QueueHandle: @unchecked Sendable {
     try queue.freeBuffer(id)
     state.withLock { state in
       state.ids[UInt(bitPattern: header)] = nil
-      state.headers.removeValue(forKey: id)?.free()
+      if state.lent?.id == id {
+        state.lent?.isFreed = true
+      } else {
+        state.headers.removeValue(forKey: id)?.free()
+      }
     }
   }
 
@@ -162,8 +172,22 @@ final class QueueHandle: @unchecked Sendable {
     state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
-  func header(ofBuffer id: UInt32) -> UnsafeMutablePointer<AudioQueueBuffer>? {
-    unsafe state.withLock { $0.headers[id] }?.pointer
+  /// Runs `body`, which calls the app back, with the header of a buffer, if it has not been freed.
+  ///
+  /// The header and its memory live until `body` has returned, whoever frees the buffer or disposes of the queue
+  /// meanwhile. One call at a time.
+  func lendHeader(ofBuffer id: UInt32, _ body: (UnsafeMutablePointer<AudioQueueBuffer>) -> Void) {
+    let header = state.withLock { state in
+      let header = state.headers[id]
+      if header != nil { state.lent = (id, isFreed: false) }
+      return header
+    }
+    guard let header else { return }
+    unsafe body(header.pointer)
+    state.withLock { state in
+      if let lent = state.lent, lent.isFreed { state.headers.removeValue(forKey: lent.id)?.free() }
+      state.lent = nil
+    }
   }
 
   // MARK: Properties that only the C interface knows

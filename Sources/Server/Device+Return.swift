@@ -74,6 +74,8 @@ extension Device {
     // A thread of JACK's may have been ended in the middle of a cycle.
     unsafe engine.pointee.rebase(client: nil, anchor: latestFrame)
     seating.withLock { seating in
+      seating.users -= seating.retired
+      seating.seats.removeAll { $0.retiredUntil != nil }
       for i in seating.seats.indices { seating.seats[i].ports = [] }
     }
     patchbay.withLock { $0.lose() }
@@ -126,7 +128,7 @@ extension Device {
   }
 
   /// Waits until `count` more cycles have come, if they come by themselves.
-  private func awaitCycles(_ count: UInt64) {
+  func awaitCycles(_ count: UInt64) {
     guard unsafe client.handle != nil else { return }
     let losses = losses.load(ordering: .acquiring)
     let last = unsafe engine.pointee.cyclesBegun + count

@@ -76,6 +76,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let prefix: String
     /// Hands a port that the voice got later to the voice.
     var giveSecondPort: (@Sendable (ClientPort) -> Void)?
+    /// Held for good: once so many cycles are over there is silence in its ports, or nothing is
+    /// connected to them any more.
+    var retiredUntil: UInt64?
+    var isIsolated = false
   }
   @safe struct Seating {
     var seats: [Seat] = []
@@ -85,6 +89,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var seated: [PortDirection: Int] = [:]
     /// Those that are seated or about to be: the device closes with the last of them.
     var users = 0
+    /// Those of them that are only waiting for silence in their ports.
+    var retired: Int { seats.count { $0.retiredUntil != nil } }
     /// Nothing is seated any more.
     var isOver = false
     var roster: UnsafeMutablePointer<Roster>
@@ -166,7 +172,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     guard let number else {
       closeIfUnused()
-      throw .lost(server: client.serverName)
+      throw isLost ? .lost(server: client.serverName) : .closed(client: client.name)
     }
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
     let portNames = (1...memory.channels).map { "\(prefix)\($0)" }
@@ -200,7 +206,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func unseat(_ memory: some CycleMemory) {
     guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return }
     memory.hold()
-    if memory.direction == .output { waitForSilence() }
+    // A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
+    // every cycle until the port is gone: let one write silence.
+    if memory.direction == .output, !isLost { awaitCycles(1) }
     defer { memory.release() }
     let seat: Seat? = seating.withLock { seating in
       guard let seat = seating.seats.first(where: { $0.memory === memory }) else { return nil }
@@ -210,16 +218,81 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if let seat { leave(seat.ports, seat.portNames) }
   }
 
+  /// Takes a voice or a recorder that is never seated again out of the cycles for good.
+  ///
+  /// When this returns no cycle touches the memory of its entries. While others use the device, its
+  /// ports go a little later, on the device's thread: many that end in a row wait for one cycle
+  /// together. The device closes with the last one.
+  package func retire(_ memory: some CycleMemory) {
+    let isSeenTo = seating.withLock { seating in
+      // A server that is driven by hand has no cycles unless somebody turns it.
+      guard memory.direction == .output, unsafe client.handle != nil,
+        seating.users > seating.retired + 1,
+        let i = seating.seats.firstIndex(where: { $0.memory === memory })
+      else { return false }
+      memory.hold()
+      seating.seats[i].owner = nil
+      seating.seats[i].retiredUntil = unsafe engine.pointee.cyclesBegun + 1
+      return true
+    }
+    guard isSeenTo, settle() else { return unseat(memory) }
+    relayThread.post()
+  }
+
+  /// Takes some of the retired voices a step further on their way out: ports that are silent lose their
+  /// connections, and ports that have none go. A few at a time: others wait for this thread.
+  ///
+  /// - Returns: The seconds after which it is to be done again; nil if nobody waits.
+  private func dismissRetired() -> Double? {
+    let (silent, isolated) = seating.withLock { seating -> ([Seat], [Seat]) in
+      if seating.isOver || seating.retired == 0 { return ([], []) }
+      let ready = seating.seats.filter { seat in
+        seat.retiredUntil.map { unsafe engine.pointee.areOver($0) } ?? false
+      }
+      let some = ready.prefix(16)
+      let isolated = some.filter { $0.isIsolated }
+      if !isolated.isEmpty {
+        change(&seating) { seats in
+          seats.removeAll { seat in isolated.contains { $0.memory === seat.memory } }
+        }
+      }
+      return (some.filter { !$0.isIsolated }, isolated)
+    }
+    for port in silent.flatMap(\.ports) { client.isolate(port) }
+    let isolatedAfter = unsafe engine.pointee.cyclesBegun + Self.cyclesToIsolate
+    seating.withLock { seating in
+      for i in seating.seats.indices
+      where silent.contains(where: { $0.memory === seating.seats[i].memory }) {
+        seating.seats[i].isIsolated = true
+        seating.seats[i].retiredUntil = isolatedAfter
+      }
+    }
+    for seat in isolated { leave(seat.ports, seat.portNames, areIsolated: true) }
+    guard seating.withLock({ $0.retired > 0 }) else { return nil }
+    return silent.isEmpty && isolated.isEmpty ? 0.02 : 0.001
+  }
+
+  /// Cycles until no cycle of the server's knows of a connection that was taken away: one, or one more
+  /// if it is just being told of something else.
+  private static let cyclesToIsolate: UInt64 = 2
+
   /// Ends one use of the device and of `ports`, which no cycle sees.
-  private func leave(_ ports: [ClientPort], _ portNames: [String]) {
+  private func leave(_ ports: [ClientPort], _ portNames: [String], areIsolated: Bool = false) {
     patchbay.withLock { $0.forget(portNames) }
     func isLast(_ seating: inout Seating) -> Bool {
-      if seating.users == 1 { seating.isOver = true }
+      // Those that wait for silence need not once the client goes.
+      if seating.users == 1 + seating.retired { seating.isOver = true }
       return seating.isOver
     }
     var closes = seating.withLock { isLast(&$0) }
     if !closes {
-      // Still counted, so that nobody closes the device meanwhile.
+      // Still counted, so that nobody closes the device meanwhile. And first alone: jackd's cycle falls
+      // into itself, and jackd with it, if it still knows of a connection from an output whose number is
+      // an input's by now.
+      if !areIsolated, !isLost {
+        for port in ports { client.isolate(port) }
+        awaitCycles(Self.cyclesToIsolate)
+      }
       for port in ports { client.removePort(port) }
       closes = seating.withLock { seating in
         defer { seating.users -= 1 }
@@ -236,21 +309,6 @@ package final class Device: ServerNotices, @unchecked Sendable {
       return seating.users == 0 && !seating.isOver
     }
     if isUnused { close() }
-  }
-
-  /// Lets one cycle write silence to the ports of a voice that is held.
-  ///
-  /// A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
-  /// every cycle until the port is gone.
-  private func waitForSilence() {
-    // A server that is driven by hand has no cycles unless somebody turns it.
-    guard unsafe client.handle != nil else { return }
-    let next = unsafe engine.pointee.cyclesBegun + 1
-    let deadline = HostTime.now + 500_000_000
-    while !(unsafe engine.pointee.areOver(next)) {
-      if isLost || closed.load(ordering: .acquiring) || HostTime.now > deadline { return }
-      usleep(200)
-    }
   }
 
   /// Swaps the roster for one of the seats that `edit` leaves; an empty one while the device is away.
@@ -381,7 +439,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     relay()
     if isLost { return comeBack() ? 0 : 0.5 }
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
-    return nil
+    return dismissRetired()
   }
 
   package func serverLost() {

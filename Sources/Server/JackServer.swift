@@ -28,13 +28,16 @@ package struct JackServer: Server {
     Self.quietLibrary
     return Self.opening.withLock { _ in
       guard let client = try? attempt("cuejack-probe", on: name) else { return false }
-      client.close()
+      client.close { $0() }
       return true
     }
   }
 
   /// JACK's library is not made for two threads that open clients at once.
-  private static let opening = Mutex<Void>(())
+  ///
+  /// And closing a client takes down, once the server has given its number to the next one, what the
+  /// process keeps under that number: nobody opens one meanwhile.
+  fileprivate static let opening = Mutex<Void>(())
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     Self.quietLibrary
@@ -317,19 +320,28 @@ final class JackClient: ServerClient, @unchecked Sendable {
             client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0))
       }
     }
-    guard let port = unsafe OpaquePointer(bitPattern: port ?? 0) else {
+    guard let port else { throw .closed(client: self.name) }
+    guard let port = unsafe OpaquePointer(bitPattern: port) else {
       throw .cannotAddPort(name: name, client: self.name)
     }
     return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
+  func isolate(_ port: ClientPort) {
+    unsafe request(of: port) { unsafe jack_port_disconnect($0, $1) }
+  }
+
   func removePort(_ port: ClientPort) {
-    if let port = unsafe port.place.port {
-      let port = UInt(bitPattern: port)
-      whileOpen {
-        requests.withLock { _ in
-          _ = unsafe jack_port_unregister(client, OpaquePointer(bitPattern: port))
-        }
+    unsafe request(of: port) { unsafe jack_port_unregister($0, $1) }
+  }
+
+  /// Has `body` call JACK with the client and the port.
+  private func request(of port: ClientPort, _ body: (OpaquePointer, OpaquePointer) -> CInt) {
+    guard let port = unsafe port.place.port else { return }
+    let bits = UInt(bitPattern: port)
+    whileOpen {
+      requests.withLock { _ in
+        if let port = unsafe OpaquePointer(bitPattern: bits) { _ = unsafe body(client, port) }
       }
     }
   }
@@ -390,7 +402,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return list
   }
 
-  func close() {
+  func close() { close { body in JackServer.opening.withLock { _ in body() } } }
+
+  /// Closes the client, alone among those that open and close, which `alone` sees to.
+  fileprivate func close(_ alone: (() -> Void) -> Void) {
     let afterwards = onClose.withLock { body in
       defer { body = nil }
       return body?()
@@ -401,7 +416,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe pthread_rwlock_unlock(gate)
     if wasClosed { return }
     awaitNotice()
-    _ = unsafe jack_client_close(client)
+    alone { _ = unsafe jack_client_close(client) }
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {
         unsafe Unmanaged<NoticeLink>.fromOpaque(argument).release()

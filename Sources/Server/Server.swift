@@ -37,6 +37,9 @@ package protocol ServerClient: AnyObject, Sendable {
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
+  /// Takes all connections of our port away.
+  func isolate(_ port: ClientPort)
+  /// Takes our port away: one that has no connections in any cycle.
   func removePort(_ port: ClientPort)
   /// Connects our port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)

@@ -12,6 +12,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
   case otherServer(String, inUse: String)
   case cannotOpenClient(name: String, server: String, reason: String)
   case cannotActivate(client: String)
+  /// The client was closed while a queue came to share it.
+  case closed(client: String)
   case cannotAddPort(name: String, client: String)
   case noSuchPort(name: String, server: String)
   case noSuchSource(name: String, server: String)
@@ -38,6 +40,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
       "cannot open the client “\(name)” on the JACK server “\(server)”: \(reason)"
     case .cannotActivate(let client):
       "JACK does not activate the client “\(client)”"
+    case .closed(let client):
+      "the client “\(client)” was closed while a queue came to share it"
     case .cannotAddPort(let name, let client):
       "JACK gives the client “\(client)” no port “\(name)” (jackd's --port-max may be reached)"
     case .noSuchPort(let name, let server):

@@ -199,7 +199,7 @@ import Timeline
     let second = try Rig(server: HandDrivenServer())
     try second.queue.setDeviceUID(first.queue.deviceUID)
     try first.queue.dispose(afterPlaying: false)
-    #expect(throws: QueueError.cannotStart(.lost(server: "by-hand"))) { try second.queue.start() }
+    #expect(throws: QueueError.cannotStart(.closed(client: "rig"))) { try second.queue.start() }
   }
 
   @Test("34: a device whose server has gone takes no queue")

@@ -202,6 +202,9 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       cue_port(port: nil, memory: memory, connections: direction == .output ? connections : nil))
   }
 
+  /// Whoever drives the cycles makes the connections.
+  package func isolate(_ port: ClientPort) {}
+
   package func removePort(_ port: ClientPort) {
     lock.withLock {
       if _isClosed { return }

@@ -6,7 +6,8 @@
 
 enum {
   THREADS = 8,
-  QUEUES = 6,
+  QUEUES = 8,
+  RECORDING = 2, // of them
   BUFFERS = 8,
   FRAMES = 512,
   RACES = 8
@@ -33,10 +34,11 @@ static struct queue {
   AudioQueueRef queue;
   atomic_bool is_disposed;
   atomic_int inside;
+  _Atomic(AudioQueueTimelineRef) timeline;
   struct buffer buffers[BUFFERS];
 } queues[QUEUES];
 
-static atomic_ulong calls, callbacks, disposals, told;
+static atomic_ulong calls, callbacks, disposals, told, scheduled, recorded_frames;
 static atomic_bool is_over;
 
 static uint64_t draw(uint64_t *state) {
@@ -57,12 +59,34 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
   told++;
 }
 
-static void enqueue(struct buffer *buffer) {
+/// Trims that may take too much, a start that may be too early or out of order, any parameters.
+static OSStatus schedule(AudioQueueRef queue, AudioQueueBufferRef buffer, uint64_t *random) {
+  AudioQueueParameterEvent events[2] = {
+      {kAudioQueueParam_Volume, (float)below(random, 9) / 8},
+      {below(random, 2) ? kAudioQueueParam_VolumeRampTime : kAudioQueueParam_Pan,
+       (float)below(random, 5) / 4},
+  };
+  AudioTimeStamp start, actual;
+  memset(&start, 0, sizeof start);
+  AudioQueueGetCurrentTime(queue, NULL, &start, NULL);
+  start.mSampleTime += below(random, 3000) - 1000.0;
+  start.mFlags = kAudioTimeStampSampleTimeValid;
+  OSStatus status = AudioQueueEnqueueBufferWithParameters(
+      queue, buffer, 0, NULL, below(random, FRAMES), below(random, FRAMES / 8), below(random, 3),
+      events, below(random, 4) ? NULL : &start, &actual);
+  if (!status) scheduled++;
+  return status;
+}
+
+static void enqueue(struct buffer *buffer, uint64_t *random) {
   if (pthread_rwlock_tryrdlock(&buffer->lock)) return;
   if (buffer->buffer) {
     // Before the call: the callback may come before it returns.
     buffer->taken++;
-    if (AudioQueueEnqueueBuffer(buffer->queue->queue, buffer->buffer, 0, NULL)) buffer->taken--;
+    AudioQueueRef queue = buffer->queue->queue;
+    if (below(random, 2) ? AudioQueueEnqueueBuffer(queue, buffer->buffer, 0, NULL)
+                         : schedule(queue, buffer->buffer, random))
+      buffer->taken--;
   }
   pthread_rwlock_unlock(&buffer->lock);
 }
@@ -84,6 +108,9 @@ static void allocate_or_free(struct buffer *buffer) {
   pthread_rwlock_unlock(&buffer->lock);
 }
 
+static const AudioQueueParameterID parameters[] = {
+    kAudioQueueParam_Volume, kAudioQueueParam_VolumeRampTime, kAudioQueueParam_Pan};
+
 static void act(struct queue *queue, uint64_t *random) {
   AudioQueueRef ref = queue->queue;
   AudioTimeStamp time;
@@ -91,8 +118,11 @@ static void act(struct queue *queue, uint64_t *random) {
   UInt32 value = 0, size = sizeof value;
   Float32 volume;
   CFStringRef uid;
+  AudioQueueLevelMeterState levels[2];
+  AudioQueueTimelineRef timeline;
+  Boolean is_broken;
   calls++;
-  switch (below(random, 40)) {
+  switch (below(random, 48)) {
   case 0:
   case 1:
   case 2:
@@ -122,10 +152,10 @@ static void act(struct queue *queue, uint64_t *random) {
     AudioQueuePrime(ref, below(random, 2000), &value);
     break;
   case 10:
-    AudioQueueSetParameter(ref, kAudioQueueParam_Volume, (float)below(random, 9) / 8);
+    AudioQueueSetParameter(ref, parameters[below(random, 3)], (float)below(random, 9) / 8);
     break;
   case 11:
-    AudioQueueGetParameter(ref, kAudioQueueParam_Volume, &volume);
+    AudioQueueGetParameter(ref, parameters[below(random, 3)], &volume);
     break;
   case 12:
     AudioQueueGetCurrentTime(ref, NULL, &time, NULL);
@@ -160,8 +190,36 @@ static void act(struct queue *queue, uint64_t *random) {
       disposals++;
     }
     break;
+  case 22:
+    if (AudioQueueCreateTimeline(ref, &timeline)) break;
+    timeline = atomic_exchange(&queue->timeline, timeline);
+    if (timeline) AudioQueueDisposeTimeline(ref, timeline);
+    break;
+  case 23:
+    timeline = atomic_exchange(&queue->timeline, NULL);
+    if (timeline) AudioQueueDisposeTimeline(ref, timeline);
+    break;
+  case 24:
+  case 25:
+    // It may be disposed of by another thread at the same time.
+    timeline = queue->timeline;
+    if (timeline) AudioQueueGetCurrentTime(ref, timeline, &time, &is_broken);
+    break;
+  case 26:
+    value = below(random, 2);
+    AudioQueueSetProperty(ref, kAudioQueueProperty_EnableLevelMetering, &value, sizeof value);
+    break;
+  case 27:
+  case 28:
+    size = sizeof levels;
+    if (!AudioQueueGetProperty(ref,
+                               below(random, 2) ? kAudioQueueProperty_CurrentLevelMeter
+                                                : kAudioQueueProperty_CurrentLevelMeterDB,
+                               levels, &size))
+      EQUAL(size, sizeof levels);
+    break;
   default:
-    enqueue(&queue->buffers[below(random, BUFFERS)]);
+    enqueue(&queue->buffers[below(random, BUFFERS)], random);
   }
 }
 
@@ -173,14 +231,26 @@ static void played(void *data, AudioQueueRef ref, AudioQueueBufferRef played) {
   CHECK(atomic_fetch_add(&buffer->returned, 1) < buffer->taken);
   uint64_t random = callbacks++ * 77 + (uint64_t)(buffer - queue->buffers);
   if (!is_over && !queue->is_disposed) {
-    if (below(&random, 2)) enqueue(buffer);
+    if (below(&random, 2)) enqueue(buffer, &random);
     if (below(&random, 4) == 0) act(queue, &random);
   }
   queue->inside--;
 }
 
+static void recorded(void *data, AudioQueueRef ref, AudioQueueBufferRef buffer,
+                     const AudioTimeStamp *start, UInt32 frames,
+                     const AudioStreamPacketDescription *packets) {
+  CHECK(start && !packets && buffer->mAudioDataByteSize == frames * FRAME_BYTES);
+  recorded_frames += frames;
+  played(data, ref, buffer);
+}
+
 static void make(struct queue *queue) {
-  WORKS(AudioQueueNewOutput(&format, played, queue, NULL, NULL, 0, &queue->queue));
+  if (queue < queues + RECORDING)
+    WORKS(AudioQueueNewInput(&format, recorded, queue, NULL, NULL, 0, &queue->queue));
+  else
+    WORKS(AudioQueueNewOutput(&format, played, queue, NULL, NULL, 0, &queue->queue));
+  queue->timeline = NULL;
   queue->is_disposed = false;
   for (int i = 0; i < BUFFERS; i++) {
     queue->buffers[i].queue = queue;
@@ -212,6 +282,7 @@ static void *call_at_random(void *number) {
 
 static void random_calls(void) {
   pthread_t threads[THREADS];
+  double began = seconds_now();
   for (int i = 0; i < QUEUES; i++) {
     pthread_rwlock_init(&queues[i].lock, NULL);
     for (int j = 0; j < BUFFERS; j++)
@@ -235,9 +306,11 @@ static void random_calls(void) {
     EQUAL(queues[i].inside, 0);
     WORKS(AudioQueueDispose(queues[i].queue, true));
   }
-  fprintf(stderr, "%lu calls, %lu callbacks, %lu listeners called, %lu queues disposed of\n", calls,
-          callbacks, told, disposals);
-  CHECK(callbacks > 0 && disposals > 0 && told > 0);
+  fprintf(stderr,
+          "stress: %lu calls, %lu callbacks, %lu frames recorded, %lu buffers scheduled, %lu "
+          "listeners called, %lu queues disposed of, %.1f s\n",
+          calls, callbacks, recorded_frames, scheduled, told, disposals, seconds_now() - began);
+  CHECK(callbacks > 0 && disposals > 0 && told > 0 && scheduled > 0 && recorded_frames > 0);
   passed("random calls");
 }
 
@@ -299,7 +372,39 @@ static void race(void *(*one)(void *), void *(*other)(void *), bool starts, OSSt
   pthread_join(threads[1], NULL);
 }
 
+static atomic_bool is_freed;
+
+static void look_after_free(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)queue;
+  has_begun = true;
+  WAIT(is_freed);
+  CHECK(buffer->mUserData == data && buffer->mAudioDataByteSize == FRAMES * FRAME_BYTES);
+  EQUAL(((float *)buffer->mAudioData)[5], 5);
+  back++;
+}
+
+/// A buffer that another thread frees while a callback has it.
+static void free_in_callback(void) {
+  static int data;
+  back = 0;
+  has_begun = is_freed = false;
+  WORKS(AudioQueueNewOutput(&format, look_after_free, &data, NULL, NULL, 0, &raced));
+  AudioQueueBufferRef buffer = new_buffer(raced, FRAMES);
+  buffer->mUserData = &data;
+  buffer->mAudioDataByteSize = FRAMES * FRAME_BYTES;
+  ((float *)buffer->mAudioData)[5] = 5;
+  WORKS(AudioQueueEnqueueBuffer(raced, buffer, 0, NULL));
+  WORKS(AudioQueueStart(raced, NULL));
+  WAIT(has_begun);
+  WORKS(AudioQueueFreeBuffer(raced, buffer));
+  GIVES(AudioQueueFreeBuffer(raced, buffer), kAudioQueueErr_InvalidBuffer);
+  is_freed = true;
+  WAIT(back == 1);
+  WORKS(AudioQueueDispose(raced, true));
+}
+
 static void races(void) {
+  free_in_callback();
   OSStatus results[2];
   for (int i = 0; i < RACES; i++) {
     // Dispose while a callback runs, against a listener that is taken back.
