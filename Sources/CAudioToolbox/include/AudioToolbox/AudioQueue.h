@@ -352,7 +352,8 @@ extern OSStatus AudioQueueDisposeTimeline(AudioQueueRef inAQ, AudioQueueTimeline
 
 /// The queue's time: mSampleTime counts frames of its own rate since it started. The flag is true if
 /// the timeline, which must be the queue's, has not been told yet of a break: cycles that did not
-/// come while the queue ran, or silence because no buffer was there. Without one it is false.
+/// come while the queue ran, silence because no buffer was there, a server that went away and came back,
+/// or another rate of the device. Without a timeline it is false.
 extern OSStatus AudioQueueGetCurrentTime(AudioQueueRef inAQ,
                                          AudioQueueTimelineRef _Nullable inTimeline,
                                          AudioTimeStamp *_Nullable outTimeStamp,
