@@ -544,7 +544,7 @@ import Timeline
       // The converter works on its own thread: give it the time that a clock would.
       waitUntil {
         rig.queue.state.read {
-          $0.readyFrames > 256 || $0.waiting.isEmpty && !$0.isConverting
+          $0.readyFrames > 4096 || $0.waiting.isEmpty && !$0.isConverting
         }
       }
       rig.cycle(frames: 256)

@@ -256,8 +256,12 @@ static void queue_types(void) {
   GIVES(AudioQueueGetParameter(queue, kAudioQueueParam_Volume, &value),
         kAudioQueueErr_InvalidQueueType);
   WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &player));
-  GIVES(AudioQueueGetProperty(player, kAudioQueueProperty_MaximumOutputPacketSize, &frames, &size),
-        kAudioQueueErr_InvalidProperty);
+  // What only recording has.
+  AudioStreamBasicDescription current;
+  size = sizeof current;
+  GIVES(
+      AudioQueueGetProperty(player, kAudioConverterCurrentInputStreamDescription, &current, &size),
+      kAudioQueueErr_InvalidQueueType);
   WORKS(AudioQueueDispose(player, true));
   // A buffer that not one frame goes into.
   AudioQueueBufferRef buffer = NULL;
