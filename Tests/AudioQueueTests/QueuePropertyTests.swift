@@ -79,7 +79,7 @@ import Testing
     try rig.enqueue([Float](repeating: 0.5, count: 1000))
     try rig.queue.start()
     rig.cycle()
-    rig.server.clients[0].lose()
+    rig.server.goAway()
     let isLost: Void? = rig.queue.state.wait(seconds: 20) { $0.isLost ? () : nil }
     #expect(isLost != nil)
     #expect(rig.queue.levels == [none])
