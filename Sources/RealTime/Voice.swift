@@ -238,7 +238,6 @@ package struct Voice: ~Copyable {
   /// The device's time has ended: the run stands where it is, and the starts that are to come are
   /// those that `translate` makes of them.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
-    unsafe state.pointee.cycleFrame = .min
     let next = nextStart.load(ordering: .acquiring)
     if next != .max {
       nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
