@@ -44,11 +44,12 @@ extension InputQueue: Queue {
   /// - Parameter atOnce: True if the app is to have all of that before this returns. If not, it is
   ///   called soon; before a start that does nothing.
   package func stop(atOnce: Bool) throws(QueueError) {
-    try controlled { () throws(QueueError) in
-      if !atOnce && state.read({ $0.phase == .idle }) { return }
-      guard endRun(refusingBuffers: atOnce) else { throw .invalidated }
+    let isOver = try controlled { () throws(QueueError) in
+      if !atOnce && state.read({ $0.phase == .idle }) { return true }
+      return endRun(refusingBuffers: atOnce)
     }
     if atOnce { handBack() } else { context.wake() }
+    if !isOver { throw .invalidated }
   }
 
   /// Hands every buffer back before it returns, with what has been recorded. The run goes on.

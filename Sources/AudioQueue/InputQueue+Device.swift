@@ -175,6 +175,7 @@ extension InputQueue {
       let new = try OutputQueue.Target(uid: uid)
       closeDevice()
       target.withLock { $0 = new }
+      announce(.device)
     }
   }
 

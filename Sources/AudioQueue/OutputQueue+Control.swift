@@ -89,8 +89,9 @@ extension OutputQueue {
     try controlled { () throws(QueueError) in
       try resetting { state in
         let lastedFrames = ranFrames
-        unsafe memory.voice.pointee.stop()
+        // First: a run that has begun has the next one follow it, which the stop takes back.
         readEvents(&state)
+        unsafe memory.voice.pointee.stop()
         state.phase = .idle
         state.starts = []
         state.isRestarting = false

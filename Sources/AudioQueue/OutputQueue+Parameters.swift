@@ -20,9 +20,9 @@ extension OutputQueue {
     let changes = changes.clamped
     defer { try? openSecondPortIfNeeded() }
     while true {
-      if let device = state.read({ $0.device }) {
+      if state.read({ $0.device != nil }) {
         if try send(changes) { return }
-        makeRoom(device)
+        makeRoom()
       } else {
         // Nobody opens the device meanwhile, so no cycle takes them.
         let isTaken = try controlled { () throws(QueueError) in
@@ -51,13 +51,17 @@ extension OutputQueue {
   }
 
   /// Waits until the cycles have taken what they were sent, or takes it in their place.
-  private func makeRoom(_ device: Device) {
+  private func makeRoom() {
     let sent = state.read { $0.changesSent }
     for _ in 0..<1000 {
       if unsafe memory.voice.pointee.parametersInForce.taken >= sent { return }
       usleep(200)
     }
-    try? device.holding(memory) { unsafe memory.voice.pointee.applyChanges() }
+    // Two that hold the voice at one time would each let cycles in on the other.
+    try? controlled { () throws(QueueError) in
+      guard let device = state.read({ $0.device }) else { return }
+      try holding(device) { unsafe memory.voice.pointee.applyChanges() }
+    }
   }
 }
 

@@ -149,10 +149,12 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   package func enqueue(_ id: UInt32, bytes: Int, _ schedule: Schedule) throws(QueueError) -> Int64 {
     let begin = try state.change { state throws(QueueError) in
       state.tail = max(state.tail, presentFrame(state))
+      let begin = try append(id, bytes: bytes, schedule, &state)
       noteBalance(schedule.changes, &state)
-      return try append(id, bytes: bytes, schedule, &state)
+      return begin
     }
-    try openSecondPortIfNeeded()
+    // The buffer is enqueued, whatever becomes of the port.
+    try? openSecondPortIfNeeded()
     return begin
   }
 

@@ -137,7 +137,7 @@ public func AudioQueueEnqueueBuffer(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueEnqueueBuffer") { (handle) throws(QueueError) in
     let (id, bytes) = try unsafe filled(
-      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)))
+      handle, inBuffer, inPacketDescs, count: Int(inNumPacketDescs))
     try handle.queue.enqueue(id, bytes: bytes)
   }
 }
@@ -170,7 +170,7 @@ public func AudioQueueEnqueueBufferWithParameters(
       schedule.start = try queue.runFrame(of: time)
     }
     let (id, bytes) = try unsafe filled(
-      handle, inBuffer, UnsafeBufferPointer(start: inPacketDescs, count: Int(inNumPacketDescs)))
+      handle, inBuffer, inPacketDescs, count: Int(inNumPacketDescs))
     let start = try queue.enqueue(id, bytes: bytes, schedule)
     unsafe outActualStartTime?.pointee = AudioTimeStamp(
       runFrame: start, hostTime: queue.hostTime(ofRunFrame: start))
@@ -180,13 +180,13 @@ public func AudioQueueEnqueueBufferWithParameters(
 /// - Returns: The number of a buffer of the queue, and how many bytes the app says it holds.
 private func filled(
   _ handle: QueueHandle, _ buffer: AudioQueueBufferRef,
-  _ packets: UnsafeBufferPointer<AudioStreamPacketDescription>
+  _ packets: UnsafePointer<AudioStreamPacketDescription>?, count: Int
 ) throws(QueueError) -> (id: UInt32, bytes: Int) {
   guard let id = unsafe handle.id(of: buffer) else { throw .invalidBuffer }
   let bytes = unsafe buffer.pointee.mAudioDataByteSize
   // PCM needs no descriptions, but those that are given must be true.
-  if unsafe packets.baseAddress != nil {
-    for i in packets.indices {
+  if let packets = unsafe packets {
+    for i in 0..<count {
       let packet = unsafe packets[i]
       guard packet.mStartOffset >= 0,
         packet.mStartOffset <= Int64(bytes) - Int64(packet.mDataByteSize)

@@ -163,7 +163,7 @@ package struct Recorder: ~Copyable {
     var state = unsafe self.state.pointee
     let happened = record(time, &state)
     unsafe self.state.pointee = state
-    if metering.load(ordering: .relaxed) {
+    if case .running = state.phase, metering.load(ordering: .relaxed) {
       for channel in 0..<channels {
         unsafe meters[channel].measure(planes[channel], frames: time.frames)
       }

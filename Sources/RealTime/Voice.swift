@@ -78,6 +78,8 @@ package struct Voice: ~Copyable {
   private let meters: UnsafeMutablePointer<MeterCell>
   private let state: UnsafeMutablePointer<VoiceState>
   private let starving = Atomic<Bool>(false)
+  /// Ports that the present cycle writes: a second one that comes in the middle waits for the next.
+  private let outputs: Atomic<Int>
 
   /// A voice in memory that it is given and does not own; each array has `channels` elements, and
   /// `ports` and `planes` have two at least.
@@ -91,6 +93,7 @@ package struct Voice: ~Copyable {
     self.events = events
     self.changes = changes
     self.channels = channels
+    outputs = Atomic(channels)
     unsafe self.ports = ports
     unsafe self.planes = planes
     unsafe self.meters = meters
@@ -235,7 +238,6 @@ package struct Voice: ~Copyable {
   /// The device's time has ended: the run stands where it is, and the starts that are to come are
   /// those that `translate` makes of them.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
-    unsafe state.pointee.cycleFrame = .min
     let next = nextStart.load(ordering: .acquiring)
     if next != .max {
       nextStart.store(translate(StartPoint(word: next)).word, ordering: .releasing)
@@ -271,7 +273,8 @@ package struct Voice: ~Copyable {
   /// - Returns: True if there are events to be read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
     let frames = time.frames
-    let outputs = outputs
+    let outputs = channels == 1 && hasSecondPort ? 2 : channels
+    self.outputs.store(outputs, ordering: .relaxed)
     for output in 0..<outputs {
       guard let plane = unsafe cue_rt_port_buffer(ports[output], UInt32(frames)) else {
         return false
@@ -298,11 +301,6 @@ package struct Voice: ~Copyable {
     let happened = play(time, &state)
     unsafe self.state.pointee = state
     return happened
-  }
-
-  /// Ports that are written.
-  private var outputs: Int {
-    @_noLocks get { channels == 1 && hasSecondPort ? 2 : channels }
   }
 
   @_noLocks private borrowing func takeChanges(_ state: inout VoiceState) {
@@ -492,7 +490,7 @@ package struct Voice: ~Copyable {
           source, planeFrames: planeFrames, frames: frames,
           gain: ChannelGain(level * balance.second), to: planes + 1, at: offset)
         outputs = 2
-      } else if hasSecondPort {
+      } else if self.outputs.load(ordering: .relaxed) > 1 {
         unsafe (planes[1] + offset).initialize(repeating: 0, count: frames)
       }
       unsafe entry.layout.copy(
@@ -524,7 +522,7 @@ package struct Voice: ~Copyable {
   @_noLocks private borrowing func silence(from first: Int, to end: Int) {
     let first = max(first, 0)
     guard first < end else { return }
-    for output in 0..<outputs {
+    for output in 0..<outputs.load(ordering: .relaxed) {
       unsafe (planes[output] + first).initialize(repeating: 0, count: end &- first)
     }
   }

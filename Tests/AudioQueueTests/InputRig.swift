@@ -19,6 +19,9 @@ final class InputRig: @unchecked Sendable {
   let queue: InputQueue
   private let lock = NSLock()
   private var _calls: [Call] = []
+  /// All properties that the app was told of.
+  var changes: [QueueChange] { lock.withLock { _changes } }
+  private var _changes: [QueueChange] = []
   private var _bytes: [UInt8] = []
   private var _hostTimes: [UInt64] = []
   private var _onBuffer: ((InputQueue, Recording) -> Void)?
@@ -40,6 +43,7 @@ final class InputRig: @unchecked Sendable {
       InputQueue.Handlers(
         bufferDone: { queue, recording in box.rig?.bufferDone(queue, recording) },
         changed: { queue, change in
+          box.rig?.note(change)
           switch change {
           case .isRunning: box.rig?.note(.running(queue.isRunning))
           case .converterError: box.rig?.note(.underrun)
@@ -54,6 +58,7 @@ final class InputRig: @unchecked Sendable {
   private final class Box: @unchecked Sendable { weak var rig: InputRig? }
 
   private func note(_ call: Call) { lock.withLock { _calls.append(call) } }
+  private func note(_ change: QueueChange) { lock.withLock { _changes.append(change) } }
 
   private func bufferDone(_ queue: InputQueue, _ recording: Recording) {
     let action = lock.withLock {

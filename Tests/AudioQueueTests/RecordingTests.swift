@@ -556,6 +556,16 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(rig.queue.currentFrame == 64)
   }
 
+  @Test("30: the app is told of another device")
+  func anotherDeviceIsToldOf() throws {
+    let other = try InputRig()
+    _ = try other.queue.deviceSampleRate()
+    let rig = try InputRig()
+    try rig.queue.setDeviceUID(other.queue.deviceUID)
+    rig.settle()
+    #expect(rig.changes == [.device])
+  }
+
   @Test func levels() throws {
     let rig = try InputRig(.float(2))
     rig.server.hears = { frame, input in frame % 2 == 0 ? 0.5 : -0.5 }

@@ -51,6 +51,17 @@ import Testing
     try rig.queue.freeBuffer(id)
   }
 
+  @Test("17: a balance that was refused with its buffer gives no second port")
+  func refusedBalance() throws {
+    let rig = try Rig()
+    try rig.queue.start(at: .frame(0))
+    #expect(throws: QueueError.trimmedTooMuch) {
+      try enqueue(rig, ramp(10), trim: (11, 0), changing: ParameterChanges(pan: 1))
+    }
+    try enqueue(rig, ramp(10))
+    #expect(rig.queue.statistics.portNames == ["out_1"])
+  }
+
   // MARK: Start times
 
   @Test("18: a start time is exact, and the time before it silent", arguments: [1, 17, 64, 300])

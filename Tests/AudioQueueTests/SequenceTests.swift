@@ -1,12 +1,12 @@
 import Dispatch
 import Foundation
 import RealTime
-import Server
 import TestSupport
 import Testing
 import Timeline
 
 @testable import AudioQueue
+@testable import Server
 
 /// Calls in unusual orders, each of which once went wrong.
 @Suite(.serialized) struct SequenceTests {
@@ -32,6 +32,27 @@ import Timeline
       rig.cycle(3)
       #expect(rig.queue.isRunning)
     }
+  }
+
+  @Test("6: no run follows a Stop(true), whatever the queue had not heard of by then")
+  func stopBeforeTheEventsAreRead() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(10))
+    for _ in 0..<2 {
+      try rig.queue.start()
+      try rig.queue.stopAfterPlaying()
+    }
+    try rig.queue.start()
+    let device = try #require(rig.queue.state.read { $0.device })
+    // The device's thread cannot read the events meanwhile.
+    try device.seating.withLock { _ in
+      rig.server.cycle(frames: 64)
+      try rig.queue.stop()
+    }
+    rig.settle()
+    rig.cycle(3)
+    #expect(!rig.queue.isRunning)
+    #expect(rig.queue.hasEnded)
   }
 
   @Test("7: Stop(false) and Start before the first cycle leave the queue running")

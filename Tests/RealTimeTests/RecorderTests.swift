@@ -257,9 +257,16 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0))
     rig.recorder.pointee.setMetering(true)
     rig.server.cycle(frames: 64)
+    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0), "no run")
+    try rig.start()
+    rig.server.cycle(frames: 64)
     #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
     #expect(rig.recorder.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
     #expect(rig.recorder.pointee.takePeak(ofChannel: 0) == 0.5)
+    try rig.device.holding(rig.memory) { rig.recorder.pointee.pause() }
+    rig.server.cycle(frames: 64)
+    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0), "it stands still")
+    #expect(rig.recorder.pointee.takePeak(ofChannel: 0) == 0)
   }
 
   /// A voice and a recorder on one device, each with ports of its kind.

@@ -102,7 +102,8 @@ static void what_cannot_be_enqueued(void) {
   WAIT(calls == 1);
   let_time_pass();
   EQUAL(calls, 1);
-  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+  // A number of descriptions without any: PCM needs none.
+  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 2, NULL));
   WAIT(calls == 2);
   WORKS(AudioQueueDispose(queue, true));
   WORKS(AudioQueueDispose(other, true));
