@@ -217,14 +217,22 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     state.change { state in
       readEvents(&state)
       state.isLost = true
+      state.hasLostRun = true
     }
     // Not on the device's thread, which whoever holds `control` may wait for.
     startThread(named: "cuejack-lost") { [self] in
-      control.withLock { _ in
-        if state.read({ $0.disposal == .none }) { endRun(refusingBuffers: false) }
-      }
+      control.withLock { _ in endLostRun() }
       context.wake()
     }
+  }
+
+  /// Ends the run that a server took with it, unless that has been done. Holding `control`.
+  private func endLostRun() {
+    let isDue = state.change { state in
+      defer { state.hasLostRun = false }
+      return state.hasLostRun && state.disposal == .none
+    }
+    if isDue { endRun(refusingBuffers: false) }
   }
 
   /// The server is back: the next start opens a client there. The run that was lost does not go on.
@@ -232,9 +240,12 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     startThread(named: "cuejack-return") { [self] in
       control.withLock { _ in
         guard state.read({ $0.disposal == .none && $0.isLost }) else { return }
+        // Whichever of the two threads comes first.
+        endLostRun()
         closeDevice()
         state.change { $0.isLost = false }
       }
+      context.wake()
     }
   }
 

@@ -33,6 +33,8 @@ struct RecordState: CallingState {
   var resets = 0
   var disposal = QueueState.Disposal.none
   var isLost = false
+  /// The server has gone, and the run has not been ended for that yet.
+  var hasLostRun = false
 
   var buffers: [UInt32: QueueState.BufferRecord] = [:]
   var nextBuffer: UInt32 = 1

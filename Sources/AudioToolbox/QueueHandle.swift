@@ -36,7 +36,7 @@ final class QueueHandle: @unchecked Sendable {
     }
 
     func free() {
-      unsafe pointer.pointee.mPacketDescriptions?.deallocate()
+      unsafe Glibc.free(pointer.pointee.mPacketDescriptions)
       unsafe pointer.deallocate()
     }
   }
@@ -134,12 +134,20 @@ final class QueueHandle: @unchecked Sendable {
   func allocateBuffer(capacity: Int, descriptions: Int) throws(QueueError)
     -> UnsafeMutablePointer<AudioQueueBuffer>
   {
-    let buffer = try queue.allocateBuffer(capacity: capacity)
     var packets: UnsafeMutablePointer<AudioStreamPacketDescription>?
     if descriptions > 0 {
-      unsafe packets = .allocate(capacity: descriptions)
-      unsafe packets?.initialize(
-        repeating: AudioStreamPacketDescription(), count: descriptions)
+      // calloc rather than allocate(): a number that an app got wrong must not end it.
+      let memory = unsafe calloc(descriptions, MemoryLayout<AudioStreamPacketDescription>.stride)
+      guard let memory = unsafe memory else { throw .outOfMemory }
+      unsafe packets = memory.bindMemory(
+        to: AudioStreamPacketDescription.self, capacity: descriptions)
+    }
+    let buffer: QueueBuffer
+    do throws(QueueError) {
+      buffer = try queue.allocateBuffer(capacity: capacity)
+    } catch {
+      unsafe free(packets)
+      throw error
     }
     let header = UnsafeMutablePointer<AudioQueueBuffer>.allocate(capacity: 1)
     unsafe header.initialize(
