@@ -14,7 +14,9 @@ extension OutputQueue {
   /// begins when it is over. With nothing enqueued the queue plays silence until a buffer comes.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
-      _ = try openDevice()
+      let device = try openDevice()
+      // At once is when the ports are heard: the first frame, and all sides alike.
+      if time == .atOnce { device.awaitCycle(state.read { $0.heardAfter }) }
       // Offline there is no clock that a time could be one of.
       let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in

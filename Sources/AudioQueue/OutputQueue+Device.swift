@@ -67,6 +67,7 @@ extension OutputQueue {
       if !state.isOffline { noteDevice(facts, &state) }
       state.portNames = portNames
       state.connections = connections
+      state.heardAfter = device.cycleThatHearsAll
     }
     try openSecondPort(of: device)
     context.wake()

@@ -143,6 +143,8 @@ struct QueueState: CallingState {
   var isPrimed = false
   var isMetering = false
   var converter: Converter?
+  /// The cycle after which the connections are heard.
+  var heardAfter: UInt64 = 0
   /// The converter's thread is at work on a buffer.
   var isConverting = false
   /// The converter has taken frames in that it gives out only with an end or a flush.

@@ -129,9 +129,17 @@ extension Device {
 
   /// Waits until `count` more cycles have come, if they come by themselves.
   func awaitCycles(_ count: UInt64) {
+    awaitCycle(unsafe engine.pointee.cyclesBegun + count)
+  }
+
+  /// The number of the cycle after which all connections that were made by now are heard: the next one
+  /// knows of them, or the one after if the server was just telling of something else.
+  package var cycleThatHearsAll: UInt64 { unsafe engine.pointee.cyclesBegun + 2 }
+
+  /// Waits until cycle `last` has come, if they come by themselves.
+  package func awaitCycle(_ last: UInt64) {
     guard unsafe client.handle != nil else { return }
     let losses = losses.load(ordering: .acquiring)
-    let last = unsafe engine.pointee.cyclesBegun + count
     let deadline = HostTime.now + 2_000_000_000
     while !(unsafe engine.pointee.areOver(last)) {
       if self.losses.load(ordering: .acquiring) != losses || closed.load(ordering: .acquiring)

@@ -125,7 +125,7 @@ struct JackPlaybackTests {
 
   /// Two clients given one device time start on one frame.
   @Test func queuesStartOnOneFrame() throws {
-    let jack = try JackDaemon(rate: Self.rate, period: 64)
+    let jack = try JackDaemon(rate: Self.rate, period: 1024)
     defer { jack.stop() }
     let format = PCMFormat.float(1)
     let samples = (0..<Self.rate).map { Float($0 + 1) }
@@ -140,10 +140,10 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 8, capacity: 4 * Self.rate)
     for i in 0..<8 { try capture.connect("player-\(i):out_1", toInput: i + 1) }
     capture.arm()
-    #expect(capture.wait(untilFrames: 64))
+    #expect(capture.wait(untilFrames: 1024))
     let start = try #require(queues[0].deviceTime).frame + Int64(Self.rate)
     for queue in queues { try queue.start(at: .frame(start)) }
-    // By the clock so small a period would be late now and then on a busy machine.
+    // By the clock a cycle would be late now and then on a busy machine.
     try capture.setFreewheel(true)
     #expect(capture.wait(untilFrames: 3 * Self.rate))
     try capture.setFreewheel(false)
