@@ -41,6 +41,9 @@ let package = Package(
       cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .systemLibrary(
+      name: "CFFmpeg", pkgConfig: "libavformat",
+      providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
@@ -54,13 +57,15 @@ let package = Package(
       dependencies: [
         "CJack", "RealTime", "Timeline", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
-    .target(name: "Files", dependencies: ["CSndfile", "RealTime"], swiftSettings: strict),
     .target(
       name: "Codecs",
       dependencies: [
-        .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr",
+        "CFFmpeg", .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr",
         "RealTime",
       ], swiftSettings: strict),
+    .target(
+      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
+      swiftSettings: strict),
     .target(
       name: "AudioQueue",
       dependencies: [
@@ -76,7 +81,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack",
       dependencies: [
-        "AudioQueue", "Files", "RealTime", "Server", "Timeline",
+        "AudioQueue", "Codecs", "Files", "RealTime", "Server", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -117,7 +122,9 @@ let package = Package(
     .testTarget(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
-    .testTarget(name: "CodecsTests", dependencies: ["Codecs"], swiftSettings: relaxed),
+    .testTarget(
+      name: "CodecsTests", dependencies: ["Codecs", "FileSupport", "RealTime"],
+      swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
@@ -133,11 +140,11 @@ let package = Package(
     // Sound files, their C functions, the headers and the command line.
     .target(name: "FileSupport", path: "Tests/FileSupport", swiftSettings: relaxed),
     .testTarget(
-      name: "FilesTests", dependencies: ["Files", "FileSupport", "RealTime"],
+      name: "FilesTests", dependencies: ["Codecs", "Files", "FileSupport", "RealTime"],
       swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
-      dependencies: ["AudioToolbox", "FileSupport", "RealTime", "TestSupport"],
+      dependencies: ["AudioToolbox", "Codecs", "FileSupport", "Files", "RealTime", "TestSupport"],
       swiftSettings: relaxed),
     // A program written for Apple's systems, word for word but for its casts.
     .executableTarget(

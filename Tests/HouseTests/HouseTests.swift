@@ -13,7 +13,7 @@ import Testing
       "Timeline": [],
       "RealTime": ["CRealTime", "Timeline"],
       "Server": ground.union(["CJack"]),
-      "Files": ground.union(["CSndfile", "CFFmpeg"]),
+      "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg"]),
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
       "Host": ground.union(["CLilv"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
