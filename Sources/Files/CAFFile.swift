@@ -14,54 +14,45 @@ enum CAFFile {
 
   /// Finds out what a file holds. Blocks.
   static func open(_ store: any ByteStore) throws(SoundFileError) -> PacketSource {
-    func damaged(_ detail: String) -> SoundFileError {
-      SoundFileError(.damaged(detail), path: store.name)
+    guard case .head(let head) = try FileHead.find(in: store) else {
+      throw SoundFileError(.truncated, path: store.name)
     }
-    let total = try store.byteCount()
-    var source: PacketSource?
-    var dataOffset: Int64 = 0
-    var dataBytes: Int64 = 0
-    var packetTable: [UInt8] = []
-    var layout: [UInt8] = []
-    var offset: Int64 = 8
-    while let head = try store.bytes(at: offset, count: 12) {
-      let name = head.name(at: 0)
-      let size = Int64(bitPattern: head.big(at: 4, bytes: 8))
-      let start = offset + 12
-      let present = total - start
-      guard size >= 0 || name == "data" else { throw damaged("the chunk '\(name)' has no size") }
-      func contents(atMost limit: Int64) throws(SoundFileError) -> [UInt8] {
-        guard size <= limit else { throw damaged("the chunk '\(name)' has \(size) bytes") }
-        guard let bytes = try store.bytes(at: start, count: Int(size)) else {
-          throw SoundFileError(.truncated, path: store.name)
-        }
-        return bytes
-      }
-      switch name {
-      case "desc":
-        source = try describe(contents(atMost: 1 << 10), store)
-      case "data":
-        dataOffset = start + 4
-        // An open end, or one that was cut, is the file's.
-        dataBytes = max(0, (size < 0 ? present : min(size, present)) - 4)
-      case "pakt" where size <= present: packetTable = try contents(atMost: 1 << 28)
-      case "kuki" where size <= present: source?.cookie = try contents(atMost: 1 << 20)
-      case "chan" where size <= present: layout = try contents(atMost: 1 << 16)
-      case "info" where size <= present: source?.tags = tags(try contents(atMost: 1 << 20))
-      case "free": break
-      default:
-        if size <= present, source?.chunks.count ?? 0 < 1 << 10 {
-          source?.chunks.append(FileChunk(name: name, offset: start, bytes: size))
-        }
-      }
-      guard size >= 0, size <= present else { break }
-      offset = start + size
+    let chunks = head.before + head.after
+    func contents(_ id: ChunkID, atMost limit: Int64) throws(SoundFileError) -> [UInt8] {
+      guard let chunk = chunks.first(where: { $0.id == id }) else { return [] }
+      guard chunk.size <= limit, let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+      else { throw SoundFileError(.damaged("its chunk '\(id)' is cut short"), path: store.name) }
+      return bytes
     }
-    guard var source else { throw SoundFileError(.truncated, path: store.name) }
-    guard dataOffset > 0 else { throw SoundFileError(.truncated, path: store.name) }
-    source.channelRoles = CAFLayout.roles(layout, channels: source.format.channels)
-    try list(&source, packetTable, dataOffset, dataBytes, store)
+    var source = try describe(contents("desc", atMost: 1 << 10), store)
+    source.cookie = try contents("kuki", atMost: 1 << 20)
+    source.tags = InfoKeys.coreAudioTags(CAFChunks.tags(try contents("info", atMost: 1 << 20)))
+    source.channelRoles = CAFLayout.roles(
+      try contents("chan", atMost: 1 << 16), channels: source.format.channels)
+    source.chunks = chunks
+    try correct(&source.format, source.cookie, store)
+    let present = try max(0, store.byteCount() - head.dataOffset)
+    try list(
+      &source, contents("pakt", atMost: 1 << 28), head.dataOffset,
+      min(head.dataBytes ?? present, present), store)
     return source
+  }
+
+  /// Sets right what some programs write wrong.
+  private static func correct(
+    _ format: inout PacketFormat, _ cookie: [UInt8], _ store: any ByteStore
+  ) throws(SoundFileError) {
+    let most = 1 << 20
+    if format.codec == .flac, format.framesPerPacket > 1 << 16,
+      let info = try? MagicCookie.extradata(.flac, cookie: cookie), info.count >= 4
+    {
+      format.framesPerPacket = Int(info.big(at: 2, bytes: 2))
+    }
+    guard format.bytesPerPacket <= most, format.framesPerPacket <= most else {
+      throw SoundFileError(
+        .damaged("packets of \(format.bytesPerPacket) bytes, \(format.framesPerPacket) frames"),
+        path: store.name)
+    }
   }
 
   private static func describe(
@@ -80,11 +71,6 @@ enum CAFFile {
     }
     let bytesPerPacket = bytes.big(at: 16, bytes: 4)
     let framesPerPacket = bytes.big(at: 20, bytes: 4)
-    guard bytesPerPacket <= 1 << 20, framesPerPacket <= 1 << 20 else {
-      throw SoundFileError(
-        .damaged("packets of \(bytesPerPacket) bytes, \(framesPerPacket) frames"),
-        path: store.name)
-    }
     let flags = bytes.big(at: 12, bytes: 4)
     let bits =
       codec == .alac || codec == .flac
@@ -145,17 +131,6 @@ enum CAFFile {
       ? source.index.count * Int64(format.framesPerPacket) : source.index.frames
     source.table = PacketTable(
       priming: priming, valid: valid >= 0 ? valid : nil, remainder: remainder, of: frames)
-  }
-
-  /// The pairs of an 'info' chunk.
-  private static func tags(_ bytes: [UInt8]) -> [String: String] {
-    let words = bytes.dropFirst(4).split(separator: 0, omittingEmptySubsequences: false)
-    var tags: [String: String] = [:]
-    for i in stride(from: 0, to: words.count - 1, by: 2) {
-      tags[String(decoding: words[i], as: UTF8.self)] = String(
-        decoding: words[i + 1], as: UTF8.self)
-    }
-    return tags
   }
 }
 

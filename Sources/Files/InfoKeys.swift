@@ -28,6 +28,17 @@ enum InfoKeys {
     return tags
   }
 
+  /// The same with Core Audio's keys in the place of libavformat's, which it writes into CAF files.
+  static func coreAudioTags(_ tags: [String: String]) -> [String: String] {
+    var known = tags
+    for (key, names) in pairs {
+      for name in names where name != key {
+        if let value = known.removeValue(forKey: name), known[key] == nil { known[key] = value }
+      }
+    }
+    return known
+  }
+
   /// libavformat's terms for an info dictionary.
   static func metadata(_ tags: [String: String], container: Container) -> [String: String] {
     var metadata: [String: String] = [:]

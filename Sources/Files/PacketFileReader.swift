@@ -21,8 +21,8 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// What the file says of itself, by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
-  /// The chunks of a CAF file that have no meaning here.
-  package let chunks: [FileChunk]
+  /// The chunks of a CAF file but for its sound, in the file's order.
+  let chunks: [Chunk]
 
   private let store: any ByteStore
   private let claimedBitRate: Int
@@ -216,14 +216,6 @@ package final class PacketFileReader: Sendable {
       return common > 0 ? common : $0.index.frames(of: packet)
     }
   }
-
-  /// The contents of one of `chunks`.
-  package func contents(of chunk: FileChunk) throws(SoundFileError) -> [UInt8] {
-    guard chunk.bytes <= 1 << 28,
-      let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.bytes))
-    else { throw SoundFileError(.truncated, path: store.name) }
-    return bytes
-  }
 }
 
 /// Opens a file of packets through what its kind needs.
@@ -334,9 +326,10 @@ private struct Opening {
     let spanned: Int64
     if file.isFragmented || format.framesPerPacket == 0 {
       let scanner = try PacketScanner(
-        store, demuxer, .told, isRegular: format.framesPerPacket > 0)
+        store, demuxer, .told, isRegular: format.framesPerPacket > 0,
+        frames: frameCounter(format.codec, demuxer.extradata))
       while try scanner.step(&source.index) {}
-      spanned = scanner.spannedFrames
+      spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
     } else {
       let table = demuxer.table()
       let total = try store.byteCount()
@@ -352,13 +345,30 @@ private struct Opening {
       let frames = (Double(file.duration) * format.sampleRate / scale).rounded()
       spanned = frames < 1e15 ? Int64(frames) : 0
     }
-    let frames =
-      format.framesPerPacket > 0
-      ? source.index.count * Int64(format.framesPerPacket) : source.index.frames
+    source.findCommonFrames()
     source.table = file.table(
-      frames: frames, spanned: spanned, sampleRate: format.sampleRate,
+      frames: source.frames, spanned: spanned, sampleRate: format.sampleRate,
       gapless: demuxer.metadata["itunsmpb"])
     return Opened(source: source)
+  }
+
+  /// Tells the frames of packets whose times libavformat cuts at the end of a stream; nil for others.
+  private func frameCounter(
+    _ codec: Codec, _ extradata: [UInt8]
+  ) -> (([UInt8]) -> Int)? {
+    switch codec {
+    case .opus: return { OpusPacket.frames($0) }
+    case .vorbis:
+      guard let durations = VorbisDurations(extradata) else { return nil }
+      // The first packet only prepares the second.
+      var isFirst = true
+      return { packet in
+        let frames = durations.frames(of: packet)
+        defer { isFirst = false }
+        return isFirst ? 0 : frames
+      }
+    default: return nil
+    }
   }
 
   private func openOgg() throws(SoundFileError) -> Opened {
@@ -379,20 +389,14 @@ private struct Opening {
       throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
     }
     let scanner = try PacketScanner(
-      store, demuxer, .pages(pages), isRegular: source.format.framesPerPacket > 0)
+      store, demuxer, .pages(pages), isRegular: source.format.framesPerPacket > 0,
+      frames: frameCounter(source.format.codec, demuxer.extradata))
     while try scanner.step(&source.index) {}
-    if source.format.codec == .opus, let frames = source.index.commonFrames {
-      source.format.framesPerPacket = frames
-      source.index.forgetFrames()
-    }
-    let frames =
-      source.format.framesPerPacket > 0
-      ? source.index.count * Int64(source.format.framesPerPacket) : source.index.frames
-    let priming = scanner.skippedFrames
-    if priming > 0 || scanner.discardedFrames > 0 {
-      source.table = PacketTable(
-        priming: Int64(priming), valid: nil, remainder: Int64(scanner.discardedFrames), of: frames)
-    }
+    source.findCommonFrames()
+    source.table = PacketTable(
+      priming: Int64(scanner.skippedFrames),
+      valid: codec == .flac ? demuxer.promisedFrames : nil,
+      remainder: Int64(scanner.discardedFrames), of: source.frames)
     return Opened(source: source)
   }
 
@@ -424,14 +428,12 @@ private struct Opening {
         scanner: try PacketScanner(
           store, demuxer, .searched, isRegular: source.format.framesPerPacket > 0))
     }
-    var start: Int64?
-    var bytes: Int64 = 0
-    while let packet = try unsafe demuxer.next() {
-      if start == nil { start = unsafe packet.offset }
-      bytes += unsafe Int64(packet.bytes.count)
+    guard case .head(let head) = try FileHead.find(in: store) else {
+      throw SoundFileError(.truncated, path: store.name)
     }
-    let count = bytes / Int64(size)
-    source.index = PacketIndex(offset: max(0, start ?? 0), bytes: size, count: count)
+    let present = try max(0, store.byteCount() - head.dataOffset)
+    let count = min(head.dataBytes ?? present, present) / Int64(size)
+    source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)
     let frames = count * Int64(source.format.framesPerPacket)
     if let promised = demuxer.promisedFrames, promised > 0, promised < frames,
       source.format.framesPerPacket > 1
@@ -439,6 +441,26 @@ private struct Opening {
       source.table = PacketTable(priming: 0, valid: promised, of: frames)
     }
     return Opened(source: source)
+  }
+}
+
+/// What the first byte of an Opus packet tells.
+private enum OpusPacket {
+  /// Frames at 48 kHz; 0 if it is no packet.
+  static func frames(_ packet: [UInt8]) -> Int {
+    guard let head = packet.first else { return 0 }
+    let configuration = Int(head >> 3)
+    let each =
+      switch configuration {
+      case ..<12: [480, 960, 1920, 2880][configuration & 3]
+      case ..<16: [480, 960][configuration & 1]
+      default: [120, 240, 480, 960][configuration & 3]
+      }
+    switch head & 3 {
+    case 0: return each
+    case 1, 2: return 2 * each
+    default: return packet.count > 1 ? Int(packet[1] & 63) * each : 0
+    }
   }
 }
 

@@ -15,17 +15,21 @@ struct PacketSource: Sendable {
   var index = PacketIndex()
   /// Which frames are sound, if the file says.
   var table: PacketTable?
-  /// Chunks of no known kind, in the file's order.
-  var chunks: [FileChunk] = []
-}
+  /// The chunks of a CAF file but for its sound.
+  var chunks: [Chunk] = []
 
-/// A part of a file with a name of its own.
-package struct FileChunk: Hashable, Sendable {
-  /// Four characters.
-  package var name: String
-  /// Where its contents begin in the file.
-  package var offset: Int64
-  package var bytes: Int64
+  /// Frames that all packets decode to.
+  var frames: Int64 {
+    format.framesPerPacket > 0
+      ? index.count * Int64(format.framesPerPacket) : index.frames
+  }
+
+  /// Tells of the frames of all packets in the format, if they turn out to be as many in each.
+  mutating func findCommonFrames() {
+    guard format.framesPerPacket == 0, let frames = index.commonFrames else { return }
+    format.framesPerPacket = frames
+    index.forgetFrames()
+  }
 }
 
 /// Finds the packets that no table of the file lists, one after another.
@@ -48,6 +52,8 @@ final class PacketScanner {
   private var places: Places
   /// The head of a packet that is no part of it, as in ADTS.
   private let headBytes: ([UInt8]) -> Int
+  /// Frames that a packet decodes to; nil to take libavformat's word.
+  private let frames: (([UInt8]) -> Int)?
   /// True if all packets have the same frames, which need not be kept for each.
   private let isRegular: Bool
   private var end: Int64 = 0
@@ -56,19 +62,20 @@ final class PacketScanner {
   private(set) var discardedFrames = 0
   /// Frames from the first packet's to the end of the last one.
   private(set) var spannedFrames: Int64 = 0
-  private(set) var totalFrames: Int64 = 0
   private var firstFrame: Int64?
   private(set) var isAtEnd = false
 
   init(
     _ store: any ByteStore, _ demuxer: Demuxer, _ places: Places, isRegular: Bool,
-    headBytes: @escaping ([UInt8]) -> Int = { _ in 0 }
+    headBytes: @escaping ([UInt8]) -> Int = { _ in 0 },
+    frames: (([UInt8]) -> Int)? = nil
   ) throws(SoundFileError) {
     self.store = store
     self.demuxer = demuxer
     self.places = places
     self.isRegular = isRegular
     self.headBytes = headBytes
+    self.frames = frames
     byteCount = try store.byteCount()
   }
 
@@ -80,13 +87,12 @@ final class PacketScanner {
       isAtEnd = true
       return false
     }
-    let frames = unsafe packet.frames
+    let frames = unsafe self.frames.map { unsafe Int64($0(Array(packet.bytes))) } ?? packet.frames
     unsafe skippedFrames += packet.skippedFrames
     unsafe discardedFrames += packet.discardedFrames
-    totalFrames += frames
     if let first = unsafe packet.firstFrame {
       if firstFrame == nil { firstFrame = first }
-      spannedFrames = first - (firstFrame ?? 0) + frames
+      unsafe spannedFrames = first - (firstFrame ?? 0) + packet.frames
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
     return true
