@@ -26,7 +26,8 @@ enum CAFFile {
     let chunks = head.before + head.after
     func contents(_ id: ChunkID, atMost limit: Int64) throws(SoundFileError) -> [UInt8] {
       guard let chunk = chunks.first(where: { $0.id == id }) else { return [] }
-      guard chunk.size <= limit, let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+      guard chunk.size <= limit,
+        let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
       else { throw SoundFileError(.damaged("its chunk '\(id)' is cut short"), path: store.name) }
       return bytes
     }
@@ -53,8 +54,9 @@ enum CAFFile {
     let most = 1 << 20
     let isOpen = format.framesPerPacket == 0 && format.bytesPerPacket == 0
     let numbers = UInt64(table.dropFirst(24).count { $0 & 0x80 == 0 })
-    if format.codec == .flac, format.framesPerPacket > 1 << 16
-      || isOpen && numbers == table.big(at: 0, bytes: 8)
+    if format.codec == .flac,
+      format.framesPerPacket > 1 << 16
+        || isOpen && numbers == table.big(at: 0, bytes: 8)
     {
       format.framesPerPacket = PacketFrames.flac(start)
     }

@@ -285,7 +285,7 @@ private struct Opening {
     case .msIMA:
       let channels = format.channels
       let block = demuxer.blockBytes
-      guard block > 4 * channels else {
+      guard block > 4 * channels, block <= 1 << 20 else {
         throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
       }
       format.bytesPerPacket = block
@@ -431,7 +431,8 @@ private enum ADTS {
   static func cookie(
     of store: any ByteStore, _ demuxer: Demuxer, _ codec: Codec
   ) throws(SoundFileError) -> [UInt8] {
-    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes) else {
+    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes)
+    else {
       throw SoundFileError(.damaged("its first frame tells no configuration"), path: store.name)
     }
     return MagicCookie.appleCookie(codec, extradata: config, bitRate: demuxer.bitRate)
