@@ -231,7 +231,7 @@ func copy(
     ("a.flac", "out.flac", Container.flac), ("ulaw.wav", "out.caf", .caf),
     ("alaw.wav", "out.caf", .caf), ("ulaw.wav", "out.aifc", .aifc), ("ulaw.caf", "out.wav", .wave),
     ("alaw.wav", "out.au", .next), ("a.ogg", "out.ogg", .ogg), ("lossless.m4a", "out.caf", .caf),
-    ("ima4.caf", "out.aifc", .aifc), ("gsm.wav", "out.wav", .wave), ("ima.wav", "out.wav", .wave),
+    ("ima4.caf", "out.aifc", .aifc), ("ima.wav", "out.wav", .wave),
   ])
   func soxAndLibsndfileReadThemToo(source: String, name: String, container: Container) throws {
     let recipe = PacketRecipe.all.first { $0.name == source }!
