@@ -55,7 +55,7 @@ package final class MediaFile: Sendable {
         in: store, container: container, format: format, dataAlignment: dataAlignment)
       return MediaFile(.pcm(file), store)
     case .packets(let format):
-      throw SoundFileError(.unsupportedEncoding(format.codec.rawValue), path: store.name)
+      throw SoundFileError(.unwritable(format.codec.rawValue), path: store.name)
     }
   }
 
@@ -82,7 +82,7 @@ package final class MediaFile: Sendable {
         case .pcm(let format): format.words
         case .packets(let format): "\(format.codec)"
         }
-      throw SoundFileError(.unsupportedEncoding("\(words) in \(container) files"), path: path)
+      throw SoundFileError(.unwritable("\(words) in \(container) files"), path: path)
     }
   }
 
