@@ -142,7 +142,7 @@ static void cookies(void) {
   get(kAudioFormatProperty_ChannelLayoutFromESDS, esds, sizeof esds, &layout, sizeof layout);
   EQUAL(layout.mChannelLayoutTag, kAudioChannelLayoutTag_Stereo);
   UInt32 size = sizeof format;
-  GIVES(AudioFormatGetProperty(kAudioFormatProperty_ASBDFromESDS, 3, "abc", &size, &format),
+  GIVES(AudioFormatGetProperty(kAudioFormatProperty_ASBDFromESDS, 1, "\x03", &size, &format),
         kAudioFormatUnsupportedDataFormatError);
   passed("cookies");
 }
