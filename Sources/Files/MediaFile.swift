@@ -57,13 +57,14 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Makes a file without sound in a store, which should be empty. Blocks.
+  /// Makes a file without sound in a store, which is emptied. Blocks.
   ///
   /// - Parameter dataAlignment: Sound of linear PCM begins at a multiple of so many bytes.
   package static func create(
     _ store: any ByteStore, container: Container, format: StreamFormat, dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> MediaFile {
     try check(format, container, path: store.name)
+    if try store.byteCount() > 0 { try store.setByteCount(0) }
     switch format {
     case .pcm(let format):
       let file = try SoundFile.create(
