@@ -9,6 +9,30 @@ package final class MediaFile: Sendable {
   private enum Body: Sendable {
     case pcm(SoundFile)
     case reader(PacketFileReader)
+    case writer(Writing)
+  }
+  /// A file of packets that is being made, for one caller at a time.
+  private final class Writing: Sendable {
+    private struct Box: @unchecked Sendable {
+      let writer: PacketFileWriter
+    }
+    private let box: Mutex<Box>
+    let format: PacketFormat
+    let container: Container
+
+    init(_ writer: PacketFileWriter) {
+      format = writer.format
+      container = writer.container
+      box = Mutex(Box(writer: writer))
+    }
+
+    deinit { with { try? $0.close() } }
+
+    func with<Result: Sendable, Failure: Error>(
+      _ body: (PacketFileWriter) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      try box.withLock { box throws(Failure) in try body(box.writer) }
+    }
   }
   private let body: Body
   package let store: any ByteStore
@@ -53,7 +77,7 @@ package final class MediaFile: Sendable {
   package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
     switch format {
     case .pcm(let format): SoundFile.canHold(format, in: container)
-    case .packets: false
+    case .packets(let format): PacketFileWriter.canWrite(format, in: container)
     }
   }
 
@@ -71,7 +95,8 @@ package final class MediaFile: Sendable {
         in: store, container: container, format: format, dataAlignment: dataAlignment)
       return MediaFile(.pcm(file), store)
     case .packets(let format):
-      throw SoundFileError(.unwritable(format.codec.rawValue), path: store.name)
+      let writer = try PacketFileWriter(store, container: container, format: format)
+      return MediaFile(.writer(Writing(writer)), store)
     }
   }
 
@@ -102,6 +127,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.close()
     case .reader: break
+    case .writer(let file):
+      try file.with { file throws(SoundFileError) in try file.close() }
     }
   }
 
@@ -111,6 +138,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.checkpoint()
     case .reader: break
+    case .writer(let file):
+      try file.with { file throws(SoundFileError) in try file.checkpoint() }
     }
   }
 
@@ -119,7 +148,14 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.optimize()
     case .reader: throw packetsAreRead
+    // What it takes is done when the file is closed.
+    case .writer: break
     }
+  }
+
+  private var packetsAreWritten: SoundFileError {
+    SoundFileError(
+      .notSupported("files of packets can be read when they are complete"), path: path)
   }
 
   /// Files of packets are written once, from their first packet on.
@@ -139,7 +175,7 @@ package final class MediaFile: Sendable {
   package var pcm: SoundFile? {
     switch body {
     case .pcm(let file): file
-    case .reader: nil
+    case .reader, .writer: nil
     }
   }
 
@@ -147,6 +183,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.container
     case .reader(let file): file.container
+    case .writer(let file): file.container
     }
   }
 
@@ -154,6 +191,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): .pcm(file.format)
     case .reader(let file): .packets(file.format)
+    case .writer(let file): .packets(file.format)
     }
   }
 
@@ -162,6 +200,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.frames
       case .reader(let file): try file.packetCount
+      case .writer(let file): file.with { $0.packetCount }
       }
     }
   }
@@ -172,6 +211,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.byteCount
       case .reader(let file): try file.byteCount
+      case .writer(let file): file.with { $0.byteCount }
       }
     }
   }
@@ -182,6 +222,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.format.bytesPerFrame
       case .reader(let file): try file.maximumPacketBytes
+      case .writer(let file): file.with { $0.maximumPacketBytes }
       }
     }
   }
@@ -192,6 +233,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.dataOffset
       case .reader(let file): try file.packetOffset(of: 0) ?? 0
+      case .writer: throw packetsAreWritten
       }
     }
   }
@@ -202,6 +244,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.frames
       case .reader(let file): try file.validFrames
+      case .writer(let file):
+        file.with { $0.packetTable?.validFrames ?? $0.frameCount }
       }
     }
   }
@@ -212,6 +256,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.sourceBits
     case .reader(let file): file.format.bitsPerSample
+    case .writer(let file): file.format.bitsPerSample
     }
   }
 
@@ -230,9 +275,9 @@ package final class MediaFile: Sendable {
     set { reserved.withLock { $0 = newValue } }
   }
   /// True until something is written.
-  package var takesReservation: Bool { isWritable && pcm?.byteCount == 0 }
+  package var takesReservation: Bool { isWritable && (try? byteCount) == 0 }
   /// True for a file of packets that is being made.
-  package var takesPackets: Bool { false }
+  package var takesPackets: Bool { if case .writer = body { true } else { false } }
 
   /// The tag of ID3 that is in the file, if there is one.
   package var id3Tag: [UInt8]? {
@@ -257,6 +302,12 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.setChannelLayout(words: words, mask: mask)
     case .reader: throw packetsAreRead
+    case .writer(let file):
+      guard let roles else {
+        throw SoundFileError(
+          .notSupported("the file has no place for this channel layout"), path: path)
+      }
+      file.with { $0.channelRoles = roles }
     }
   }
 
@@ -266,6 +317,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.duration
       case .reader(let file): try file.duration
+      case .writer(let file):
+        Double(try frameCount) / file.format.sampleRate
       }
     }
   }
@@ -276,6 +329,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.format.sampleRate * Double(8 * file.format.bytesPerFrame)
       case .reader(let file): Double(try file.bitRate)
+      case .writer:
+        if try duration > 0 { Double(try byteCount) * 8 / (try duration) } else { 0 }
       }
     }
   }
@@ -285,6 +340,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.channelRoles
     case .reader(let file): file.channelRoles
+    case .writer(let file): file.with { $0.channelRoles }
     }
   }
 
@@ -292,7 +348,7 @@ package final class MediaFile: Sendable {
   package var warning: String? {
     switch body {
     case .pcm(let file): file.warning
-    case .reader: nil
+    case .reader, .writer: nil
     }
   }
 
@@ -301,6 +357,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: []
     case .reader(let file): file.cookie
+    case .writer(let file): file.with { $0.cookie }
     }
   }
 
@@ -308,6 +365,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no magic cookie"), path: path)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.cookie = cookie }
     }
   }
 
@@ -317,6 +375,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm: nil
       case .reader(let file): try file.packetTable
+      case .writer(let file): file.with { $0.packetTable }
       }
     }
   }
@@ -325,6 +384,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no packet table"), path: path)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.packetTable = table }
     }
   }
 
@@ -334,6 +394,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.tags()
     case .reader(let file): file.tags
+    case .writer(let file): file.with { $0.tags }
     }
   }
 
@@ -341,6 +402,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.setTags(tags)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.tags = tags }
     }
   }
 
@@ -362,6 +424,7 @@ package final class MediaFile: Sendable {
     case .reader(let file):
       return try unsafe file.readPackets(
         from: packet, count: count, into: buffer, extents: &extents)
+    case .writer: throw packetsAreWritten
     }
   }
 
@@ -372,6 +435,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): return try unsafe file.readBytes(at: position, into: buffer)
     case .reader: return try unsafe readPacketBytes(at: position, into: buffer)
+    case .writer: throw packetsAreWritten
     }
   }
 
@@ -391,6 +455,15 @@ package final class MediaFile: Sendable {
       let whole = buffer.count / bytesPerFrame * bytesPerFrame
       try unsafe file.writeBytes(at: position, from: .init(rebasing: buffer[..<whole]))
     case .reader: throw packetsAreRead
+    case .writer(let file):
+      let path = path
+      try file.with { file throws(SoundFileError) in
+        guard packet == file.packetCount else {
+          throw SoundFileError(
+            .notSupported("packet \(file.packetCount) comes next, not \(packet)"), path: path)
+        }
+        try unsafe file.append(buffer, extents)
+      }
     }
   }
 
@@ -401,6 +474,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try unsafe file.writeBytes(at: position, from: buffer)
     case .reader: throw packetsAreRead
+    case .writer:
+      throw SoundFileError(.notSupported("packets are written as packets"), path: path)
     }
   }
 
@@ -503,8 +578,13 @@ package final class MediaFile: Sendable {
   private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError)
     -> PacketFileReader?
   {
-    guard case .reader(let file) = body, file.format[keyPath: size] == 0 else { return nil }
-    return file
+    switch body {
+    case .pcm: return nil
+    case .reader(let file): return file.format[keyPath: size] == 0 ? file : nil
+    case .writer(let file):
+      guard file.format[keyPath: size] == 0 else { return nil }
+      throw packetsAreWritten
+    }
   }
 
   private static func find(_ place: Int64, in starts: [Int64]) -> (packet: Int64, offset: Int) {
