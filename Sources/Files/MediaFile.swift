@@ -179,6 +179,22 @@ package final class MediaFile: Sendable {
     }
   }
 
+  /// The file's chunks; nil if its kind has none.
+  package var chunked: (any ChunkedFile)? {
+    switch body {
+    case .pcm(let file): return file.hasChunks ? file : nil
+    case .reader(let file):
+      guard file.container == .caf else { return nil }
+      return CAFPacketChunks(
+        store: store, sampleRate: file.format.sampleRate, stored: file.chunks, changing: nil)
+    case .writer(let file):
+      guard file.container == .caf else { return nil }
+      return CAFPacketChunks(
+        store: store, sampleRate: file.format.sampleRate, stored: [],
+        changing: { change in file.with { change(&$0.chunks) } })
+    }
+  }
+
   package var container: Container {
     switch body {
     case .pcm(let file): file.container
