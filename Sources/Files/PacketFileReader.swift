@@ -206,6 +206,15 @@ package final class PacketFileReader: Sendable {
     return state.withLock { $0.index.count > packet ? $0.index.bytes(of: packet) : nil }
   }
 
+  /// Where packet number `packet` begins in the file; nil if there is none of that number.
+  package func packetOffset(of packet: Int64) throws(SoundFileError) -> Int64? {
+    guard packet >= 0, packet < .max else { return nil }
+    try extend(to: packet + 1)
+    return state.withLock {
+      $0.index.count > packet ? $0.index.pieces(of: packet).first?.offset : nil
+    }
+  }
+
   /// Frames of packet number `packet`; nil if there is none of that number.
   package func packetFrames(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }
@@ -285,7 +294,7 @@ private struct Opening {
     case .msIMA:
       let channels = format.channels
       let block = demuxer.blockBytes
-      guard block > 4 * channels else {
+      guard block > 4 * channels, block <= 1 << 20 else {
         throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
       }
       format.bytesPerPacket = block

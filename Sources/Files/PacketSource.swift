@@ -92,7 +92,7 @@ final class PacketScanner {
     unsafe discardedFrames += packet.discardedFrames
     if let first = unsafe packet.firstFrame {
       if firstFrame == nil { firstFrame = first }
-      unsafe spannedFrames = first - (firstFrame ?? 0) + packet.frames
+      unsafe spannedFrames = first &- (firstFrame ?? 0) &+ packet.frames
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
     return true
@@ -105,7 +105,7 @@ final class PacketScanner {
     case .told:
       let offset = unsafe packet.offset
       guard offset >= 0, offset <= byteCount - Int64(size) else { return nil }
-      return trimmed(offset, size, try store.bytes(at: offset, count: min(size, 16)) ?? [])
+      return trimmed(offset, size, unsafe Array(packet.bytes.prefix(16)))
     case .searched:
       if end == 0 { end = unsafe max(0, packet.offset) }
       guard let offset = try unsafe find(packet.bytes) else { return nil }

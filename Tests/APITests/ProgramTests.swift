@@ -104,6 +104,13 @@ import Testing
           "a tap", "a siphon", "taps that cannot be", "a converter's error",
           "a prime that takes too long", "the decode buffer",
         ]),
+      Case(
+        program: "files.c",
+        passes: [
+          "every kind of file", "going on with a file", "a file in memory", "user data",
+          "markers and regions", "an info dictionary", "properties", "global info", "mistakes",
+          "a program that is killed",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "record.c",
@@ -111,6 +118,13 @@ import Testing
           "every frame", "stop gives what there is", "two on one frame", "pause keeps the buffer",
           "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
         ]),
+      Case(
+        program: "converter.c",
+        passes: [
+          "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
+          "packets", "properties of codecs", "what cannot be",
+        ]),
+      Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(
         program: "player.cc",
         passes: [
