@@ -386,7 +386,7 @@ extension Codec? {
 
 extension ChannelLayout {
   /// Reads a layout in memory of an app's; nil if it is nowhere, or cannot be one.
-  fileprivate init?(at memory: UnsafeRawPointer?) {
+  init?(at memory: UnsafeRawPointer?) {
     guard let memory = unsafe memory else { return nil }
     let head = unsafe memory.loadUnaligned(as: (UInt32, UInt32, UInt32).self)
     let count = head.0 == kAudioChannelLayoutTag_UseChannelDescriptions ? Int(head.2) : 0
