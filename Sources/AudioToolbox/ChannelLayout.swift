@@ -115,16 +115,60 @@ struct ChannelLayout: Equatable {
     self.descriptions = descriptions
   }
 
+  /// What the channels are for; nil if there is no telling, or if a channel is for something that has
+  /// no name here.
+  var roles: [ChannelRole]? {
+    let labels: [AudioChannelLabel]
+    switch tag {
+    case kAudioChannelLayoutTag_UseChannelDescriptions: labels = descriptions.map(\.label)
+    case kAudioChannelLayoutTag_UseChannelBitmap:
+      labels = (0..<32).filter { bitmap >> $0 & 1 == 1 }.map { $0 + 1 }
+    default:
+      // The well known ones; the order of the others is nobody's.
+      let known: [[ChannelRole]] = [
+        [.mono], [.left, .right], [.left, .right, .centre],
+        [.left, .right, .leftSurround, .rightSurround],
+        [.left, .right, .centre, .leftSurround, .rightSurround],
+        [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround],
+        [.ambisonicW, .ambisonicX, .ambisonicY, .ambisonicZ],
+      ]
+      let tags = [
+        kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo,
+        kAudioChannelLayoutTag_MPEG_3_0_A, kAudioChannelLayoutTag_Quadraphonic,
+        kAudioChannelLayoutTag_MPEG_5_0_A, kAudioChannelLayoutTag_MPEG_5_1_A,
+        kAudioChannelLayoutTag_Ambisonic_B_Format,
+      ]
+      return tags.firstIndex(of: tag).map { known[$0] }
+    }
+    let roles = labels.compactMap { label in ChannelRole.allCases.first { $0.label == label } }
+    return roles.count == labels.count ? roles : nil
+  }
+
+  /// The channels as a set of speakers, of which each has a bit; nil if they are no such set, or not
+  /// in its order.
+  var speakers: UInt32? {
+    guard let roles else { return nil }
+    let labels = roles.map { $0 == .mono ? kAudioChannelLabel_Center : $0.label }
+    guard labels.allSatisfy({ (1...18).contains($0) }),
+      zip(labels, labels.dropFirst()).allSatisfy({ $0 < $1 })
+    else { return nil }
+    return labels.reduce(0) { $0 | 1 << ($1 - 1) }
+  }
+
   /// Bytes of the layout: never fewer than the struct has, so that it can be read as one.
   var byteCount: Int {
     Self.headBytes + max(1, descriptions.count) * MemoryLayout<Description>.stride
   }
 
+  /// The layout as words.
+  var words: [UInt32] {
+    [tag, bitmap, UInt32(descriptions.count)]
+      + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
+  }
+
   /// The layout as it lies in memory.
   var bytes: [UInt8] {
-    let words =
-      [tag, bitmap, UInt32(descriptions.count)]
-      + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
+    let words = self.words
     let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
     return bytes + [UInt8](repeating: 0, count: byteCount - bytes.count)
   }
