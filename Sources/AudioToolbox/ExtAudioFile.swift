@@ -108,7 +108,14 @@ public func createExtAudioFile(
     try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
       let layout = unsafe ChannelLayout(at: UnsafeRawPointer(inChannelLayout))
       let media = try onAudioFile { () throws(AudioFileFailure) in
-        try unsafe createFile(inURL, inFileType, inStreamDesc, inFlags)
+        let path = try unsafe path(of: inURL)
+        let kind = try unsafe newKind(inFileType, inStreamDesc)
+        let flags = AudioFileFlags(rawValue: inFlags)
+        return try onFile { () throws(SoundFileError) in
+          try MediaFile.create(
+            path: path, container: kind.container, format: kind.format,
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
+        }
       }
       return try own(media, isWriting: true, layout: layout)
     }

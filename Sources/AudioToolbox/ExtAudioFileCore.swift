@@ -1,6 +1,7 @@
 import CAudioToolbox
 import Codecs
 import Files
+import Logging
 import RealTime
 import Synchronization
 
