@@ -18,7 +18,7 @@ struct OpenFile: Sendable {
 
   /// The file that may be read, whose AudioFileID this is.
   static func readable(_ handle: AudioFileID) throws(AudioFileFailure) -> MediaFile {
-    let file = try find(handle)
+    let file = try unsafe find(handle)
     guard file.isReadable else {
       throw .file(SoundFileError(.notForReading, path: file.media.path))
     }
@@ -107,7 +107,7 @@ extension SoundFileError {
     case .unsupportedEncoding, .unwritable: kAudioFileUnsupportedDataFormatError
     case .tooLong: kAudioFileDoesNotAllow64BitDataSizeError
     case .notSupported: kAudioFileOperationNotSupportedError
-    case .noRoom: OSStatus(dskFulErr)
+    case .noRoom: dskFulErr
     case .application(let status): status
     case .cannotWrite, .vanished, .system: kAudioFileUnspecifiedError
     }
@@ -200,7 +200,7 @@ public func createAudioFile(
 /// See AudioFileOpenWithCallbacks in AudioFile.h.
 @c @implementation
 public func AudioFileOpenWithCallbacks(
-  _ inClientData: UnsafeMutableRawPointer?, _ inReadFunc: @escaping AudioFile_ReadProc,
+  _ inClientData: UnsafeMutableRawPointer, _ inReadFunc: @escaping AudioFile_ReadProc,
   _ inWriteFunc: AudioFile_WriteProc?, _ inGetSizeFunc: @escaping AudioFile_GetSizeProc,
   _ inSetSizeFunc: AudioFile_SetSizeProc?, _ inFileTypeHint: AudioFileTypeID,
   _ outAudioFile: UnsafeMutablePointer<AudioFileID?>
@@ -222,7 +222,7 @@ public func AudioFileOpenWithCallbacks(
 /// See AudioFileInitializeWithCallbacks in AudioFile.h.
 @c @implementation
 public func AudioFileInitializeWithCallbacks(
-  _ inClientData: UnsafeMutableRawPointer?, _ inReadFunc: @escaping AudioFile_ReadProc,
+  _ inClientData: UnsafeMutableRawPointer, _ inReadFunc: @escaping AudioFile_ReadProc,
   _ inWriteFunc: @escaping AudioFile_WriteProc, _ inGetSizeFunc: @escaping AudioFile_GetSizeProc,
   _ inSetSizeFunc: @escaping AudioFile_SetSizeProc, _ inFileType: AudioFileTypeID,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: AudioFileFlags,
@@ -299,7 +299,7 @@ func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
 @c @implementation
 public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileClose") { () throws(AudioFileFailure) in
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     guard OpenFile.all.remove(UInt(bitPattern: inAudioFile)) != nil else { throw .notOpen }
     try onFile { () throws(SoundFileError) in try media.close() }
   }
@@ -309,7 +309,7 @@ public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
 @c @implementation
 public func AudioFileOptimize(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileOptimize") { () throws(AudioFileFailure) in
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     try onFile { () throws(SoundFileError) in try media.optimize() }
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class CallbackStore: ByteStore {
   @safe
   private struct Functions: @unchecked Sendable {
-    let data: UnsafeMutableRawPointer?
+    let data: UnsafeMutableRawPointer
     let read: AudioFile_ReadProc
     let write: AudioFile_WriteProc?
     let getSize: AudioFile_GetSizeProc
@@ -18,12 +18,12 @@ final class CallbackStore: ByteStore {
   let isWritable: Bool
 
   init(
-    _ data: UnsafeMutableRawPointer?, read: @escaping AudioFile_ReadProc,
+    _ data: UnsafeMutableRawPointer, read: @escaping AudioFile_ReadProc,
     write: AudioFile_WriteProc?, getSize: @escaping AudioFile_GetSizeProc,
     setSize: AudioFile_SetSizeProc?
   ) {
-    unsafe isWritable = write != nil && setSize != nil
-    unsafe functions = Mutex(
+    isWritable = unsafe write != nil && setSize != nil
+    functions = Mutex(
       unsafe Functions(data: data, read: read, write: write, getSize: getSize, setSize: setSize))
   }
 
@@ -39,12 +39,12 @@ final class CallbackStore: ByteStore {
   func read(
     at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
-    let functions = functions.withLock { unsafe $0 }
+    let functions = functions.withLock { $0 }
     var done = 0
-    while done < buffer.count, let start = unsafe buffer.baseAddress {
+    while done < buffer.count, let start = buffer.baseAddress {
       let wanted = min(buffer.count - done, Self.mostBytes)
       var count: UInt32 = 0
-      let status = unsafe self.functions.withLock { _ in
+      let status = self.functions.withLock { _ in
         unsafe functions.read(
           functions.data, offset &+ Int64(done), UInt32(wanted), start + done, &count)
       }
@@ -59,15 +59,15 @@ final class CallbackStore: ByteStore {
   func write(
     at offset: Int64, from buffer: UnsafeRawBufferPointer
   ) throws(SoundFileError) {
-    let functions = functions.withLock { unsafe $0 }
+    let functions = functions.withLock { $0 }
     guard let write = unsafe functions.write else {
       throw SoundFileError(.notForWriting, path: name)
     }
     var done = 0
-    while done < buffer.count, let start = unsafe buffer.baseAddress {
+    while done < buffer.count, let start = buffer.baseAddress {
       let wanted = min(buffer.count - done, Self.mostBytes)
       var count: UInt32 = 0
-      let status = unsafe self.functions.withLock { _ in
+      let status = self.functions.withLock { _ in
         unsafe write(functions.data, offset &+ Int64(done), UInt32(wanted), start + done, &count)
       }
       guard status == noErr else { throw failure(status) }

@@ -45,8 +45,8 @@ struct ValueReader {
 }
 
 /// Bytes of AudioFileMarker, and of the heads of regions and of both lists.
-private let markerBytes = MemoryLayout<AudioFileMarker>.stride
-private let regionHeadBytes = MemoryLayout<AudioFileRegion>.stride - markerBytes
+private let markerBytes = unsafe MemoryLayout<AudioFileMarker>.stride
+private let regionHeadBytes = unsafe MemoryLayout<AudioFileRegion>.stride - markerBytes
 private let listHeadBytes = 8
 
 extension MediaMarkers {

@@ -13,7 +13,7 @@ public func AudioFileReadBytes(
 ) -> OSStatus {
   answer("AudioFileReadBytes") { () throws(AudioFileFailure) in
     let wanted = try unsafe takeCount(ioNumBytes)
-    let media = try OpenFile.readable(inAudioFile)
+    let media = try unsafe OpenFile.readable(inAudioFile)
     guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
     guard wanted > 0 else { return }
     guard let outBuffer = unsafe outBuffer else { throw .badArgument("the buffer is NULL") }
@@ -34,7 +34,7 @@ public func AudioFileWriteBytes(
 ) -> OSStatus {
   answer("AudioFileWriteBytes") { () throws(AudioFileFailure) in
     let count = try unsafe takeCount(ioNumBytes)
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
     guard count > 0 else { return }
     guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
@@ -99,7 +99,7 @@ private func readPackets(
     }
     let room = try unsafe takeCount(bytes)
     let wanted = Int(try unsafe takeCount(packets))
-    let media = try OpenFile.readable(handle)
+    let media = try unsafe OpenFile.readable(handle)
     guard start >= 0 else { throw .negativePlace(start) }
     guard wanted > 0 else { return }
     guard let buffer = unsafe buffer else { throw .badArgument("the buffer is NULL") }
@@ -159,7 +159,7 @@ public func AudioFileWritePackets(
 ) -> OSStatus {
   answer("AudioFileWritePackets") { () throws(AudioFileFailure) in
     let wanted = Int(try unsafe takeCount(ioNumPackets))
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     guard inStartingPacket >= 0 else { throw .negativePlace(inStartingPacket) }
     guard wanted > 0 else { return }
     guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }

@@ -62,7 +62,7 @@ enum PropertyValue {
           let string = text.cfString
           unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(string).toOpaque())
         }
-        return unsafe Self.object(array)
+        return Self.object(array)
       }
     case .dictionary(let entries):
       unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
@@ -74,7 +74,7 @@ enum PropertyValue {
               dictionary, Unmanaged.passUnretained(key).toOpaque(),
               Unmanaged.passUnretained(string).toOpaque())
           }
-          return unsafe Self.object(dictionary)
+          return Self.object(dictionary)
         }
       }
     case .markers(let list): list.value
@@ -115,7 +115,7 @@ private func knownValue(
     item.mChannelLayoutTag =
       layout?.tag ?? kAudioChannelLayoutTag_Unknown | UInt32(media.format.channels)
     return .number(item)
-  case kAudioFilePropertyDataFormatName: return .string(media.format.words)
+  case kAudioFilePropertyDataFormatName: return .string(media.format.streamDescription.name)
   case kAudioFilePropertyIsOptimized: return .number(UInt32(media.isOptimized ? 1 : 0))
   case kAudioFilePropertyMagicCookieData:
     return media.cookie.isEmpty ? nil : .bytes(media.cookie)
@@ -198,7 +198,7 @@ public func AudioFileGetPropertyInfo(
   answer("AudioFileGetPropertyInfo") { () throws(AudioFileFailure) in
     unsafe outDataSize?.pointee = 0
     unsafe isWritable?.pointee = 0
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     let isSettable = media.isSettable(inPropertyID)
     if let size = translationBytes(inPropertyID) {
       unsafe outDataSize?.pointee = UInt32(size)
@@ -224,7 +224,7 @@ public func AudioFileGetProperty(
     guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
       throw .badArgument("the value or its size has nowhere to go")
     }
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     if let size = translationBytes(inPropertyID) {
       let room = unsafe ioDataSize.pointee
       guard room >= size else { throw .propertyTooLarge(size: size, room: room) }
@@ -318,7 +318,7 @@ public func AudioFileSetProperty(
   _ inPropertyData: UnsafeRawPointer
 ) -> OSStatus {
   answer("AudioFileSetProperty") { () throws(AudioFileFailure) in
-    let media = try OpenFile.find(inAudioFile).media
+    let media = try unsafe OpenFile.find(inAudioFile).media
     guard unsafe inDataSize == 0 || !isNull(inPropertyData) else {
       throw .badArgument("the value is NULL")
     }
@@ -383,7 +383,7 @@ private func set(
       let pointer = unsafe UnsafeRawPointer(bitPattern: word)
     else { throw badSize }
     let dictionary = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
-    var tags = unsafe entries(of: dictionary)
+    var tags = entries(of: dictionary)
     tags[kAFInfoDictionary_ApproximateDurationInSeconds] = nil
     try onFile { () throws(SoundFileError) in try media.setTags(tags) }
   case kAudioFilePropertyMarkerList:

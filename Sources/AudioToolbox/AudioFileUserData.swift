@@ -3,7 +3,7 @@ import Files
 
 /// The file as one with chunks.
 private func chunked(_ handle: AudioFileID) throws(AudioFileFailure) -> SoundFile {
-  let media = try OpenFile.find(handle).media
+  let media = try unsafe OpenFile.find(handle).media
   guard let file = media.pcm, file.hasChunks else {
     throw .file(
       SoundFileError(
@@ -25,7 +25,7 @@ public func AudioFileCountUserData(
   answer("AudioFileCountUserData") { () throws(AudioFileFailure) in
     guard unsafe !isNull(outNumberItems) else { throw .badArgument("the count is NULL") }
     unsafe outNumberItems.pointee = 0
-    let count = try chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID)).count
+    let count = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID)).count
     unsafe outNumberItems.pointee = UInt32(count)
   }
 }
@@ -39,7 +39,7 @@ public func AudioFileGetUserDataSize(
   answer("AudioFileGetUserDataSize") { () throws(AudioFileFailure) in
     guard unsafe !isNull(outUserDataSize) else { throw .badArgument("the size is NULL") }
     unsafe outUserDataSize.pointee = 0
-    let sizes = try chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID))
+    let sizes = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID))
     guard inIndex < sizes.count else { throw noChunk(inUserDataID, inIndex) }
     unsafe outUserDataSize.pointee = UInt32(clamping: sizes[Int(inIndex)])
   }
@@ -57,7 +57,7 @@ public func AudioFileGetUserData(
     }
     let room = unsafe ioUserDataSize.pointee
     unsafe ioUserDataSize.pointee = 0
-    let file = try chunked(inAudioFile)
+    let file = try unsafe chunked(inAudioFile)
     let bytes = try onFile { () throws(SoundFileError) in
       try file.chunk(ChunkID(inUserDataID), index: Int(inIndex), most: Int64(room))
     }
@@ -74,7 +74,7 @@ public func AudioFileSetUserData(
   _ inUserDataSize: UInt32, _ inUserData: UnsafeRawPointer
 ) -> OSStatus {
   answer("AudioFileSetUserData") { () throws(AudioFileFailure) in
-    let file = try chunked(inAudioFile)
+    let file = try unsafe chunked(inAudioFile)
     guard unsafe inUserDataSize == 0 || !isNull(inUserData) else {
       throw .badArgument("the data is NULL")
     }
@@ -96,7 +96,7 @@ public func AudioFileRemoveUserData(
   _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32
 ) -> OSStatus {
   answer("AudioFileRemoveUserData") { () throws(AudioFileFailure) in
-    let file = try chunked(inAudioFile)
+    let file = try unsafe chunked(inAudioFile)
     let isThere = try onFile { () throws(SoundFileError) in
       try file.removeChunk(ChunkID(inUserDataID), index: Int(inIndex))
     }

@@ -427,7 +427,7 @@ func formatList(of format: PacketFormat, cookie: [UInt8]) -> [AudioFormatListIte
 
 extension AudioStreamBasicDescription {
   /// The format in words.
-  fileprivate var name: String {
+  var name: String {
     let rate = mSampleRate > 0 ? ", \(mSampleRate.formatted) Hz" : ""
     let channels = mChannelsPerFrame > 0 ? "\(mChannelsPerFrame) ch" : "? ch"
     guard mFormatID == kAudioFormatLinearPCM else {

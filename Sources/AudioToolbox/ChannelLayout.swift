@@ -118,28 +118,7 @@ struct ChannelLayout: Equatable {
   /// What the channels are for; nil if there is no telling, or if a channel is for something that has
   /// no name here.
   var roles: [ChannelRole]? {
-    let labels: [AudioChannelLabel]
-    switch tag {
-    case kAudioChannelLayoutTag_UseChannelDescriptions: labels = descriptions.map(\.label)
-    case kAudioChannelLayoutTag_UseChannelBitmap:
-      labels = (0..<32).filter { bitmap >> $0 & 1 == 1 }.map { $0 + 1 }
-    default:
-      // The well known ones; the order of the others is nobody's.
-      let known: [[ChannelRole]] = [
-        [.mono], [.left, .right], [.left, .right, .centre],
-        [.left, .right, .leftSurround, .rightSurround],
-        [.left, .right, .centre, .leftSurround, .rightSurround],
-        [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround],
-        [.ambisonicW, .ambisonicX, .ambisonicY, .ambisonicZ],
-      ]
-      let tags = [
-        kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo,
-        kAudioChannelLayoutTag_MPEG_3_0_A, kAudioChannelLayoutTag_Quadraphonic,
-        kAudioChannelLayoutTag_MPEG_5_0_A, kAudioChannelLayoutTag_MPEG_5_1_A,
-        kAudioChannelLayoutTag_Ambisonic_B_Format,
-      ]
-      return tags.firstIndex(of: tag).map { known[$0] }
-    }
+    guard let labels else { return nil }
     let roles = labels.compactMap { label in ChannelRole.allCases.first { $0.label == label } }
     return roles.count == labels.count ? roles : nil
   }

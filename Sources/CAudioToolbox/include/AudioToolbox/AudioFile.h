@@ -283,7 +283,7 @@ extern OSStatus AudioFileOpenURL(CFURLRef inFileRef, AudioFilePermissions inPerm
 /// the threads that call functions here, one at a time for each file, and not after AudioFileClose. They
 /// must not call functions here with this file.
 extern OSStatus AudioFileInitializeWithCallbacks(
-    void *_Nullable inClientData, AudioFile_ReadProc inReadFunc, AudioFile_WriteProc inWriteFunc,
+    void *inClientData, AudioFile_ReadProc inReadFunc, AudioFile_WriteProc inWriteFunc,
     AudioFile_GetSizeProc inGetSizeFunc, AudioFile_SetSizeProc inSetSizeFunc,
     AudioFileTypeID inFileType, const AudioStreamBasicDescription *inFormat, AudioFileFlags inFlags,
     AudioFileID _Nullable *_Nonnull outAudioFile);
@@ -291,7 +291,7 @@ extern OSStatus AudioFileInitializeWithCallbacks(
 /// Opens a sound file that the caller's functions keep: for reading, and for writing if both functions
 /// for that are there.
 extern OSStatus AudioFileOpenWithCallbacks(
-    void *_Nullable inClientData, AudioFile_ReadProc inReadFunc,
+    void *inClientData, AudioFile_ReadProc inReadFunc,
     AudioFile_WriteProc _Nullable inWriteFunc, AudioFile_GetSizeProc inGetSizeFunc,
     AudioFile_SetSizeProc _Nullable inSetSizeFunc, AudioFileTypeID inFileTypeHint,
     AudioFileID _Nullable *_Nonnull outAudioFile);
