@@ -71,6 +71,19 @@ import Testing
         let mono = try samples(of: file("mono.wav"), in: folder)
         #expect(ratio(try samples(of: file("one.wav"), in: folder), mono) > 120)
         #expect(mono.count == sound.count / 2)
+
+        // Packets: lossless ones bit for bit, others of the same length and alignment.
+        for name in ["e.m4a", "f.flac"] {
+          try convertFile(
+            "-d", name.hasSuffix("flac") ? "flac" : "alac", source.path, file(name).path)
+          #expect(try samples(of: file(name), in: folder) == sound, "\(name)")
+          try convertFile("-d", "F32", file(name).path, file("back.wav").path)
+          #expect(try samples(of: file("back.wav"), in: folder) == sound, "\(name)")
+        }
+        try convertFile("-d", "aac", "-b", "192000", source.path, file("g.m4a").path)
+        try convertFile("-d", "F32", file("g.m4a").path, file("back.wav").path)
+        let back = try samples(of: file("back.wav"), in: folder)
+        #expect(back.count == sound.count && ratio(sound, back) > 12, "\(ratio(sound, back)) dB")
       }
     }
   }
