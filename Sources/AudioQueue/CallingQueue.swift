@@ -60,15 +60,16 @@ protocol CallingQueue: AnyObject, Sendable {
 extension CallingQueue {
   // MARK: Buffers
 
-  /// Allocates a buffer of `capacity` bytes.
-  package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
+  /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is
+  /// not 0.
+  package func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer {
     let id = try state.change { state throws(QueueError) in
       try state.checkUsable()
       defer { state.nextBuffer += 1 }
       return state.nextBuffer
     }
     // Without the lock: writing much memory takes long, and callbacks would wait for it.
-    guard let buffer = QueueBuffer(id: id, capacity: capacity) else { throw .outOfMemory }
+    guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else { throw .outOfMemory }
     state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
     return buffer
   }

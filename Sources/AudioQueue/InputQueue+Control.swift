@@ -104,7 +104,13 @@ extension InputQueue: Queue {
   /// Waits for the converter and keeps it.
   private func claim(refusingBuffers: Bool) -> RecordConverter? {
     if refusingBuffers { state.change { $0.resets += 1 } }
-    return state.wait { state -> RecordConverter?? in
+    return claimConverter()
+  }
+
+  /// Waits until nobody is at work with the converter, and keeps it: until `isConverting` is false again.
+  @discardableResult
+  func claimConverter() -> RecordConverter? {
+    state.wait { state -> RecordConverter?? in
       if state.isConverting { return nil }
       state.isConverting = true
       return .some(state.converter)
@@ -132,7 +138,9 @@ extension InputQueue: Queue {
       }
       for id in empty {
         give(
-          &state, id, frames: 0, startFrame: startFrame ?? 0, deviceFrame: frame, isReset: isReset)
+          &state, id,
+          Recorded(frames: 0, bytes: 0, packets: [], startFrame: startFrame ?? 0),
+          deviceFrame: frame, isReset: isReset)
       }
       state.isConverting = false
     }

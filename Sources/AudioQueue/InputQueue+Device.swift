@@ -47,13 +47,12 @@ extension InputQueue {
       throw .cannotStart(error)
     }
     let deviceRate = device.client.sampleRate
-    var converter: RecordConverter?
-    if deviceRate != format.sampleRate {
-      converter = RecordConverter(format, layout, deviceRate: deviceRate)
-      if converter == nil {
-        device.unseat(memory)
-        throw .unsupportedFormat
-      }
+    let converter: RecordConverter?
+    do throws(QueueError) {
+      converter = try makeConverter(deviceRate)
+    } catch {
+      device.unseat(memory)
+      throw error
     }
     state.change { state in
       state.device = device
@@ -128,10 +127,8 @@ extension InputQueue {
     (0..<format.channels).map { unsafe memory.recorder.pointee.takePeak(ofChannel: $0) }
   }
 
-  /// Why frames were lost since the queue was made; nil if none were.
-  package var converterError: QueueError? {
-    state.read { $0.underruns > 0 ? .recordUnderrun : nil }
-  }
+  /// What went wrong last on the way to the buffers since the queue was made; nil if nothing has.
+  package var converterError: QueueError? { state.read { $0.converterError } }
 
   /// Has the app told, on its place and after this has returned, that a property has another value.
   package func announce(_ change: QueueChange) {

@@ -1,3 +1,4 @@
+package import Codecs
 import Glibc
 import Server
 
@@ -6,6 +7,9 @@ package struct Recording: Sendable {
   package let buffer: UInt32
   /// Frames that it holds; 0 if it was handed back empty.
   package let frames: Int
+  package let bytes: Int
+  /// Where the packets lie, if they vary in size.
+  package let packets: [PacketExtent]
   /// Frames, at the queue's rate, from the run's beginning to the buffer's first frame.
   package let startFrame: Int64
   /// CLOCK_MONOTONIC, in nanoseconds, of the first frame.
@@ -60,6 +64,12 @@ struct RecordState: CallingState {
   var beganAt: Int64?
   /// Device frames that the latest finished run lasted.
   var lastedFrames: Int64 = 0
+  /// What the app gave; of no use here.
+  var cookie: [UInt8] = []
+  /// Of the encoder, if there is one.
+  var encoding: Encoding?
+  /// What went wrong last; nil if nothing has.
+  var converterError: QueueError?
   /// How often there was no buffer.
   var underruns = 0
   /// How often cycles did not come while a run was going, and the frames of them.
