@@ -91,7 +91,11 @@ final class PacketSink: RecordSink {
     finish()
     var lost = 0
     while let packet = takePacket() { lost += packet.frames }
-    encoder.reset()
+    do throws(CodecError) {
+      try encoder.reset()
+    } catch {
+      failure = .encoding(error.reason)
+    }
     encodedFrames = 0
     isFinished = false
     packetFrames = 0
@@ -135,8 +139,10 @@ final class PacketSink: RecordSink {
         let frames = taken / format.bytesPerPacket * format.framesPerPacket
         if taken > 0 { add(packet.bytes[..<taken], frames: frames, to: buffer) }
         if taken == packet.bytes.count { continue }
-        waiting = EncodedPacket(
-          bytes: Array(packet.bytes[taken...]), frames: packet.frames - frames)
+        var rest = packet
+        rest.bytes.removeFirst(taken)
+        rest.frames -= frames
+        waiting = rest
         return
       }
       if hasRoom(buffer, bytes: packet.bytes.count) {

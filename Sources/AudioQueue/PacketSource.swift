@@ -113,6 +113,9 @@ final class PacketSource {
     do throws(CodecError) {
       let decoder = try decoder(cookie)
       try unsafe decoder.decode(packet)
+      if frames > 0 && decoder.available == 0 {
+        throw CodecError(.badPacket("there is no sound in it"))
+      }
       takeDecoded()
     } catch {
       takeDecoded()

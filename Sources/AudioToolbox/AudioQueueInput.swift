@@ -1,5 +1,6 @@
 import AudioQueue
 public import CAudioToolbox
+import Codecs
 public import Dispatch
 import RealTime
 import Server
@@ -41,7 +42,7 @@ extension QueueHandle {
             unsafe header.pointee.mAudioDataByteSize = UInt32(recording.bytes)
             unsafe header.describe(packets)
             unsafe packets.withUnsafeBufferPointer { packets in
-              let packets = unsafe packets.isEmpty ? nil : packets.baseAddress
+              let packets = packets.isEmpty ? nil : packets.baseAddress
               switch callback {
               case .function(let function, let userData):
                 unsafe function(userData, reference, header, &time, count, packets)

@@ -1,3 +1,4 @@
+import Codecs
 import Foundation
 import RealTime
 import Server
@@ -29,8 +30,16 @@ final class InputRig: @unchecked Sendable {
   private var _nested = false
   private var memory: [UInt32: QueueBuffer] = [:]
 
-  init(
+  convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
+    place: CallbackPlace = .ownThread,
+    connections: InputQueue.Options.Connections = .physicalInputs
+  ) throws {
+    try self.init(.pcm(format), server: server, place: place, connections: connections)
+  }
+
+  init(
+    _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
     connections: InputQueue.Options.Connections = .physicalInputs
   ) throws {
