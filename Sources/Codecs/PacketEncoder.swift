@@ -53,6 +53,8 @@ package final class PacketEncoder {
   /// Frames that a decoder gives for the packets.
   private var decodedFrames = 0
   private var hasPackets = false
+  /// Only of Vorbis.
+  private var durations: VorbisDurations?
   private var isFinished = false
   private var packets: [EncodedPacket] = []
   private var firstPacket = 0
@@ -144,11 +146,9 @@ extension PacketEncoder {
     guard let encoder = unsafe kind.encoder(bytesPerPacket: format.bytesPerPacket) else {
       throw CodecError(.noEncoder(kind))
     }
-    guard (1...kind.encodedChannels).contains(format.channels) else {
+    guard kind.encodes(channels: format.channels) else {
       throw CodecError(
-        .badFormat(
-          "\(kind.name) is encoded with 1 to \(kind.encodedChannels) channels, not"
-            + " \(format.channels)"))
+        .badFormat("\(kind.name) is not encoded with \(format.channels) channels"))
     }
     let rates = kind.encodedSampleRates
     guard format.sampleRate.isFinite, (1...655_350).contains(format.sampleRate),
@@ -297,6 +297,7 @@ extension PacketEncoder {
     maximumPacketBytes = usualMaximumPacketBytes
     remainderFrames = 0
     (filled, validFrames, sentFrames, decodedFrames) = (0, 0, 0, 0)
+    durations = format.codec == .vorbis ? VorbisDurations(extradata) : nil
     (hasPackets, isFinished) = (false, false)
     packets.removeAll()
     firstPacket = 0
@@ -436,8 +437,9 @@ extension PacketEncoder {
       case .ulaw, .alaw: count / format.bytesPerPacket
       // The last one may be shorter.
       case .alac, .flac: min(frameFrames, validFrames - decodedFrames)
-      // Of the first, a decoder only keeps the second half, for the next.
-      case .vorbis: hasPackets ? unsafe Int(packet.pointee.duration) : 0
+      // Of the first, a decoder only keeps the second half, for the next. (The packet's own duration
+      // leaves out what was not put in.)
+      case .vorbis: hasPackets ? durations?.frames(of: bytes) ?? 0 : 0
       default: frameFrames
       }
     decodedFrames += frames
