@@ -69,7 +69,9 @@ extension CallingQueue {
       return state.nextBuffer
     }
     // Without the lock: writing much memory takes long, and callbacks would wait for it.
-    guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else { throw .outOfMemory }
+    guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else {
+      throw .outOfMemory
+    }
     state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
     return buffer
   }

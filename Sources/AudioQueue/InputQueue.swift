@@ -241,7 +241,8 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   /// Hands a buffer to the app.
   func give(
-    _ state: inout RecordState, _ id: UInt32, _ recorded: Recorded, deviceFrame: Int64, isReset: Bool
+    _ state: inout RecordState, _ id: UInt32, _ recorded: Recorded, deviceFrame: Int64,
+    isReset: Bool
   ) {
     let device = state.isLost ? nil : state.device
     let recording = Recording(

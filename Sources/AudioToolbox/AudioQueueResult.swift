@@ -23,7 +23,8 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .packetsNotDescribed, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime,
+    case .packetOutsideBuffer, .packetsNotDescribed, .trimmedTooMuch, .startsOutOfOrder,
+      .invalidTimeline, .noTime,
       .bufferTooSmall, .wrongBuffers:
       kAudio_ParamError
     case .wrongQueueType: kAudioQueueErr_InvalidQueueType

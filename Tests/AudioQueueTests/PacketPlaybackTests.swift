@@ -72,7 +72,8 @@ import Testing
     try rig.queue.start()
     try rig.queue.stopAfterPlaying()
     let heard = try render(rig)
-    #expect(sound.decoded[0].count == 20_000 + sound.table.primingFrames + sound.table.remainderFrames)
+    #expect(
+      sound.decoded[0].count == 20_000 + sound.table.primingFrames + sound.table.remainderFrames)
     #expect(heard.map(\.count) == [20_000, 20_000])
     #expect(heard == sound.sound)
     #expect(rig.doneBuffers == ids && !rig.hasNested)
@@ -178,7 +179,8 @@ import Testing
     #expect(throws: QueueError.bufferOverfull) {
       try enqueue(1001, [PacketExtent(offset: 0, bytes: 10)])
     }
-    for (offset, bytes) in [(0, 101), (100, 1), (-1, 5), (1 << 62, 1 << 62), (.max, .max), (0, -1)] {
+    for (offset, bytes) in [(0, 101), (100, 1), (-1, 5), (1 << 62, 1 << 62), (.max, .max), (0, -1)]
+    {
       #expect(throws: QueueError.packetOutsideBuffer) {
         try enqueue(100, [PacketExtent(offset: offset, bytes: bytes)])
       }
