@@ -85,9 +85,9 @@ final class QueueHandle: @unchecked Sendable {
   static func format(of description: AudioStreamBasicDescription) throws(QueueError)
     -> StreamFormat
   {
-    if let format = PCMFormat(description) { return .pcm(format) }
-    if let format = PacketFormat(description) { return .packets(format) }
-    throw description.isCompressed ? .codecNotFound : .unsupportedFormat
+    if let format = StreamFormat(description) { return format }
+    let hasCodec = Codec(formatID: description.mFormatID) != nil
+    throw description.isCompressed && !hasCodec ? .codecNotFound : .unsupportedFormat
   }
 
   /// A queue that plays.
