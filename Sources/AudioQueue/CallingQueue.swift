@@ -39,8 +39,14 @@ extension CallingState {
 
   /// Throws if the queue takes no calls any more.
   func checkUsable() throws(QueueError) {
+    try checkNotDisposed()
+    if isLost { throw .invalidated }
+  }
+
+  /// Throws if the queue has been disposed of, or is about to be.
+  func checkNotDisposed() throws(QueueError) {
     switch disposal {
-    case .none: if isLost { throw .invalidated }
+    case .none: break
     case .draining: throw .disposalPending
     case .disposed: throw .disposed
     }
@@ -87,11 +93,7 @@ extension CallingQueue {
 
   /// Throws if the queue has been disposed of, or is about to be.
   package func checkNotDisposed() throws(QueueError) {
-    switch state.read({ $0.disposal }) {
-    case .none: break
-    case .draining: throw .disposalPending
-    case .disposed: throw .disposed
-    }
+    try state.change { state throws(QueueError) in try state.checkNotDisposed() }
   }
 
   // MARK: Calling back

@@ -37,7 +37,7 @@ extension InputQueue {
       }
       portNames = try device.seat(memory, owner: self)
       do throws(ServerError) {
-        connections = try connect(portNames, of: device.client)
+        connections = try connect(portNames, of: device)
       } catch {
         device.unseat(memory)
         throw error
@@ -69,19 +69,19 @@ extension InputQueue {
   /// Connects the queue's ports as its options say.
   ///
   /// - Returns: For each port what it is connected to now.
-  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
+  private func connect(_ ports: [String], of device: Device) throws(ServerError)
     -> [[String]]
   {
     let sources =
       switch options.connections {
       case .none: [String]()
       case .ports(let sources): sources
-      case .physicalInputs: Array(client.physicalInputs.prefix(ports.count))
+      case .physicalInputs: Array(device.client.physicalInputs.prefix(ports.count))
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, source) in sources.enumerated() {
       let port = i % ports.count
-      try client.connect(source, toOurs: ports[port])
+      try device.connect(ports[port], to: source)
       connections[port].append(source)
     }
     return connections
@@ -143,8 +143,11 @@ extension InputQueue {
 
   /// What has broken the queue's time since it was made: a gap is its running dry.
   package var discontinuities: Discontinuities {
-    state.read {
-      Discontinuities(interruptions: UInt64($0.interruptions), starvations: UInt64($0.underruns))
+    state.read { state in
+      Discontinuities(
+        interruptions: UInt64(state.interruptions), starvations: UInt64(state.underruns),
+        restarts: state.device?.restarts.load(ordering: .relaxed) ?? 0,
+        rateChanges: state.device?.rateChanges.load(ordering: .relaxed) ?? 0)
     }
   }
 

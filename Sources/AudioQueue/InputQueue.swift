@@ -157,7 +157,9 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     throws(QueueError)
   {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
+      // While the server is gone the buffer waits for the next one.
+      if state.cannotReturn || !state.isLost { try state.checkUsable() }
+      try state.checkNotDisposed()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
       let least = state.encoding?.maximumPacketBytes ?? format.bytesPerFrame
       guard record.buffer.capacity >= least else { throw .bufferTooSmall }
@@ -250,42 +252,6 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       startFrame: recorded.startFrame,
       hostTime: device?.hostTime(ofFrame: deviceFrame) ?? HostTime.now)
     state.notices.append(.buffer(recording, isReset: isReset))
-  }
-
-  package func deviceLost() {
-    state.change { state in
-      readEvents(&state)
-      state.isLost = true
-      state.hasLostRun = true
-    }
-    // Not on the device's thread, which whoever holds `control` may wait for.
-    startThread(named: "cuejack-lost") { [self] in
-      control.withLock { _ in endLostRun() }
-      context.wake()
-    }
-  }
-
-  /// Ends the run that a server took with it, unless that has been done. Holding `control`.
-  private func endLostRun() {
-    let isDue = state.change { state in
-      defer { state.hasLostRun = false }
-      return state.hasLostRun && state.disposal == .none
-    }
-    if isDue { endRun(refusingBuffers: false) }
-  }
-
-  /// The server is back: the next start opens a client there. The run that was lost does not go on.
-  package func deviceReturned() {
-    startThread(named: "cuejack-return") { [self] in
-      control.withLock { _ in
-        guard state.read({ $0.disposal == .none && $0.isLost }) else { return }
-        // Whichever of the two threads comes first.
-        endLostRun()
-        closeDevice()
-        state.change { $0.isLost = false }
-      }
-      context.wake()
-    }
   }
 
   // MARK: Calling back

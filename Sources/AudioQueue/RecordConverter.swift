@@ -83,15 +83,22 @@ final class RecordConverter: @unchecked Sendable {
       layout: slabLayout, planeFrames: Self.slabFrames, token: UInt32(index))
   }
 
-  /// A slab, or nil for what the converter holds back, and where it goes.
+  /// What there is to be done, and where it goes.
   struct Work {
-    let slab: Slab?
+    enum Part {
+      case slab(Slab)
+      /// What is held back of what was recorded at this rate; a hole follows.
+      case hole
+      /// All that is held back: nothing follows.
+      case end
+    }
+    let part: Part
     let buffer: QueueBuffer
   }
 
   /// What a piece of work has come to.
   struct Outcome {
-    /// The slab has been taken whole; or there is nothing held back any more.
+    /// The part is done with.
     var isUsedUp = false
     /// The buffer is full, or what follows does not belong to it: the frames it holds.
     var recording: Recorded?
@@ -102,12 +109,19 @@ final class RecordConverter: @unchecked Sendable {
     guard let slab = state.slabs.first, let id = state.waiting.first,
       let buffer = state.buffers[id]?.buffer
     else { return nil }
-    return Work(slab: slab, buffer: buffer)
+    return Work(part: .slab(slab), buffer: buffer)
   }
 
   /// Fills the buffer until it or the slab is at its end. Without a lock.
   func convert(_ work: Work) -> Outcome {
-    guard let slab = work.slab else {
+    let slab: Slab
+    switch work.part {
+    case .slab(let part): slab = part
+    case .hole:
+      guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
+      restartResampler()
+      return Outcome(isUsedUp: true, recording: sink.takeFilled())
+    case .end:
       let isUsedUp = drain(into: work.buffer) && sink.finish(into: work.buffer)
       return Outcome(
         isUsedUp: isUsedUp, recording: sink.isFull(work.buffer) ? sink.takeFilled() : nil)
@@ -235,10 +249,7 @@ extension InputQueue {
         }
         let outcome = converter.convert(work)
         let hasNotices = state.change { state in
-          if outcome.isUsedUp, let slab = work.slab {
-            state.slabs.removeFirst()
-            _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
-          }
+          if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
           if let recorded = outcome.recording { finishBuffer(&state, recorded) }
           noteEncoder(&state, isFinished: false)
           state.isConverting = false
@@ -258,6 +269,43 @@ extension InputQueue {
       &state, state.waiting.removeFirst(), recorded, deviceFrame: deviceFrame, isReset: isReset)
   }
 
+  /// Has the cycle fill the first slab again.
+  private func giveBackSlab(_ state: inout RecordState, to converter: RecordConverter) {
+    let slab = state.slabs.removeFirst()
+    _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
+  }
+
+  /// Converts all that has been recorded, as far as there are buffers, and gives the last one back; the run
+  /// goes on after a hole. On the calling thread, which has claimed the converter while no cycle comes.
+  func convertBeforeHole(with converter: RecordConverter) {
+    while let work = state.read({ converter.work($0) }) {
+      let outcome = converter.convert(work)
+      state.change { state in
+        if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
+        if let recorded = outcome.recording { finishBuffer(&state, recorded) }
+      }
+    }
+    // What has no buffer yet waits in its slabs.
+    if state.read({ $0.slabs.isEmpty }) { convert(.hole, with: converter, isReset: false) }
+    state.change { noteEncoder(&$0, isFinished: false) }
+  }
+
+  /// Converts a part that is no slab, as far as there are buffers.
+  private func convert(
+    _ part: RecordConverter.Work.Part, with converter: RecordConverter, isReset: Bool
+  ) {
+    var isUsedUp = false
+    while !isUsedUp {
+      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0]?.buffer } }
+      guard let buffer else { return }
+      let outcome = converter.convert(RecordConverter.Work(part: part, buffer: buffer))
+      isUsedUp = outcome.isUsedUp
+      state.change { state in
+        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
+      }
+    }
+  }
+
   /// Converts all that is left, as far as there are buffers, on the calling thread, which has claimed the
   /// converter and keeps every cycle from the slabs.
   func convertRest(with converter: RecordConverter, isReset: Bool) {
@@ -268,16 +316,7 @@ extension InputQueue {
         if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
-    var isUsedUp = false
-    while !isUsedUp {
-      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0]?.buffer } }
-      guard let buffer else { break }
-      let outcome = converter.convert(RecordConverter.Work(slab: nil, buffer: buffer))
-      isUsedUp = outcome.isUsedUp
-      state.change { state in
-        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
-      }
-    }
+    convert(.end, with: converter, isReset: isReset)
     let rest = converter.takeFilled()
     let isLost = converter.restart() > 0
     state.change { state in

@@ -37,8 +37,11 @@ struct RecordState: CallingState {
   var resets = 0
   var disposal = QueueState.Disposal.none
   var isLost = false
-  /// The server has gone, and the run has not been ended for that yet.
-  var hasLostRun = false
+  /// The queue cannot be converted from the rate that the device has come back with.
+  var cannotReturn = false
+  /// A run was under way when the server went; unless it was paused, host time after its last frame.
+  var wasRunning = false
+  var lostAt: UInt64?
 
   var buffers: [UInt32: QueueState.BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
