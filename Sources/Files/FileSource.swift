@@ -1,85 +1,35 @@
 import CSndfile
 import Glibc
 
-/// The bytes of one open file, for the head's reader and for libsndfile.
-///
-/// Not safe to share: `SoundFile` holds its lock while libsndfile works with it.
+/// The bytes of a file as libsndfile reads them. One thread at a time.
 final class FileSource {
-  private let descriptor: Int32
+  private let store: any ByteStore
   private var position: Int64 = 0
-  /// Bytes in the file.
-  let byteCount: Int64
   /// The length that libsndfile is told: that of the whole file if this one was cut short, so that
   /// it accepts what is there.
-  var apparentByteCount: Int64
-  /// Bytes that libsndfile is shown in place of the file's own.
-  var correction: Correction?
+  private let apparentByteCount: Int64
+  /// What is shown in place of as many bytes of the file's own as stand before its sound.
+  private let head: [UInt8]
+  private let soundOffset: Int64
 
-  struct Correction {
-    /// Bytes from the start of the file.
-    let offset: Int64
-    let bytes: [UInt8]
+  /// - Parameters:
+  ///   - byteCount: Bytes of the whole file, those that are not there included.
+  ///   - head: Shown in place of all that comes before `soundOffset`; nil to show the file as it is.
+  init(_ store: any ByteStore, byteCount: Int64, head: [UInt8]?, soundOffset: Int64) {
+    self.store = store
+    self.head = head ?? []
+    self.soundOffset = head == nil ? 0 : soundOffset
+    apparentByteCount = byteCount - self.soundOffset + Int64(self.head.count)
   }
 
-  /// Opens a file for reading. Blocks.
-  init(path: String) throws(SoundFileError) {
-    // O_NONBLOCK: a pipe without a writer must not hang the caller.
-    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard opened >= 0 else { throw SoundFileError(errno: errno, path: path) }
-    var status = stat()
-    guard unsafe fstat(opened, &status) == 0 else {
-      let code = errno
-      close(opened)
-      throw SoundFileError(errno: code, path: path)
-    }
-    let refusal: SoundFileError.Kind? =
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: status.st_size == 0 ? .empty : nil
-      case S_IFDIR: .isDirectory
-      default: .notASoundFile
-      }
-    if let refusal {
-      close(opened)
-      throw SoundFileError(refusal, path: path)
-    }
-    descriptor = opened
-    byteCount = Int64(status.st_size)
-    apparentByteCount = byteCount
-  }
-
-  deinit { close(descriptor) }
-
-  /// `count` bytes from an offset, or nil if the file does not have them all. Blocks.
-  func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-    guard offset >= 0, offset <= byteCount, count <= byteCount - offset else { return nil }
-    var bytes = [UInt8](repeating: 0, count: count)
-    let done = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe read(into: buffer, at: offset)
-    }
-    return done == count ? bytes : nil
-  }
-
-  private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-    var done = 0
-    while done < buffer.count {
-      let start = unsafe buffer.baseAddress?.advanced(by: done)
-      let count = unsafe pread(descriptor, start, buffer.count - done, off_t(offset) + done)
-      if count < 0, errno == EINTR { continue }
-      if count <= 0 { break }
-      done += count
-    }
-    return done
-  }
-
-  private func readCorrected(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = unsafe read(into: buffer, at: position)
-    if let correction {
-      for (index, byte) in correction.bytes.enumerated() {
-        let place = correction.offset + Int64(index) - position
-        if place >= 0, place < count { unsafe buffer[Int(place)] = byte }
-      }
-    }
-    position += Int64(count)
+  private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let ours = max(0, min(Int64(head.count) - position, Int64(buffer.count)))
+    for index in 0..<Int(ours) { unsafe buffer[index] = head[Int(position) + index] }
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[Int(ours)...])
+    let place = position &+ ours &- Int64(head.count) &+ soundOffset
+    // libsndfile takes an error for the end of the file.
+    let count = Int(ours) + ((try? unsafe store.read(at: place, into: rest)) ?? 0)
+    position = position &+ Int64(count)
     return count
   }
 
@@ -95,7 +45,7 @@ final class FileSource {
       read: { memory, count, source in
         guard count > 0 else { return 0 }
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: Int(count))
-        return unsafe Int64(FileSource.at(source).readCorrected(into: buffer))
+        return unsafe Int64(FileSource.at(source).read(into: buffer))
       },
       write: { _, _, _ in 0 },
       tell: { source in
