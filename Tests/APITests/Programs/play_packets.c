@@ -153,6 +153,100 @@ static void trims(void) {
   passed("trims");
 }
 
+/// What the guide's player keeps.
+typedef struct {
+  AudioFileID file;
+  SInt64 packet;
+  UInt32 packets_to_read;
+  AudioStreamPacketDescription *packets;
+  _Atomic bool is_over;
+} file_player;
+
+static void read_on(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  file_player *player = data;
+  if (player->is_over) return;
+  UInt32 bytes = buffer->mAudioDataBytesCapacity, packets = player->packets_to_read;
+  WORKS(AudioFileReadPacketData(player->file, false, &bytes, player->packets, player->packet,
+                                &packets, buffer->mAudioData));
+  if (packets > 0) {
+    buffer->mAudioDataByteSize = bytes;
+    WORKS(AudioQueueEnqueueBuffer(queue, buffer, packets, player->packets));
+    player->packet += packets;
+  } else {
+    WORKS(AudioQueueStop(queue, false));
+    player->is_over = true;
+  }
+}
+
+static CFURLRef url_of(const char *path) {
+  return CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)path, (CFIndex)strlen(path),
+                                                 false);
+}
+
+/// Writes the take to a file, and plays that as the guide does.
+static void play_file(AudioFileTypeID type, const char *extension) {
+  char path[200];
+  snprintf(path, sizeof path, "/tmp/play_packets-%d.%s", (int)getpid(), extension);
+  CFURLRef url = url_of(path);
+  AudioFileID file = NULL;
+  UInt32 count = take.count, size = 0;
+  WORKS(AudioFileCreateWithURL(url, type, &take.format, kAudioFileFlags_EraseFile, &file));
+  WORKS(
+      AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, take.cookie_size, take.cookie));
+  WORKS(AudioFileWritePackets(file, false, (UInt32)take.byte_count, take.packets, 0, &count,
+                              take.bytes));
+  EQUAL(count, take.count);
+  WORKS(AudioFileClose(file));
+
+  file_player player = {0};
+  WORKS(AudioFileOpenURL(url, kAudioFileReadPermission, 0, &player.file));
+  CFRelease(url);
+  AudioStreamBasicDescription format;
+  size = sizeof format;
+  WORKS(AudioFileGetProperty(player.file, kAudioFilePropertyDataFormat, &size, &format));
+  EQUAL(format.mFormatID, take.format.mFormatID);
+  EQUAL(format.mFramesPerPacket, take.format.mFramesPerPacket);
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewOutput(&format, read_on, &player, NULL, NULL, 0, &queue));
+  UInt32 most = 0, has_cookie = 0;
+  size = sizeof most;
+  WORKS(AudioFileGetProperty(player.file, kAudioFilePropertyPacketSizeUpperBound, &size, &most));
+  WORKS(
+      AudioFileGetPropertyInfo(player.file, kAudioFilePropertyMagicCookieData, &size, &has_cookie));
+  UInt8 cookie[1000];
+  CHECK(size > 0 && size <= sizeof cookie);
+  WORKS(AudioFileGetProperty(player.file, kAudioFilePropertyMagicCookieData, &size, cookie));
+  WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_MagicCookie, cookie, size));
+  player.packets_to_read = 5;
+  player.packets = calloc(player.packets_to_read, sizeof *player.packets);
+  static _Atomic int changes;
+  changes = 0;
+  WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, count_change,
+                                      (void *)&changes));
+  for (int i = 0; i < BUFFERS; i++) {
+    AudioQueueBufferRef buffer = NULL;
+    WORKS(AudioQueueAllocateBuffer(queue, player.packets_to_read * most, &buffer));
+    read_on(&player, queue, buffer);
+  }
+  cue_capture_arm(card);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(changes == 2);
+  end_recording(card);
+  size_t at = find_sound(card, 0);
+  hear(at, 0, FRAMES);
+  HEAR_SILENCE(card, at + FRAMES);
+  WORKS(AudioQueueDispose(queue, true));
+  WORKS(AudioFileClose(player.file));
+  free(player.packets);
+  unlink(path);
+}
+
+static void files(void) {
+  play_file(kAudioFileCAFType, "caf");
+  play_file(kAudioFileM4AType, "m4a");
+  passed("files");
+}
+
 static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
   UInt32 value = 0, size = sizeof value;
   WORKS(AudioQueueGetProperty(queue, property, &value, &size));
@@ -208,6 +302,7 @@ int main(void) {
   every_frame(kAudioFormatFLAC, "FLAC");
   every_frame(kAudioFormatAppleLossless, "Apple Lossless");
   trims();
+  files();
   results();
   jack_client_close(graph);
   cue_capture_close(card);
