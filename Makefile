@@ -75,7 +75,7 @@ without-rubberband: deps ## Proves that the library works without Rubber Band, w
 .PHONY: test
 test: deps lint embedded-check rtsan without-rubberband ## The gate: every check and every test.
 	@swift build
-	swift test --no-parallel --disable-xctest
+	Tests/Gates/tests
 
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, and more random calls.

@@ -436,12 +436,12 @@ final class PlaybackCore: Sendable {
   }
 
   private func changed(_ property: AudioQueuePropertyID, of queue: Queue) {
-    if property == kAudioQueueProperty_IsRunning,
-      (try? PlaybackQueue.Property.isRunning.read(queue)) == false
-    {
-      runs.withLock { if $0.current > 0 { $0.finish(1) } }
-    }
+    let hasEnded =
+      property == kAudioQueueProperty_IsRunning
+      && (try? PlaybackQueue.Property.isRunning.read(queue)) == false
     let told = observers.withLock { $0.all.values.filter { $0.property == property } }
     for observer in told { observer.changed(queue) }
+    // Last: whoever waited for the end may let go of the queue, and with it of those who listen.
+    if hasEnded { runs.withLock { if $0.current > 0 { $0.finish(1) } } }
   }
 }

@@ -65,6 +65,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var isOpen = true
   }
   let link: Mutex<Link>
+  private let closing = Mutex<Void>(())
 
   @safe struct Seat {
     let memory: any CycleMemory
@@ -485,12 +486,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if !client.relaysItself { relayThread.end() }
   }
 
-  /// Closes the client, if it is open.
+  /// Closes the client, if it is open; when this returns it is closed, whoever did it.
   func letGo() {
-    let client = link.withLock { link in
-      defer { link.isOpen = false }
-      return link.isOpen ? link.client : nil
+    closing.withLock { _ in
+      let client = link.withLock { link in
+        defer { link.isOpen = false }
+        return link.isOpen ? link.client : nil
+      }
+      client?.close()
     }
-    client?.close()
   }
 }

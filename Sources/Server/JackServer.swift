@@ -148,8 +148,18 @@ final class JackClient: ServerClient, @unchecked Sendable {
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
   /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
-  /// socket and keeps a list of its ports, both without a lock.
-  private let requests = Mutex<Void>(())
+  /// socket and keeps a list of its ports, both without a lock. The value is the latest of them.
+  private let requests = Mutex<Change?>(nil)
+  /// How often JACK has told of a new order of the graph.
+  private let orders = Atomic<UInt32>(0)
+
+  /// A change of the graph that JACK may not have told of yet.
+  private struct Change {
+    /// The cycle in which it was asked for: the counter at its first frame.
+    let cycle: UInt32
+    /// How many orders had been told by then.
+    let orders: UInt32
+  }
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
@@ -180,6 +190,36 @@ final class JackClient: ServerClient, @unchecked Sendable {
     let deadline = HostTime.now + 5_000_000_000
     while generations.withLock({ $0.values.contains { $0.hasStale } }), HostTime.now < deadline {
       usleep(1000)
+    }
+  }
+
+  fileprivate func orderChanged() { orders.add(1, ordering: .releasing) }
+
+  /// Notes that the graph has been asked to change.
+  private func note(_ change: inout Change?) {
+    change = unsafe Change(
+      cycle: jack_last_frame_time(client), orders: orders.load(ordering: .acquiring))
+  }
+
+  /// Waits until a port can go, for some cycles at most.
+  ///
+  /// In the cycle after each change JACK has its thread in this process go through the list of our ports
+  /// to set their latencies, without a lock: no port may leave the list meanwhile. What follows a change
+  /// in the same cycle comes before that; what comes later waits until JACK has told of the new order,
+  /// which is the next thing that it does.
+  private func awaitOrder(after change: Change?) {
+    guard let change else { return }
+    let period = unsafe jack_get_buffer_size(client)
+    let deadline = HostTime.now + max(50_000_000, UInt64(4e9 * Double(period) / sampleRate))
+    while orders.load(ordering: .acquiring) == change.orders, HostTime.now < deadline,
+      !isLost.load(ordering: .acquiring)
+    {
+      if unsafe jack_last_frame_time(client) == change.cycle,
+        unsafe jack_frames_since_cycle_start(client) < period / 4 * 3
+      {
+        return
+      }
+      usleep(500)
     }
   }
 
@@ -299,6 +339,12 @@ final class JackClient: ServerClient, @unchecked Sendable {
         unsafe NoticeLink.from(argument)?.rate(rate)
         return 0
       }, argument)
+    unsafe jack_set_graph_order_callback(
+      client,
+      { argument in
+        unsafe NoticeLink.from(argument)?.orderChanged()
+        return 0
+      }, argument)
     unsafe jack_set_port_connect_callback(
       client,
       { a, b, isConnected, argument in
@@ -314,8 +360,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {
     let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
     let port = whileOpen {
-      requests.withLock { _ in
-        unsafe UInt(
+      requests.withLock { change in
+        defer { note(&change) }
+        return unsafe UInt(
           bitPattern: jack_port_register(
             client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0))
       }
@@ -332,16 +379,21 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func removePort(_ port: ClientPort) {
-    unsafe request(of: port) { unsafe jack_port_unregister($0, $1) }
+    unsafe request(of: port, isRemoval: true) { unsafe jack_port_unregister($0, $1) }
   }
 
   /// Has `body` call JACK with the client and the port.
-  private func request(of port: ClientPort, _ body: (OpaquePointer, OpaquePointer) -> CInt) {
+  private func request(
+    of port: ClientPort, isRemoval: Bool = false, _ body: (OpaquePointer, OpaquePointer) -> CInt
+  ) {
     guard let port = unsafe port.place.port else { return }
     let bits = UInt(bitPattern: port)
     whileOpen {
-      requests.withLock { _ in
-        if let port = unsafe OpaquePointer(bitPattern: bits) { _ = unsafe body(client, port) }
+      requests.withLock { change in
+        guard let port = unsafe OpaquePointer(bitPattern: bits) else { return }
+        if isRemoval { awaitOrder(after: change) }
+        defer { note(&change) }
+        _ = unsafe body(client, port)
       }
     }
   }
@@ -371,7 +423,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// Connects two ports by their full names.
   private func connect(_ source: String, _ destination: String) throws(ServerError) {
     let status = whileOpen {
-      requests.withLock { _ in unsafe jack_connect(client, source, destination) }
+      requests.withLock { change in
+        defer { note(&change) }
+        return unsafe jack_connect(client, source, destination)
+      }
     }
     guard let status else { throw .lost(server: serverName) }
     guard status == 0 || status == EEXIST else {
@@ -382,7 +437,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
   func disconnect(_ name: String, from destination: String) {
     let source = "\(self.name):\(name)"
     whileOpen {
-      requests.withLock { _ in _ = unsafe jack_disconnect(client, source, destination) }
+      requests.withLock { change in
+        defer { note(&change) }
+        _ = unsafe jack_disconnect(client, source, destination)
+      }
     }
   }
 
@@ -463,6 +521,8 @@ private final class NoticeLink: Sendable {
     links.client?.serverLost()
     notices?.serverLost()
   }
+
+  func orderChanged() { links.client?.orderChanged() }
 
   /// Also told when the client begins.
   func rate(_ rate: jack_nframes_t) {

@@ -56,16 +56,17 @@ int main(void) {
     RUN_LOOP_UNTIL(running_changes == 2 * i + 1);
     RUN_LOOP_UNTIL(time_of(queue) > 12000);
     CHECK(time_of(queue) < RATE);
-    // No gap and nothing of the old place after the new one.
+    // What else was heard of the last place.
+    const float *left = cue_capture_samples(card, 0);
+    long frame = i > 0 ? places[i - 1] : 0;
+    while (i > 0 && at < cue_capture_frames(card) && wave_frame(left[at]) == frame)
+      at++, frame++;
+    // No gap and nothing of the old place after the new one. The card may be a cycle behind.
     at = find_sound(card, at);
+    WAIT(cue_capture_frames(card) >= at + 12000);
     HEAR(card, at, places[i], 12000);
     place_heard_at[i] = at;
     if (i + 1 < 4) seek(queue, places[i + 1]);
-    // What else was heard of this place.
-    const float *left = cue_capture_samples(card, 0);
-    long frame = places[i];
-    while (at < cue_capture_frames(card) && wave_frame(left[at]) == frame)
-      at++, frame++;
   }
   for (int i = 1; i < 4; i++)
     CHECK(place_heard_at[i] > place_heard_at[i - 1]);
