@@ -140,7 +140,7 @@ import Testing
       state ^= state << 17
       return Int(state >> 33) % count
     }
-    for round in 0..<30 {
+    for round in 0..<18 {
       var bytes = whole
       for _ in 0...round % 6 {
         // Mostly heads and tables.
