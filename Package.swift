@@ -100,7 +100,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Files", "RealTime", "Server",
+        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "RealTime", "Server",
         "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
@@ -123,7 +123,7 @@ let package = Package(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "CodecsTests", dependencies: ["Codecs", "FileSupport", "RealTime"],
+      name: "CodecsTests", dependencies: ["CFFmpeg", "Codecs", "FileSupport", "RealTime"],
       swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",
