@@ -261,7 +261,9 @@ private struct Copy: Sendable, CustomTestStringConvertible {
     #expect(
       AudioFileSetProperty(file, kAudioFilePropertyMarkerList, UInt32(markers.count), markers)
         == noErr)
-    #expect(AudioFileSetUserData(file, 0x6B75_6B69, 0, 1, [1] as [UInt8]) != noErr, "a cookie is no user data")
+    #expect(
+      AudioFileSetUserData(file, 0x6B75_6B69, 0, 1, [1] as [UInt8]) != noErr,
+      "a cookie is no user data")
     #expect(AudioFileClose(file) == noErr)
 
     let again = try open(path)
