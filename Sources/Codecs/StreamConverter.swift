@@ -92,6 +92,8 @@ package final class StreamConverter {
   private var decodedFrames = 0
   private var framesIn = 0
   private var framesOut = 0
+  /// Frames that the encoder was given since the stream began.
+  package private(set) var encodedFrames = 0
   /// Packets that were given out, or are held.
   private var packetsOut = 0
   /// Decoded frames, or frames of the output, that are still to be dropped.
@@ -242,13 +244,11 @@ package final class StreamConverter {
     pending.removeAll()
     held = nil
     (packetsIn, decodedFrames, framesIn, framesOut, packetsOut) = (0, 0, 0, 0, 0)
+    encodedFrames = 0
     skipped = 0
     hasBegun = false
     hasEnded = false
   }
-
-  /// Frames that the encoder was given since the stream began.
-  package var encodedFrames: Int { framesOut }
 
   /// Frames that the encoder's packets hold before the sound, and behind it: the latter are known when
   /// the stream has ended.
@@ -257,7 +257,7 @@ package final class StreamConverter {
     guard hasEnded else { return (encoder.primingFrames, 0) }
     // The last packet may decode to fewer frames than it counts.
     let perPacket = encoder.format.framesPerPacket
-    let counted = perPacket * packetsOut - encoder.primingFrames - framesOut
+    let counted = perPacket * packetsOut - encoder.primingFrames - encodedFrames
     return (encoder.primingFrames, perPacket > 0 ? max(0, counted) : encoder.remainderFrames)
   }
 
@@ -412,6 +412,7 @@ package final class StreamConverter {
     while true {
       let frames = unsafe pending.take(into: outward.pointers(), room: Self.most)
       if frames == 0 { return }
+      encodedFrames += frames
       do throws(CodecError) {
         try unsafe encoder.encode(outward.pointers(), frames: frames)
       } catch {

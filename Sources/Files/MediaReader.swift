@@ -114,7 +114,7 @@ package final class MediaReader {
       if let table { return table.primingFrames }
       return try file.packetTable?.primingFrames ?? 0
     }
-    let frame = min(start, length) + Int64(max(0, priming))
+    let frame = min(start, length, 1 << 60) + Int64(min(max(0, priming), 1 << 32))
     let (packet, offset) = try MediaError.file { () throws(SoundFileError) in
       try file.packet(atFrame: frame)
     }

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import AudioToolbox
+
+@Suite struct ChannelLabelTests {
+  @Test func everyTagHasAsManyLabelsAsChannels() throws {
+    var tags = 0
+    for channels in 1...64 {
+      for tag in ChannelLayout.tags(channels: channels) {
+        let layout = ChannelLayout(tag: tag)
+        let labels = try #require(layout.labels, "\(tag)")
+        #expect(labels.count == channels && Set(labels).count == channels, "\(tag)")
+        // A layout with the same channels has the first tag of them.
+        let found = try #require(layout.described?.matchingTag)
+        #expect(ChannelLayout(tag: found).labels == labels)
+        tags += 1
+      }
+    }
+    #expect(tags > 150)
+    #expect(ChannelLayout(tag: 0x00C8_0002).labels == nil)
+  }
+
+  @Test func bitmapsAreLabelled() throws {
+    let layout = ChannelLayout(
+      tag: kAudioChannelLayoutTag_UseChannelBitmap, bitmap: 1 << 0 | 1 << 3 | 1 << 17 | 1 << 21)
+    #expect(
+      layout.labels == [
+        kAudioChannelLabel_Left, kAudioChannelLabel_LFEScreen, kAudioChannelLabel_TopBackRight,
+        kAudioChannelLabel_LeftTopMiddle,
+      ])
+  }
+
+  private func factors(_ from: AudioChannelLayoutTag, _ to: AudioChannelLayoutTag) throws
+    -> [[Float]]
+  {
+    try #require(ChannelLayout(tag: from).mix(to: ChannelLayout(tag: to)))
+  }
+
+  @Test func channelsAreMixedAtEqualPower() throws {
+    let half = Float(0.5).squareRoot()
+    #expect(
+      try factors(kAudioChannelLayoutTag_Stereo, kAudioChannelLayoutTag_Mono) == [[0.5], [0.5]])
+    #expect(try factors(kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo) == [[1, 1]])
+    // More channels than before: each keeps its own.
+    #expect(
+      try factors(kAudioChannelLayoutTag_Stereo, kAudioChannelLayoutTag_MPEG_5_1_A)
+        == [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
+    let sum = 1 + half
+    #expect(
+      try factors(kAudioChannelLayoutTag_MPEG_3_0_A, kAudioChannelLayoutTag_Stereo)
+        == [[1 / sum, 0], [0, 1 / sum], [half / sum, half / sum]])
+    // No output can clip, whatever goes in.
+    for channels in 1...8 {
+      for tag in ChannelLayout.tags(channels: channels) {
+        for target in [kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo] {
+          let rows = try factors(tag, target)
+          for column in rows[0].indices {
+            #expect(rows.reduce(0) { $0 + $1[column] } <= 1.000001)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func channelsGoWhereTheyBelong() throws {
+    func map(_ from: AudioChannelLayoutTag, _ to: AudioChannelLayoutTag) -> [Int?]? {
+      ChannelLayout(tag: from).map(to: ChannelLayout(tag: to))
+    }
+    #expect(
+      map(kAudioChannelLayoutTag_MPEG_5_1_A, kAudioChannelLayoutTag_MPEG_5_1_D)
+        == [2, 0, 1, 4, 5, 3])
+    #expect(
+      map(kAudioChannelLayoutTag_Stereo, kAudioChannelLayoutTag_MPEG_3_0_A) == [0, 1, nil])
+    #expect(map(kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo) == [0, 0])
+    #expect(map(kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_MPEG_3_0_A) == [nil, nil, 0])
+  }
+}
