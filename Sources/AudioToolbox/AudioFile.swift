@@ -36,7 +36,10 @@ private enum AudioFileFailure: Error {
       case .isDirectory, .notASoundFile, .unsupportedContainer: kAudioFileUnsupportedFileTypeError
       case .empty, .truncated, .damaged: kAudioFileInvalidFileError
       case .unsupportedEncoding: kAudioFileUnsupportedDataFormatError
-      case .cannotWrite, .system: kAudioFileUnspecifiedError
+      case .exists, .mayNotWrite, .notForWriting, .notForReading: kAudioFilePermissionsError
+      case .tooLong: kAudioFileDoesNotAllow64BitDataSizeError
+      case .notSupported: kAudioFileOperationNotSupportedError
+      case .cannotWrite, .noRoom, .vanished, .system: kAudioFileUnspecifiedError
       }
     }
   }
@@ -305,7 +308,7 @@ public func AudioFileGetProperty(
   }
 }
 
-extension SoundFile.Container {
+extension Container {
   /// The kind in Core Audio's terms.
   var typeID: AudioFileTypeID {
     switch self {
@@ -315,7 +318,7 @@ extension SoundFile.Container {
     case .wave: kAudioFileWAVEType
     case .rf64: kAudioFileRF64Type
     case .wave64: kAudioFileWave64Type
-    case .next: kAudioFileNextType
+    default: kAudioFileNextType
     }
   }
 }

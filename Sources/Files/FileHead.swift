@@ -1,7 +1,7 @@
 /// What a file's head says that libsndfile does not tell: its kind, where its sound lies and how
 /// long that should be.
 struct FileHead {
-  var container: SoundFile.Container
+  var container: Container
   /// Bytes from the start of the file.
   var dataOffset: Int64
   /// Bytes of sound, or nil if the head leaves that to the file's length.
@@ -69,7 +69,7 @@ struct FileHead {
 
   /// WAVE and RF64: chunks with a name and 32 bits of size.
   private static func riff(
-    _ source: FileSource, _ container: SoundFile.Container, bigEndian: Bool
+    _ source: FileSource, _ container: Container, bigEndian: Bool
   ) -> FileHead? {
     var head = FileHead(container: container, dataOffset: 0)
     var longDataBytes: Int64?
@@ -135,7 +135,7 @@ struct FileHead {
   }
 
   /// AIFF and AIFF-C. The two chunks may come in either order.
-  private static func aiff(_ source: FileSource, _ container: SoundFile.Container) -> FileHead? {
+  private static func aiff(_ source: FileSource, _ container: Container) -> FileHead? {
     var head = FileHead(container: container, dataOffset: 0)
     var hasFormat = false
     var offset: Int64 = 12

@@ -9,24 +9,6 @@ import Synchronization
 /// call; reads of one file wait for each other, and block on the disk: no call is real time.
 @safe
 package final class SoundFile: Sendable {
-  /// The kinds of files that can be read.
-  package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
-    case aiff, aifc, caf, wave, rf64, wave64, next
-
-    /// The kind's name.
-    package var description: String {
-      switch self {
-      case .aiff: "AIFF"
-      case .aifc: "AIFF-C"
-      case .caf: "CAF"
-      case .wave: "WAVE"
-      case .rf64: "RF64"
-      case .wave64: "Wave64"
-      case .next: "NeXT/Sun AU"
-      }
-    }
-  }
-
   package let path: String
   package let container: Container
   package let format: PCMFormat

@@ -18,8 +18,24 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case unsupportedContainer(String)
     /// A sound that is coded in a way that is not read; the text is its name.
     case unsupportedEncoding(String)
+    /// The file cannot be made: there is one of that name.
+    case exists
+    /// Nothing may be written where the file is to be.
+    case mayNotWrite
+    /// The disk is full.
+    case noRoom
     /// The file cannot be written; the text says why.
     case cannotWrite(String)
+    /// The file was deleted while it was written.
+    case vanished
+    /// The file was opened for reading only.
+    case notForWriting
+    /// The file was opened for writing only.
+    case notForReading
+    /// The file would outgrow its kind.
+    case tooLong
+    /// The file, or its kind, does not take this; the text says what.
+    case notSupported(String)
     /// The system refused; the number is its errno.
     case system(Int32)
   }
@@ -47,17 +63,18 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
 
   /// What an errno means for a file that is to be written.
   package init(writing code: Int32, path: String) {
-    let reason =
+    let kind: Kind =
       switch code {
-      case EEXIST: "there is a file of that name already"
-      case ENOENT, ENOTDIR: "there is no such folder"
-      case EISDIR: "this is a directory"
-      case EACCES, EPERM: "you may not write here"
-      case ENOSPC, EDQUOT: "there is no room left for it"
-      case EFBIG: "it is larger than a file may be"
-      default: unsafe String(cString: strerror(code))
+      case EEXIST: .exists
+      case ENOENT, ENOTDIR: .cannotWrite("there is no such folder")
+      case EISDIR: .cannotWrite("this is a directory")
+      case EACCES, EPERM: .mayNotWrite
+      case ENOSPC, EDQUOT: .noRoom
+      case EFBIG: .cannotWrite("it is larger than a file may be")
+      case EMFILE, ENFILE: .tooManyOpenFiles
+      default: .cannotWrite(unsafe String(cString: strerror(code)))
       }
-    self.init(.cannotWrite(reason), path: path)
+    self.init(kind, path: path)
   }
 
   /// One line without a full stop: the file, then the reason.
@@ -75,7 +92,15 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case .damaged(let detail): "the file is damaged: \(detail)"
     case .unsupportedContainer(let name): "\(name) files cannot be read"
     case .unsupportedEncoding(let name): "sound coded as \(name) cannot be read"
+    case .exists: "the file cannot be written: there is a file of that name already"
+    case .mayNotWrite: "the file cannot be written: you may not write here"
+    case .noRoom: "the file cannot be written: there is no room left for it"
     case .cannotWrite(let reason): "the file cannot be written: \(reason)"
+    case .vanished: "the file was deleted while it was written"
+    case .notForWriting: "the file was opened for reading only"
+    case .notForReading: "the file was opened for writing only"
+    case .tooLong: "the file would be longer than its kind can be"
+    case .notSupported(let detail): detail
     case .system(let code): "the file cannot be read: \(unsafe String(cString: strerror(code)))"
     }
   }

@@ -6,7 +6,7 @@ package import RealTime
 @safe
 package final class SoundFileWriter {
   package let path: String
-  package let container: SoundFile.Container
+  package let container: Container
   /// Sample kind, bits, channels and rate of the file.
   package let format: PCMFormat
 
@@ -19,28 +19,13 @@ package final class SoundFileWriter {
   private static var samplesAtOnce: Int { 8192 }
   private var words: [Int32] = []
 
-  /// The kind of file that goes with the end of a name; nil if there is none.
-  package static func container(forPath path: String) -> SoundFile.Container? {
-    guard let dot = path.lastIndex(of: ".") else { return nil }
-    return switch path[dot...].dropFirst().lowercased() {
-    case "wav", "wave": .wave
-    case "aif", "aiff": .aiff
-    case "aifc": .aifc
-    case "caf": .caf
-    case "w64": .wave64
-    case "rf64": .rf64
-    case "au", "snd": .next
-    default: nil
-    }
-  }
-
   /// The encodings that can be written: signed integers of 16, 24 and 32 bits, and 32-bit floats.
   ///
   /// - Parameters:
   ///   - container: Floats in `aiff` make an AIFF-C file.
   ///   - isReplacing: False to fail if the file exists.
   package init(
-    path: String, container: SoundFile.Container, format: PCMFormat, isReplacing: Bool
+    path: String, container: Container, format: PCMFormat, isReplacing: Bool
   ) throws(SoundFileError) {
     self.path = path
     self.container = container
@@ -137,14 +122,14 @@ package final class SoundFileWriter {
     return SoundFileError(writing: code == 0 ? EIO : code, path: path)
   }
 
-  private static func type(_ container: SoundFile.Container) -> Int {
+  private static func type(_ container: Container) -> Int {
     switch container {
     case .aiff, .aifc: SF_FORMAT_AIFF
     case .caf: SF_FORMAT_CAF
     case .wave: SF_FORMAT_WAV
     case .rf64: SF_FORMAT_RF64
     case .wave64: SF_FORMAT_W64
-    case .next: SF_FORMAT_AU
+    default: SF_FORMAT_AU
     }
   }
 

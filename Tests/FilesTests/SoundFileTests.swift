@@ -69,10 +69,10 @@ private struct Probe: Decodable {
   }
 
   @Test(arguments: [
-    ("a.wav", SoundFile.Container.wave), ("a.aiff", .aiff), ("a.aifc", .aifc), ("a.au", .next),
+    ("a.wav", Container.wave), ("a.aiff", .aiff), ("a.aifc", .aifc), ("a.au", .next),
     ("a.caf", .caf), ("a.w64", .wave64), ("a.rf64", .rf64),
   ])
-  func theContainerIsTold(name: String, container: SoundFile.Container) throws {
+  func theContainerIsTold(name: String, container: Container) throws {
     let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
     #expect(try SoundFile(path: recipe.make(in: folder)).container == container)
   }

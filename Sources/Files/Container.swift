@@ -1,0 +1,77 @@
+/// A kind of sound file: how the sound is wrapped, not how it is coded.
+package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
+  case aiff, aifc, caf, wave, rf64, wave64, next
+  case m4a, mp4, m4b, threeGP, threeGP2, adts, mp3, mp2, mp1, ac3, flac, ogg, amr
+
+  /// The kind's name.
+  package var description: String {
+    switch self {
+    case .aiff: "AIFF"
+    case .aifc: "AIFF-C"
+    case .caf: "CAF"
+    case .wave: "WAVE"
+    case .rf64: "RF64"
+    case .wave64: "Wave64"
+    case .next: "NeXT/Sun AU"
+    case .m4a: "Apple MPEG-4 Audio"
+    case .mp4: "MPEG-4"
+    case .m4b: "MPEG-4 Audiobook"
+    case .threeGP: "3GPP"
+    case .threeGP2: "3GPP2"
+    case .adts: "AAC ADTS"
+    case .mp3: "MPEG Layer 3"
+    case .mp2: "MPEG Layer 2"
+    case .mp1: "MPEG Layer 1"
+    case .ac3: "AC-3"
+    case .flac: "FLAC"
+    case .ogg: "Ogg"
+    case .amr: "AMR"
+    }
+  }
+
+  /// Ends of names that go with this kind, without the dot; the usual one first.
+  package var extensions: [String] {
+    switch self {
+    case .aiff: ["aiff", "aif"]
+    case .aifc: ["aifc", "aiff", "aif"]
+    case .caf: ["caf"]
+    case .wave: ["wav", "wave"]
+    case .rf64: ["rf64", "wav"]
+    case .wave64: ["w64"]
+    case .next: ["au", "snd"]
+    case .m4a: ["m4a", "m4r"]
+    case .mp4: ["mp4", "mpg4"]
+    case .m4b: ["m4b"]
+    case .threeGP: ["3gp", "3gpp"]
+    case .threeGP2: ["3g2", "3gp2"]
+    case .adts: ["aac", "adts"]
+    case .mp3: ["mp3", "mpga"]
+    case .mp2: ["mp2"]
+    case .mp1: ["mp1"]
+    case .ac3: ["ac3"]
+    case .flac: ["flac"]
+    case .ogg: ["ogg", "oga", "opus"]
+    case .amr: ["amr"]
+    }
+  }
+
+  /// The kind that goes with the end of a name; nil if there is none.
+  package init?(forPath path: String) {
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: ".") else { return nil }
+    let end = name[dot...].dropFirst().lowercased()
+    let kind =
+      Self.allCases.first { $0.extensions.first == end }
+      ?? Self.allCases.first { $0.extensions.contains(end) }
+    guard let kind else { return nil }
+    self = kind
+  }
+
+  /// True if the kind holds linear PCM.
+  package var holdsPCM: Bool {
+    switch self {
+    case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next: true
+    default: false
+    }
+  }
+}
