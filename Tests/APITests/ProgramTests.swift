@@ -119,6 +119,15 @@ import Testing
           "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
         ]),
       Case(
+        program: "filestream.c",
+        passes: ["pieces of all sizes", "properties", "seeking", "mistakes"]),
+      Case(
+        program: "sounds.c",
+        passes: [
+          "a sound is heard, and its end told", "the alert", "several at once", "mistakes",
+          "properties", "the program's end waits",
+        ]),
+      Case(
         program: "converter.c",
         passes: [
           "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
@@ -132,7 +141,8 @@ import Testing
         ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
-      Case(program: "play_packets.c", passes: ["FLAC", "Apple Lossless", "trims", "files", "results"]),
+      Case(
+        program: "play_packets.c", passes: ["FLAC", "Apple Lossless", "trims", "files", "results"]),
       Case(
         program: "player.cc",
         passes: [

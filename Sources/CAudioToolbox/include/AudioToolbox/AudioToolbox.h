@@ -5,7 +5,9 @@
 #include "AudioCodec.h"
 #include "AudioConverter.h"
 #include "AudioFile.h"
+#include "AudioFileStream.h"
 #include "AudioFormat.h"
 #include "AudioQueue.h"
+#include "AudioServices.h"
 #include "ExtendedAudioFile.h"
 #endif

@@ -1,0 +1,284 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// Files that can be read piece by piece, and how ffmpeg makes them.
+private let streams: [(name: String, arguments: [String])] = [
+  ("a.aac", ["-c:a", "aac"]),
+  ("mono.aac", ["-c:a", "aac", "-ac", "1", "-ar", "22050"]),
+  ("a.mp3", ["-c:a", "libmp3lame", "-q:a", "4", "-metadata", "title=Stream"]),
+  ("plain.mp3", ["-c:a", "libmp3lame", "-b:a", "128k", "-write_xing", "0", "-id3v2_version", "0"]),
+  ("low.mp3", ["-c:a", "libmp3lame", "-ar", "22050", "-ac", "1"]),
+  ("a.mp2", ["-c:a", "mp2"]),
+  ("a.ac3", ["-c:a", "ac3"]),
+  ("six.ac3", ["-c:a", "ac3", "-ac", "6", "-ar", "44100", "-b:a", "448k"]),
+  ("a.flac", ["-c:a", "flac"]),
+  ("small.flac", ["-c:a", "flac", "-frame_size", "256", "-ac", "1", "-ar", "8000"]),
+  ("a.m4a", ["-c:a", "aac", "-movflags", "+faststart", "-metadata", "artist=Nobody"]),
+  ("alac.m4a", ["-c:a", "alac", "-movflags", "+faststart"]),
+  ("a.wav", ["-c:a", "pcm_s16le"]),
+  ("six.wav", ["-c:a", "pcm_s24le", "-ac", "6"]),
+  ("ulaw.wav", ["-c:a", "pcm_mulaw"]),
+  ("ima.wav", ["-c:a", "adpcm_ima_wav"]),
+  ("mp3.wav", ["-c:a", "libmp3lame"]),
+  ("a.rf64", ["-c:a", "pcm_f32le", "-rf64", "always", "-f", "wav"]),
+  ("a.aiff", ["-c:a", "pcm_s16be"]),
+  ("f.aiff", ["-c:a", "pcm_f32be"]),
+  ("ima.aiff", ["-c:a", "adpcm_ima_qt"]),
+  ("a.caf", ["-c:a", "pcm_s16be"]),
+  ("ima.caf", ["-c:a", "adpcm_ima_qt"]),
+  ("ulaw.caf", ["-c:a", "pcm_mulaw"]),
+  ("alac.caf", ["-c:a", "alac"]),
+  ("opus.caf", ["-c:a", "libopus", "-ar", "48000"]),
+  ("a.au", ["-c:a", "pcm_s16be"]),
+  ("ulaw.au", ["-c:a", "pcm_mulaw"]),
+]
+
+/// One of each, made once.
+private let corpus = Result {
+  let folder = try TemporaryFolder()
+  let noise = "anoisesrc=duration=0.5:seed=7:amplitude=0.5:sample_rate=44100"
+  for (name, arguments) in streams {
+    let path = folder.file(name)
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2"] + arguments + [path])
+    if name.hasSuffix(".caf") { try putSoundLast(path) }
+  }
+  return folder
+}
+
+/// Has the packet table of a CAF file, which ffmpeg puts at the end, come before the sound.
+private func putSoundLast(_ path: String) throws {
+  let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+  var sorted = Array(bytes[..<8])
+  var sound: ArraySlice<UInt8> = []
+  var place = 8
+  while bytes.count - place >= 12 {
+    let size = 12 + Int(bytes.big(at: place + 4, bytes: 8))
+    let chunk = bytes[place..<place + size]
+    if bytes.name(at: place) == "data" { sound = chunk } else { sorted += chunk }
+    place += size
+  }
+  try Data(sorted + sound).write(to: URL(fileURLWithPath: path))
+}
+
+/// What comes out of a stream.
+private struct Heard: Equatable {
+  var packets: [[UInt8]] = []
+  var frames: [Int] = []
+  /// Equal packets come without descriptions.
+  var hasExtents = true
+}
+
+private func parse(
+  _ bytes: ArraySlice<UInt8>, piece: (Int) -> Int, with parser: StreamParser,
+  isDiscontinuous: Bool = false, packetBytes: Int = 0
+) throws -> Heard {
+  var heard = Heard()
+  var rest = bytes
+  var index = 0
+  var isFirst = true
+  while !rest.isEmpty {
+    let part = Array(rest.prefix(max(1, piece(index))))
+    rest = rest.dropFirst(part.count)
+    index += 1
+    try part.withUnsafeBytes { part in
+      try parser.parse(part, isDiscontinuous: isDiscontinuous && isFirst, ready: {}) {
+        data, count, extents in
+        heard.hasExtents = extents != nil
+        let size = data.count / count
+        let places = extents ?? (0..<count).map { PacketExtent(offset: $0 * size, bytes: size) }
+        for place in places {
+          heard.packets.append(Array(data[place.offset..<place.offset + place.bytes]))
+          heard.frames.append(place.frames)
+        }
+      }
+    }
+    isFirst = false
+  }
+  return heard
+}
+
+/// The same by way of the file's reader.
+private func read(_ path: String) throws -> Heard {
+  let store = try FileStore(path: path)
+  var heard = Heard()
+  let isPCM = try? SoundFile(store)
+  if let file = isPCM {
+    var data = [UInt8](repeating: 0, count: Int(file.byteCount))
+    _ = try data.withUnsafeMutableBytes { try file.readRaw(startingAt: 0, frames: .max, into: $0) }
+    let size = file.format.bytesPerFrame
+    heard.packets = stride(from: 0, to: data.count, by: size).map { Array(data[$0..<$0 + size]) }
+    heard.frames = heard.packets.map { _ in 0 }
+    heard.hasExtents = false
+    return heard
+  }
+  let reader = try PacketFileReader(store)
+  var memory = [UInt8](repeating: 0, count: 1 << 20)
+  heard.hasExtents = reader.format.bytesPerPacket == 0
+  var extents: [PacketExtent] = []
+  while true {
+    let count = try memory.withUnsafeMutableBytes {
+      try reader.readPackets(
+        from: Int64(heard.packets.count), count: 1000, into: $0, extents: &extents)
+    }
+    if count == 0 { return heard }
+    for extent in extents {
+      heard.packets.append(Array(memory[extent.offset..<extent.offset + extent.bytes]))
+      heard.frames.append(extent.frames)
+    }
+  }
+}
+
+@Suite struct StreamParserTests {
+  private func path(_ name: String) throws -> String { try corpus.get().file(name) }
+
+  private func bytes(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name))))
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func theSamePacketsComeOutAsOfTheFile(name: String) throws {
+    let bytes = try bytes(name)
+    let expected = try read(path(name))
+    try #require(expected.packets.count > 3)
+    // The smallest pieces for as long as it matters.
+    let sizes: [(Int) -> Int] = [{ $0 < 12000 ? 1 : 5000 }, { _ in 997 }, { _ in bytes.count }]
+    for (number, size) in sizes.enumerated() {
+      let parser = StreamParser(hint: Container(forPath: name))
+      let heard = try parse(bytes[...], piece: size, with: parser)
+      #expect(heard.hasExtents == expected.hasExtents)
+      #expect(heard.packets.count == expected.packets.count, "pieces \(number)")
+      let difference = zip(heard.packets, expected.packets).enumerated().first { $1.0 != $1.1 }
+      #expect(difference == nil, "packet \(difference?.offset ?? 0)")
+      #expect(heard.frames == expected.frames)
+    }
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func itTellsWhatTheFileTells(name: String) throws {
+    let bytes = try bytes(name)
+    let file = try MediaFile.open(path: path(name))
+    let parser = StreamParser(hint: nil)
+    let heard = try parse(bytes[...], piece: { _ in 100 }, with: parser)
+    let details = try #require(parser.details)
+    #expect(details.container == file.container)
+    #expect(details.format == file.format)
+    // The bit rate in the cookie of AAC is an estimate.
+    if case .packets(let format) = file.format, format.codec == .aac {
+      #expect(
+        try MagicCookie.audioSpecificConfig(details.cookie)
+          == MagicCookie.audioSpecificConfig(file.cookie))
+    } else {
+      #expect(details.cookie == file.cookie)
+    }
+    #expect(details.channelRoles == file.channelRoles)
+    #expect(details.tags == (try file.tags() ?? [:]))
+    #expect(details.packetBytesLimit >= (try file.maximumPacketBytes))
+    if let count = details.packetCount { #expect(count == (try file.packetCount)) }
+    if let bytes = details.dataBytes { #expect(bytes == (try file.byteCount)) }
+    if let most = details.maximumPacketBytes { #expect(most == (try file.maximumPacketBytes)) }
+    if details.packetTable != nil || details.packetCount != nil {
+      #expect(details.packetTable == (try file.packetTable))
+    }
+    // Places there and back, exactly or nearly.
+    let place = try #require(parser.place(ofPacket: 3))
+    let back = try #require(parser.place(ofByte: place.position + (place.isEstimated ? 1 : 0)))
+    #expect(back.packet == 3 && back.isEstimated == place.isEstimated)
+    if !place.isEstimated {
+      let offset = Int(details.dataOffset + place.position)
+      #expect(Array(bytes[offset...].prefix(heard.packets[3].count)) == heard.packets[3])
+    }
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func aSeekGoesOnWithThatPacket(name: String) throws {
+    let bytes = try bytes(name)
+    let expected = try read(path(name)).packets
+    let parser = StreamParser(hint: nil)
+    let first = try parse(bytes.prefix(bytes.count * 2 / 3), piece: { _ in 999 }, with: parser)
+    #expect(first.packets.count > 0)
+    for packet in [expected.count - 4, 0, 2] {
+      let place = try #require(parser.seek(toPacket: Int64(packet)))
+      let offset = Int(try #require(parser.details).dataOffset + place.position)
+      let heard = try parse(
+        bytes[min(offset, bytes.count)...], piece: { _ in 500 }, with: parser,
+        isDiscontinuous: packet != 2)
+      if place.isEstimated {
+        // Whole packets come, the same as those of the file's end.
+        let last = expected.suffix(heard.packets.count)
+        #expect(heard.packets == Array(last) || heard.packets.isEmpty)
+      } else {
+        #expect(heard.packets == Array(expected[packet...]))
+      }
+    }
+    #expect(parser.seek(toPacket: -1) == nil)
+  }
+
+  @Test(arguments: ["a.aac", "plain.mp3", "a.mp2", "a.ac3", "small.flac"])
+  func framesAreFoundAgainAfterRubbish(name: String) throws {
+    let bytes = try bytes(name)
+    let expected = try read(path(name)).packets
+    var dice = SystemRandomNumberGenerator()
+    // Bytes that begin no head, then some that do.
+    var rubbish = (0..<3000).map { _ in UInt8.random(in: 0..<0x0B, using: &dice) }
+    rubbish += [0xFF, 0xF1, 0xFF, 0xFB, 0x90, 0x0B, 0x77, 0xFF, 0xF8]
+    let half = bytes.count * 2 / 3
+    let parser = StreamParser(hint: nil)
+    let before = try parse(bytes.prefix(half), piece: { _ in 400 }, with: parser).packets
+    #expect(before == Array(expected.prefix(before.count)) && before.count > 3)
+    let damaged = bytes[..<half] + rubbish + bytes[half...]
+    let heard = try parse(damaged[...], piece: { $0 * 7 % 300 }, with: StreamParser(hint: nil))
+    // Not more is lost than what the rubbish is in, and what is taken for the frame that it cut.
+    #expect(heard.packets.count >= expected.count - 4)
+    #expect(heard.packets.starts(with: before))
+    #expect(heard.packets.suffix(5) == expected.suffix(5))
+
+    // The same after a gap that is told of, with the middle missing.
+    let after = try parse(
+      bytes[(half + 300)...], piece: { _ in 400 }, with: parser, isDiscontinuous: true)
+    #expect(after.packets == Array(expected.suffix(after.packets.count)) && after.packets.count > 1)
+
+    // A stream that is joined in the middle.
+    guard name != "small.flac" else { return }
+    let joined = try parse(bytes[half...], piece: { _ in 400 }, with: StreamParser(hint: nil))
+    #expect(joined.packets == Array(expected.suffix(joined.packets.count)))
+    #expect(joined.packets.count > expected.count / 5)
+  }
+
+  private func failure(_ bytes: [UInt8], hint: Container? = nil) -> StreamFailure? {
+    do {
+      _ = try parse(bytes[...], piece: { _ in 777 }, with: StreamParser(hint: hint))
+      return nil
+    } catch {
+      return error as? StreamFailure
+    }
+  }
+
+  @Test func tablesAfterTheSoundAreRefused() throws {
+    let folder = try TemporaryFolder()
+    for (name, arguments) in [("late.m4a", ["-c:a", "aac"]), ("late.caf", ["-c:a", "alac"])] {
+      let noise = "anoisesrc=duration=0.5:sample_rate=44100"
+      try tool(
+        "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", noise] + arguments + [folder.file(name)])
+      let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(name))))
+      #expect(failure(bytes) == .notOptimized)
+    }
+  }
+
+  @Test func rubbishIsRefusedAndNotKept() throws {
+    var dice = SystemRandomNumberGenerator()
+    let rubbish = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &dice) }
+    #expect(failure(rubbish) == .unsupportedContainer)
+    #expect(failure([UInt8](repeating: 0xFF, count: 200_000), hint: .mp3) == .unsupportedContainer)
+    // A head that has no end.
+    let riff = [UInt8]("RIFF....WAVEjunk".utf8) + [0xFF, 0xFF, 0xFF, 0x7F] + rubbish
+    #expect(failure(riff) == .damaged("its head is too long"))
+    #expect(failure([UInt8]("OggS".utf8) + [UInt8](repeating: 0, count: 70_000)) != nil)
+  }
+}

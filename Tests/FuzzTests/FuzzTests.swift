@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A short run of what `make fuzz` does at length, in the build at hand: AddressSanitizer's library, loaded
+/// before all others, watches the memory that it takes and what C's functions do with it.
+@Suite struct FuzzTests {
+  private func fuzz(_ arguments: [String]) throws -> CommandResult {
+    try withTemporaryFolder { folder in
+      try run(
+        builtProduct(named: "cuejack-fuzz").path,
+        arguments
+          + ["--keep", folder.appendingPathComponent("findings").path]
+          + ["--preload", Self.library.get()])
+    }
+  }
+
+  /// The sanitizer's library of the toolchain's clang.
+  private static let library = Result {
+    let information = try run("swiftc", ["-print-target-info"]).output
+    let line = try #require(
+      information.split(separator: "\n").first { $0.contains("runtimeResourcePath") })
+    let resources = String(line.split(separator: "\"")[3])
+    let result = try run(
+      "\(resources)/../../bin/clang", ["-print-file-name=libclang_rt.asan-x86_64.so"])
+    return result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  @Test func damagedFilesGiveErrorsAndNothingWorse() throws {
+    let result = try fuzz(["--cases", "100000", "--seconds", "20", "--seed", "4"])
+    #expect(result.status == 0, "\(result.output)\(result.errors)")
+    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+  }
+
+  @Test func whatIsWrongIsFound() throws {
+    let result = try fuzz([
+      "--cases", "11", "--jobs", "1", "--only", "s16", "--deadline", "5", "--plant-faults",
+    ])
+    #expect(result.status == 1, "\(result.output)\(result.errors)")
+    let lines = result.output.split(separator: "\n")
+    for number in [3, 5, 7, 9] {
+      #expect(
+        lines.contains { $0.hasPrefix("case \(number) of seed 1, ") }, "\(result.output)")
+    }
+    for words in ["heap-buffer-overflow", "on purpose", "took more than 5 s"] {
+      #expect(result.output.contains(words), "\(result.output)")
+    }
+    // The cases after them are run all the same.
+    #expect(lines.last?.hasPrefix("11 cases in ") == true && result.output.contains(", 4 findings"))
+  }
+}
