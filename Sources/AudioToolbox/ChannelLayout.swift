@@ -107,7 +107,7 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  private init(
+  init(
     tag: AudioChannelLayoutTag, bitmap: UInt32 = 0, descriptions: [Description] = []
   ) {
     self.tag = tag

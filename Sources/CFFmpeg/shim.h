@@ -1,5 +1,6 @@
 // FFmpeg's libavformat, libavcodec and libavutil, as Swift sees them.
 #include <libavcodec/avcodec.h>
+#include <libavcodec/vorbis_parser.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
 #include <libavutil/dict.h>

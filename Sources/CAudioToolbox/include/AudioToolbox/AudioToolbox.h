@@ -2,6 +2,7 @@
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
 #include "../CoreAudio/CoreAudio.h"
+#include "AudioCodec.h"
 #include "AudioConverter.h"
 #include "AudioFile.h"
 #include "AudioFormat.h"
