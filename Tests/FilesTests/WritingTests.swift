@@ -29,7 +29,8 @@ final class MemoryStore: ByteStore, @unchecked Sendable {
     if fits < buffer.count { throw SoundFileError(.noRoom, path: name) }
   }
   func setByteCount(_ count: Int64) {
-    data = data.count < count ? data + Data(count: Int(count) - data.count) : data.prefix(Int(count))
+    data =
+      data.count < count ? data + Data(count: Int(count) - data.count) : data.prefix(Int(count))
   }
   func synchronize() {}
 }
@@ -60,7 +61,9 @@ private struct Shape: Sendable, CustomTestStringConvertible {
   static let all: [Shape] = Container.allCases.filter(\.holdsPCM).flatMap { container in
     Coding.allCases.flatMap { coding in
       [false, true].flatMap { order in
-        (coding == .s16 ? [1, 2, 3, 6] : [2]).map { Shape(container: container, coding: coding, isBigEndian: order, channels: $0) }
+        (coding == .s16 ? [1, 2, 3, 6] : [2]).map {
+          Shape(container: container, coding: coding, isBigEndian: order, channels: $0)
+        }
       }
     }
   }.filter {
@@ -124,8 +127,11 @@ extension SoundFile {
     let width = shape.coding.bytes == 1 ? "" : shape.isBigEndian ? "be" : "le"
     let decoded = try tool(
       "ffmpeg",
-      ["-v", "warning", "-guess_layout_max", "0", "-i", path, "-f", "\(shape.coding)\(width)", "-c:a",
-        "pcm_\(shape.coding)\(width)", "-"])
+      [
+        "-v", "warning", "-guess_layout_max", "0", "-i", path, "-f", "\(shape.coding)\(width)",
+        "-c:a",
+        "pcm_\(shape.coding)\(width)", "-",
+      ])
     #expect(decoded.errors == "")
     #expect(decoded.output == samples)
     let info = try tool("sndfile-info", [path])
