@@ -2,11 +2,11 @@ import CFFmpeg
 
 /// Tells how many frames the packets of a Vorbis stream stand for, one after the other.
 @safe
-final class VorbisDurations {
+package final class VorbisDurations {
   private let parser: OpaquePointer
 
   /// Nil if the headers are damaged.
-  init?(_ extradata: [UInt8]) {
+  package init?(_ extradata: [UInt8]) {
     let parser = unsafe extradata.withUnsafeBufferPointer {
       unsafe av_vorbis_parse_init($0.baseAddress, CInt($0.count))
     }
@@ -20,7 +20,7 @@ final class VorbisDurations {
   }
 
   /// Frames of the next packet.
-  func frames(of packet: [UInt8]) -> Int {
+  package func frames(of packet: [UInt8]) -> Int {
     unsafe packet.withUnsafeBufferPointer {
       unsafe max(0, Int(av_vorbis_parse_frame(parser, $0.baseAddress, CInt($0.count))))
     }
