@@ -245,7 +245,7 @@ public func AudioConverterFillComplexBuffer(
     var sink = try core.sink(list, packets: packets)
     defer {
       unsafe ioOutputDataPacketSize.pointee = UInt32(sink.count)
-      core.tell(sink, list)
+      unsafe core.tell(sink, list, outPacketDescription)
     }
     try unsafe core.fill(&sink, inAudioConverter, inInputDataProc, inInputDataProcUserData)
   }

@@ -7,8 +7,10 @@ import RealTime
 final class AudioConverterCore: @unchecked Sendable {
   static let all = HandleTable<AudioConverterCore>()
 
+  /// The formats as they are known; the output's as it was asked for.
   private(set) var input: ConverterFormat
   private(set) var output: ConverterFormat
+  private var wanted: ConverterFormat
   private(set) var stream: StreamConverter
   private(set) var options = StreamConverter.Options()
 
@@ -27,6 +29,9 @@ final class AudioConverterCore: @unchecked Sendable {
   ) throws(AudioConverterError) {
     var destination = destination
     if destination.mSampleRate == 0 { destination.mSampleRate = source.mSampleRate }
+    if destination.mChannelsPerFrame == 0 {
+      destination.mChannelsPerFrame = source.mChannelsPerFrame
+    }
     guard let input = ConverterFormat(source) else {
       throw Self.refusal(of: source, "input", AudioConverterError.inputRate)
     }
@@ -47,9 +52,10 @@ final class AudioConverterCore: @unchecked Sendable {
   }
 
   init(_ input: ConverterFormat, _ output: ConverterFormat) throws(AudioConverterError) {
-    self.input = input
-    self.output = output
     stream = try Self.stream(input, output, options)
+    self.input = ConverterFormat(stream.input, isPlanar: input.isPlanar)
+    self.output = ConverterFormat(stream.output, isPlanar: output.isPlanar)
+    wanted = output
     list = OwnedBufferList(buffers: input.buffers, channelsPerBuffer: input.channelsPerBuffer)
   }
 
@@ -63,18 +69,33 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  func reset() {
-    stream.reset()
+  func reset() throws(AudioConverterError) {
+    given = .nothing
+    generation += 1
+    do throws(StreamConverter.Failure) { try stream.reset() } catch {
+      throw AudioConverterError(error)
+    }
+  }
+
+  /// Has other options hold, for a stream that begins anew.
+  func rebuild(_ options: StreamConverter.Options, _ wanted: ConverterFormat? = nil)
+    throws(AudioConverterError)
+  {
+    let wanted = wanted ?? self.wanted
+    stream = try Self.stream(input, wanted, options)
+    input = ConverterFormat(stream.input, isPlanar: input.isPlanar)
+    output = ConverterFormat(stream.output, isPlanar: wanted.isPlanar)
+    self.wanted = wanted
+    self.options = options
     given = .nothing
     generation += 1
   }
 
-  /// Has other options hold, for a stream that begins anew.
-  func rebuild(_ options: StreamConverter.Options) throws(AudioConverterError) {
-    stream = try Self.stream(input, output, options)
-    self.options = options
-    given = .nothing
-    generation += 1
+  /// Changes the format of the packets that are encoded.
+  func changeEncoding(_ body: (inout PacketFormat) -> Void) throws(AudioConverterError) {
+    guard case .packets(var format) = wanted.stream else { return }
+    body(&format)
+    try rebuild(options, ConverterFormat(.packets(format)))
   }
 
   /// Has channels go elsewhere, from the next frame on.
@@ -155,8 +176,42 @@ final class AudioConverterCore: @unchecked Sendable {
         throw .inputSize("the buffers do not fit the format")
       }
       return .frames(samples, count: frames)
-    case .packets: throw .noDescriptions
+    case .packets:
+      guard let memory = unsafe input.packets(buffers) else {
+        throw .inputSize("the buffer is nowhere")
+      }
+      let bytesPerPacket = input.bytesPerPacket
+      if bytesPerPacket > 0 {
+        let count = min(Int(packets), memory.count / bytesPerPacket)
+        guard count > 0 else { throw .inputSize("the buffer holds no whole packet") }
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[..<(count * bytesPerPacket)])
+        return unsafe .packets(bytes, bytesPerPacket: bytesPerPacket)
+      }
+      let extents = try unsafe extents(descriptions, Int(packets), bytes: memory.count)
+      return unsafe .packets(UnsafeRawBufferPointer(memory), extents)
     }
+  }
+
+  /// Where packets lie. A single one needs no description: it is all there is.
+  private func extents(
+    _ descriptions: UnsafePointer<AudioStreamPacketDescription>?, _ packets: Int, bytes: Int
+  ) throws(AudioConverterError) -> [PacketExtent] {
+    guard let descriptions = unsafe descriptions else {
+      guard packets == 1 else { throw .noDescriptions }
+      return [PacketExtent(offset: 0, bytes: bytes)]
+    }
+    var extents: [PacketExtent] = []
+    for index in 0..<packets {
+      let one = unsafe descriptions[index]
+      guard one.mStartOffset >= 0, one.mStartOffset <= bytes,
+        Int(one.mDataByteSize) <= bytes - Int(one.mStartOffset)
+      else { throw .inputSize("packet \(index) does not lie in the \(bytes) bytes") }
+      extents.append(
+        PacketExtent(
+          offset: Int(one.mStartOffset), bytes: Int(one.mDataByteSize),
+          frames: Int(one.mVariableFramesInPacket)))
+    }
+    return extents
   }
 
   // MARK: Memory of the app's
@@ -171,12 +226,28 @@ final class AudioConverterCore: @unchecked Sendable {
       let room = min(packets, list.leastBytes / samples.bytesPerFrame)
       guard room > 0 || packets == 0 else { throw .outputSize("there is no room for a frame") }
       return .frames(samples, room: room)
-    case .packets: fatalError("to come")
+    case .packets:
+      guard let memory = unsafe output.packets(list) else {
+        throw .badArgument("the output's buffers do not fit the format")
+      }
+      return unsafe .packets(memory, room: packets)
     }
   }
 
   /// Tells the app how much the buffers hold.
-  func tell(_ sink: StreamConverter.Sink, _ list: BufferList) {
-    list.setBytes(sink.count * output.bytesPerPacket)
+  func tell(
+    _ sink: StreamConverter.Sink, _ list: BufferList,
+    _ descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?
+  ) {
+    guard case .packets = output.stream else {
+      return list.setBytes(sink.count * output.bytesPerPacket)
+    }
+    list.setBytes(sink.bytes)
+    guard let descriptions = unsafe descriptions else { return }
+    for (index, extent) in sink.extents.enumerated() {
+      unsafe descriptions[index] = AudioStreamPacketDescription(
+        mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(extent.frames),
+        mDataByteSize: UInt32(extent.bytes))
+    }
   }
 }

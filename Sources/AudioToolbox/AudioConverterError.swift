@@ -16,6 +16,7 @@ enum AudioConverterError: Error {
   case propertySize(AudioConverterPropertyID, Int)
   case propertyValue(AudioConverterPropertyID, String)
   case noDescriptions
+  case badPacket(String)
   /// What the app's own callback returned.
   case input(OSStatus)
   case system(String)
@@ -28,6 +29,12 @@ enum AudioConverterError: Error {
     case .channels: self = .formatNotSupported("the channels do not fit")
     case .packetTooLarge(let bytes): self = .outputSize("the next packet has \(bytes) bytes")
     case .resampling(let reason): self = .system(reason)
+    case .codec(let error):
+      switch error.kind {
+      case .badPacket: self = .badPacket(error.reason)
+      case .failed: self = .system(error.reason)
+      case .noEncoder, .noDecoder, .badFormat, .badCookie: self = .formatNotSupported(error.reason)
+      }
     }
   }
 
@@ -43,6 +50,7 @@ enum AudioConverterError: Error {
     case .unsupportedProperty, .readOnly: kAudioConverterErr_PropertyNotSupported
     case .propertySize: kAudioConverterErr_BadPropertySizeError
     case .noDescriptions: kAudioConverterErr_RequiresPacketDescriptionsError
+    case .badPacket: kAudioCodecBadDataError
     case .input(let status): status
     case .system: kAudioConverterErr_UnspecifiedError
     }
@@ -51,7 +59,7 @@ enum AudioConverterError: Error {
   var reason: String {
     switch self {
     case .badArgument(let text), .formatNotSupported(let text), .inputSize(let text),
-      .outputSize(let text), .system(let text):
+      .outputSize(let text), .system(let text), .badPacket(let text):
       text
     case .noConverter: "there is no such converter"
     case .inputRate(let rate): "an input of \(rate) Hz cannot be converted"

@@ -9,39 +9,43 @@ struct ConverterFormat {
 
   /// Nil if the description contradicts itself, or is not one that can be converted.
   init?(_ description: AudioStreamBasicDescription) {
-    var one = description
     isPlanar =
       description.mFormatID == kAudioFormatLinearPCM && description.mChannelsPerFrame > 1
       && description.mFormatFlags & kAudioFormatFlagIsNonInterleaved != 0
+    var one = description
     if isPlanar {
       one.mFormatFlags &= ~kAudioFormatFlagIsNonInterleaved
       one.mChannelsPerFrame = 1
     }
-    guard var pcm = PCMFormat(one) else { return nil }
-    if isPlanar { pcm.channels = Int(clamping: description.mChannelsPerFrame) }
-    guard pcm.layout != nil else { return nil }
-    stream = .pcm(pcm)
+    guard let stream = StreamFormat(one) else { return nil }
+    self.stream = stream
+    if isPlanar, case .pcm(var pcm) = stream {
+      pcm.channels = Int(description.mChannelsPerFrame)
+      guard pcm.layout != nil else { return nil }
+      self.stream = .pcm(pcm)
+    }
+  }
+
+  init(_ stream: StreamFormat, isPlanar: Bool = false) {
+    self.stream = stream
+    self.isPlanar = isPlanar
   }
 
   var streamDescription: AudioStreamBasicDescription {
-    switch stream {
-    case .pcm(var pcm):
-      if !isPlanar { return pcm.streamDescription }
-      let channels = UInt32(pcm.channels)
-      pcm.channels = 1
-      var description = pcm.streamDescription
-      description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
-      description.mChannelsPerFrame = channels
-      return description
-    case .packets: fatalError("to come")
-    }
+    guard isPlanar, case .pcm(var pcm) = stream else { return stream.streamDescription }
+    let channels = UInt32(pcm.channels)
+    pcm.channels = 1
+    var description = pcm.streamDescription
+    description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    description.mChannelsPerFrame = channels
+    return description
   }
 
   /// Buffers of an AudioBufferList that holds it.
   var buffers: Int { isPlanar ? stream.channels : 1 }
 
   /// Channels of each of them.
-  var channelsPerBuffer: Int { stream.channels / buffers }
+  var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
 
   /// Bytes of a packet in each buffer; 0 if they vary.
   var bytesPerPacket: Int {
@@ -49,6 +53,12 @@ struct ConverterFormat {
     case .pcm(let pcm): pcm.bytesPerSample * channelsPerBuffer
     case .packets(let packets): packets.bytesPerPacket
     }
+  }
+
+  /// The memory of packets; nil if there is more than one buffer, or it is nowhere.
+  func packets(_ list: BufferList) -> UnsafeMutableRawBufferPointer? {
+    guard list.count == 1, let places = unsafe list.places else { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(start: places[0], count: list.leastBytes)
   }
 
   /// Linear PCM in the buffers; nil if they are too many or too few, or one of them is nowhere.

@@ -103,6 +103,22 @@ struct AudioConverterProperty: Sendable {
       })
   }
 
+  /// A property of encoders that tells values.
+  private static func encoding(
+    _ id: AudioConverterPropertyID,
+    _ values: @escaping @Sendable (PacketFormat) -> [AudioValueRange]
+  ) -> AudioConverterProperty {
+    AudioConverterProperty(
+      id: id,
+      get: { (core, _) throws(AudioConverterError) in
+        PropertyBytes.of(values(try core.encoder(for: id).format))
+      }, set: nil)
+  }
+
+  @Sendable private static func sampleRates(_ format: PacketFormat) -> [AudioValueRange] {
+    format.codec.encodedSampleRateRanges
+  }
+
   private static let all: [AudioConverterProperty] = [
     value(kAudioConverterPropertyMinimumInputBufferSize) { UInt32($0.maximumInputPacketBytes) },
     value(kAudioConverterPropertyMinimumOutputBufferSize) { UInt32($0.maximumOutputPacketBytes) },
@@ -125,6 +141,83 @@ struct AudioConverterProperty: Sendable {
     setting(kAudioConverterSampleRateConverterQuality, \.quality) {
       $0 <= kAudioConverterQuality_Max
     },
+    setting(kAudioConverterCodecQuality, \.codecQuality) { $0 <= kAudioConverterQuality_Max },
+    AudioConverterProperty(
+      id: kAudioConverterDecompressionMagicCookie,
+      get: { (core, _) throws(AudioConverterError) in
+        guard case .packets = core.input.stream else {
+          throw .unsupportedProperty(kAudioConverterDecompressionMagicCookie)
+        }
+        return core.settings.cookie
+      },
+      set: { (core, value) throws(AudioConverterError) in
+        // Linear PCM needs none: programs set what their file has without a look.
+        guard case .packets = core.input.stream else { return }
+        try core.change { $0.cookie = value.bytes }
+      }),
+    AudioConverterProperty(
+      id: kAudioConverterCompressionMagicCookie,
+      get: { (core, _) throws(AudioConverterError) in
+        let cookie = try core.encoder(for: kAudioConverterCompressionMagicCookie).cookie
+        guard !cookie.isEmpty else {
+          throw .unsupportedProperty(kAudioConverterCompressionMagicCookie)
+        }
+        return cookie
+      }, set: nil),
+    value(
+      kAudioConverterEncodeBitRate,
+      get: { (core) throws(AudioConverterError) in
+        let rate = try core.encoder(for: kAudioConverterEncodeBitRate).bitRate
+        guard rate > 0 else { throw .unsupportedProperty(kAudioConverterEncodeBitRate) }
+        return UInt32(rate)
+      },
+      set: { (core, rate) throws(AudioConverterError) in
+        guard try core.encoder(for: kAudioConverterEncodeBitRate).bitRate > 0 else {
+          throw .unsupportedProperty(kAudioConverterEncodeBitRate)
+        }
+        guard rate > 0 else { throw .propertyValue(kAudioConverterEncodeBitRate, "0 bits") }
+        try core.change { $0.bitRate = Int(rate) }
+      }),
+    value(
+      kAudioConverterEncodeAdjustableSampleRate,
+      get: { (core) throws(AudioConverterError) in
+        _ = try core.encoder(for: kAudioConverterEncodeAdjustableSampleRate)
+        return core.output.stream.sampleRate
+      },
+      set: { (core, rate: Double) throws(AudioConverterError) in
+        _ = try core.encoder(for: kAudioConverterEncodeAdjustableSampleRate)
+        try core.changeEncoding { $0.sampleRate = rate }
+      }),
+    encoding(kAudioConverterApplicableEncodeBitRates) { format in
+      ranges(
+        format.codec.encodedBitRates(sampleRate: format.sampleRate, channels: format.channels)
+          .map(Double.init))
+    },
+    encoding(kAudioConverterAvailableEncodeBitRates) { format in
+      ranges(format.codec.allEncodedBitRates(channels: format.channels).map(Double.init))
+    },
+    encoding(kAudioConverterApplicableEncodeSampleRates, sampleRates),
+    encoding(kAudioConverterAvailableEncodeSampleRates, sampleRates),
+    value(
+      kAudioConverterPropertyBitDepthHint,
+      get: { (core) throws(AudioConverterError) in
+        let format = try core.encoder(for: kAudioConverterPropertyBitDepthHint).format
+        return UInt32(format.bitsPerSample)
+      },
+      set: { (core, bits: UInt32) throws(AudioConverterError) in
+        let format = try core.encoder(for: kAudioConverterPropertyBitDepthHint).format
+        guard [16, 20, 24, 32].contains(bits) else {
+          throw .propertyValue(kAudioConverterPropertyBitDepthHint, "\(bits) bits")
+        }
+        // Only lossless codecs keep bits.
+        if format.codec.isLossless { try core.changeEncoding { $0.bitsPerSample = Int(bits) } }
+      }),
+    AudioConverterProperty(
+      id: kAudioConverterPropertyFormatList,
+      get: { (core, _) throws(AudioConverterError) in
+        let encoder = try core.encoder(for: kAudioConverterPropertyFormatList)
+        return PropertyBytes.of(formatList(of: encoder.format, cookie: encoder.cookie))
+      }, set: nil),
     setting(kAudioConverterPrimeMethod, \.primeMethod) { $0 <= kConverterPrimeMethod_None },
     value(
       kAudioConverterPrimeInfo, get: { $0.primeInfo },
@@ -170,6 +263,9 @@ extension AudioConverterCore {
   struct Settings: Equatable {
     var complexity = UInt32(kAudioConverterSampleRateConverterComplexity_Mastering)
     var quality = UInt32(kAudioConverterQuality_Max)
+    var codecQuality: UInt32 = kAudioConverterQuality_Medium
+    var cookie: [UInt8] = []
+    var bitRate: Int?
     var primeMethod = UInt32(kConverterPrimeMethod_Normal)
     var leadingFrames = 0
     var trailingFrames = 0
@@ -190,6 +286,9 @@ extension AudioConverterCore {
         case UInt32(kConverterPrimeMethod_None): .latency
         default: .silence
         }
+      options.cookie = cookie
+      options.encoding.bitRate = bitRate
+      options.encoding.quality = Int(codecQuality)
       options.leadingFrames = leadingFrames
       options.trailingFrames = trailingFrames
       return options
@@ -244,29 +343,50 @@ extension AudioConverterCore {
     settings = new
   }
 
-  var maximumInputPacketBytes: Int { input.bytesPerPacket }
-  var maximumOutputPacketBytes: Int { output.bytesPerPacket }
+  /// The encoder of the output.
+  func encoder(for id: AudioConverterPropertyID) throws(AudioConverterError) -> PacketEncoder {
+    guard let encoder = stream.encoder else { throw .unsupportedProperty(id) }
+    return encoder
+  }
+
+  /// No packet of the input has more bytes, if it is of any use.
+  var maximumInputPacketBytes: Int {
+    guard input.bytesPerPacket == 0, case .packets(let format) = input.stream else {
+      return input.bytesPerPacket
+    }
+    return max(8192, min(format.framesPerPacket, 1 << 16) * format.channels * 4)
+  }
+
+  var maximumOutputPacketBytes: Int {
+    output.bytesPerPacket > 0 ? output.bytesPerPacket : stream.encoder?.maximumPacketBytes ?? 0
+  }
 
   /// Bytes of input, in each buffer, that make so many of output.
   func inputBytes(forOutput bytes: Int) -> Int {
     let packets = bytes / max(1, maximumOutputPacketBytes)
-    return packets == 0
-      ? 0 : stream.inputCount(forOutput: packets) * max(1, maximumInputPacketBytes)
+    let needed = min(stream.inputCount(forOutput: packets), 1 << 32)
+    return packets == 0 ? 0 : needed * max(1, maximumInputPacketBytes)
   }
 
   /// Bytes of output, in each buffer, that so many of input make at the most.
   func outputBytes(forInput bytes: Int) -> Int {
     let packets = bytes / max(1, maximumInputPacketBytes)
-    return stream.outputCount(forInput: packets) * maximumOutputPacketBytes
+    return min(stream.outputCount(forInput: packets), 1 << 32) * maximumOutputPacketBytes
   }
 
   var primeInfo: AudioConverterPrimeInfo {
-    AudioConverterPrimeInfo(
+    if stream.encoder != nil {
+      let frames = stream.encodedPriming
+      return AudioConverterPrimeInfo(
+        leadingFrames: UInt32(frames.leading), trailingFrames: UInt32(frames.trailing))
+    }
+    return AudioConverterPrimeInfo(
       leadingFrames: UInt32(settings.leadingFrames), trailingFrames: UInt32(settings.trailingFrames)
     )
   }
 
   func setPrimeInfo(_ info: AudioConverterPrimeInfo) throws(AudioConverterError) {
+    guard stream.encoder == nil else { throw .readOnly(kAudioConverterPrimeInfo) }
     // More than a second of any stream: no codec or filter has as many.
     guard info.leadingFrames <= 1 << 20, info.trailingFrames <= 1 << 20 else {
       throw .propertyValue(kAudioConverterPrimeInfo, "\(info) is too long")
@@ -293,5 +413,24 @@ extension AudioConverterCore {
     return (0..<input.stream.channels).map { channel in
       map.map { $0 == Int32(channel) ? 1 : 0 }
     }
+  }
+}
+
+/// A range for each value.
+func ranges(_ values: [Double]) -> [AudioValueRange] {
+  values.map { AudioValueRange(mMinimum: $0, mMaximum: $0) }
+}
+
+extension Codec {
+  /// The rates that it encodes, in Hz.
+  var encodedSampleRateRanges: [AudioValueRange] {
+    let rates = encodedSampleRates
+    return rates.isEmpty ? [AudioValueRange(mMinimum: 1, mMaximum: 655_350)] : ranges(rates)
+  }
+
+  /// The bit rates that it encodes at one rate or the other, the lowest first.
+  func allEncodedBitRates(channels: Int) -> [Int] {
+    let rates = encodedSampleRates.isEmpty ? [48000] : encodedSampleRates
+    return Set(rates.flatMap { encodedBitRates(sampleRate: $0, channels: channels) }).sorted()
   }
 }

@@ -1,5 +1,5 @@
 /// How the channels of a stream become those of another.
-package enum ChannelMix: Equatable, Sendable {
+package enum ChannelMix: Hashable, Sendable {
   /// For each channel of the output the channel of the input that it takes, or nil for silence.
   case map([Int?])
   /// For each channel of the input how much of it each channel of the output takes.

@@ -20,7 +20,7 @@ package final class StreamConverter {
     case latency
   }
 
-  package struct Options: Equatable, Sendable {
+  package struct Options: Hashable, Sendable {
     /// Nil: the first channels to the first ones.
     package var mix: ChannelMix?
     package var quality = Resampler.Quality(.best)
@@ -30,6 +30,9 @@ package final class StreamConverter {
     package var leadingFrames = 0
     /// The same for the end.
     package var trailingFrames = 0
+    /// What the decoder needs.
+    package var cookie: [UInt8] = []
+    package var encoding = PacketEncoder.Options()
 
     package init() {}
   }
@@ -37,16 +40,19 @@ package final class StreamConverter {
   /// Why there is no converting, or why it came to an end.
   package enum Failure: Error, Hashable, Sendable {
     case unsupported(String)
+    /// The rate cannot be converted to the output's, in Hz.
     case inputRate(Double)
     case outputRate(Double)
-    /// The channel map does not fit the channels.
+    /// The mix does not fit the channels.
     case channels
     /// The next packet is larger than the memory for it.
     case packetTooLarge(bytes: Int)
     case resampling(String)
+    case codec(CodecError)
   }
 
   package let input: StreamFormat
+  /// The encoder's own, if there is one: more may be known than was asked for.
   package let output: StreamFormat
   package let options: Options
 
@@ -55,7 +61,13 @@ package final class StreamConverter {
 
   private var mixer: ChannelMixer
   private var mix: ChannelMix
-  private let resampler: Resampler?
+  /// Nil if the input is linear PCM, or there is no cookie yet where one is needed.
+  private let decoder: PacketDecoder?
+  /// Nil if the output is linear PCM.
+  package let encoder: PacketEncoder?
+  private var resampler: Resampler?
+  /// The input's frames per second; a decoder may find out only later.
+  private var inputRate: Double
   /// Frames of the input on their way to the mixer, and of the output on theirs to memory.
   private let planes: Planes
   private let outward: Planes
@@ -63,47 +75,114 @@ package final class StreamConverter {
   private let wide: UnsafeMutableBufferPointer<Double>?
   /// Frames of the output that wait.
   private let pending: PlaneQueue
+  /// A packet of the output that found no room, and the bytes of it that have.
+  private var held: EncodedPacket?
+  private var heldBytes = 0
 
-  /// Frames that went to the mixer, and that came from behind it, since the stream began.
+  /// Packets and frames that were decoded, frames that went to the mixer, and that came from behind
+  /// it, since the stream began.
+  private var packetsIn = 0
+  private var decodedFrames = 0
   private var framesIn = 0
   private var framesOut = 0
-  /// Frames of the output that are still to be dropped.
+  /// Packets that were given out, or are held.
+  private var packetsOut = 0
+  /// Decoded frames, or frames of the output, that are still to be dropped.
   private var skipped = 0
   private var hasBegun = false
   /// The input has ended, and everything that was held back is pending.
   private var hasEnded = false
 
+  /// A converter.
+  ///
+  /// - Parameters:
+  ///   - input: Its rate and channels must be known. Where a cookie is needed, it may come with a
+  ///     converter that takes the place of this one.
+  ///   - output: A rate of 0 is the input's. Where 0 packets' sizes or bits of lossless codecs stand,
+  ///     the usual ones are taken.
   package init(from input: StreamFormat, to output: StreamFormat, _ options: Options = Options())
     throws(Failure)
   {
-    guard case .pcm(let from) = input, case .pcm(let to) = output else {
-      throw .unsupported("there is no codec")
+    var input = input
+    (input, decoder) = try Self.decoder(input, options)
+    let encoder = try Self.encoder(output, input, options)
+    let output = encoder.map { .packets($0.format) } ?? output
+    self.encoder = encoder
+    guard (1...PCMFormat.maximumChannels).contains(input.channels), input.sampleRate >= 1 else {
+      throw .unsupported("the rate or the channels of the input are not known")
     }
-    guard from.layout != nil else { throw .unsupported("the input's samples are of no known kind") }
-    guard to.layout != nil else { throw .unsupported("the output's samples are of no known kind") }
     let mix = options.mix ?? .first(of: input.channels, to: output.channels)
     guard mix.fits(input: input.channels, output: output.channels) else { throw .channels }
-    if input.sampleRate == output.sampleRate {
-      resampler = nil
-    } else {
-      resampler = Resampler(
-        from: input.sampleRate, to: output.sampleRate, channels: output.channels,
-        quality: options.quality)
-      guard resampler != nil else { throw .outputRate(output.sampleRate) }
-    }
     self.input = input
     self.output = output
     self.options = options
     self.mix = mix
+    inputRate = input.sampleRate
     mixer = ChannelMixer(mix, outputs: output.channels, most: Self.most)
     planes = Planes(channels: input.channels, capacity: Self.most)
     outward = Planes(channels: output.channels, capacity: Self.most)
     pending = PlaneQueue(channels: output.channels)
-    let isWide = from.isWide && !(to.kind == .float && !to.isWide)
+    var isWide = false
+    if case .pcm(let from) = input, case .pcm(let to) = output {
+      isWide = from.isWide && !(to.kind == .float && !to.isWide)
+    }
     unsafe wide = isWide ? .allocate(capacity: Self.most) : nil
+    try makeResampler()
   }
 
   deinit { unsafe wide?.deallocate() }
+
+  private static func decoder(_ input: StreamFormat, _ options: Options) throws(Failure)
+    -> (StreamFormat, PacketDecoder?)
+  {
+    switch input {
+    case .pcm(let format):
+      guard format.layout != nil else {
+        throw .unsupported("the input's samples are of no known kind")
+      }
+      return (input, nil)
+    case .packets(let format):
+      guard format.codec.hasDecoder else { throw .codec(CodecError(.noDecoder(format.codec))) }
+      if options.cookie.isEmpty && format.codec.needsCookie { return (input, nil) }
+      do throws(CodecError) {
+        let decoder = try PacketDecoder(format, cookie: options.cookie)
+        return (.packets(decoder.format), decoder)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  private static func encoder(_ output: StreamFormat, _ input: StreamFormat, _ options: Options)
+    throws(Failure) -> PacketEncoder?
+  {
+    switch output {
+    case .pcm(let format):
+      guard format.layout != nil else {
+        throw .unsupported("the output's samples are of no known kind")
+      }
+      return nil
+    case .packets(var format):
+      if format.sampleRate == 0 { format.sampleRate = input.sampleRate }
+      if format.channels == 0 { format.channels = input.channels }
+      if format.codec.isLossless && format.bitsPerSample == 0 {
+        format.bitsPerSample = input.significantBits
+      }
+      do throws(CodecError) {
+        return try PacketEncoder(format, options.encoding)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  private func makeResampler() throws(Failure) {
+    resampler = nil
+    guard inputRate != output.sampleRate else { return }
+    resampler = Resampler(
+      from: inputRate, to: output.sampleRate, channels: output.channels, quality: options.quality)
+    guard resampler != nil else { throw .outputRate(output.sampleRate) }
+  }
 
   /// True if frames go in and out one by one, and nothing is held back: both are linear PCM of one
   /// rate.
@@ -121,14 +200,27 @@ package final class StreamConverter {
   }
 
   /// Forgets the stream: what comes next is the start of another.
-  package func reset() {
+  package func reset() throws(Failure) {
+    decoder?.reset()
     resampler?.reset()
+    do throws(CodecError) { try encoder?.reset() } catch { throw .codec(error) }
     pending.removeAll()
-    framesIn = 0
-    framesOut = 0
+    held = nil
+    (packetsIn, decodedFrames, framesIn, framesOut, packetsOut) = (0, 0, 0, 0, 0)
     skipped = 0
     hasBegun = false
     hasEnded = false
+  }
+
+  /// Frames that the encoder's packets hold before the sound, and behind it: the latter are known when
+  /// the stream has ended.
+  package var encodedPriming: (leading: Int, trailing: Int) {
+    guard let encoder else { return (0, 0) }
+    guard hasEnded else { return (encoder.primingFrames, 0) }
+    // The last packet may decode to fewer frames than it counts.
+    let perPacket = encoder.format.framesPerPacket
+    let counted = perPacket * packetsOut - encoder.primingFrames - framesOut
+    return (encoder.primingFrames, perPacket > 0 ? max(0, counted) : encoder.remainderFrames)
   }
 
   // MARK: Converting
@@ -140,7 +232,7 @@ package final class StreamConverter {
     if isImmediate { return convertAtOnce(&source, into: &sink) }
     begin()
     while true {
-      give(&sink)
+      try give(&sink)
       if sink.isFull { return }
       if hasEnded { return source.removeAll() }
       if !source.isEmpty {
@@ -153,15 +245,20 @@ package final class StreamConverter {
     }
   }
 
-  /// Frames or packets of the input that make so many of the output at the least, about.
+  /// Frames or packets of the input that make so many of the output, about.
   package func inputCount(forOutput count: Int) -> Int {
-    let frames = Double(count) * input.sampleRate / output.sampleRate
-    return max(1, Int(frames.rounded(.up)))
+    let frames = Double(count) * Double(output.usualFramesPerPacket)
+    let taken = frames * inputRate / output.sampleRate
+    return Int(min(max(1, (taken / Double(input.usualFramesPerPacket)).rounded(.up)), 0x1p48))
   }
 
   /// Frames or packets of the output that so many of the input make at the most.
   package func outputCount(forInput count: Int) -> Int {
-    framesOfOutput(count) + (isImmediate ? 0 : 1)
+    if isImmediate { return count }
+    let frames = Double(count) * Double(input.usualFramesPerPacket)
+    let given = (frames * output.sampleRate / inputRate).rounded(.up)
+    // What was held back so far, and what fills the last packet.
+    return Int(min(given / Double(output.usualFramesPerPacket), 0x1p48)) + 2
   }
 
   private func convertAtOnce(_ source: inout Source, into sink: inout Sink) {
@@ -186,16 +283,22 @@ package final class StreamConverter {
           mixer.apply(planes.pointers(), frames: frames), frames: frames, at: sink.count)
       }
       source.take(frames)
-      sink.count += frames
+      sink.add(frames)
     }
   }
 
   private func begin() {
     guard !hasBegun else { return }
     hasBegun = true
-    guard resampler != nil, case .pcm = input else { return }
-    if options.priming == .leading { skipped = framesOfOutput(options.leadingFrames) }
-    if options.priming == .latency {
+    guard case .pcm = input else {
+      skipped = options.leadingFrames
+      return
+    }
+    guard resampler != nil else { return }
+    switch options.priming {
+    case .leading: skipped = framesOfOutput(options.leadingFrames)
+    case .silence: break
+    case .latency:
       let frames = framesOfOutput(options.trailingFrames)
       let room = unsafe pending.room(for: frames)
       for channel in 0..<output.channels {
@@ -206,31 +309,126 @@ package final class StreamConverter {
   }
 
   private func framesOfOutput(_ frames: Int) -> Int {
-    Int((Double(frames) * output.sampleRate / input.sampleRate).rounded())
+    Int((Double(frames) * output.sampleRate / inputRate).rounded())
   }
 
+  // MARK: Output
+
   /// Gives out what is pending.
-  private func give(_ sink: inout Sink) {
-    let dropped = min(skipped, pending.count)
-    pending.drop(dropped)
-    skipped -= dropped
-    guard case .frames(let buffers) = sink.content else { return }
-    while !sink.isFull {
-      let frames = unsafe pending.take(
-        into: outward.pointers(), room: min(sink.room, Self.most))
-      if frames == 0 { return }
-      unsafe buffers.write(outward.pointers(), frames: frames, at: sink.count)
-      sink.count += frames
+  private func give(_ sink: inout Sink) throws(Failure) {
+    switch sink.content {
+    case .frames(let buffers):
+      if case .pcm = input {
+        let dropped = min(skipped, pending.count)
+        pending.drop(dropped)
+        skipped -= dropped
+      }
+      while !sink.isFull {
+        let frames = unsafe pending.take(
+          into: outward.pointers(), room: min(sink.room, Self.most))
+        if frames == 0 { return }
+        unsafe buffers.write(outward.pointers(), frames: frames, at: sink.count)
+        sink.add(frames)
+      }
+    case .packets:
+      while !sink.isFull, let packet = held ?? takePacket() {
+        held = packet
+        if let size = uniformBytes {
+          let count = sink.add(packet.bytes[heldBytes...], of: size)
+          heldBytes += count * size
+          guard heldBytes == packet.bytes.count else {
+            if sink.count == 0 { throw .packetTooLarge(bytes: size) }
+            return
+          }
+        } else {
+          let frames = encoder?.format.framesPerPacket == 0 ? packet.frames : 0
+          guard sink.add(packet.bytes, frames: frames) else {
+            if sink.count == 0 { throw .packetTooLarge(bytes: packet.bytes.count) }
+            return
+          }
+        }
+        held = nil
+      }
     }
   }
 
+  /// Bytes of each packet of the output, if all have as many.
+  private var uniformBytes: Int? {
+    guard let bytes = encoder?.format.bytesPerPacket, bytes > 0 else { return nil }
+    return bytes
+  }
+
+  private func takePacket() -> EncodedPacket? {
+    guard let packet = encoder?.takePacket() else { return nil }
+    heldBytes = 0
+    packetsOut += uniformBytes.map { packet.bytes.count / $0 } ?? 1
+    return packet
+  }
+
+  /// Has the encoder take what is pending.
+  private func encodePending() throws(Failure) {
+    guard let encoder else { return }
+    let dropped = decoder == nil ? min(skipped, pending.count) : 0
+    pending.drop(dropped)
+    skipped -= dropped
+    while true {
+      let frames = unsafe pending.take(into: outward.pointers(), room: Self.most)
+      if frames == 0 { return }
+      do throws(CodecError) {
+        try unsafe encoder.encode(outward.pointers(), frames: frames)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  // MARK: Input
+
   /// Takes some of the input.
   private func feed(_ source: inout Source, wanting wanted: Int) throws(Failure) {
-    guard case .frames(let buffers) = source.content else { return }
-    let frames = min(source.left, Self.most, inputCount(forOutput: wanted))
-    unsafe buffers.read(from: source.next, frames: frames, into: planes.pointers())
-    source.take(frames)
-    try unsafe push(planes.pointers(), frames: frames)
+    switch source.content {
+    case .nothing: return
+    case .frames(let buffers):
+      let frames = min(source.left, Self.most, inputCount(forOutput: wanted))
+      unsafe buffers.read(from: source.next, frames: frames, into: planes.pointers())
+      source.take(frames)
+      try unsafe push(planes.pointers(), frames: frames)
+    case .packets(let packets):
+      guard let decoder else {
+        throw .codec(CodecError(.badCookie("the input cannot be decoded without one")))
+      }
+      let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
+      let taken = min(source.left, count)
+      let bytes = unsafe packets.bytes(source.next, count: taken)
+      // Even if it turns out to be unusable: the next one may not be.
+      source.take(taken)
+      packetsIn += taken
+      if unsafe bytes.isEmpty { return }
+      do throws(CodecError) {
+        try unsafe decoder.decode(bytes)
+      } catch {
+        throw .codec(error)
+      }
+      try takeDecoded(decoder, keeping: options.trailingFrames)
+    }
+    try encodePending()
+  }
+
+  /// Takes decoded frames, all but the last `kept`.
+  private func takeDecoded(_ decoder: PacketDecoder, keeping kept: Int) throws(Failure) {
+    if decoder.format.sampleRate != inputRate, decoder.format.sampleRate >= 1 {
+      // As with AAC whose cookie does not speak of all that is in the packets.
+      inputRate = decoder.format.sampleRate
+      try makeResampler()
+    }
+    while decoder.available > kept {
+      let frames = unsafe decoder.take(
+        into: planes.pointers(), room: min(decoder.available - kept, Self.most))
+      decodedFrames += frames
+      let first = min(skipped, frames)
+      skipped -= first
+      if first < frames { try unsafe push(planes.pointers(at: first), frames: frames - first) }
+    }
   }
 
   /// Takes in frames of the input's channels and rate.
@@ -255,7 +453,21 @@ package final class StreamConverter {
   /// Has everything that is held back come out.
   private func end() throws(Failure) {
     hasEnded = true
-    guard let resampler else { return }
+    var failure: CodecError?
+    if let decoder {
+      do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
+      // A last packet may decode to fewer frames than it counts: those are cut already.
+      let total = decodedFrames + decoder.available
+      let short = max(0, packetsIn * decoder.format.framesPerPacket - total)
+      try takeDecoded(decoder, keeping: max(0, options.trailingFrames - short))
+    }
+    if let resampler { try drain(resampler) }
+    try encodePending()
+    do throws(CodecError) { try encoder?.finish() } catch { failure = error }
+    if let failure { throw .codec(failure) }
+  }
+
+  private func drain(_ resampler: Resampler) throws(Failure) {
     // The resampler rounds by itself: this makes it sure.
     let whole = framesOfOutput(framesIn)
     while framesOut < whole {
@@ -282,6 +494,29 @@ package final class StreamConverter {
       return (taken, given)
     } catch {
       throw .resampling(error.reason)
+    }
+  }
+}
+
+extension Codec {
+  /// A decoder cannot be made without a cookie.
+  fileprivate var needsCookie: Bool { self == .alac || self == .vorbis }
+}
+
+extension StreamFormat {
+  /// Frames in a packet, or about as many if they vary.
+  fileprivate var usualFramesPerPacket: Int {
+    switch self {
+    case .pcm: 1
+    case .packets(let format): format.framesPerPacket > 0 ? format.framesPerPacket : 1024
+    }
+  }
+
+  /// Bits that a lossless codec should keep.
+  fileprivate var significantBits: Int {
+    switch self {
+    case .pcm(let format): format.kind == .float || format.bitsPerSample > 16 ? 24 : 16
+    case .packets(let format): format.bitsPerSample > 16 ? 24 : 16
     }
   }
 }

@@ -1,3 +1,4 @@
+package import Codecs
 package import RealTime
 import Synchronization
 
@@ -54,7 +55,7 @@ extension SoundFile {
   ) throws(SoundFileError) {
     guard canHold(format, in: container) else {
       throw SoundFileError(
-        .unsupportedEncoding("\(format.words) in \(container) files"), path: path)
+        .unwritable("\(format.words) in \(container) files"), path: path)
     }
   }
 
@@ -263,7 +264,7 @@ extension SoundFile {
   /// is in its place.
   private func writeSizes(_ state: inout State) throws(SoundFileError) {
     let end = state.dataOffset + state.dataBytes
-    let padded = state.grammar.map { end + $0.padded(state.dataBytes) - state.dataBytes } ?? end
+    let padded = end + state.padBytes
     let tail = state.hasOldEnd ? 0 : state.endBytes
     try writeSizes(&state, total: padded + tail)
     state.bytesSinceCheckpoint = 0
@@ -303,7 +304,6 @@ extension SoundFile {
       try put(state.dataBytes, 4, at: state.dataOffset - 4)
       try put(total - 8, 4, at: 4)
     case .wave64:
-      if let fact = chunk("fact") { try put(frames, 8, at: fact.offset) }
       try put(state.dataBytes + 24, 8, at: state.dataOffset - 8)
       try put(total, 8, at: 16)
     case .aiff, .aifc:
@@ -335,7 +335,7 @@ extension SoundFile {
     let end = state.dataOffset + state.dataBytes
     var bytes: [UInt8] = []
     if let grammar = state.grammar {
-      bytes = [UInt8](repeating: 0, count: Int(grammar.padded(state.dataBytes) - state.dataBytes))
+      bytes = [UInt8](repeating: 0, count: Int(state.padBytes))
       var place = end + Int64(bytes.count)
       for index in state.after.indices {
         guard let content = state.after[index].bytes else { continue }
@@ -415,6 +415,13 @@ extension SoundFile.State {
       && first.offset == grammar.start + grammar.headBytes && !grammar.isBigEndian
   }
 
+  /// Zeros between the sound and what comes after it.
+  fileprivate var padBytes: Int64 {
+    // libsndfile takes what pads the end of a Wave64 file for sound.
+    guard let grammar, grammar.alignment <= 2 || !after.isEmpty else { return 0 }
+    return grammar.padded(dataBytes) - dataBytes
+  }
+
   /// Bytes of what comes after the sound.
   var endBytes: Int64 {
     guard let grammar else { return 0 }
@@ -423,6 +430,17 @@ extension SoundFile.State {
 
   /// Bytes of the chunk of sound, without its head.
   fileprivate var soundChunkBytes: Int64 { dataOffset + dataBytes - soundOffset }
+}
+
+extension StreamFormat {
+  /// The format in words.
+  package var words: String {
+    switch self {
+    case .pcm(let format): format.words
+    case .packets(let format):
+      "\(format.codec) in \(format.channels) channels at \(format.sampleRate) Hz"
+    }
+  }
 }
 
 extension PCMFormat {

@@ -112,6 +112,13 @@ import Testing
           "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
         ]),
       Case(
+        program: "converter.c",
+        passes: [
+          "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
+          "packets", "properties of codecs", "what cannot be",
+        ]),
+      Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
+      Case(
         program: "player.cc",
         passes: [
           "an object that plays", "an object that goes while it plays",

@@ -376,6 +376,263 @@ static void what_cannot_be(void) {
   passed("what cannot be");
 }
 
+// MARK: Packets
+
+enum {
+  MostPackets = 100000,
+  MostBytes = 1 << 21,
+  Sound = 50021
+};
+
+/// An encoded stream.
+static struct {
+  AudioStreamBasicDescription format;
+  UInt8 bytes[MostBytes], cookie[10000];
+  AudioStreamPacketDescription packets[MostPackets];
+  UInt32 count, size, cookie_size, next;
+  AudioConverterPrimeInfo priming;
+} coded;
+
+typedef struct {
+  const SInt16 *samples;
+  UInt32 given;
+} sound_feed;
+
+static OSStatus give_sound(AudioConverterRef converter, UInt32 *packets, AudioBufferList *data,
+                           AudioStreamPacketDescription **descriptions, void *user) {
+  (void)converter;
+  CHECK(descriptions == NULL);
+  sound_feed *from = user;
+  UInt32 count = Sound - from->given;
+  if (count > *packets) count = *packets;
+  if (count > 777) count = 777;
+  *packets = count;
+  data->mBuffers[0].mData = (void *)(from->samples + 2 * from->given);
+  data->mBuffers[0].mDataByteSize = 4 * count;
+  from->given += count;
+  return noErr;
+}
+
+static void encode(AudioFormatID id, UInt32 flags, const SInt16 *samples) {
+  memset(&coded, 0, sizeof coded);
+  AudioStreamBasicDescription to;
+  memset(&to, 0, sizeof to);
+  to.mFormatID = id;
+  to.mFormatFlags = flags;
+  to.mChannelsPerFrame = 2;
+  to.mSampleRate = 48000;
+  AudioConverterRef made = converter(pcm(48000, 2, 16, 2, Signed), to);
+  UInt32 most = number(made, kAudioConverterPropertyMaximumOutputPacketSize, 0);
+  CHECK(most > 0 && most < 100000);
+  sound_feed from = {samples, 0};
+  for (;;) {
+    UInt32 packets = 10;
+    CHECK(coded.count + packets <= MostPackets && coded.size + packets * most <= MostBytes);
+    AudioBufferList list = {1, {{2, packets * most, coded.bytes + coded.size}}};
+    AudioStreamPacketDescription *descriptions = coded.packets + coded.count;
+    WORKS(AudioConverterFillComplexBuffer(made, give_sound, &from, &packets, &list, descriptions));
+    if (packets == 0) break;
+    UInt32 bytes = 0;
+    for (UInt32 i = 0; i < packets; i++) {
+      EQUAL(descriptions[i].mStartOffset, bytes);
+      CHECK(descriptions[i].mDataByteSize > 0 && descriptions[i].mDataByteSize <= most);
+      bytes += descriptions[i].mDataByteSize;
+      descriptions[i].mStartOffset += coded.size;
+    }
+    EQUAL(list.mBuffers[0].mDataByteSize, bytes);
+    coded.size += bytes;
+    coded.count += packets;
+  }
+  UInt32 size = sizeof coded.format;
+  WORKS(AudioConverterGetProperty(made, kAudioConverterCurrentOutputStreamDescription, &size,
+                                  &coded.format));
+  size = sizeof coded.priming;
+  WORKS(AudioConverterGetProperty(made, kAudioConverterPrimeInfo, &size, &coded.priming));
+  coded.cookie_size = sizeof coded.cookie;
+  OSStatus status = AudioConverterGetProperty(made, kAudioConverterCompressionMagicCookie,
+                                              &coded.cookie_size, coded.cookie);
+  if (status == kAudioConverterErr_PropertyNotSupported)
+    coded.cookie_size = 0;
+  else
+    WORKS(status);
+  if (coded.format.mFramesPerPacket > 0)
+    EQUAL(coded.count * coded.format.mFramesPerPacket,
+          Sound + coded.priming.leadingFrames + coded.priming.trailingFrames);
+  WORKS(AudioConverterDispose(made));
+}
+
+static OSStatus give_packets(AudioConverterRef converter, UInt32 *packets, AudioBufferList *data,
+                             AudioStreamPacketDescription **descriptions, void *user) {
+  (void)converter;
+  (void)user;
+  UInt32 count = coded.count - coded.next;
+  if (count > *packets) count = *packets;
+  if (count > 7) count = 7;
+  *packets = count;
+  if (count == 0) return noErr;
+  AudioStreamPacketDescription *first = coded.packets + coded.next, *last = first + count - 1;
+  if (coded.format.mBytesPerPacket == 0) {
+    CHECK(descriptions != NULL);
+    *descriptions = first;
+    data->mBuffers[0].mData = coded.bytes;
+    data->mBuffers[0].mDataByteSize = coded.size;
+  } else {
+    CHECK(descriptions == NULL);
+    data->mBuffers[0].mData = coded.bytes + first->mStartOffset;
+    data->mBuffers[0].mDataByteSize =
+        (UInt32)(last->mStartOffset - first->mStartOffset) + last->mDataByteSize;
+  }
+  coded.next += count;
+  return noErr;
+}
+
+static void round_trip(const char *name, AudioFormatID id, UInt32 flags, const SInt16 *samples,
+                       double least) {
+  encode(id, flags, samples);
+  AudioConverterRef made = converter(coded.format, pcm(48000, 2, 16, 2, Signed));
+  if (coded.cookie_size > 0)
+    WORKS(AudioConverterSetProperty(made, kAudioConverterDecompressionMagicCookie,
+                                    coded.cookie_size, coded.cookie));
+  WORKS(AudioConverterSetProperty(made, kAudioConverterPrimeInfo, sizeof coded.priming,
+                                  &coded.priming));
+  static SInt16 out[2 * Sound + 20000];
+  // Twice: a reset begins anew.
+  for (int turn = 0; turn < 2; turn++) {
+    coded.next = 0;
+    UInt32 got = 0;
+    for (;;) {
+      UInt32 frames = 1000;
+      CHECK(2 * got + 2 * frames <= sizeof out / 2);
+      AudioBufferList list = {1, {{2, frames * 4, out + 2 * got}}};
+      WORKS(AudioConverterFillComplexBuffer(made, give_packets, NULL, &frames, &list, NULL));
+      if (frames == 0) break;
+      got += frames;
+    }
+    double signal = 0, noise = 0;
+    for (UInt32 i = 0; i < 2 * Sound; i++) {
+      signal += (double)samples[i] * samples[i];
+      noise += ((double)samples[i] - out[i]) * ((double)samples[i] - out[i]);
+    }
+    double ratio = noise == 0 ? INFINITY : 10 * log10(signal / noise);
+    if (got != Sound || ratio < least) {
+      printf("%s: %u frames of %u, %g dB\n", name, got, Sound, ratio);
+      exit(1);
+    }
+    WORKS(AudioConverterReset(made));
+  }
+  WORKS(AudioConverterDispose(made));
+}
+
+static void packets(void) {
+  static SInt16 samples[2 * Sound];
+  for (int i = 0; i < Sound; i++) {
+    samples[2 * i] = (SInt16)(12000 * sin(i * 0.05) + 3000 * sin(i * 0.31));
+    samples[2 * i + 1] = (SInt16)(9000 * sin(i * 0.021) + i % 50);
+  }
+  round_trip("ALAC", kAudioFormatAppleLossless, 0, samples, INFINITY);
+  round_trip("FLAC", kAudioFormatFLAC, 0, samples, INFINITY);
+  round_trip("AAC", kAudioFormatMPEG4AAC, 0, samples, 25);
+  round_trip("MP3", kAudioFormatMPEGLayer3, 0, samples, 25);
+  round_trip("Opus", kAudioFormatOpus, 0, samples, 15);
+  round_trip("IMA4", kAudioFormatAppleIMA4, 0, samples, 20);
+  round_trip("µ-law", kAudioFormatULaw, 0, samples, 30);
+  round_trip("A-law", kAudioFormatALaw, 0, samples, 30);
+  round_trip("AC-3", kAudioFormatAC3, 0, samples, 20);
+  passed("packets");
+}
+
+static void properties_of_codecs(void) {
+  AudioStreamBasicDescription to;
+  memset(&to, 0, sizeof to);
+  to.mFormatID = kAudioFormatMPEG4AAC;
+  AudioConverterRef made = converter(pcm(44100, 2, 16, 2, Signed), to);
+  UInt32 rate = 96000, size;
+  WORKS(AudioConverterSetProperty(made, kAudioConverterEncodeBitRate, sizeof rate, &rate));
+  EQUAL(number(made, kAudioConverterEncodeBitRate, 0), 96000);
+  AudioValueRange ranges[100];
+  static const AudioConverterPropertyID lists[] = {
+      kAudioConverterApplicableEncodeBitRates, kAudioConverterAvailableEncodeBitRates,
+      kAudioConverterApplicableEncodeSampleRates, kAudioConverterAvailableEncodeSampleRates};
+  for (int i = 0; i < 4; i++) {
+    Boolean writable = true;
+    WORKS(AudioConverterGetPropertyInfo(made, lists[i], &size, &writable));
+    CHECK(size > sizeof *ranges && size % sizeof *ranges == 0 && !writable);
+    size = sizeof ranges;
+    WORKS(AudioConverterGetProperty(made, lists[i], &size, ranges));
+    CHECK(ranges[0].mMinimum > 0 && ranges[0].mMinimum <= ranges[0].mMaximum);
+  }
+  Float64 adjusted = 22050;
+  WORKS(AudioConverterSetProperty(made, kAudioConverterEncodeAdjustableSampleRate, 8, &adjusted));
+  AudioStreamBasicDescription format;
+  size = sizeof format;
+  WORKS(AudioConverterGetProperty(made, kAudioConverterCurrentOutputStreamDescription, &size,
+                                  &format));
+  CHECK(format.mSampleRate == 22050 && format.mFramesPerPacket == 1024);
+  AudioFormatListItem items[4];
+  size = sizeof items;
+  WORKS(AudioConverterGetProperty(made, kAudioConverterPropertyFormatList, &size, items));
+  CHECK(size == sizeof *items && items[0].mASBD.mFormatID == kAudioFormatMPEG4AAC);
+  CHECK(items[0].mChannelLayoutTag == kAudioChannelLayoutTag_Stereo);
+  AudioConverterPrimeInfo info = {1, 1};
+  GIVES(AudioConverterSetProperty(made, kAudioConverterPrimeInfo, sizeof info, &info),
+        kAudioConverterErr_PropertyNotSupported);
+  // A packet that does not fit stays.
+  static SInt16 samples[2 * Sound];
+  sound_feed from = {samples, 0};
+  UInt8 bytes[2000];
+  UInt32 count = 1;
+  AudioBufferList list = {1, {{2, 1, bytes}}};
+  GIVES(AudioConverterFillComplexBuffer(made, give_sound, &from, &count, &list, NULL),
+        kAudioConverterErr_InvalidOutputSize);
+  EQUAL(count, 0);
+  count = 1;
+  list.mBuffers[0].mDataByteSize = sizeof bytes;
+  WORKS(AudioConverterFillComplexBuffer(made, give_sound, &from, &count, &list, NULL));
+  EQUAL(count, 1);
+  WORKS(AudioConverterDispose(made));
+
+  AudioClassDescription classes[2] = {
+      {kAudioEncoderComponentType, kAudioFormatMPEG4AAC, kAppleHardwareAudioCodecManufacturer},
+      {kAudioEncoderComponentType, kAudioFormatMPEG4AAC, kAppleSoftwareAudioCodecManufacturer}};
+  AudioStreamBasicDescription source = pcm(44100, 2, 16, 2, Signed);
+  GIVES(AudioConverterNewSpecific(&source, &to, 1, classes, &made),
+        kAudioConverterErr_FormatNotSupported);
+  WORKS(AudioConverterNewSpecific(&source, &to, 2, classes, &made));
+  WORKS(AudioConverterDispose(made));
+
+  // Apple Lossless cannot be decoded before its cookie is there, and rubbish never.
+  AudioStreamBasicDescription lossless = source;
+  memset(&lossless, 0, sizeof lossless);
+  lossless.mFormatID = kAudioFormatAppleLossless;
+  lossless.mSampleRate = 44100;
+  lossless.mChannelsPerFrame = 2;
+  lossless.mFramesPerPacket = 4096;
+  made = converter(lossless, source);
+  encode(kAudioFormatAppleLossless, 0, samples);
+  count = 100;
+  SInt16 out[200];
+  AudioBufferList sound = {1, {{2, sizeof out / 2, out}}};
+  GIVES(AudioConverterFillComplexBuffer(made, give_packets, NULL, &count, &sound, NULL),
+        kAudioConverterErr_FormatNotSupported);
+  WORKS(AudioConverterSetProperty(made, kAudioConverterDecompressionMagicCookie, coded.cookie_size,
+                                  coded.cookie));
+  memset(coded.bytes, 0xA5, coded.size);
+  count = 100;
+  coded.next = 0;
+  sound.mBuffers[0].mDataByteSize = sizeof out / 2;
+  GIVES(AudioConverterFillComplexBuffer(made, give_packets, NULL, &count, &sound, NULL),
+        kAudioCodecBadDataError);
+  coded.packets[0].mDataByteSize = coded.size + 1;
+  WORKS(AudioConverterReset(made));
+  coded.next = 0;
+  count = 100;
+  sound.mBuffers[0].mDataByteSize = sizeof out / 2;
+  GIVES(AudioConverterFillComplexBuffer(made, give_packets, NULL, &count, &sound, NULL),
+        kAudioConverterErr_InvalidInputSize);
+  WORKS(AudioConverterDispose(made));
+  passed("properties of codecs");
+}
+
 int main(void) {
   integers_stay_exact();
   buffers_of_channels();
@@ -384,6 +641,8 @@ int main(void) {
   rates();
   priming();
   properties();
+  packets();
+  properties_of_codecs();
   what_cannot_be();
   return 0;
 }

@@ -1,10 +1,15 @@
-// What names a codec in an AudioClassDescription.
+// What names a codec in an AudioClassDescription, and what a codec complains of.
 #ifndef CUEJACK_AUDIOCODEC_H
 #define CUEJACK_AUDIOCODEC_H
 
 #include "../CoreAudioTypes/CoreAudioTypes.h"
 
 CUE_HEADER_BEGIN
+
+CF_ENUM(OSStatus) {
+  /// A packet is not one of the codec's; the next may be.
+  kAudioCodecBadDataError = 'bada'
+};
 
 /// Values of mType.
 CF_ENUM(UInt32) {
