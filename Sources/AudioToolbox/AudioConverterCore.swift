@@ -12,10 +12,10 @@ final class AudioConverterCore: @unchecked Sendable {
   private(set) var output: ConverterFormat
   private var wanted: ConverterFormat
   private(set) var stream: StreamConverter
-  private(set) var options = StreamConverter.Options()
+  private(set) var options: StreamConverter.Options
 
   /// What the properties were set to.
-  var settings = Settings()
+  var settings: Settings
 
   /// What the input's callback gave, and how far that was converted.
   private var given = StreamConverter.Source.nothing
@@ -51,7 +51,11 @@ final class AudioConverterCore: @unchecked Sendable {
     return .formatNotSupported("the \(side) is of no format that can be converted")
   }
 
-  init(_ input: ConverterFormat, _ output: ConverterFormat) throws(AudioConverterError) {
+  init(_ input: ConverterFormat, _ output: ConverterFormat, _ settings: Settings = Settings())
+    throws(AudioConverterError)
+  {
+    self.settings = settings
+    options = settings.options(inputs: input.stream.channels, outputs: output.stream.channels)
     stream = try Self.stream(input, output, options)
     self.input = ConverterFormat(stream.input, isPlanar: input.isPlanar)
     self.output = ConverterFormat(stream.output, isPlanar: output.isPlanar)

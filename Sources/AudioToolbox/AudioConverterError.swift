@@ -66,11 +66,11 @@ enum AudioConverterError: Error {
     case .outputRate(let rate): "an output of \(rate) Hz cannot be had from that input"
     case .notImmediate:
       "this is for linear PCM of one rate only: call AudioConverterFillComplexBuffer"
-    case .unsupportedProperty(let id): "the converter has no property \(fourCharacterText(id))"
-    case .readOnly(let id): "the property \(fourCharacterText(id)) cannot be set"
+    case .unsupportedProperty(let id): "the converter has no property '\(fourCharacters(id))'"
+    case .readOnly(let id): "the property '\(fourCharacters(id))' cannot be set"
     case .propertySize(let id, let size):
-      "the property \(fourCharacterText(id)) does not have \(size) bytes"
-    case .propertyValue(let id, let text): "the property \(fourCharacterText(id)): \(text)"
+      "the property '\(fourCharacters(id))' does not have \(size) bytes"
+    case .propertyValue(let id, let text): "the property '\(fourCharacters(id))': \(text)"
     case .noDescriptions: "packets that vary in size need descriptions"
     case .input(let status): "the callback for the input gave \(status)"
     }
@@ -83,11 +83,4 @@ enum AudioConverterError: Error {
     default: false
     }
   }
-}
-
-/// A code of four characters between quotes, or the number if it is none.
-func fourCharacterText(_ code: UInt32) -> String {
-  let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
-  guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return String(code) }
-  return "'\(String(decoding: bytes, as: UTF8.self))'"
 }

@@ -93,6 +93,9 @@ struct BufferList {
     return unsafe places.count == list.count ? places : nil
   }
 
+  /// Where a buffer begins; nil if it is nowhere.
+  func place(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
+
   func setBytes(_ bytes: Int) {
     for index in unsafe list.indices { unsafe list[index].mDataByteSize = UInt32(bytes) }
   }

@@ -245,7 +245,7 @@ public func AudioFileInitializeWithCallbacks(
 }
 
 extension AudioFileFlags {
-  fileprivate var dataAlignment: Int64 { contains(.dontPageAlignAudioData) ? 1 : 4096 }
+  var dataAlignment: Int64 { contains(.dontPageAlignAudioData) ? 1 : 4096 }
 }
 
 /// Gives out a handle for the file that `open` opens, or NULL.
@@ -262,7 +262,7 @@ private func putHandle(
 }
 
 /// The kind and the format of a file that is to be made.
-private func newKind(
+func newKind(
   _ type: AudioFileTypeID, _ format: UnsafePointer<AudioStreamBasicDescription>?
 ) throws(AudioFileFailure) -> (container: Container, format: StreamFormat) {
   guard let container = Container(typeID: type) else { throw .badType(type) }

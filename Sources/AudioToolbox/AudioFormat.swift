@@ -26,11 +26,11 @@ enum AudioFormatError: Error {
 
   var reason: String {
     switch self {
-    case .unsupportedProperty(let id): "there is no property \(fourCharacterText(id))"
+    case .unsupportedProperty(let id): "there is no property '\(fourCharacters(id))'"
     case .specifierSize(let id, let size):
-      "the property \(fourCharacterText(id)) is not asked of \(size) bytes"
+      "the property '\(fourCharacters(id))' is not asked of \(size) bytes"
     case .propertySize(let id, let size, let room):
-      "the property \(fourCharacterText(id)) has \(size) bytes, the memory \(room)"
+      "the property '\(fourCharacters(id))' has \(size) bytes, the memory \(room)"
     case .badArgument(let text), .badFormat(let text), .unknown(let text): text
     }
   }
@@ -238,10 +238,10 @@ private struct FormatQuestion {
       return format.streamDescription
     }
     guard Codec(formatID: given.mFormatID) != nil else {
-      throw .unknown("there is no format \(fourCharacterText(given.mFormatID))")
+      throw .unknown("there is no format '\(fourCharacters(given.mFormatID))'")
     }
     guard var format = PacketFormat(given) else {
-      throw .badFormat("the sizes are not those of \(fourCharacterText(given.mFormatID))")
+      throw .badFormat("the sizes are not those of '\(fourCharacters(given.mFormatID))'")
     }
     if !specifier.isEmpty {
       do throws(CodecError) {
@@ -264,7 +264,7 @@ private struct FormatQuestion {
         start: start, count: UInt(bitPattern: start) == 0 ? 0 : count))
     let description = unsafe info.mASBD
     guard let format = ConverterFormat(description) else {
-      throw .badFormat("there is no format \(fourCharacterText(description.mFormatID))")
+      throw .badFormat("there is no format '\(fourCharacters(description.mFormatID))'")
     }
     guard case .packets(let packets) = format.stream else {
       return [
@@ -309,7 +309,7 @@ private struct FormatQuestion {
     let description = try value(Description.self)
     if description.mFormatID == kAudioFormatLinearPCM { return false }
     guard let format = PacketFormat(description) else {
-      throw .unknown("there is no format \(fourCharacterText(description.mFormatID))")
+      throw .unknown("there is no format '\(fourCharacters(description.mFormatID))'")
     }
     return format.bytesPerPacket == 0
   }
@@ -326,7 +326,7 @@ private struct FormatQuestion {
       ? try value(Description.self).mFormatID : try value(UInt32.self)
     if formatID == kAudioFormatLinearPCM { return nil }
     guard let codec = Codec(formatID: formatID), codec.hasEncoder else {
-      throw .badFormat("there is no encoder of \(fourCharacterText(formatID))")
+      throw .badFormat("there is no encoder of '\(fourCharacters(formatID))'")
     }
     return codec
   }
@@ -386,7 +386,7 @@ extension Codec? {
 
 extension ChannelLayout {
   /// Reads a layout in memory of an app's; nil if it is nowhere, or cannot be one.
-  fileprivate init?(at memory: UnsafeRawPointer?) {
+  init?(at memory: UnsafeRawPointer?) {
     guard let memory = unsafe memory else { return nil }
     let head = unsafe memory.loadUnaligned(as: (UInt32, UInt32, UInt32).self)
     let count = head.0 == kAudioChannelLayoutTag_UseChannelDescriptions ? Int(head.2) : 0
@@ -431,7 +431,7 @@ extension AudioStreamBasicDescription {
     let rate = mSampleRate > 0 ? ", \(mSampleRate.formatted) Hz" : ""
     let channels = mChannelsPerFrame > 0 ? "\(mChannelsPerFrame) ch" : "? ch"
     guard mFormatID == kAudioFormatLinearPCM else {
-      let name = Codec(formatID: mFormatID)?.name ?? fourCharacterText(mFormatID)
+      let name = Codec(formatID: mFormatID)?.name ?? "'\(fourCharacters(mFormatID))'"
       return "\(name), \(channels)\(rate)"
     }
     let isFloat = mFormatFlags & kAudioFormatFlagIsFloat != 0

@@ -37,6 +37,13 @@ package final class StreamConverter {
     package init() {}
   }
 
+  private struct Part {
+    /// Frames before the part.
+    let skipped: Int
+    /// Frames of the part that are still to come.
+    var left: Int
+  }
+
   /// Why there is no converting, or why it came to an end.
   package enum Failure: Error, Hashable, Sendable {
     case unsupported(String)
@@ -90,6 +97,8 @@ package final class StreamConverter {
   /// Decoded frames, or frames of the output, that are still to be dropped.
   private var skipped = 0
   private var hasBegun = false
+  /// The part of what is decoded that the stream is, if that was told.
+  private var part: Part?
   /// The input has ended, and everything that was held back is pending.
   private var hasEnded = false
 
@@ -199,8 +208,34 @@ package final class StreamConverter {
     return true
   }
 
+  /// Forgets the stream: what comes next is the start of another, in the midst of packets.
+  ///
+  /// A packet that cannot be decoded becomes silence after it has been told of, if it is known how long
+  /// it would be.
+  ///
+  /// - Parameters:
+  ///   - skipped: Decoded frames that come before the stream.
+  ///   - frames: Decoded frames that the stream has at the most.
+  package func restart(skipping skipped: Int, frames: Int) throws(Failure) {
+    try reset()
+    part = Part(skipped: skipped, left: frames)
+  }
+
+  /// Decodes packets that come before the stream, so that the decoder is in the state that it should be
+  /// in. What comes of them is forgotten, even if they are unusable.
+  package func prepare(with source: inout Source) {
+    guard let decoder, case .packets(let packets) = source.content else { return }
+    while !source.isEmpty {
+      let bytes = unsafe packets.bytes(source.next, count: 1)
+      source.take(1)
+      if unsafe !bytes.isEmpty { try? unsafe decoder.decode(bytes) }
+    }
+    while unsafe decoder.take(into: planes.pointers(), room: Self.most) > 0 {}
+  }
+
   /// Forgets the stream: what comes next is the start of another.
   package func reset() throws(Failure) {
+    part = nil
     decoder?.reset()
     resampler?.reset()
     do throws(CodecError) { try encoder?.reset() } catch { throw .codec(error) }
@@ -211,6 +246,9 @@ package final class StreamConverter {
     hasBegun = false
     hasEnded = false
   }
+
+  /// Frames that the encoder was given since the stream began.
+  package var encodedFrames: Int { framesOut }
 
   /// Frames that the encoder's packets hold before the sound, and behind it: the latter are known when
   /// the stream has ended.
@@ -291,7 +329,7 @@ package final class StreamConverter {
     guard !hasBegun else { return }
     hasBegun = true
     guard case .pcm = input else {
-      skipped = options.leadingFrames
+      skipped = part?.skipped ?? options.leadingFrames
       return
     }
     guard resampler != nil else { return }
@@ -404,14 +442,35 @@ package final class StreamConverter {
       source.take(taken)
       packetsIn += taken
       if unsafe bytes.isEmpty { return }
+      let before = decodedFrames + decoder.available
       do throws(CodecError) {
         try unsafe decoder.decode(bytes)
       } catch {
+        let lost = taken * decoder.format.framesPerPacket
+        if part != nil, 0..<0x10000 ~= lost {
+          try takeDecoded(decoder, keeping: 0)
+          try addSilence(lost - (decodedFrames - before))
+          try encodePending()
+        }
         throw .codec(error)
       }
-      try takeDecoded(decoder, keeping: options.trailingFrames)
+      try takeDecoded(decoder, keeping: keptFrames)
     }
     try encodePending()
+  }
+
+  /// Decoded frames at the end of the stream that may have to be cut off.
+  private var keptFrames: Int { part == nil ? options.trailingFrames : 0 }
+
+  /// Has silence take the place of frames that were not decoded.
+  private func addSilence(_ frames: Int) throws(Failure) {
+    var left = frames
+    while left > 0 {
+      let count = min(left, Self.most)
+      planes.silence(from: 0, to: count)
+      try pushDecoded(count)
+      left -= count
+    }
   }
 
   /// Takes decoded frames, all but the last `kept`.
@@ -424,11 +483,18 @@ package final class StreamConverter {
     while decoder.available > kept {
       let frames = unsafe decoder.take(
         into: planes.pointers(), room: min(decoder.available - kept, Self.most))
-      decodedFrames += frames
-      let first = min(skipped, frames)
-      skipped -= first
-      if first < frames { try unsafe push(planes.pointers(at: first), frames: frames - first) }
+      try pushDecoded(frames)
     }
+  }
+
+  /// Takes in decoded frames, as far as they belong to the stream.
+  private func pushDecoded(_ frames: Int) throws(Failure) {
+    decodedFrames += frames
+    let first = min(skipped, frames)
+    skipped -= first
+    let count = min(frames - first, part?.left ?? .max)
+    part?.left -= count
+    if count > 0 { try unsafe push(planes.pointers(at: first), frames: count) }
   }
 
   /// Takes in frames of the input's channels and rate.
@@ -459,7 +525,7 @@ package final class StreamConverter {
       // A last packet may decode to fewer frames than it counts: those are cut already.
       let total = decodedFrames + decoder.available
       let short = max(0, packetsIn * decoder.format.framesPerPacket - total)
-      try takeDecoded(decoder, keeping: max(0, options.trailingFrames - short))
+      try takeDecoded(decoder, keeping: max(0, keptFrames - short))
     }
     if let resampler { try drain(resampler) }
     try encodePending()

@@ -7,4 +7,5 @@
 #include "AudioFile.h"
 #include "AudioFormat.h"
 #include "AudioQueue.h"
+#include "ExtendedAudioFile.h"
 #endif
