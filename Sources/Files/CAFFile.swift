@@ -54,8 +54,9 @@ enum CAFFile {
     let most = 1 << 20
     let isOpen = format.framesPerPacket == 0 && format.bytesPerPacket == 0
     let numbers = UInt64(table.dropFirst(24).count { $0 & 0x80 == 0 })
-    if format.codec == .flac, format.framesPerPacket > 1 << 16
-      || isOpen && numbers == table.big(at: 0, bytes: 8)
+    if format.codec == .flac,
+      format.framesPerPacket > 1 << 16
+        || isOpen && numbers == table.big(at: 0, bytes: 8)
     {
       format.framesPerPacket = PacketFrames.flac(start)
     }

@@ -29,7 +29,8 @@ final class MPEG4Body: PacketFileBody {
     self.format = format
     primingFrames = facts.table.primingFrames
     var settings = Self.settings(container, format, facts)
-    settings.options["movflags"] = "+frag_custom+empty_moov+delay_moov+default_base_moof+skip_trailer"
+    settings.options["movflags"] =
+      "+frag_custom+empty_moov+delay_moov+default_base_moof+skip_trailer"
     settings.options["use_editlist"] = "1"
     muxer = try Muxer(store, name: Self.name(container), settings)
   }

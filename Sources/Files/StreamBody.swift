@@ -71,7 +71,9 @@ final class StreamBody: PacketFileBody {
   private func correctHead(_ facts: PacketFileFacts, isLast: Bool) throws(SoundFileError) {
     switch container {
     case .wave:
-      if !isLast { try setSizes(little: true, [(4, store.byteCount() - 8), (dataOffset - 4, bytes)]) }
+      if !isLast {
+        try setSizes(little: true, [(4, store.byteCount() - 8), (dataOffset - 4, bytes)])
+      }
       try setFact(facts.table.validFrames)
     case .aifc:
       if !isLast { try correctAIFF() }

@@ -28,7 +28,7 @@ struct Conversion {
     let rate = coding.rate ?? kind.usableRate(for: reader.format.sampleRate)
     target = kind.stream(
       sampleRate: rate, channels: coding.channels ?? reader.format.channels,
-      bits: coding.bits ?? (reader.significantBits > 16 ? 24 : 16))
+      bits: coding.bits ?? (reader.file.sourceBits > 16 ? 24 : 16))
     func frame(_ seconds: Double) -> Int64 {
       min(reader.frames, Int64((seconds * reader.format.sampleRate).rounded()))
     }
@@ -59,7 +59,7 @@ struct Conversion {
       // WAVE files have no sign in eight bits, all others have one.
       let isWave = [.wave, .rf64, .wave64].contains(Container(forPath: path))
       return .pcm(isWave ? .unsignedInteger : .signedInteger, bits: 8)
-    case .packets: return .pcm(.signedInteger, bits: reader.significantBits > 16 ? 24 : 16)
+    case .packets: return .pcm(.signedInteger, bits: reader.file.sourceBits > 16 ? 24 : 16)
     }
   }
 
@@ -80,59 +80,55 @@ struct Conversion {
   ) throws(SoundFileError) -> Int64? {
     let writer = try SoundWriter(
       store, container: kind.container, format: target,
-      options: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
-    try writer.file.copyMetadata(
-      of: reader.file, from: part, ratio: target.sampleRate / reader.format.sampleRate)
+      encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+    let ratio = target.sampleRate / reader.format.sampleRate
+    try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
     var options = StreamConverter.Options()
     options.quality = quality.resampler
     options.mix = Self.mix(of: reader.format.channels, to: target.channels)
-    let converter: StreamConverter
-    do throws(StreamConverter.Failure) {
-      converter = try StreamConverter(
-        from: .pcm(reader.format), to: .pcm(writer.input), options)
-    } catch {
-      throw SoundFileError(
-        .notSupported("the sound cannot be converted: \(error)"), path: reader.path)
-    }
-    let source = FrameMemory(reader.format, capacity: Self.framesAtOnce)
-    let sink = FrameMemory(writer.input, capacity: Self.framesAtOnce)
-    var next = part.lowerBound
+    let converter = try reader.file.decoder(to: writer.input, options)
+    let source = MediaReader(reader.file)
+    source.seek(to: part.lowerBound)
+    let total = Int64((Double(part.count) * ratio).rounded())
+    var memory = [UInt8](repeating: 0, count: Self.framesAtOnce * writer.input.bytesPerFrame)
     var written: Int64 = 0
-    while next < part.upperBound {
-      guard progress(Double(next - part.lowerBound) / Double(part.count)) else { return nil }
-      let wanted = Int(min(Int64(Self.framesAtOnce), part.upperBound - next))
-      let count = try unsafe reader.read(startingAt: next, frames: wanted, into: source.bytes)
-      guard count > 0 else {
-        throw SoundFileError(.damaged("it ended early, after \(next) frames"), path: reader.path)
+    while written < total {
+      guard progress(Double(written) / Double(total)) else { return nil }
+      let wanted = Int(min(Int64(Self.framesAtOnce), total - written))
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          let count = try unsafe read(wanted, of: source, through: converter, into: memory)
+          try unsafe writer.write(
+            .init(rebasing: memory[..<(count * writer.input.bytesPerFrame)]))
+          return count
+        }
       }
-      next += Int64(count)
-      written += try convert(
-        source, count, isLast: next == part.upperBound, with: converter, by: sink, to: writer)
+      let count = try result.get()
+      written += Int64(count)
+      if count < wanted {
+        // Some programs count the last packet whole though it is not.
+        Screen.shared.remark("\(reader.path): the sound ends early, after \(written) frames")
+        break
+      }
     }
     try writer.close()
     return written
   }
 
-  /// Converts frames and writes what comes out.
-  private func convert(
-    _ source: FrameMemory, _ count: Int, isLast: Bool, with converter: StreamConverter,
-    by sink: FrameMemory, to writer: SoundWriter
-  ) throws(SoundFileError) -> Int64 {
-    var input = StreamConverter.Source.frames(source.buffers, count: count, isLast: isLast)
-    var written: Int64 = 0
-    while true {
-      var output = StreamConverter.Sink.frames(sink.buffers, room: Self.framesAtOnce)
-      do throws(StreamConverter.Failure) {
-        try converter.convert(&input, into: &output)
-      } catch {
-        throw SoundFileError(
-          .notSupported("the sound cannot be converted: \(error)"), path: reader.path)
-      }
-      try unsafe writer.write(
-        .init(rebasing: sink.bytes[..<(output.count * writer.input.bytesPerFrame)]))
-      written += Int64(output.count)
-      if !output.isFull { return written }
+  private func read(
+    _ count: Int, of source: MediaReader, through converter: StreamConverter,
+    into memory: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard case .pcm(let format) = converter.output, let start = memory.baseAddress,
+      let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    var sink = StreamConverter.Sink.frames(samples, room: count)
+    do throws(MediaError) {
+      try source.read(&sink, through: converter)
+    } catch {
+      throw error.naming(reader.path)
     }
+    return sink.count
   }
 
   /// One channel goes to all, all go to one in equal parts; else the first ones are taken.
@@ -151,10 +147,11 @@ struct Conversion {
     if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
     try new.copyMetadata(of: old)
     var next: Int64 = 0
-    var memory = [UInt8](repeating: 0, count: max(1 << 16, old.packetSizeUpperBound))
+    var memory = [UInt8](repeating: 0, count: max(1 << 16, try old.maximumPacketBytes))
     var extents: [PacketExtent] = []
-    while next < old.packetCount {
-      guard progress(Double(next) / Double(old.packetCount)) else { return nil }
+    let total = try old.packetCount
+    while next < total {
+      guard progress(Double(next) / Double(total)) else { return nil }
       let first = next
       let result = unsafe memory.withUnsafeMutableBytes { memory in
         Result { () throws(SoundFileError) in
@@ -170,7 +167,7 @@ struct Conversion {
       }
       next += Int64(count)
     }
-    if let table = old.packetTable { try new.setPacketTable(table) }
+    if let table = try old.packetTable { try new.setPacketTable(table) }
     try new.close()
     return reader.frames
   }
@@ -181,23 +178,6 @@ struct Conversion {
     let way = copies ? ", packets copied" : ""
     return "\(output): \(kind.container): \(target.words), \(frames) frames (\(seconds))\(way)"
   }
-}
-
-/// Memory for frames of one format.
-@safe
-private final class FrameMemory {
-  let bytes: UnsafeMutableRawBufferPointer
-  let buffers: SampleBuffers
-
-  init(_ format: PCMFormat, capacity: Int) {
-    unsafe bytes = .allocate(byteCount: capacity * format.bytesPerFrame, alignment: 16)
-    guard let start = unsafe bytes.baseAddress,
-      let buffers = unsafe SampleBuffers(format, at: [start])
-    else { preconditionFailure("only formats that can be read come here") }
-    self.buffers = buffers
-  }
-
-  deinit { unsafe bytes.deallocate() }
 }
 
 extension MediaFile {

@@ -106,7 +106,7 @@ struct FileReport: Encodable {
   }
 
   init(_ file: MediaFile) throws(SoundFileError) {
-    let table = file.packetTable
+    let table = try file.packetTable
     path = file.path
     container = file.container.description
     switch file.format {
@@ -128,18 +128,18 @@ struct FileReport: Encodable {
     channels = file.format.channels
     layout = file.channelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
-    frames = file.frames
+    frames = try file.frameCount
     duration = Double(frames) / sampleRate
     size = try file.store.byteCount()
     truncated = file.warning != nil
-    bitRate = file.bitRate
-    soundBytes = file.byteCount
-    packets = file.packetCount
-    largestPacket = file.maximumPacketBytes
+    bitRate = try file.bitRate
+    soundBytes = try file.byteCount
+    packets = try file.packetCount
+    largestPacket = try file.maximumPacketBytes
     primingFrames = table?.primingFrames
     remainderFrames = table?.remainderFrames
     cookieSize = file.cookie.count
-    optimized = file.pcm?.isOptimized ?? true
+    optimized = file.isOptimized
     tags = try file.tags() ?? [:]
     markers = try file.pcm?.markers()?.markers.map(Marker.init) ?? []
     regions =

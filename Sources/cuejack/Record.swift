@@ -114,7 +114,7 @@ struct Record: ParsableCommand {
         store,
         try SoundWriter(
           store, container: kind.container, format: format,
-          options: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond))
+          encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond))
       )
     }
     if let signal = signals.received {
@@ -230,7 +230,7 @@ struct Record: ParsableCommand {
     let frame = start.frame.map { ", start frame \($0)" } ?? ""
     Screen.shared.say(
       "\(file): server \(statistics.serverName), client \(statistics.clientName), "
-        + "\(writer.container): \(writer.format.words)\(frame)")
+        + "\(writer.file.container): \(writer.file.format.words)\(frame)")
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
       let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
       Screen.shared.say("  \(there) -> \(statistics.clientName):\(port)")

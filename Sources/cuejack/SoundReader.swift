@@ -16,35 +16,37 @@ final class SoundReader: Sendable {
   let frames: Int64
   /// True if the file has fewer frames than its head says.
   var isTruncated: Bool { file.warning != nil }
-  /// Significant bits of a sample: those of the file's own, 0 if a lossy codec made it.
-  var significantBits: Int {
-    switch file.format {
-    case .pcm(let format): format.bitsPerSample
-    case .packets(let format): format.bitsPerSample
+  /// Nil for linear PCM. Used by whoever holds the lock.
+  private let decoding: Decoding?
+  private let lock = Mutex(())
+
+  /// What decodes a file's packets, and the frame that it gives next.
+  private final class Decoding: @unchecked Sendable {
+    let reader: MediaReader
+    let converter: StreamConverter
+    var next: Int64 = 0
+    init(_ file: MediaFile, to format: PCMFormat) throws(SoundFileError) {
+      reader = MediaReader(file)
+      converter = try file.decoder(to: format, StreamConverter.Options())
     }
   }
-  /// Seconds.
-  var duration: Double { Double(frames) / format.sampleRate }
-  /// Nil for linear PCM. Used by whoever holds the lock.
-  private let packets: PacketReader?
-  private let lock = Mutex(())
 
   /// Opens a file. Blocks.
   init(path: String) throws(SoundFileError) {
     let file = try MediaFile.open(path: path)
     self.path = path
     self.file = file
-    switch file.format {
-    case .pcm(let format):
+    frames = try file.frameCount
+    if case .pcm(let format) = file.format {
       self.format = format
-      frames = file.packetCount
-      packets = nil
-    case .packets:
-      let reader = try PacketReader(file, path: path)
-      format = reader.format
-      frames = reader.frames
-      packets = reader
+      decoding = nil
+      return
     }
+    let format = PCMFormat(
+      sampleRate: file.format.sampleRate, channels: file.format.channels, kind: .float,
+      bitsPerSample: 32)
+    self.format = format
+    decoding = try Decoding(file, to: format)
   }
 
   /// Reads up to `count` frames from `frame` on, as many as there are and as fit, and returns how
@@ -55,149 +57,63 @@ final class SoundReader: Sendable {
     guard frame >= 0, frame < frames, count > 0 else { return 0 }
     let bytesPerFrame = format.bytesPerFrame
     let wanted = min(count, buffer.count / bytesPerFrame, Int(frames - frame))
-    let memory = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<(wanted * bytesPerFrame)])
-    if let packets {
-      return try lock.withLock { _ throws(SoundFileError) in
-        try unsafe packets.read(startingAt: frame, frames: wanted, into: memory)
+    guard let decoding else {
+      let memory = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<(wanted * bytesPerFrame)])
+      return try unsafe file.readBytes(at: frame * Int64(bytesPerFrame), into: memory)
+        / bytesPerFrame
+    }
+    guard let start = buffer.baseAddress, let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    return try lock.withLock { _ throws(SoundFileError) in
+      if frame != decoding.next { decoding.reader.seek(to: frame) }
+      var sink = StreamConverter.Sink.frames(samples, room: wanted)
+      do throws(MediaError) {
+        try decoding.reader.read(&sink, through: decoding.converter)
+      } catch {
+        throw error.naming(path)
       }
+      decoding.next = frame + Int64(sink.count)
+      return sink.count
     }
-    return try unsafe file.readBytes(at: frame * Int64(bytesPerFrame), into: memory)
-      / bytesPerFrame
-  }
-}
-
-/// Decodes a file's packets, from any frame on. One thread at a time.
-private final class PacketReader: @unchecked Sendable {
-  let format: PCMFormat
-  let frames: Int64
-  private let file: MediaFile
-  private let path: String
-  private let stream: PacketFormat
-  private let decoder: PacketDecoder
-  private let planes: Planes
-  private let layout: SampleLayout
-  /// Frames that come before the sound.
-  private let primingFrames: Int64
-  /// Packets that are decoded before the one that is wanted, so that the decoder is in step.
-  private let leadingPackets: Int64
-
-  /// The frame of the sound that the decoder gives next; negative in front of the sound.
-  private var position: Int64
-  private var nextPacket: Int64 = 0
-  private var isDrained = false
-  private var memory: [UInt8]
-  private var extents: [PacketExtent] = []
-  private static var framesAtOnce: Int { 4096 }
-
-  init(_ file: MediaFile, path: String) throws(SoundFileError) {
-    guard case .packets(let stream) = file.format else {
-      throw SoundFileError(.unsupportedEncoding("linear PCM"), path: path)
-    }
-    do throws(CodecError) {
-      decoder = try PacketDecoder(stream, cookie: file.cookie)
-    } catch {
-      throw SoundFileError(.unsupportedEncoding(stream.codec.name), path: path)
-    }
-    self.file = file
-    self.path = path
-    self.stream = stream
-    format = PCMFormat(
-      sampleRate: stream.sampleRate, channels: stream.channels, kind: .float, bitsPerSample: 32)
-    guard format.layout != nil else {
-      let words = "\(stream.channels) channels at \(stream.sampleRate) Hz"
-      throw SoundFileError(.unsupportedEncoding(words), path: path)
-    }
-    planes = Planes(channels: stream.channels, capacity: Self.framesAtOnce)
-    layout = .float32(channels: stream.channels)
-    let table = file.packetTable
-    primingFrames = Int64(table?.primingFrames ?? 0)
-    frames = file.frames
-    position = -primingFrames
-    leadingPackets = stream.codec.isLossless || stream.framesPerPacket == 1 ? 0 : 10
-    memory = [UInt8](repeating: 0, count: max(1 << 16, file.maximumPacketBytes))
-  }
-
-  func read(
-    startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(SoundFileError) -> Int {
-    if frame != position { try seek(to: frame) }
-    var done = 0
-    while done < count {
-      // What comes before the frame that is wanted is dropped.
-      let skipped = max(0, frame + Int64(done) - position)
-      let room = skipped > 0 ? Int(min(skipped, Int64(Self.framesAtOnce))) : count - done
-      let taken = unsafe decoder.take(
-        into: planes.pointers(), room: min(room, Self.framesAtOnce))
-      position += Int64(taken)
-      if taken == 0 {
-        guard try decodeMore() else { break }
-      } else if skipped == 0, let start = buffer.baseAddress {
-        unsafe layout.store(
-          from: planes.pointers(), at: 0, frames: taken,
-          to: start + done * format.bytesPerFrame, planeFrames: 0)
-        done += taken
-      }
-    }
-    return done
-  }
-
-  /// Decodes the next packets.
-  ///
-  /// - Returns: False at the end.
-  private func decodeMore() throws(SoundFileError) -> Bool {
-    if isDrained { return false }
-    extents.removeAll(keepingCapacity: true)
-    let file = file
-    let first = nextPacket
-    var found = extents
-    let result = unsafe memory.withUnsafeMutableBytes { memory in
-      Result { () throws(SoundFileError) in
-        try unsafe file.readPackets(from: first, count: 64, into: memory, extents: &found)
-      }
-    }
-    let count = try result.get()
-    extents = found
-    nextPacket += Int64(count)
-    isDrained = count == 0
-    do throws(CodecError) {
-      if isDrained {
-        try unsafe decoder.decode(nil)
-      } else {
-        for extent in extents {
-          let decoded = unsafe memory.withUnsafeBytes { memory in
-            Result { () throws(CodecError) in
-              try unsafe decoder.decode(
-                .init(rebasing: memory[extent.offset..<extent.offset + extent.bytes]))
-            }
-          }
-          try decoded.get()
-        }
-      }
-    } catch {
-      throw SoundFileError(.damaged("near packet \(first): \(error.reason)"), path: path)
-    }
-    return true
-  }
-
-  /// Has the decoder give `frame`, or one before it, next.
-  private func seek(to frame: Int64) throws(SoundFileError) {
-    decoder.reset()
-    isDrained = false
-    let perPacket = Int64(stream.framesPerPacket)
-    nextPacket = perPacket > 0 ? max(0, (frame + primingFrames) / perPacket - leadingPackets) : 0
-    position = nextPacket * perPacket - primingFrames
   }
 }
 
 extension MediaFile {
-  /// Frames of sound: without those that codecs put before and after it.
-  var frames: Int64 {
-    switch format {
-    case .pcm: return packetCount
-    case .packets(let format):
-      if let table = packetTable { return table.validFrames }
-      if format.framesPerPacket > 0 { return packetCount * Int64(format.framesPerPacket) }
-      return Int64((duration * format.sampleRate).rounded())
+  /// What makes linear PCM of the file's sound.
+  func decoder(to format: PCMFormat, _ options: StreamConverter.Options) throws(SoundFileError)
+    -> StreamConverter
+  {
+    var options = options
+    options.cookie = cookie
+    do throws(StreamConverter.Failure) {
+      return try StreamConverter(from: self.format, to: .pcm(format), options)
+    } catch {
+      throw MediaError.conversion(error).naming(path)
+    }
+  }
+}
+
+extension MediaError {
+  /// The error as one of the file that is being worked on.
+  func naming(_ path: String) -> SoundFileError {
+    switch self {
+    case .file(let error): error
+    case .conversion(let failure): SoundFileError(.notSupported(failure.words), path: path)
+    }
+  }
+}
+
+extension StreamConverter.Failure {
+  fileprivate var words: String {
+    switch self {
+    case .unsupported(let reason): "the sound cannot be converted: \(reason)"
+    case .inputRate(let rate): "sound of \(hertz(rate)) cannot be converted"
+    case .outputRate(let rate): "sound cannot be converted to \(hertz(rate))"
+    case .channels: "the channels cannot be converted"
+    case .packetTooLarge(let bytes): "a packet of \(bytes) bytes is too large"
+    case .resampling(let reason): "the rate cannot be converted: \(reason)"
+    case .codec(let error): error.reason
     }
   }
 }

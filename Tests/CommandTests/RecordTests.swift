@@ -60,7 +60,8 @@ import Testing
   private func record(_ commands: [[String]], playing played: WaveFile, in folder: URL) throws
     -> [CommandResult]
   {
-    let server = try JackDaemon()
+    // Each client comes and goes in so many cycles: short ones.
+    let server = try JackDaemon(period: 256)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 200 * server.rate)
     // Far enough away for all to get ready by the clock.
     let at = ["--at", "\(capture.frameTime &+ UInt32(120 * server.rate))", "--server", server.name]

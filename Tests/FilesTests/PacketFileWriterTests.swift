@@ -107,7 +107,8 @@ func copy(
       #expect(try file.validFrames == expected)
       #expect(try file.packetTable?.primingFrames ?? 0 == source.packetTable?.primingFrames ?? 0)
     }
-    if copied.container != .amr, !source.tags.isEmpty, copied.container != .mp2, copied.container != .ac3,
+    if copied.container != .amr, !source.tags.isEmpty, copied.container != .mp2,
+      copied.container != .ac3,
       copied.container != .threeGP
     {
       #expect(file.tags["title"] == source.tags["title"])

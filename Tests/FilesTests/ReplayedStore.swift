@@ -36,7 +36,8 @@ final class ReplayedStore: ByteStore {
       guard offset >= 0, offset < state.bytes.count else { return 0 }
       let count = min(buffer.count, state.bytes.count - Int(offset))
       state.bytes.withUnsafeBytes {
-        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
+        buffer.copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
       }
       return count
     }
