@@ -92,7 +92,7 @@ final class PacketScanner {
     unsafe discardedFrames += packet.discardedFrames
     if let first = unsafe packet.firstFrame {
       if firstFrame == nil { firstFrame = first }
-      unsafe spannedFrames = first - (firstFrame ?? 0) + packet.frames
+      unsafe spannedFrames = first &- (firstFrame ?? 0) &+ packet.frames
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
     return true
