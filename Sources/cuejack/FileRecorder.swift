@@ -50,37 +50,17 @@ final class FileRecorder: Sendable {
   /// Ends recording, and waits until all that was recorded has been written, unless that has failed.
   func stop() {
     feed.end()
-    // A server that is gone has ended the run.
+    // Whatever it says, the buffers come back.
     try? queue.stop(atOnce: false)
     feed.waitUntilIdle()
   }
 
   func close() { try? queue.dispose(atOnce: true) }
 
-  /// Goes on with a run that a server which went away has cut, if that is back.
-  ///
-  /// - Returns: True if it did.
-  func resume() throws(QueueError) -> Bool {
-    guard feed.isIdle, !queue.isLost else { return false }
-    _ = try queue.deviceSampleRate()
-    feed.beginRun()
-    do throws(QueueError) {
-      try feed.enqueueIdle(queue)
-      try queue.start()
-    } catch {
-      // Without a run nothing else would bring them back.
-      try? queue.reset()
-      throw error
-    }
-    return true
-  }
-
-  /// True if the server has gone and the recording has not gone on since.
-  var isCut: Bool { queue.isLost || feed.isCut }
-  /// True if nothing more will be written: the limit is reached, or writing has failed.
+  /// True if nothing more will be written: the limit is reached, or it has failed.
   var isOver: Bool { feed.isOver }
-  /// Why the file could not be written.
-  var failure: SoundFileError? { feed.failure }
+  /// The file could not be written, or the queue cannot go on; that has been told.
+  var hasFailed: Bool { feed.hasFailed }
   /// Frames that were recorded, silence for lost ones included.
   var frames: Int64 { feed.frames }
   /// How often frames were lost, because the disk or the machine was too slow.
@@ -104,6 +84,7 @@ private final class RecordingFeed: Sendable {
     var writer: SoundWriter?
     var limit: Int64?
     var isEnding = false
+    /// The queue takes no buffers any more.
     var isCut = false
     var failure: SoundFileError?
     var frames: Int64 = 0
@@ -116,11 +97,10 @@ private final class RecordingFeed: Sendable {
 
   init(_ onEvent: @escaping @Sendable () -> Void) { self.onEvent = onEvent }
 
-  var isCut: Bool { state.withLock { $0.isCut } }
-  var failure: SoundFileError? { state.withLock { $0.failure } }
+  var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCut } }
   var frames: Int64 { state.withLock { $0.frames } }
   var silentFrames: Int64 { state.withLock { $0.silentFrames } }
-  var isOver: Bool { state.withLock { $0.failure != nil || $0.frames == $0.limit } }
+  var isOver: Bool { state.withLock { $0.failure != nil || $0.isCut || $0.frames == $0.limit } }
   var isIdle: Bool { state.withLock { $0.idle.count == $0.buffers.count } }
 
   func allocate(_ queue: InputQueue) throws(QueueError) {
@@ -138,14 +118,6 @@ private final class RecordingFeed: Sendable {
     state.withLock { state in
       state.writer = writer
       state.limit = limit
-    }
-  }
-
-  /// Another run, which counts its frames from 0, goes on with the file.
-  func beginRun() {
-    state.withLock { state in
-      state.isCut = false
-      state.nextFrame = 0
     }
   }
 
@@ -180,14 +152,9 @@ private final class RecordingFeed: Sendable {
         Screen.shared.complain("\(error)")
       }
     }
-    let isEnding = state.withLock { state in
-      let isEnding = state.isEnding || state.failure != nil || state.frames == state.limit
-      // A run that ends without having been asked to has lost its server.
-      if recording.frames == 0, !isEnding { state.isCut = true }
-      return isEnding
-    }
+    let isEnding = state.withLock { $0.isEnding } || self.isOver
     var isEnqueued = false
-    if !isEnding, !isCut {
+    if !isEnding {
       do throws(QueueError) {
         try queue.enqueue(recording.buffer)
         isEnqueued = true
@@ -195,8 +162,9 @@ private final class RecordingFeed: Sendable {
         state.withLock { $0.isCut = true }
       }
     }
-    if !isEnqueued { state.withLock { $0.idle.append(recording.buffer) } }
-    if isEnding || !isEnqueued { onEvent() }
+    guard !isEnqueued else { return }
+    state.withLock { $0.idle.append(recording.buffer) }
+    onEvent()
   }
 
   private func write(_ recording: Recording, _ buffer: QueueBuffer, _ format: PCMFormat)

@@ -19,8 +19,8 @@ struct Record: ParsableCommand {
 
       Frames that are lost, because the disk was too slow for too long or the machine too busy, are \
       silence in the file and are counted. If the JACK server goes away, the command waits until it is \
-      back, and goes on: the file has no gap then. If the file cannot be written any more, what has been \
-      recorded until then is kept.
+      back, and goes on: silence stands for the time between. If the file cannot be written any more, \
+      what has been recorded until then is kept.
 
       The exit code is 0 when everything was recorded that was asked for (without --seconds: until a \
       signal), 1 when something failed, 64 when the command makes no sense, and 130, 143 or 129 when \
@@ -131,12 +131,10 @@ struct Record: ParsableCommand {
     let serverName = recorder.queue.statistics.serverName
     var isGone = false
     while signals.received == nil, !recorder.isOver, isThere(store) {
-      if recorder.isCut != isGone {
+      if recorder.queue.isLost != isGone {
         isGone.toggle()
         tellOfServer(serverName, isGone: isGone)
       }
-      // The ports of --connect may take longer to come back than the server does.
-      if isGone { _ = try? recorder.resume() }
       if Screen.shared.isTerminal {
         let line = progress(of: recorder, start, store).line(columns: Screen.shared.size.columns)
         Screen.shared.draw([line])
@@ -277,7 +275,7 @@ struct Record: ParsableCommand {
   private func finish(
     _ recorder: FileRecorder, _ writer: SoundWriter, _ store: FileStore, stoppedBy signal: CInt?
   ) throws {
-    var failed = recorder.failure != nil
+    var failed = recorder.hasFailed
     do throws(SoundFileError) {
       try writer.close()
     } catch {

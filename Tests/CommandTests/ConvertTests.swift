@@ -157,6 +157,59 @@ import Testing
     }
   }
 
+  // MARK: Writing packets
+
+  /// To every coding and back: lossless ones are exact, all are as long as they were.
+  @Test func everyCodingIsEncoded() throws {
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("source.wav").path
+      try ffmpeg(noise(in: folder), ["-c:a", "pcm_s24le", "-ar", "48000", source])
+      let expected = try samples(source)
+      let kinds = [
+        ("a.flac", "flac"), ("alac.m4a", "alac"), ("alac.caf", "alac"), ("flac.ogg", "flac"),
+        ("aac.m4a", "aac"), ("aac.caf", "aac"), ("a.mp3", "mp3"), ("a.opus", "opus"),
+        ("v.ogg", "vorbis"), ("ulaw.wav", "ulaw"), ("alaw.aifc", "alaw"), ("ac3.m4a", "ac3"),
+      ]
+      for (name, format) in kinds {
+        let file = folder.appendingPathComponent(name).path
+        let back = folder.appendingPathComponent("back.wav").path
+        _ = try convert([source, file, "--format", format])
+        _ = try convert([file, back, "--format", "f32", "--force"])
+        let found = try samples(back)
+        #expect(found.count == expected.count, "\(name): \(found.count) of \(expected.count)")
+        if format == "flac" || format == "alac" {
+          #expect(found == expected, "\(name)")
+          #expect(try samples(file) == expected, "\(name) by ffmpeg")
+        }
+      }
+    }
+  }
+
+  /// Packets go from one kind of file to another as they are.
+  @Test func packetsAreCopied() throws {
+    try withTemporaryFolder { folder in
+      let first = folder.appendingPathComponent("first.m4a").path
+      try ffmpeg(noise(in: folder), [first])
+      let second = folder.appendingPathComponent("second.caf").path
+      let third = folder.appendingPathComponent("third.m4a").path
+      #expect(try convert([first, second, "--format", "aac"]).output.contains("packets copied"))
+      #expect(try convert([second, third]).output.contains("packets copied"))
+      func sums(_ file: String) throws -> [Substring] {
+        let result = try run(
+          "ffmpeg", ["-v", "error", "-i", file, "-c", "copy", "-f", "framemd5", "-"])
+        // Size and sum of each packet.
+        return result.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+          Substring($0.split(separator: ",").suffix(2).joined())
+        }
+      }
+      #expect(try sums(third) == sums(first))
+      let frames = #/"frames" : 22051,/#
+      for file in [first, second, third] {
+        #expect(try cuejack("info", ["--json", file]).output.contains(frames), "\(file)")
+      }
+    }
+  }
+
   // MARK: What goes wrong
 
   private func expectFailure(
