@@ -78,9 +78,9 @@ test: deps lint embedded-check rtsan without-rubberband ## The gate: every check
 	Tests/Gates/tests
 
 .PHONY: proof
-proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, and more random calls.
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, more random calls.
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
-	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|StressTests'
+	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|StressTests'
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz

@@ -95,6 +95,9 @@ let package = Package(
     .executableTarget(
       name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
       swiftSettings: relaxed),
+    .executableTarget(
+      name: "recorder-swift", dependencies: ["AudioToolbox"], path: "Examples/RecorderSwift",
+      swiftSettings: relaxed),
 
     // What `make bench` runs.
     .executableTarget(
@@ -141,7 +144,8 @@ let package = Package(
       ],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
-    .testTarget(name: "CommandTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
+    .testTarget(
+      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"], swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],
       swiftSettings: relaxed),
@@ -173,6 +177,7 @@ let package = Package(
       name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "ExamplesTests", dependencies: ["TestSupport", "player-swift"], swiftSettings: relaxed),
+      name: "ExamplesTests", dependencies: ["TestSupport", "player-swift", "recorder-swift"],
+      swiftSettings: relaxed),
   ]
 )

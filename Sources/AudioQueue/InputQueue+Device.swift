@@ -151,6 +151,9 @@ extension InputQueue {
     }
   }
 
+  /// True while the server that the queue recorded from is gone.
+  package var isLost: Bool { state.read { $0.isLost } }
+
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
     try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate

@@ -3,6 +3,6 @@ import ArgumentParser
 @main
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "cuejack", abstract: "Synchronised playback on JACK.",
-    subcommands: [Info.self, Play.self])
+    commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",
+    subcommands: [Convert.self, Info.self, Play.self, Record.self])
 }

@@ -27,7 +27,7 @@ struct Passage: Sendable {
 
 /// One sound file and the queue that plays it. Any thread that is not real time.
 final class FilePlayer: Sendable {
-  let file: SoundFile
+  let file: SoundReader
   let queue: OutputQueue
   private let feed: Feed
   private let over: Ended
@@ -56,7 +56,7 @@ final class FilePlayer: Sendable {
 
   /// A player for `passage` of `file`; `onEnd` is called when it has been played.
   init(
-    _ file: SoundFile, _ passage: Passage, options: OutputQueue.Options, server: JackServer,
+    _ file: SoundReader, _ passage: Passage, options: OutputQueue.Options, server: JackServer,
     onEnd: @escaping @Sendable () -> Void
   ) throws(QueueError) {
     let feed = Feed(file, passage)
@@ -123,7 +123,7 @@ final class FilePlayer: Sendable {
 
 /// Fills a queue's buffers from a file.
 private final class Feed: Sendable {
-  private let file: SoundFile
+  private let file: SoundReader
   private let passage: Passage
   /// A quarter of a second each; with four of them a read may take most of a second.
   private let framesPerBuffer: Int
@@ -149,7 +149,7 @@ private final class Feed: Sendable {
   }
   private let state = Mutex(State())
 
-  init(_ file: SoundFile, _ passage: Passage) {
+  init(_ file: SoundReader, _ passage: Passage) {
     self.file = file
     self.passage = passage
     framesPerBuffer = max(1024, Int(file.format.sampleRate / 4))
@@ -213,7 +213,7 @@ private final class Feed: Sendable {
     var failure: String?
     var count = 0
     do throws(SoundFileError) {
-      count = try unsafe file.readRaw(startingAt: frame, frames: wanted, into: buffer.data)
+      count = try unsafe file.read(startingAt: frame, frames: wanted, into: buffer.data)
       if count == 0 { failure = "\(file.path): the file ended early, after \(frame) frames" }
     } catch {
       failure = "\(error)"

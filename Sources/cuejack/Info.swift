@@ -1,4 +1,5 @@
 import ArgumentParser
+import Codecs
 import Files
 import Foundation
 import RealTime
@@ -10,7 +11,7 @@ struct Info: ParsableCommand {
   @Flag(help: "Print an array of JSON objects, one for each file that can be read.")
   var json = false
 
-  @Argument(help: "AIFF, AIFF-C, CAF, WAVE, RF64, Wave64 or AU files of linear PCM.")
+  @Argument(help: "Sound files.")
   var files: [String]
 
   func run() throws {
@@ -18,9 +19,9 @@ struct Info: ParsableCommand {
     var failed = false
     for path in files {
       do throws(SoundFileError) {
-        let file = try SoundFile(path: path)
+        let file = try MediaFile.open(path: path)
         if let warning = file.warning { printError(warning) }
-        let report = FileReport(file)
+        let report = try FileReport(file)
         if json { reports.append(report) } else { print(report.words) }
       } catch {
         printError(error.description)
@@ -47,16 +48,18 @@ struct FileReport: Encodable {
   let container: String
   /// The coding in words.
   let format: String
-  let bitsPerSample: Int
-  /// "signed integer", "unsigned integer" or "float".
-  let sampleType: String
-  /// "big" or "little".
-  let byteOrder: String
+  /// Significant bits of a sample; absent for lossy codecs.
+  let bitsPerSample: Int?
+  /// "signed integer", "unsigned integer" or "float"; absent for packets of a codec.
+  let sampleType: String?
+  /// "big" or "little"; absent for packets of a codec.
+  let byteOrder: String?
   let channels: Int
   /// What each channel is for; absent if the file does not say.
   let layout: [String]?
   /// Frames per second.
   let sampleRate: Double
+  /// Frames of sound.
   let frames: Int64
   /// Seconds.
   let duration: Double
@@ -64,54 +67,130 @@ struct FileReport: Encodable {
   let size: Int64
   /// True if the file has fewer frames than its head says.
   let truncated: Bool
+  /// Bits per second.
+  let bitRate: Double
+  /// Bytes of the sound, without head and tags.
+  let soundBytes: Int64
+  /// A packet of linear PCM is a frame.
+  let packets: Int64
+  /// Absent if that varies.
+  let framesPerPacket: Int?
+  /// Absent if that varies.
+  let bytesPerPacket: Int?
+  /// Bytes.
+  let largestPacket: Int
+  /// Frames that packets decode to before the sound and after it; absent if the file does not say.
+  let primingFrames: Int?
+  let remainderFrames: Int?
+  /// Bytes that a decoder needs besides the packets.
+  let cookieSize: Int
+  /// True if nothing has to be moved for the file to be played while it is fetched.
+  let optimized: Bool
+  let tags: [String: String]
+  let markers: [Marker]
+  let regions: [Region]
 
-  init(_ file: SoundFile) {
+  struct Marker: Encodable {
+    /// Frames from the start of the sound.
+    let frame: Double
+    let name: String?
+    init(_ marker: MediaMarker) {
+      frame = marker.position
+      name = marker.name
+    }
+  }
+
+  struct Region: Encodable {
+    let name: String?
+    let markers: [Marker]
+  }
+
+  init(_ file: MediaFile) throws(SoundFileError) {
+    let table = try file.packetTable
     path = file.path
     container = file.container.description
-    bitsPerSample = file.format.bitsPerSample
-    sampleType =
-      switch file.format.kind {
-      case .signedInteger: "signed integer"
-      case .unsignedInteger: "unsigned integer"
-      case .float: "float"
-      }
-    byteOrder = file.format.isBigEndian ? "big" : "little"
-    format =
-      bitsPerSample == 8
-      ? "8-bit \(sampleType)" : "\(bitsPerSample)-bit \(sampleType), \(byteOrder)-endian"
+    switch file.format {
+    case .pcm(let pcm):
+      format = pcm.words
+      bitsPerSample = pcm.bitsPerSample
+      sampleType = pcm.sampleType
+      byteOrder = pcm.isBigEndian ? "big" : "little"
+      framesPerPacket = 1
+      bytesPerPacket = pcm.bytesPerFrame
+    case .packets(let packets):
+      format = packets.words
+      bitsPerSample = packets.bitsPerSample > 0 ? packets.bitsPerSample : nil
+      sampleType = nil
+      byteOrder = nil
+      framesPerPacket = packets.framesPerPacket > 0 ? packets.framesPerPacket : nil
+      bytesPerPacket = packets.bytesPerPacket > 0 ? packets.bytesPerPacket : nil
+    }
     channels = file.format.channels
     layout = file.channelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
-    frames = file.frames
-    duration = file.duration
-    size = file.fileByteCount
-    truncated = file.isTruncated
+    frames = try file.frameCount
+    duration = Double(frames) / sampleRate
+    size = try file.store.byteCount()
+    truncated = file.warning != nil
+    bitRate = try file.bitRate
+    soundBytes = try file.byteCount
+    packets = try file.packetCount
+    largestPacket = try file.maximumPacketBytes
+    primingFrames = table?.primingFrames
+    remainderFrames = table?.remainderFrames
+    cookieSize = file.cookie.count
+    optimized = file.isOptimized
+    tags = try file.tags() ?? [:]
+    markers = try file.pcm?.markers()?.markers.map(Marker.init) ?? []
+    regions =
+      try file.pcm?.regions()?.regions.map {
+        Region(name: $0.name, markers: $0.markers.map(Marker.init))
+      } ?? []
   }
 
   /// The report as lines of text.
   var words: String {
     var channelWords = "\(channels)"
     if let layout { channelWords += " (\(layout.joined(separator: ", ")))" }
-    let rate = sampleRate == sampleRate.rounded() ? "\(Int64(sampleRate))" : "\(sampleRate)"
-    let rows = [
+    var rows = [
       ("container", container),
       ("format", format),
       ("channels", channelWords),
-      ("rate", "\(rate) Hz"),
-      ("duration", "\(clock(duration)) (\(frames) frames)"),
+      ("rate", hertz(sampleRate)),
+      ("duration", "\(exactClock(duration)) (\(frames) frames)"),
+      ("bit rate", "\(Int64(bitRate.rounded())) bits per second"),
       ("size", "\(size) bytes"),
     ]
-    let lines = rows.map { name, value in
-      "  \(name):\(String(repeating: " ", count: 10 - name.count))\(value)"
+    if sampleType == nil { rows.append(("packets", packetWords)) }
+    if let primingFrames, let remainderFrames {
+      rows.append(
+        ("padding", "\(primingFrames) frames before the sound, \(remainderFrames) after it"))
     }
-    return ([path] + lines).joined(separator: "\n")
+    if cookieSize > 0 { rows.append(("cookie", "\(cookieSize) bytes")) }
+    if !optimized { rows.append(("order", "not optimized: the sound is not what comes last")) }
+    rows += tags.sorted { $0.key < $1.key }.map { ("tag", "\($0.key): \($0.value)") }
+    rows += markers.map { ("marker", words(for: $0)) }
+    for region in regions {
+      let places = region.markers.map(words(for:)).joined(separator: ", ")
+      rows.append(("region", region.name.map { "\($0): \(places)" } ?? places))
+    }
+    let lines = rows.map { name, value in
+      "  \(name):\(String(repeating: " ", count: 10 - name.count))\(printable(value))"
+    }
+    return ([printable(path)] + lines).joined(separator: "\n")
   }
 
-  /// Hours, minutes and seconds to the millisecond.
-  private func clock(_ seconds: Double) -> String {
-    let milliseconds = Int64((seconds * 1000).rounded())
-    let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
-    let tail = String(format: "%02lld:%02lld.%03lld", minutes % 60, rest / 1000, rest % 1000)
-    return minutes < 60 ? tail : "\(minutes / 60):\(tail)"
+  private var packetWords: String {
+    let frames = framesPerPacket.map { "\($0) frames each" } ?? "of various lengths"
+    let bytes =
+      bytesPerPacket.map { "\($0) bytes each" } ?? "\(largestPacket) bytes at the most"
+    return "\(packets), \(frames), \(bytes)"
+  }
+
+  private func words(for marker: Marker) -> String {
+    let frame =
+      marker.frame == marker.frame.rounded() && abs(marker.frame) < 1e15
+      ? "\(Int64(marker.frame))" : "\(marker.frame)"
+    return marker.name.map { "\(frame) (\($0))" } ?? frame
   }
 }

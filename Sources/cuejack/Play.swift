@@ -223,7 +223,7 @@ struct Play: ParsableCommand {
   // MARK: Rendering
 
   /// The file that is to be written; nil if the files are to be played.
-  private func beginRendering(_ files: [SoundFile]) throws -> Rendering? {
+  private func beginRendering(_ files: [SoundReader]) throws -> Rendering? {
     guard let render else { return nil }
     do throws(SoundFileError) {
       return try Rendering(render, of: files, isReplacing: force)
@@ -258,12 +258,12 @@ struct Play: ParsableCommand {
   // MARK: Before
 
   /// Opens all files, or tells of each that cannot be opened.
-  private func openAll() throws -> [SoundFile] {
-    var opened: [SoundFile] = []
+  private func openAll() throws -> [SoundReader] {
+    var opened: [SoundReader] = []
     for path in files {
       do throws(SoundFileError) {
-        let file = try SoundFile(path: path)
-        if let warning = file.warning { Screen.shared.remark(warning) }
+        let file = try SoundReader(path: path)
+        if let warning = file.file.warning { Screen.shared.remark(warning) }
         if file.frames == 0 {
           Screen.shared.complain("\(path): there is no sound in this file")
         } else if part(of: file).isEmpty {
@@ -282,7 +282,7 @@ struct Play: ParsableCommand {
   }
 
   /// What --start and --end leave of a file, in its frames.
-  private func part(of file: SoundFile) -> Range<Int64> {
+  private func part(of file: SoundReader) -> Range<Int64> {
     func frame(_ seconds: Double) -> Int64 {
       min(file.frames, Int64((seconds * file.format.sampleRate).rounded()))
     }
@@ -290,7 +290,7 @@ struct Play: ParsableCommand {
     return first..<max(first, end.map(frame) ?? file.frames)
   }
 
-  private func passage(ofFile index: Int, _ file: SoundFile) -> Passage {
+  private func passage(ofFile index: Int, _ file: SoundReader) -> Passage {
     let sampleRate = file.format.sampleRate
     var passage = Passage(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
     if !loop { passage.frames = Int64(passage.part.count) }
@@ -310,7 +310,7 @@ struct Play: ParsableCommand {
   }
 
   /// Runs `body`; an error of it is told and ends the command.
-  private func telling<R>(_ file: SoundFile, _ body: () throws(QueueError) -> R) throws -> R {
+  private func telling<R>(_ file: SoundReader, _ body: () throws(QueueError) -> R) throws -> R {
     do throws(QueueError) {
       return try body()
     } catch {
@@ -319,7 +319,7 @@ struct Play: ParsableCommand {
     }
   }
 
-  private func words(for error: QueueError, _ file: SoundFile) -> String {
+  private func words(for error: QueueError, _ file: SoundReader) -> String {
     switch error {
     case .cannotStart(let error): "\(error)"
     case .invalidated: "\(ServerError.lost(server: JackServer(named: server).name))"

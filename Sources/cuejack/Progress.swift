@@ -1,5 +1,3 @@
-import Foundation
-
 /// What the progress display says of one file.
 struct Progress {
   var name: String
@@ -59,18 +57,18 @@ private enum Style: CaseIterable {
   }
 
   private func tail(_ progress: Progress) -> String {
-    let levels = progress.peaks.map(decibels)
-    let words: [String] =
+    let levels = Levels(peaks: progress.peaks)
+    let words =
       switch self {
-      case .meters: levels.map { "\(meter($0)) \(text($0))" }
-      case .levels: levels.map(text)
-      case .loudest, .bar, .time: [text(levels.max() ?? silence)]
+      case .meters: levels.meters
+      case .levels: levels.numbers
+      case .loudest, .bar, .time: levels.loudest
       }
     let duration = progress.duration.map(clock) ?? "-:--"
     let position = clock(progress.position)
     // Room for a minus, so that nothing moves when it goes.
     let space = String(repeating: " ", count: max(0, duration.count + 1 - position.count))
-    return "\(space)\(position)/\(duration) \(words.joined(separator: " ")) dB"
+    return "\(space)\(position)/\(duration) \(words)"
   }
 
   /// The columns that are left for every line's bar.
@@ -85,41 +83,7 @@ private enum Style: CaseIterable {
     if case .time = self { return tail(progress) }
     let duration = progress.duration ?? 0
     let part = duration > 0 ? progress.position / duration : 0
-    let bar = filled(part, width: barWidth, with: "#")
-    return (name > 0 ? fitted(progress.name, to: name) + " " : "") + "[\(bar)] \(tail(progress))"
-  }
-
-  // MARK: Pieces
-
-  private func filled(_ part: Double, width: Int, with character: Character) -> String {
-    let count = Int((min(max(part, 0), 1) * Double(width)).rounded())
-    return String(repeating: character, count: count)
-      + String(repeating: "-", count: width - count)
-  }
-
-  /// The level that is shown as silence, in dB.
-  private var silence: Float { -100 }
-
-  private func decibels(_ peak: Float) -> Float {
-    peak > 0 ? max(silence, 20 * log10(peak)) : silence
-  }
-
-  /// Six characters for 60 dB.
-  private func meter(_ level: Float) -> String {
-    "|" + filled(Double(level / 60 + 1), width: 6, with: "=") + "|"
-  }
-
-  private func text(_ level: Float) -> String {
-    // Without a minus before a zero.
-    level <= silence ? " -inf" : String(format: "%5.1f", (level * 10).rounded() / 10 + 0)
-  }
-
-  /// Minutes and seconds; what lies before the start has a minus.
-  private func clock(_ seconds: Double) -> String {
-    let whole = Int(abs(seconds.rounded(.down)))
-    let sign = seconds < 0 ? "-" : ""
-    return whole < 3600
-      ? String(format: "%@%d:%02d", sign, whole / 60, whole % 60)
-      : String(format: "%@%d:%02d:%02d", sign, whole / 3600, whole / 60 % 60, whole % 60)
+    let filled = gauge(part, width: barWidth, with: "#")
+    return (name > 0 ? fitted(progress.name, to: name) + " " : "") + "[\(filled)] \(tail(progress))"
   }
 }

@@ -12,7 +12,7 @@ struct Rendering {
 
   /// Begins the file `path` for the sound of `files`: at the rate and depth of the first of them, with as
   /// many channels as any has.
-  init(_ path: String, of files: [SoundFile], isReplacing: Bool) throws(SoundFileError) {
+  init(_ path: String, of files: [SoundReader], isReplacing: Bool) throws(SoundFileError) {
     guard let container = Container(forPath: path), container.holdsPCM else {
       throw SoundFileError(
         .cannotWrite("its name has to end in .wav, .aiff, .caf, .w64, .rf64 or .au"), path: path)

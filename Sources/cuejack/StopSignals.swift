@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import Server
 import Synchronization
 
 /// The signals that ask the command to stop: Control-C, a terminal that goes away, `kill`.
 ///
-/// The first one is noted, the second ends the process on the spot.
+/// The first one is noted, a later one ends the process on the spot.
 final class StopSignals: Sendable {
   private let first = Atomic<CInt>(0)
 
@@ -19,6 +20,8 @@ final class StopSignals: Sendable {
   init(_ onSignal: @escaping @Sendable () -> Void) {
     // A reader of ours that goes away must not end us in the middle of a note.
     _ = signal(SIGPIPE, SIG_IGN)
+    // Nor a file that may not grow: writing it fails.
+    _ = signal(SIGXFSZ, SIG_IGN)
     var set = sigset_t()
     unsafe sigemptyset(&set)
     for each in [SIGINT, SIGTERM, SIGHUP] where each == SIGTERM || !Self.isIgnored(each) {
@@ -29,7 +32,12 @@ final class StopSignals: Sendable {
     let thread = Thread { [self] in
       var set = signals
       var number: CInt = 0
+      var firstTime: UInt64 = 0
       while unsafe sigwait(&set, &number) == 0 {
+        let now = HostTime.now
+        // Some programs send a signal to the process and to its group: it is one signal.
+        if firstTime > 0, now < firstTime + Self.echo { continue }
+        firstTime = now
         let isFirst = first.compareExchange(
           expected: 0, desired: number, ordering: .acquiringAndReleasing
         ).exchanged
@@ -40,6 +48,9 @@ final class StopSignals: Sendable {
     thread.name = "cuejack-signals"
     thread.start()
   }
+
+  /// Nanoseconds.
+  private static let echo: UInt64 = 100_000_000
 
   /// True if whoever started us wants the signal ignored, as `nohup` does.
   private static func isIgnored(_ number: CInt) -> Bool {

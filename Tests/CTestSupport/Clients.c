@@ -186,6 +186,15 @@ float cue_emitter_sample(uint32_t frame, unsigned channel) {
   return (float)((frame & 0x3fffff) | (channel & 3) << 22);
 }
 
+uint64_t cue_emitter_wrong(const float *samples, uint32_t frames, unsigned channels,
+                           uint32_t first) {
+  uint64_t wrong = 0;
+  for (uint32_t frame = 0; frame < frames; frame++)
+    for (unsigned channel = 0; channel < channels; channel++)
+      if (*samples++ != cue_emitter_sample(first + frame, channel)) wrong++;
+  return wrong;
+}
+
 static int emitter_cycle(jack_nframes_t frames, void *argument) {
   cue_emitter *emitter = argument;
   uint32_t now = jack_last_frame_time(emitter->client);

@@ -2,19 +2,29 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A `cuejack play` that is under way.
+/// A `cuejack play`, or another of its commands, that is under way.
 final class Playing {
   private let child: Child
   private let outputFile: URL
   private let errorFile: URL
 
-  /// Starts it. `environment` adds to the test's own.
-  init(_ arguments: [String], in folder: URL, environment: [String: String] = [:]) throws {
+  /// Starts `cuejack play`. `environment` adds to the test's own.
+  convenience init(
+    _ arguments: [String], in folder: URL, environment: [String: String] = [:]
+  ) throws {
+    try self.init("play", arguments, in: folder, environment: environment)
+  }
+
+  /// Starts a command.
+  init(
+    _ command: String, _ arguments: [String], in folder: URL,
+    environment: [String: String] = [:]
+  ) throws {
     let name = UUID().uuidString
     outputFile = folder.appendingPathComponent("\(name).output")
     errorFile = folder.appendingPathComponent("\(name).errors")
     child = try Child(
-      builtProduct(named: "cuejack").path, ["play"] + arguments,
+      builtProduct(named: "cuejack").path, [command] + arguments,
       environment: playEnvironment(environment), output: outputFile, errors: errorFile)
   }
 
@@ -42,6 +52,8 @@ final class Playing {
     }
   }
 
+  var processIdentifier: Int32 { child.processIdentifier }
+
   func send(signal: Int32) { child.send(signal: signal) }
 
   /// Waits for its end.
@@ -63,8 +75,15 @@ func playEnvironment(_ changes: [String: String] = [:]) -> [String: String] {
 
 /// Runs `cuejack play` to its end.
 func play(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandResult {
+  try cuejack("play", arguments, environment: environment)
+}
+
+/// Runs a command of `cuejack` to its end.
+func cuejack(
+  _ command: String, _ arguments: [String], environment: [String: String] = [:]
+) throws -> CommandResult {
   try withTemporaryFolder { folder in
-    try Playing(arguments, in: folder, environment: environment).result()
+    try Playing(command, arguments, in: folder, environment: environment).result()
   }
 }
 

@@ -23,6 +23,7 @@ import Testing
           channels:  2 (left, right)
           rate:      44100 Hz
           duration:  00:00.023 (1000 frames)
+          bit rate:  2116800 bits per second
           size:      \(size) bytes
 
         """)

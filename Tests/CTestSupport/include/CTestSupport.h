@@ -81,6 +81,9 @@ cue_emitter *cue_emitter_open(const char *server, const char *name, unsigned cha
 /// What an emitter plays at a JACK frame time: exact, different from one frame to the next and
 /// between channels.
 float cue_emitter_sample(uint32_t frame, unsigned channel);
+/// How many of interleaved samples are not what an emitter plays from `first` on.
+uint64_t cue_emitter_wrong(const float *samples, uint32_t frames, unsigned channels,
+                           uint32_t first);
 void cue_emitter_close(cue_emitter *emitter);
 
 /// A client that checks, in its process callback, that its inputs in_1, in_2 … all carry the number

@@ -1,0 +1,29 @@
+import Foundation
+
+/// Minutes and seconds; what lies before the start has a minus.
+func clock(_ seconds: Double) -> String {
+  let whole = Int(abs(seconds.rounded(.down)))
+  let sign = seconds < 0 ? "-" : ""
+  return whole < 3600
+    ? String(format: "%@%d:%02d", sign, whole / 60, whole % 60)
+    : String(format: "%@%d:%02d:%02d", sign, whole / 3600, whole / 60 % 60, whole % 60)
+}
+
+/// Hours, minutes and seconds to the millisecond.
+func exactClock(_ seconds: Double) -> String {
+  let milliseconds = Int64((seconds * 1000).rounded())
+  let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
+  let tail = String(format: "%02lld:%02lld.%03lld", minutes % 60, rest / 1000, rest % 1000)
+  return minutes < 60 ? tail : "\(minutes / 60):\(tail)"
+}
+
+/// A size in the unit that suits it, such as "12.3 MB".
+func byteCount(_ bytes: Int64) -> String {
+  if bytes < 1000 { return "\(bytes) bytes" }
+  var value = Double(bytes) / 1000
+  for unit in ["kB", "MB", "GB"] {
+    if value < 1000 { return String(format: "%.1f %@", value, unit) }
+    value /= 1000
+  }
+  return String(format: "%.1f TB", value)
+}

@@ -1,0 +1,217 @@
+import Codecs
+import Files
+import RealTime
+
+/// What `cuejack convert` does with one file.
+struct Conversion {
+  private let reader: SoundReader
+  private let kind: SoundFormat
+  private let target: StreamFormat
+  /// The part that is converted, in frames of the file that is read.
+  private let part: Range<Int64>
+  /// The packets are copied as they are.
+  private let copies: Bool
+  private let quality: ConversionQuality
+  private let bitRate: Int?
+  private let output: String
+
+  private static var framesAtOnce: Int { 8192 }
+
+  init(_ reader: SoundReader, to output: String, _ options: Convert) throws(SoundFileError) {
+    let coding = options.coding
+    self.reader = reader
+    self.output = output
+    quality = options.quality
+    bitRate = coding.bitrate?.bitsPerSecond
+    kind = try SoundFormat(
+      path: output, coding: coding.format, pcm: Self.usualPCM(for: reader, in: output))
+    let rate = coding.rate ?? kind.usableRate(for: reader.format.sampleRate)
+    target = kind.stream(
+      sampleRate: rate, channels: coding.channels ?? reader.format.channels,
+      bits: coding.bits ?? (reader.file.sourceBits > 16 ? 24 : 16))
+    func frame(_ seconds: Double) -> Int64 {
+      min(reader.frames, Int64((seconds * reader.format.sampleRate).rounded()))
+    }
+    let first = frame(options.start)
+    part = first..<max(first, options.end.map(frame) ?? reader.frames)
+    if part.isEmpty, reader.frames > 0 {
+      throw SoundFileError(
+        .notSupported("nothing is left between --start and --end"), path: reader.path)
+    }
+    let changesNothing =
+      coding.rate == nil && coding.channels == nil && coding.bits == nil && coding.bitrate == nil
+      && options.start == 0 && options.end == nil
+    if case .packets(let source) = reader.file.format, case .packets(let wanted) = target {
+      copies =
+        changesNothing && source.codec == wanted.codec
+        && MediaFile.canWrite(reader.file.format, in: kind.container)
+    } else {
+      copies = false
+    }
+  }
+
+  /// The linear PCM that holds all of a file's sound: the file's own, or 16 bits after a lossy codec.
+  private static func usualPCM(for reader: SoundReader, in path: String) -> SoundCoding {
+    switch reader.file.format {
+    case .pcm(let format):
+      if format.kind == .float { return .pcm(.float, bits: format.bitsPerSample) }
+      if format.bitsPerSample > 8 { return .pcm(.signedInteger, bits: format.bitsPerSample) }
+      // WAVE files have no sign in eight bits, all others have one.
+      let isWave = [.wave, .rf64, .wave64].contains(Container(forPath: path))
+      return .pcm(isWave ? .unsignedInteger : .signedInteger, bits: 8)
+    case .packets: return .pcm(.signedInteger, bits: reader.file.sourceBits > 16 ? 24 : 16)
+    }
+  }
+
+  /// Writes the file.
+  ///
+  /// - Parameter progress: Called now and then with the part that is done, from 0 to 1: false to give
+  ///   it up.
+  /// - Returns: Frames of the new file; nil if it was given up.
+  func run(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    copies
+      ? try copy(into: store, progress: progress) : try convert(into: store, progress: progress)
+  }
+
+  private func convert(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    let writer = try SoundWriter(
+      store, container: kind.container, format: target,
+      encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+    let ratio = target.sampleRate / reader.format.sampleRate
+    try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
+    var options = StreamConverter.Options()
+    options.quality = quality.resampler
+    options.mix = Self.mix(of: reader.format.channels, to: target.channels)
+    let converter = try reader.file.decoder(to: writer.input, options)
+    let source = MediaReader(reader.file)
+    source.seek(to: part.lowerBound)
+    let total = Int64((Double(part.count) * ratio).rounded())
+    var memory = [UInt8](repeating: 0, count: Self.framesAtOnce * writer.input.bytesPerFrame)
+    var written: Int64 = 0
+    while written < total {
+      guard progress(Double(written) / Double(total)) else { return nil }
+      let wanted = Int(min(Int64(Self.framesAtOnce), total - written))
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          let count = try unsafe read(wanted, of: source, through: converter, into: memory)
+          try unsafe writer.write(
+            .init(rebasing: memory[..<(count * writer.input.bytesPerFrame)]))
+          return count
+        }
+      }
+      let count = try result.get()
+      written += Int64(count)
+      if count < wanted {
+        // Some programs count the last packet whole though it is not.
+        Screen.shared.remark("\(reader.path): the sound ends early, after \(written) frames")
+        break
+      }
+    }
+    try writer.close()
+    return written
+  }
+
+  private func read(
+    _ count: Int, of source: MediaReader, through converter: StreamConverter,
+    into memory: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard case .pcm(let format) = converter.output, let start = memory.baseAddress,
+      let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    var sink = StreamConverter.Sink.frames(samples, room: count)
+    do throws(MediaError) {
+      try source.read(&sink, through: converter)
+    } catch {
+      throw error.naming(reader.path)
+    }
+    return sink.count
+  }
+
+  /// One channel goes to all, all go to one in equal parts; else the first ones are taken.
+  private static func mix(of input: Int, to output: Int) -> ChannelMix? {
+    if input == 1 { return .map(Array(repeating: 0, count: output)) }
+    if output == 1 { return .mix(Array(repeating: [1 / Float(input)], count: input)) }
+    return nil
+  }
+
+  /// Copies the packets as they are.
+  private func copy(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    let old = reader.file
+    let new = try MediaFile.create(store, container: kind.container, format: old.format)
+    if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
+    try new.copyMetadata(of: old)
+    var next: Int64 = 0
+    var memory = [UInt8](repeating: 0, count: max(1 << 16, try old.maximumPacketBytes))
+    var extents: [PacketExtent] = []
+    let total = try old.packetCount
+    while next < total {
+      guard progress(Double(next) / Double(total)) else { return nil }
+      let first = next
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          let count = try unsafe old.readPackets(
+            from: first, count: 256, into: memory, extents: &extents)
+          try unsafe new.writePackets(at: first, from: .init(memory), extents: extents)
+          return count
+        }
+      }
+      let count = try result.get()
+      guard count > 0 else {
+        throw SoundFileError(.damaged("it ended early, after \(next) packets"), path: reader.path)
+      }
+      next += Int64(count)
+    }
+    if let table = try old.packetTable { try new.setPacketTable(table) }
+    try new.close()
+    return reader.frames
+  }
+
+  /// What was done, in one line.
+  func summary(_ frames: Int64) -> String {
+    let seconds = exactClock(Double(frames) / target.sampleRate)
+    let way = copies ? ", packets copied" : ""
+    return "\(output): \(kind.container): \(target.words), \(frames) frames (\(seconds))\(way)"
+  }
+}
+
+extension MediaFile {
+  /// Takes over what another file says of its sound, as far as this one's kind has it.
+  ///
+  /// - Parameters:
+  ///   - part: The part of the other's frames that this file has; nil for all.
+  ///   - ratio: How many frames of this file go with one of the other's.
+  fileprivate func copyMetadata(
+    of other: MediaFile, from part: Range<Int64>? = nil, ratio: Double = 1
+  ) throws(SoundFileError) {
+    func moved(_ marker: MediaMarker) -> MediaMarker? {
+      var marker = marker
+      if let part {
+        guard marker.position >= Double(part.lowerBound), marker.position <= Double(part.upperBound)
+        else { return nil }
+        marker.position -= Double(part.lowerBound)
+      }
+      marker.position *= ratio
+      return marker
+    }
+    if let tags = try other.tags(), !tags.isEmpty, try self.tags() != nil { try setTags(tags) }
+    // Packets' files of ours have neither.
+    guard let new = pcm, let old = other.pcm else { return }
+    if var list = try old.markers(), !list.markers.isEmpty, try new.markers() != nil {
+      list.markers = list.markers.compactMap(moved)
+      try new.setMarkers(list)
+    }
+    if var list = try old.regions(), !list.regions.isEmpty, try new.regions() != nil {
+      for index in list.regions.indices {
+        list.regions[index].markers = list.regions[index].markers.compactMap(moved)
+      }
+      list.regions.removeAll { $0.markers.isEmpty }
+      try new.setRegions(list)
+    }
+  }
+}

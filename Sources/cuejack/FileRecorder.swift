@@ -1,0 +1,196 @@
+import AudioQueue
+import Files
+import Glibc
+import RealTime
+import Server
+import Synchronization
+import Timeline
+
+/// A queue that records and the sound file that it records to. Any thread that is not real time.
+///
+/// The queue's own thread writes the file: with the buffers that the queue has, the disk may take
+/// four seconds for anything before a frame is lost. Frames that are lost all the same are silence in the
+/// file, so that it keeps in step with time.
+final class FileRecorder: Sendable {
+  let queue: InputQueue
+  private let feed: RecordingFeed
+
+  /// A recorder that fills a writer which is still to be made; `onEvent` is called when something has
+  /// happened that its owner looks for.
+  ///
+  /// - Parameter format: What the writer takes; at a rate of 0 that of the device, which is opened.
+  init(
+    _ format: PCMFormat, options: InputQueue.Options, server: JackServer,
+    onEvent: @escaping @Sendable () -> Void
+  ) throws(QueueError) {
+    let feed = RecordingFeed(onEvent)
+    self.feed = feed
+    queue = try InputQueue(
+      format, options: options, server: server, callingBackOn: .ownThread,
+      InputQueue.Handlers(
+        bufferDone: { queue, recording in feed.take(recording, of: queue) },
+        changed: { _, _ in onEvent() }))
+  }
+
+  /// Gets everything ready: opens the device, connects its ports and allocates the buffers. Blocks.
+  func prepare() throws(QueueError) {
+    _ = try queue.deviceSampleRate()
+    try feed.allocate(queue)
+  }
+
+  /// Records to `writer` from `time` on.
+  ///
+  /// - Parameter limit: Frames to record; nil is until `stop`.
+  func start(_ writer: SoundWriter, at time: StartTime, limit: Int64?) throws(QueueError) {
+    feed.begin(writer, limit: limit)
+    try feed.enqueueIdle(queue)
+    try queue.start(at: time)
+  }
+
+  /// Ends recording, and waits until all that was recorded has been written, unless that has failed.
+  func stop() {
+    feed.end()
+    // Whatever it says, the buffers come back.
+    try? queue.stop(atOnce: false)
+    feed.waitUntilIdle()
+  }
+
+  func close() { try? queue.dispose(atOnce: true) }
+
+  /// True if nothing more will be written: the limit is reached, or it has failed.
+  var isOver: Bool { feed.isOver }
+  /// The file could not be written, or the queue cannot go on; that has been told.
+  var hasFailed: Bool { feed.hasFailed }
+  /// Frames that were recorded, silence for lost ones included.
+  var frames: Int64 { feed.frames }
+  /// How often frames were lost, because the disk or the machine was too slow.
+  var overruns: UInt64 {
+    let breaks = queue.discontinuities
+    return breaks.interruptions + breaks.starvations
+  }
+  /// Frames of silence that stand for lost ones.
+  var silentFrames: Int64 { feed.silentFrames }
+}
+
+/// Writes what a queue's buffers bring, and enqueues them again.
+private final class RecordingFeed: Sendable {
+  /// Four seconds in all, in pieces that reach the file soon.
+  private static let bufferCount = 32
+  private static let buffersPerSecond = 8.0
+  private struct State {
+    var buffers: [UInt32: QueueBuffer] = [:]
+    /// Buffers that the queue does not have.
+    var idle: [UInt32] = []
+    var writer: SoundWriter?
+    var limit: Int64?
+    var isEnding = false
+    /// The queue takes no buffers any more.
+    var isCut = false
+    var failure: SoundFileError?
+    var frames: Int64 = 0
+    var silentFrames: Int64 = 0
+    /// The frame of the run that follows on what was written.
+    var nextFrame: Int64 = 0
+  }
+  private let state = Mutex(State())
+  private let onEvent: @Sendable () -> Void
+
+  init(_ onEvent: @escaping @Sendable () -> Void) { self.onEvent = onEvent }
+
+  var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCut } }
+  var frames: Int64 { state.withLock { $0.frames } }
+  var silentFrames: Int64 { state.withLock { $0.silentFrames } }
+  var isOver: Bool { state.withLock { $0.failure != nil || $0.isCut || $0.frames == $0.limit } }
+  var isIdle: Bool { state.withLock { $0.idle.count == $0.buffers.count } }
+
+  func allocate(_ queue: InputQueue) throws(QueueError) {
+    let frames = max(256, Int(queue.format.sampleRate / Self.buffersPerSecond))
+    for _ in 0..<Self.bufferCount {
+      let buffer = try queue.allocateBuffer(capacity: frames * queue.format.bytesPerFrame)
+      state.withLock { state in
+        state.buffers[buffer.id] = buffer
+        state.idle.append(buffer.id)
+      }
+    }
+  }
+
+  func begin(_ writer: SoundWriter, limit: Int64?) {
+    state.withLock { state in
+      state.writer = writer
+      state.limit = limit
+    }
+  }
+
+  func end() { state.withLock { $0.isEnding = true } }
+
+  func enqueueIdle(_ queue: InputQueue) throws(QueueError) {
+    while let id = state.withLock({ $0.idle.popLast() }) {
+      do throws(QueueError) {
+        try queue.enqueue(id)
+      } catch {
+        state.withLock { $0.idle.append(id) }
+        throw error
+      }
+    }
+  }
+
+  /// Waits until every buffer has come back and been written.
+  func waitUntilIdle() {
+    while !isIdle { usleep(2000) }
+  }
+
+  /// Writes what a buffer holds, and enqueues it again unless that is over. One call at a time, on the
+  /// queue's thread.
+  func take(_ recording: Recording, of queue: InputQueue) {
+    let (buffer, isOver) = state.withLock { ($0.buffers[recording.buffer], $0.failure != nil) }
+    guard let buffer else { return }
+    if recording.frames > 0, !isOver {
+      do throws(SoundFileError) {
+        try write(recording, buffer, queue.format)
+      } catch {
+        state.withLock { $0.failure = error }
+        Screen.shared.complain("\(error)")
+      }
+    }
+    let isEnding = state.withLock { $0.isEnding } || self.isOver
+    var isEnqueued = false
+    if !isEnding {
+      do throws(QueueError) {
+        try queue.enqueue(recording.buffer)
+        isEnqueued = true
+      } catch {
+        state.withLock { $0.isCut = true }
+      }
+    }
+    guard !isEnqueued else { return }
+    state.withLock { $0.idle.append(recording.buffer) }
+    onEvent()
+  }
+
+  private func write(_ recording: Recording, _ buffer: QueueBuffer, _ format: PCMFormat)
+    throws(SoundFileError)
+  {
+    let (writer, next, written, limit) = state.withLock {
+      ($0.writer, $0.nextFrame, $0.frames, $0.limit)
+    }
+    guard let writer else { return }
+    var left = limit.map { $0 - written } ?? .max
+    if recording.startFrame > next {
+      let lost = min(recording.startFrame - next, left)
+      try writer.writeSilence(frames: lost)
+      left -= lost
+      state.withLock { state in
+        state.frames += lost
+        state.silentFrames += lost
+      }
+    }
+    let frames = min(recording.frames, Int(clamping: left))
+    try unsafe writer.write(
+      UnsafeRawBufferPointer(rebasing: buffer.data[..<(frames * format.bytesPerFrame)]))
+    state.withLock { state in
+      state.frames += Int64(frames)
+      state.nextFrame = recording.startFrame + Int64(recording.frames)
+    }
+    try writer.checkpoint()
+  }
+}

@@ -1,0 +1,215 @@
+import ArgumentParser
+import Codecs
+import Files
+import RealTime
+
+/// How sound is coded, as `--format` names it.
+enum SoundCoding: Equatable, ExpressibleByArgument {
+  case pcm(PCMFormat.Kind, bits: Int)
+  case packets(Codec)
+
+  private static let names: [(name: String, coding: SoundCoding)] = [
+    ("u8", .pcm(.unsignedInteger, bits: 8)), ("s8", .pcm(.signedInteger, bits: 8)),
+    ("s16", .pcm(.signedInteger, bits: 16)), ("s24", .pcm(.signedInteger, bits: 24)),
+    ("s32", .pcm(.signedInteger, bits: 32)), ("f32", .pcm(.float, bits: 32)),
+    ("f64", .pcm(.float, bits: 64)), ("aac", .packets(.aac)), ("alac", .packets(.alac)),
+    ("flac", .packets(.flac)), ("opus", .packets(.opus)), ("vorbis", .packets(.vorbis)),
+    ("mp3", .packets(.mp3)), ("mp2", .packets(.mp2)), ("ac3", .packets(.ac3)),
+    ("eac3", .packets(.eac3)), ("ima4", .packets(.ima4)), ("ulaw", .packets(.ulaw)),
+    ("alaw", .packets(.alaw)), ("amr", .packets(.amrNarrow)),
+  ]
+
+  init?(argument: String) {
+    guard let found = Self.names.first(where: { $0.name == argument.lowercased() }) else {
+      return nil
+    }
+    self = found.coding
+  }
+
+  static var allValueStrings: [String] { names.map(\.name) }
+
+  var defaultValueDescription: String { Self.names.first { $0.coding == self }?.name ?? "" }
+}
+
+/// What `cuejack record` and `cuejack convert` are told of the file that they write.
+struct CodingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "How the sound is coded; without it as goes with the kind of file.", valueName: "format"))
+  var format: SoundCoding?
+
+  @Option(help: ArgumentHelp("Frames per second.", valueName: "hertz"))
+  var rate: Double?
+
+  @Option(help: ArgumentHelp("Channels.", valueName: "count"))
+  var channels: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Significant bits of a sample in a lossless format: 16 or 24.", valueName: "count"))
+  var bits: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits per second of a lossy format; 128k is 128000.", valueName: "bits"))
+  var bitrate: BitRate?
+
+  func validate() throws {
+    func check(_ holds: Bool, _ message: String) throws {
+      if !holds { throw ValidationError(message) }
+    }
+    if let rate {
+      try check(
+        (1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
+    }
+    if let channels {
+      try check(
+        (1...PCMFormat.maximumChannels).contains(channels),
+        "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
+    }
+    if let bits { try check(bits == 16 || bits == 24, "--bits takes 16 or 24") }
+  }
+}
+
+/// Bits per second.
+struct BitRate: ExpressibleByArgument {
+  var bitsPerSecond: Int
+
+  init?(argument: String) {
+    let isThousands = argument.lowercased().hasSuffix("k")
+    guard let number = Double(isThousands ? String(argument.dropLast()) : argument) else {
+      return nil
+    }
+    let bits = isThousands ? number * 1000 : number
+    guard (500...10_000_000).contains(bits) else { return nil }
+    bitsPerSecond = Int(bits)
+  }
+}
+
+/// What kind of file is written, and how its sound is coded.
+struct SoundFormat {
+  var container: Container
+  var coding: SoundCoding
+
+  /// The ends of names that choose a kind of file.
+  static var extensions: String {
+    Container.allCases.flatMap(\.extensions).reduce(into: [String]()) {
+      if !$0.contains($1) { $0.append($1) }
+    }.map { ".\($0)" }.joined(separator: ", ")
+  }
+
+  /// The kind from the file's name, and the coding that goes with it unless one is given.
+  ///
+  /// - Parameter pcm: The coding for kinds that hold linear PCM.
+  init(
+    path: String, coding given: SoundCoding?, pcm: SoundCoding
+  ) throws(SoundFileError) {
+    guard let container = Container(forPath: path) else {
+      throw SoundFileError(
+        .cannotWrite("its name has to end in one of \(Self.extensions)"), path: path)
+    }
+    coding = given ?? Self.usualCoding(of: container) ?? pcm
+    self.container = container
+    // AIFF has nothing but integers.
+    if case .aiff = container {
+      switch coding {
+      case .pcm(.signedInteger, _): break
+      default: self.container = .aifc
+      }
+    }
+  }
+
+  private static func usualCoding(of container: Container) -> SoundCoding? {
+    switch container {
+    case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next: nil
+    case .m4a, .mp4, .m4b, .threeGP, .threeGP2, .adts: .packets(.aac)
+    case .mp3: .packets(.mp3)
+    case .mp2: .packets(.mp2)
+    case .mp1: .packets(.mp1)
+    case .ac3: .packets(.ac3)
+    case .flac: .packets(.flac)
+    case .ogg: .packets(.opus)
+    case .amr: .packets(.amrNarrow)
+    }
+  }
+
+  /// The format of the file's sound.
+  ///
+  /// - Parameter bits: Significant bits of a sample, for lossless codecs.
+  func stream(sampleRate: Double, channels: Int, bits: Int) -> StreamFormat {
+    switch coding {
+    case .pcm(let kind, let bits):
+      return .pcm(
+        PCMFormat(
+          sampleRate: sampleRate, channels: channels, kind: kind, bitsPerSample: bits,
+          isBigEndian: bits > 8 && isBigEndian))
+    case .packets(let codec):
+      return .packets(
+        PacketFormat(
+          codec: codec, sampleRate: sampleRate, channels: channels,
+          bitsPerSample: codec.isLossless ? bits : 0))
+    }
+  }
+
+  /// What a queue records for the file: its own samples, or floats for an encoder.
+  func input(sampleRate: Double, channels: Int) -> PCMFormat {
+    if case .pcm(let format) = stream(sampleRate: sampleRate, channels: channels, bits: 0) {
+      return format
+    }
+    return PCMFormat(
+      sampleRate: sampleRate, channels: channels, kind: .float, bitsPerSample: 32)
+  }
+
+  /// The rate nearest to `wanted` that the coding takes: the next higher one, if there is one.
+  func usableRate(for wanted: Double) -> Double {
+    guard case .packets(let codec) = coding else { return wanted }
+    let rates = codec.encodedSampleRates
+    return rates.first { $0 >= wanted } ?? rates.last ?? wanted
+  }
+
+  private var isBigEndian: Bool {
+    switch container {
+    case .aiff, .aifc, .next: true
+    default: false
+    }
+  }
+}
+
+extension StreamFormat {
+  /// The format in a few words.
+  var words: String {
+    let coding =
+      switch self {
+      case .pcm(let format): format.words
+      case .packets(let format): format.words
+      }
+    return "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
+  }
+}
+
+extension PCMFormat {
+  /// The samples in a few words.
+  var words: String {
+    let type = "\(bitsPerSample)-bit \(sampleType)"
+    return bitsPerSample == 8 ? type : "\(type), \(isBigEndian ? "big" : "little")-endian"
+  }
+
+  /// Integers with a sign or without, or floats.
+  var sampleType: String {
+    switch kind {
+    case .signedInteger: "signed integer"
+    case .unsignedInteger: "unsigned integer"
+    case .float: "float"
+    }
+  }
+}
+
+/// A rate with its unit.
+func hertz(_ rate: Double) -> String {
+  rate == rate.rounded() ? "\(Int64(rate)) Hz" : "\(rate) Hz"
+}
+
+extension PacketFormat {
+  /// The coding in a few words.
+  var words: String { bitsPerSample > 0 ? "\(codec.name), \(bitsPerSample)-bit" : codec.name }
+}

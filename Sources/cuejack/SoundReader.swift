@@ -1,0 +1,119 @@
+import Codecs
+import Files
+import RealTime
+import Synchronization
+
+/// A sound file whose frames can be read from any place on: linear PCM as it stands in the file, packets
+/// decoded to floats, without what codecs put before and after the sound.
+///
+/// Any thread; reads of one file wait for each other, and block on the disk: no call is real time.
+final class SoundReader: Sendable {
+  let path: String
+  let file: MediaFile
+  /// What is read.
+  let format: PCMFormat
+  /// Frames that can be read.
+  let frames: Int64
+  /// True if the file has fewer frames than its head says.
+  var isTruncated: Bool { file.warning != nil }
+  /// Nil for linear PCM. Used by whoever holds the lock.
+  private let decoding: Decoding?
+  private let lock = Mutex(())
+
+  /// What decodes a file's packets, and the frame that it gives next.
+  private final class Decoding: @unchecked Sendable {
+    let reader: MediaReader
+    let converter: StreamConverter
+    var next: Int64 = 0
+    init(_ file: MediaFile, to format: PCMFormat) throws(SoundFileError) {
+      reader = MediaReader(file)
+      converter = try file.decoder(to: format, StreamConverter.Options())
+    }
+  }
+
+  /// Opens a file. Blocks.
+  init(path: String) throws(SoundFileError) {
+    let file = try MediaFile.open(path: path)
+    self.path = path
+    self.file = file
+    frames = try file.frameCount
+    if case .pcm(let format) = file.format {
+      self.format = format
+      decoding = nil
+      return
+    }
+    let format = PCMFormat(
+      sampleRate: file.format.sampleRate, channels: file.format.channels, kind: .float,
+      bitsPerSample: 32)
+    self.format = format
+    decoding = try Decoding(file, to: format)
+  }
+
+  /// Reads up to `count` frames from `frame` on, as many as there are and as fit, and returns how
+  /// many; 0 at the end. Blocks.
+  func read(
+    startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard frame >= 0, frame < frames, count > 0 else { return 0 }
+    let bytesPerFrame = format.bytesPerFrame
+    let wanted = min(count, buffer.count / bytesPerFrame, Int(frames - frame))
+    guard let decoding else {
+      let memory = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<(wanted * bytesPerFrame)])
+      return try unsafe file.readBytes(at: frame * Int64(bytesPerFrame), into: memory)
+        / bytesPerFrame
+    }
+    guard let start = buffer.baseAddress, let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    return try lock.withLock { _ throws(SoundFileError) in
+      if frame != decoding.next { decoding.reader.seek(to: frame) }
+      var sink = StreamConverter.Sink.frames(samples, room: wanted)
+      do throws(MediaError) {
+        try decoding.reader.read(&sink, through: decoding.converter)
+      } catch {
+        throw error.naming(path)
+      }
+      decoding.next = frame + Int64(sink.count)
+      return sink.count
+    }
+  }
+}
+
+extension MediaFile {
+  /// What makes linear PCM of the file's sound.
+  func decoder(to format: PCMFormat, _ options: StreamConverter.Options) throws(SoundFileError)
+    -> StreamConverter
+  {
+    var options = options
+    options.cookie = cookie
+    do throws(StreamConverter.Failure) {
+      return try StreamConverter(from: self.format, to: .pcm(format), options)
+    } catch {
+      throw MediaError.conversion(error).naming(path)
+    }
+  }
+}
+
+extension MediaError {
+  /// The error as one of the file that is being worked on.
+  func naming(_ path: String) -> SoundFileError {
+    switch self {
+    case .file(let error): error
+    case .conversion(let failure): SoundFileError(.notSupported(failure.words), path: path)
+    }
+  }
+}
+
+extension StreamConverter.Failure {
+  fileprivate var words: String {
+    switch self {
+    case .unsupported(let reason): "the sound cannot be converted: \(reason)"
+    case .inputRate(let rate): "sound of \(hertz(rate)) cannot be converted"
+    case .outputRate(let rate): "sound cannot be converted to \(hertz(rate))"
+    case .channels: "the channels cannot be converted"
+    case .packetTooLarge(let bytes): "a packet of \(bytes) bytes is too large"
+    case .resampling(let reason): "the rate cannot be converted: \(reason)"
+    case .codec(let error): error.reason
+    }
+  }
+}

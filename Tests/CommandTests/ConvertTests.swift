@@ -1,0 +1,313 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `cuejack convert` makes of files, compared with what `ffmpeg` and `sox` make of them.
+@Suite(.serialized) struct ConvertTests {
+  // MARK: Help
+
+  /// Makes a file with `ffmpeg` of another one.
+  private func ffmpeg(_ input: String, _ arguments: [String]) throws {
+    let result = try run("ffmpeg", ["-v", "error", "-y", "-i", input] + arguments)
+    try #require(result.status == 0, "\(arguments): \(result.errors)")
+  }
+
+  /// A file's samples, as `ffmpeg` decodes them.
+  private func samples(_ file: String) throws -> [Float] {
+    try ffmpeg(file, ["-f", "f32le", "\(file).raw"])
+    return try Data(contentsOf: URL(fileURLWithPath: "\(file).raw")).withUnsafeBytes {
+      Array($0.bindMemory(to: Float.self))
+    }
+  }
+
+  /// The bytes of the same samples as numbers of 64 bits.
+  private func exact(_ file: String) throws -> Data {
+    try ffmpeg(file, ["-f", "f64le", "\(file).raw"])
+    return try Data(contentsOf: URL(fileURLWithPath: "\(file).raw"))
+  }
+
+  private func convert(
+    _ arguments: [String], _ location: SourceLocation = #_sourceLocation
+  ) throws -> CommandResult {
+    let result = try cuejack("convert", arguments)
+    #expect(
+      result.status == 0 && result.errors == "", "\(arguments): \(result.errors)",
+      sourceLocation: location)
+    return result
+  }
+
+  /// Noise that no coding can hold exactly but floats: two channels at 44,100 Hz.
+  private func noise(in folder: URL, frames: Int = 22_051) throws -> String {
+    try WaveFile("noise.wav", in: folder, coding: .f32, rate: 44_100, frames: frames).path
+  }
+
+  // MARK: Linear PCM
+
+  /// From kind to kind and back: not a bit is lost on the way.
+  @Test(arguments: ["u8", "s16", "s24", "s32", "f32", "f64"])
+  func linearPCMStaysExact(coding: String) throws {
+    try withTemporaryFolder { folder in
+      let first = folder.appendingPathComponent("first.wav").path
+      let end = coding == "u8" ? "" : "le"
+      try ffmpeg(noise(in: folder), ["-c:a", "pcm_\(coding)\(end)", first])
+      let expected = try exact(first)
+      var last = first
+      for end in ["aiff", "caf", "w64", "rf64", "au", "aifc", "wav"] {
+        let next = folder.appendingPathComponent("next.\(end)").path
+        let result = try convert([last, next])
+        #expect(result.output.contains("22051 frames (00:00.500)"))
+        #expect(try exact(next) == expected, "\(end)")
+        last = next
+      }
+      let probe = try run(
+        "ffprobe",
+        ["-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", last])
+      #expect(probe.output == "pcm_\(coding)\(end)\n")
+    }
+  }
+
+  /// Nearest samples, of two that are as near the even one, clipped.
+  @Test func fewerBitsAreRounded() throws {
+    try withTemporaryFolder { folder in
+      let input = try noise(in: folder)
+      let output = folder.appendingPathComponent("a.wav").path
+      _ = try convert([input, output, "--format", "s16"])
+      let expected = try samples(input).map { sample in
+        let full = (Double(sample) * 32768).rounded(.toNearestOrEven)
+        return Float(min(max(full, -32768), 32767) / 32768)
+      }
+      #expect(try samples(output) == expected)
+    }
+  }
+
+  @Test func ratesAndChannelsAreConverted() throws {
+    try withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("sine.wav").path
+      // Half of full scale on the left, nothing on the right.
+      let made = try run(
+        "sox",
+        ["-r", "44100", "-n", "-c", "2", "-b", "24", input, "synth", "44101s", "sine", "1000"]
+          + ["remix", "1v0.5", "0"])
+      try #require(made.status == 0, "\(made.errors)")
+      let output = folder.appendingPathComponent("a.caf").path
+      let result = try convert([input, output, "--rate", "48000", "--channels", "1"])
+      // 44101 frames at 44100 Hz are 48001 at 48000 Hz, to the nearest.
+      #expect(result.output.contains("1 channel, 48000 Hz, 48001 frames"), "\(result.output)")
+      let found = try samples(output)
+      #expect(found.count == 48_001)
+      // The mean of both channels, in step with the original.
+      let wrong = found.indices.dropFirst(500).dropLast(500).filter { index in
+        let time = Double(index) / 48000
+        return abs(Double(found[index]) - 0.25 * sin(2 * .pi * 1000 * time)) > 1e-4
+      }
+      #expect(wrong.isEmpty, "\(wrong.count) of them")
+      // One channel goes to all.
+      let wide = folder.appendingPathComponent("wide.wav").path
+      _ = try convert([output, wide, "--channels", "3"])
+      #expect(try samples(wide) == found.flatMap { [$0, $0, $0] })
+    }
+  }
+
+  @Test func aPartIsTaken() throws {
+    try withTemporaryFolder { folder in
+      let input = try noise(in: folder)
+      let whole = try samples(input)
+      let output = folder.appendingPathComponent("part.wav").path
+      _ = try convert([input, output, "--start", "0.1", "--end", "0.3"])
+      #expect(try samples(output) == Array(whole[(2 * 4410)..<(2 * 13_230)]))
+      // Of packets too.
+      let packets = folder.appendingPathComponent("a.flac").path
+      try ffmpeg(input, ["-sample_fmt", "s32", packets])
+      let decoded = try samples(packets)
+      _ = try convert([packets, output, "--start", "0.2", "--force"])
+      #expect(try samples(output) == Array(decoded[(2 * 8820)...]))
+    }
+  }
+
+  // MARK: Reading packets
+
+  /// Files of `ffmpeg` in every coding that is read.
+  private static let encoded: [(name: String, arguments: [String])] = [
+    ("aac.m4a", []), ("alac.m4a", ["-c:a", "alac", "-sample_fmt", "s32p"]),
+    ("a.flac", ["-sample_fmt", "s32"]), ("a.mp3", []), ("a.ogg", ["-c:a", "libvorbis"]),
+    ("a.opus", ["-c:a", "libopus", "-ar", "48000"]), ("a.aac", []), ("a.ac3", []),
+    ("a.mp2", ["-c:a", "mp2"]), ("ulaw.wav", ["-c:a", "pcm_mulaw"]),
+    ("alaw.au", ["-c:a", "pcm_alaw"]), ("ima.caf", ["-c:a", "adpcm_ima_qt"]),
+    ("ima.aifc", ["-c:a", "adpcm_ima_qt"]), ("a.mka.flac.ogg", ["-c:a", "flac"]),
+  ]
+
+  /// As long as `ffmpeg` has it, and the same samples but for the last bit.
+  @Test func everyCodingIsDecoded() throws {
+    try withTemporaryFolder { folder in
+      let source = try noise(in: folder)
+      for (name, arguments) in Self.encoded {
+        let file = folder.appendingPathComponent(name).path
+        try ffmpeg(source, arguments + [file])
+        let output = folder.appendingPathComponent("out.wav").path
+        _ = try convert([file, output, "--format", "f32", "--force"])
+        let found = try samples(output)
+        var expected = try samples(file)
+        // ffmpeg keeps the silence that fills the last packet of MPEG-4.
+        if name == "aac.m4a" { expected = Array(expected.prefix(2 * 22_051)) }
+        #expect(found.count == expected.count, "\(name)")
+        let furthest = zip(found, expected).map { abs($0 - $1) }.max() ?? 1
+        // Of Opus there are two decoders.
+        #expect(furthest < (name == "a.opus" ? 1e-2 : 1e-5), "\(name): \(furthest)")
+      }
+    }
+  }
+
+  // MARK: Writing packets
+
+  /// To every coding and back: lossless ones are exact, all are as long as they were.
+  @Test func everyCodingIsEncoded() throws {
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("source.wav").path
+      try ffmpeg(noise(in: folder), ["-c:a", "pcm_s24le", "-ar", "48000", source])
+      let expected = try samples(source)
+      let kinds = [
+        ("a.flac", "flac"), ("alac.m4a", "alac"), ("alac.caf", "alac"), ("flac.ogg", "flac"),
+        ("aac.m4a", "aac"), ("aac.caf", "aac"), ("a.mp3", "mp3"), ("a.opus", "opus"),
+        ("v.ogg", "vorbis"), ("ulaw.wav", "ulaw"), ("alaw.aifc", "alaw"), ("ac3.m4a", "ac3"),
+      ]
+      for (name, format) in kinds {
+        let file = folder.appendingPathComponent(name).path
+        let back = folder.appendingPathComponent("back.wav").path
+        _ = try convert([source, file, "--format", format])
+        _ = try convert([file, back, "--format", "f32", "--force"])
+        let found = try samples(back)
+        #expect(found.count == expected.count, "\(name): \(found.count) of \(expected.count)")
+        if format == "flac" || format == "alac" {
+          #expect(found == expected, "\(name)")
+          #expect(try samples(file) == expected, "\(name) by ffmpeg")
+        }
+      }
+    }
+  }
+
+  /// Packets go from one kind of file to another as they are.
+  @Test func packetsAreCopied() throws {
+    try withTemporaryFolder { folder in
+      let first = folder.appendingPathComponent("first.m4a").path
+      try ffmpeg(noise(in: folder), [first])
+      let second = folder.appendingPathComponent("second.caf").path
+      let third = folder.appendingPathComponent("third.m4a").path
+      #expect(try convert([first, second, "--format", "aac"]).output.contains("packets copied"))
+      #expect(try convert([second, third]).output.contains("packets copied"))
+      func sums(_ file: String) throws -> [Substring] {
+        let result = try run(
+          "ffmpeg", ["-v", "error", "-i", file, "-c", "copy", "-f", "framemd5", "-"])
+        // Size and sum of each packet.
+        return result.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+          Substring($0.split(separator: ",").suffix(2).joined())
+        }
+      }
+      #expect(try sums(third) == sums(first))
+      let frames = #/"frames" : 22051,/#
+      for file in [first, second, third] {
+        #expect(try cuejack("info", ["--json", file]).output.contains(frames), "\(file)")
+      }
+    }
+  }
+
+  // MARK: What goes wrong
+
+  private func expectFailure(
+    _ arguments: [String], _ words: [String], _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = try cuejack("convert", arguments)
+    #expect(result.status == 1, "\(result)", sourceLocation: location)
+    let line = result.errors.split(separator: "\n").first ?? ""
+    #expect(
+      line.hasPrefix("cuejack: ") && words.allSatisfy { line.contains($0) }, "\(result.errors)",
+      sourceLocation: location)
+  }
+
+  /// Whatever goes wrong, the folder is as it was.
+  @Test func aConversionThatFailsChangesNothing() throws {
+    try withTemporaryFolder { folder in
+      func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+      let input = try noise(in: folder)
+      let old = path("old.wav")
+      try Data("old".utf8).write(to: URL(fileURLWithPath: old))
+      try FileManager.default.createDirectory(
+        atPath: path("a.wav"), withIntermediateDirectories: true)
+      try Data("nothing but text, and a lot of it".utf8).write(
+        to: URL(fileURLWithPath: path("text.wav")))
+      let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+      try expectFailure([input, old], [old, "already"])
+      try expectFailure([path("none.wav"), old, "--force"], [path("none.wav"), "no such file"])
+      try expectFailure(
+        [path("text.wav"), old, "--force"], [path("text.wav"), "not a sound file"])
+      try expectFailure([input, path("a.txt")], [path("a.txt"), "has to end in"])
+      try expectFailure([input, path("a.wav")], [path("a.wav"), "directory"])
+      try expectFailure([input, path("none/b.wav")], [path("none/b.wav"), "no such folder"])
+      try expectFailure([input, path("b.wav"), "--start", "2"], ["nothing is left"])
+      try expectFailure([input, path("b.wav"), "--format", "vorbis"], [path("b.wav")])
+      // The disk is full in the middle.
+      let program = try builtProduct(named: "cuejack").path
+      let full = try run(
+        "bash",
+        ["-c", "ulimit -f 50; exec \"$0\" convert \"$1\" \"$2\" --force", program, input, old])
+      #expect(full.status == 1 && full.errors.contains("\(old): the file cannot be written"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+      #expect(try Data(contentsOf: URL(fileURLWithPath: old)) == Data("old".utf8))
+      // A file can take its own place.
+      let expected = try exact(input)
+      _ = try convert([input, input, "--force"])
+      #expect(try exact(input) == expected)
+    }
+  }
+
+  /// A signal in the middle: an old file stays, and nothing else.
+  @Test func aSignalGivesItUp() throws {
+    try withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("long.wav").path
+      let made = try run(
+        "sox", ["-n", "-r", "48000", "-c", "2", input, "synth", "600", "sine", "99"])
+      try #require(made.status == 0)
+      let output = folder.appendingPathComponent("a.wav").path
+      let converting = try Playing(
+        "convert", [input, output, "--rate", "44100"], in: folder)
+      let end = Date(timeIntervalSinceNow: 60)
+      var files: [String] = []
+      repeat {
+        usleep(2000)
+        files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      } while !files.contains { $0.hasPrefix(".a.wav") } && Date() < end
+      converting.send(signal: SIGINT)
+      #expect(try converting.result().status == 130)
+      files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      #expect(!files.contains { $0.contains("a.wav") }, "\(files)")
+    }
+  }
+
+  /// What both kinds have a place for goes along.
+  @Test func tagsAreKept() throws {
+    try withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("a.m4a").path
+      try ffmpeg(
+        noise(in: folder), ["-metadata", "title=A Title", "-metadata", "artist=Somebody", input])
+      for end in ["wav", "caf", "aiff"] {
+        let output = folder.appendingPathComponent("b.\(end)").path
+        _ = try convert([input, output])
+        let probe = try run(
+          "ffprobe",
+          ["-v", "error", "-show_entries", "format_tags=title,artist", "-of", "csv=p=0", output])
+        #expect(
+          probe.output.contains("A Title") && (end == "aiff" || probe.output.contains("Somebody")),
+          "\(end): \(probe.output)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    [], ["a.wav"], ["a.wav", "b.wav", "c.wav"], ["a.wav", "b.wav", "--quality", "best"],
+    ["a.wav", "b.wav", "--start=-1"], ["a.wav", "b.wav", "--start", "2", "--end", "1"],
+    ["a.wav", "b.wav", "--format", "mpeg"],
+  ])
+  func wrongUsageIsExplained(arguments: [String]) throws {
+    let result = try cuejack("convert", arguments)
+    #expect(result.status == 64 && result.errors.contains("Usage: cuejack convert"))
+  }
+}

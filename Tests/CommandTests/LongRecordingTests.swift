@@ -1,0 +1,106 @@
+import CTestSupport
+import Foundation
+import TestSupport
+import Testing
+
+/// Long recordings: nothing is lost and memory does not grow. An hour in `make proof`, a part of it in
+/// `make test`.
+@Suite(.serialized) struct LongRecordingTests {
+  /// The file that is recorded to, for the client that keeps the server from running ahead of it.
+  private final class Pace: Sendable {
+    let path: String
+    let bytesPerFrame: Int
+    init(path: String, bytesPerFrame: Int) {
+      self.path = path
+      self.bytesPerFrame = bytesPerFrame
+    }
+
+    /// True if the file has all but the last two seconds, of the four that the recorder's buffers hold.
+    func hasKeptUp(_ frames: UInt32) -> Bool {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return true }
+      return (Int(frames) - 2 * 48000) * bytesPerFrame <= Int(status.st_size)
+    }
+  }
+
+  /// Eight channels of the emitter's frame numbers, as fast as they can be written.
+  @Test func nothingOfALongRecordingIsLost() throws {
+    let seconds = proof == nil ? 30 : 3600
+    let channels = 8
+    try withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("long.w64")
+      let server = try JackDaemon(period: 1024)
+      let emitter = try Emitter(on: server, channels: channels)
+      let pace = Pace(path: file.path, bytesPerFrame: 4 * channels)
+      var status = JackStatus(rawValue: 0)
+      let lockstep = try #require(
+        cue_lockstep_open(
+          server.name, "pace", 0,
+          { data, frames in
+            Unmanaged<Pace>.fromOpaque(data!).takeUnretainedValue().hasKeptUp(frames)
+          }, Unmanaged.passUnretained(pace).toOpaque(), &status))
+      defer { cue_lockstep_close(lockstep) }
+      let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
+      let start = clock.frameTime &+ UInt32(10 * server.rate)
+      let program =
+        if let proof { "\(proof)/cuejack" } else { try builtProduct(named: "cuejack").path }
+      let output = folder.appendingPathComponent("output")
+      let recorder = try Child(
+        program,
+        ["record", file.path, "--format", "f32", "--server", server.name, "--at", "\(start)"]
+          + ["--seconds", "\(seconds)", "--connect"] + (1...channels).map { "emitter:out_\($0)" },
+        environment: playEnvironment(), output: output)
+      let ready = Date(timeIntervalSinceNow: 60)
+      while !text(of: output).contains(":in_8"), Date() < ready { usleep(5000) }
+      cue_lockstep_begin(lockstep, start)
+      try clock.setFreewheel(true)
+      var sizes: [Int] = []
+      let end = Date(timeIntervalSinceNow: proof == nil ? 120 : 3600)
+      // The server runs on until the recorder has all that it wants.
+      while !text(of: output).contains("recorded"), Date() < end {
+        usleep(proof == nil ? 50_000 : 1_000_000)
+        if let size = residentKilobytes(recorder.processIdentifier) { sizes.append(size) }
+      }
+      try clock.setFreewheel(false)
+      #expect(recorder.wait(seconds: 60) == 0, "\(text(of: output))")
+      let frames = seconds * server.rate
+      #expect(text(of: output).contains("recorded \(frames) frames"), "\(text(of: output))")
+      #expect(text(of: output).contains("overruns: 0"), "\(text(of: output))")
+      #expect(try wrongSamples(file, frames: frames, channels: channels, start: start) == 0)
+      // Once it is under way it takes no more.
+      let settled = sizes.dropFirst(sizes.count / 4)
+      let growth = (settled.max() ?? 0) - (settled.first ?? 0)
+      #expect(growth < 4096, "\(growth) kB more of \(settled.first ?? 0)")
+      withExtendedLifetime((emitter, pace)) {}
+    }
+  }
+
+  private func residentKilobytes(_ process: Int32) -> Int? {
+    let status = text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
+    return status.firstMatch(of: #/VmRSS:\s+(\d+) kB/#).flatMap { Int($0.output.1) }
+  }
+
+  /// Samples that are not their frame's, and those that are missing.
+  private func wrongSamples(_ file: URL, frames: Int, channels: Int, start: UInt32) throws -> Int {
+    let handle = try FileHandle(forReadingFrom: file)
+    defer { try? handle.close() }
+    let head = try #require(try handle.read(upToCount: 4096))
+    // Chunks of Wave64 have names of 16 bytes and sizes of eight.
+    let chunk = try #require(
+      head.range(of: Data("data\u{F3}".unicodeScalars.map { UInt8($0.value) })))
+    try handle.seek(toOffset: UInt64(chunk.lowerBound + 24))
+    var wrong = 0
+    var frame = 0
+    while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
+      let count = piece.count / (4 * channels)
+      wrong += piece.withUnsafeBytes {
+        Int(
+          cue_emitter_wrong(
+            $0.bindMemory(to: Float.self).baseAddress, UInt32(count), UInt32(channels),
+            start &+ UInt32(frame)))
+      }
+      frame += count
+    }
+    return wrong + abs(frames - frame) * channels
+  }
+}
