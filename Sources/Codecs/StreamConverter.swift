@@ -190,6 +190,10 @@ package final class StreamConverter {
   private func makeResampler() throws(Failure) {
     resampler = nil
     guard inputRate != output.sampleRate else { return }
+    // Far beyond that, soxr does not come to an end.
+    guard (1 / 1024...1024).contains(output.sampleRate / inputRate) else {
+      throw .outputRate(output.sampleRate)
+    }
     resampler = Resampler(
       from: inputRate, to: output.sampleRate, channels: output.channels, quality: options.quality)
     guard resampler != nil else { throw .outputRate(output.sampleRate) }

@@ -365,6 +365,8 @@ static void what_cannot_be(void) {
   CHECK(made == NULL);
   bad.mSampleRate = 1e9;
   GIVES(AudioConverterNew(&good, &bad, &made), kAudioConverterErr_OutputSampleRateOutOfRange);
+  bad.mSampleRate = 8;
+  GIVES(AudioConverterNew(&bad, &good, &made), kAudioConverterErr_OutputSampleRateOutOfRange);
   bad = good;
   bad.mFormatID = 'none';
   GIVES(AudioConverterNew(&good, &bad, &made), kAudioConverterErr_FormatNotSupported);
