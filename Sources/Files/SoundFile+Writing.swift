@@ -289,7 +289,8 @@ extension SoundFile {
     switch state.container {
     case .wave where total - 8 > wordLimit, .rf64:
       // Sizes of 64 bits, and none in the place of the short ones.
-      guard let sizes = state.before.first else { break }
+      let sizes = state.container == .wave ? state.before.first : chunk("ds64")
+      guard let sizes, sizes.size >= 24 else { break }
       if state.container == .wave {
         try store.write(ChunkID("ds64").bytes, at: sizes.offset - 8)
         state.before[0].id = "ds64"
@@ -297,12 +298,14 @@ extension SoundFile {
       try put(total - 8, 8, at: sizes.offset)
       try put(state.dataBytes, 8, at: sizes.offset + 8)
       try put(frames, 8, at: sizes.offset + 16)
-      if let fact = chunk("fact") { try put(min(frames, wordLimit), 4, at: fact.offset) }
+      if let fact = chunk("fact"), fact.size >= 4 {
+        try put(min(frames, wordLimit), 4, at: fact.offset)
+      }
       try put(wordLimit, 4, at: state.dataOffset - 4)
       try store.write(ChunkID("RF64").bytes + [0xFF, 0xFF, 0xFF, 0xFF], at: 0)
       state.container = .rf64
     case .wave:
-      if let fact = chunk("fact") { try put(frames, 4, at: fact.offset) }
+      if let fact = chunk("fact"), fact.size >= 4 { try put(frames, 4, at: fact.offset) }
       try put(state.dataBytes, 4, at: state.dataOffset - 4)
       try put(total - 8, 4, at: 4)
     case .wave64:

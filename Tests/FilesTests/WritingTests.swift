@@ -401,6 +401,27 @@ extension SoundFile {
     #expect(noFolder?.kind == .cannotWrite("there is no such folder"))
   }
 
+  @Test func aFolderThatMayNotBeWrittenSaysSo() throws {
+    let format = Shape(container: .wave, coding: .s16).format()
+    let path = folder.file("a.wav")
+    try SoundFile.create(path: path, container: .wave, format: format, isReplacing: true).close()
+    chmod(path, 0o444)
+    chmod(folder.path, 0o555)
+    defer { chmod(folder.path, 0o755) }
+    // Root may write everywhere. This thread, as nobody, may not.
+    let user = setFileSystemUser(65_534)
+    defer { _ = setFileSystemUser(UInt32(bitPattern: user)) }
+    let new = folder.file("b.wav")
+    let error = #expect(throws: SoundFileError.self) {
+      try SoundFile.create(path: new, container: .wave, format: format, isReplacing: true)
+    }
+    #expect(error?.description == "\(new): the file cannot be written: you may not write here")
+    let opening = #expect(throws: SoundFileError.self) {
+      try FileStore(path: path, isWritable: true)
+    }
+    #expect(opening?.kind == .mayNotWrite)
+  }
+
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func soundBeginsWhereItIsAsked(container: Container) throws {
     let shape = try #require(
@@ -444,3 +465,6 @@ extension SoundFile {
     }
   }
 }
+
+/// Whose rights this thread has on files; returns whose they were.
+@_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32
