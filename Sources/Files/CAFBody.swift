@@ -182,7 +182,13 @@ final class CAFBody: PacketFileBody {
       ? [16: 1, 20: 2, 24: 3, 32: 4][format.bitsPerSample] ?? 0 : 0
     var bytes = [UInt8](bigEndian: format.sampleRate)
     bytes += name.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-    for number in [flags, format.bytesPerPacket, format.framesPerPacket, format.channels, 0] {
+    let bits =
+      switch format.codec {
+      case .ulaw, .alaw: 8
+      case .msIMA: 4
+      default: 0
+      }
+    for number in [flags, format.bytesPerPacket, format.framesPerPacket, format.channels, bits] {
       bytes.append(big: UInt32(clamping: number))
     }
     return bytes

@@ -84,7 +84,9 @@ final class MPEG4Body: PacketFileBody {
     let settings = Self.settings(container, format, facts)
     try flush()
     guard let last = fragments.last else {
-      // No packet came: an ordinary file without any.
+      // No packet came: an empty table, as ordinary files without packets do not tell of their sound.
+      var settings = settings
+      settings.options["movflags"] = "+frag_custom+empty_moov+skip_trailer"
       try store.setByteCount(0)
       try Muxer(store, name: Self.name(container), settings).finish()
       return
@@ -100,8 +102,8 @@ final class MPEG4Body: PacketFileBody {
   ) throws(SoundFileError) {
     let muxer = try Muxer(store, name: Self.name(container), settings, firstKeptByte: end)
     // libavformat looks into packets of these codecs.
-    let needsBytes = format.codec == .eac3 || format.codec == .amrNarrow
-    var silence = [UInt8](repeating: 0, count: Int(sizes.max() ?? 0))
+    let needsBytes = [.ac3, .eac3, .amrNarrow].contains(format.codec)
+    let silence = [UInt8](repeating: 0, count: Int(sizes.max() ?? 0))
     var start = 0
     var frame = -Int64(table.primingFrames)
     for fragment in fragments {
@@ -133,7 +135,6 @@ final class MPEG4Body: PacketFileBody {
     }
     muxer.seek(to: end)
     try muxer.finish()
-    silence = []
   }
 
   /// Makes the sound of everything between the file's type and its last table.

@@ -294,7 +294,7 @@ private struct Opening {
     case .msIMA:
       let channels = format.channels
       let block = demuxer.blockBytes
-      guard block > 4 * channels else {
+      guard block > 4 * channels, block <= 1 << 20 else {
         throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
       }
       format.bytesPerPacket = block

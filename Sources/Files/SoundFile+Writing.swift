@@ -6,6 +6,8 @@ extension SoundFile {
   /// The most bytes of chunks after the sound that a file may have to be written: they are held in
   /// memory meanwhile.
   private static var mostEndBytes: Int64 { 64 << 20 }
+  /// The most bytes of silence that are written out.
+  private static var mostSilentBytes: Int64 { 4 << 30 }
 
   /// True if a container can hold samples that lie like this.
   package static func canHold(_ format: PCMFormat, in container: Container) -> Bool {
@@ -287,7 +289,8 @@ extension SoundFile {
     switch state.container {
     case .wave where total - 8 > wordLimit, .rf64:
       // Sizes of 64 bits, and none in the place of the short ones.
-      guard let sizes = state.before.first else { break }
+      let sizes = state.container == .wave ? state.before.first : chunk("ds64")
+      guard let sizes, sizes.size >= 24 else { break }
       if state.container == .wave {
         try store.write(ChunkID("ds64").bytes, at: sizes.offset - 8)
         state.before[0].id = "ds64"
@@ -295,12 +298,14 @@ extension SoundFile {
       try put(total - 8, 8, at: sizes.offset)
       try put(state.dataBytes, 8, at: sizes.offset + 8)
       try put(frames, 8, at: sizes.offset + 16)
-      if let fact = chunk("fact") { try put(min(frames, wordLimit), 4, at: fact.offset) }
+      if let fact = chunk("fact"), fact.size >= 4 {
+        try put(min(frames, wordLimit), 4, at: fact.offset)
+      }
       try put(wordLimit, 4, at: state.dataOffset - 4)
       try store.write(ChunkID("RF64").bytes + [0xFF, 0xFF, 0xFF, 0xFF], at: 0)
       state.container = .rf64
     case .wave:
-      if let fact = chunk("fact") { try put(frames, 4, at: fact.offset) }
+      if let fact = chunk("fact"), fact.size >= 4 { try put(frames, 4, at: fact.offset) }
       try put(state.dataBytes, 4, at: state.dataOffset - 4)
       try put(total - 8, 4, at: 4)
     case .wave64:
@@ -377,9 +382,14 @@ extension SoundFile {
   private func fill(
     _ state: inout State, from start: Int64, to end: Int64
   ) throws(SoundFileError) {
-    // Whatever came after the sound goes; what comes in its place is zeros.
-    try store.setByteCount(state.dataOffset + start)
     if format.kind == .unsignedInteger {
+      // Zeros take no room on a disk, these do.
+      guard end - start <= Self.mostSilentBytes else {
+        throw SoundFileError(
+          .notSupported("there would be \(end - start) bytes of silence before the sound"),
+          path: path)
+      }
+      try store.setByteCount(state.dataOffset + start)
       let block = [UInt8](repeating: 0x80, count: 1 << 16)
       var place = start
       while place < end {
@@ -388,6 +398,8 @@ extension SoundFile {
         place += count
       }
     } else {
+      // Whatever came after the sound goes; what comes in its place is zeros.
+      try store.setByteCount(state.dataOffset + start)
       try store.setByteCount(state.dataOffset + end)
     }
     state.dataBytes = end
