@@ -47,7 +47,7 @@ final class Converter: @unchecked Sendable {
   private let ratio: Double
   private let chain: Chain
   /// What makes frames of packets; nil if the buffers hold frames.
-  private let packets: PacketSource?
+  private let packets: BufferDecoder?
   private let slabs: Slabs
   private let slabLayout: SampleLayout
   private var generation: UInt64 = 0
@@ -94,12 +94,12 @@ final class Converter: @unchecked Sendable {
         channels: format.channels, from: format.sampleRate, to: plan.deviceRate, tap: settings.tap,
         timePitch: settings.isTimePitchEnabled ? settings.algorithm : nil)
     else { return nil }
-    var packets: PacketSource?
-    if case .packets(let format) = plan.streamFormat { packets = PacketSource(format) }
+    var packets: BufferDecoder?
+    if case .packets(let format) = plan.streamFormat { packets = BufferDecoder(format) }
     self.init(plan, chain, packets)
   }
 
-  private init(_ plan: Plan, _ chain: Chain, _ packets: PacketSource?) {
+  private init(_ plan: Plan, _ chain: Chain, _ packets: BufferDecoder?) {
     self.plan = plan
     self.chain = chain
     self.packets = packets

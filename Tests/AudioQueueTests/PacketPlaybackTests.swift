@@ -326,6 +326,8 @@ import Testing
     rig.server.changeRate(to: 24000)
     waitUntil { rig.server.clients.count == 2 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
+    // Cycles by hand do not wait for the converter.
+    _ = try rig.queue.prime(frames: 0)
     rig.cycle(60, frames: 128)
     waitUntil { rig.queue.hasEnded }
     #expect(rig.queue.statistics.lastedFrames == 6000)

@@ -7,7 +7,7 @@ static sound take;
 static _Atomic int calls;
 
 enum {
-  FRAMES = 2 * RATE,
+  FRAMES = RATE,
   PACKETS = 4
 };
 
@@ -35,7 +35,7 @@ static long heard_frame(size_t at) {
   return (wave_frame(cue_capture_samples(card, 0)[at]) - 1) / 2;
 }
 
-/// Two seconds of sound of 24 bits.
+/// A second of sound of 24 bits.
 static void record_sound(AudioFormatID id) {
   AudioStreamBasicDescription format = float_format(RATE, 2);
   AudioQueueRef source = NULL;

@@ -14,7 +14,7 @@ struct Packets {
 ///
 /// A packet that cannot be decoded is silence, as long as it would have been.
 @safe
-final class PacketSource {
+final class BufferDecoder {
   private let format: PacketFormat
   private let decoded: PlaneQueue
   private var decoder: PacketDecoder?
