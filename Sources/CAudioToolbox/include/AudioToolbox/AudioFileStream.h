@@ -10,34 +10,19 @@ CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
 /// What a property listener is told, and what it answers.
-#ifdef __cplusplus
-typedef UInt32 AudioFileStreamPropertyFlags;
-CF_ENUM(UInt32) {
-#else
 typedef CF_OPTIONS(UInt32, AudioFileStreamPropertyFlags) {
-#endif
   /// The stream keeps the value: it can be read until the stream is closed. Always set.
   kAudioFileStreamPropertyFlag_PropertyIsCached = 1,
   /// A listener sets this to have the value kept, which it is anyway.
   kAudioFileStreamPropertyFlag_CacheProperty = 2
 };
 
-#ifdef __cplusplus
-typedef UInt32 AudioFileStreamParseFlags;
-CF_ENUM(UInt32) {
-#else
 typedef CF_OPTIONS(UInt32, AudioFileStreamParseFlags) {
-#endif
   /// These bytes do not follow those of the last call.
   kAudioFileStreamParseFlag_Discontinuity = 1
 };
 
-#ifdef __cplusplus
-typedef UInt32 AudioFileStreamSeekFlags;
-CF_ENUM(UInt32) {
-#else
 typedef CF_OPTIONS(UInt32, AudioFileStreamSeekFlags) {
-#endif
   /// The offset is a guess: the packets are of various sizes, and nothing in the stream lists them.
   kAudioFileStreamSeekFlag_OffsetIsEstimated = 1
 };

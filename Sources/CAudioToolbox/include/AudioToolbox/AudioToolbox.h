@@ -4,6 +4,7 @@
 #include "../CoreAudio/CoreAudio.h"
 #include "AudioConverter.h"
 #include "AudioFile.h"
+#include "AudioFileStream.h"
 #include "AudioFormat.h"
 #include "AudioQueue.h"
 #endif

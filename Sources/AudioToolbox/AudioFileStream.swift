@@ -1,0 +1,419 @@
+public import CAudioToolbox
+import Codecs
+import CoreFoundation
+import Files
+import Logging
+
+private let logger = Logger(label: "cuejack")
+private let openStreams = HandleTable<FileStream>()
+
+/// Why a call on a stream fails. The text goes to the log, the code to the caller.
+private enum FileStreamFailure: Error {
+  case badArgument(String)
+  case stream(StreamFailure)
+  case noSuchPacket(Int64)
+  case unsupportedProperty(AudioFileStreamPropertyID)
+  case readOnlyProperty(AudioFileStreamPropertyID)
+  /// No stream of this kind tells it, or not yet.
+  case unknownValue(AudioFileStreamPropertyID, isReady: Bool)
+  case wrongSize(size: Int, room: UInt32)
+  case notReady
+
+  var status: OSStatus {
+    switch self {
+    case .badArgument: kAudio_ParamError
+    case .noSuchPacket: kAudioFileStreamError_InvalidPacketOffset
+    case .unsupportedProperty, .readOnlyProperty: kAudioFileStreamError_UnsupportedProperty
+    case .unknownValue(_, let isReady):
+      isReady ? kAudioFileStreamError_ValueUnknown : kAudioFileStreamError_DataUnavailable
+    case .wrongSize: kAudioFileStreamError_BadPropertySize
+    case .notReady: kAudioFileStreamError_DataUnavailable
+    case .stream(let failure):
+      switch failure {
+      case .unsupportedContainer: kAudioFileStreamError_UnsupportedFileType
+      case .unsupportedEncoding: kAudioFileStreamError_UnsupportedDataFormat
+      case .notOptimized: kAudioFileStreamError_NotOptimized
+      case .damaged: kAudioFileStreamError_InvalidFile
+      case .lostPlace: kAudioFileStreamError_DiscontinuityCantRecover
+      case .busy: kAudioFileStreamError_IllegalOperation
+      }
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .badArgument(let text): text
+    case .stream(let failure): "the stream cannot be read: \(failure)"
+    case .noSuchPacket(let packet): "there is no packet \(packet), or nothing tells where it is"
+    case .unsupportedProperty(let id): "there is no property '\(fourCharacters(id))'"
+    case .readOnlyProperty(let id): "property '\(fourCharacters(id))' cannot be set"
+    case .unknownValue(let id, _): "property '\(fourCharacters(id))' is not known"
+    case .wrongSize(let size, let room): "the value has \(size) bytes, the memory \(room)"
+    case .notReady: "the stream's head has not come yet"
+    }
+  }
+
+  /// Asking for what is not known is no mistake: programs ask for all properties.
+  var level: Logger.Level {
+    switch self {
+    case .unsupportedProperty, .unknownValue, .notReady: .debug
+    default: .warning
+    }
+  }
+}
+
+private func answer(
+  _ function: String, _ body: () throws(FileStreamFailure) -> Void
+) -> OSStatus {
+  do throws(FileStreamFailure) {
+    try body()
+    return noErr
+  } catch {
+    logger.log(level: error.level, "\(function): \(error.reason)")
+    return error.status
+  }
+}
+
+/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
+private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
+
+private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> FileStream {
+  guard let stream = openStreams.object(UInt(bitPattern: handle)) else {
+    throw .badArgument("this is not an open AudioFileStreamID")
+  }
+  return stream
+}
+
+/// What an `AudioFileStreamID` stands for. One thread at a time.
+@safe
+private final class FileStream: @unchecked Sendable {
+  /// The app's functions, with a pointer of the app's that may be NULL whatever the header says.
+  typealias Listener = @convention(c) (
+    UnsafeMutableRawPointer?, AudioFileStreamID, AudioFileStreamPropertyID,
+    UnsafeMutablePointer<AudioFileStreamPropertyFlags>
+  ) -> Void
+  typealias Packets = @convention(c) (
+    UnsafeMutableRawPointer?, UInt32, UInt32, UnsafeRawPointer,
+    UnsafeMutablePointer<AudioStreamPacketDescription>?
+  ) -> Void
+
+  let parser: StreamParser
+  private let reference: AudioFileStreamID
+  private let listener: Listener
+  private let packets: Packets
+  private let clientData: UnsafeMutableRawPointer?
+  private var isClosed = false
+
+  init(
+    _ parser: StreamParser, _ reference: AudioFileStreamID, _ listener: Listener,
+    _ packets: Packets, _ clientData: UnsafeMutableRawPointer?
+  ) {
+    self.parser = parser
+    unsafe self.reference = reference
+    unsafe self.listener = listener
+    unsafe self.packets = packets
+    unsafe self.clientData = clientData
+  }
+
+  /// No callbacks begin any more.
+  func close() { isClosed = true }
+
+  func parse(_ piece: UnsafeRawBufferPointer, isDiscontinuous: Bool) throws(StreamFailure) {
+    try unsafe parser.parse(
+      piece, isDiscontinuous: isDiscontinuous,
+      ready: {
+        for id in announcedProperties where hasValue(id) && !isClosed {
+          var flags: AudioFileStreamPropertyFlags = .propertyIsCached
+          unsafe listener(clientData, reference, id, &flags)
+        }
+      },
+      packets: { data, count, extents in
+        guard !isClosed, let start = data.baseAddress else { return }
+        var descriptions = (extents ?? []).map { extent in
+          AudioStreamPacketDescription(
+            mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(extent.frames),
+            mDataByteSize: UInt32(extent.bytes))
+        }
+        unsafe descriptions.withUnsafeMutableBufferPointer { descriptions in
+          unsafe packets(
+            clientData, UInt32(data.count), UInt32(count), start,
+            extents == nil ? nil : descriptions.baseAddress)
+        }
+      })
+  }
+
+  private func hasValue(_ id: AudioFileStreamPropertyID) -> Bool {
+    (try? value(id, for: [])) != nil
+  }
+
+  /// The properties that a listener hears of, in order.
+  private let announcedProperties = [
+    kAudioFileStreamProperty_FileFormat, kAudioFileStreamProperty_DataFormat,
+    kAudioFileStreamProperty_FormatList, kAudioFileStreamProperty_MagicCookieData,
+    kAudioFileStreamProperty_ChannelLayout, kAudioFileStreamProperty_DataOffset,
+    kAudioFileStreamProperty_AudioDataByteCount, kAudioFileStreamProperty_AudioDataPacketCount,
+    kAudioFileStreamProperty_MaximumPacketSize, kAudioFileStreamProperty_PacketSizeUpperBound,
+    kAudioFileStreamProperty_PacketTableInfo, kAudioFileStreamProperty_AverageBytesPerPacket,
+    kAudioFileStreamProperty_BitRate, kAudioFileStreamProperty_InfoDictionary,
+    kAudioFileStreamProperty_ReadyToProducePackets,
+  ]
+
+  // MARK: Properties
+
+  enum Value {
+    case bytes([UInt8])
+    /// A dictionary, of which the caller gets a reference of its own.
+    case dictionary([String: String])
+
+    var byteCount: Int {
+      switch self {
+      case .bytes(let bytes): bytes.count
+      case .dictionary: MemoryLayout<UnsafeRawPointer>.size
+      }
+    }
+  }
+
+  /// The value of a property. Translations take what is to be translated from `given`.
+  func value(
+    _ id: AudioFileStreamPropertyID, for given: [UInt8]
+  ) throws(FileStreamFailure) -> Value {
+    let unknown = FileStreamFailure.unknownValue(id, isReady: parser.details != nil)
+    func known<Number>(_ value: Number?) throws(FileStreamFailure) -> Value {
+      guard let value else { throw unknown }
+      return .bytes(bytes(of: value))
+    }
+    let details = parser.details
+    switch id {
+    case kAudioFileStreamProperty_ReadyToProducePackets:
+      return .bytes(bytes(of: UInt32(details == nil ? 0 : 1)))
+    case kAudioFileStreamProperty_FileFormat: return try known(details?.container.typeID)
+    case kAudioFileStreamProperty_DataFormat: return try known(details?.format.streamDescription)
+    case kAudioFileStreamProperty_FormatList:
+      guard let details else { throw unknown }
+      return .bytes(details.formatList.flatMap { bytes(of: $0) })
+    case kAudioFileStreamProperty_MagicCookieData:
+      guard let cookie = details?.cookie, !cookie.isEmpty else { throw unknown }
+      return .bytes(cookie)
+    case kAudioFileStreamProperty_AudioDataByteCount:
+      return try known(details?.dataBytes.map { UInt64($0) })
+    case kAudioFileStreamProperty_AudioDataPacketCount:
+      return try known(details?.packetCount.map { UInt64($0) })
+    case kAudioFileStreamProperty_MaximumPacketSize:
+      return try known(details?.maximumPacketBytes.map { UInt32($0) })
+    case kAudioFileStreamProperty_DataOffset: return try known(details?.dataOffset)
+    case kAudioFileStreamProperty_ChannelLayout:
+      guard let roles = details?.channelRoles else { throw unknown }
+      return .bytes(ChannelLayout(roles: roles).bytes)
+    case kAudioFileStreamProperty_PacketTableInfo:
+      return try known(
+        details?.packetTable.map { table in
+          AudioFilePacketTableInfo(
+            mNumberValidFrames: table.validFrames, mPrimingFrames: Int32(table.primingFrames),
+            mRemainderFrames: Int32(table.remainderFrames))
+        })
+    case kAudioFileStreamProperty_PacketSizeUpperBound:
+      return try known(details.map { UInt32($0.packetBytesLimit) })
+    case kAudioFileStreamProperty_AverageBytesPerPacket:
+      return try known(details == nil ? nil : parser.averagePacketBytes)
+    case kAudioFileStreamProperty_BitRate: return try known(details?.bitRate.map { UInt32($0) })
+    case kAudioFileStreamProperty_InfoDictionary:
+      guard let tags = details?.tags, !tags.isEmpty else { throw unknown }
+      return .dictionary(tags)
+    case kAudioFileStreamProperty_PacketToFrame:
+      return try translation(id, given) { (ask: AudioFramePacketTranslation) in
+        parser.frame(ofPacket: ask.mPacket).map { place in
+          AudioFramePacketTranslation(
+            mFrame: place.position, mPacket: place.packet,
+            mFrameOffsetInPacket: ask.mFrameOffsetInPacket)
+        }
+      }
+    case kAudioFileStreamProperty_FrameToPacket:
+      return try translation(id, given) { (ask: AudioFramePacketTranslation) in
+        parser.packet(ofFrame: ask.mFrame).map { place in
+          AudioFramePacketTranslation(
+            mFrame: place.position, mPacket: place.packet,
+            mFrameOffsetInPacket: UInt32(clamping: place.rest))
+        }
+      }
+    case kAudioFileStreamProperty_PacketToByte:
+      return try translation(id, given) { (ask: AudioBytePacketTranslation) in
+        parser.place(ofPacket: ask.mPacket).map { place in
+          AudioBytePacketTranslation(
+            mByte: place.position, mPacket: place.packet,
+            mByteOffsetInPacket: ask.mByteOffsetInPacket,
+            mFlags: place.isEstimated ? .bytePacketTranslationFlag_IsEstimate : [])
+        }
+      }
+    case kAudioFileStreamProperty_ByteToPacket:
+      return try translation(id, given) { (ask: AudioBytePacketTranslation) in
+        parser.place(ofByte: ask.mByte).map { place in
+          AudioBytePacketTranslation(
+            mByte: place.position, mPacket: place.packet,
+            mByteOffsetInPacket: UInt32(clamping: place.rest),
+            mFlags: place.isEstimated ? .bytePacketTranslationFlag_IsEstimate : [])
+        }
+      }
+    default: throw .unsupportedProperty(id)
+    }
+  }
+
+  private func translation<Question: BitwiseCopyable>(
+    _ id: AudioFileStreamPropertyID, _ given: [UInt8], _ answer: (Question) -> Question?
+  ) throws(FileStreamFailure) -> Value {
+    let size = MemoryLayout<Question>.size
+    // Whoever asks for the size alone has given nothing.
+    guard !given.isEmpty else { return .bytes([UInt8](repeating: 0, count: size)) }
+    guard given.count >= size else { throw .wrongSize(size: size, room: UInt32(given.count)) }
+    let question = unsafe given.withUnsafeBytes { unsafe $0.loadUnaligned(as: Question.self) }
+    guard let answer = answer(question) else {
+      throw .unknownValue(id, isReady: parser.details != nil)
+    }
+    return .bytes(bytes(of: answer))
+  }
+}
+
+/// A value as it lies in memory.
+private func bytes<Value>(of value: Value) -> [UInt8] {
+  unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
+}
+
+// MARK: The functions of AudioFileStream.h
+
+/// See AudioFileStreamOpen in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamOpen(
+  _ inClientData: UnsafeMutableRawPointer?,
+  _ inPropertyListenerProc: @escaping AudioFileStream_PropertyListenerProc,
+  _ inPacketsProc: @escaping AudioFileStream_PacketsProc, _ inFileTypeHint: AudioFileTypeID,
+  _ outAudioFileStream: UnsafeMutablePointer<AudioFileStreamID?>
+) -> OSStatus {
+  answer("AudioFileStreamOpen") { () throws(FileStreamFailure) in
+    guard unsafe !isNull(outAudioFileStream) else {
+      throw .badArgument("there is nowhere to put the AudioFileStreamID")
+    }
+    unsafe outAudioFileStream.pointee = nil
+    let listener = unsafe unsafeBitCast(inPropertyListenerProc, to: FileStream.Listener?.self)
+    let packets = unsafe unsafeBitCast(inPacketsProc, to: FileStream.Packets?.self)
+    guard let listener = unsafe listener, let packets = unsafe packets else {
+      throw .badArgument("a function is NULL")
+    }
+    let parser = StreamParser(hint: Container.allCases.first { $0.typeID == inFileTypeHint })
+    let handle = openStreams.add { handle in
+      unsafe FileStream(
+        parser, AudioFileStreamID(bitPattern: handle)!, listener, packets, inClientData)
+    }
+    unsafe outAudioFileStream.pointee = AudioFileStreamID(bitPattern: handle)
+  }
+}
+
+/// See AudioFileStreamParseBytes in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamParseBytes(
+  _ inAudioFileStream: AudioFileStreamID, _ inDataByteSize: UInt32, _ inData: UnsafeRawPointer?,
+  _ inFlags: AudioFileStreamParseFlags
+) -> OSStatus {
+  answer("AudioFileStreamParseBytes") { () throws(FileStreamFailure) in
+    let stream = try unsafe stream(inAudioFileStream)
+    guard unsafe inData != nil || inDataByteSize == 0 else {
+      throw .badArgument("the data is NULL")
+    }
+    let piece = unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataByteSize))
+    do throws(StreamFailure) {
+      try unsafe stream.parse(piece, isDiscontinuous: inFlags.contains(.discontinuity))
+    } catch {
+      throw .stream(error)
+    }
+  }
+}
+
+/// See AudioFileStreamSeek in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamSeek(
+  _ inAudioFileStream: AudioFileStreamID, _ inPacketOffset: Int64,
+  _ outDataByteOffset: UnsafeMutablePointer<Int64>,
+  _ ioFlags: UnsafeMutablePointer<AudioFileStreamSeekFlags>
+) -> OSStatus {
+  answer("AudioFileStreamSeek") { () throws(FileStreamFailure) in
+    guard unsafe !isNull(outDataByteOffset), unsafe !isNull(ioFlags) else {
+      throw .badArgument("the offset or its flags have nowhere to go")
+    }
+    let parser = try unsafe stream(inAudioFileStream).parser
+    guard parser.details != nil else { throw .notReady }
+    guard let place = parser.seek(toPacket: inPacketOffset) else {
+      throw .noSuchPacket(inPacketOffset)
+    }
+    unsafe outDataByteOffset.pointee = place.position
+    unsafe ioFlags.pointee = place.isEstimated ? .offsetIsEstimated : []
+  }
+}
+
+/// See AudioFileStreamGetPropertyInfo in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamGetPropertyInfo(
+  _ inAudioFileStream: AudioFileStreamID, _ inPropertyID: AudioFileStreamPropertyID,
+  _ outPropertyDataSize: UnsafeMutablePointer<UInt32>?,
+  _ outWritable: UnsafeMutablePointer<DarwinBoolean>?
+) -> OSStatus {
+  answer("AudioFileStreamGetPropertyInfo") { () throws(FileStreamFailure) in
+    unsafe outPropertyDataSize?.pointee = 0
+    unsafe outWritable?.pointee = false
+    let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: [])
+    unsafe outPropertyDataSize?.pointee = UInt32(value.byteCount)
+  }
+}
+
+/// See AudioFileStreamGetProperty in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamGetProperty(
+  _ inAudioFileStream: AudioFileStreamID, _ inPropertyID: AudioFileStreamPropertyID,
+  _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioFileStreamGetProperty") { () throws(FileStreamFailure) in
+    guard unsafe !isNull(ioPropertyDataSize), unsafe !isNull(outPropertyData) else {
+      throw .badArgument("the value or its size has nowhere to go")
+    }
+    let room = unsafe ioPropertyDataSize.pointee
+    let given = unsafe Array(
+      UnsafeRawBufferPointer(
+        start: outPropertyData, count: translationProperties.contains(inPropertyID) ? Int(room) : 0))
+    let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
+    guard value.byteCount <= Int(room) else {
+      throw .wrongSize(size: value.byteCount, room: room)
+    }
+    switch value {
+    case .bytes(let bytes):
+      unsafe outPropertyData.copyMemory(from: bytes, byteCount: bytes.count)
+    case .dictionary(let tags):
+      unsafe outPropertyData.storeBytes(
+        of: Unmanaged.passRetained(tags.cfDictionary).toOpaque(), as: UnsafeRawPointer.self)
+    }
+    unsafe ioPropertyDataSize.pointee = UInt32(value.byteCount)
+  }
+}
+
+/// Properties whose value is asked with one, and answered in its place.
+private let translationProperties: Set = [
+  kAudioFileStreamProperty_PacketToFrame, kAudioFileStreamProperty_FrameToPacket,
+  kAudioFileStreamProperty_PacketToByte, kAudioFileStreamProperty_ByteToPacket,
+]
+
+/// See AudioFileStreamSetProperty in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamSetProperty(
+  _ inAudioFileStream: AudioFileStreamID, _ inPropertyID: AudioFileStreamPropertyID,
+  _ inPropertyDataSize: UInt32, _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioFileStreamSetProperty") { () throws(FileStreamFailure) in
+    _ = try unsafe stream(inAudioFileStream)
+    throw .readOnlyProperty(inPropertyID)
+  }
+}
+
+/// See AudioFileStreamClose in AudioFileStream.h.
+@c @implementation
+public func AudioFileStreamClose(_ inAudioFileStream: AudioFileStreamID) -> OSStatus {
+  answer("AudioFileStreamClose") { () throws(FileStreamFailure) in
+    try unsafe stream(inAudioFileStream).close()
+    openStreams.remove(UInt(bitPattern: inAudioFileStream))
+  }
+}

@@ -1,0 +1,106 @@
+import Codecs
+
+extension StreamParser {
+  /// A place in the sound, in one unit or another.
+  package struct Place: Hashable, Sendable {
+    package var packet: Int64
+    /// Bytes from the start of the sound, or frames from the first one.
+    package var position: Int64
+    /// The same from the packet's start.
+    package var rest: Int64 = 0
+    /// Taken from what packets have on average.
+    package var isEstimated = false
+  }
+
+  /// Bytes that a packet has on average; nil if nothing tells yet.
+  package var averagePacketBytes: Double? {
+    if case .equal(let size) = framing { return Double(size) }
+    if let count = details?.packetCount, let bytes = details?.dataBytes, count > 0, bytes > 0 {
+      return Double(bytes) / Double(count)
+    }
+    return seenPackets > 0 ? Double(seenBytes) / Double(seenPackets) : nil
+  }
+
+  /// Where a packet begins; nil if nothing tells, or there is no such packet.
+  package func place(ofPacket packet: Int64) -> Place? {
+    guard let details, packet >= 0, packet <= details.packetCount ?? .max else { return nil }
+    switch framing {
+    case .equal(let size):
+      let (position, overflow) = packet.multipliedReportingOverflow(by: Int64(size))
+      return overflow ? nil : Place(packet: packet, position: position)
+    case .listed(let list):
+      guard packet < list.count else { return nil }
+      return Place(packet: packet, position: list[Int(packet)].offset - details.dataOffset)
+    case .frames, .flac:
+      guard packet > 0 else { return Place(packet: 0, position: 0) }
+      guard let average = averagePacketBytes else { return nil }
+      let position = Int64(exactly: (Double(packet) * average).rounded(.down))
+      return position.map { Place(packet: packet, position: $0, isEstimated: true) }
+    }
+  }
+
+  /// The packet that a byte of the sound belongs to; nil if nothing tells, or there is none.
+  package func place(ofByte byte: Int64) -> Place? {
+    guard let details, byte >= 0, byte < details.dataBytes ?? .max else { return nil }
+    switch framing {
+    case .equal(let size):
+      let (packet, rest) = byte.quotientAndRemainder(dividingBy: Int64(size))
+      return Place(packet: packet, position: byte, rest: rest)
+    case .listed(let list):
+      // The last packet that begins no later.
+      var low = 0
+      var high = list.count
+      while low < high {
+        let middle = (low + high) / 2
+        if list[middle].offset - details.dataOffset <= byte { low = middle + 1 } else { high = middle }
+      }
+      guard low > 0 else { return nil }
+      let start = list[low - 1].offset - details.dataOffset
+      return Place(packet: Int64(low - 1), position: byte, rest: byte - start)
+    case .frames, .flac:
+      guard let average = averagePacketBytes else { return nil }
+      let packet = (Double(byte) / average).rounded(.down)
+      let rest = Int64(Double(byte) - packet * average)
+      return Place(packet: Int64(packet), position: byte, rest: rest, isEstimated: true)
+    }
+  }
+
+  /// Frames of every packet; nil if that varies.
+  private var framesPerPacket: Int64? {
+    switch details?.format {
+    case .pcm: 1
+    case .packets(let format): format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : nil
+    case nil: nil
+    }
+  }
+
+  /// The frame that a packet begins with; nil if nothing tells, or there is no such packet.
+  package func frame(ofPacket packet: Int64) -> Place? {
+    guard packet >= 0, packet <= details?.packetCount ?? .max else { return nil }
+    if let each = framesPerPacket {
+      let (frame, overflow) = packet.multipliedReportingOverflow(by: each)
+      return overflow ? nil : Place(packet: packet, position: frame)
+    }
+    guard case .listed(let list) = framing, packet <= list.count else { return nil }
+    let frame = list[..<Int(packet)].reduce(0) { $0 &+ Int64($1.frames) }
+    return Place(packet: packet, position: frame)
+  }
+
+  /// The packet that a frame belongs to; nil if nothing tells, or there is none.
+  package func packet(ofFrame frame: Int64) -> Place? {
+    guard frame >= 0 else { return nil }
+    if let each = framesPerPacket {
+      let (packet, rest) = frame.quotientAndRemainder(dividingBy: each)
+      guard packet < details?.packetCount ?? .max else { return nil }
+      return Place(packet: packet, position: frame, rest: rest)
+    }
+    guard case .listed(let list) = framing else { return nil }
+    var start: Int64 = 0
+    for (packet, entry) in list.enumerated() {
+      let next = start &+ Int64(entry.frames)
+      if frame < next { return Place(packet: Int64(packet), position: frame, rest: frame - start) }
+      start = next
+    }
+    return nil
+  }
+}

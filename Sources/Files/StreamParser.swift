@@ -1,0 +1,319 @@
+package import Codecs
+import RealTime
+
+/// Takes a sound file apart that comes piece by piece, cut anywhere.
+///
+/// One thread at a time. The functions that are called with what was found may seek, and let go of
+/// the parser, but not parse.
+package final class StreamParser {
+  /// What the stream tells of itself.
+  package struct Details: Sendable {
+    package var container: Container
+    package var format: StreamFormat
+    package var cookie: [UInt8] = []
+    package var packetTable: PacketTable?
+    package var tags: [String: String] = [:]
+    package var channelRoles: [ChannelRole]?
+    /// Bytes from the start of the stream to its sound.
+    package var dataOffset: Int64
+    /// Bytes of sound, if they are known.
+    package var dataBytes: Int64?
+    /// Packets of sound, if they are known.
+    package var packetCount: Int64?
+    /// Bytes of the largest packet, if they are known.
+    package var maximumPacketBytes: Int?
+    /// Bytes that no packet exceeds.
+    package var packetBytesLimit: Int
+    /// Bits per second, if they are known.
+    package var bitRate: Int?
+  }
+
+  /// How packets are found.
+  enum Framing {
+    /// All have this size.
+    case equal(bytes: Int)
+    /// A table tells where they lie.
+    case listed([ListedPacket])
+    case frames(FrameScanner)
+    case flac(FLACScanner)
+  }
+
+  struct ListedPacket {
+    /// Bytes from the start of the stream.
+    var offset: Int64
+    var bytes: Int32
+    /// 0 unless it varies.
+    var frames: Int32
+  }
+
+  /// Known once the head is read.
+  package private(set) var details: Details?
+  private let hint: Container?
+  private var framing = Framing.equal(bytes: 1)
+  private var failure: StreamFailure?
+
+  /// Bytes that came and are still needed; the first lies at `position` of the stream.
+  private var bytes: [UInt8] = []
+  private var position: Int64 = 0
+  /// Bytes of a tag that are still to be passed over.
+  private var skipped: Int64 = 0
+  /// Bytes of the head below which there is no use in looking at it again.
+  private var neededBytes = 12
+  /// For streams without a head: the scanners of all kinds that it may be, and from where they go on.
+  private var candidates: [(scanner: FrameScanner, offset: Int)] = []
+  private var tag: [UInt8] = []
+
+  /// The packet that a list tells of next.
+  private var nextPacket = 0
+  /// Where the sound ends, if that is known; what comes after it is passed over.
+  private var end: Int64?
+  private var isOver = false
+  /// Counted, so that a seek from within a call is seen.
+  private var seeks = 0
+  /// No bytes came since the latest seek.
+  private var isAtSeek = false
+  /// Packets that came, and their bytes.
+  private var seenPackets: Int64 = 0
+  private var seenBytes: Int64 = 0
+  private var isBusy = false
+
+  /// Bytes that are looked at at a time: what is kept does not grow with the pieces.
+  private static var sliceBytes: Int { 65536 }
+  /// Bytes in which the first frames of a stream without a head must be found.
+  private static var searchedBytes: Int { 65536 }
+
+  /// - Parameter hint: What the stream is if nothing in it tells.
+  package init(hint: Container?) { self.hint = hint }
+
+  /// Takes the bytes that come next.
+  ///
+  /// - Parameters:
+  ///   - isDiscontinuous: They do not follow those of the last call.
+  ///   - ready: Called once, when `details` are known.
+  ///   - packets: Called with packets that lie one after the other. The extents are nil if all are of
+  ///     one size.
+  package func parse(
+    _ piece: UnsafeRawBufferPointer, isDiscontinuous: Bool, ready: () -> Void,
+    packets: (UnsafeRawBufferPointer, _ count: Int, [PacketExtent]?) -> Void
+  ) throws(StreamFailure) {
+    if let failure { throw failure }
+    guard !isBusy else { throw .busy }
+    isBusy = true
+    defer { isBusy = false }
+    if isDiscontinuous { try jump() }
+    if !piece.isEmpty { isAtSeek = false }
+    var rest = unsafe piece[...]
+    while !rest.isEmpty {
+      let slice = unsafe rest.prefix(Self.sliceBytes)
+      unsafe rest = rest.dropFirst(slice.count)
+      if isOver { return }
+      unsafe bytes.append(contentsOf: slice)
+      passOverTag()
+      do throws(StreamFailure) {
+        if details == nil {
+          try readHead()
+          guard details != nil else { continue }
+          ready()
+        }
+        let count = seeks
+        try unsafe deliver(packets)
+        // After a seek from within, the rest of the piece is not what comes next.
+        if seeks != count { return }
+      } catch {
+        failure = error
+        bytes = []
+        throw error
+      }
+    }
+  }
+
+  /// Prepares for bytes that do not follow the last ones.
+  private func jump() throws(StreamFailure) {
+    guard !isAtSeek else { return }
+    guard details != nil else {
+      // A head with a gap makes no sense; frames begin anywhere.
+      let isHeadless = bytes.isEmpty || !candidates.isEmpty
+      guard isHeadless else { throw .lostPlace }
+      bytes = []
+      for index in candidates.indices { candidates[index].offset = 0 }
+      return
+    }
+    if case .listed = framing { throw .lostPlace }
+    loseStep()
+    // Where the bytes come from is not known, so neither is where they end.
+    end = nil
+    isOver = false
+  }
+
+  private func loseStep() {
+    bytes = []
+    switch framing {
+    case .frames(var scanner):
+      scanner.loseStep()
+      framing = .frames(scanner)
+    case .flac(var scanner):
+      scanner.loseStep()
+      framing = .flac(scanner)
+    case .equal, .listed: break
+    }
+  }
+
+  /// Has the stream go on with a packet, and tells from which byte of the sound on its bytes are to
+  /// come; nil if there is no such packet, or nothing tells where it is.
+  package func seek(toPacket packet: Int64) -> Place? {
+    guard let details, let place = place(ofPacket: packet) else { return nil }
+    loseStep()
+    position = details.dataOffset + place.position
+    nextPacket = Int(packet)
+    end = details.dataBytes.map { details.dataOffset + $0 }
+    isOver = false
+    isAtSeek = true
+    seeks += 1
+    return place
+  }
+
+  // MARK: The head
+
+  private func passOverTag() {
+    let count = Int(min(skipped, Int64(bytes.count)))
+    guard count > 0 else { return }
+    // A tag is kept, unless it is so long that pictures must be in it.
+    if tag.count + count <= StreamHead.maximumBytes { tag += bytes[..<count] }
+    drop(count)
+    skipped -= Int64(count)
+  }
+
+  private func drop(_ count: Int) {
+    bytes.removeFirst(count)
+    position += Int64(count)
+  }
+
+  private func readHead() throws(StreamFailure) {
+    guard skipped == 0 else { return }
+    guard candidates.isEmpty else { return try findFrames() }
+    guard bytes.count >= neededBytes else { return }
+    switch StreamHead.find(in: bytes) {
+    case .needs(let count): neededBytes = count
+    case .failed(let failure): throw failure
+    case .frames(let tagBytes):
+      // Two tags in a row are one too many.
+      guard tagBytes == 0 || tag.isEmpty else { throw .unsupportedContainer }
+      skipped = Int64(tagBytes)
+      passOverTag()
+      let kinds: [FrameKind] =
+        switch hint {
+        case .adts: [.adts]
+        case .mp1, .mp2, .mp3: [.mpeg]
+        case .ac3: [.ac3]
+        default: FrameKind.allCases
+        }
+      candidates = kinds.map { (FrameScanner($0, proof: kinds.count == 1 ? 1 : 2), 0) }
+      if skipped == 0 { try findFrames() }
+    case .found(let container, let dataOffset, let dataBytes):
+      try open(container, dataOffset: dataOffset, dataBytes: dataBytes)
+    }
+  }
+
+  /// Looks for frames in a stream without a head.
+  private func findFrames() throws(StreamFailure) {
+    for index in candidates.indices {
+      switch candidates[index].scanner.step(bytes, from: candidates[index].offset) {
+      case .more(let offset): candidates[index].offset = offset
+      case .frame(let head, let offset):
+        return try open(head, at: offset, candidates[index].scanner)
+      }
+    }
+    guard bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
+  }
+
+  // MARK: Packets
+
+  /// Packets that are ready to be handed over, one after the other.
+  private struct Batch {
+    var data: [UInt8] = []
+    var extents: [PacketExtent] = []
+
+    mutating func add(_ packet: ArraySlice<UInt8>, frames: Int = 0) {
+      extents.append(PacketExtent(offset: data.count, bytes: packet.count, frames: frames))
+      data += packet
+    }
+  }
+
+  private func deliver(
+    _ packets: (UnsafeRawBufferPointer, Int, [PacketExtent]?) -> Void
+  ) throws(StreamFailure) {
+    if let end, position + Int64(bytes.count) >= end {
+      isOver = true
+      bytes.removeLast(bytes.count - Int(max(0, end - position)))
+    }
+    var batch = Batch()
+    var count: Int
+    var taken: Int
+    switch framing {
+    case .equal(let size):
+      count = bytes.count / size
+      taken = count * size
+      batch.data = Array(bytes[..<taken])
+    case .listed(let list):
+      taken = try take(list, &batch)
+      count = batch.extents.count
+    case .frames(var scanner):
+      (scanner, taken) = take(scanner, &batch)
+      framing = .frames(scanner)
+      count = batch.extents.count
+    case .flac(var scanner):
+      (scanner, taken) = take(scanner, &batch)
+      framing = .flac(scanner)
+      count = batch.extents.count
+    }
+    drop(taken)
+    guard count > 0 else { return }
+    seenPackets += Int64(count)
+    seenBytes += Int64(batch.data.count)
+    let extents = batch.extents.isEmpty ? nil : batch.extents
+    unsafe batch.data.withUnsafeBytes { data in unsafe packets(data, count, extents) }
+  }
+
+  private func take(_ list: [ListedPacket], _ batch: inout Batch) throws(StreamFailure) -> Int {
+    var taken = 0
+    while nextPacket < list.count {
+      let packet = list[nextPacket]
+      let start = packet.offset - position
+      guard start >= taken else { throw .damaged("packet \(nextPacket) lies before the last one") }
+      guard start <= bytes.count, Int(packet.bytes) <= bytes.count - Int(start) else {
+        return min(Int(clamping: start), bytes.count)
+      }
+      taken = Int(start) + Int(packet.bytes)
+      batch.add(bytes[Int(start)..<taken], frames: Int(packet.frames))
+      nextPacket += 1
+    }
+    isOver = true
+    return bytes.count
+  }
+
+  private func take(_ scanner: FrameScanner, _ batch: inout Batch) -> (FrameScanner, Int) {
+    var scanner = scanner
+    var offset = 0
+    while true {
+      switch scanner.step(bytes, from: offset) {
+      case .more(let needed): return (scanner, needed)
+      case .frame(let head, let start):
+        offset = start + head.bytes
+        batch.add(bytes[start + head.headBytes..<offset])
+      }
+    }
+  }
+
+  private func take(_ scanner: FLACScanner, _ batch: inout Batch) -> (FLACScanner, Int) {
+    var scanner = scanner
+    var offset = 0
+    while true {
+      switch scanner.step(bytes, from: offset) {
+      case .more(let needed): return (scanner, needed)
+      case .frame(let size, let frames, let start):
+        offset = start + size
+        batch.add(bytes[start..<offset], frames: frames)
+      }
+    }
+  }
+}
