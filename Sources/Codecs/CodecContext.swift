@@ -1,0 +1,79 @@
+import CFFmpeg
+
+/// A codec of libavcodec at work, with a packet and a frame to pass data in. One thread at a time.
+@safe
+final class CodecContext {
+  let codec: UnsafePointer<AVCodec>
+  let context: UnsafeMutablePointer<AVCodecContext>
+  let packet: UnsafeMutablePointer<AVPacket>
+  let frame: UnsafeMutablePointer<AVFrame>
+
+  /// A codec that is not open yet.
+  init(_ codec: UnsafePointer<AVCodec>) throws(CodecError) {
+    unsafe self.codec = codec
+    let made = unsafe (avcodec_alloc_context3(codec), av_packet_alloc(), av_frame_alloc())
+    guard let context = unsafe made.0, let packet = unsafe made.1, let frame = unsafe made.2 else {
+      var (context, packet, frame) = unsafe made
+      unsafe avcodec_free_context(&context)
+      unsafe av_packet_free(&packet)
+      unsafe av_frame_free(&frame)
+      throw CodecError(.failed("no memory for a codec"))
+    }
+    unsafe self.context = context
+    unsafe self.packet = packet
+    unsafe self.frame = frame
+    unsafe context.pointee.thread_count = 1
+    // Errors are told by what is thrown. This silences the context alone: the application may use
+    // libavcodec too. (The level's low eight bits count.)
+    unsafe context.pointee.log_level_offset = 128
+  }
+
+  deinit {
+    var (context, packet, frame) = unsafe (
+      Optional(context), Optional(packet), Optional(frame)
+    )
+    unsafe avcodec_free_context(&context)
+    unsafe av_packet_free(&packet)
+    unsafe av_frame_free(&frame)
+  }
+
+  /// Opens the codec.
+  ///
+  /// - Parameter options: Private ones.
+  /// - Returns: 0, or libavcodec's code of what is wrong.
+  func open(_ options: [(String, String)] = []) -> CInt {
+    var dictionary: OpaquePointer?
+    for (key, value) in options { unsafe av_dict_set(&dictionary, key, value, 0) }
+    let result = unsafe avcodec_open2(context, codec, &dictionary)
+    unsafe av_dict_free(&dictionary)
+    return result
+  }
+
+  var extradata: [UInt8] {
+    get {
+      guard let bytes = unsafe context.pointee.extradata else { return [] }
+      return unsafe [UInt8](
+        UnsafeBufferPointer(start: bytes, count: max(0, Int(context.pointee.extradata_size))))
+    }
+    set {
+      unsafe av_freep(&context.pointee.extradata)
+      unsafe context.pointee.extradata_size = 0
+      guard !newValue.isEmpty,
+        let memory = unsafe av_mallocz(newValue.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
+      else { return }
+      unsafe newValue.withUnsafeBytes {
+        unsafe memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+      }
+      unsafe context.pointee.extradata = memory.assumingMemoryBound(to: UInt8.self)
+      unsafe context.pointee.extradata_size = CInt(newValue.count)
+    }
+  }
+
+  /// What libavcodec says of a code.
+  static func words(_ code: CInt) -> String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
+      unsafe av_strerror(code, text.baseAddress!, text.count)
+      return unsafe String(cString: text.baseAddress!)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import CFFmpeg
+import RealTime
+
+/// Decodes packets to floats, through libavcodec. Not real time; one thread at a time.
+///
+/// The frames come out raw: what a codec puts in front of the sound and behind it is there too, and
+/// each packet gives the frames that it stands for. Who knows the packet table trims. Channels have
+/// the order of WAVE files. Of lossless codecs a float is the sample over 2 to the power of
+/// `bitsPerSample - 1`, exactly for up to 24 bits.
+@safe
+package final class PacketDecoder {
+  /// The packets' format, as far as it is known: it may be known better when a packet is decoded. The
+  /// channels do not change any more once they are known.
+  package private(set) var format: PacketFormat
+
+  private let codec: CodecContext
+  /// Nil until the channels are known.
+  private var output: PlaneQueue?
+  private var hasDecoded = false
+  private var isDrained = false
+
+  /// A decoder.
+  ///
+  /// - Parameters:
+  ///   - format: What is not known is 0.
+  ///   - cookie: In any form that `MagicCookie` reads. Apple Lossless and Vorbis need one.
+  package init(_ format: PacketFormat, cookie: [UInt8]) throws(CodecError) {
+    guard let decoder = unsafe format.codec.decoder(bytesPerPacket: format.bytesPerPacket) else {
+      throw CodecError(.noDecoder(format.codec))
+    }
+    guard (0...PCMFormat.maximumChannels).contains(format.channels) else {
+      throw CodecError(.badFormat("\(format.channels) channels: there may be 64 at most"))
+    }
+    guard format.sampleRate.isFinite, (0...1_000_000).contains(format.sampleRate) else {
+      throw CodecError(.badFormat("\(format.sampleRate) frames per second are out of range"))
+    }
+    guard (0...Self.mostBytes).contains(format.bytesPerPacket) else {
+      throw CodecError(.badFormat("\(format.bytesPerPacket) bytes to a packet are out of range"))
+    }
+    let described = try MagicCookie.described(format, cookie)
+    self.format = described.format
+    codec = try unsafe CodecContext(decoder)
+    let context = unsafe codec.context
+    codec.extradata = described.extradata
+    unsafe context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
+    unsafe context.pointee.request_sample_fmt = AV_SAMPLE_FMT_FLT
+    unsafe context.pointee.sample_rate = CInt(self.format.sampleRate.rounded())
+    // What no decoder of these gives; rubbish may ask for it.
+    unsafe context.pointee.max_samples = 1 << 20
+    if self.format.channels > 0 {
+      unsafe av_channel_layout_default(&context.pointee.ch_layout, CInt(self.format.channels))
+    }
+    switch self.format.codec {
+    case .msIMA: unsafe context.pointee.bits_per_coded_sample = 4
+    case .ulaw, .alaw: unsafe context.pointee.bits_per_coded_sample = 8
+    case .ima4, .gsm: break
+    default: self.format.bytesPerPacket = 0
+    }
+    unsafe context.pointee.block_align = CInt(self.format.bytesPerPacket)
+    let result = codec.open()
+    guard result >= 0 else {
+      let reason =
+        "\(format.codec.name), \(format.channels) channels, a cookie of \(cookie.count) bytes: "
+        + CodecContext.words(result)
+      throw CodecError(cookie.isEmpty ? .badFormat(reason) : .badCookie(reason))
+    }
+    let channels = unsafe Int(context.pointee.ch_layout.nb_channels)
+    if self.format.channels == 0, (1...PCMFormat.maximumChannels).contains(channels) {
+      self.format.channels = channels
+    }
+    if self.format.sampleRate == 0 {
+      self.format.sampleRate = unsafe Double(max(0, context.pointee.sample_rate))
+    }
+  }
+
+  /// More than any packet has.
+  private static var mostBytes: Int { 1 << 26 }
+
+  /// Decodes a packet, or several that follow each other if all have the same number of bytes.
+  ///
+  /// - Parameter packet: Nil at the end of the stream: what the decoder holds back comes out.
+  package func decode(_ packet: UnsafeRawBufferPointer?) throws(CodecError) {
+    guard let packet = unsafe packet else { return try drain() }
+    guard let bytes = packet.baseAddress, packet.count > 0 else {
+      throw CodecError(.badPacket("it is empty"))
+    }
+    guard packet.count <= Self.mostBytes else {
+      throw CodecError(.badPacket("it has \(packet.count) bytes"))
+    }
+    if isDrained {
+      unsafe avcodec_flush_buffers(codec.context)
+      isDrained = false
+    }
+    guard unsafe av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
+      throw CodecError(.failed("no memory for a packet of \(packet.count) bytes"))
+    }
+    defer { unsafe av_packet_unref(codec.packet) }
+    unsafe UnsafeMutableRawPointer(codec.packet.pointee.data)
+      .copyMemory(from: bytes, byteCount: packet.count)
+    let sent = unsafe avcodec_send_packet(codec.context, codec.packet)
+    let received = receive()
+    if sent < 0 || received < 0 {
+      throw CodecError(.badPacket(CodecContext.words(sent < 0 ? sent : received)))
+    }
+  }
+
+  private func drain() throws(CodecError) {
+    guard unsafe codec.codec.pointee.capabilities & AV_CODEC_CAP_DELAY != 0, !isDrained else {
+      return
+    }
+    isDrained = true
+    unsafe avcodec_send_packet(codec.context, nil)
+    let result = receive()
+    if result < 0 { throw CodecError(.badPacket(CodecContext.words(result))) }
+  }
+
+  /// Frames that wait to be taken.
+  package var available: Int { output?.count ?? 0 }
+
+  /// Gives frames out.
+  ///
+  /// - Parameter planes: Room for `room` frames of each of the format's channels.
+  /// - Returns: How many.
+  package func take(into planes: Planes.Pointers, room: Int) -> Int {
+    unsafe output?.take(into: planes, room: room) ?? 0
+  }
+
+  /// Forgets the stream, and the frames that wait: the next packet is not the next one of the stream.
+  package func reset() {
+    unsafe avcodec_flush_buffers(codec.context)
+    isDrained = false
+    output?.removeAll()
+  }
+
+  /// Takes all frames that are ready.
+  ///
+  /// - Returns: 0, or libavcodec's code of what is wrong.
+  private func receive() -> CInt {
+    while true {
+      let result = unsafe avcodec_receive_frame(codec.context, codec.frame)
+      if result == cue_av_error_again || result == cue_av_error_end_of_file { return 0 }
+      guard result >= 0 else { return result }
+      unsafe add(codec.frame.pointee)
+      unsafe av_frame_unref(codec.frame)
+    }
+  }
+
+  private func add(_ frame: AVFrame) {
+    let frames = unsafe Int(frame.nb_samples)
+    let channels = unsafe Int(frame.ch_layout.nb_channels)
+    guard frames > 0, channels > 0, let data = unsafe frame.extended_data else { return }
+    if !hasDecoded {
+      hasDecoded = true
+      if unsafe frame.sample_rate > 0 { unsafe format.sampleRate = Double(frame.sample_rate) }
+      if format.channels == 0 { format.channels = min(channels, PCMFormat.maximumChannels) }
+      switch format.codec {
+      case .aac, .aacHE, .aacHEv2, .mp1, .mp2, .mp3, .ac3, .eac3: format.framesPerPacket = frames
+      default: break
+      }
+    }
+    let output = output ?? PlaneQueue(channels: format.channels)
+    self.output = output
+    let room = unsafe output.room(for: frames)
+    for channel in 0..<format.channels {
+      // One channel goes to all; of others there are as many as there are.
+      let source = channels == 1 ? 0 : channel
+      guard source < channels else {
+        unsafe room[channel].update(repeating: 0, count: frames)
+        continue
+      }
+      unsafe Self.copy(
+        data, AVSampleFormat(frame.format), source, of: channels, frames, to: room[channel])
+    }
+    output.add(frames)
+  }
+
+  private static func copy(
+    _ data: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, _ format: AVSampleFormat,
+    _ channel: Int, of channels: Int, _ frames: Int, to out: UnsafeMutablePointer<Float>
+  ) {
+    let isPlanar = av_sample_fmt_is_planar(format) == 1
+    let stride = isPlanar ? 1 : channels
+    guard let plane = unsafe data[isPlanar ? channel : 0] else { return }
+    let first = UnsafeRawPointer(plane)
+    let offset = isPlanar ? 0 : channel
+    switch format {
+    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_FLTP:
+      let samples = unsafe first.assumingMemoryBound(to: Float.self) + offset
+      if stride == 1 { return unsafe out.update(from: samples, count: frames) }
+      for i in 0..<frames { unsafe out[i] = samples[i &* stride] }
+    case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S16P:
+      let samples = unsafe first.assumingMemoryBound(to: Int16.self) + offset
+      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) * 0x1p-15 }
+    case AV_SAMPLE_FMT_S32, AV_SAMPLE_FMT_S32P:
+      let samples = unsafe first.assumingMemoryBound(to: Int32.self) + offset
+      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) * 0x1p-31 }
+    case AV_SAMPLE_FMT_DBL, AV_SAMPLE_FMT_DBLP:
+      let samples = unsafe first.assumingMemoryBound(to: Double.self) + offset
+      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) }
+    case AV_SAMPLE_FMT_U8, AV_SAMPLE_FMT_U8P:
+      let samples = unsafe first.assumingMemoryBound(to: UInt8.self) + offset
+      for i in 0..<frames { unsafe out[i] = Float(Int(samples[i &* stride]) - 128) * 0x1p-7 }
+    default: unsafe out.update(repeating: 0, count: frames)
+    }
+  }
+}
