@@ -16,7 +16,7 @@ import Server
 }
 
 /// Has a function called on one thread, loop or dispatch queue.
-protocol CallbackContext: AnyObject, Sendable {
+package protocol CallbackContext: AnyObject, Sendable {
   /// True if the caller is where callbacks are made, so that they can be made at once.
   var isCurrent: Bool { get }
   /// Has the function called there soon. Any thread that is not real time.
@@ -26,7 +26,7 @@ protocol CallbackContext: AnyObject, Sendable {
 }
 
 /// The context for `place`, which calls `deliver`.
-func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @Sendable () -> Void)
+package func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @Sendable () -> Void)
   -> any CallbackContext
 {
   switch place {

@@ -2,7 +2,7 @@ import Codecs
 import RealTime
 
 /// The first bytes of a file, whose reader sees where the rest would be but finds nothing there.
-private final class HeadStore: ByteStore {
+final class HeadStore: ByteStore {
   let name = "the stream"
   let isWritable = false
   private let bytes: [UInt8]
@@ -39,6 +39,205 @@ extension StreamFailure {
     case .unsupportedContainer, .notASoundFile: self = .unsupportedContainer
     case .damaged(let detail): self = .damaged(detail)
     default: self = .damaged(error.description)
+    }
+  }
+}
+
+extension StreamParser {
+  /// What is found out once the head of a stream is there, by those who read files.
+  struct Opening {
+    var details: Details
+    var framing: Framing
+
+    /// A stream with a head, of which `bytes` are the first.
+    init(
+      _ bytes: [UInt8], _ container: Container, dataOffset: Int, dataBytes: Int64?
+    ) throws(StreamFailure) {
+      // An open end is far away.
+      let (total, isTooLong) = Int64(dataOffset).addingReportingOverflow(dataBytes ?? 1 << 40)
+      guard !isTooLong else { throw .damaged("its sound is too long") }
+      let store = HeadStore(bytes, apparentByteCount: total)
+      do throws(SoundFileError) {
+        if container.holdsPCM, let file = try Self.sound(store) {
+          self.init(file, dataOffset, dataBytes)
+          return
+        }
+        let reader = try PacketFileReader(store, container: container)
+        switch container {
+        case .flac: try self.init(flac: reader, bytes, dataOffset)
+        default: try self.init(reader, dataOffset, dataBytes)
+        }
+      } catch {
+        throw StreamFailure(error)
+      }
+      if case .listed(let list) = framing, list.count == 0, details.dataBytes != 0 {
+        throw .notOptimized
+      }
+    }
+
+    /// Nil if it is no linear PCM.
+    private static func sound(_ store: HeadStore) throws(SoundFileError) -> SoundFile? {
+      do throws(SoundFileError) {
+        return try SoundFile(store)
+      } catch {
+        if case .unsupportedEncoding = error.kind { return nil }
+        throw error
+      }
+    }
+
+    private init(_ file: SoundFile, _ dataOffset: Int, _ dataBytes: Int64?) {
+      let size = file.format.bytesPerFrame
+      framing = .equal(bytes: size)
+      details = Details(
+        container: file.container, format: .pcm(file.format), channelRoles: file.channelRoles,
+        dataOffset: Int64(dataOffset), packetBytesLimit: size)
+      details.tags = (try? file.tags()) ?? [:]
+      details.setEqualPackets(of: size, dataBytes)
+      details.bitRate = Int(clamping: Int64(file.format.sampleRate * Double(8 * size)))
+    }
+
+    private init(
+      _ reader: PacketFileReader, _ dataOffset: Int, _ dataBytes: Int64?
+    ) throws(SoundFileError) {
+      let format = reader.format
+      details = Details(reader, dataOffset)
+      if format.bytesPerPacket > 0, format.framesPerPacket > 0 {
+        let size = format.bytesPerPacket
+        framing = .equal(bytes: size)
+        details.packetBytesLimit = size
+        details.setEqualPackets(of: size, dataBytes)
+        let seconds = Double(format.framesPerPacket) / format.sampleRate
+        details.bitRate = Int(Double(8 * size) / seconds)
+        return
+      }
+      if reader.container == .wave || reader.container == .rf64, format.codec.isMPEGAudio {
+        // Frames, as in a file of their own.
+        framing = .frames(FrameScanner(.mpeg, proof: 1))
+        details.packetBytesLimit = FrameKind.mpeg.maximumPacketBytes
+        details.dataBytes = dataBytes
+        return
+      }
+      let list = reader.listedPackets
+      framing = .listed(list)
+      details.packetBytesLimit = list.maximumBytes
+      details.maximumPacketBytes = list.maximumBytes
+      details.packetCount = list.count
+      details.dataBytes = list.byteCount
+      details.packetTable = try reader.packetTable
+      details.bitRate = try reader.bitRate
+    }
+
+    private init(
+      flac reader: PacketFileReader, _ bytes: [UInt8], _ dataOffset: Int
+    ) throws(SoundFileError) {
+      details = Details(reader, dataOffset)
+      // The first block is STREAMINFO; its numbers lie at odd bits.
+      let maximumBytes = Int(bytes.big(at: 8 + 7, bytes: 3))
+      let scanner = FLACScanner(
+        maximumFrameBytes: maximumBytes, format: reader.format, cookie: reader.cookie)
+      framing = .flac(scanner)
+      details.packetBytesLimit = scanner.maximumPacketBytes
+      let frames = Int64(bytes.big(at: 8 + 13, bytes: 5) & 0xF_FFFF_FFFF)
+      let each = Int64(reader.format.framesPerPacket)
+      guard frames > 0, each > 0 else { return }
+      details.packetCount = (frames + each - 1) / each
+      if frames % each != 0 {
+        details.packetTable = PacketTable(
+          priming: 0, valid: frames, of: (details.packetCount ?? 0) * each)
+      }
+    }
+
+    /// A stream of frames: `bytes` lie at `position`, and its first frame at an offset of theirs.
+    init(
+      _ tag: [UInt8], _ bytes: [UInt8], at position: Int64, _ head: FrameHead, _ offset: Int,
+      _ scanner: FrameScanner
+    ) throws(StreamFailure) {
+      var scanner = scanner
+      scanner.loseStep()
+      framing = .frames(scanner)
+      // What lies before the first frame would lead a reader astray.
+      let store = HeadStore(tag + bytes[offset...], apparentByteCount: 0)
+      let container: Container =
+        switch head.codec {
+        case .mp1: .mp1
+        case .mp2: .mp2
+        case .mp3: .mp3
+        case .ac3: .ac3
+        default: .adts
+        }
+      let about = MPEGInformation(bytes, at: offset, head)
+      do throws(SoundFileError) {
+        let reader = try PacketFileReader(store, container: container)
+        details = Details(reader, Int(position) + offset + (about == nil ? 0 : head.bytes))
+        // What it counts are the first packets only.
+        guard let count = about?.packets else { return }
+        details.packetCount = count
+        let frames = count * Int64(head.frames)
+        details.packetTable = try reader.packetTable.map { table in
+          PacketTable(
+            priming: Int64(table.primingFrames), valid: nil,
+            remainder: Int64(table.remainderFrames), of: frames)
+        }
+      } catch {
+        throw StreamFailure(error)
+      }
+    }
+  }
+}
+
+extension StreamParser.Details {
+  /// What a reader of files finds in the head.
+  fileprivate init(_ reader: PacketFileReader, _ dataOffset: Int) {
+    self.init(
+      container: reader.container, format: .packets(reader.format), cookie: reader.cookie,
+      tags: reader.tags, channelRoles: reader.channelRoles, dataOffset: Int64(dataOffset),
+      packetBytesLimit: 0)
+  }
+
+  fileprivate mutating func setEqualPackets(of size: Int, _ dataBytes: Int64?) {
+    maximumPacketBytes = size
+    packetCount = dataBytes.map { $0 / Int64(size) }
+    self.dataBytes = dataBytes
+  }
+}
+
+extension Codec {
+  fileprivate var isMPEGAudio: Bool { self == .mp1 || self == .mp2 || self == .mp3 }
+}
+
+/// What the first frame of an MPEG stream may hold in place of sound: a table about the whole.
+private struct MPEGInformation {
+  /// Packets after that frame, if it counts them.
+  var packets: Int64?
+  /// Bytes of them.
+  var bytes: Int64?
+
+  /// Nil if the frame at an offset holds sound.
+  init?(_ frame: [UInt8], at offset: Int, _ head: FrameHead) {
+    guard head.codec == .mp3 else { return nil }
+    let isFirst = head.frames == 1152
+    let side =
+      switch (isFirst, head.channels) {
+      case (true, 2): 32
+      case (true, _): 17
+      case (false, 2): 17
+      case (false, _): 9
+      }
+    let place = offset + 4 + side
+    guard frame.count >= offset + head.bytes else { return nil }
+    switch frame.name(at: place) {
+    case "Xing", "Info":
+      let flags = frame.big(at: place + 4, bytes: 4)
+      if flags & 1 != 0 { packets = Int64(frame.big(at: place + 8, bytes: 4)) }
+      if flags & 2 != 0 {
+        // The frame counts itself.
+        let all = Int64(frame.big(at: place + (flags & 1 != 0 ? 12 : 8), bytes: 4))
+        bytes = max(0, all - Int64(head.bytes))
+      }
+    default:
+      guard frame.name(at: offset + 4 + 32) == "VBRI" else { return nil }
+      bytes = max(0, Int64(frame.big(at: offset + 46, bytes: 4)) - Int64(head.bytes))
+      packets = Int64(frame.big(at: offset + 50, bytes: 4))
     }
   }
 }

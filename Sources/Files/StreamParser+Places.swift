@@ -30,7 +30,7 @@ extension StreamParser {
       return overflow ? nil : Place(packet: packet, position: position)
     case .listed(let list):
       guard packet < list.count else { return nil }
-      return Place(packet: packet, position: list[Int(packet)].offset - details.dataOffset)
+      return Place(packet: packet, position: start(of: packet, list, details))
     case .frames, .flac:
       guard packet > 0 else { return Place(packet: 0, position: 0) }
       guard let average = averagePacketBytes else { return nil }
@@ -48,21 +48,25 @@ extension StreamParser {
       return Place(packet: packet, position: byte, rest: rest)
     case .listed(let list):
       // The last packet that begins no later.
-      var low = 0
+      var low: Int64 = 0
       var high = list.count
       while low < high {
         let middle = (low + high) / 2
-        if list[middle].offset - details.dataOffset <= byte { low = middle + 1 } else { high = middle }
+        if start(of: middle, list, details) <= byte { low = middle + 1 } else { high = middle }
       }
       guard low > 0 else { return nil }
-      let start = list[low - 1].offset - details.dataOffset
-      return Place(packet: Int64(low - 1), position: byte, rest: byte - start)
+      let start = start(of: low - 1, list, details)
+      return Place(packet: low - 1, position: byte, rest: byte - start)
     case .frames, .flac:
       guard let average = averagePacketBytes else { return nil }
       let packet = (Double(byte) / average).rounded(.down)
       let rest = Int64(Double(byte) - packet * average)
       return Place(packet: Int64(packet), position: byte, rest: rest, isEstimated: true)
     }
+  }
+
+  private func start(of packet: Int64, _ list: PacketIndex, _ details: Details) -> Int64 {
+    (list.pieces(of: packet).first?.offset ?? 0) - details.dataOffset
   }
 
   /// Frames of every packet; nil if that varies.
@@ -82,7 +86,7 @@ extension StreamParser {
       return overflow ? nil : Place(packet: packet, position: frame)
     }
     guard case .listed(let list) = framing, packet <= list.count else { return nil }
-    let frame = list[..<Int(packet)].reduce(0) { $0 &+ Int64($1.frames) }
+    let frame = (0..<packet).reduce(0) { $0 &+ Int64(list.frames(of: $1)) }
     return Place(packet: packet, position: frame)
   }
 
@@ -96,9 +100,9 @@ extension StreamParser {
     }
     guard case .listed(let list) = framing else { return nil }
     var start: Int64 = 0
-    for (packet, entry) in list.enumerated() {
-      let next = start &+ Int64(entry.frames)
-      if frame < next { return Place(packet: Int64(packet), position: frame, rest: frame - start) }
+    for packet in 0..<list.count {
+      let next = start &+ Int64(list.frames(of: packet))
+      if frame < next { return Place(packet: packet, position: frame, rest: frame - start) }
       start = next
     }
     return nil

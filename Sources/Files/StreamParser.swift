@@ -33,17 +33,9 @@ package final class StreamParser {
     /// All have this size.
     case equal(bytes: Int)
     /// A table tells where they lie.
-    case listed([ListedPacket])
+    case listed(PacketIndex)
     case frames(FrameScanner)
     case flac(FLACScanner)
-  }
-
-  struct ListedPacket {
-    /// Bytes from the start of the stream.
-    var offset: Int64
-    var bytes: Int32
-    /// 0 unless it varies.
-    var frames: Int32
   }
 
   /// Known once the head is read.
@@ -64,7 +56,7 @@ package final class StreamParser {
   private var tag: [UInt8] = []
 
   /// The packet that a list tells of next.
-  private var nextPacket = 0
+  private var nextPacket: Int64 = 0
   /// Where the sound ends, if that is known; what comes after it is passed over.
   private var end: Int64?
   private var isOver = false
@@ -164,8 +156,8 @@ package final class StreamParser {
     guard let details, let place = place(ofPacket: packet) else { return nil }
     loseStep()
     position = details.dataOffset + place.position
-    nextPacket = Int(packet)
-    end = details.dataBytes.map { details.dataOffset + $0 }
+    nextPacket = packet
+    if case .listed = framing {} else { end = details.dataBytes.map { details.dataOffset + $0 } }
     isOver = false
     isAtSeek = true
     seeks += 1
@@ -210,8 +202,23 @@ package final class StreamParser {
       candidates = kinds.map { (FrameScanner($0, proof: kinds.count == 1 ? 1 : 2), 0) }
       if skipped == 0 { try findFrames() }
     case .found(let container, let dataOffset, let dataBytes):
-      try open(container, dataOffset: dataOffset, dataBytes: dataBytes)
+      // The decoder's first packets tell what tables may leave out.
+      let lookAhead = container == .mp4 ? Int(min(dataBytes ?? 0, 16384)) : 0
+      guard bytes.count >= dataOffset + lookAhead else {
+        neededBytes = dataOffset + lookAhead
+        return
+      }
+      begin(try Opening(bytes, container, dataOffset: dataOffset, dataBytes: dataBytes))
     }
+  }
+
+  private func begin(_ opening: Opening) {
+    details = opening.details
+    framing = opening.framing
+    drop(Int(opening.details.dataOffset - position))
+    // The tables of MPEG-4 files tell more exactly where the sound ends.
+    if case .listed = framing { return }
+    end = opening.details.dataBytes.map { opening.details.dataOffset + $0 }
   }
 
   /// Looks for frames in a stream without a head.
@@ -220,7 +227,10 @@ package final class StreamParser {
       switch candidates[index].scanner.step(bytes, from: candidates[index].offset) {
       case .more(let offset): candidates[index].offset = offset
       case .frame(let head, let offset):
-        return try open(head, at: offset, candidates[index].scanner)
+        let scanner = candidates[index].scanner
+        begin(try Opening(tag, bytes, at: position, head, offset, scanner))
+        (candidates, tag) = ([], [])
+        return
       }
     }
     guard bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
@@ -274,17 +284,16 @@ package final class StreamParser {
     unsafe batch.data.withUnsafeBytes { data in unsafe packets(data, count, extents) }
   }
 
-  private func take(_ list: [ListedPacket], _ batch: inout Batch) throws(StreamFailure) -> Int {
+  private func take(_ list: PacketIndex, _ batch: inout Batch) throws(StreamFailure) -> Int {
     var taken = 0
-    while nextPacket < list.count {
-      let packet = list[nextPacket]
-      let start = packet.offset - position
+    while nextPacket < list.count, let piece = list.pieces(of: nextPacket).first {
+      let start = piece.offset - position
       guard start >= taken else { throw .damaged("packet \(nextPacket) lies before the last one") }
-      guard start <= bytes.count, Int(packet.bytes) <= bytes.count - Int(start) else {
+      guard start <= bytes.count, piece.bytes <= bytes.count - Int(start) else {
         return min(Int(clamping: start), bytes.count)
       }
-      taken = Int(start) + Int(packet.bytes)
-      batch.add(bytes[Int(start)..<taken], frames: Int(packet.frames))
+      taken = Int(start) + piece.bytes
+      batch.add(bytes[Int(start)..<taken], frames: list.frames(of: nextPacket))
       nextPacket += 1
     }
     isOver = true

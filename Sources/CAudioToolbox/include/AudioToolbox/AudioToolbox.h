@@ -7,4 +7,5 @@
 #include "AudioFileStream.h"
 #include "AudioFormat.h"
 #include "AudioQueue.h"
+#include "AudioServices.h"
 #endif

@@ -1,0 +1,249 @@
+public import CAudioToolbox
+import CoreFoundation
+import Files
+import Logging
+import RealTime
+
+private let logger = Logger(label: "cuejack")
+
+/// Why a call on a system sound fails. The text goes to the log, the code to the caller.
+private enum SoundFailure: Error {
+  case badArgument(String)
+  case noSuchSound(SystemSoundID)
+  case file(String)
+  case tooLong(path: String, seconds: Double)
+  case unsupportedProperty(AudioServicesPropertyID)
+  case wrongSpecifierSize(UInt32)
+  case wrongSize(UInt32)
+
+  var status: OSStatus {
+    switch self {
+    case .badArgument: kAudio_ParamError
+    case .noSuchSound, .file: kAudioServicesSystemSoundUnspecifiedError
+    case .tooLong: kAudioServicesSystemSoundExceededMaximumDurationError
+    case .unsupportedProperty: kAudioServicesUnsupportedPropertyError
+    case .wrongSpecifierSize: kAudioServicesBadSpecifierSizeError
+    case .wrongSize: kAudioServicesBadPropertySizeError
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .badArgument(let text), .file(let text): text
+    case .noSuchSound(let id): "there is no system sound \(id)"
+    case .tooLong(let path, let seconds):
+      "\(path): a system sound lasts 30 seconds at most, this one \(seconds)"
+    case .unsupportedProperty(let id): "there is no property '\(fourCharacters(id))'"
+    case .wrongSpecifierSize(let size): "a SystemSoundID has 4 bytes, not \(size)"
+    case .wrongSize(let size): "the value has 4 bytes, not \(size)"
+    }
+  }
+}
+
+private func answer(
+  _ function: String, _ body: () throws(SoundFailure) -> Void
+) -> OSStatus {
+  do throws(SoundFailure) {
+    try body()
+    return kAudioServicesNoError
+  } catch {
+    logger.warning("\(function): \(error.reason)")
+    return error.status
+  }
+}
+
+// MARK: Sounds
+
+/// Implements `AudioServicesCreateSystemSoundID`. A raw pointer stands for the CFURL, which Swift
+/// cannot name in a function that it implements for C.
+@c(AudioServicesCreateSystemSoundID)
+public func createSystemSound(
+  _ inFileURL: UnsafeRawPointer?, _ outSystemSoundID: UnsafeMutablePointer<SystemSoundID>?
+) -> OSStatus {
+  answer("AudioServicesCreateSystemSoundID") { () throws(SoundFailure) in
+    guard let outSystemSoundID = unsafe outSystemSoundID else {
+      throw .badArgument("there is nowhere to put the SystemSoundID")
+    }
+    unsafe outSystemSoundID.pointee = 0
+    guard let inFileURL = unsafe inFileURL else { throw .badArgument("the URL is NULL") }
+    let url = unsafe Unmanaged<CFURL>.fromOpaque(inFileURL).takeUnretainedValue()
+    unsafe outSystemSoundID.pointee = SystemSounds.shared.add(try sound(url))
+  }
+}
+
+private func sound(_ url: CFURL) throws(SoundFailure) -> SystemSounds.Sound {
+  do throws(SoundFileError) {
+    let file = try SoundFile(path: path(of: url))
+    let seconds = file.duration
+    guard seconds <= SystemSounds.maximumSeconds else {
+      throw .tooLong(path: file.path, seconds: seconds)
+    }
+  } catch {
+    throw .file(error.description)
+  }
+}
+
+/// Implements `AudioServicesDisposeSystemSoundID`.
+@c @implementation
+public func AudioServicesDisposeSystemSoundID(_ inSystemSoundID: SystemSoundID) -> OSStatus {
+  answer("AudioServicesDisposeSystemSoundID") { () throws(SoundFailure) in
+    guard SystemSounds.shared.remove(inSystemSoundID) else { throw .noSuchSound(inSystemSoundID) }
+  }
+}
+
+/// The app's block, which may be called on any thread.
+@safe
+private struct CompletionBlock: @unchecked Sendable {
+  let block: @convention(block) () -> Void
+}
+
+/// Implements `AudioServicesPlaySystemSoundWithCompletion`.
+@c @implementation
+public func AudioServicesPlaySystemSoundWithCompletion(
+  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (@convention(block) () -> Void)?
+) {
+  guard let block = unsafe inCompletionBlock.map({ unsafe CompletionBlock(block: $0) }) else {
+    return SystemSounds.shared.play(inSystemSoundID, done: nil)
+  }
+  SystemSounds.shared.play(inSystemSoundID) { unsafe block.block() }
+}
+
+/// Implements `AudioServicesPlayAlertSoundWithCompletion`.
+@c @implementation
+public func AudioServicesPlayAlertSoundWithCompletion(
+  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (@convention(block) () -> Void)?
+) {
+  unsafe AudioServicesPlaySystemSoundWithCompletion(inSystemSoundID, inCompletionBlock)
+}
+
+/// Implements `AudioServicesPlaySystemSound`.
+@c @implementation
+public func AudioServicesPlaySystemSound(_ inSystemSoundID: SystemSoundID) {
+  SystemSounds.shared.play(inSystemSoundID, done: nil)
+}
+
+/// Implements `AudioServicesPlayAlertSound`.
+@c @implementation
+public func AudioServicesPlayAlertSound(_ inSystemSoundID: SystemSoundID) {
+  SystemSounds.shared.play(inSystemSoundID, done: nil)
+}
+
+// MARK: Completions
+
+/// The app's function and its pointer.
+@safe
+private struct CompletionProc: @unchecked Sendable {
+  let function: AudioServicesSystemSoundCompletionProc
+  let clientData: UnsafeMutableRawPointer?
+}
+
+/// Implements `AudioServicesAddSystemSoundCompletion`. Raw pointers stand for the Core Foundation
+/// references.
+@c(AudioServicesAddSystemSoundCompletion)
+public func addSystemSoundCompletion(
+  _ inSystemSoundID: SystemSoundID, _ inRunLoop: UnsafeRawPointer?,
+  _ inRunLoopMode: UnsafeRawPointer?,
+  _ inCompletionRoutine: AudioServicesSystemSoundCompletionProc?,
+  _ inClientData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  answer("AudioServicesAddSystemSoundCompletion") { () throws(SoundFailure) in
+    guard let function = unsafe inCompletionRoutine else {
+      throw .badArgument("the function is NULL")
+    }
+    let loop = unsafe inRunLoop.map { unsafe Unmanaged<CFRunLoop>.fromOpaque($0) }
+    let mode = unsafe inRunLoopMode.map { unsafe Unmanaged<CFString>.fromOpaque($0) }
+    let proc = unsafe CompletionProc(function: function, clientData: inClientData)
+    let completion = unsafe SoundCompletion(
+      loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
+      mode: mode?.takeUnretainedValue() ?? kCFRunLoopDefaultMode
+    ) {
+      unsafe proc.function(inSystemSoundID, proc.clientData)
+    }
+    guard SystemSounds.shared.setCompletion(inSystemSoundID, completion) else {
+      throw .noSuchSound(inSystemSoundID)
+    }
+  }
+}
+
+/// Implements `AudioServicesRemoveSystemSoundCompletion`.
+@c @implementation
+public func AudioServicesRemoveSystemSoundCompletion(_ inSystemSoundID: SystemSoundID) {
+  _ = SystemSounds.shared.setCompletion(inSystemSoundID, nil)
+}
+
+// MARK: Properties
+
+/// The sound that a property is of. Its settings are looked up last: other mistakes count first.
+private func sound(
+  _ id: AudioServicesPropertyID, _ size: UInt32, _ specifier: UnsafeRawPointer?
+) throws(SoundFailure) -> (id: SystemSoundID, settings: SystemSounds.Settings) {
+  guard
+    [kAudioServicesPropertyIsUISound, kAudioServicesPropertyCompletePlaybackIfAppDies].contains(id)
+  else { throw .unsupportedProperty(id) }
+  guard size == 4 else { throw .wrongSpecifierSize(size) }
+  guard let specifier = unsafe specifier else { throw .badArgument("the specifier is NULL") }
+  let sound = unsafe specifier.loadUnaligned(as: SystemSoundID.self)
+  guard let settings = SystemSounds.shared.settings(sound) else { throw .noSuchSound(sound) }
+  return (sound, settings)
+}
+
+/// Implements `AudioServicesGetPropertyInfo`.
+@c @implementation
+public func AudioServicesGetPropertyInfo(
+  _ inPropertyID: AudioServicesPropertyID, _ inSpecifierSize: UInt32,
+  _ inSpecifier: UnsafeRawPointer?, _ outPropertyDataSize: UnsafeMutablePointer<UInt32>?,
+  _ outWritable: UnsafeMutablePointer<DarwinBoolean>?
+) -> OSStatus {
+  answer("AudioServicesGetPropertyInfo") { () throws(SoundFailure) in
+    _ = try unsafe sound(inPropertyID, inSpecifierSize, inSpecifier)
+    unsafe outPropertyDataSize?.pointee = 4
+    unsafe outWritable?.pointee = true
+  }
+}
+
+/// Implements `AudioServicesGetProperty`.
+@c @implementation
+public func AudioServicesGetProperty(
+  _ inPropertyID: AudioServicesPropertyID, _ inSpecifierSize: UInt32,
+  _ inSpecifier: UnsafeRawPointer?, _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>,
+  _ outPropertyData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  answer("AudioServicesGetProperty") { () throws(SoundFailure) in
+    let settings = try unsafe sound(inPropertyID, inSpecifierSize, inSpecifier).settings
+    let room = unsafe UInt(bitPattern: ioPropertyDataSize) == 0 ? 0 : ioPropertyDataSize.pointee
+    guard room >= 4 else { throw .wrongSize(room) }
+    guard let memory = unsafe outPropertyData else {
+      throw .badArgument("the value has nowhere to go")
+    }
+    let value =
+      inPropertyID == kAudioServicesPropertyIsUISound
+      ? settings.isOfInterface : settings.isAwaitedAtExit
+    unsafe memory.storeBytes(of: value ? 1 : 0, as: UInt32.self)
+    unsafe ioPropertyDataSize.pointee = 4
+  }
+}
+
+/// Implements `AudioServicesSetProperty`.
+@c @implementation
+public func AudioServicesSetProperty(
+  _ inPropertyID: AudioServicesPropertyID, _ inSpecifierSize: UInt32,
+  _ inSpecifier: UnsafeRawPointer?, _ inPropertyDataSize: UInt32,
+  _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioServicesSetProperty") { () throws(SoundFailure) in
+    let id = try unsafe sound(inPropertyID, inSpecifierSize, inSpecifier).id
+    guard inPropertyDataSize == 4 else { throw .wrongSize(inPropertyDataSize) }
+    guard unsafe UInt(bitPattern: inPropertyData) != 0 else {
+      throw .badArgument("the value is NULL")
+    }
+    let value = unsafe inPropertyData.loadUnaligned(as: UInt32.self) != 0
+    let isThere = SystemSounds.shared.change(id) { settings in
+      if inPropertyID == kAudioServicesPropertyIsUISound {
+        settings.isOfInterface = value
+      } else {
+        settings.isAwaitedAtExit = value
+      }
+    }
+    if !isThere { throw .noSuchSound(id) }
+  }
+}
