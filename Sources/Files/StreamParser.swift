@@ -41,7 +41,7 @@ package final class StreamParser {
   /// Known once the head is read.
   package private(set) var details: Details?
   private let hint: Container?
-  private var framing = Framing.equal(bytes: 1)
+  private(set) var framing = Framing.equal(bytes: 1)
   private var failure: StreamFailure?
 
   /// Bytes that came and are still needed; the first lies at `position` of the stream.
@@ -65,8 +65,8 @@ package final class StreamParser {
   /// No bytes came since the latest seek.
   private var isAtSeek = false
   /// Packets that came, and their bytes.
-  private var seenPackets: Int64 = 0
-  private var seenBytes: Int64 = 0
+  private(set) var seenPackets: Int64 = 0
+  private(set) var seenBytes: Int64 = 0
   private var isBusy = false
 
   /// Bytes that are looked at at a time: what is kept does not grow with the pieces.
@@ -93,9 +93,9 @@ package final class StreamParser {
     isBusy = true
     defer { isBusy = false }
     if isDiscontinuous { try jump() }
-    if !piece.isEmpty { isAtSeek = false }
+    if piece.count > 0 { isAtSeek = false }
     var rest = unsafe piece[...]
-    while !rest.isEmpty {
+    while unsafe !rest.isEmpty {
       let slice = unsafe rest.prefix(Self.sliceBytes)
       unsafe rest = rest.dropFirst(slice.count)
       if isOver { return }

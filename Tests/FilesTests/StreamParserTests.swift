@@ -1,0 +1,152 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// Files that can be read piece by piece, and how ffmpeg makes them.
+private let streams: [(name: String, arguments: [String])] = [
+  ("a.aac", ["-c:a", "aac"]),
+  ("mono.aac", ["-c:a", "aac", "-ac", "1", "-ar", "22050"]),
+  ("a.mp3", ["-c:a", "libmp3lame", "-q:a", "4", "-metadata", "title=Stream"]),
+  ("plain.mp3", ["-c:a", "libmp3lame", "-b:a", "128k", "-write_xing", "0", "-id3v2_version", "0"]),
+  ("low.mp3", ["-c:a", "libmp3lame", "-ar", "22050", "-ac", "1"]),
+  ("a.mp2", ["-c:a", "mp2"]),
+  ("a.ac3", ["-c:a", "ac3"]),
+  ("six.ac3", ["-c:a", "ac3", "-ac", "6", "-ar", "44100", "-b:a", "448k"]),
+  ("a.flac", ["-c:a", "flac"]),
+  ("small.flac", ["-c:a", "flac", "-frame_size", "256", "-ac", "1", "-ar", "8000"]),
+  ("a.m4a", ["-c:a", "aac", "-movflags", "+faststart", "-metadata", "artist=Nobody"]),
+  ("alac.m4a", ["-c:a", "alac", "-movflags", "+faststart"]),
+  ("a.wav", ["-c:a", "pcm_s16le"]),
+  ("six.wav", ["-c:a", "pcm_s24le", "-ac", "6"]),
+  ("ulaw.wav", ["-c:a", "pcm_mulaw"]),
+  ("ima.wav", ["-c:a", "adpcm_ima_wav"]),
+  ("mp3.wav", ["-c:a", "libmp3lame"]),
+  ("a.rf64", ["-c:a", "pcm_f32le", "-rf64", "always", "-f", "wav"]),
+  ("a.aiff", ["-c:a", "pcm_s16be"]),
+  ("f.aiff", ["-c:a", "pcm_f32be"]),
+  ("ima.aiff", ["-c:a", "adpcm_ima_qt"]),
+  ("a.caf", ["-c:a", "pcm_s16be"]),
+  ("ima.caf", ["-c:a", "adpcm_ima_qt"]),
+  ("ulaw.caf", ["-c:a", "pcm_mulaw"]),
+  ("aac.caf", ["-c:a", "aac"]),
+  ("alac.caf", ["-c:a", "alac"]),
+  ("opus.caf", ["-c:a", "libopus", "-ar", "48000"]),
+  ("a.au", ["-c:a", "pcm_s16be"]),
+  ("ulaw.au", ["-c:a", "pcm_mulaw"]),
+]
+
+/// Makes one of them. Packet tables of CAF files, which ffmpeg puts at the end, come before the sound.
+private func make(_ name: String, in folder: TemporaryFolder) throws -> [UInt8] {
+  let arguments = try #require(streams.first { $0.name == name }).arguments
+  let noise = "anoisesrc=duration=1.5:seed=7:amplitude=0.5:sample_rate=44100"
+  try tool(
+    "ffmpeg",
+    ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2"] + arguments + [folder.file(name)])
+  var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(name))))
+  guard name.hasSuffix(".caf") else { return bytes }
+  var sorted = Array(bytes[..<8])
+  var sound: [UInt8] = []
+  bytes.removeFirst(8)
+  while bytes.count >= 12 {
+    let size = 12 + Int(bytes.big(at: 4, bytes: 8))
+    if bytes.name(at: 0) == "data" { sound = Array(bytes[..<size]) } else { sorted += bytes[..<size] }
+    bytes.removeFirst(size)
+  }
+  _ = try folder.write(Data(sorted + sound), to: name)
+  return sorted + sound
+}
+
+/// What comes out of a stream.
+private struct Heard: Equatable {
+  var packets: [[UInt8]] = []
+  var frames: [Int] = []
+  /// Equal packets come without descriptions.
+  var hasExtents = true
+}
+
+private func parse(
+  _ bytes: ArraySlice<UInt8>, piece: (Int) -> Int, with parser: StreamParser,
+  isDiscontinuous: Bool = false, packetBytes: Int = 0
+) throws -> Heard {
+  var heard = Heard()
+  var rest = bytes
+  var index = 0
+  var isFirst = true
+  while !rest.isEmpty {
+    let part = Array(rest.prefix(max(1, piece(index))))
+    rest = rest.dropFirst(part.count)
+    index += 1
+    try part.withUnsafeBytes { part in
+      try parser.parse(part, isDiscontinuous: isDiscontinuous && isFirst, ready: {}) {
+        data, count, extents in
+        heard.hasExtents = extents != nil
+        let size = data.count / count
+        let places = extents ?? (0..<count).map { PacketExtent(offset: $0 * size, bytes: size) }
+        for place in places {
+          heard.packets.append(Array(data[place.offset..<place.offset + place.bytes]))
+          heard.frames.append(place.frames)
+        }
+      }
+    }
+    isFirst = false
+  }
+  return heard
+}
+
+/// The same by way of the file's reader.
+private func read(_ path: String) throws -> Heard {
+  let store = try FileStore(path: path)
+  var heard = Heard()
+  let isPCM = try? SoundFile(store)
+  if let file = isPCM {
+    var data = [UInt8](repeating: 0, count: Int(file.byteCount))
+    _ = try data.withUnsafeMutableBytes { try file.readRaw(startingAt: 0, frames: .max, into: $0) }
+    let size = file.format.bytesPerFrame
+    heard.packets = stride(from: 0, to: data.count, by: size).map { Array(data[$0..<$0 + size]) }
+    heard.frames = heard.packets.map { _ in 0 }
+    heard.hasExtents = false
+    return heard
+  }
+  let reader = try PacketFileReader(store)
+  var memory = [UInt8](repeating: 0, count: 1 << 20)
+  heard.hasExtents = reader.format.bytesPerPacket == 0
+  var extents: [PacketExtent] = []
+  while true {
+    let count = try memory.withUnsafeMutableBytes {
+      try reader.readPackets(
+        from: Int64(heard.packets.count), count: 1000, into: $0, extents: &extents)
+    }
+    if count == 0 { return heard }
+    for extent in extents {
+      heard.packets.append(Array(memory[extent.offset..<extent.offset + extent.bytes]))
+      heard.frames.append(extent.frames)
+    }
+  }
+}
+
+@Suite struct StreamParserTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private static func hint(_ name: String) -> Container? { Container(forPath: name) }
+
+  @Test(arguments: streams.map(\.name))
+  func theSamePacketsComeOutAsOfTheFile(name: String) throws {
+    let bytes = try make(name, in: folder)
+    let expected = try read(folder.file(name))
+    try #require(expected.packets.count > 20)
+    for size in [1, 13, 1000, 65536, bytes.count] {
+      let parser = StreamParser(hint: Self.hint(name))
+      let heard = try parse(bytes[...], piece: { _ in size }, with: parser)
+      #expect(heard.hasExtents == expected.hasExtents)
+      #expect(heard.packets.count == expected.packets.count, "pieces of \(size)")
+      let difference = zip(heard.packets, expected.packets).enumerated().first { $1.0 != $1.1 }
+      #expect(difference == nil, "packet \(difference?.offset ?? 0)")
+      #expect(heard.frames == expected.frames)
+    }
+  }
+}
