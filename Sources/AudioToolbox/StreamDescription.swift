@@ -1,5 +1,6 @@
 import AudioQueue
 import CAudioToolbox
+import Codecs
 import RealTime
 
 extension AudioStreamBasicDescription {
@@ -105,5 +106,124 @@ extension PCMFormat {
       isBigEndian: bytes > 1 && has(kAudioFormatFlagIsBigEndian),
       isHighAligned: bits < 8 * bytes && has(kAudioFormatFlagIsAlignedHigh))
     guard layout != nil else { return nil }
+  }
+}
+
+extension Codec {
+  /// Vorbis has no number on Apple's systems. This one is of the same form as theirs.
+  private static var vorbisID: AudioFormatID { 0x766F_7262 }
+
+  /// Core Audio's number of the codec.
+  var formatID: AudioFormatID {
+    switch self {
+    case .aac: kAudioFormatMPEG4AAC
+    case .aacHE: kAudioFormatMPEG4AAC_HE
+    case .aacHEv2: kAudioFormatMPEG4AAC_HE_V2
+    case .alac: kAudioFormatAppleLossless
+    case .flac: kAudioFormatFLAC
+    case .opus: kAudioFormatOpus
+    case .vorbis: Self.vorbisID
+    case .mp1: kAudioFormatMPEGLayer1
+    case .mp2: kAudioFormatMPEGLayer2
+    case .mp3: kAudioFormatMPEGLayer3
+    case .ima4: kAudioFormatAppleIMA4
+    case .msIMA: kAudioFormatDVIIntelIMA
+    case .ulaw: kAudioFormatULaw
+    case .alaw: kAudioFormatALaw
+    case .gsm: kAudioFormatMicrosoftGSM
+    case .ac3: kAudioFormatAC3
+    case .eac3: kAudioFormatEnhancedAC3
+    case .amrNarrow: kAudioFormatAMR
+    case .amrWide: kAudioFormatAMR_WB
+    }
+  }
+
+  /// Nil if the number is none of a codec here.
+  init?(formatID: AudioFormatID) {
+    guard let codec = Self.allCases.first(where: { $0.formatID == formatID }) else { return nil }
+    self = codec
+  }
+}
+
+extension PacketFormat {
+  /// The bits that kAppleLosslessFormatFlag_… stand for, which FLAC uses too, from 1 on.
+  private static var sourceBits: [Int] { [16, 20, 24, 32] }
+
+  /// The format in Core Audio's terms. What is not known, and what varies, is 0.
+  var streamDescription: AudioStreamBasicDescription {
+    let flags =
+      codec.isLossless ? Self.sourceBits.firstIndex(of: bitsPerSample).map { $0 + 1 } ?? 0 : 0
+    // These have a sample in each byte.
+    let isBytewise = codec == .ulaw || codec == .alaw
+    return AudioStreamBasicDescription(
+      mSampleRate: sampleRate, mFormatID: codec.formatID, mFormatFlags: AudioFormatFlags(flags),
+      mBytesPerPacket: UInt32(clamping: bytesPerPacket),
+      mFramesPerPacket: UInt32(clamping: framesPerPacket),
+      mBytesPerFrame: isBytewise ? UInt32(clamping: channels) : 0,
+      mChannelsPerFrame: UInt32(clamping: channels), mBitsPerChannel: isBytewise ? 8 : 0,
+      mReserved: 0)
+  }
+
+  /// Reads a description, and fills in what it leaves out where the codec has one value only.
+  ///
+  /// Nil if there is no such codec, or if the sizes cannot be the codec's.
+  init?(_ description: AudioStreamBasicDescription) {
+    guard var codec = Codec(formatID: description.mFormatID) else { return nil }
+    let rate = description.mSampleRate
+    let channels = Int(description.mChannelsPerFrame)
+    guard rate.isFinite, (0...1_000_000).contains(rate), channels <= PCMFormat.maximumChannels
+    else { return nil }
+    let flags = Int(description.mFormatFlags)
+    var bits = 0
+    switch codec {
+    case .aac where flags == MPEG4ObjectID.AAC_SBR.rawValue: codec = .aacHE
+    case .alac, .flac:
+      let told = Int(description.mBitsPerChannel)
+      if (1...Self.sourceBits.count).contains(flags) {
+        bits = Self.sourceBits[flags - 1]
+      } else if Self.sourceBits.contains(told) {
+        bits = told
+      }
+    default: break
+    }
+    self.init(
+      codec: codec, sampleRate: rate, channels: channels,
+      framesPerPacket: Int(description.mFramesPerPacket),
+      bytesPerPacket: Int(description.mBytesPerPacket), bitsPerSample: bits)
+
+    let usualFrames = codec.framesPerPacket(sampleRate: rate, channels: channels)
+    let usualBytes = codec.bytesPerPacket(channels: channels)
+    let isPlainGSM = codec == .gsm && bytesPerPacket == 33
+    switch codec {
+    // One size fits all.
+    case .ima4, .ulaw, .alaw, .gsm:
+      guard isPlainGSM || [0, usualBytes].contains(bytesPerPacket) || channels == 0,
+        [0, isPlainGSM ? 160 : usualFrames].contains(framesPerPacket)
+      else { return nil }
+    default: break
+    }
+    if framesPerPacket == 0 { framesPerPacket = isPlainGSM ? 160 : usualFrames }
+    if bytesPerPacket == 0 { bytesPerPacket = usualBytes }
+  }
+}
+
+extension StreamFormat {
+  /// The format in Core Audio's terms.
+  var streamDescription: AudioStreamBasicDescription {
+    switch self {
+    case .pcm(let format): format.streamDescription
+    case .packets(let format): format.streamDescription
+    }
+  }
+
+  /// Reads a description; nil if it is neither PCM nor packets that can be told apart.
+  init?(_ description: AudioStreamBasicDescription) {
+    if description.mFormatID == kAudioFormatLinearPCM {
+      guard let format = PCMFormat(description) else { return nil }
+      self = .pcm(format)
+    } else {
+      guard let format = PacketFormat(description) else { return nil }
+      self = .packets(format)
+    }
   }
 }

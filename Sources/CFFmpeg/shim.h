@@ -1,7 +1,10 @@
 // FFmpeg's libavformat, libavcodec and libavutil, as Swift sees them.
 #include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
+#include <libavcodec/vorbis_parser.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
+#include <libavutil/crc.h>
 #include <libavutil/dict.h>
 #include <libavutil/opt.h>
 

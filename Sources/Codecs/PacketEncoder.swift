@@ -53,6 +53,8 @@ package final class PacketEncoder {
   /// Frames that a decoder gives for the packets.
   private var decodedFrames = 0
   private var hasPackets = false
+  /// Only of Vorbis.
+  private var durations: VorbisDurations?
   private var isFinished = false
   private var packets: [EncodedPacket] = []
   private var firstPacket = 0
@@ -297,6 +299,7 @@ extension PacketEncoder {
     maximumPacketBytes = usualMaximumPacketBytes
     remainderFrames = 0
     (filled, validFrames, sentFrames, decodedFrames) = (0, 0, 0, 0)
+    durations = format.codec == .vorbis ? VorbisDurations(extradata) : nil
     (hasPackets, isFinished) = (false, false)
     packets.removeAll()
     firstPacket = 0
@@ -436,8 +439,9 @@ extension PacketEncoder {
       case .ulaw, .alaw: count / format.bytesPerPacket
       // The last one may be shorter.
       case .alac, .flac: min(frameFrames, validFrames - decodedFrames)
-      // Of the first, a decoder only keeps the second half, for the next.
-      case .vorbis: hasPackets ? unsafe Int(packet.pointee.duration) : 0
+      // Of the first, a decoder only keeps the second half, for the next. (The packet's own duration
+      // leaves out what was not put in.)
+      case .vorbis: hasPackets ? durations?.frames(of: bytes) ?? 0 : 0
       default: frameFrames
       }
     decodedFrames += frames

@@ -67,6 +67,14 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     self = kind
   }
 
+  /// True if linear PCM in files of this kind usually has its high bytes first.
+  package var isBigEndian: Bool {
+    switch self {
+    case .aiff, .aifc, .next: true
+    default: false
+    }
+  }
+
   /// True if the kind holds linear PCM.
   package var holdsPCM: Bool {
     switch self {

@@ -1,13 +1,21 @@
-/// What a file's head says that libsndfile does not tell: its kind, where its sound lies and how
-/// long that should be.
+/// What a file's head says that libsndfile does not tell: its kind, where its sound and its other
+/// chunks lie, and how long the sound should be.
 struct FileHead {
   var container: Container
-  /// Bytes from the start of the file.
-  var dataOffset: Int64
+  /// How the chunks lie, if the kind has chunks.
+  var grammar: ChunkGrammar?
+  /// Where the content of the chunk of sound begins, and the sound in it.
+  var soundOffset: Int64 = 0
+  var dataOffset: Int64 = 0
   /// Bytes of sound, or nil if the head leaves that to the file's length.
   var dataBytes: Int64?
+  /// The chunks before and after the sound, as far as they are there.
+  var before: [Chunk] = []
+  var after: [Chunk] = []
   /// Frames per second where the head has them as a fraction.
   var sampleRate: Double?
+  /// Significant bits of a sample, if they are fewer than its bytes have.
+  var bitsPerSample: Int?
   /// The name of a coding that is not linear PCM.
   var coding: String?
   /// What libsndfile has to be shown in place of the file's own bytes, to read it right.
@@ -24,24 +32,29 @@ struct FileHead {
   }
 
   /// Reads the head. Blocks.
-  static func find(in source: FileSource) -> Finding {
-    let start = Bytes(source.bytes(at: 0, count: Int(min(source.byteCount, 40))) ?? [])
-    let head: FileHead?
+  static func find(in store: any ByteStore) throws(SoundFileError) -> Finding {
+    let total = try store.byteCount()
+    let start = Bytes(try store.bytes(at: 0, count: Int(min(total, 40))) ?? [])
+    var head: FileHead
     switch (start.name(at: 0), start.name(at: 8)) {
-    case ("RIFF", "WAVE"): head = riff(source, .wave, bigEndian: false)
-    case ("RIFX", "WAVE"): head = riff(source, .wave, bigEndian: true)
-    case ("RF64", "WAVE"): head = riff(source, .rf64, bigEndian: false)
-    case ("FORM", "AIFF"): head = aiff(source, .aiff)
-    case ("FORM", "AIFC"): head = aiff(source, .aifc)
-    case ("caff", _): head = caf(source)
-    case (".snd", _): head = next(start, bigEndian: true)
-    case ("dns.", _): head = next(start, bigEndian: false)
-    case ("riff", _) where start.name(at: 24) == "wave": head = wave64(source)
+    case ("RIFF", "WAVE"):
+      head = FileHead(container: .wave, grammar: .riff(bigEndian: false))
+    case ("RIFX", "WAVE"):
+      head = FileHead(container: .wave, grammar: .riff(bigEndian: true))
+    case ("RF64", "WAVE"):
+      head = FileHead(container: .rf64, grammar: .riff(bigEndian: false))
+    case ("FORM", "AIFF"): head = FileHead(container: .aiff, grammar: .aiff)
+    case ("FORM", "AIFC"): head = FileHead(container: .aifc, grammar: .aiff)
+    case ("caff", _): head = FileHead(container: .caf, grammar: .caf)
+    case ("riff", _) where start.name(at: 24) == "wave":
+      head = FileHead(container: .wave64, grammar: .wave64)
+    case (".snd", _): return next(start, bigEndian: true).map(Finding.head) ?? .cutShort
+    case ("dns.", _): return next(start, bigEndian: false).map(Finding.head) ?? .cutShort
     case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
     case ("riff", _) where start.count < 28: return .cutShort
     default: return foreignName(start).map(Finding.foreign) ?? .unknown
     }
-    return head.map(Finding.head) ?? .cutShort
+    return try head.readChunks(store, total, start) ? .head(head) : .cutShort
   }
 
   private static func foreignName(_ start: Bytes) -> String? {
@@ -65,129 +78,117 @@ struct FileHead {
     }
   }
 
-  // MARK: One function for each family
+  // MARK: Chunks
 
-  /// WAVE and RF64: chunks with a name and 32 bits of size.
-  private static func riff(
-    _ source: FileSource, _ container: Container, bigEndian: Bool
-  ) -> FileHead? {
-    var head = FileHead(container: container, dataOffset: 0)
+  /// Reads all chunks; false if the sound or its format is not among them.
+  private mutating func readChunks(
+    _ store: any ByteStore, _ total: Int64, _ start: Bytes
+  ) throws(SoundFileError) -> Bool {
+    guard let grammar else { return false }
+    // AIFF says the rate in a chunk that may come after the sound; the others' libsndfile misses.
+    var hasFormat = container != .aiff && container != .aifc
     var longDataBytes: Int64?
-    var offset: Int64 = 12
-    while let chunk = source.bytes(at: offset, count: 8).map(Bytes.init) {
-      let size = Int64(chunk.unsigned(at: 4, bytes: 4, bigEndian: bigEndian))
-      switch chunk.name(at: 0) {
-      case "ds64":
-        guard let sizes = source.bytes(at: offset + 16, count: 8).map(Bytes.init) else {
-          return nil
-        }
-        longDataBytes = Int64(
-          clamping: sizes.unsigned(at: 0, bytes: 8, bigEndian: false))
-      case "fmt ":
-        guard let format = chunkBytes(source, at: offset + 8, size: size, atLeast: 16) else {
-          return nil
-        }
-        head.coding = waveCoding(format, bigEndian: bigEndian)
-      case "data":
-        head.dataOffset = offset + 8
-        head.dataBytes =
-          switch size {
-          case 0xFFFF_FFFF: longDataBytes
-          // Written to a pipe: the length was not known. 0 is left to libsndfile.
-          case 0x7FFF_F000...0x7FFF_FFFF, 0: nil
-          default: size
-          }
-        return head
-      default: break
+    var offset = grammar.start
+    for _ in 0..<ChunkGrammar.mostChunks {
+      guard var chunk = try grammar.chunk(at: offset, in: store) else { break }
+      if dataOffset == 0, let skipped = try readSoundHead(chunk, store, total, start) {
+        soundOffset = chunk.offset
+        dataOffset = chunk.offset + skipped
+        if dataBytes == .max { dataBytes = longDataBytes }
+        guard let dataBytes, dataBytes <= total else { break }
+        chunk.size = dataBytes + skipped
+      } else {
+        guard try readFormat(chunk, store, &longDataBytes, &hasFormat) else { return false }
+        if dataOffset == 0 { before.append(chunk) } else { after.append(chunk) }
       }
-      offset += 8 + size + size % 2
+      guard let end = grammar.end(of: chunk) else { break }
+      offset = end
     }
-    return nil
+    // The last chunk may be cut short, or no chunk at all.
+    if let last = after.last, last.size < 0 || last.size > total - last.offset {
+      after.removeLast()
+    }
+    return hasFormat && dataOffset > 0
   }
 
-  /// Wave64: chunks with a GUID and 64 bits of size that count themselves.
-  private static func wave64(_ source: FileSource) -> FileHead? {
-    var head = FileHead(container: .wave64, dataOffset: 0)
-    var offset: Int64 = 40
-    while let chunk = source.bytes(at: offset, count: 24).map(Bytes.init) {
-      let size = Int64(clamping: chunk.unsigned(at: 16, bytes: 8, bigEndian: false))
-      guard size >= 24, size < Int64.max / 2 else { return nil }
-      switch chunk.name(at: 0) {
-      case "fmt ":
-        guard let format = chunkBytes(source, at: offset + 24, size: size - 24, atLeast: 16) else {
-          return nil
+  /// Takes note of the size of the sound if `chunk` is the sound: `.max` stands for one that another
+  /// chunk says.
+  ///
+  /// - Returns: Bytes before the sound in the chunk; nil if it is not the sound.
+  private mutating func readSoundHead(
+    _ chunk: Chunk, _ store: any ByteStore, _ total: Int64, _ start: Bytes
+  ) throws(SoundFileError) -> Int64? {
+    switch (container, chunk.id) {
+    case (.wave, "data"), (.rf64, "data"):
+      let isBigEndian = grammar?.isBigEndian == true
+      let whole = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
+      dataBytes =
+        switch chunk.size {
+        case 0xFFFF_FFFF: container == .rf64 ? .max : nil
+        // Written to a pipe: the length was not known.
+        case 0x7FFF_F000...0x7FFF_FFFF: nil
+        // The writer was stopped before it knew the length.
+        case 0 where whole + 8 <= chunk.offset: nil
+        default: chunk.size
         }
-        head.coding = waveCoding(format, bigEndian: false)
+      return 0
+    case (.wave64, "data"):
+      dataBytes = max(0, chunk.size)
+      return 0
+    case (.aiff, "SSND"), (.aifc, "SSND"):
+      guard let skip = try store.bytes(at: chunk.offset, count: 8).map(Bytes.init) else {
+        return nil
+      }
+      let skipped = 8 + Int64(skip.unsigned(at: 0, bytes: 4, bigEndian: true))
+      dataBytes = chunk.size == 0 ? nil : max(0, chunk.size - skipped)
+      return skipped
+    case (.caf, "data"):
+      // The sound follows four bytes that count edits.
+      guard try store.bytes(at: chunk.offset, count: 4) != nil else { return nil }
+      dataBytes = chunk.size < 4 ? nil : chunk.size - 4
+      return 4
+    default: return nil
+    }
+  }
+
+  /// Reads the chunks that describe the sound; false if one of them is too short.
+  private mutating func readFormat(
+    _ chunk: Chunk, _ store: any ByteStore, _ longDataBytes: inout Int64?, _ hasFormat: inout Bool
+  ) throws(SoundFileError) -> Bool {
+    func start(atLeast least: Int64) throws(SoundFileError) -> Bytes? {
+      guard chunk.size >= least else { return nil }
+      return try store.bytes(at: chunk.offset, count: Int(min(chunk.size, 40))).map(Bytes.init)
+    }
+    switch (container, chunk.id) {
+    case (.rf64, "ds64"):
+      guard let sizes = try start(atLeast: 24) else { return false }
+      longDataBytes = Int64(clamping: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
+    case (.wave, "fmt "), (.rf64, "fmt "), (.wave64, "fmt "):
+      guard let format = try start(atLeast: 16) else { return false }
+      let isBigEndian = grammar?.isBigEndian == true
+      coding = Self.waveCoding(format, bigEndian: isBigEndian)
+      if format.unsigned(at: 0, bytes: 2, bigEndian: isBigEndian) == 0xFFFE, format.count >= 26 {
+        bitsPerSample = Int(format.unsigned(at: 18, bytes: 2, bigEndian: isBigEndian))
         // libsndfile takes all extensible formats in Wave64 for integers: show it the plain tag.
-        if format.unsigned(at: 0, bytes: 2, bigEndian: false) == 0xFFFE, format.count >= 26 {
-          head.correction = FileSource.Correction(
-            offset: offset + 24, bytes: [format[24], format[25]])
+        if container == .wave64 {
+          correction = FileSource.Correction(
+            offset: chunk.offset, bytes: [format[24], format[25]])
         }
-      case "data":
-        head.dataOffset = offset + 24
-        head.dataBytes = size - 24
-        return head
-      default: break
       }
-      offset = offset &+ (size + 7) / 8 * 8
+    case (.aiff, "COMM"), (.aifc, "COMM"):
+      guard let format = try start(atLeast: 18) else { return false }
+      hasFormat = true
+      bitsPerSample = Int(format.unsigned(at: 6, bytes: 2, bigEndian: true))
+      sampleRate = format.extended(at: 8)
+      if container == .aifc { coding = Self.aifcCoding(format.name(at: 18)) }
+    case (.caf, "desc"):
+      guard let format = try start(atLeast: 32) else { return false }
+      sampleRate = format.double(at: 0)
+      let name = format.name(at: 8)
+      if name != "lpcm" { coding = Self.codingName(name) }
+    default: break
     }
-    return nil
-  }
-
-  /// AIFF and AIFF-C. The two chunks may come in either order.
-  private static func aiff(_ source: FileSource, _ container: Container) -> FileHead? {
-    var head = FileHead(container: container, dataOffset: 0)
-    var hasFormat = false
-    var offset: Int64 = 12
-    while let chunk = source.bytes(at: offset, count: 8).map(Bytes.init) {
-      let size = Int64(chunk.unsigned(at: 4, bytes: 4, bigEndian: true))
-      switch chunk.name(at: 0) {
-      case "COMM":
-        guard let format = chunkBytes(source, at: offset + 8, size: size, atLeast: 18) else {
-          return nil
-        }
-        hasFormat = true
-        head.sampleRate = format.extended(at: 8)
-        if container == .aifc { head.coding = aifcCoding(format.name(at: 18)) }
-      case "SSND":
-        guard let skip = source.bytes(at: offset + 8, count: 8).map(Bytes.init) else { return nil }
-        let skipped = Int64(skip.unsigned(at: 0, bytes: 4, bigEndian: true))
-        head.dataOffset = offset + 16 + skipped
-        head.dataBytes = size == 0 ? nil : max(0, size - 8 - skipped)
-      default: break
-      }
-      if hasFormat, head.dataOffset > 0 { return head }
-      offset += 8 + size + size % 2
-    }
-    return nil
-  }
-
-  /// CAF: chunks with a name and 64 bits of size; the last may leave its size open.
-  private static func caf(_ source: FileSource) -> FileHead? {
-    var head = FileHead(container: .caf, dataOffset: 0)
-    var offset: Int64 = 8
-    while let chunk = source.bytes(at: offset, count: 12).map(Bytes.init) {
-      let size = Int64(bitPattern: chunk.unsigned(at: 4, bytes: 8, bigEndian: true))
-      switch chunk.name(at: 0) {
-      case "desc":
-        guard let format = source.bytes(at: offset + 12, count: 32).map(Bytes.init) else {
-          return nil
-        }
-        head.sampleRate = Double(bitPattern: format.unsigned(at: 0, bytes: 8, bigEndian: true))
-        let name = format.name(at: 8)
-        if name != "lpcm" { head.coding = codingName(name) }
-      case "data":
-        // The sound follows four bytes that count edits.
-        guard source.bytes(at: offset + 12, count: 4) != nil else { return nil }
-        head.dataOffset = offset + 16
-        head.dataBytes = size < 4 ? nil : size - 4
-        return head
-      default: break
-      }
-      guard size >= 0, size < Int64.max / 2 else { return nil }
-      offset = offset &+ 12 &+ size
-    }
-    return nil
+    return true
   }
 
   /// NeXT and Sun files: one head, then the sound.
@@ -195,15 +196,9 @@ struct FileHead {
     guard start.count >= 24 else { return nil }
     let size = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: bigEndian))
     return FileHead(
-      container: .next, dataOffset: Int64(start.unsigned(at: 4, bytes: 4, bigEndian: bigEndian)),
+      container: .next, soundOffset: 0,
+      dataOffset: Int64(start.unsigned(at: 4, bytes: 4, bigEndian: bigEndian)),
       dataBytes: size == 0xFFFF_FFFF ? nil : size)
-  }
-
-  private static func chunkBytes(
-    _ source: FileSource, at offset: Int64, size: Int64, atLeast least: Int64
-  ) -> Bytes? {
-    guard size >= least else { return nil }
-    return source.bytes(at: offset, count: Int(min(size, 40))).map(Bytes.init)
   }
 
   // MARK: Names
@@ -247,37 +242,5 @@ struct FileHead {
     case ".mp3": "MP3"
     default: "'\(name)'"
     }
-  }
-}
-
-/// Numbers and names out of a file's bytes.
-private struct Bytes {
-  private let bytes: [UInt8]
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  var count: Int { bytes.count }
-  subscript(index: Int) -> UInt8 { bytes[index] }
-
-  /// Four characters, or "" if they are not all there.
-  func name(at offset: Int) -> String {
-    guard offset + 4 <= bytes.count else { return "" }
-    return String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
-  }
-
-  func unsigned(at offset: Int, bytes count: Int, bigEndian: Bool) -> UInt64 {
-    guard offset + count <= bytes.count else { return 0 }
-    let slice = bytes[offset..<offset + count]
-    return bigEndian
-      ? slice.reduce(0) { $0 << 8 | UInt64($1) }
-      : slice.reversed().reduce(0) { $0 << 8 | UInt64($1) }
-  }
-
-  /// A number with 16 bits of sign and exponent and 64 bits of mantissa.
-  func extended(at offset: Int) -> Double? {
-    guard offset + 10 <= bytes.count else { return nil }
-    let exponent = Int(unsigned(at: offset, bytes: 2, bigEndian: true))
-    let mantissa = unsigned(at: offset + 2, bytes: 8, bigEndian: true)
-    guard exponent < 0x7FFF, mantissa != 0 else { return nil }
-    return Double(sign: .plus, exponent: exponent - 16383 - 63, significand: Double(mantissa))
   }
 }

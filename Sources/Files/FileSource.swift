@@ -1,19 +1,15 @@
 import CSndfile
 import Glibc
 
-/// The bytes of one open file, for the head's reader and for libsndfile.
-///
-/// Not safe to share: `SoundFile` holds its lock while libsndfile works with it.
+/// The bytes of a file as libsndfile reads them. One thread at a time.
 final class FileSource {
-  private let descriptor: Int32
+  private let store: any ByteStore
   private var position: Int64 = 0
-  /// Bytes in the file.
-  let byteCount: Int64
   /// The length that libsndfile is told: that of the whole file if this one was cut short, so that
   /// it accepts what is there.
-  var apparentByteCount: Int64
+  private let apparentByteCount: Int64
   /// Bytes that libsndfile is shown in place of the file's own.
-  var correction: Correction?
+  private let correction: Correction?
 
   struct Correction {
     /// Bytes from the start of the file.
@@ -21,58 +17,15 @@ final class FileSource {
     let bytes: [UInt8]
   }
 
-  /// Opens a file for reading. Blocks.
-  init(path: String) throws(SoundFileError) {
-    // O_NONBLOCK: a pipe without a writer must not hang the caller.
-    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard opened >= 0 else { throw SoundFileError(errno: errno, path: path) }
-    var status = stat()
-    guard unsafe fstat(opened, &status) == 0 else {
-      let code = errno
-      close(opened)
-      throw SoundFileError(errno: code, path: path)
-    }
-    let refusal: SoundFileError.Kind? =
-      switch status.st_mode & S_IFMT {
-      case S_IFREG: status.st_size == 0 ? .empty : nil
-      case S_IFDIR: .isDirectory
-      default: .notASoundFile
-      }
-    if let refusal {
-      close(opened)
-      throw SoundFileError(refusal, path: path)
-    }
-    descriptor = opened
-    byteCount = Int64(status.st_size)
-    apparentByteCount = byteCount
-  }
-
-  deinit { close(descriptor) }
-
-  /// `count` bytes from an offset, or nil if the file does not have them all. Blocks.
-  func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-    guard offset >= 0, offset <= byteCount, count <= byteCount - offset else { return nil }
-    var bytes = [UInt8](repeating: 0, count: count)
-    let done = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe read(into: buffer, at: offset)
-    }
-    return done == count ? bytes : nil
-  }
-
-  private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
-    var done = 0
-    while done < buffer.count {
-      let start = unsafe buffer.baseAddress?.advanced(by: done)
-      let count = unsafe pread(descriptor, start, buffer.count - done, off_t(offset) + done)
-      if count < 0, errno == EINTR { continue }
-      if count <= 0 { break }
-      done += count
-    }
-    return done
+  init(_ store: any ByteStore, apparentByteCount: Int64, correction: Correction?) {
+    self.store = store
+    self.apparentByteCount = apparentByteCount
+    self.correction = correction
   }
 
   private func readCorrected(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = unsafe read(into: buffer, at: position)
+    // libsndfile takes an error for the end of the file.
+    let count = (try? unsafe store.read(at: position, into: buffer)) ?? 0
     if let correction {
       for (index, byte) in correction.bytes.enumerated() {
         let place = correction.offset + Int64(index) - position

@@ -3,50 +3,85 @@ import Glibc
 package import RealTime
 import Synchronization
 
-/// A file of linear PCM that is open for reading.
+/// A file of linear PCM that is open.
 ///
-/// Samples are read as they stand in the file, so that playing them is bit exact. Any thread may
-/// call; reads of one file wait for each other, and block on the disk: no call is real time.
-@safe
+/// Samples are read and written as they stand in the file, so that playing and recording are bit
+/// exact. Any thread may call; writes of one file wait for each other, and all calls may block: none
+/// is real time.
 package final class SoundFile: Sendable {
-  package let path: String
-  package let container: Container
+  package let store: any ByteStore
   package let format: PCMFormat
+  /// What each channel is for, if the file said so when it was opened.
+  package let channelRoles: [ChannelRole]?
+  /// Frames that the head promised when the file was opened; more than were there if it was cut
+  /// short.
+  package let promisedFrames: Int64
+  private let framesAtFirst: Int64
+  /// Significant bits of a sample of the sound that the file holds, as it says itself.
+  package let sourceBits: Int
+
+  let state: Mutex<State>
+
+  /// What writing changes.
+  struct State: Sendable {
+    var container: Container
+    let grammar: ChunkGrammar?
+    /// Where the content of the chunk of sound begins, and the sound in it.
+    var soundOffset: Int64
+    var dataOffset: Int64
+    /// Bytes of sound.
+    var dataBytes: Int64
+    /// The other chunks; until the head is written, what it is to hold.
+    var before: [Chunk]
+    var after: [Chunk]
+    /// False for a new file that has no byte yet.
+    var hasHead = true
+    /// The sound begins at a multiple of so many bytes.
+    var dataAlignment: Int64 = 1
+    /// The channels that a new file's head names, for the kinds that have a mask of speakers.
+    var channelMask: UInt32?
+    /// The sizes in the head are not those of the sound.
+    var hasOldSizes = false
+    /// What comes after the sound is not in the file, or not where it belongs.
+    var hasOldEnd = false
+    var bytesSinceCheckpoint: Int64 = 0
+    /// Sizes in the head wait for a checkpoint, the next second of sound or the end.
+    var defersSizes = true
+    var isClosed = false
+  }
+
+  package var path: String { store.name }
+  package var container: Container { state.withLock { $0.container } }
   /// Frames that can be read.
-  package let frames: Int64
+  package var frames: Int64 { byteCount / Int64(format.bytesPerFrame) }
   /// Bytes of sound that can be read.
-  package var byteCount: Int64 { frames * Int64(format.bytesPerFrame) }
-  /// Bytes in the file.
-  package let fileByteCount: Int64
+  package var byteCount: Int64 { state.withLock { $0.dataBytes } }
+  /// Bytes before the sound.
+  package var dataOffset: Int64 { state.withLock { $0.dataOffset } }
+  /// Bytes in the file; 0 if it cannot be asked.
+  package var fileByteCount: Int64 { (try? store.byteCount()) ?? 0 }
   /// Seconds.
   package var duration: Double { Double(frames) / format.sampleRate }
-  /// What each channel is for, if the file says so.
-  package let channelRoles: [ChannelRole]?
-  /// Frames that the head promises; more than `frames` if the file was cut short.
-  package let promisedFrames: Int64
 
-  /// True if the file has fewer frames than its head says.
-  package var isTruncated: Bool { promisedFrames > frames }
+  /// True if the file had fewer frames than its head said.
+  package var isTruncated: Bool { promisedFrames > framesAtFirst }
   /// One line on a file that was cut short, else nil.
   package var warning: String? {
     isTruncated
-      ? "\(path): the file is cut short: \(frames) of \(promisedFrames) frames are there" : nil
+      ? "\(path): the file is cut short: \(framesAtFirst) of \(promisedFrames) frames are there"
+      : nil
   }
 
-  /// libsndfile's handle, which may be used while its lock is held, and the file it reads from.
-  @safe
-  private struct Reader: ~Copyable, @unchecked Sendable {
-    let handle: OpaquePointer
-    let source: FileSource
-
-    deinit { unsafe sf_close(handle) }
+  /// Opens a file for reading. Blocks.
+  package convenience init(path: String) throws(SoundFileError) {
+    try self.init(FileStore(path: path))
   }
-  private let reader: Mutex<Reader>
 
-  /// Opens a file. Blocks.
-  package init(path: String) throws(SoundFileError) {
-    let source = try FileSource(path: path)
-    let finding = FileHead.find(in: source)
+  /// Opens a file for reading, and for writing if its store takes that. Blocks.
+  package init(_ store: any ByteStore) throws(SoundFileError) {
+    let path = store.name
+    let total = try store.byteCount()
+    let finding = try FileHead.find(in: store)
     let head: FileHead? =
       switch finding {
       case .head(let head): head
@@ -57,75 +92,113 @@ package final class SoundFile: Sendable {
     if let coding = head?.coding {
       throw SoundFileError(.unsupportedEncoding(coding), path: path)
     }
-    if let head, let promised = head.dataBytes {
-      source.apparentByteCount = max(source.byteCount, head.dataOffset &+ promised)
+    let promisedBytes = head.flatMap { head in head.dataBytes.map { head.dataOffset &+ $0 } }
+    let source = FileSource(
+      store, apparentByteCount: max(total, promisedBytes ?? 0), correction: head?.correction)
+    let facts: Facts
+    do throws(Facts.Failure) {
+      facts = try Facts(source)
+    } catch {
+      throw SoundFileError(
+        head == nil ? .notASoundFile : .damaged(error.reason), path: path)
     }
-    source.correction = head?.correction
-
-    var callbacks = FileSource.callbacks
-    var info = SF_INFO()
-    let opened = unsafe sf_open_virtual(
-      &callbacks, Int32(SFM_READ), &info, Unmanaged.passUnretained(source).toOpaque())
-    guard let handle = unsafe opened else {
-      guard head != nil else { throw SoundFileError(.notASoundFile, path: path) }
-      throw SoundFileError(.damaged(unsafe String(cString: sf_strerror(nil))), path: path)
-    }
-    let reader = unsafe Reader(handle: handle, source: source)
     guard let head else {
-      let name = Self.name(of: info.format & Int32(SF_FORMAT_TYPEMASK))
-      throw SoundFileError(.unsupportedContainer(name), path: path)
+      throw SoundFileError(.unsupportedContainer(facts.containerName), path: path)
     }
-    let swapped = unsafe sf_command(handle, Int32(SFC_RAW_DATA_NEEDS_ENDSWAP), nil, 0) != 0
-    guard let format = Self.format(info, rate: head.sampleRate, swapped: swapped) else {
-      let coding = info.format & Int32(SF_FORMAT_SUBMASK)
-      throw SoundFileError(.unsupportedEncoding(Self.name(of: coding)), path: path)
+    guard let format = facts.format(rate: head.sampleRate) else {
+      throw SoundFileError(.unsupportedEncoding(facts.codingName), path: path)
     }
     guard format.layout != nil else {
-      let words = "\(info.channels) channels at \(info.samplerate) Hz"
+      let words = "\(format.channels) channels at \(format.sampleRate) Hz"
       throw SoundFileError(.unsupportedEncoding(words), path: path)
     }
 
     let bytesPerFrame = Int64(format.bytesPerFrame)
-    let present = max(0, source.byteCount - head.dataOffset) / bytesPerFrame
-    let frames = max(0, min(Int64(info.frames), present))
+    let present = max(0, total - head.dataOffset) / bytesPerFrame
     // Only a length that the head states can promise more than there is.
-    let promised = head.dataBytes.map { max(frames, $0 / bytesPerFrame) } ?? frames
-    guard frames > 0 || promised == 0 else { throw SoundFileError(.truncated, path: path) }
-    self.frames = frames
-    promisedFrames = promised
-    self.path = path
+    let promised = head.dataBytes.map { $0 / bytesPerFrame }
+    let frames = min(promised ?? facts.frames, present)
+    guard frames > 0 || promised ?? 0 == 0 else { throw SoundFileError(.truncated, path: path) }
+    self.store = store
     self.format = format
-    container = head.container
-    fileByteCount = source.byteCount
-    channelRoles = unsafe Self.channelRoles(of: handle, channels: format.channels)
-    self.reader = Mutex(reader)
+    channelRoles = facts.channelRoles
+    promisedFrames = max(frames, promised ?? frames)
+    framesAtFirst = frames
+    sourceBits = min(head.bitsPerSample ?? format.bitsPerSample, format.bitsPerSample)
+    var state = State(
+      container: head.container, grammar: head.grammar, soundOffset: head.soundOffset,
+      dataOffset: head.dataOffset, dataBytes: frames * bytesPerFrame, before: head.before,
+      after: head.after)
+    if store.isWritable { try Self.loadEnd(&state, store) }
+    self.state = Mutex(state)
   }
+
+  /// A new file; nothing is written yet.
+  init(_ store: any ByteStore, _ format: PCMFormat, _ state: State) {
+    self.store = store
+    self.format = format
+    channelRoles = nil
+    promisedFrames = 0
+    framesAtFirst = 0
+    sourceBits = format.bitsPerSample
+    self.state = Mutex(state)
+  }
+
+  deinit { try? close() }
 
   /// Reads up to `count` frames from `frame` on, as many as there are and as fit, and returns how
   /// many; 0 at the end. Blocks.
   package func readRaw(
     startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
-    guard frame >= 0, frame < frames, count > 0 else { return 0 }
     let bytesPerFrame = format.bytesPerFrame
-    let wanted = min(count, buffer.count / bytesPerFrame, Int(frames - frame))
-    guard wanted > 0 else { return 0 }
-    let path = path
-    return try reader.withLock { reader throws(SoundFileError) in
-      guard unsafe sf_seek(reader.handle, frame, SEEK_SET) == frame else {
-        throw unsafe SoundFileError(
-          .damaged(String(cString: sf_strerror(reader.handle))), path: path)
-      }
-      let bytes = unsafe sf_read_raw(
-        reader.handle, buffer.baseAddress, Int64(wanted * bytesPerFrame))
-      guard bytes >= 0 else { throw SoundFileError(.system(EIO), path: path) }
-      return Int(bytes) / bytesPerFrame
-    }
+    guard frame >= 0, frame < frames, count > 0 else { return 0 }
+    let wanted = min(count, buffer.count / bytesPerFrame)
+    let bytes = try unsafe readBytes(
+      at: frame * Int64(bytesPerFrame),
+      into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<(wanted * bytesPerFrame)]))
+    return bytes / bytesPerFrame
   }
 
-  // MARK: What libsndfile says, in our terms
+  /// Reads bytes of the sound, as many as there are and as fit, and returns how many. Blocks.
+  package func readBytes(
+    at position: Int64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    let (offset, total, isClosed) = state.withLock { ($0.dataOffset, $0.dataBytes, $0.isClosed) }
+    guard !isClosed, position >= 0, position < total else { return 0 }
+    let wanted = min(buffer.count, Int(clamping: total - position))
+    return try unsafe store.read(
+      at: offset + position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+  }
+}
 
-  private static func format(_ info: SF_INFO, rate: Double?, swapped: Bool) -> PCMFormat? {
+/// What libsndfile says of a file, in our terms.
+private struct Facts {
+  struct Failure: Error { let reason: String }
+
+  private let info: SF_INFO
+  private let isSwapped: Bool
+  let channelRoles: [ChannelRole]?
+
+  init(_ source: FileSource) throws(Failure) {
+    var callbacks = FileSource.callbacks
+    var info = SF_INFO()
+    let opened = unsafe withExtendedLifetime(source) {
+      unsafe sf_open_virtual(
+        &callbacks, Int32(SFM_READ), &info, Unmanaged.passUnretained(source).toOpaque())
+    }
+    guard let handle = unsafe opened else {
+      throw Failure(reason: unsafe String(cString: sf_strerror(nil)))
+    }
+    isSwapped = unsafe sf_command(handle, Int32(SFC_RAW_DATA_NEEDS_ENDSWAP), nil, 0) != 0
+    channelRoles = unsafe Self.channelRoles(of: handle, channels: Int(info.channels))
+    self.info = info
+    withExtendedLifetime(source) { _ = unsafe sf_close(handle) }
+  }
+
+  var frames: Int64 { max(0, info.frames) }
+
+  func format(rate: Double?) -> PCMFormat? {
     let kind: PCMFormat.Kind
     let bits: Int
     switch Int(info.format) & SF_FORMAT_SUBMASK {
@@ -143,8 +216,11 @@ package final class SoundFile: Sendable {
     let exact = rate.flatMap { abs($0 - whole) < 1 ? $0 : nil }
     return PCMFormat(
       sampleRate: exact ?? whole, channels: Int(info.channels), kind: kind, bitsPerSample: bits,
-      isBigEndian: bits > 8 && swapped == (1.littleEndian == 1))
+      isBigEndian: bits > 8 && isSwapped == (1.littleEndian == 1))
   }
+
+  var containerName: String { Self.name(of: info.format & Int32(SF_FORMAT_TYPEMASK)) }
+  var codingName: String { Self.name(of: info.format & Int32(SF_FORMAT_SUBMASK)) }
 
   private static func name(of format: Int32) -> String {
     var info = unsafe SF_FORMAT_INFO()

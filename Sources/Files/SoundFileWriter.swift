@@ -1,144 +1,93 @@
-import CSndfile
-import Glibc
 package import RealTime
 
-/// A file of linear PCM that is being written. One thread at a time; every call may block on the disk.
-@safe
+/// Writes floats to a new file of linear PCM, in the coding of the file. One thread at a time; every
+/// call may block on the disk.
 package final class SoundFileWriter {
-  package let path: String
-  package let container: Container
-  /// Sample kind, bits, channels and rate of the file.
-  package let format: PCMFormat
-
-  private let descriptor: CInt
-  private var handle: OpaquePointer?
-  /// True if the file is a plain one, which can be taken away if it does not get complete.
-  private let isPlain: Bool
+  package let file: SoundFile
+  private let store: FileStore
+  private var isOpen = true
 
   /// Samples that are written at a time, at the most.
   private static var samplesAtOnce: Int { 8192 }
-  private var words: [Int32] = []
+  private var coded: [UInt8]
 
-  /// The encodings that can be written: signed integers of 16, 24 and 32 bits, and 32-bit floats.
+  /// Makes a file.
   ///
   /// - Parameters:
   ///   - container: Floats in `aiff` make an AIFF-C file.
+  ///   - format: Of its bytes the order does not count: it is the container's usual one.
   ///   - isReplacing: False to fail if the file exists.
   package init(
     path: String, container: Container, format: PCMFormat, isReplacing: Bool
   ) throws(SoundFileError) {
-    self.path = path
-    self.container = container
-    self.format = format
-    var info = SF_INFO()
-    info.samplerate = Int32(format.sampleRate.rounded())
-    info.channels = Int32(format.channels)
-    info.format = Int32(Self.type(container) | Self.coding(format))
-    guard unsafe sf_format_check(&info) != 0 else {
+    let container = container == .aiff && format.kind == .float ? .aifc : container
+    var format = format
+    format.isBigEndian = container.isBigEndian && format.bytesPerSample > 1
+    guard SoundFile.canHold(format, in: container) else {
       throw SoundFileError(
-        .unsupportedEncoding("\(container) of \(format.channels) channels"), path: path)
+        .unsupportedEncoding("\(format.words) in \(container) files"), path: path)
     }
-    let flags = O_RDWR | O_CREAT | O_CLOEXEC | (isReplacing ? O_TRUNC : O_EXCL)
-    descriptor = unsafe open(path, flags, 0o666)
-    guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: path) }
-    var status = stat()
-    isPlain = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    unsafe handle = sf_open_fd(descriptor, Int32(SFM_WRITE), &info, 0)
-    if unsafe handle == nil {
-      let error = failure
-      discard()
-      throw error
-    }
+    store = try FileStore(creating: path, isReplacing: isReplacing)
+    file = try SoundFile.create(in: store, container: container, format: format)
+    coded = [UInt8](repeating: 0, count: Self.samplesAtOnce * format.bytesPerSample)
   }
 
-  deinit {
-    if unsafe handle != nil { discard() }
-  }
+  deinit { discard() }
 
   /// Appends frames: interleaved floats. Integers are the nearest to their samples (of two that are as
   /// near the even one), clipped at full scale.
   ///
   /// - Returns: How many samples were clipped.
   package func write(_ samples: UnsafeMutableBufferPointer<Float>) throws(SoundFileError) -> Int {
-    guard format.kind != .float else {
-      let count = unsafe sf_write_float(handle, samples.baseAddress, Int64(samples.count))
-      if count != samples.count { throw failure }
-      return 0
-    }
-    // In the high bits, from where libsndfile takes as many as the file has.
-    let aligned = PCMFormat(
-      sampleRate: 1, channels: 1, kind: .signedInteger, bitsPerSample: format.bitsPerSample,
-      bytesPerSample: 4, isHighAligned: true)
-    guard let layout = aligned.layout else { return 0 }
-    if words.isEmpty { words = [Int32](repeating: 0, count: Self.samplesAtOnce) }
-    let scale = Double(sign: .plus, exponent: format.bitsPerSample - 1, significand: 1)
+    // To interleave is done already: it is one long channel.
+    var single = file.format
+    single.channels = 1
+    guard let layout = single.layout, var plane = samples.baseAddress else { return 0 }
+    let isFloat = single.kind == .float
+    let scale = Double(sign: .plus, exponent: single.bitsPerSample - 1, significand: 1)
     var clipped = 0
     for first in stride(from: 0, to: samples.count, by: Self.samplesAtOnce) {
       let count = min(Self.samplesAtOnce, samples.count - first)
-      for i in first..<first + count {
-        let value = unsafe (Double(samples[i]) * scale).rounded(.toNearestOrEven)
-        if value > scale - 1 || value < -scale { clipped += 1 }
+      if !isFloat {
+        for i in first..<first + count {
+          let value = unsafe (Double(samples[i]) * scale).rounded(.toNearestOrEven)
+          if value > scale - 1 || value < -scale { clipped += 1 }
+        }
       }
-      guard var plane = samples.baseAddress else { break }
-      unsafe plane += first
-      let handle = unsafe handle
-      let written = unsafe words.withUnsafeMutableBytes { words in
-        unsafe layout.store(
-          from: &plane, at: 0, frames: count, to: words.baseAddress!, planeFrames: 0)
-        return unsafe sf_write_int(
-          handle, words.baseAddress?.assumingMemoryBound(to: Int32.self), Int64(count))
+      unsafe coded.withUnsafeMutableBytes { coded in
+        guard let memory = coded.baseAddress else { return }
+        unsafe layout.store(from: &plane, at: 0, frames: count, to: memory, planeFrames: 0)
       }
-      if written != count { throw failure }
+      unsafe plane += count
+      let written = unsafe coded.withUnsafeBytes { coded in
+        Result { () throws(SoundFileError) in
+          try unsafe file.writeBytes(
+            at: file.byteCount, from: .init(rebasing: coded[..<(count * single.bytesPerSample)]))
+        }
+      }
+      try written.get()
     }
     return clipped
   }
 
-  /// Completes the file; when this returns it is on the disk, as far as the system tells.
+  /// Completes the file; when this returns it is on the disk, as far as the system tells. If that
+  /// fails, the file is taken away.
   package func close() throws(SoundFileError) {
-    guard let handle = unsafe handle else { return }
-    unsafe sf_write_sync(handle)
-    errno = 0
-    let status = unsafe sf_close(handle)
-    unsafe self.handle = nil
-    // Some systems tell of a full disk only now. What cannot be synced is no plain file.
-    let code = status != 0 ? max(errno, 1) : fsync(descriptor) != 0 && isPlain ? errno : 0
-    if code == 0 && Glibc.close(descriptor) == 0 { return }
-    let error = SoundFileError(writing: code == 0 ? errno : code, path: path)
-    if isPlain { unsafe unlink(path) }
-    throw error
+    guard isOpen else { return }
+    do throws(SoundFileError) {
+      try file.close()
+      try store.synchronize()
+      isOpen = false
+    } catch {
+      discard()
+      throw error
+    }
   }
 
   /// Gives the file up and takes away what was written of it.
   package func discard() {
-    if let handle = unsafe handle { unsafe sf_close(handle) }
-    unsafe handle = nil
-    _ = Glibc.close(descriptor)
-    if isPlain { unsafe unlink(path) }
-  }
-
-  /// What the latest call of libsndfile says.
-  private var failure: SoundFileError {
-    let code = errno
-    return SoundFileError(writing: code == 0 ? EIO : code, path: path)
-  }
-
-  private static func type(_ container: Container) -> Int {
-    switch container {
-    case .aiff, .aifc: SF_FORMAT_AIFF
-    case .caf: SF_FORMAT_CAF
-    case .wave: SF_FORMAT_WAV
-    case .rf64: SF_FORMAT_RF64
-    case .wave64: SF_FORMAT_W64
-    default: SF_FORMAT_AU
-    }
-  }
-
-  private static func coding(_ format: PCMFormat) -> Int {
-    switch (format.kind, format.bitsPerSample) {
-    case (.float, _): SF_FORMAT_FLOAT
-    case (_, ...16): SF_FORMAT_PCM_16
-    case (_, ...24): SF_FORMAT_PCM_24
-    default: SF_FORMAT_PCM_32
-    }
+    guard isOpen else { return }
+    isOpen = false
+    store.remove()
   }
 }

@@ -1,0 +1,28 @@
+import CFFmpeg
+
+/// Tells how many frames the packets of a Vorbis stream stand for, one after the other.
+@safe
+package final class VorbisDurations {
+  private let parser: OpaquePointer
+
+  /// Nil if the headers are damaged.
+  package init?(_ extradata: [UInt8]) {
+    let parser = unsafe extradata.withUnsafeBufferPointer {
+      unsafe av_vorbis_parse_init($0.baseAddress, CInt($0.count))
+    }
+    guard let parser = unsafe parser else { return nil }
+    unsafe self.parser = parser
+  }
+
+  deinit {
+    var parser = unsafe Optional(parser)
+    unsafe av_vorbis_parse_free(&parser)
+  }
+
+  /// Frames of the next packet.
+  package func frames(of packet: [UInt8]) -> Int {
+    unsafe packet.withUnsafeBufferPointer {
+      unsafe max(0, Int(av_vorbis_parse_frame(parser, $0.baseAddress, CInt($0.count))))
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Codecs
+
+/// What Core Audio Format files are made of. A reader of our own: libavformat's leaves out how many
+/// frames are sound, and many codecs.
+enum CAFFile {
+  /// The codecs' names, as kAudioFormat… has them.
+  static let codecNames: [(name: String, codec: Codec)] = [
+    ("aac ", .aac), ("aach", .aacHE), ("aacp", .aacHEv2), ("alac", .alac), ("flac", .flac),
+    ("opus", .opus), (".mp1", .mp1), (".mp2", .mp2), (".mp3", .mp3), ("ima4", .ima4),
+    ("ms\u{0}\u{11}", .msIMA), ("ulaw", .ulaw), ("alaw", .alaw), ("ms\u{0}1", .gsm),
+    ("agsm", .gsm), ("ac-3", .ac3), ("ec-3", .eac3), ("samr", .amrNarrow), ("sawb", .amrWide),
+    ("vorb", .vorbis),
+  ]
+
+  /// Finds out what a file holds. Blocks.
+  static func open(_ store: any ByteStore) throws(SoundFileError) -> PacketSource {
+    guard case .head(let head) = try FileHead.find(in: store) else {
+      throw SoundFileError(.truncated, path: store.name)
+    }
+    let chunks = head.before + head.after
+    func contents(_ id: ChunkID, atMost limit: Int64) throws(SoundFileError) -> [UInt8] {
+      guard let chunk = chunks.first(where: { $0.id == id }) else { return [] }
+      guard chunk.size <= limit, let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+      else { throw SoundFileError(.damaged("its chunk '\(id)' is cut short"), path: store.name) }
+      return bytes
+    }
+    var source = try describe(contents("desc", atMost: 1 << 10), store)
+    source.cookie = try contents("kuki", atMost: 1 << 20)
+    source.tags = InfoKeys.coreAudioTags(CAFChunks.tags(try contents("info", atMost: 1 << 20)))
+    source.channelRoles = CAFLayout.roles(
+      try contents("chan", atMost: 1 << 16), channels: source.format.channels)
+    source.chunks = chunks
+    try correct(&source.format, source.cookie, store)
+    let present = try max(0, store.byteCount() - head.dataOffset)
+    try list(
+      &source, contents("pakt", atMost: 1 << 28), head.dataOffset,
+      min(head.dataBytes ?? present, present), store)
+    return source
+  }
+
+  /// Sets right what some programs write wrong.
+  private static func correct(
+    _ format: inout PacketFormat, _ cookie: [UInt8], _ store: any ByteStore
+  ) throws(SoundFileError) {
+    let most = 1 << 20
+    if format.codec == .flac, format.framesPerPacket > 1 << 16,
+      let info = try? MagicCookie.extradata(.flac, cookie: cookie), info.count >= 4
+    {
+      format.framesPerPacket = Int(info.big(at: 2, bytes: 2))
+    }
+    guard format.bytesPerPacket <= most, format.framesPerPacket <= most else {
+      throw SoundFileError(
+        .damaged("packets of \(format.bytesPerPacket) bytes, \(format.framesPerPacket) frames"),
+        path: store.name)
+    }
+  }
+
+  private static func describe(
+    _ bytes: [UInt8], _ store: any ByteStore
+  ) throws(SoundFileError) -> PacketSource {
+    guard bytes.count >= 32 else { throw SoundFileError(.truncated, path: store.name) }
+    let rate = Double(bitPattern: bytes.big(at: 0, bytes: 8))
+    let name = bytes.name(at: 8)
+    guard let codec = codecNames.first(where: { $0.name == name })?.codec else {
+      throw SoundFileError(.unsupportedEncoding("'\(name)'"), path: store.name)
+    }
+    let channels = bytes.big(at: 24, bytes: 4)
+    guard rate.isFinite, rate >= 1, rate <= 10_000_000, channels >= 1, channels <= 64 else {
+      throw SoundFileError(
+        .unsupportedEncoding("\(channels) channels at \(rate) Hz"), path: store.name)
+    }
+    let bytesPerPacket = bytes.big(at: 16, bytes: 4)
+    let framesPerPacket = bytes.big(at: 20, bytes: 4)
+    let flags = bytes.big(at: 12, bytes: 4)
+    let bits =
+      codec == .alac || codec == .flac
+      ? [1: 16, 2: 20, 3: 24, 4: 32][flags] ?? Int(clamping: bytes.big(at: 28, bytes: 4)) : 0
+    return PacketSource(
+      container: .caf,
+      format: PacketFormat(
+        codec: codec, sampleRate: rate, channels: Int(channels),
+        framesPerPacket: Int(framesPerPacket), bytesPerPacket: Int(bytesPerPacket),
+        bitsPerSample: min(bits, 32)))
+  }
+
+  /// Lists the packets by the packet table, as far as they are there.
+  private static func list(
+    _ source: inout PacketSource, _ table: [UInt8], _ dataOffset: Int64, _ dataBytes: Int64,
+    _ store: any ByteStore
+  ) throws(SoundFileError) {
+    let format = source.format
+    if format.bytesPerPacket > 0, format.framesPerPacket > 0 {
+      let size = format.bytesPerPacket
+      source.index = PacketIndex(offset: dataOffset, bytes: size, count: dataBytes / Int64(size))
+    } else {
+      guard table.count >= 24 else {
+        if dataBytes == 0 { return }
+        throw SoundFileError(.damaged("there is no packet table"), path: store.name)
+      }
+      let promised = Int64(bitPattern: table.big(at: 0, bytes: 8))
+      guard promised >= 0, promised <= min(PacketIndex.maximumCount, Int64(table.count - 24)) else {
+        throw SoundFileError(.damaged("its table promises \(promised) packets"), path: store.name)
+      }
+      var place = 24
+      func number() -> Int64? {
+        var value: Int64 = 0
+        while place < table.count, value < 1 << 40 {
+          let byte = table[place]
+          place += 1
+          value = value << 7 | Int64(byte & 0x7F)
+          if byte & 0x80 == 0 { return value }
+        }
+        return nil
+      }
+      var start: Int64 = 0
+      while source.index.count < promised {
+        let bytes = format.bytesPerPacket > 0 ? Int64(format.bytesPerPacket) : number()
+        let frames = format.framesPerPacket > 0 ? 0 : number()
+        guard let bytes, let frames, bytes <= dataBytes - start, bytes <= 1 << 30 else { break }
+        source.index.append(
+          [PacketIndex.Piece(offset: dataOffset + start, bytes: Int(bytes))], frames: frames)
+        start += bytes
+      }
+    }
+    guard table.count >= 24 else { return }
+    let valid = Int64(bitPattern: table.big(at: 8, bytes: 8))
+    let priming = Int64(Int32(truncatingIfNeeded: table.big(at: 16, bytes: 4)))
+    let remainder = Int64(Int32(truncatingIfNeeded: table.big(at: 20, bytes: 4)))
+    let frames =
+      format.framesPerPacket > 0
+      ? source.index.count * Int64(format.framesPerPacket) : source.index.frames
+    source.table = PacketTable(
+      priming: priming, valid: valid >= 0 ? valid : nil, remainder: remainder, of: frames)
+  }
+}
+
+extension PacketTable {
+  /// A table that fits the frames that are there: what a head says is cut where it says too much.
+  ///
+  /// - Parameters:
+  ///   - valid: Frames of sound; nil for all that are neither priming nor remainder.
+  ///   - frames: Frames of all packets.
+  init(priming: Int64, valid: Int64?, remainder: Int64 = 0, of frames: Int64) {
+    let priming = max(0, min(priming, frames, Int64(Int32.max)))
+    let rest = frames - priming
+    let valid = max(0, min(valid ?? rest - max(0, remainder), rest))
+    self.init(
+      validFrames: valid, primingFrames: Int(priming),
+      remainderFrames: Int(min(rest - valid, Int64(Int32.max))))
+  }
+}

@@ -1,0 +1,71 @@
+/// Core Audio's channel layouts, as the 'chan' chunks of CAF files have them.
+enum CAFLayout {
+  /// The layouts with a number of their own (the channels are its low 16 bits), and their channels.
+  private static let tagged: [(tag: UInt32, roles: [ChannelRole])] = [
+    (100 << 16 | 1, [.mono]),
+    (101 << 16 | 2, [.left, .right]),
+    (113 << 16 | 3, [.left, .right, .centre]),
+    (114 << 16 | 3, [.centre, .left, .right]),
+    (108 << 16 | 4, [.left, .right, .leftSurround, .rightSurround]),
+    (115 << 16 | 4, [.left, .right, .centre, .centreSurround]),
+    (116 << 16 | 4, [.centre, .left, .right, .centreSurround]),
+    (117 << 16 | 5, [.left, .right, .centre, .leftSurround, .rightSurround]),
+    (118 << 16 | 5, [.left, .right, .leftSurround, .rightSurround, .centre]),
+    (120 << 16 | 5, [.centre, .left, .right, .leftSurround, .rightSurround]),
+    (121 << 16 | 6, [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround]),
+    (122 << 16 | 6, [.left, .right, .leftSurround, .rightSurround, .centre, .lowFrequency]),
+    (124 << 16 | 6, [.centre, .left, .right, .leftSurround, .rightSurround, .lowFrequency]),
+  ]
+
+  /// Core Audio's numbers of roles, and the bits of its bitmaps: the bit is the number less one.
+  private static let labels: [(label: UInt32, role: ChannelRole)] = [
+    (1, .left), (2, .right), (3, .centre), (4, .lowFrequency), (5, .leftSurround),
+    (6, .rightSurround), (7, .leftOfCentre), (8, .rightOfCentre), (9, .centreSurround),
+    (10, .leftSide), (11, .rightSide), (12, .top), (13, .topFrontLeft), (14, .topFrontCentre),
+    (15, .topFrontRight), (16, .topRearLeft), (17, .topRearCentre), (18, .topRearRight),
+    (42, .mono), (200, .ambisonicW), (201, .ambisonicX), (202, .ambisonicY), (203, .ambisonicZ),
+  ]
+
+  private static let usesBitmap: UInt32 = 1 << 16
+  private static let usesDescriptions: UInt32 = 0
+
+  /// What a chunk says; nil if it is not understood, or is for another number of channels.
+  static func roles(_ chunk: [UInt8], channels: Int) -> [ChannelRole]? {
+    guard chunk.count >= 12 else { return nil }
+    let tag = UInt32(chunk.big(at: 0, bytes: 4))
+    var roles: [ChannelRole]?
+    switch tag {
+    case usesBitmap:
+      let bitmap = UInt32(chunk.big(at: 4, bytes: 4))
+      guard bitmap.nonzeroBitCount == channels else { return nil }
+      roles = labels.filter { $0.label <= 18 && bitmap & 1 << ($0.label - 1) != 0 }.map(\.role)
+    case usesDescriptions:
+      let count = Int(chunk.big(at: 8, bytes: 4))
+      guard count == channels, chunk.count >= 12 + 20 * count else { return nil }
+      roles = (0..<count).compactMap { i in
+        let label = UInt32(chunk.big(at: 12 + 20 * i, bytes: 4))
+        return labels.first { $0.label == label }?.role
+      }
+    default: roles = tagged.first { $0.tag == tag }?.roles
+    }
+    return roles?.count == channels ? roles : nil
+  }
+
+  /// The chunk for roles.
+  static func chunk(_ roles: [ChannelRole]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    if let tag = tagged.first(where: { $0.roles == roles })?.tag {
+      bytes.append(big: tag)
+      bytes.append(big: UInt64(0))
+      return bytes
+    }
+    bytes.append(big: usesDescriptions)
+    bytes.append(big: UInt32(0))
+    bytes.append(big: UInt32(roles.count))
+    for role in roles {
+      bytes.append(big: labels.first { $0.role == role }?.label ?? UInt32.max)
+      bytes += [UInt8](repeating: 0, count: 16)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,51 @@
+extension Container {
+  /// The kind of a file by its first bytes; nil if they do not tell. Blocks.
+  package init?(contentOf store: any ByteStore) throws(SoundFileError) {
+    let total = try store.byteCount()
+    var start = try store.bytes(at: 0, count: Int(min(total, 40))) ?? []
+    // A tag of ID3 stands before streams of several kinds.
+    var offset: Int64 = 0
+    while start.name(at: 0).hasPrefix("ID3"), start.count >= 10 {
+      let size = start[6..<10].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
+      offset += 10 + size + (start[5] & 0x10 != 0 ? 10 : 0)
+      start = try store.bytes(at: offset, count: Int(min(max(0, total - offset), 40))) ?? []
+    }
+    guard let kind = Self.kind(start) else { return nil }
+    self = kind
+  }
+
+  private static func kind(_ start: [UInt8]) -> Container? {
+    switch (start.name(at: 0), start.name(at: 4), start.name(at: 8)) {
+    case ("RIFF", _, "WAVE"), ("RIFX", _, "WAVE"): return .wave
+    case ("RF64", _, "WAVE"): return .rf64
+    case ("riff", _, _) where start.name(at: 24) == "wave": return .wave64
+    case ("FORM", _, "AIFF"): return .aiff
+    case ("FORM", _, "AIFC"): return .aifc
+    case ("caff", _, _): return .caf
+    case (".snd", _, _), ("dns.", _, _): return .next
+    case ("fLaC", _, _): return .flac
+    case ("OggS", _, _): return .ogg
+    case ("#!AM", let rest, _) where rest.hasPrefix("R"): return .amr
+    case (_, "ftyp", let brand):
+      switch brand {
+      case "M4A ", "M4P ": return .m4a
+      case "M4B ": return .m4b
+      case _ where brand.hasPrefix("3gp"): return .threeGP
+      case _ where brand.hasPrefix("3g2"): return .threeGP2
+      default: return .mp4
+      }
+    case (_, "moov", _), (_, "mdat", _), (_, "wide", _): return .mp4
+    default: break
+    }
+    guard start.count >= 4 else { return nil }
+    if start[0] == 0x0B, start[1] == 0x77 { return .ac3 }
+    guard start[0] == 0xFF, start[1] & 0xE0 == 0xE0 else { return nil }
+    // MPEG frames: layer 0 is AAC's, the other three are MPEG audio's own.
+    switch start[1] & 0x06 {
+    case 0x00: return start[1] & 0xF0 == 0xF0 ? .adts : nil
+    case 0x02: return .mp3
+    case 0x04: return .mp2
+    default: return .mp1
+    }
+  }
+}

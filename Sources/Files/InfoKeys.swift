@@ -1,0 +1,59 @@
+/// The keys of Core Audio's info dictionaries, and libavformat's names for the same.
+enum InfoKeys {
+  private static let pairs: [(key: String, names: [String])] = [
+    ("title", ["title"]),
+    ("artist", ["artist"]),
+    ("album", ["album"]),
+    ("composer", ["composer"]),
+    ("genre", ["genre"]),
+    ("comments", ["comment", "description"]),
+    ("copyright", ["copyright"]),
+    ("year", ["date", "year"]),
+    ("track number", ["track", "tracknumber"]),
+    ("tempo", ["tbpm", "tbp", "bpm", "tmpo", "tempo"]),
+    ("key signature", ["tkey", "initialkey"]),
+    ("lyricist", ["lyricist", "text"]),
+    ("subtitle", ["tit3", "subtitle"]),
+    ("ISRC", ["tsrc", "isrc"]),
+    ("encoding application", ["encoder", "encoded_by"]),
+    ("recorded date", ["creation_time"]),
+  ]
+
+  /// What a file says of itself, from libavformat's terms. Its names are in small letters.
+  static func tags(_ metadata: [String: String]) -> [String: String] {
+    var tags: [String: String] = [:]
+    for (key, names) in pairs {
+      if let value = names.lazy.compactMap({ metadata[$0] }).first { tags[key] = value }
+    }
+    return tags
+  }
+
+  /// The same with Core Audio's keys in the place of libavformat's, which it writes into CAF files.
+  static func coreAudioTags(_ tags: [String: String]) -> [String: String] {
+    var known = tags
+    for (key, names) in pairs {
+      for name in names where name != key {
+        if let value = known.removeValue(forKey: name), known[key] == nil { known[key] = value }
+      }
+    }
+    return known
+  }
+
+  /// libavformat's terms for an info dictionary.
+  static func metadata(_ tags: [String: String], container: Container) -> [String: String] {
+    var metadata: [String: String] = [:]
+    for (key, names) in pairs {
+      guard let value = tags[key] else { continue }
+      switch key {
+      case "encoding application": continue
+      case "tempo" where container == .mp3 || container == .adts: metadata["TBPM"] = value
+      case "tempo" where container == .flac || container == .ogg: metadata["BPM"] = value
+      case "key signature" where container == .mp3 || container == .adts: metadata["TKEY"] = value
+      case "ISRC" where container == .mp3 || container == .adts: metadata["TSRC"] = value
+      case "subtitle" where container == .mp3 || container == .adts: metadata["TIT3"] = value
+      default: metadata[names[0]] = value
+      }
+    }
+    return metadata
+  }
+}

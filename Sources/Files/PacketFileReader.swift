@@ -1,0 +1,504 @@
+import CFFmpeg
+package import Codecs
+import Synchronization
+
+/// A file of packets that is open for reading.
+///
+/// Any thread; calls may block on the store: none is real time. Packets are those of the file's first
+/// stream of sound, as libavformat takes them out, but for these: packets of AAC in ADTS files come
+/// without their heads, and with a cookie made of the first one, as they stand in MPEG-4 files; and where
+/// all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own, not the chunks
+/// that libavformat reads at a time.
+///
+/// What has to be counted is counted when it is first asked for, in files without a table of their packets.
+@safe
+package final class PacketFileReader: Sendable {
+  package let container: Container
+  package let format: PacketFormat
+  /// What a decoder needs, in the form of Apple's programs; empty if the codec needs nothing.
+  package let cookie: [UInt8]
+  /// What each channel is for; nil if the file does not say.
+  package let channelRoles: [ChannelRole]?
+  /// What the file says of itself, by the keys of Core Audio's info dictionaries.
+  package let tags: [String: String]
+  /// The chunks of a CAF file but for its sound, in the file's order.
+  let chunks: [Chunk]
+
+  private let store: any ByteStore
+  private let claimedBitRate: Int
+
+  @safe
+  private struct State: ~Copyable, @unchecked Sendable {
+    var index: PacketIndex
+    var table: PacketTable?
+    /// What finds the rest of the packets; nil if all are listed.
+    var scanner: PacketScanner?
+    /// Frames of sound that the head promises.
+    var promisedFrames: Int64?
+  }
+  private let state: Mutex<State>
+
+  /// Opens a file. Blocks.
+  ///
+  /// - Parameter hint: The kind to take it for if its bytes do not tell.
+  package init(_ store: any ByteStore, container hint: Container? = nil) throws(SoundFileError) {
+    guard try store.byteCount() > 0 else { throw SoundFileError(.empty, path: store.name) }
+    guard let container = try Container(contentOf: store) ?? hint else {
+      throw SoundFileError(.notASoundFile, path: store.name)
+    }
+    let opened = try Opening(store, container).open()
+    self.store = store
+    self.container = container
+    format = opened.source.format
+    cookie = opened.source.cookie
+    channelRoles = opened.source.channelRoles
+    tags = opened.source.tags
+    chunks = opened.source.chunks
+    claimedBitRate = opened.source.claimedBitRate
+    state = Mutex(
+      State(
+        index: opened.source.index, table: opened.source.table, scanner: opened.scanner,
+        promisedFrames: opened.promisedFrames))
+  }
+
+  // MARK: What may have to be counted
+
+  /// Packets in the file.
+  package var packetCount: Int64 {
+    get throws(SoundFileError) { try completed().count }
+  }
+
+  /// Bytes of the longest packet.
+  package var maximumPacketBytes: Int {
+    get throws(SoundFileError) { try completed().maximumBytes }
+  }
+
+  /// Bytes of all packets.
+  package var byteCount: Int64 {
+    get throws(SoundFileError) { try completed().byteCount }
+  }
+
+  /// Frames that all packets decode to, those that are not sound included.
+  package var frameCount: Int64 {
+    get throws(SoundFileError) {
+      let index = try completed()
+      return format.framesPerPacket > 0 ? index.count * Int64(format.framesPerPacket) : index.frames
+    }
+  }
+
+  /// Which of the decoded frames are sound; nil if the file does not say, and all are.
+  package var packetTable: PacketTable? {
+    get throws(SoundFileError) {
+      _ = try completed()
+      return state.withLock { $0.table }
+    }
+  }
+
+  /// Frames of sound.
+  package var validFrames: Int64 {
+    get throws(SoundFileError) {
+      if let table = try packetTable { return table.validFrames }
+      return try frameCount
+    }
+  }
+
+  /// Seconds of sound.
+  package var duration: Double {
+    get throws(SoundFileError) {
+      format.sampleRate > 0 ? Double(try validFrames) / format.sampleRate : 0
+    }
+  }
+
+  /// Bits per second.
+  package var bitRate: Int {
+    get throws(SoundFileError) {
+      if claimedBitRate > 0 { return claimedBitRate }
+      let seconds = try duration
+      guard seconds > 0 else { return 0 }
+      let rate = Double(try byteCount) * 8 / seconds
+      return rate < 1e15 ? Int(rate.rounded()) : 0
+    }
+  }
+
+  private func completed() throws(SoundFileError) -> PacketIndex {
+    try extend(to: .max)
+    return state.withLock { $0.index }
+  }
+
+  /// Lists packets until `count` are listed, or all.
+  private func extend(to count: Int64) throws(SoundFileError) {
+    let format = format
+    try state.withLock { state throws(SoundFileError) in
+      guard let scanner = state.scanner else { return }
+      while state.index.count < count, try scanner.step(&state.index) {}
+      guard scanner.isAtEnd else { return }
+      state.scanner = nil
+      guard state.table == nil else { return }
+      let frames =
+        format.framesPerPacket > 0
+        ? state.index.count * Int64(format.framesPerPacket) : state.index.frames
+      if scanner.skippedFrames > 0 || scanner.discardedFrames > 0 {
+        state.table = PacketTable(
+          priming: Int64(scanner.skippedFrames), valid: nil,
+          remainder: Int64(scanner.discardedFrames), of: frames)
+      } else if let promised = state.promisedFrames, promised > 0, promised < frames {
+        state.table = PacketTable(priming: 0, valid: promised, of: frames)
+      }
+    }
+  }
+
+  // MARK: Packets
+
+  /// Reads packets, from number `first` on (0 is the file's first): up to `count`, as many as there are
+  /// and as fit as a whole.
+  ///
+  /// - Parameters:
+  ///   - buffer: Takes the packets, one after another.
+  ///   - extents: Becomes where each lies in `buffer`, with its frames where the format lets them vary.
+  /// - Returns: How many were read: 0 at the end, or if the first does not fit (`packetBytes` tells how
+  ///   long it is).
+  package func readPackets(
+    from first: Int64, count: Int, into buffer: UnsafeMutableRawBufferPointer,
+    extents: inout [PacketExtent]
+  ) throws(SoundFileError) -> Int {
+    extents.removeAll(keepingCapacity: true)
+    guard first >= 0, count > 0 else { return 0 }
+    let last = first.addingReportingOverflow(Int64(count))
+    try extend(to: last.overflow ? .max : last.partialValue)
+    let pieces = state.withLock { state in
+      var pieces: [PacketIndex.Piece] = []
+      var used = 0
+      var packet = first
+      while packet < state.index.count, extents.count < count {
+        let bytes = state.index.bytes(of: packet)
+        guard bytes <= buffer.count - used else { break }
+        extents.append(
+          PacketExtent(offset: used, bytes: bytes, frames: state.index.frames(of: packet)))
+        for piece in state.index.pieces(of: packet) {
+          // Packets that lie together are read together.
+          if let before = pieces.last, before.offset + Int64(before.bytes) == piece.offset {
+            pieces[pieces.count - 1].bytes += piece.bytes
+          } else {
+            pieces.append(piece)
+          }
+        }
+        used += bytes
+        packet += 1
+      }
+      return pieces
+    }
+    var used = 0
+    for piece in pieces {
+      let room = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[used..<used + piece.bytes])
+      guard try unsafe store.read(at: piece.offset, into: room) == piece.bytes else {
+        throw SoundFileError(.truncated, path: store.name)
+      }
+      used += piece.bytes
+    }
+    return extents.count
+  }
+
+  /// Bytes of packet number `packet`; nil if there is none of that number.
+  package func packetBytes(of packet: Int64) throws(SoundFileError) -> Int? {
+    guard packet >= 0, packet < .max else { return nil }
+    try extend(to: packet + 1)
+    return state.withLock { $0.index.count > packet ? $0.index.bytes(of: packet) : nil }
+  }
+
+  /// Frames of packet number `packet`; nil if there is none of that number.
+  package func packetFrames(of packet: Int64) throws(SoundFileError) -> Int? {
+    guard packet >= 0, packet < .max else { return nil }
+    try extend(to: packet + 1)
+    let common = format.framesPerPacket
+    return state.withLock {
+      guard $0.index.count > packet else { return nil }
+      return common > 0 ? common : $0.index.frames(of: packet)
+    }
+  }
+}
+
+/// Opens a file of packets through what its kind needs.
+private struct Opening {
+  struct Opened {
+    var source: PacketSource
+    var scanner: PacketScanner?
+    var promisedFrames: Int64?
+  }
+
+  let store: any ByteStore
+  let container: Container
+
+  init(_ store: any ByteStore, _ container: Container) {
+    self.store = store
+    self.container = container
+  }
+
+  func open() throws(SoundFileError) -> Opened {
+    switch container {
+    case .caf: return Opened(source: try CAFFile.open(store))
+    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return try openMPEG4()
+    case .ogg: return try openOgg()
+    case .wave, .rf64, .wave64, .aiff, .aifc, .next: return try openChunked()
+    case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: return try openStream()
+    }
+  }
+
+  /// libavformat's name for a kind.
+  private func name() throws(SoundFileError) -> String {
+    switch container {
+    case .aiff, .aifc: return "aiff"
+    case .caf: return "caf"
+    case .wave, .rf64: return "wav"
+    case .wave64: return "w64"
+    case .next: return "au"
+    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return "mp4"
+    case .adts: return "aac"
+    case .mp3, .mp2, .mp1: return "mp3"
+    case .ac3:
+      // The two differ in a number of their heads.
+      let head = try store.bytes(at: 0, count: 6)
+      return head.map { $0[5] >> 3 > 10 } == true ? "eac3" : "ac3"
+    case .flac: return "flac"
+    case .ogg: return "ogg"
+    case .amr: return "amr"
+    }
+  }
+
+  private func describe(_ demuxer: Demuxer) throws(SoundFileError) -> PacketSource {
+    guard let codec = demuxer.codec else {
+      throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
+    }
+    let rate = demuxer.sampleRate
+    guard rate >= 1, rate <= 10_000_000, (1...64).contains(demuxer.channels) else {
+      throw SoundFileError(
+        .damaged("\(demuxer.channels) channels at \(rate) Hz"), path: store.name)
+    }
+    var format = PacketFormat(codec: codec, sampleRate: rate, channels: demuxer.channels)
+    switch codec {
+    case .ulaw, .alaw:
+      format.bytesPerPacket = format.channels
+      format.framesPerPacket = 1
+    case .ima4:
+      format.bytesPerPacket = 34 * format.channels
+      format.framesPerPacket = 64
+    case .msIMA:
+      let channels = format.channels
+      let block = demuxer.blockBytes
+      guard block > 4 * channels else {
+        throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
+      }
+      format.bytesPerPacket = block
+      format.framesPerPacket = (block - 4 * channels) * 2 / channels + 1
+    case .gsm:
+      let isPlain = demuxer.blockBytes == 33
+      format.bytesPerPacket = isPlain ? 33 : 65
+      format.framesPerPacket = isPlain ? 160 : 320
+    case .aac: format.framesPerPacket = demuxer.frameSize == 960 ? 960 : 1024
+    case .aacHE, .aacHEv2: format.framesPerPacket = 2048
+    case .alac:
+      format.framesPerPacket = demuxer.frameSize > 0 ? demuxer.frameSize : 4096
+      format.bitsPerSample = demuxer.bitsPerSample
+    case .flac:
+      let info = demuxer.extradata
+      let (shortest, longest) = (info.big(at: 0, bytes: 2), info.big(at: 2, bytes: 2))
+      format.framesPerPacket = shortest == longest ? Int(shortest) : 0
+      format.bitsPerSample = Int(info.big(at: 12, bytes: 2) >> 4 & 31) + 1
+    case .opus, .vorbis: break
+    case .mp1, .mp2, .mp3, .ac3, .eac3, .amrNarrow, .amrWide:
+      format.framesPerPacket = codec.framesPerPacket(sampleRate: rate, channels: format.channels)
+    }
+    return PacketSource(
+      container: container, format: format,
+      cookie: MagicCookie.appleCookie(
+        codec, extradata: demuxer.extradata, bitRate: demuxer.bitRate),
+      channelRoles: demuxer.channelRoles, tags: InfoKeys.tags(demuxer.metadata),
+      claimedBitRate: demuxer.bitRate)
+  }
+
+  // MARK: One function for each family
+
+  private func openMPEG4() throws(SoundFileError) -> Opened {
+    let file = try MPEG4File(store)
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    let format = source.format
+    let spanned: Int64
+    if file.isFragmented || format.framesPerPacket == 0 {
+      let scanner = try PacketScanner(
+        store, demuxer, .told, isRegular: format.framesPerPacket > 0,
+        frames: frameCounter(format.codec, demuxer.extradata))
+      while try scanner.step(&source.index) {}
+      spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+    } else {
+      let table = demuxer.table()
+      let total = try store.byteCount()
+      for entry in table {
+        // What is missing at the end of a file that was cut is not there.
+        guard entry.bytes > 0, entry.offset >= 0, entry.offset <= total - Int64(entry.bytes) else {
+          break
+        }
+        source.index.append(
+          [PacketIndex.Piece(offset: entry.offset, bytes: entry.bytes)], frames: 0)
+      }
+      let scale = Double(max(1, file.timescale))
+      let frames = (Double(file.duration) * format.sampleRate / scale).rounded()
+      spanned = frames < 1e15 ? Int64(frames) : 0
+    }
+    source.findCommonFrames()
+    source.table = file.table(
+      frames: source.frames, spanned: spanned, sampleRate: format.sampleRate,
+      gapless: demuxer.metadata["itunsmpb"])
+    return Opened(source: source)
+  }
+
+  /// Tells the frames of packets whose times libavformat cuts at the end of a stream; nil for others.
+  private func frameCounter(
+    _ codec: Codec, _ extradata: [UInt8]
+  ) -> (([UInt8]) -> Int)? {
+    switch codec {
+    case .opus: return { OpusPacket.frames($0) }
+    case .vorbis:
+      guard let durations = VorbisDurations(extradata) else { return nil }
+      // The first packet only prepares the second.
+      var isFirst = true
+      return { packet in
+        let frames = durations.frames(of: packet)
+        defer { isFirst = false }
+        return isFirst ? 0 : frames
+      }
+    default: return nil
+    }
+  }
+
+  private func openOgg() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    let codec = source.format.codec
+    let pages = try OggPages(store) { first in
+      switch (codec, first.first, first.dropFirst().prefix(6)) {
+      case (.opus, 0x4F, let name) where name.elementsEqual("pusHea".utf8): 2
+      case (.vorbis, 1, let name) where name.elementsEqual("vorbis".utf8): 3
+      // The first head counts the others.
+      case (.flac, 0x7F, let name) where name.starts(with: "FLAC".utf8):
+        1 + Int(first.big(at: 7, bytes: 2))
+      default: nil
+      }
+    }
+    guard let pages else {
+      throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
+    }
+    let scanner = try PacketScanner(
+      store, demuxer, .pages(pages), isRegular: source.format.framesPerPacket > 0,
+      frames: frameCounter(source.format.codec, demuxer.extradata))
+    while try scanner.step(&source.index) {}
+    source.findCommonFrames()
+    source.table = PacketTable(
+      priming: Int64(scanner.skippedFrames),
+      valid: codec == .flac ? demuxer.promisedFrames : nil,
+      remainder: Int64(scanner.discardedFrames), of: source.frames)
+    return Opened(source: source)
+  }
+
+  /// Files of one packet after another, which has to be looked for.
+  private func openStream() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    var headBytes: ([UInt8]) -> Int = { _ in 0 }
+    if container == .adts {
+      source.cookie = try ADTS.cookie(of: store, Demuxer(store, name: name()), source.format.codec)
+      headBytes = { $0.count > 1 && $0[1] & 1 == 0 ? 9 : 7 }
+    }
+    let scanner = try PacketScanner(
+      store, demuxer, container == .adts || container == .amr ? .told : .searched,
+      isRegular: source.format.framesPerPacket > 0, headBytes: headBytes)
+    return Opened(
+      source: source, scanner: scanner,
+      promisedFrames: container == .flac ? demuxer.promisedFrames : nil)
+  }
+
+  /// Files of chunks, one of which has the sound.
+  private func openChunked() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    let size = source.format.bytesPerPacket
+    guard size > 0 else {
+      return Opened(
+        source: source,
+        scanner: try PacketScanner(
+          store, demuxer, .searched, isRegular: source.format.framesPerPacket > 0))
+    }
+    guard case .head(let head) = try FileHead.find(in: store) else {
+      throw SoundFileError(.truncated, path: store.name)
+    }
+    let present = try max(0, store.byteCount() - head.dataOffset)
+    let count = min(head.dataBytes ?? present, present) / Int64(size)
+    source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)
+    let frames = count * Int64(source.format.framesPerPacket)
+    if let promised = demuxer.promisedFrames, promised > 0, promised < frames,
+      source.format.framesPerPacket > 1
+    {
+      source.table = PacketTable(priming: 0, valid: promised, of: frames)
+    }
+    return Opened(source: source)
+  }
+}
+
+/// What the first byte of an Opus packet tells.
+private enum OpusPacket {
+  /// Frames at 48 kHz; 0 if it is no packet.
+  static func frames(_ packet: [UInt8]) -> Int {
+    guard let head = packet.first else { return 0 }
+    let configuration = Int(head >> 3)
+    let each =
+      switch configuration {
+      case ..<12: [480, 960, 1920, 2880][configuration & 3]
+      case ..<16: [480, 960][configuration & 1]
+      default: [120, 240, 480, 960][configuration & 3]
+      }
+    switch head & 3 {
+    case 0: return each
+    case 1, 2: return 2 * each
+    default: return packet.count > 1 ? Int(packet[1] & 63) * each : 0
+    }
+  }
+}
+
+/// What heads of ADTS frames tell.
+private enum ADTS {
+  /// The cookie that MPEG-4 files would have for such a stream.
+  static func cookie(
+    of store: any ByteStore, _ demuxer: Demuxer, _ codec: Codec
+  ) throws(SoundFileError) -> [UInt8] {
+    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes) else {
+      throw SoundFileError(.damaged("its first frame tells no configuration"), path: store.name)
+    }
+    return MagicCookie.appleCookie(codec, extradata: config, bitRate: demuxer.bitRate)
+  }
+
+  private static func configuration(_ frame: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let kind = unsafe av_bsf_get_by_name("aac_adtstoasc") else { return nil }
+    var filter: UnsafeMutablePointer<AVBSFContext>?
+    guard unsafe av_bsf_alloc(kind, &filter) >= 0, let working = unsafe filter else { return nil }
+    defer { unsafe av_bsf_free(&filter) }
+    unsafe working.pointee.par_in.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+    unsafe working.pointee.par_in.pointee.codec_id = AV_CODEC_ID_AAC
+    var packet = unsafe av_packet_alloc()
+    defer { unsafe av_packet_free(&packet) }
+    guard unsafe av_bsf_init(working) >= 0, let packet = unsafe packet,
+      unsafe av_new_packet(packet, Int32(clamping: frame.count)) >= 0,
+      let source = frame.baseAddress
+    else { return nil }
+    unsafe packet.pointee.data.update(
+      from: source.assumingMemoryBound(to: UInt8.self), count: frame.count)
+    guard unsafe av_bsf_send_packet(working, packet) >= 0,
+      unsafe av_bsf_receive_packet(working, packet) >= 0
+    else { return nil }
+    var count = 0
+    guard
+      let bytes = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &count),
+      count > 0
+    else { return nil }
+    return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+  }
+}

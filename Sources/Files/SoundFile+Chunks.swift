@@ -1,0 +1,152 @@
+import Synchronization
+
+/// The chunks of a file, besides its sound. The chunks of one name are told apart by their index.
+extension SoundFile {
+  /// The chunks that hold a file together: they change with the sound, and with nothing else.
+  private static let structural: Set<ChunkID> = [
+    "fmt ", "data", "fact", "ds64", "COMM", "SSND", "FVER", "desc",
+  ]
+
+  /// True if the kind has chunks.
+  package var hasChunks: Bool { state.withLock { $0.grammar != nil } }
+
+  /// The names of all chunks that hold something, in the order of the file.
+  package var chunkIDs: [ChunkID] {
+    state.withLock { state in
+      guard state.grammar != nil else { return [] }
+      let sound = PCMHead.soundStart(state.container).id
+      return (state.before.map(\.id) + [sound] + state.after.map(\.id))
+        .filter { !ChunkID.fillers.contains($0) }
+    }
+  }
+
+  /// Bytes of each chunk of a name.
+  package func chunkSizes(_ id: ChunkID) -> [Int64] { chunks(id).map(\.size) }
+
+  /// The bytes of a chunk, at most `most` of them; nil if there is none. Blocks.
+  package func chunk(
+    _ id: ChunkID, index: Int = 0, most: Int64 = .max
+  ) throws(SoundFileError) -> [UInt8]? {
+    let chunks = chunks(id)
+    guard chunks.indices.contains(index) else { return nil }
+    let chunk = chunks[index]
+    let count = Int(clamping: min(most, chunk.size))
+    if let bytes = chunk.bytes { return Array(bytes.prefix(count)) }
+    return try store.bytes(at: chunk.offset, count: count)
+  }
+
+  private func chunks(_ id: ChunkID) -> [Chunk] {
+    state.withLock { state in (state.before + state.after).filter { $0.id == id } }
+  }
+
+  /// Replaces a chunk, or adds one if `index` is the number of those that there are. It lies before the
+  /// sound where there is room, else after it. Blocks.
+  package func setChunk(
+    _ id: ChunkID, index: Int = 0, _ bytes: [UInt8]
+  ) throws(SoundFileError) {
+    try checkChunk(id)
+    try change { state throws(SoundFileError) in
+      let places = state.places(of: id)
+      guard index >= 0, index <= places.count else {
+        throw SoundFileError(
+          .notSupported("there are \(places.count) chunks '\(id)', and none \(index)"), path: path)
+      }
+      let new = Chunk(id, bytes)
+      guard index < places.count else { return try add(new, to: &state) }
+      switch places[index] {
+      case .before(let place) where state.hasHead:
+        let old = state.before[place]
+        if old.size == new.size {
+          try store.write(bytes, at: old.offset)
+        } else {
+          try clear(place, in: &state)
+          try add(new, to: &state)
+        }
+      case .before(let place): state.before[place] = new
+      case .after(let place):
+        state.after[place] = new
+        state.hasOldEnd = true
+      }
+    }
+  }
+
+  /// Takes a chunk away; false if there is none. Blocks.
+  package func removeChunk(_ id: ChunkID, index: Int = 0) throws(SoundFileError) -> Bool {
+    try checkChunk(id)
+    var isThere = false
+    try change { state throws(SoundFileError) in
+      let places = state.places(of: id)
+      guard places.indices.contains(index) else { return }
+      isThere = true
+      switch places[index] {
+      case .before(let place) where state.hasHead: try clear(place, in: &state)
+      case .before(let place): state.before.remove(at: place)
+      case .after(let place):
+        state.after.remove(at: place)
+        state.hasOldEnd = true
+      }
+    }
+    return isThere
+  }
+
+  private func checkChunk(_ id: ChunkID) throws(SoundFileError) {
+    guard hasChunks else {
+      throw SoundFileError(.notSupported("\(container) files have no chunks"), path: path)
+    }
+    guard !Self.structural.contains(id), !ChunkID.fillers.contains(id) else {
+      throw SoundFileError(.notSupported("the chunk '\(id)' goes with the sound"), path: path)
+    }
+  }
+
+  /// Has a chunk before the sound hold nothing.
+  private func clear(_ place: Int, in state: inout State) throws(SoundFileError) {
+    guard let grammar = state.grammar else { return }
+    let old = state.before[place]
+    try store.write(
+      grammar.head(grammar.filler, size: old.size), at: old.offset - grammar.headBytes)
+    state.before[place].id = grammar.filler
+  }
+
+  private func add(_ new: Chunk, to state: inout State) throws(SoundFileError) {
+    guard let grammar = state.grammar, let bytes = new.bytes else { return }
+    guard state.hasHead else {
+      state.before.append(new)
+      return
+    }
+    let needed = grammar.extent(new.size)
+    let isLongForm = state.container == .wave
+    // The first filler of WAVE is the room for the sizes of a long file.
+    for place in state.before.indices.dropFirst(isLongForm ? 1 : 0) {
+      let old = state.before[place]
+      guard ChunkID.fillers.contains(old.id) else { continue }
+      let rest = grammar.extent(old.size) - needed
+      guard rest == 0 || rest >= grammar.headBytes else { continue }
+      let start = old.offset - grammar.headBytes
+      if rest > 0 {
+        let size = rest - grammar.headBytes
+        try store.write(grammar.head(grammar.filler, size: size), at: start + needed)
+        state.before.insert(
+          Chunk(grammar.filler, offset: start + needed + grammar.headBytes, size: size),
+          at: place + 1)
+      }
+      try store.write(grammar.chunk(new.id, bytes), at: start)
+      state.before[place] = Chunk(new.id, offset: old.offset, size: new.size)
+      return
+    }
+    state.after.append(new)
+    state.hasOldEnd = true
+  }
+}
+
+extension SoundFile.State {
+  fileprivate enum Place {
+    case before(Int)
+    case after(Int)
+  }
+
+  /// Where the chunks of a name are.
+  fileprivate func places(of id: ChunkID) -> [Place] {
+    before.indices.filter { before[$0].id == id }.map(Place.before)
+      + after.indices.filter { after[$0].id == id }.map(Place.after)
+  }
+}

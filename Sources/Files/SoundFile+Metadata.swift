@@ -1,0 +1,188 @@
+import RealTime
+import Synchronization
+
+/// What a file tells of its sound: tags, markers and regions, out of its chunks.
+extension SoundFile {
+  private var wave: WaveChunks {
+    WaveChunks(isBigEndian: state.withLock { $0.grammar?.isBigEndian ?? false })
+  }
+
+  /// No chunk of facts is larger in earnest.
+  private static var mostChunkBytes: Int64 { 16 << 20 }
+
+  private func content(_ id: ChunkID) throws(SoundFileError) -> [UInt8] {
+    try chunk(id, most: Self.mostChunkBytes) ?? []
+  }
+
+  /// The content of a chunk that only says what another one would; nil takes the chunk away.
+  private func put(_ id: ChunkID, index: Int = 0, _ bytes: [UInt8]) throws(SoundFileError) {
+    if bytes.isEmpty {
+      _ = try removeChunk(id, index: index)
+    } else {
+      try setChunk(id, index: index, bytes)
+    }
+  }
+
+  /// The list of a kind, and which of the lists it is: the number of all if there is none of it.
+  private func list(_ kind: ChunkID) throws(SoundFileError) -> (index: Int, bytes: [UInt8]) {
+    let count = chunkSizes("LIST").count
+    for index in 0..<count {
+      let bytes = try chunk("LIST", index: index, most: Self.mostChunkBytes) ?? []
+      if Array(bytes.prefix(4)) == kind.bytes { return (index, bytes) }
+    }
+    return (count, [])
+  }
+
+  // MARK: Tags
+
+  private static let aiffTags: [(id: ChunkID, key: String)] = [
+    ("NAME", "title"), ("AUTH", "artist"), ("(c) ", "copyright"), ("ANNO", "comments"),
+  ]
+
+  /// What the file says of itself, by the keys of info dictionaries; nil if its kind has no place
+  /// for that. Blocks.
+  package func tags() throws(SoundFileError) -> [String: String]? {
+    switch container {
+    case .wave, .rf64: return wave.tags(try list("INFO").bytes)
+    case .caf: return CAFChunks.tags(try content("info"))
+    case .aiff, .aifc:
+      var tags: [String: String] = [:]
+      for (id, key) in Self.aiffTags {
+        if let bytes = try chunk(id, most: Self.mostChunkBytes) {
+          tags[key] = Bytes(bytes).text(at: 0)
+        }
+      }
+      return tags
+    default: return nil
+    }
+  }
+
+  /// Replaces all tags. Those that the kind of file has no place for are left out. Blocks.
+  package func setTags(_ tags: [String: String]) throws(SoundFileError) {
+    switch container {
+    case .wave, .rf64:
+      let known = WaveChunks.tagNames.contains { tags[$0.key] != nil }
+      try put("LIST", index: list("INFO").index, known ? wave.chunk(tags: tags) : [])
+    case .caf: try put("info", tags.isEmpty ? [] : CAFChunks.chunk(tags: tags))
+    case .aiff, .aifc:
+      for (id, key) in Self.aiffTags { try put(id, tags[key].map { Array($0.utf8) } ?? []) }
+    default: throw lacking("tags")
+    }
+  }
+
+  // MARK: Markers and regions
+
+  /// Nil if the kind of file has none. Blocks.
+  package func markers() throws(SoundFileError) -> MediaMarkers? {
+    switch container {
+    case .wave, .rf64:
+      return wave.markers(cue: try content("cue "), notes: try list("adtl").bytes)
+    case .caf:
+      return CAFChunks.markers(
+        try content("mark"), names: CAFChunks.names(try content("strg")))
+    case .aiff, .aifc: return Self.markers(try content("MARK"))
+    default: return nil
+    }
+  }
+
+  /// Nil if the kind of file has none. Blocks.
+  package func regions() throws(SoundFileError) -> MediaRegions? {
+    switch container {
+    case .wave, .rf64:
+      return wave.regions(
+        cue: try content("cue "), notes: try list("adtl").bytes, sampler: try content("smpl"))
+    case .caf:
+      return CAFChunks.regions(
+        try content("regn"), names: CAFChunks.names(try content("strg")))
+    default: return nil
+    }
+  }
+
+  /// Replaces all markers. Blocks.
+  package func setMarkers(_ list: MediaMarkers) throws(SoundFileError) {
+    switch container {
+    case .wave, .rf64: try putWave(list.markers, regions()?.regions ?? [])
+    case .caf:
+      try put("mark", list.markers.isEmpty ? [] : CAFChunks.chunk(list))
+      try putNames(list, regions())
+    case .aiff, .aifc: try put("MARK", Self.chunk(list, path: path))
+    default: throw lacking("markers")
+    }
+  }
+
+  /// Replaces all regions. Blocks.
+  package func setRegions(_ list: MediaRegions) throws(SoundFileError) {
+    switch container {
+    case .wave, .rf64: try putWave(markers()?.markers ?? [], list.regions)
+    case .caf:
+      try put("regn", list.regions.isEmpty ? [] : CAFChunks.chunk(list))
+      try putNames(markers(), list)
+    default: throw lacking("regions")
+    }
+  }
+
+  private func lacking(_ what: String) -> SoundFileError {
+    SoundFileError(.notSupported("\(container) files have no \(what)"), path: path)
+  }
+
+  private func putWave(
+    _ markers: [MediaMarker], _ regions: [MediaRegion]
+  ) throws(SoundFileError) {
+    let chunks = wave.chunks(markers, regions, sampleRate: format.sampleRate)
+    try put("cue ", chunks.cue)
+    try put("LIST", index: list("adtl").index, chunks.notes)
+    try put("smpl", chunks.sampler)
+  }
+
+  /// Names of CAF stand in a chunk of their own, by the ids of what they name.
+  private func putNames(
+    _ markers: MediaMarkers?, _ regions: MediaRegions?
+  ) throws(SoundFileError) {
+    var names: [UInt32: String] = [:]
+    for region in regions?.regions ?? [] {
+      for marker in region.markers { names[UInt32(bitPattern: marker.id)] = marker.name }
+      if let name = region.name { names[region.id] = name }
+    }
+    for marker in markers?.markers ?? [] {
+      if let name = marker.name { names[UInt32(bitPattern: marker.id)] = name }
+    }
+    try put("strg", names.isEmpty ? [] : CAFChunks.chunk(names: names))
+  }
+
+  // MARK: AIFF's markers
+
+  private static func markers(_ chunk: [UInt8]) -> MediaMarkers {
+    let bytes = Bytes(chunk)
+    var result = MediaMarkers(markers: [])
+    var offset = 2
+    for _ in 0..<bytes.unsigned(at: 0, bytes: 2, bigEndian: true) {
+      guard chunk.count - offset >= 7 else { break }
+      let length = Int(chunk[offset + 6])
+      result.markers.append(
+        MediaMarker(
+          position: Double(bytes.unsigned(at: offset + 2, bytes: 4, bigEndian: true)),
+          name: bytes.text(at: offset + 7, count: length),
+          id: Int32(
+            Int16(
+              truncatingIfNeeded: bytes.unsigned(at: offset, bytes: 2, bigEndian: true)))))
+      // A name and its length take an even number of bytes.
+      offset += 6 + (length + 2) / 2 * 2
+    }
+    return result
+  }
+
+  private static func chunk(_ list: MediaMarkers, path: String) throws(SoundFileError) -> [UInt8] {
+    guard !list.markers.isEmpty else { return [] }
+    guard list.markers.count <= UInt16.max else {
+      throw SoundFileError(.notSupported("AIFF files have room for 65535 markers"), path: path)
+    }
+    return [UInt8](list.markers.count, count: 2, bigEndian: true)
+      + list.markers.flatMap { marker -> [UInt8] in
+        let name = Array((marker.name ?? "").utf8.prefix(255))
+        let position = marker.position.isFinite ? marker.position.rounded() : 0
+        return [UInt8](marker.id, count: 2, bigEndian: true)
+          + [UInt8](Int64(min(max(position, 0), Double(UInt32.max))), count: 4, bigEndian: true)
+          + [UInt8(name.count)] + name + (name.count % 2 == 0 ? [0] : [])
+      }
+  }
+}

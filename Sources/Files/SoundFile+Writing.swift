@@ -1,0 +1,441 @@
+package import RealTime
+import Synchronization
+
+extension SoundFile {
+  /// The most bytes of chunks after the sound that a file may have to be written: they are held in
+  /// memory meanwhile.
+  private static var mostEndBytes: Int64 { 64 << 20 }
+
+  /// True if a container can hold samples that lie like this.
+  package static func canHold(_ format: PCMFormat, in container: Container) -> Bool {
+    PCMHead.canHold(format, in: container)
+  }
+
+  /// Makes a file of no frames, whose store should be empty. Its head is written with the first
+  /// sound, or at the first checkpoint. Blocks.
+  ///
+  /// - Parameter dataAlignment: The sound begins at a multiple of so many bytes, in the kinds that
+  ///   have a way to fill the room.
+  package static func create(
+    in store: any ByteStore, container: Container, format: PCMFormat, dataAlignment: Int64 = 1
+  ) throws(SoundFileError) -> SoundFile {
+    try checkFormat(format, container, path: store.name)
+    let grammar: ChunkGrammar? =
+      switch container {
+      case .wave, .rf64: .riff(bigEndian: false)
+      case .aiff, .aifc: .aiff
+      case .caf: .caf
+      case .wave64: .wave64
+      default: nil
+      }
+    var state = State(
+      container: container, grammar: grammar, soundOffset: 0, dataOffset: 0, dataBytes: 0,
+      before: [], after: [])
+    state.hasHead = false
+    state.hasOldSizes = true
+    state.dataAlignment = dataAlignment
+    return SoundFile(store, format, state)
+  }
+
+  /// Makes a file.
+  package static func create(
+    path: String, container: Container, format: PCMFormat, isReplacing: Bool,
+    dataAlignment: Int64 = 1
+  ) throws(SoundFileError) -> SoundFile {
+    // Before an old file is emptied.
+    try checkFormat(format, container, path: path)
+    return try create(
+      in: FileStore(creating: path, isReplacing: isReplacing), container: container,
+      format: format, dataAlignment: dataAlignment)
+  }
+
+  private static func checkFormat(
+    _ format: PCMFormat, _ container: Container, path: String
+  ) throws(SoundFileError) {
+    guard canHold(format, in: container) else {
+      throw SoundFileError(
+        .unsupportedEncoding("\(format.words) in \(container) files"), path: path)
+    }
+  }
+
+  /// Writes bytes of the sound, over others or after the last ones; what lies between those and
+  /// `position` becomes silence. Blocks.
+  ///
+  /// When it fails for want of room, as many whole frames as were written are kept.
+  package func writeBytes(
+    at position: Int64, from buffer: UnsafeRawBufferPointer
+  ) throws(SoundFileError) {
+    try change { state throws(SoundFileError) in
+      let (end, isOver) = position.addingReportingOverflow(Int64(buffer.count))
+      guard position >= 0, !isOver, end <= state.mostDataBytes else {
+        throw SoundFileError(.tooLong, path: path)
+      }
+      guard unsafe !buffer.isEmpty else { return }
+      try writeHead(&state)
+      let old = state.dataBytes
+      if end > old, !state.after.isEmpty { state.hasOldEnd = true }
+      if position > old { try fill(&state, from: old, to: position) }
+      do throws(SoundFileError) {
+        try unsafe store.write(at: state.dataOffset + position, from: buffer)
+      } catch {
+        let there = ((try? store.byteCount()) ?? 0) - state.dataOffset
+        let whole = there / Int64(format.bytesPerFrame) * Int64(format.bytesPerFrame)
+        state.dataBytes = max(old, min(end, whole))
+        if state.dataBytes > old { state.hasOldSizes = true }
+        throw error
+      }
+      if end > old {
+        state.dataBytes = end
+        state.hasOldSizes = true
+      }
+      state.bytesSinceCheckpoint += Int64(buffer.count)
+      let second = Int64(format.sampleRate) * Int64(format.bytesPerFrame)
+      if !state.defersSizes || state.bytesSinceCheckpoint >= second { try writeSizes(&state) }
+    }
+  }
+
+  /// Whether sizes in the head wait for a checkpoint, the next second of sound, or the end. With
+  /// false, each write sets them.
+  package var defersSizes: Bool {
+    get { state.withLock { $0.defersSizes } }
+    set { state.withLock { $0.defersSizes = newValue } }
+  }
+
+  /// Brings the head up to date, so that the file can be opened with all its sound even if the
+  /// program is killed. Blocks.
+  package func checkpoint() throws(SoundFileError) {
+    guard store.isWritable else { return }
+    try change { state throws(SoundFileError) in
+      try writeHead(&state)
+      if state.hasOldSizes { try writeSizes(&state) }
+    }
+  }
+
+  /// Says what the channels are for, in the form that CAF and AIFF files keep it: a tag, a bitmap, the
+  /// number of descriptions, and five words for each of these. Blocks.
+  ///
+  /// - Parameter mask: The channels as a set of speakers, which is what WAVE files can say; nil if
+  ///   they are no such set.
+  package func setChannelLayout(
+    words: [UInt32], mask: UInt32?
+  ) throws(SoundFileError) {
+    let bytes = words.flatMap { [UInt8]($0, count: 4, bigEndian: true) }
+    switch container {
+    case .caf: try setChunk("chan", bytes)
+    case .aiff, .aifc: try setChunk("CHAN", bytes)
+    case .wave, .rf64, .wave64:
+      guard let mask, mask < 1 << 18 else { throw noLayout }
+      try change { state throws(SoundFileError) in
+        if state.hasHead {
+          // The mask has a place in extensible formats.
+          guard let grammar = state.grammar,
+            let chunk = state.before.first(where: { $0.id == "fmt " }),
+            chunk.size >= 40, !grammar.isBigEndian,
+            try store.bytes(at: chunk.offset, count: 2) == [0xFE, 0xFF]
+          else { throw noLayout }
+          try store.write([UInt8](mask, count: 4, bigEndian: false), at: chunk.offset + 20)
+        }
+        state.channelMask = mask
+      }
+    default: throw noLayout
+    }
+  }
+
+  /// What the channels are for, as `setChannelLayout` takes it; nil if the file does not say. Blocks.
+  package func channelLayoutWords() throws(SoundFileError) -> [UInt32]? {
+    let id: ChunkID = container == .caf ? "chan" : "CHAN"
+    guard container == .caf || container == .aiff || container == .aifc,
+      let chunk = try chunk(id, most: 1 << 16), chunk.count >= 12
+    else { return nil }
+    let bytes = Bytes(chunk)
+    return (0..<chunk.count / 4).map {
+      UInt32(bytes.unsigned(at: 4 * $0, bytes: 4, bigEndian: true))
+    }
+  }
+
+  private var noLayout: SoundFileError {
+    SoundFileError(.notSupported("the file has no place for this channel layout"), path: path)
+  }
+
+  /// The speakers that the channels of a WAVE file were said to be for since it was opened.
+  package var channelMask: UInt32? { state.withLock { $0.channelMask } }
+
+  /// Completes the file. Later writes fail, later reads find nothing. Blocks.
+  package func close() throws(SoundFileError) {
+    try state.withLock { state throws(SoundFileError) in
+      guard !state.isClosed else { return }
+      state.isClosed = true
+      guard store.isWritable else { return }
+      try writeHead(&state)
+      try writeEnd(&state)
+    }
+  }
+
+  /// Completes the file and moves all that comes after the sound before it. Blocks.
+  package func optimize() throws(SoundFileError) {
+    try change { state throws(SoundFileError) in
+      try writeHead(&state)
+      try writeEnd(&state)
+      guard let grammar = state.grammar, !state.after.isEmpty else { return }
+      // The head and all chunks are written anew behind the sound's new place.
+      let room = state.after.reduce(Int64(0)) { $0 + grammar.extent($1.size) }
+      let oldSound = state.soundOffset - grammar.headBytes
+      guard state.dataBytes <= state.mostDataBytes - room,
+        let soundHead = try store.bytes(
+          at: oldSound, count: Int(state.dataOffset - oldSound))
+      else { throw SoundFileError(.tooLong, path: path) }
+      let step: Int64 = 1 << 20
+      var left = state.dataBytes
+      while left > 0 {
+        let count = min(step, left)
+        left -= count
+        guard let block = try store.bytes(at: state.dataOffset + left, count: Int(count)) else {
+          throw SoundFileError(.truncated, path: path)
+        }
+        try store.write(block, at: state.dataOffset + left + room)
+      }
+      try store.write(soundHead, at: oldSound + room)
+      var place = oldSound
+      for chunk in state.after {
+        guard let bytes = chunk.bytes else { continue }
+        try store.write(grammar.chunk(chunk.id, bytes), at: place)
+        state.before.append(
+          Chunk(chunk.id, offset: place + grammar.headBytes, size: chunk.size))
+        place += grammar.extent(chunk.size)
+      }
+      state.after = []
+      state.soundOffset += room
+      state.dataOffset += room
+      state.hasOldEnd = true
+      try writeEnd(&state)
+    }
+  }
+
+  /// True if nothing comes after the sound.
+  package var isOptimized: Bool { state.withLock { $0.after.isEmpty } }
+
+  /// Runs `body` on what writing changes.
+  func change(
+    _ body: (inout State) throws(SoundFileError) -> Void
+  ) throws(SoundFileError) {
+    guard store.isWritable else { throw SoundFileError(.notForWriting, path: path) }
+    try state.withLock { state throws(SoundFileError) in
+      guard !state.isClosed else { throw SoundFileError(.notForWriting, path: path) }
+      try body(&state)
+    }
+  }
+
+  // MARK: The head
+
+  func writeHead(_ state: inout State) throws(SoundFileError) {
+    guard !state.hasHead else { return }
+    var bytes = PCMHead.start(state.container, format)
+    if let grammar = state.grammar {
+      let chunks =
+        PCMHead.chunks(state.container, format, channelMask: state.channelMask) + state.before
+      var placed: [Chunk] = []
+      func place(_ chunk: Chunk) {
+        guard let content = chunk.bytes else { return }
+        let offset = Int64(bytes.count) + grammar.headBytes
+        placed.append(Chunk(chunk.id, offset: offset, size: chunk.size))
+        bytes += grammar.chunk(chunk.id, content)
+      }
+      chunks.forEach(place)
+      let (id, soundBytes) = PCMHead.soundStart(state.container)
+      let unaligned = Int64(bytes.count) + grammar.headBytes + Int64(soundBytes)
+      if unaligned % state.dataAlignment != 0 {
+        let least = unaligned + grammar.headBytes
+        let aligned = (least / state.dataAlignment + 1) * state.dataAlignment
+        let room = (aligned - least) / grammar.alignment * grammar.alignment
+        place(Chunk(grammar.filler, [UInt8](repeating: 0, count: Int(room))))
+      }
+      bytes += grammar.head(id, size: 0) + [UInt8](repeating: 0, count: soundBytes)
+      state.before = placed
+    }
+    try store.write(bytes, at: 0)
+    state.dataOffset = Int64(bytes.count)
+    state.soundOffset = state.dataOffset - Int64(PCMHead.soundStart(state.container).bytes)
+    state.hasHead = true
+    try writeSizes(&state)
+  }
+
+  /// Sets all sizes in the head to those of the sound, as if the file ended with it unless its end
+  /// is in its place.
+  private func writeSizes(_ state: inout State) throws(SoundFileError) {
+    let end = state.dataOffset + state.dataBytes
+    let padded = state.grammar.map { end + $0.padded(state.dataBytes) - state.dataBytes } ?? end
+    let tail = state.hasOldEnd ? 0 : state.endBytes
+    try writeSizes(&state, total: padded + tail)
+    state.bytesSinceCheckpoint = 0
+    // What the pad is made of, so that the file is as long as it says.
+    if padded > end, tail == 0 {
+      try store.write([UInt8](repeating: 0, count: Int(padded - end)), at: end)
+    }
+    try (store as? FileStore)?.checkPresence()
+  }
+
+  private func writeSizes(_ state: inout State, total: Int64) throws(SoundFileError) {
+    let store = self.store
+    let isBigEndian = state.grammar?.isBigEndian ?? true
+    func put(_ number: Int64, _ bytes: Int, at offset: Int64) throws(SoundFileError) {
+      try store.write([UInt8](number, count: bytes, bigEndian: isBigEndian), at: offset)
+    }
+    func chunk(_ id: ChunkID) -> Chunk? { state.before.first { $0.id == id } }
+    let frames = state.dataBytes / Int64(format.bytesPerFrame)
+    let wordLimit = Int64(UInt32.max)
+    switch state.container {
+    case .wave where total - 8 > wordLimit, .rf64:
+      // Sizes of 64 bits, and none in the place of the short ones.
+      guard let sizes = state.before.first else { break }
+      if state.container == .wave {
+        try store.write(ChunkID("ds64").bytes, at: sizes.offset - 8)
+        state.before[0].id = "ds64"
+      }
+      try put(total - 8, 8, at: sizes.offset)
+      try put(state.dataBytes, 8, at: sizes.offset + 8)
+      try put(frames, 8, at: sizes.offset + 16)
+      if let fact = chunk("fact") { try put(min(frames, wordLimit), 4, at: fact.offset) }
+      try put(wordLimit, 4, at: state.dataOffset - 4)
+      try store.write(ChunkID("RF64").bytes + [0xFF, 0xFF, 0xFF, 0xFF], at: 0)
+      state.container = .rf64
+    case .wave:
+      if let fact = chunk("fact") { try put(frames, 4, at: fact.offset) }
+      try put(state.dataBytes, 4, at: state.dataOffset - 4)
+      try put(total - 8, 4, at: 4)
+    case .wave64:
+      if let fact = chunk("fact") { try put(frames, 8, at: fact.offset) }
+      try put(state.dataBytes + 24, 8, at: state.dataOffset - 8)
+      try put(total, 8, at: 16)
+    case .aiff, .aifc:
+      // The format may come after the sound.
+      if let common = chunk("COMM") {
+        try put(frames, 4, at: common.offset + 2)
+      } else if let index = state.after.firstIndex(where: { $0.id == "COMM" }) {
+        state.after[index].bytes?
+          .replaceSubrange(2..<6, with: [UInt8](frames, count: 4, bigEndian: true))
+        state.hasOldEnd = true
+      }
+      try put(state.soundChunkBytes, 4, at: state.soundOffset - 4)
+      try put(total - 8, 4, at: 4)
+    case .caf: try put(state.soundChunkBytes, 8, at: state.soundOffset - 8)
+    default:
+      // All ones mean that the length is not known.
+      try put(min(state.dataBytes, wordLimit), 4, at: 8)
+    }
+    state.hasOldSizes = false
+  }
+
+  // MARK: The end
+
+  /// Writes what comes after the sound, and has the file end there.
+  private func writeEnd(_ state: inout State) throws(SoundFileError) {
+    guard state.hasOldEnd || state.hasOldSizes else { return }
+    try writeSizes(&state)
+    guard state.hasOldEnd else { return }
+    let end = state.dataOffset + state.dataBytes
+    var bytes: [UInt8] = []
+    if let grammar = state.grammar {
+      bytes = [UInt8](repeating: 0, count: Int(grammar.padded(state.dataBytes) - state.dataBytes))
+      var place = end + Int64(bytes.count)
+      for index in state.after.indices {
+        guard let content = state.after[index].bytes else { continue }
+        bytes += grammar.chunk(state.after[index].id, content)
+        state.after[index].offset = place + grammar.headBytes
+        place += grammar.extent(Int64(content.count))
+      }
+    }
+    do throws(SoundFileError) {
+      try store.write(bytes, at: end)
+      try store.setByteCount(end + Int64(bytes.count))
+      try writeSizes(&state, total: end + Int64(bytes.count))
+      state.hasOldEnd = false
+    } catch {
+      // The sound counts more than what comes after it.
+      try? store.setByteCount(end)
+      throw error
+    }
+  }
+
+  /// Reads what comes after the sound into memory, from where it can be put elsewhere.
+  static func loadEnd(_ state: inout State, _ store: any ByteStore) throws(SoundFileError) {
+    let total = state.after.reduce(Int64(0)) { $0 + $1.size }
+    guard total <= mostEndBytes else {
+      throw SoundFileError(
+        .notSupported("there are \(total) bytes after the sound, too many to write it"),
+        path: store.name)
+    }
+    for index in state.after.indices {
+      let chunk = state.after[index]
+      guard let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size)) else {
+        throw SoundFileError(.truncated, path: store.name)
+      }
+      state.after[index].bytes = bytes
+    }
+  }
+
+  /// Has silence from one byte of the sound to another, after its last one.
+  private func fill(
+    _ state: inout State, from start: Int64, to end: Int64
+  ) throws(SoundFileError) {
+    // Whatever came after the sound goes; what comes in its place is zeros.
+    try store.setByteCount(state.dataOffset + start)
+    if format.kind == .unsignedInteger {
+      let block = [UInt8](repeating: 0x80, count: 1 << 16)
+      var place = start
+      while place < end {
+        let count = min(Int64(block.count), end - place)
+        try store.write(Array(block.prefix(Int(count))), at: state.dataOffset + place)
+        place += count
+      }
+    } else {
+      try store.setByteCount(state.dataOffset + end)
+    }
+    state.dataBytes = end
+    state.hasOldSizes = true
+  }
+}
+
+extension SoundFile.State {
+  /// The most bytes of sound that the kind can hold.
+  fileprivate var mostDataBytes: Int64 {
+    let others = max(dataOffset, 1 << 16) + endBytes
+    return switch container {
+    case .aiff, .aifc: Int64(UInt32.max) - others
+    case .wave:
+      // A file that we made has room for the sizes of a longer one.
+      hasRoomForLongSizes ? .max / 4 : Int64(UInt32.max) - others
+    default: .max / 4
+    }
+  }
+
+  private var hasRoomForLongSizes: Bool {
+    guard hasHead else { return true }
+    guard let first = before.first, let grammar else { return false }
+    return first.id == "JUNK" && first.size >= Int64(PCMHead.sizesBytes)
+      && first.offset == grammar.start + grammar.headBytes && !grammar.isBigEndian
+  }
+
+  /// Bytes of what comes after the sound.
+  var endBytes: Int64 {
+    guard let grammar else { return 0 }
+    return after.reduce(0) { $0 + grammar.extent($1.size) }
+  }
+
+  /// Bytes of the chunk of sound, without its head.
+  fileprivate var soundChunkBytes: Int64 { dataOffset + dataBytes - soundOffset }
+}
+
+extension PCMFormat {
+  /// The format in words: "24-bit signed integers, big-endian, in 2 channels at 44100 Hz".
+  package var words: String {
+    let kind =
+      switch kind {
+      case .signedInteger: "signed integers"
+      case .unsignedInteger: "unsigned integers"
+      case .float: "floats"
+      }
+    let room = bitsPerSample == 8 * bytesPerSample ? "" : " in \(bytesPerSample) bytes"
+    let order = bytesPerSample == 1 ? "" : isBigEndian ? ", big-endian," : ", little-endian,"
+    return "\(bitsPerSample)-bit \(kind)\(room)\(order) in \(channels) channels at \(sampleRate) Hz"
+  }
+}
