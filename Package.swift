@@ -123,7 +123,7 @@ let package = Package(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "CodecsTests", dependencies: ["Codecs", "FileSupport", "RealTime"],
+      name: "CodecsTests", dependencies: ["CFFmpeg", "Codecs", "FileSupport", "RealTime"],
       swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",

@@ -149,6 +149,13 @@ extension Codec {
     }
   }
 
+  /// True if it is encoded with so many channels.
+  package func encodes(channels: Int) -> Bool {
+    // libavcodec's way to libopus mixes up the channels of these.
+    if self == .opus, channels == 5 || channels == 7 { return false }
+    return (1...encodedChannels).contains(channels)
+  }
+
   /// Bits per second that it encodes at a rate, the lowest first; empty if there is no choice. AAC,
   /// Opus and Vorbis take any between the first and the last.
   package func encodedBitRates(sampleRate: Double, channels: Int) -> [Int] {

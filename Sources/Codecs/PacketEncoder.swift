@@ -146,11 +146,9 @@ extension PacketEncoder {
     guard let encoder = unsafe kind.encoder(bytesPerPacket: format.bytesPerPacket) else {
       throw CodecError(.noEncoder(kind))
     }
-    guard (1...kind.encodedChannels).contains(format.channels) else {
+    guard kind.encodes(channels: format.channels) else {
       throw CodecError(
-        .badFormat(
-          "\(kind.name) is encoded with 1 to \(kind.encodedChannels) channels, not"
-            + " \(format.channels)"))
+        .badFormat("\(kind.name) is not encoded with \(format.channels) channels"))
     }
     let rates = kind.encodedSampleRates
     guard format.sampleRate.isFinite, (1...655_350).contains(format.sampleRate),

@@ -50,4 +50,26 @@ import Testing
         "channel \(channel): \(ratio) dB")
     }
   }
+
+  /// Each channel has a tone of its own, which has to come out of the same channel.
+  @Test(arguments: [Codec.aac, .alac, .flac, .opus, .vorbis, .ac3, .eac3])
+  func everyChannelKeepsItsPlace(_ codec: Codec) throws {
+    for channels in 1...codec.encodedChannels where codec.encodes(channels: channels) {
+      let source = (0..<channels).map { channel in
+        // Low enough for every channel.
+        (0..<6000).map { 0.5 * Float(sin(2 * .pi * 20 * Double(channel + 1) * Double($0) / 48000)) }
+      }
+      let encoder = try PacketEncoder(
+        PacketFormat(codec: codec, sampleRate: 48000, channels: channels),
+        PacketEncoder.Options(bitRate: 96000 * channels))
+      let encoded = try encode(source, with: encoder)
+      let decoder = try PacketDecoder(encoded.format, cookie: encoded.cookie)
+      let output = trimmed(try decode(encoded.packets.map(\.bytes), with: decoder), encoded.table)
+      try #require(output.count == channels, "\(channels) channels")
+      for channel in 0..<channels {
+        let ratio = signalToNoise(source[channel], output[channel])
+        #expect(ratio > 10, "channel \(channel) of \(channels): \(ratio) dB")
+      }
+    }
+  }
 }
