@@ -64,7 +64,7 @@ private enum AudioFileFailure: Error {
   }
 }
 
-private func fourCharacters(_ code: UInt32) -> String {
+func fourCharacters(_ code: UInt32) -> String {
   let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
   guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return String(code) }
   return String(decoding: bytes, as: UTF8.self)
@@ -318,6 +318,18 @@ extension Container {
     case .wave: kAudioFileWAVEType
     case .rf64: kAudioFileRF64Type
     case .wave64: kAudioFileWave64Type
+    case .mp3: kAudioFileMP3Type
+    case .mp2: kAudioFileMP2Type
+    case .mp1: kAudioFileMP1Type
+    case .ac3: kAudioFileAC3Type
+    case .adts: kAudioFileAAC_ADTSType
+    case .mp4: kAudioFileMPEG4Type
+    case .m4a: kAudioFileM4AType
+    case .m4b: kAudioFileM4BType
+    case .threeGP: kAudioFile3GPType
+    case .threeGP2: kAudioFile3GP2Type
+    case .amr: kAudioFileAMRType
+    case .flac: kAudioFileFLACType
     default: kAudioFileNextType
     }
   }

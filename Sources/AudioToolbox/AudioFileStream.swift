@@ -168,7 +168,7 @@ private final class FileStream: @unchecked Sendable {
     var byteCount: Int {
       switch self {
       case .bytes(let bytes): bytes.count
-      case .dictionary: MemoryLayout<UnsafeRawPointer>.size
+      case .dictionary: unsafe MemoryLayout<UnsafeRawPointer>.size
       }
     }
   }
@@ -241,7 +241,7 @@ private final class FileStream: @unchecked Sendable {
           AudioBytePacketTranslation(
             mByte: place.position, mPacket: place.packet,
             mByteOffsetInPacket: ask.mByteOffsetInPacket,
-            mFlags: place.isEstimated ? .bytePacketTranslationFlag_IsEstimate : [])
+            mFlags: place.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
         }
       }
     case kAudioFileStreamProperty_ByteToPacket:
@@ -250,7 +250,7 @@ private final class FileStream: @unchecked Sendable {
           AudioBytePacketTranslation(
             mByte: place.position, mPacket: place.packet,
             mByteOffsetInPacket: UInt32(clamping: place.rest),
-            mFlags: place.isEstimated ? .bytePacketTranslationFlag_IsEstimate : [])
+            mFlags: place.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
         }
       }
     default: throw .unsupportedProperty(id)
@@ -269,6 +269,49 @@ private final class FileStream: @unchecked Sendable {
       throw .unknownValue(id, isReady: parser.details != nil)
     }
     return .bytes(bytes(of: answer))
+  }
+}
+
+extension AudioBytePacketTranslationFlags {
+  /// The enum has one member, whose name Swift cannot shorten.
+  fileprivate static let estimate = Self(rawValue: 1)
+}
+
+extension StreamParser.Details {
+  /// The ways in which the sound can be decoded, the best first. High efficiency AAC can be decoded as
+  /// plain AAC too, at half the rate.
+  fileprivate var formatList: [AudioFormatListItem] {
+    let best = format.streamDescription
+    let tag = ChannelLayout(channels: format.channels).tag
+    var list = [AudioFormatListItem(mASBD: best, mChannelLayoutTag: tag)]
+    guard case .packets(var plain) = format, plain.codec == .aacHE || plain.codec == .aacHEv2 else {
+      return list
+    }
+    if plain.codec == .aacHEv2 { plain.channels = 1 }
+    plain.codec = .aac
+    plain.sampleRate /= 2
+    plain.framesPerPacket /= 2
+    list.append(
+      AudioFormatListItem(
+        mASBD: plain.streamDescription,
+        mChannelLayoutTag: ChannelLayout(channels: plain.channels).tag))
+    return list
+  }
+}
+
+extension [String: String] {
+  /// The pairs as a Core Foundation dictionary.
+  fileprivate var cfDictionary: CFDictionary {
+    var keys = kCFTypeDictionaryKeyCallBacks
+    var values = kCFTypeDictionaryValueCallBacks
+    let dictionary = unsafe CFDictionaryCreateMutable(nil, count, &keys, &values)
+    for (key, value) in self {
+      let (key, value) = (key.cfString, value.cfString)
+      unsafe CFDictionarySetValue(
+        dictionary, Unmanaged.passUnretained(key).toOpaque(),
+        Unmanaged.passUnretained(value).toOpaque())
+    }
+    return dictionary!
   }
 }
 
@@ -352,7 +395,7 @@ public func AudioFileStreamSeek(
 public func AudioFileStreamGetPropertyInfo(
   _ inAudioFileStream: AudioFileStreamID, _ inPropertyID: AudioFileStreamPropertyID,
   _ outPropertyDataSize: UnsafeMutablePointer<UInt32>?,
-  _ outWritable: UnsafeMutablePointer<DarwinBoolean>?
+  _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   answer("AudioFileStreamGetPropertyInfo") { () throws(FileStreamFailure) in
     unsafe outPropertyDataSize?.pointee = 0

@@ -1,6 +1,5 @@
 public import CAudioToolbox
 import CoreFoundation
-import Files
 import Logging
 import RealTime
 
@@ -11,7 +10,7 @@ private enum SoundFailure: Error {
   case badArgument(String)
   case noSuchSound(SystemSoundID)
   case file(String)
-  case tooLong(path: String, seconds: Double)
+  case tooLong(seconds: Double)
   case unsupportedProperty(AudioServicesPropertyID)
   case wrongSpecifierSize(UInt32)
   case wrongSize(UInt32)
@@ -31,8 +30,7 @@ private enum SoundFailure: Error {
     switch self {
     case .badArgument(let text), .file(let text): text
     case .noSuchSound(let id): "there is no system sound \(id)"
-    case .tooLong(let path, let seconds):
-      "\(path): a system sound lasts 30 seconds at most, this one \(seconds)"
+    case .tooLong(let seconds): "a system sound lasts 30 seconds at most, not \(seconds)"
     case .unsupportedProperty(let id): "there is no property '\(fourCharacters(id))'"
     case .wrongSpecifierSize(let size): "a SystemSoundID has 4 bytes, not \(size)"
     case .wrongSize(let size): "the value has 4 bytes, not \(size)"
@@ -66,21 +64,39 @@ public func createSystemSound(
     }
     unsafe outSystemSoundID.pointee = 0
     guard let inFileURL = unsafe inFileURL else { throw .badArgument("the URL is NULL") }
-    let url = unsafe Unmanaged<CFURL>.fromOpaque(inFileURL).takeUnretainedValue()
-    unsafe outSystemSoundID.pointee = SystemSounds.shared.add(try sound(url))
+    unsafe outSystemSoundID.pointee = SystemSounds.shared.add(try sound(inFileURL))
   }
 }
 
-private func sound(_ url: CFURL) throws(SoundFailure) -> SystemSounds.Sound {
-  do throws(SoundFileError) {
-    let file = try SoundFile(path: path(of: url))
-    let seconds = file.duration
-    guard seconds <= SystemSounds.maximumSeconds else {
-      throw .tooLong(path: file.path, seconds: seconds)
+/// Reads a whole file.
+private func sound(_ url: UnsafeRawPointer) throws(SoundFailure) -> SystemSounds.Sound {
+  var opened: AudioFileID?
+  guard unsafe openAudioFile(url, AudioFilePermissions.readPermission.rawValue, 0, &opened) == noErr,
+    let file = unsafe opened
+  else { throw .file("the file cannot be opened") }
+  defer { unsafe AudioFileClose(file) }
+  func property<Value: BitwiseCopyable>(_ id: AudioFilePropertyID, _ value: Value) throws(SoundFailure) -> Value {
+    var value = value
+    var size = UInt32(MemoryLayout<Value>.size)
+    guard unsafe AudioFileGetProperty(file, id, &size, &value) == noErr else {
+      throw .file("the file does not tell what is in it")
     }
-  } catch {
-    throw .file(error.description)
+    return value
   }
+  let seconds = try property(kAudioFilePropertyEstimatedDuration, 0.0)
+  guard seconds <= SystemSounds.maximumSeconds else { throw .tooLong(seconds: seconds) }
+  let description = try property(
+    kAudioFilePropertyDataFormat, AudioStreamBasicDescription())
+  guard let format = PCMFormat(description) else {
+    throw .file("the sound is coded in a way that cannot be played")
+  }
+  var count = UInt32(clamping: try property(kAudioFilePropertyAudioDataPacketCount, UInt64(0)))
+  var bytes = [UInt8](repeating: 0, count: Int(count) * format.bytesPerFrame)
+  var size = UInt32(clamping: bytes.count)
+  guard unsafe AudioFileReadPacketData(file, false, &size, nil, 0, &count, &bytes) == noErr else {
+    throw .file("the file cannot be read")
+  }
+  return SystemSounds.Sound(format: format, bytes: Array(bytes.prefix(Int(size))))
 }
 
 /// Implements `AudioServicesDisposeSystemSoundID`.
@@ -94,26 +110,26 @@ public func AudioServicesDisposeSystemSoundID(_ inSystemSoundID: SystemSoundID) 
 /// The app's block, which may be called on any thread.
 @safe
 private struct CompletionBlock: @unchecked Sendable {
-  let block: @convention(block) () -> Void
+  let block: () -> Void
 }
 
 /// Implements `AudioServicesPlaySystemSoundWithCompletion`.
 @c @implementation
 public func AudioServicesPlaySystemSoundWithCompletion(
-  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (@convention(block) () -> Void)?
+  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (() -> Void)?
 ) {
-  guard let block = unsafe inCompletionBlock.map({ unsafe CompletionBlock(block: $0) }) else {
+  guard let block = inCompletionBlock.map({ CompletionBlock(block: $0) }) else {
     return SystemSounds.shared.play(inSystemSoundID, done: nil)
   }
-  SystemSounds.shared.play(inSystemSoundID) { unsafe block.block() }
+  SystemSounds.shared.play(inSystemSoundID) { block.block() }
 }
 
 /// Implements `AudioServicesPlayAlertSoundWithCompletion`.
 @c @implementation
 public func AudioServicesPlayAlertSoundWithCompletion(
-  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (@convention(block) () -> Void)?
+  _ inSystemSoundID: SystemSoundID, _ inCompletionBlock: (() -> Void)?
 ) {
-  unsafe AudioServicesPlaySystemSoundWithCompletion(inSystemSoundID, inCompletionBlock)
+  AudioServicesPlaySystemSoundWithCompletion(inSystemSoundID, inCompletionBlock)
 }
 
 /// Implements `AudioServicesPlaySystemSound`.
@@ -192,7 +208,7 @@ private func sound(
 public func AudioServicesGetPropertyInfo(
   _ inPropertyID: AudioServicesPropertyID, _ inSpecifierSize: UInt32,
   _ inSpecifier: UnsafeRawPointer?, _ outPropertyDataSize: UnsafeMutablePointer<UInt32>?,
-  _ outWritable: UnsafeMutablePointer<DarwinBoolean>?
+  _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   answer("AudioServicesGetPropertyInfo") { () throws(SoundFailure) in
     _ = try unsafe sound(inPropertyID, inSpecifierSize, inSpecifier)
@@ -233,7 +249,7 @@ public func AudioServicesSetProperty(
   answer("AudioServicesSetProperty") { () throws(SoundFailure) in
     let id = try unsafe sound(inPropertyID, inSpecifierSize, inSpecifier).id
     guard inPropertyDataSize == 4 else { throw .wrongSize(inPropertyDataSize) }
-    guard unsafe UInt(bitPattern: inPropertyData) != 0 else {
+    guard UInt(bitPattern: inPropertyData) != 0 else {
       throw .badArgument("the value is NULL")
     }
     let value = unsafe inPropertyData.loadUnaligned(as: UInt32.self) != 0

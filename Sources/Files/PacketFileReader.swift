@@ -120,6 +120,9 @@ package final class PacketFileReader: Sendable {
     }
   }
 
+  /// Where the packets lie, as far as that was found out.
+  var listedPackets: PacketIndex { state.withLock { $0.index } }
+
   private func completed() throws(SoundFileError) -> PacketIndex {
     try extend(to: .max)
     return state.withLock { $0.index }

@@ -1,7 +1,8 @@
 import Codecs
 import RealTime
 
-/// The first bytes of a file, whose reader sees where the rest would be but finds nothing there.
+/// The first bytes of a file, whose reader sees where the rest would be but finds no more there than a
+/// few zeros, for those who look at more bytes than a short head has.
 final class HeadStore: ByteStore {
   let name = "the stream"
   let isWritable = false
@@ -9,8 +10,9 @@ final class HeadStore: ByteStore {
   private let count: Int64
 
   init(_ bytes: [UInt8], apparentByteCount: Int64) {
-    self.bytes = bytes
     count = max(Int64(bytes.count), apparentByteCount)
+    let zeros = min(64, count - Int64(bytes.count))
+    self.bytes = bytes + [UInt8](repeating: 0, count: Int(zeros))
   }
 
   func byteCount() -> Int64 { count }
@@ -112,7 +114,7 @@ extension StreamParser {
       }
       if reader.container == .wave || reader.container == .rf64, format.codec.isMPEGAudio {
         // Frames, as in a file of their own.
-        framing = .frames(FrameScanner(.mpeg, proof: 1))
+        framing = .frames(FrameScanner(.mpeg, proof: 2))
         details.packetBytesLimit = FrameKind.mpeg.maximumPacketBytes
         details.dataBytes = dataBytes
         return

@@ -70,7 +70,7 @@ extension StreamParser {
   }
 
   /// Frames of every packet; nil if that varies.
-  private var framesPerPacket: Int64? {
+  var framesPerPacket: Int64? {
     switch details?.format {
     case .pcm: 1
     case .packets(let format): format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : nil

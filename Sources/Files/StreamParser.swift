@@ -199,7 +199,7 @@ package final class StreamParser {
         case .ac3: [.ac3]
         default: FrameKind.allCases
         }
-      candidates = kinds.map { (FrameScanner($0, proof: kinds.count == 1 ? 1 : 2), 0) }
+      candidates = kinds.map { (FrameScanner($0, proof: 2), 0) }
       if skipped == 0 { try findFrames() }
     case .found(let container, let dataOffset, let dataBytes):
       // The decoder's first packets tell what tables may leave out.
@@ -316,12 +316,13 @@ package final class StreamParser {
   private func take(_ scanner: FLACScanner, _ batch: inout Batch) -> (FLACScanner, Int) {
     var scanner = scanner
     var offset = 0
+    let isRegular = framesPerPacket != nil
     while true {
       switch scanner.step(bytes, from: offset) {
       case .more(let needed): return (scanner, needed)
       case .frame(let size, let frames, let start):
         offset = start + size
-        batch.add(bytes[start..<offset], frames: frames)
+        batch.add(bytes[start..<offset], frames: isRegular ? 0 : frames)
       }
     }
   }

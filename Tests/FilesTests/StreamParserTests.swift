@@ -32,7 +32,6 @@ private let streams: [(name: String, arguments: [String])] = [
   ("a.caf", ["-c:a", "pcm_s16be"]),
   ("ima.caf", ["-c:a", "adpcm_ima_qt"]),
   ("ulaw.caf", ["-c:a", "pcm_mulaw"]),
-  ("aac.caf", ["-c:a", "aac"]),
   ("alac.caf", ["-c:a", "alac"]),
   ("opus.caf", ["-c:a", "libopus", "-ar", "48000"]),
   ("a.au", ["-c:a", "pcm_s16be"]),
@@ -42,7 +41,7 @@ private let streams: [(name: String, arguments: [String])] = [
 /// Makes one of them. Packet tables of CAF files, which ffmpeg puts at the end, come before the sound.
 private func make(_ name: String, in folder: TemporaryFolder) throws -> [UInt8] {
   let arguments = try #require(streams.first { $0.name == name }).arguments
-  let noise = "anoisesrc=duration=1.5:seed=7:amplitude=0.5:sample_rate=44100"
+  let noise = "anoisesrc=duration=0.5:seed=7:amplitude=0.5:sample_rate=44100"
   try tool(
     "ffmpeg",
     ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2"] + arguments + [folder.file(name)])
@@ -138,7 +137,7 @@ private func read(_ path: String) throws -> Heard {
   func theSamePacketsComeOutAsOfTheFile(name: String) throws {
     let bytes = try make(name, in: folder)
     let expected = try read(folder.file(name))
-    try #require(expected.packets.count > 20)
+    try #require(expected.packets.count > 4)
     for size in [1, 13, 1000, 65536, bytes.count] {
       let parser = StreamParser(hint: Self.hint(name))
       let heard = try parse(bytes[...], piece: { _ in size }, with: parser)

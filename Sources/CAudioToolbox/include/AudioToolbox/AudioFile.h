@@ -17,6 +17,18 @@ CF_ENUM(AudioFileTypeID) {
   kAudioFileRF64Type = 'RF64',
   kAudioFileWave64Type = 'W64f',
   kAudioFileNextType = 'NeXT',
+  kAudioFileMP3Type = 'MPG3',
+  kAudioFileMP2Type = 'MPG2',
+  kAudioFileMP1Type = 'MPG1',
+  kAudioFileAC3Type = 'ac-3',
+  kAudioFileAAC_ADTSType = 'adts',
+  kAudioFileMPEG4Type = 'mp4f',
+  kAudioFileM4AType = 'm4af',
+  kAudioFileM4BType = 'm4bf',
+  kAudioFile3GPType = '3gpp',
+  kAudioFile3GP2Type = '3gp2',
+  kAudioFileAMRType = 'amrf',
+  kAudioFileFLACType = 'flac',
   kAudioFileCAFType = 'caff'
 };
 
@@ -72,6 +84,35 @@ typedef CF_ENUM(SInt8, AudioFilePermissions) {
 /// An open file. Only the functions below know what is behind it.
 typedef struct OpaqueAudioFileID *AudioFileID;
 typedef UInt32 AudioFilePropertyID;
+
+/// Which of the frames that a file's packets decode to are sound.
+struct AudioFilePacketTableInfo {
+  SInt64 mNumberValidFrames;
+  SInt32 mPrimingFrames;
+  SInt32 mRemainderFrames;
+};
+typedef struct AudioFilePacketTableInfo AudioFilePacketTableInfo;
+
+/// A frame and the packet that it belongs to.
+struct AudioFramePacketTranslation {
+  SInt64 mFrame;
+  SInt64 mPacket;
+  UInt32 mFrameOffsetInPacket;
+};
+typedef struct AudioFramePacketTranslation AudioFramePacketTranslation;
+
+typedef CF_OPTIONS(UInt32, AudioBytePacketTranslationFlags) {
+  kBytePacketTranslationFlag_IsEstimate = 1
+};
+
+/// A byte and the packet that it belongs to.
+struct AudioBytePacketTranslation {
+  SInt64 mByte;
+  SInt64 mPacket;
+  UInt32 mByteOffsetInPacket;
+  AudioBytePacketTranslationFlags mFlags;
+};
+typedef struct AudioBytePacketTranslation AudioBytePacketTranslation;
 
 /// All of them are read-only.
 CF_ENUM(AudioFilePropertyID) {

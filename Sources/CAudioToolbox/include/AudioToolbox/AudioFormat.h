@@ -11,6 +11,13 @@ CF_ENUM(OSStatus) {
   kAudioFormatUnsupportedDataFormatError = 'fmt?'
 };
 
+/// One of the ways in which a sound can be decoded.
+struct AudioFormatListItem {
+  AudioStreamBasicDescription mASBD;
+  AudioChannelLayoutTag mChannelLayoutTag;
+};
+typedef struct AudioFormatListItem AudioFormatListItem;
+
 CUE_HEADER_END
 
 #endif
