@@ -169,7 +169,9 @@ struct StreamHead {
       case "moov": hasTables = true
       case "mdat":
         guard hasTables else { return .failed(.notOptimized) }
-        return .found(.mp4, dataOffset: at + headBytes, dataBytes: size == 0 ? nil : size)
+        return .found(
+          .mp4, dataOffset: at + headBytes,
+          dataBytes: size < headBytes ? nil : size - Int64(headBytes))
       default: break
       }
       guard size >= headBytes, size <= Self.maximumBytes else { return needs(.max) }

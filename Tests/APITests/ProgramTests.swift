@@ -112,6 +112,15 @@ import Testing
           "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
         ]),
       Case(
+        program: "filestream.c",
+        passes: ["pieces of all sizes", "properties", "seeking", "mistakes"]),
+      Case(
+        program: "sounds.c",
+        passes: [
+          "a sound is heard, and its end told", "the alert", "several at once", "mistakes",
+          "properties", "the program's end waits",
+        ]),
+      Case(
         program: "player.cc",
         passes: [
           "an object that plays", "an object that goes while it plays",

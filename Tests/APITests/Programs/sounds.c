@@ -1,0 +1,248 @@
+// System sounds: files that this program makes, heard by its own card.
+#include "check.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#define FRAMES 9600
+
+static char folder[] = "/tmp/cuejack-sounds-XXXXXX";
+static char path[100];
+
+static void put(FILE *file, UInt32 value, size_t bytes) {
+  fwrite(&value, bytes, 1, file);
+}
+
+/// Writes a WAVE file; samples of one byte are silence, others are floats that tell their frame.
+static CFURLRef write_sound(const char *name, UInt32 rate, UInt32 frames, UInt32 channels,
+                            UInt32 sample) {
+  snprintf(path, sizeof path, "%s/%s.wav", folder, name);
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL);
+  UInt32 bytes = frames * channels * sample;
+  fwrite("RIFF", 4, 1, file);
+  put(file, bytes + 36, 4);
+  fwrite("WAVEfmt ", 8, 1, file);
+  put(file, 16, 4);
+  put(file, sample == 1 ? 1 : 3, 2);
+  put(file, channels, 2);
+  put(file, rate, 4);
+  put(file, rate * channels * sample, 4);
+  put(file, channels * sample, 2);
+  put(file, sample * 8, 2);
+  fwrite("data", 4, 1, file);
+  put(file, bytes, 4);
+  for (UInt32 i = 0; i < frames; i++) {
+    if (sample == 1) {
+      for (UInt32 channel = 0; channel < channels; channel++)
+        put(file, 0x80, 1);
+    } else {
+      float values[2] = {wave(i), -wave(i)};
+      fwrite(values, sizeof(float), channels, file);
+    }
+  }
+  fclose(file);
+  CFURLRef url =
+      CFURLCreateFromFileSystemRepresentation(NULL, (UInt8 *)path, (CFIndex)strlen(path), false);
+  CHECK(url != NULL);
+  return url;
+}
+
+static SystemSoundID make_sound(const char *name, UInt32 frames) {
+  CFURLRef url = write_sound(name, RATE, frames, 2, 4);
+  SystemSoundID sound = 0;
+  WORKS(AudioServicesCreateSystemSoundID(url, &sound));
+  CHECK(sound != 0);
+  CFRelease(url);
+  unlink(path);
+  return sound;
+}
+
+static int completions;
+static pthread_t main_thread;
+
+static void completed(SystemSoundID sound, void *data) {
+  CHECK(pthread_equal(pthread_self(), main_thread));
+  CHECK(*(SystemSoundID *)data == sound);
+  completions++;
+}
+
+static void playing(cue_capture *card) {
+  static SystemSoundID sound;
+  sound = make_sound("one", FRAMES);
+  WORKS(AudioServicesAddSystemSoundCompletion(sound, NULL, NULL, completed, &sound));
+  size_t at = cue_capture_frames(card);
+  AudioServicesPlaySystemSound(sound);
+  RUN_LOOP_UNTIL(completions == 1);
+  record(card, SETTLED);
+  at = HEAR(card, find_sound(card, at), 0, FRAMES);
+  HEAR_SILENCE(card, at);
+
+  // A block, from any thread, and the run loop's function too.
+  static volatile int blocks;
+  AudioServicesPlayAlertSoundWithCompletion(sound, ^{
+    blocks++;
+  });
+  RUN_LOOP_UNTIL(completions == 2 && blocks == 1);
+  record(card, SETTLED);
+  at = HEAR(card, find_sound(card, at), 0, FRAMES);
+
+  AudioServicesRemoveSystemSoundCompletion(sound);
+  AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+    blocks++;
+  });
+  WAIT(blocks == 2);
+  CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.1, false);
+  EQUAL(completions, 2);
+  WORKS(AudioServicesDisposeSystemSoundID(sound));
+  GIVES(AudioServicesDisposeSystemSoundID(sound), kAudioServicesSystemSoundUnspecifiedError);
+  passed("a sound is heard, and its end told");
+
+  // The tone that is always there.
+  at = cue_capture_frames(card);
+  AudioServicesPlayAlertSoundWithCompletion(kSystemSoundID_UserPreferredAlert, ^{
+    blocks++;
+  });
+  WAIT(blocks == 3);
+  CHECK(find_sound(card, at) < cue_capture_frames(card));
+  passed("the alert");
+}
+
+static void many(cue_capture *card) {
+  // Several at once share a client, and add up.
+  SystemSoundID sound = make_sound("many", 2 * RATE);
+  static volatile int blocks;
+  size_t at = cue_capture_frames(card);
+  for (int i = 0; i < 5; i++)
+    AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+      __sync_fetch_and_add(&blocks, 1);
+    });
+  WAIT(find_sound(card, at) < cue_capture_frames(card));
+  WAIT(blocks == 5);
+  record(card, SETTLED);
+  // From the first frame on each of them climbs by one step a frame: five at once climb by five.
+  const float *left = cue_capture_samples(card, 0);
+  float steepest = 0;
+  for (size_t i = at + 1; i < cue_capture_frames(card); i++) {
+    float step = left[i] - left[i - 1];
+    if (step > 0 && step < 16.0f / 16777216 && step > steepest) steepest = step;
+  }
+  EQUAL(steepest * 16777216, 5);
+
+  // Ended while it plays: silence, and the block is called.
+  static volatile int ended;
+  at = cue_capture_frames(card);
+  AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+    ended++;
+  });
+  WAIT(find_sound(card, at) < cue_capture_frames(card));
+  WORKS(AudioServicesDisposeSystemSoundID(sound));
+  WAIT(ended == 1);
+  size_t over = cue_capture_frames(card);
+  record(card, SETTLED);
+  HEAR_SILENCE(card, over + SETTLED / 2);
+  passed("several at once");
+}
+
+static void mistakes(void) {
+  SystemSoundID sound = 9;
+  CFURLRef url = NULL;
+  GIVES(AudioServicesCreateSystemSoundID(url, &sound), kAudio_ParamError);
+  url = CFURLCreateWithFileSystemPath(NULL, CFSTR("/nonsense.wav"), kCFURLPOSIXPathStyle, 0);
+  GIVES(AudioServicesCreateSystemSoundID(url, &sound), kAudioServicesSystemSoundUnspecifiedError);
+  CHECK(sound == 0);
+  CFRelease(url);
+  url = write_sound("long", 8000, 8000 * 30 + 1, 1, 1);
+  GIVES(AudioServicesCreateSystemSoundID(url, &sound),
+        kAudioServicesSystemSoundExceededMaximumDurationError);
+  CFRelease(url);
+  url = write_sound("thirty", 8000, 8000 * 30, 1, 1);
+  WORKS(AudioServicesCreateSystemSoundID(url, &sound));
+  CFRelease(url);
+  unlink(path);
+  WORKS(AudioServicesDisposeSystemSoundID(sound));
+  GIVES(AudioServicesAddSystemSoundCompletion(sound, NULL, NULL, completed, NULL),
+        kAudioServicesSystemSoundUnspecifiedError);
+  // What cannot be played is over at once.
+  static volatile int blocks;
+  AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+    blocks++;
+  });
+  WAIT(blocks == 1);
+  AudioServicesPlaySystemSound(77);
+  passed("mistakes");
+}
+
+static void properties(void) {
+  SystemSoundID sound = make_sound("properties", 10);
+  UInt32 value = 9, size = 4;
+  WORKS(AudioServicesGetProperty(kAudioServicesPropertyIsUISound, 4, &sound, &size, &value));
+  CHECK(value == 1 && size == 4);
+  size = 8;
+  WORKS(AudioServicesGetProperty(kAudioServicesPropertyCompletePlaybackIfAppDies, 4, &sound, &size,
+                                 &value));
+  CHECK(value == 0 && size == 4);
+  value = 0;
+  WORKS(AudioServicesSetProperty(kAudioServicesPropertyIsUISound, 4, &sound, 4, &value));
+  value = 9;
+  WORKS(AudioServicesGetProperty(kAudioServicesPropertyIsUISound, 4, &sound, &size, &value));
+  CHECK(value == 0);
+  Boolean writable = 0;
+  WORKS(AudioServicesGetPropertyInfo(kAudioServicesPropertyIsUISound, 4, &sound, &size, &writable));
+  CHECK(size == 4 && writable);
+  GIVES(AudioServicesGetProperty('nono', 4, &sound, &size, &value),
+        kAudioServicesUnsupportedPropertyError);
+  GIVES(AudioServicesGetProperty(kAudioServicesPropertyIsUISound, 2, &sound, &size, &value),
+        kAudioServicesBadSpecifierSizeError);
+  size = 2;
+  GIVES(AudioServicesGetProperty(kAudioServicesPropertyIsUISound, 4, &sound, &size, &value),
+        kAudioServicesBadPropertySizeError);
+  GIVES(AudioServicesSetProperty(kAudioServicesPropertyIsUISound, 4, &sound, 8, &value),
+        kAudioServicesBadPropertySizeError);
+  WORKS(AudioServicesDisposeSystemSoundID(sound));
+  GIVES(AudioServicesSetProperty(kAudioServicesPropertyIsUISound, 4, &sound, 4, &value),
+        kAudioServicesSystemSoundUnspecifiedError);
+  passed("properties");
+}
+
+/// A program that ends while its sound plays.
+static void last_words(void) {
+  SystemSoundID sound = make_sound("last", FRAMES);
+  UInt32 value = 1;
+  WORKS(AudioServicesSetProperty(kAudioServicesPropertyCompletePlaybackIfAppDies, 4, &sound, 4,
+                                 &value));
+  AudioServicesPlaySystemSound(sound);
+}
+
+static void ending(cue_capture *card) {
+  size_t at = cue_capture_frames(card);
+  char *arguments[] = {"sounds", "last", NULL};
+  extern char **environ;
+  pid_t child;
+  CHECK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  record(card, SETTLED);
+  HEAR(card, find_sound(card, at), 0, FRAMES);
+  passed("the program's end waits");
+}
+
+int main(int count, char **arguments) {
+  (void)arguments;
+  CHECK(mkdtemp(folder) != NULL);
+  if (count > 1) {
+    last_words();
+    rmdir(folder);
+    return 0;
+  }
+  main_thread = pthread_self();
+  cue_capture *card = open_card(60);
+  playing(card);
+  many(card);
+  mistakes();
+  properties();
+  ending(card);
+  end_recording(card);
+  rmdir(folder);
+  return 0;
+}
