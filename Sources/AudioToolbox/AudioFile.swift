@@ -35,7 +35,7 @@ private enum AudioFileFailure: Error {
       case .tooManyOpenFiles: kAudio_TooManyFilesOpenError
       case .isDirectory, .notASoundFile, .unsupportedContainer: kAudioFileUnsupportedFileTypeError
       case .empty, .truncated, .damaged: kAudioFileInvalidFileError
-      case .unsupportedEncoding: kAudioFileUnsupportedDataFormatError
+      case .unsupportedEncoding, .unwritable: kAudioFileUnsupportedDataFormatError
       case .exists, .mayNotWrite, .notForWriting, .notForReading: kAudioFilePermissionsError
       case .tooLong: kAudioFileDoesNotAllow64BitDataSizeError
       case .notSupported: kAudioFileOperationNotSupportedError

@@ -18,8 +18,8 @@ struct FileHead {
   var bitsPerSample: Int?
   /// The name of a coding that is not linear PCM.
   var coding: String?
-  /// What libsndfile has to be shown in place of the file's own bytes, to read it right.
-  var correction: FileSource.Correction?
+  /// What libsndfile has to be shown in place of all that comes before the sound, to read it right.
+  var shown: [UInt8]?
 
   /// What the first bytes of a file tell.
   enum Finding {
@@ -108,7 +108,31 @@ struct FileHead {
     if let last = after.last, last.size < 0 || last.size > total - last.offset {
       after.removeLast()
     }
-    return hasFormat && dataOffset > 0
+    guard hasFormat, dataOffset > 0 else { return false }
+    if container == .rf64 || container == .wave64 { shown = try plainHead(store, grammar) }
+    return true
+  }
+
+  /// A head of the format and the sound alone. libsndfile loses its way after chunks of an odd size
+  /// in RF64, and takes all extensible formats in Wave64 for integers: it gets the plain tag.
+  private func plainHead(
+    _ store: any ByteStore, _ grammar: ChunkGrammar
+  ) throws(SoundFileError) -> [UInt8]? {
+    guard var head = try store.bytes(at: 0, count: Int(grammar.start)),
+      let sound = try store.bytes(
+        at: soundOffset - grammar.headBytes,
+        count: Int(dataOffset - soundOffset + grammar.headBytes))
+    else { return nil }
+    for chunk in before where chunk.id == "ds64" || chunk.id == "fmt " {
+      guard chunk.size <= 1 << 16,
+        var bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+      else { return nil }
+      if container == .wave64, chunk.id == "fmt ", bytes.count >= 26, bytes[0...1] == [0xFE, 0xFF] {
+        bytes.replaceSubrange(0...1, with: bytes[24...25])
+      }
+      head += grammar.chunk(chunk.id, bytes)
+    }
+    return head + sound
   }
 
   /// Takes note of the size of the sound if `chunk` is the sound: `.max` stands for one that another
@@ -169,11 +193,6 @@ struct FileHead {
       coding = Self.waveCoding(format, bigEndian: isBigEndian)
       if format.unsigned(at: 0, bytes: 2, bigEndian: isBigEndian) == 0xFFFE, format.count >= 26 {
         bitsPerSample = Int(format.unsigned(at: 18, bytes: 2, bigEndian: isBigEndian))
-        // libsndfile takes all extensible formats in Wave64 for integers: show it the plain tag.
-        if container == .wave64 {
-          correction = FileSource.Correction(
-            offset: chunk.offset, bytes: [format[24], format[25]])
-        }
       }
     case (.aiff, "COMM"), (.aifc, "COMM"):
       guard let format = try start(atLeast: 18) else { return false }

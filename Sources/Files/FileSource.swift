@@ -8,31 +8,28 @@ final class FileSource {
   /// The length that libsndfile is told: that of the whole file if this one was cut short, so that
   /// it accepts what is there.
   private let apparentByteCount: Int64
-  /// Bytes that libsndfile is shown in place of the file's own.
-  private let correction: Correction?
+  /// What is shown in place of as many bytes of the file's own as stand before its sound.
+  private let head: [UInt8]
+  private let soundOffset: Int64
 
-  struct Correction {
-    /// Bytes from the start of the file.
-    let offset: Int64
-    let bytes: [UInt8]
-  }
-
-  init(_ store: any ByteStore, apparentByteCount: Int64, correction: Correction?) {
+  /// - Parameters:
+  ///   - byteCount: Bytes of the whole file, those that are not there included.
+  ///   - head: Shown in place of all that comes before `soundOffset`; nil to show the file as it is.
+  init(_ store: any ByteStore, byteCount: Int64, head: [UInt8]?, soundOffset: Int64) {
     self.store = store
-    self.apparentByteCount = apparentByteCount
-    self.correction = correction
+    self.head = head ?? []
+    self.soundOffset = head == nil ? 0 : soundOffset
+    apparentByteCount = byteCount - self.soundOffset + Int64(self.head.count)
   }
 
-  private func readCorrected(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+  private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let ours = max(0, min(Int64(head.count) - position, Int64(buffer.count)))
+    for index in 0..<Int(ours) { unsafe buffer[index] = head[Int(position) + index] }
+    let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[Int(ours)...])
+    let place = position &+ ours &- Int64(head.count) &+ soundOffset
     // libsndfile takes an error for the end of the file.
-    let count = (try? unsafe store.read(at: position, into: buffer)) ?? 0
-    if let correction {
-      for (index, byte) in correction.bytes.enumerated() {
-        let place = correction.offset + Int64(index) - position
-        if place >= 0, place < count { unsafe buffer[Int(place)] = byte }
-      }
-    }
-    position += Int64(count)
+    let count = Int(ours) + ((try? unsafe store.read(at: place, into: rest)) ?? 0)
+    position = position &+ Int64(count)
     return count
   }
 
@@ -48,7 +45,7 @@ final class FileSource {
       read: { memory, count, source in
         guard count > 0 else { return 0 }
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: Int(count))
-        return unsafe Int64(FileSource.at(source).readCorrected(into: buffer))
+        return unsafe Int64(FileSource.at(source).read(into: buffer))
       },
       write: { _, _, _ in 0 },
       tell: { source in

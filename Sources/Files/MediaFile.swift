@@ -1,5 +1,6 @@
 package import Codecs
 import RealTime
+import Synchronization
 
 /// A sound file that is open, for reading, writing or both: linear PCM, or packets of a codec.
 ///
@@ -7,9 +8,12 @@ import RealTime
 package final class MediaFile: Sendable {
   private enum Body: Sendable {
     case pcm(SoundFile)
+    case reader(PacketFileReader)
   }
   private let body: Body
   package let store: any ByteStore
+  /// Where packets begin, once that was asked for.
+  private let places = Mutex<Places?>(nil)
 
   private init(_ body: Body, _ store: any ByteStore) {
     self.body = body
@@ -24,7 +28,17 @@ package final class MediaFile: Sendable {
   package static func open(
     _ store: any ByteStore, hint: Container? = nil
   ) throws(SoundFileError) -> MediaFile {
-    MediaFile(.pcm(try SoundFile(store)), store)
+    let kind = try Container(contentOf: store) ?? hint
+    guard let kind, !kind.holdsPCM else {
+      do throws(SoundFileError) {
+        return MediaFile(.pcm(try SoundFile(store)), store)
+      } catch {
+        // Kinds that hold linear PCM hold packets as well.
+        guard case .unsupportedEncoding = error.kind else { throw error }
+      }
+      return MediaFile(.reader(try PacketFileReader(store, container: kind)), store)
+    }
+    return MediaFile(.reader(try PacketFileReader(store, container: kind)), store)
   }
 
   package static func open(
@@ -55,7 +69,7 @@ package final class MediaFile: Sendable {
         in: store, container: container, format: format, dataAlignment: dataAlignment)
       return MediaFile(.pcm(file), store)
     case .packets(let format):
-      throw SoundFileError(.unsupportedEncoding(format.codec.rawValue), path: store.name)
+      throw SoundFileError(.unwritable(format.codec.rawValue), path: store.name)
     }
   }
 
@@ -82,7 +96,7 @@ package final class MediaFile: Sendable {
         case .pcm(let format): format.words
         case .packets(let format): "\(format.codec)"
         }
-      throw SoundFileError(.unsupportedEncoding("\(words) in \(container) files"), path: path)
+      throw SoundFileError(.unwritable("\(words) in \(container) files"), path: path)
     }
   }
 
@@ -90,6 +104,7 @@ package final class MediaFile: Sendable {
   package func close() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.close()
+    case .reader: break
     }
   }
 
@@ -98,6 +113,7 @@ package final class MediaFile: Sendable {
   package func checkpoint() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.checkpoint()
+    case .reader: break
     }
   }
 
@@ -105,7 +121,16 @@ package final class MediaFile: Sendable {
   package func optimize() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.optimize()
+    case .reader: throw packetsAreRead
     }
+  }
+
+  /// Files of packets are written once, from their first packet on.
+  private var packetsAreRead: SoundFileError {
+    SoundFileError(
+      store.isWritable
+        ? .notSupported("files of packets cannot be changed once they are made") : .notForWriting,
+      path: path)
   }
 
   // MARK: What it is
@@ -117,62 +142,99 @@ package final class MediaFile: Sendable {
   package var pcm: SoundFile? {
     switch body {
     case .pcm(let file): file
+    case .reader: nil
     }
   }
 
   package var container: Container {
     switch body {
     case .pcm(let file): file.container
+    case .reader(let file): file.container
     }
   }
 
   package var format: StreamFormat {
     switch body {
     case .pcm(let file): .pcm(file.format)
+    case .reader(let file): .packets(file.format)
     }
   }
 
   package var packetCount: Int64 {
-    switch body {
-    case .pcm(let file): file.frames
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.frames
+      case .reader(let file): try file.packetCount
+      }
     }
   }
 
   /// Bytes of all packets.
   package var byteCount: Int64 {
-    switch body {
-    case .pcm(let file): file.byteCount
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.byteCount
+      case .reader(let file): try file.byteCount
+      }
     }
   }
 
   /// Bytes of the largest packet.
   package var maximumPacketBytes: Int {
-    switch body {
-    case .pcm(let file): file.format.bytesPerFrame
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.format.bytesPerFrame
+      case .reader(let file): try file.maximumPacketBytes
+      }
     }
   }
 
-  /// Bytes that no packet exceeds.
-  package var packetSizeUpperBound: Int { maximumPacketBytes }
-
   /// Where the sound begins in the file.
   package var dataOffset: Int64 {
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.dataOffset
+      case .reader(let file): try file.packetOffset(of: 0) ?? 0
+      }
+    }
+  }
+
+  /// Frames of sound.
+  package var frameCount: Int64 {
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.frames
+      case .reader(let file): try file.validFrames
+      }
+    }
+  }
+
+  /// Significant bits of a sample of the sound that the file holds, before a codec took it; 0 if
+  /// it does not say.
+  package var sourceBits: Int {
     switch body {
-    case .pcm(let file): file.dataOffset
+    case .pcm(let file): file.sourceBits
+    case .reader(let file): file.format.bitsPerSample
     }
   }
 
   /// Seconds.
   package var duration: Double {
-    switch body {
-    case .pcm(let file): file.duration
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.duration
+      case .reader(let file): try file.duration
+      }
     }
   }
 
   /// Bits per second.
   package var bitRate: Double {
-    switch body {
-    case .pcm(let file): file.format.sampleRate * Double(8 * file.format.bytesPerFrame)
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.format.sampleRate * Double(8 * file.format.bytesPerFrame)
+      case .reader(let file): Double(try file.bitRate)
+      }
     }
   }
 
@@ -180,6 +242,7 @@ package final class MediaFile: Sendable {
   package var channelRoles: [ChannelRole]? {
     switch body {
     case .pcm(let file): file.channelRoles
+    case .reader(let file): file.channelRoles
     }
   }
 
@@ -187,6 +250,7 @@ package final class MediaFile: Sendable {
   package var warning: String? {
     switch body {
     case .pcm(let file): file.warning
+    case .reader: nil
     }
   }
 
@@ -194,25 +258,31 @@ package final class MediaFile: Sendable {
   package var cookie: [UInt8] {
     switch body {
     case .pcm: []
+    case .reader(let file): file.cookie
     }
   }
 
   package func setCookie(_ cookie: [UInt8]) throws(SoundFileError) {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no magic cookie"), path: path)
+    case .reader: throw packetsAreRead
     }
   }
 
   /// Which of the decoded frames are sound; nil if the file does not say.
   package var packetTable: PacketTable? {
-    switch body {
-    case .pcm: nil
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm: nil
+      case .reader(let file): try file.packetTable
+      }
     }
   }
 
   package func setPacketTable(_ table: PacketTable) throws(SoundFileError) {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no packet table"), path: path)
+    case .reader: throw packetsAreRead
     }
   }
 
@@ -221,12 +291,14 @@ package final class MediaFile: Sendable {
   package func tags() throws(SoundFileError) -> [String: String]? {
     switch body {
     case .pcm(let file): try file.tags()
+    case .reader(let file): file.tags
     }
   }
 
   package func setTags(_ tags: [String: String]) throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.setTags(tags)
+    case .reader: throw packetsAreRead
     }
   }
 
@@ -245,6 +317,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file):
       return try unsafe file.readRaw(startingAt: packet, frames: count, into: buffer)
+    case .reader(let file):
+      return try unsafe file.readPackets(from: packet, count: count, into: buffer, extents: &extents)
     }
   }
 
@@ -254,6 +328,7 @@ package final class MediaFile: Sendable {
   ) throws(SoundFileError) -> Int {
     switch body {
     case .pcm(let file): return try unsafe file.readBytes(at: position, into: buffer)
+    case .reader: return try unsafe readPacketBytes(at: position, into: buffer)
     }
   }
 
@@ -272,6 +347,7 @@ package final class MediaFile: Sendable {
       guard !isOver else { throw SoundFileError(.tooLong, path: path) }
       let whole = buffer.count / bytesPerFrame * bytesPerFrame
       try unsafe file.writeBytes(at: position, from: .init(rebasing: buffer[..<whole]))
+    case .reader: throw packetsAreRead
     }
   }
 
@@ -281,6 +357,120 @@ package final class MediaFile: Sendable {
   ) throws(SoundFileError) {
     switch body {
     case .pcm(let file): try unsafe file.writeBytes(at: position, from: buffer)
+    case .reader: throw packetsAreRead
     }
+  }
+
+  // MARK: Places
+
+  /// Frames and bytes before each packet, and before an end after the last.
+  private struct Places: Sendable {
+    var frames: [Int64] = [0]
+    var bytes: [Int64] = [0]
+  }
+
+  private func allPlaces(_ file: PacketFileReader) throws(SoundFileError) -> Places {
+    if let places = places.withLock({ $0 }) { return places }
+    let count = try file.packetCount
+    var all = Places()
+    for packet in 0..<count {
+      let frames = try file.packetFrames(of: packet) ?? 0
+      let bytes = try file.packetBytes(of: packet) ?? 0
+      all.frames.append((all.frames.last ?? 0) + Int64(frames))
+      all.bytes.append((all.bytes.last ?? 0) + Int64(bytes))
+    }
+    places.withLock { $0 = all }
+    return all
+  }
+
+  /// The bytes of packets as if they lay one behind the other from 0 on.
+  private func readPacketBytes(
+    at position: Int64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard position >= 0, position < (try byteCount), buffer.count > 0 else { return 0 }
+    var (packet, skipped) = try packet(atByte: position)
+    var done = 0
+    let most = try maximumPacketBytes
+    var memory = [UInt8](repeating: 0, count: max(most, 1 << 16))
+    while done < buffer.count {
+      var extents: [PacketExtent] = []
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          try unsafe readPackets(
+            from: packet, count: memory.count, into: memory, extents: &extents)
+        }
+      }
+      let count = try result.get()
+      guard count > 0, let last = extents.last else { break }
+      let bytes = min(last.offset + last.bytes - skipped, buffer.count - done)
+      for index in 0..<max(0, bytes) { unsafe buffer[done + index] = memory[skipped + index] }
+      done += max(0, bytes)
+      packet += Int64(count)
+      skipped = 0
+    }
+    return done
+  }
+
+  /// The frame that a packet begins with, what prepares the decoder included.
+  package func frame(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
+    guard let file = try varying(\.framesPerPacket) else {
+      return packet.multipliedReportingOverflow(by: framesPerPacket).partialValue
+    }
+    let frames = try allPlaces(file).frames
+    return frames[Int(clamping: min(max(0, packet), Int64(frames.count - 1)))]
+  }
+
+  /// The packet that a frame lies in, and the frames of it before that one.
+  package func packet(atFrame frame: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
+    guard let file = try varying(\.framesPerPacket) else {
+      return (frame / framesPerPacket, Int(frame % framesPerPacket))
+    }
+    return Self.find(frame, in: try allPlaces(file).frames)
+  }
+
+  /// The byte of the sound that a packet begins with.
+  package func byte(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
+    guard let file = try varying(\.bytesPerPacket) else {
+      return packet.multipliedReportingOverflow(by: bytesPerPacket).partialValue
+    }
+    let bytes = try allPlaces(file).bytes
+    return bytes[Int(clamping: min(max(0, packet), Int64(bytes.count - 1)))]
+  }
+
+  /// The packet that a byte of the sound lies in, and the bytes of it before that one.
+  package func packet(atByte byte: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
+    guard let file = try varying(\.bytesPerPacket) else {
+      return (byte / bytesPerPacket, Int(byte % bytesPerPacket))
+    }
+    return Self.find(byte, in: try allPlaces(file).bytes)
+  }
+
+  private var framesPerPacket: Int64 {
+    if case .packets(let format) = format { Int64(max(1, format.framesPerPacket)) } else { 1 }
+  }
+
+  private var bytesPerPacket: Int64 {
+    switch format {
+    case .pcm(let format): Int64(format.bytesPerFrame)
+    case .packets(let format): Int64(max(1, format.bytesPerPacket))
+    }
+  }
+
+  /// The file of packets of which a size varies; nil if all have the same.
+  private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError) -> PacketFileReader?
+  {
+    guard case .reader(let file) = body, file.format[keyPath: size] == 0 else { return nil }
+    return file
+  }
+
+  private static func find(_ place: Int64, in starts: [Int64]) -> (packet: Int64, offset: Int) {
+    var low = 0
+    var high = starts.count - 1
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle] <= place { low = middle } else { high = middle }
+    }
+    if let end = starts.last, place >= end { low = starts.count - 1 }
+    return (Int64(low), Int(clamping: max(0, place - starts[low])))
   }
 }

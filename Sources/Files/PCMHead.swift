@@ -59,9 +59,9 @@ enum PCMHead {
         let room = [UInt8](repeating: 0, count: sizesBytes)
         chunks.insert(Chunk(container == .rf64 ? "ds64" : "JUNK", room), at: 0)
       }
-      // The number of frames, which all but plain integers need.
-      let bytes = container == .wave64 ? 8 : 4
-      if format.kind == .float { chunks.append(Chunk("fact", .init(repeating: 0, count: bytes))) }
+      // The number of frames, which all but the plain format of integers need. RF64 has it already.
+      let isPlain = chunks.contains { $0.id == "fmt " && $0.size == 16 }
+      if container == .wave, !isPlain { chunks.append(Chunk("fact", [0, 0, 0, 0])) }
       return chunks
     case .aiff, .aifc:
       let isAIFC = container == .aifc

@@ -209,6 +209,15 @@ package final class PacketFileReader: Sendable {
     return state.withLock { $0.index.count > packet ? $0.index.bytes(of: packet) : nil }
   }
 
+  /// Where packet number `packet` begins in the file; nil if there is none of that number.
+  package func packetOffset(of packet: Int64) throws(SoundFileError) -> Int64? {
+    guard packet >= 0, packet < .max else { return nil }
+    try extend(to: packet + 1)
+    return state.withLock {
+      $0.index.count > packet ? $0.index.pieces(of: packet).first?.offset : nil
+    }
+  }
+
   /// Frames of packet number `packet`; nil if there is none of that number.
   package func packetFrames(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }

@@ -54,7 +54,7 @@ extension SoundFile {
   ) throws(SoundFileError) {
     guard canHold(format, in: container) else {
       throw SoundFileError(
-        .unsupportedEncoding("\(format.words) in \(container) files"), path: path)
+        .unwritable("\(format.words) in \(container) files"), path: path)
     }
   }
 
@@ -263,7 +263,7 @@ extension SoundFile {
   /// is in its place.
   private func writeSizes(_ state: inout State) throws(SoundFileError) {
     let end = state.dataOffset + state.dataBytes
-    let padded = state.grammar.map { end + $0.padded(state.dataBytes) - state.dataBytes } ?? end
+    let padded = end + state.padBytes
     let tail = state.hasOldEnd ? 0 : state.endBytes
     try writeSizes(&state, total: padded + tail)
     state.bytesSinceCheckpoint = 0
@@ -303,7 +303,6 @@ extension SoundFile {
       try put(state.dataBytes, 4, at: state.dataOffset - 4)
       try put(total - 8, 4, at: 4)
     case .wave64:
-      if let fact = chunk("fact") { try put(frames, 8, at: fact.offset) }
       try put(state.dataBytes + 24, 8, at: state.dataOffset - 8)
       try put(total, 8, at: 16)
     case .aiff, .aifc:
@@ -335,7 +334,7 @@ extension SoundFile {
     let end = state.dataOffset + state.dataBytes
     var bytes: [UInt8] = []
     if let grammar = state.grammar {
-      bytes = [UInt8](repeating: 0, count: Int(grammar.padded(state.dataBytes) - state.dataBytes))
+      bytes = [UInt8](repeating: 0, count: Int(state.padBytes))
       var place = end + Int64(bytes.count)
       for index in state.after.indices {
         guard let content = state.after[index].bytes else { continue }
@@ -413,6 +412,13 @@ extension SoundFile.State {
     guard let first = before.first, let grammar else { return false }
     return first.id == "JUNK" && first.size >= Int64(PCMHead.sizesBytes)
       && first.offset == grammar.start + grammar.headBytes && !grammar.isBigEndian
+  }
+
+  /// Zeros between the sound and what comes after it.
+  fileprivate var padBytes: Int64 {
+    // libsndfile takes what pads the end of a Wave64 file for sound.
+    guard let grammar, grammar.alignment <= 2 || !after.isEmpty else { return 0 }
+    return grammar.padded(dataBytes) - dataBytes
   }
 
   /// Bytes of what comes after the sound.

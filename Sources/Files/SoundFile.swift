@@ -94,7 +94,8 @@ package final class SoundFile: Sendable {
     }
     let promisedBytes = head.flatMap { head in head.dataBytes.map { head.dataOffset &+ $0 } }
     let source = FileSource(
-      store, apparentByteCount: max(total, promisedBytes ?? 0), correction: head?.correction)
+      store, byteCount: max(total, promisedBytes ?? 0), head: head?.shown,
+      soundOffset: head?.dataOffset ?? 0)
     let facts: Facts
     do throws(Facts.Failure) {
       facts = try Facts(source)

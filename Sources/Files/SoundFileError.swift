@@ -18,6 +18,8 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case unsupportedContainer(String)
     /// A sound that is coded in a way that is not read; the text is its name.
     case unsupportedEncoding(String)
+    /// A kind of file that is not written, or that does not hold such sound; the text says which.
+    case unwritable(String)
     /// The file cannot be made: there is one of that name.
     case exists
     /// Nothing may be written where the file is to be.
@@ -92,6 +94,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case .damaged(let detail): "the file is damaged: \(detail)"
     case .unsupportedContainer(let name): "\(name) files cannot be read"
     case .unsupportedEncoding(let name): "sound coded as \(name) cannot be read"
+    case .unwritable(let words): "\(words) cannot be written"
     case .exists: "the file cannot be written: there is a file of that name already"
     case .mayNotWrite: "the file cannot be written: you may not write here"
     case .noRoom: "the file cannot be written: there is no room left for it"

@@ -25,7 +25,7 @@ package final class SoundFileWriter {
     format.isBigEndian = container.isBigEndian && format.bytesPerSample > 1
     guard SoundFile.canHold(format, in: container) else {
       throw SoundFileError(
-        .unsupportedEncoding("\(format.words) in \(container) files"), path: path)
+        .unwritable("\(format.words) in \(container) files"), path: path)
     }
     store = try FileStore(creating: path, isReplacing: isReplacing)
     file = try SoundFile.create(in: store, container: container, format: format)
