@@ -71,9 +71,17 @@ extension Codec {
   }
 
   func decoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
-    // libavcodec's own gives packets of varying lengths.
-    if self == .opus, let libopus = unsafe avcodec_find_decoder_by_name("libopus") {
-      return unsafe libopus
+    let preferred: String? =
+      switch self {
+      // libavcodec's own gives packets of varying lengths.
+      case .opus: "libopus"
+      // Those that are found first round to 16 bits.
+      case .mp1: "mp1float"
+      case .mp2: "mp2float"
+      default: nil
+      }
+    if let preferred, let decoder = unsafe avcodec_find_decoder_by_name(preferred) {
+      return unsafe decoder
     }
     return unsafe avcodec_find_decoder(identifier(bytesPerPacket: bytesPerPacket))
   }

@@ -78,7 +78,8 @@ package final class PacketDecoder {
 
   /// Decodes a packet, or several that follow each other if all have the same number of bytes.
   ///
-  /// - Parameter packet: Nil at the end of the stream: what the decoder holds back comes out.
+  /// - Parameter packet: Nil at the end of the stream: what the decoder holds back comes out, and the
+  ///   next packet begins a new stream.
   package func decode(_ packet: UnsafeRawBufferPointer?) throws(CodecError) {
     guard let packet = unsafe packet else { return try drain() }
     guard let bytes = packet.baseAddress, packet.count > 0 else {
@@ -105,9 +106,7 @@ package final class PacketDecoder {
   }
 
   private func drain() throws(CodecError) {
-    guard unsafe codec.codec.pointee.capabilities & AV_CODEC_CAP_DELAY != 0, !isDrained else {
-      return
-    }
+    guard !isDrained else { return }
     isDrained = true
     unsafe avcodec_send_packet(codec.context, nil)
     let result = receive()

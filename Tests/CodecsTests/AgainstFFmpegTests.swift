@@ -65,7 +65,12 @@ import Testing
     let file = try Demuxed(path)
     #expect(file.format.codec == test.codec && file.packets.count > 2)
     // The same decoder as ours, raw.
-    let decoder = test.codec == .opus ? ["-c:a", "libopus", "-request_sample_fmt", "flt"] : []
+    let decoder =
+      switch test.codec {
+      case .opus: ["-c:a", "libopus", "-request_sample_fmt", "flt"]
+      case .mp2: ["-c:a", "mp2float"]
+      default: [String]()
+      }
     let theirs = try ffmpegDecoded(
       path, channels: test.channels, decoder + ["-flags2", "+skip_manual"])
 
