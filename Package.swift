@@ -105,6 +105,15 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 
+    // What `make fuzz` runs.
+    .executableTarget(
+      name: "cuejack-fuzz",
+      dependencies: [
+        "AudioToolbox",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ], path: "Tests/Fuzz", swiftSettings: relaxed),
+
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),

@@ -1,0 +1,91 @@
+/// A row of numbers that a seed determines (SplitMix64).
+struct Dice: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64, case number: Int) {
+    state = seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) &* 0xD1B5_4A32_D192_ED03
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+
+  /// 0 ..< count; 0 if there is nothing to choose from.
+  mutating func roll(_ count: Int) -> Int { count > 0 ? Int.random(in: 0..<count, using: &self) : 0 }
+  /// True once in so many times.
+  mutating func once(in count: Int) -> Bool { roll(count) == 0 }
+}
+
+extension Corpus {
+  /// A damaged file.
+  func damaged(_ dice: inout Dice) -> File {
+    let file = files[dice.roll(files.count)]
+    var bytes = file.bytes
+    for _ in 0...dice.roll(8) { damage(&bytes, &dice) }
+    return File(name: file.name, bytes: bytes)
+  }
+
+  private func damage(_ bytes: inout [UInt8], _ dice: inout Dice) {
+    // Heads are short, and where it matters.
+    let reach = dice.once(in: 3) ? bytes.count : min(bytes.count, 4 << dice.roll(9))
+    let place = dice.roll(reach)
+    func range(_ dice: inout Dice, upTo limit: Int) -> Range<Int> {
+      let start = dice.roll(bytes.count)
+      return start..<min(bytes.count, start + dice.roll(limit) + 1)
+    }
+    guard !bytes.isEmpty else { return bytes.append(contentsOf: "RIFF".utf8) }
+    switch dice.roll(12) {
+    case 0, 1: bytes[place] ^= 1 << UInt8(dice.roll(8))
+    case 2: bytes[place] = UInt8(dice.roll(256))
+    case 3: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF][dice.roll(5)]
+    case 4, 5: putNumber(&bytes, at: place, &dice)
+    case 6: bytes.removeLast(dice.roll(bytes.count))
+    case 7: bytes.removeSubrange(range(&dice, upTo: dice.once(in: 2) ? 16 : 2000))
+    case 8:
+      let piece = bytes[range(&dice, upTo: dice.once(in: 2) ? 64 : 2000)]
+      bytes.insert(contentsOf: piece, at: place)
+    case 9: swapChunks(&bytes, &dice)
+    case 10:
+      // The start of one with the end of another.
+      let other = files[dice.roll(files.count)].bytes
+      bytes = Array(bytes[..<place]) + other[dice.roll(other.count)...]
+    default:
+      let rubbish = (0...dice.roll(300)).map { _ in UInt8(dice.roll(256)) }
+      bytes.replaceSubrange(place..<min(bytes.count, place + rubbish.count), with: rubbish)
+    }
+    if bytes.count > 1 << 18 { bytes.removeLast(bytes.count - 1 << 18) }
+  }
+
+  /// Numbers at which sizes and counts go wrong.
+  private func putNumber(_ bytes: inout [UInt8], at place: Int, _ dice: inout Dice) {
+    let width = [1, 2, 3, 4, 4, 8][dice.roll(6)]
+    let top = UInt64(1) << (8 * width - 1)
+    let values: [UInt64] = [
+      0, 1, 2, 8, 0xFF, UInt64(bytes.count), UInt64(bytes.count) &+ 1, top, top &- 1,
+      top &* 2 &- 1, top &* 2 &- 4, dice.next(), UInt64(dice.roll(1 << 16)), 0x7FFF_FFF0,
+    ]
+    let value = values[dice.roll(values.count)]
+    let isBigEndian = dice.once(in: 2)
+    for i in 0..<width where place + i < bytes.count {
+      bytes[place + i] = UInt8(truncatingIfNeeded: value >> (8 * (isBigEndian ? width - 1 - i : i)))
+    }
+  }
+
+  /// Swaps two runs of bytes that begin with what looks like a name.
+  private func swapChunks(_ bytes: inout [UInt8], _ dice: inout Dice) {
+    let names = bytes.indices.dropLast(4).filter { i in
+      bytes[i..<i + 4].allSatisfy { (0x20..<0x7F).contains($0) }
+    }.prefix(64)
+    guard names.count > 1 else { return }
+    let a = names[dice.roll(names.count)]
+    let b = names[dice.roll(names.count)]
+    guard a < b else { return }
+    let count = min(b - a, bytes.count - b, 8 << dice.roll(8))
+    let first = Array(bytes[a..<a + count])
+    bytes.replaceSubrange(a..<a + count, with: Array(bytes[b..<b + count]))
+    bytes.replaceSubrange(b..<b + count, with: first)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+
+/// Runs children, and goes on with the next case when one dies.
+struct Supervisor {
+  private let options: Fuzz
+  private let folder: String
+  private let started = Date()
+
+  /// Cases that one child runs, if it lives.
+  private static let batch = 1000
+
+  init(_ options: Fuzz) throws {
+    self.options = options
+    folder = NSTemporaryDirectory() + "/cuejack-fuzz-\(ProcessInfo.processInfo.processIdentifier)"
+  }
+
+  private struct Child {
+    let process: Process
+    let cases: Range<Int>
+    let progress: String
+    let errors: String
+  }
+
+  /// False if something died.
+  func run() throws -> Bool {
+    let corpus = "\(folder)/corpus"
+    try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Corpus.make(in: corpus)
+    print("seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)")
+
+    let end = options.first + options.cases
+    var next = options.first
+    var pending: [Range<Int>] = []
+    var children: [Child] = []
+    var done = 0
+    var findings = 0
+    while true {
+      let isLate = options.seconds > 0 && -started.timeIntervalSinceNow > options.seconds
+      while children.count < options.jobs, !isLate, !pending.isEmpty || next < end {
+        if pending.isEmpty {
+          pending.append(next..<min(end, next + Self.batch))
+          next = pending[0].upperBound
+        }
+        children.append(try start(pending.removeFirst(), corpus))
+      }
+      if isLate { for child in children { child.process.terminate() } }
+      guard !children.isEmpty else { break }
+      usleep(20_000)
+      for (index, child) in children.enumerated().reversed() where !child.process.isRunning {
+        children.remove(at: index)
+        let reached = Int((try? String(contentsOfFile: child.progress, encoding: .utf8)) ?? "")
+        let isWhole = child.process.terminationReason == .exit && child.process.terminationStatus == 0
+        if isWhole || isLate {
+          done += (isWhole ? child.cases.upperBound : reached ?? child.cases.lowerBound) - child.cases.lowerBound
+          continue
+        }
+        let number = reached ?? child.cases.lowerBound
+        done += number + 1 - child.cases.lowerBound
+        findings += 1
+        try report(child, number, corpus)
+        // A child that dies after its last case has leaked something.
+        if number + 1 < child.cases.upperBound { pending.append(number + 1..<child.cases.upperBound) }
+        guard findings < 100 else {
+          print("too many findings: this is where it ends")
+          for child in children { child.process.terminate() }
+          return false
+        }
+      }
+    }
+    let seconds = -started.timeIntervalSinceNow
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
+    print(
+      "\(done) cases in \(Int(seconds)) s, \(findings) findings, at most \(usage.ru_maxrss / 1024) MB")
+    return findings == 0 && done > 0
+  }
+
+  private func start(_ cases: Range<Int>, _ corpus: String) throws -> Child {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    let progress = "\(folder)/\(cases.lowerBound)"
+    var arguments = [
+      "--corpus", corpus, "--progress", progress, "--first", "\(cases.lowerBound)", "--cases",
+      "\(cases.count)", "--seed", "\(options.seed)", "--deadline", "\(options.deadline)",
+    ]
+    if !options.only.isEmpty { arguments += ["--only", options.only] }
+    if options.verbose { arguments += ["--verbose"] }
+    process.arguments = arguments
+    var environment = ProcessInfo.processInfo.environment
+    // No allocation that a small file asks for need be large, nor all of them together.
+    environment["ASAN_OPTIONS"] =
+      "max_allocation_size_mb=512:allocator_may_return_null=1:hard_rss_limit_mb=1500:"
+      + "quarantine_size_mb=32:detect_leaks=1:" + (environment["ASAN_OPTIONS"] ?? "")
+    process.environment = environment
+    let errors = "\(progress).errors"
+    try Data().write(to: URL(fileURLWithPath: errors))
+    process.standardInput = FileHandle.nullDevice
+    if !options.verbose { process.standardError = FileHandle(forWritingAtPath: errors) }
+    try process.run()
+    return Child(process: process, cases: cases, progress: progress, errors: errors)
+  }
+
+  private func report(_ child: Child, _ number: Int, _ corpus: String) throws {
+    let status = child.process.terminationStatus
+    let isHang = child.process.terminationReason == .uncaughtSignal && status == SIGALRM
+    let how =
+      isHang ? "took more than \(options.deadline) s"
+      : child.process.terminationReason == .exit ? "ended with status \(status)" : "got signal \(status)"
+    var dice = Dice(seed: options.seed, case: number)
+    let file = try Corpus(folder: corpus, only: options.only).damaged(&dice)
+    try FileManager.default.createDirectory(
+      atPath: options.keep, withIntermediateDirectories: true)
+    let kept = "\(options.keep)/\(options.seed)-\(number)-\(file.name)"
+    try Data(file.bytes).write(to: URL(fileURLWithPath: kept))
+    let errors = (try? String(contentsOfFile: child.errors, encoding: .utf8)) ?? ""
+    try errors.write(toFile: "\(kept).txt", atomically: true, encoding: .utf8)
+    print("case \(number) of seed \(options.seed), \(file.name): \(how)")
+    let telling = errors.split(separator: "\n").filter { line in
+      ["ERROR:", "SUMMARY:", "Fatal error", "    #"].contains { line.contains($0) }
+    }
+    for line in telling.prefix(14) { print("  \(line.prefix(200))") }
+    print("  kept as \(kept)")
+  }
+}
