@@ -1,4 +1,5 @@
 public import CAudioToolbox
+import Codecs
 import CoreFoundation
 import Files
 import Glibc
@@ -6,61 +7,110 @@ import Logging
 import RealTime
 
 private let logger = Logger(label: "cuejack")
-private let openFiles = HandleTable<SoundFile>()
+
+/// A file that a program opened.
+struct OpenFile: Sendable {
+  let media: MediaFile
+  let isReadable: Bool
+
+  /// The open files, by what programs call them.
+  static let all = HandleTable<OpenFile>()
+
+  /// The file that may be read, whose AudioFileID this is.
+  static func readable(_ handle: AudioFileID) throws(AudioFileFailure) -> MediaFile {
+    let file = try unsafe find(handle)
+    guard file.isReadable else {
+      throw .file(SoundFileError(.notForReading, path: file.media.path))
+    }
+    return file.media
+  }
+
+  static func find(_ handle: AudioFileID) throws(AudioFileFailure) -> OpenFile {
+    let number = UInt(bitPattern: handle)
+    guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
+    guard let file = all.object(number) else { throw .notOpen }
+    return file
+  }
+}
 
 /// Why a call on a sound file fails. The text goes to the log, the code to the caller.
-private enum AudioFileFailure: Error {
+enum AudioFileFailure: Error {
   case badArgument(String)
   case badPath(String)
+  case badPermissions(Int8)
+  case badType(UInt32)
+  case badFormat(String)
   case notOpen
-  case notForWriting
-  case negativePacket(Int64)
+  case negativePlace(Int64)
+  case endOfFile
+  case noChunk(String)
   case unsupportedProperty(AudioFilePropertyID)
+  case notSettable(AudioFilePropertyID)
   case propertyTooLarge(size: Int, room: UInt32)
+  case badPropertySize(AudioFilePropertyID, Int)
   case file(SoundFileError)
 
   var status: OSStatus {
     switch self {
-    case .badArgument: kAudio_ParamError
+    case .badArgument, .badPermissions: kAudio_ParamError
     case .badPath: kAudio_BadFilePathError
+    case .badType: kAudioFileUnsupportedFileTypeError
+    case .badFormat: kAudioFileUnsupportedDataFormatError
     case .notOpen: kAudioFileNotOpenError
-    case .notForWriting: kAudioFilePermissionsError
-    case .negativePacket: kAudioFilePositionError
+    case .negativePlace: kAudioFilePositionError
+    case .endOfFile: kAudioFileEndOfFileError
+    case .noChunk: kAudioFileInvalidChunkError
     case .unsupportedProperty: kAudioFileUnsupportedPropertyError
-    case .propertyTooLarge: kAudioFileBadPropertySizeError
-    case .file(let error):
-      switch error.kind {
-      case .notFound: kAudioFileFileNotFoundError
-      case .permissionDenied: kAudioFilePermissionsError
-      case .tooManyOpenFiles: kAudio_TooManyFilesOpenError
-      case .isDirectory, .notASoundFile, .unsupportedContainer: kAudioFileUnsupportedFileTypeError
-      case .empty, .truncated, .damaged: kAudioFileInvalidFileError
-      case .unsupportedEncoding, .unwritable: kAudioFileUnsupportedDataFormatError
-      case .exists, .mayNotWrite, .notForWriting, .notForReading: kAudioFilePermissionsError
-      case .tooLong: kAudioFileDoesNotAllow64BitDataSizeError
-      case .notSupported: kAudioFileOperationNotSupportedError
-      case .cannotWrite, .noRoom, .vanished, .system: kAudioFileUnspecifiedError
-      }
+    case .notSettable: kAudioFileOperationNotSupportedError
+    case .propertyTooLarge, .badPropertySize: kAudioFileBadPropertySizeError
+    case .file(let error): error.status
     }
   }
 
   var reason: String {
     switch self {
-    case .badArgument(let text): text
-    case .badPath(let text): text
+    case .badArgument(let text), .badPath(let text), .badFormat(let text), .noChunk(let text): text
+    case .badPermissions(let number): "\(number) is no permission of a file"
+    case .badType(let type): "files of type '\(fourCharacters(type))' are not known"
     case .notOpen: "this is not an open file"
-    case .notForWriting: "files can be opened for reading only"
-    case .negativePacket(let packet): "there is no packet \(packet)"
+    case .negativePlace(let place): "there is no packet or byte \(place)"
+    case .endOfFile: "the file ends here"
     case .unsupportedProperty(let id): "the file has no property '\(fourCharacters(id))'"
+    case .notSettable(let id): "the property '\(fourCharacters(id))' cannot be set"
     case .propertyTooLarge(let size, let room): "the value has \(size) bytes, the memory \(room)"
+    case .badPropertySize(let id, let size):
+      "\(size) bytes are no value of the property '\(fourCharacters(id))'"
     case .file(let error): error.description
     }
   }
 
-  /// Asking for a property that a file may lack is no mistake: programs ask for all of them.
+  /// Asking for a property that a file may lack is no mistake: programs ask for all of them. They
+  /// read up to the end as well.
   var level: Logger.Level {
-    if case .unsupportedProperty = self { return .debug }
-    return .warning
+    switch self {
+    case .unsupportedProperty, .endOfFile: .debug
+    default: .warning
+    }
+  }
+}
+
+extension SoundFileError {
+  /// The result code.
+  var status: OSStatus {
+    switch kind {
+    case .notFound: kAudioFileFileNotFoundError
+    case .permissionDenied, .exists, .mayNotWrite, .notForWriting, .notForReading:
+      kAudioFilePermissionsError
+    case .tooManyOpenFiles: kAudio_TooManyFilesOpenError
+    case .isDirectory, .notASoundFile, .unsupportedContainer: kAudioFileUnsupportedFileTypeError
+    case .empty, .truncated, .damaged: kAudioFileInvalidFileError
+    case .unsupportedEncoding, .unwritable: kAudioFileUnsupportedDataFormatError
+    case .tooLong: kAudioFileDoesNotAllow64BitDataSizeError
+    case .notSupported: kAudioFileOperationNotSupportedError
+    case .noRoom: dskFulErr
+    case .application(let status): status
+    case .cannotWrite, .vanished, .system: kAudioFileUnspecifiedError
+    }
   }
 }
 
@@ -71,7 +121,7 @@ func fourCharacters(_ code: UInt32) -> String {
 }
 
 /// Runs the body of a C function: its failure becomes a result code and a line in the log.
-private func answer(
+func answer(
   _ function: String, _ body: () throws(AudioFileFailure) -> Void
 ) -> OSStatus {
   do throws(AudioFileFailure) {
@@ -83,15 +133,19 @@ private func answer(
   }
 }
 
-/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
-private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
-
-private func file(_ handle: AudioFileID) throws(AudioFileFailure) -> SoundFile {
-  let number = UInt(bitPattern: handle)
-  guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
-  guard let file = openFiles.object(number) else { throw .notOpen }
-  return file
+/// Runs what fails for the file's reasons.
+func onFile<Result>(
+  _ body: () throws(SoundFileError) -> Result
+) throws(AudioFileFailure) -> Result {
+  do throws(SoundFileError) {
+    return try body()
+  } catch {
+    throw .file(error)
+  }
 }
+
+/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
+func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
 
 // MARK: Opening and closing
 
@@ -103,28 +157,129 @@ public func openAudioFile(
   _ outAudioFile: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
   answer("AudioFileOpenURL") { () throws(AudioFileFailure) in
-    guard let outAudioFile = unsafe outAudioFile else {
-      throw .badArgument("there is nowhere to put the AudioFileID")
+    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+      let path = try unsafe path(of: inFileRef)
+      let permissions = AudioFilePermissions(rawValue: inPermissions)
+      guard let permissions, (1...3).contains(inPermissions) else {
+        throw .badPermissions(inPermissions)
+      }
+      return try onFile { () throws(SoundFileError) in
+        let media = try MediaFile.open(
+          path: path, isWritable: permissions != .readPermission,
+          hint: Container(typeID: inFileTypeHint))
+        if let warning = media.warning { logger.warning("AudioFileOpenURL: \(warning)") }
+        return OpenFile(media: media, isReadable: permissions != .writePermission)
+      }
     }
-    unsafe outAudioFile.pointee = nil
-    guard let inFileRef = unsafe inFileRef else { throw .badArgument("the URL is NULL") }
-    guard inPermissions == AudioFilePermissions.readPermission.rawValue else {
-      throw .notForWriting
-    }
-    let url = unsafe Unmanaged<CFURL>.fromOpaque(inFileRef).takeUnretainedValue()
-    let path = try path(of: url)
-    let file: SoundFile
-    do throws(SoundFileError) {
-      file = try SoundFile(path: path)
-    } catch {
-      throw .file(error)
-    }
-    if let warning = file.warning { logger.warning("AudioFileOpenURL: \(warning)") }
-    unsafe outAudioFile.pointee = OpaquePointer(bitPattern: openFiles.add { _ in file })
   }
 }
 
-private func path(of url: CFURL) throws(AudioFileFailure) -> String {
+/// See AudioFileCreateWithURL in AudioFile.h.
+@c(AudioFileCreateWithURL)
+public func createAudioFile(
+  _ inFileRef: UnsafeRawPointer?, _ inFileType: UInt32,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>?, _ inFlags: UInt32,
+  _ outAudioFile: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+  answer("AudioFileCreateWithURL") { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+      let path = try unsafe path(of: inFileRef)
+      let kind = try unsafe newKind(inFileType, inFormat)
+      let flags = AudioFileFlags(rawValue: inFlags)
+      return try onFile { () throws(SoundFileError) in
+        OpenFile(
+          media: try MediaFile.create(
+            path: path, container: kind.container, format: kind.format,
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment),
+          isReadable: true)
+      }
+    }
+  }
+}
+
+/// See AudioFileOpenWithCallbacks in AudioFile.h.
+@c @implementation
+public func AudioFileOpenWithCallbacks(
+  _ inClientData: UnsafeMutableRawPointer, _ inReadFunc: @escaping AudioFile_ReadProc,
+  _ inWriteFunc: AudioFile_WriteProc?, _ inGetSizeFunc: @escaping AudioFile_GetSizeProc,
+  _ inSetSizeFunc: AudioFile_SetSizeProc?, _ inFileTypeHint: AudioFileTypeID,
+  _ outAudioFile: UnsafeMutablePointer<AudioFileID?>
+) -> OSStatus {
+  answer("AudioFileOpenWithCallbacks") { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+      let store = unsafe CallbackStore(
+        inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
+        setSize: inSetSizeFunc)
+      return try onFile { () throws(SoundFileError) in
+        OpenFile(
+          media: try MediaFile.open(store, hint: Container(typeID: inFileTypeHint)),
+          isReadable: true)
+      }
+    }
+  }
+}
+
+/// See AudioFileInitializeWithCallbacks in AudioFile.h.
+@c @implementation
+public func AudioFileInitializeWithCallbacks(
+  _ inClientData: UnsafeMutableRawPointer, _ inReadFunc: @escaping AudioFile_ReadProc,
+  _ inWriteFunc: @escaping AudioFile_WriteProc, _ inGetSizeFunc: @escaping AudioFile_GetSizeProc,
+  _ inSetSizeFunc: @escaping AudioFile_SetSizeProc, _ inFileType: AudioFileTypeID,
+  _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: AudioFileFlags,
+  _ outAudioFile: UnsafeMutablePointer<AudioFileID?>
+) -> OSStatus {
+  answer("AudioFileInitializeWithCallbacks") { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+      let kind = try unsafe newKind(inFileType, isNull(inFormat) ? nil : inFormat)
+      let store = unsafe CallbackStore(
+        inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
+        setSize: inSetSizeFunc)
+      return try onFile { () throws(SoundFileError) in
+        let media = try MediaFile.create(
+          store, container: kind.container, format: kind.format,
+          dataAlignment: inFlags.dataAlignment)
+        return OpenFile(media: media, isReadable: true)
+      }
+    }
+  }
+}
+
+extension AudioFileFlags {
+  var dataAlignment: Int64 { contains(.dontPageAlignAudioData) ? 1 : 4096 }
+}
+
+/// Gives out a handle for the file that `open` opens, or NULL.
+private func putHandle(
+  in place: UnsafeMutablePointer<OpaquePointer?>?,
+  _ open: () throws(AudioFileFailure) -> OpenFile
+) throws(AudioFileFailure) {
+  guard let place = unsafe place, unsafe !isNull(place) else {
+    throw .badArgument("there is nowhere to put the AudioFileID")
+  }
+  unsafe place.pointee = nil
+  let file = try open()
+  unsafe place.pointee = OpaquePointer(bitPattern: OpenFile.all.add { _ in file })
+}
+
+/// The kind and the format of a file that is to be made.
+func newKind(
+  _ type: AudioFileTypeID, _ format: UnsafePointer<AudioStreamBasicDescription>?
+) throws(AudioFileFailure) -> (container: Container, format: StreamFormat) {
+  guard let container = Container(typeID: type) else { throw .badType(type) }
+  guard let description = unsafe format?.pointee else { throw .badArgument("the format is NULL") }
+  guard let format = StreamFormat(description) else {
+    throw .badFormat("the format '\(fourCharacters(description.mFormatID))' is not a valid one")
+  }
+  guard MediaFile.canWrite(format, in: container) else {
+    throw .badFormat("\(container) files that we write do not hold \(format.words)")
+  }
+  return (container, format)
+}
+
+/// The path that a CFURL stands for.
+func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
+  guard let reference = unsafe reference else { throw .badArgument("the URL is NULL") }
+  let url = unsafe Unmanaged<CFURL>.fromOpaque(reference).takeUnretainedValue()
   if let scheme = CFURLCopyScheme(url) {
     guard CFStringCompare(scheme, "file".cfString, .compareCaseInsensitive) == .compareEqualTo
     else {
@@ -144,167 +299,18 @@ private func path(of url: CFURL) throws(AudioFileFailure) -> String {
 @c @implementation
 public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileClose") { () throws(AudioFileFailure) in
-    let number = UInt(bitPattern: inAudioFile)
-    guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
-    guard openFiles.remove(number) != nil else { throw .notOpen }
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    guard OpenFile.all.remove(UInt(bitPattern: inAudioFile)) != nil else { throw .notOpen }
+    try onFile { () throws(SoundFileError) in try media.close() }
   }
 }
 
-// MARK: Reading
-
-/// See AudioFileReadPackets in AudioFile.h.
+/// See AudioFileOptimize in AudioFile.h.
 @c @implementation
-public func AudioFileReadPackets(
-  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ outNumBytes: UnsafeMutablePointer<UInt32>,
-  _ outPacketDescriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?,
-  _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
-  _ outBuffer: UnsafeMutableRawPointer?
-) -> OSStatus {
-  unsafe readPackets(
-    "AudioFileReadPackets", inAudioFile, room: nil, bytes: outNumBytes,
-    descriptions: outPacketDescriptions, from: inStartingPacket, packets: ioNumPackets,
-    into: outBuffer)
-}
-
-/// See AudioFileReadPacketData in AudioFile.h.
-@c @implementation
-public func AudioFileReadPacketData(
-  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ ioNumBytes: UnsafeMutablePointer<UInt32>,
-  _ outPacketDescriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?,
-  _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
-  _ outBuffer: UnsafeMutableRawPointer?
-) -> OSStatus {
-  unsafe readPackets(
-    "AudioFileReadPacketData", inAudioFile,
-    room: isNull(ioNumBytes) ? 0 : ioNumBytes.pointee, bytes: ioNumBytes,
-    descriptions: outPacketDescriptions, from: inStartingPacket, packets: ioNumPackets,
-    into: outBuffer)
-}
-
-/// A packet of linear PCM is one frame. `room` is the size of the buffer in bytes, if it is known.
-private func readPackets(
-  _ function: String, _ handle: AudioFileID, room: UInt32?,
-  bytes: UnsafeMutablePointer<UInt32>,
-  descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?, from start: Int64,
-  packets: UnsafeMutablePointer<UInt32>, into buffer: UnsafeMutableRawPointer?
-) -> OSStatus {
-  answer(function) { () throws(AudioFileFailure) in
-    guard unsafe !isNull(bytes), unsafe !isNull(packets) else {
-      throw .badArgument("a count is NULL")
-    }
-    let wanted = unsafe packets.pointee
-    unsafe bytes.pointee = 0
-    unsafe packets.pointee = 0
-    let file = try unsafe file(handle)
-    guard start >= 0 else { throw .negativePacket(start) }
-    guard wanted > 0 else { return }
-    guard let buffer = unsafe buffer else { throw .badArgument("the buffer is NULL") }
-
-    let bytesPerPacket = file.format.bytesPerFrame
-    let limit = Int(room ?? .max) / bytesPerPacket
-    guard limit > 0 else { throw .badArgument("the buffer has no room for a packet") }
-    let memory = unsafe UnsafeMutableRawBufferPointer(
-      start: buffer, count: min(Int(wanted), limit) * bytesPerPacket)
-    let read: Int
-    do throws(SoundFileError) {
-      read = try unsafe file.readRaw(startingAt: start, frames: Int(wanted), into: memory)
-    } catch {
-      throw .file(error)
-    }
-    if let descriptions = unsafe descriptions {
-      for packet in 0..<read {
-        unsafe descriptions[packet] = AudioStreamPacketDescription(
-          mStartOffset: Int64(packet * bytesPerPacket), mVariableFramesInPacket: 0,
-          mDataByteSize: UInt32(bytesPerPacket))
-      }
-    }
-    unsafe bytes.pointee = UInt32(read * bytesPerPacket)
-    unsafe packets.pointee = UInt32(read)
-  }
-}
-
-// MARK: Properties
-
-/// The value of a property: some bytes.
-private enum PropertyValue {
-  case description(AudioStreamBasicDescription)
-  case uint32(UInt32)
-  case uint64(UInt64)
-  case seconds(Double)
-  case layout(ChannelLayout)
-
-  var byteCount: Int {
-    switch self {
-    case .description: MemoryLayout<AudioStreamBasicDescription>.size
-    case .uint32: 4
-    case .uint64, .seconds: 8
-    case .layout(let layout): layout.byteCount
-    }
-  }
-
-  func write(to memory: UnsafeMutableRawPointer) {
-    switch self {
-    case .description(let value): unsafe memory.storeBytes(of: value, as: type(of: value))
-    case .uint32(let value): unsafe memory.storeBytes(of: value, as: UInt32.self)
-    case .uint64(let value): unsafe memory.storeBytes(of: value, as: UInt64.self)
-    case .seconds(let value): unsafe memory.storeBytes(of: value, as: Double.self)
-    case .layout(let value): unsafe memory.copyMemory(from: value.bytes, byteCount: value.byteCount)
-    }
-  }
-}
-
-private func value(
-  of id: AudioFilePropertyID, in file: SoundFile
-) throws(AudioFileFailure) -> PropertyValue {
-  switch id {
-  case kAudioFilePropertyFileFormat: return .uint32(file.container.typeID)
-  case kAudioFilePropertyDataFormat: return .description(file.format.streamDescription)
-  case kAudioFilePropertyAudioDataByteCount: return .uint64(UInt64(file.byteCount))
-  case kAudioFilePropertyAudioDataPacketCount: return .uint64(UInt64(file.frames))
-  case kAudioFilePropertyMaximumPacketSize, kAudioFilePropertyPacketSizeUpperBound:
-    return .uint32(UInt32(file.format.bytesPerFrame))
-  case kAudioFilePropertyEstimatedDuration: return .seconds(file.duration)
-  case kAudioFilePropertyBitRate:
-    let bitsPerFrame = Double(8 * file.format.bytesPerFrame)
-    return .uint32(UInt32(clamping: Int(file.format.sampleRate * bitsPerFrame)))
-  case kAudioFilePropertyChannelLayout:
-    guard let roles = file.channelRoles else { throw .unsupportedProperty(id) }
-    return .layout(ChannelLayout(roles: roles))
-  default: throw .unsupportedProperty(id)
-  }
-}
-
-/// See AudioFileGetPropertyInfo in AudioFile.h.
-@c @implementation
-public func AudioFileGetPropertyInfo(
-  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID,
-  _ outDataSize: UnsafeMutablePointer<UInt32>?, _ isWritable: UnsafeMutablePointer<UInt32>?
-) -> OSStatus {
-  answer("AudioFileGetPropertyInfo") { () throws(AudioFileFailure) in
-    unsafe outDataSize?.pointee = 0
-    unsafe isWritable?.pointee = 0
-    let value = try unsafe value(of: inPropertyID, in: file(inAudioFile))
-    unsafe outDataSize?.pointee = UInt32(value.byteCount)
-  }
-}
-
-/// See AudioFileGetProperty in AudioFile.h.
-@c @implementation
-public func AudioFileGetProperty(
-  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID,
-  _ ioDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
-) -> OSStatus {
-  answer("AudioFileGetProperty") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
-      throw .badArgument("the value or its size has nowhere to go")
-    }
-    let value = try unsafe value(of: inPropertyID, in: file(inAudioFile))
-    let room = unsafe ioDataSize.pointee
-    guard value.byteCount <= Int(room) else {
-      throw .propertyTooLarge(size: value.byteCount, room: room)
-    }
-    unsafe value.write(to: outPropertyData)
-    unsafe ioDataSize.pointee = UInt32(value.byteCount)
+public func AudioFileOptimize(_ inAudioFile: AudioFileID) -> OSStatus {
+  answer("AudioFileOptimize") { () throws(AudioFileFailure) in
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    try onFile { () throws(SoundFileError) in try media.optimize() }
   }
 }
 
@@ -318,19 +324,26 @@ extension Container {
     case .wave: kAudioFileWAVEType
     case .rf64: kAudioFileRF64Type
     case .wave64: kAudioFileWave64Type
+    case .next: kAudioFileNextType
+    case .m4a: kAudioFileM4AType
+    case .mp4: kAudioFileMPEG4Type
+    case .m4b: kAudioFileM4BType
+    case .threeGP: kAudioFile3GPType
+    case .threeGP2: kAudioFile3GP2Type
+    case .adts: kAudioFileAAC_ADTSType
     case .mp3: kAudioFileMP3Type
     case .mp2: kAudioFileMP2Type
     case .mp1: kAudioFileMP1Type
     case .ac3: kAudioFileAC3Type
-    case .adts: kAudioFileAAC_ADTSType
-    case .mp4: kAudioFileMPEG4Type
-    case .m4a: kAudioFileM4AType
-    case .m4b: kAudioFileM4BType
-    case .threeGP: kAudioFile3GPType
-    case .threeGP2: kAudioFile3GP2Type
-    case .amr: kAudioFileAMRType
     case .flac: kAudioFileFLACType
-    default: kAudioFileNextType
+    case .ogg: kAudioFileOggType
+    case .amr: kAudioFileAMRType
     }
+  }
+
+  /// Nil if there is no kind of that type.
+  init?(typeID: AudioFileTypeID) {
+    guard let kind = Self.allCases.first(where: { $0.typeID == typeID }) else { return nil }
+    self = kind
   }
 }

@@ -3,8 +3,8 @@ import Codecs
 import CoreFoundation
 import Files
 import Logging
+import RealTime
 
-private let logger = Logger(label: "cuejack")
 private let openStreams = HandleTable<FileStream>()
 
 /// Why a call on a stream fails. The text goes to the log, the code to the caller.
@@ -69,13 +69,10 @@ private func answer(
     try body()
     return noErr
   } catch {
-    logger.log(level: error.level, "\(function): \(error.reason)")
+    log.log(level: error.level, "\(function): \(error.reason)")
     return error.status
   }
 }
-
-/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
-private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
 
 private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> FileStream {
   guard let stream = openStreams.object(UInt(bitPattern: handle)) else {
@@ -131,7 +128,7 @@ private final class FileStream: @unchecked Sendable {
         guard !isClosed, let start = data.baseAddress else { return }
         var descriptions = (extents ?? []).map { extent in
           AudioStreamPacketDescription(
-            mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(extent.frames),
+            mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(clamping: extent.frames),
             mDataByteSize: UInt32(extent.bytes))
         }
         unsafe descriptions.withUnsafeMutableBufferPointer { descriptions in
@@ -160,46 +157,37 @@ private final class FileStream: @unchecked Sendable {
 
   // MARK: Properties
 
-  enum Value {
-    case bytes([UInt8])
-    /// A dictionary, of which the caller gets a reference of its own.
-    case dictionary([String: String])
-
-    var byteCount: Int {
-      switch self {
-      case .bytes(let bytes): bytes.count
-      case .dictionary: unsafe MemoryLayout<UnsafeRawPointer>.size
-      }
-    }
-  }
-
   /// The value of a property. Translations take what is to be translated from `given`.
   func value(
     _ id: AudioFileStreamPropertyID, for given: [UInt8]
-  ) throws(FileStreamFailure) -> Value {
+  ) throws(FileStreamFailure) -> PropertyValue {
     let unknown = FileStreamFailure.unknownValue(id, isReady: parser.details != nil)
-    func known<Number>(_ value: Number?) throws(FileStreamFailure) -> Value {
+    func known<Number: BitwiseCopyable>(
+      _ value: Number?
+    ) throws(FileStreamFailure) -> PropertyValue {
       guard let value else { throw unknown }
-      return .bytes(bytes(of: value))
+      return .number(value)
     }
     let details = parser.details
     switch id {
     case kAudioFileStreamProperty_ReadyToProducePackets:
-      return .bytes(bytes(of: UInt32(details == nil ? 0 : 1)))
+      return .number(UInt32(details == nil ? 0 : 1))
     case kAudioFileStreamProperty_FileFormat: return try known(details?.container.typeID)
     case kAudioFileStreamProperty_DataFormat: return try known(details?.format.streamDescription)
     case kAudioFileStreamProperty_FormatList:
       guard let details else { throw unknown }
-      return .bytes(details.formatList.flatMap { bytes(of: $0) })
+      var list = ValueBytes()
+      for item in details.formatList { list.append(item) }
+      return .bytes(list.bytes)
     case kAudioFileStreamProperty_MagicCookieData:
       guard let cookie = details?.cookie, !cookie.isEmpty else { throw unknown }
       return .bytes(cookie)
     case kAudioFileStreamProperty_AudioDataByteCount:
-      return try known(details?.dataBytes.map { UInt64($0) })
+      return try known(details?.dataBytes.map { UInt64(clamping: $0) })
     case kAudioFileStreamProperty_AudioDataPacketCount:
-      return try known(details?.packetCount.map { UInt64($0) })
+      return try known(details?.packetCount.map { UInt64(clamping: $0) })
     case kAudioFileStreamProperty_MaximumPacketSize:
-      return try known(details?.maximumPacketBytes.map { UInt32($0) })
+      return try known(details?.maximumPacketBytes.map { UInt32(clamping: $0) })
     case kAudioFileStreamProperty_DataOffset: return try known(details?.dataOffset)
     case kAudioFileStreamProperty_ChannelLayout:
       guard let roles = details?.channelRoles else { throw unknown }
@@ -208,14 +196,14 @@ private final class FileStream: @unchecked Sendable {
       return try known(
         details?.packetTable.map { table in
           AudioFilePacketTableInfo(
-            mNumberValidFrames: table.validFrames, mPrimingFrames: Int32(table.primingFrames),
-            mRemainderFrames: Int32(table.remainderFrames))
+            mNumberValidFrames: table.validFrames, mPrimingFrames: Int32(clamping: table.primingFrames),
+            mRemainderFrames: Int32(clamping: table.remainderFrames))
         })
     case kAudioFileStreamProperty_PacketSizeUpperBound:
-      return try known(details.map { UInt32($0.packetBytesLimit) })
+      return try known(details.map { UInt32(clamping: $0.packetBytesLimit) })
     case kAudioFileStreamProperty_AverageBytesPerPacket:
       return try known(details == nil ? nil : parser.averagePacketBytes)
-    case kAudioFileStreamProperty_BitRate: return try known(details?.bitRate.map { UInt32($0) })
+    case kAudioFileStreamProperty_BitRate: return try known(details?.bitRate.map { UInt32(clamping: $0) })
     case kAudioFileStreamProperty_InfoDictionary:
       guard let tags = details?.tags, !tags.isEmpty else { throw unknown }
       return .dictionary(tags)
@@ -259,7 +247,7 @@ private final class FileStream: @unchecked Sendable {
 
   private func translation<Question: BitwiseCopyable>(
     _ id: AudioFileStreamPropertyID, _ given: [UInt8], _ answer: (Question) -> Question?
-  ) throws(FileStreamFailure) -> Value {
+  ) throws(FileStreamFailure) -> PropertyValue {
     let size = MemoryLayout<Question>.size
     // Whoever asks for the size alone has given nothing.
     guard !given.isEmpty else { return .bytes([UInt8](repeating: 0, count: size)) }
@@ -268,7 +256,7 @@ private final class FileStream: @unchecked Sendable {
     guard let answer = answer(question) else {
       throw .unknownValue(id, isReady: parser.details != nil)
     }
-    return .bytes(bytes(of: answer))
+    return .number(answer)
   }
 }
 
@@ -278,46 +266,19 @@ extension AudioBytePacketTranslationFlags {
 }
 
 extension StreamParser.Details {
-  /// The ways in which the sound can be decoded, the best first. High efficiency AAC can be decoded as
-  /// plain AAC too, at half the rate.
+  /// The ways in which the sound can be decoded, the best first.
   fileprivate var formatList: [AudioFormatListItem] {
-    let best = format.streamDescription
-    let tag = ChannelLayout(channels: format.channels).tag
-    var list = [AudioFormatListItem(mASBD: best, mChannelLayoutTag: tag)]
-    guard case .packets(var plain) = format, plain.codec == .aacHE || plain.codec == .aacHEv2 else {
-      return list
+    switch format {
+    case .packets(let format): AudioToolbox.formatList(of: format, cookie: cookie)
+    case .pcm(let format):
+      [
+        AudioFormatListItem(
+          mASBD: format.streamDescription,
+          mChannelLayoutTag: (channelRoles.map { ChannelLayout(roles: $0) }
+            ?? ChannelLayout(channels: format.channels)).tag)
+      ]
     }
-    if plain.codec == .aacHEv2 { plain.channels = 1 }
-    plain.codec = .aac
-    plain.sampleRate /= 2
-    plain.framesPerPacket /= 2
-    list.append(
-      AudioFormatListItem(
-        mASBD: plain.streamDescription,
-        mChannelLayoutTag: ChannelLayout(channels: plain.channels).tag))
-    return list
   }
-}
-
-extension [String: String] {
-  /// The pairs as a Core Foundation dictionary.
-  fileprivate var cfDictionary: CFDictionary {
-    var keys = kCFTypeDictionaryKeyCallBacks
-    var values = kCFTypeDictionaryValueCallBacks
-    let dictionary = unsafe CFDictionaryCreateMutable(nil, count, &keys, &values)
-    for (key, value) in self {
-      let (key, value) = (key.cfString, value.cfString)
-      unsafe CFDictionarySetValue(
-        dictionary, Unmanaged.passUnretained(key).toOpaque(),
-        Unmanaged.passUnretained(value).toOpaque())
-    }
-    return dictionary!
-  }
-}
-
-/// A value as it lies in memory.
-private func bytes<Value>(of value: Value) -> [UInt8] {
-  unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
 }
 
 // MARK: The functions of AudioFileStream.h
@@ -340,7 +301,7 @@ public func AudioFileStreamOpen(
     guard let listener = unsafe listener, let packets = unsafe packets else {
       throw .badArgument("a function is NULL")
     }
-    let parser = StreamParser(hint: Container.allCases.first { $0.typeID == inFileTypeHint })
+    let parser = StreamParser(hint: Container(typeID: inFileTypeHint))
     let handle = openStreams.add { handle in
       unsafe FileStream(
         parser, AudioFileStreamID(bitPattern: handle)!, listener, packets, inClientData)
@@ -420,17 +381,11 @@ public func AudioFileStreamGetProperty(
       UnsafeRawBufferPointer(
         start: outPropertyData, count: translationProperties.contains(inPropertyID) ? Int(room) : 0))
     let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
-    guard value.byteCount <= Int(room) else {
+    do throws(AudioFileFailure) {
+      try unsafe value.copy(to: outPropertyData, size: ioPropertyDataSize)
+    } catch {
       throw .wrongSize(size: value.byteCount, room: room)
     }
-    switch value {
-    case .bytes(let bytes):
-      unsafe outPropertyData.copyMemory(from: bytes, byteCount: bytes.count)
-    case .dictionary(let tags):
-      unsafe outPropertyData.storeBytes(
-        of: Unmanaged.passRetained(tags.cfDictionary).toOpaque(), as: UnsafeRawPointer.self)
-    }
-    unsafe ioPropertyDataSize.pointee = UInt32(value.byteCount)
   }
 }
 

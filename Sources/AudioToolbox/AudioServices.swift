@@ -3,8 +3,6 @@ import CoreFoundation
 import Logging
 import RealTime
 
-private let logger = Logger(label: "cuejack")
-
 /// Why a call on a system sound fails. The text goes to the log, the code to the caller.
 private enum SoundFailure: Error {
   case badArgument(String)
@@ -45,7 +43,7 @@ private func answer(
     try body()
     return kAudioServicesNoError
   } catch {
-    logger.warning("\(function): \(error.reason)")
+    log.warning("\(function): \(error.reason)")
     return error.status
   }
 }
@@ -68,35 +66,54 @@ public func createSystemSound(
   }
 }
 
-/// Reads a whole file.
+/// Decodes a whole file to floats.
 private func sound(_ url: UnsafeRawPointer) throws(SoundFailure) -> SystemSounds.Sound {
-  var opened: AudioFileID?
-  guard unsafe openAudioFile(url, AudioFilePermissions.readPermission.rawValue, 0, &opened) == noErr,
-    let file = unsafe opened
-  else { throw .file("the file cannot be opened") }
-  defer { unsafe AudioFileClose(file) }
-  func property<Value: BitwiseCopyable>(_ id: AudioFilePropertyID, _ value: Value) throws(SoundFailure) -> Value {
-    var value = value
-    var size = UInt32(MemoryLayout<Value>.size)
-    guard unsafe AudioFileGetProperty(file, id, &size, &value) == noErr else {
-      throw .file("the file does not tell what is in it")
-    }
-    return value
+  var opened: ExtAudioFileRef?
+  guard unsafe openExtAudioFile(url, &opened) == noErr, let file = unsafe opened else {
+    throw .file("the file cannot be opened")
   }
-  let seconds = try property(kAudioFilePropertyEstimatedDuration, 0.0)
+  defer { unsafe ExtAudioFileDispose(file) }
+  var description = AudioStreamBasicDescription()
+  var size = UInt32(MemoryLayout<AudioStreamBasicDescription>.size)
+  var frames: Int64 = 0
+  var frameSize = UInt32(MemoryLayout<Int64>.size)
+  guard
+    unsafe ExtAudioFileGetProperty(
+      file, kExtAudioFileProperty_FileDataFormat, &size, &description) == noErr,
+    unsafe ExtAudioFileGetProperty(
+      file, kExtAudioFileProperty_FileLengthFrames, &frameSize, &frames) == noErr
+  else { throw .file("the file does not tell what is in it") }
+  let seconds = Double(frames) / description.mSampleRate
   guard seconds <= SystemSounds.maximumSeconds else { throw .tooLong(seconds: seconds) }
-  let description = try property(
-    kAudioFilePropertyDataFormat, AudioStreamBasicDescription())
-  guard let format = PCMFormat(description) else {
-    throw .file("the sound is coded in a way that cannot be played")
+  let format = PCMFormat(
+    sampleRate: description.mSampleRate, channels: Int(description.mChannelsPerFrame),
+    kind: .float, bitsPerSample: 32)
+  guard Int(frames) * format.bytesPerFrame <= 1 << 28 else {
+    throw .file("its samples would take more than 256 MB")
   }
-  var count = UInt32(clamping: try property(kAudioFilePropertyAudioDataPacketCount, UInt64(0)))
-  var bytes = [UInt8](repeating: 0, count: Int(count) * format.bytesPerFrame)
-  var size = UInt32(clamping: bytes.count)
-  guard unsafe AudioFileReadPacketData(file, false, &size, nil, 0, &count, &bytes) == noErr else {
-    throw .file("the file cannot be read")
+  var client = format.streamDescription
+  guard
+    unsafe ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, size, &client)
+      == noErr
+  else { throw .file("the sound cannot be decoded") }
+
+  var bytes = [UInt8](repeating: 0, count: Int(frames) * format.bytesPerFrame)
+  var done = 0
+  while done < bytes.count {
+    var count = UInt32(clamping: (bytes.count - done) / format.bytesPerFrame)
+    let status = unsafe bytes.withUnsafeMutableBytes { memory in
+      var list = unsafe AudioBufferList(
+        mNumberBuffers: 1,
+        mBuffers: AudioBuffer(
+          mNumberChannels: UInt32(format.channels), mDataByteSize: UInt32(memory.count - done),
+          mData: memory.baseAddress?.advanced(by: done)))
+      return unsafe ExtAudioFileRead(file, &count, &list)
+    }
+    guard status == noErr else { throw .file("the sound cannot be decoded") }
+    if count == 0 { break }
+    done += Int(count) * format.bytesPerFrame
   }
-  return SystemSounds.Sound(format: format, bytes: Array(bytes.prefix(Int(size))))
+  return SystemSounds.Sound(format: format, bytes: Array(bytes.prefix(done)))
 }
 
 /// Implements `AudioServicesDisposeSystemSoundID`.

@@ -107,7 +107,7 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  private init(
+  init(
     tag: AudioChannelLayoutTag, bitmap: UInt32 = 0, descriptions: [Description] = []
   ) {
     self.tag = tag
@@ -115,16 +115,39 @@ struct ChannelLayout: Equatable {
     self.descriptions = descriptions
   }
 
+  /// What the channels are for; nil if there is no telling, or if a channel is for something that has
+  /// no name here.
+  var roles: [ChannelRole]? {
+    guard let labels else { return nil }
+    let roles = labels.compactMap { label in ChannelRole.allCases.first { $0.label == label } }
+    return roles.count == labels.count ? roles : nil
+  }
+
+  /// The channels as a set of speakers, of which each has a bit; nil if they are no such set, or not
+  /// in its order.
+  var speakers: UInt32? {
+    guard let roles else { return nil }
+    let labels = roles.map { $0 == .mono ? kAudioChannelLabel_Center : $0.label }
+    guard labels.allSatisfy({ (1...18).contains($0) }),
+      zip(labels, labels.dropFirst()).allSatisfy({ $0 < $1 })
+    else { return nil }
+    return labels.reduce(0) { $0 | 1 << ($1 - 1) }
+  }
+
   /// Bytes of the layout: never fewer than the struct has, so that it can be read as one.
   var byteCount: Int {
     Self.headBytes + max(1, descriptions.count) * MemoryLayout<Description>.stride
   }
 
+  /// The layout as words.
+  var words: [UInt32] {
+    [tag, bitmap, UInt32(descriptions.count)]
+      + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
+  }
+
   /// The layout as it lies in memory.
   var bytes: [UInt8] {
-    let words =
-      [tag, bitmap, UInt32(descriptions.count)]
-      + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
+    let words = self.words
     let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
     return bytes + [UInt8](repeating: 0, count: byteCount - bytes.count)
   }

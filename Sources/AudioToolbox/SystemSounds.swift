@@ -9,8 +9,6 @@ import RealTime
 import Server
 import Synchronization
 
-private let logger = Logger(label: "cuejack")
-
 /// Short sounds that are kept in memory, and the queues that play them. Any thread.
 final class SystemSounds: Sendable {
   /// A sound's samples.
@@ -120,7 +118,7 @@ final class SystemSounds: Sendable {
     }
     work.async { [self] in
       guard let entry = state.withLock({ $0.entries[id] }) else {
-        logger.warning("there is no system sound \(id)")
+        log.warning("there is no system sound \(id)")
         return over()
       }
       let play = state.withLock { state in
@@ -137,7 +135,7 @@ final class SystemSounds: Sendable {
         }
         try start(entry.sound, play, id, deviceUID: nil, over)
       } catch {
-        logger.warning("system sound \(id) cannot be played: \(error)")
+        log.warning("system sound \(id) cannot be played: \(error)")
         over()
       }
     }

@@ -12,6 +12,31 @@ package final class Resampler {
     package let reason: String
   }
 
+  /// How well the rate is converted: the better, the longer the filter.
+  package struct Quality: Hashable, Sendable {
+    package enum Grade: Sendable { case quick, low, medium, high, best }
+    package var grade: Grade
+    /// No ringing before the sound, but the phase is not linear. Not for `quick`.
+    package var isMinimumPhase: Bool
+
+    package init(_ grade: Grade, isMinimumPhase: Bool = false) {
+      self.grade = grade
+      self.isMinimumPhase = isMinimumPhase
+    }
+
+    fileprivate var recipe: UInt {
+      let grade =
+        switch grade {
+        case .quick: SOXR_QQ
+        case .low: SOXR_LQ
+        case .medium: SOXR_MQ
+        case .high: SOXR_20_BITQ
+        case .best: SOXR_28_BITQ
+        }
+      return UInt(grade) | UInt(isMinimumPhase ? SOXR_MINIMUM_PHASE : SOXR_LINEAR_PHASE)
+    }
+  }
+
   private let resampler: soxr_t
   private let channels: Int
 
@@ -20,8 +45,11 @@ package final class Resampler {
   /// - Parameters:
   ///   - inputRate: Hz.
   ///   - outputRate: Hz.
-  package convenience init?(from inputRate: Double, to outputRate: Double, channels: Int) {
-    unsafe self.init(inputRate, outputRate, channels, unsafe soxr_quality_spec(UInt(SOXR_VHQ), 0))
+  package convenience init?(
+    from inputRate: Double, to outputRate: Double, channels: Int, quality: Quality = Quality(.best)
+  ) {
+    unsafe self.init(
+      inputRate, outputRate, channels, unsafe soxr_quality_spec(quality.recipe, 0))
   }
 
   /// A resampler whose ratio may change as it goes: see `setRatio(_:)`. It begins with 1.

@@ -20,7 +20,8 @@ enum CAFFile {
     let chunks = head.before + head.after
     func contents(_ id: ChunkID, atMost limit: Int64) throws(SoundFileError) -> [UInt8] {
       guard let chunk = chunks.first(where: { $0.id == id }) else { return [] }
-      guard chunk.size <= limit, let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+      guard chunk.size <= limit,
+        let bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
       else { throw SoundFileError(.damaged("its chunk '\(id)' is cut short"), path: store.name) }
       return bytes
     }

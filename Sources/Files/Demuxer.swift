@@ -218,7 +218,8 @@ enum LibavLog {
   static func words(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
     unsafe av_strerror(code, &text, text.count)
-    let words = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let words = String(
+      decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     return words.prefix(1).lowercased() + words.dropFirst()
   }
 }

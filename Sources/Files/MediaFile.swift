@@ -14,6 +14,7 @@ package final class MediaFile: Sendable {
   package let store: any ByteStore
   /// Where packets begin, once that was asked for.
   private let places = Mutex<Places?>(nil)
+  private let reserved = Mutex(0.0)
 
   private init(_ body: Body, _ store: any ByteStore) {
     self.body = body
@@ -91,12 +92,7 @@ package final class MediaFile: Sendable {
     _ format: StreamFormat, _ container: Container, path: String
   ) throws(SoundFileError) {
     guard canWrite(format, in: container) else {
-      let words =
-        switch format {
-        case .pcm(let format): format.words
-        case .packets(let format): "\(format.codec)"
-        }
-      throw SoundFileError(.unwritable("\(words) in \(container) files"), path: path)
+      throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
     }
   }
 
@@ -218,6 +214,51 @@ package final class MediaFile: Sendable {
     }
   }
 
+  /// True if nothing comes after the sound.
+  package var isOptimized: Bool { pcm?.isOptimized ?? true }
+
+  /// Whether sizes in the head wait for a checkpoint, the next second of sound, or the end.
+  package var defersSizes: Bool {
+    get { pcm?.defersSizes ?? true }
+    set { pcm?.defersSizes = newValue }
+  }
+
+  /// Seconds of sound that will be written, as far as anybody said.
+  package var reservedDuration: Double {
+    get { reserved.withLock { $0 } }
+    set { reserved.withLock { $0 = newValue } }
+  }
+  /// True until something is written.
+  package var takesReservation: Bool { isWritable && pcm?.byteCount == 0 }
+  /// True for a file of packets that is being made.
+  package var takesPackets: Bool { false }
+
+  /// The tag of ID3 that is in the file, if there is one.
+  package var id3Tag: [UInt8]? {
+    get throws(SoundFileError) {
+      if let file = pcm {
+        if let tag = try file.chunk("ID3 ", most: Self.mostTagBytes) { return tag }
+        return try file.chunk("id3 ", most: Self.mostTagBytes)
+      }
+      guard let head = try store.bytes(at: 0, count: 10), head[0...2] == [0x49, 0x44, 0x33] else {
+        return nil
+      }
+      let size = head[6..<10].reduce(0) { $0 << 7 | Int($1 & 0x7F) }
+      return try store.bytes(at: 0, count: 10 + size)
+    }
+  }
+  private static var mostTagBytes: Int64 { 256 << 20 }
+
+  /// Says what the channels are for: see `SoundFile.setChannelLayout(words:mask:)`.
+  package func setChannelLayout(
+    words: [UInt32], mask: UInt32?, roles: [ChannelRole]?
+  ) throws(SoundFileError) {
+    switch body {
+    case .pcm(let file): try file.setChannelLayout(words: words, mask: mask)
+    case .reader: throw packetsAreRead
+    }
+  }
+
   /// Seconds.
   package var duration: Double {
     get throws(SoundFileError) {
@@ -318,7 +359,8 @@ package final class MediaFile: Sendable {
     case .pcm(let file):
       return try unsafe file.readRaw(startingAt: packet, frames: count, into: buffer)
     case .reader(let file):
-      return try unsafe file.readPackets(from: packet, count: count, into: buffer, extents: &extents)
+      return try unsafe file.readPackets(
+        from: packet, count: count, into: buffer, extents: &extents)
     }
   }
 
@@ -457,7 +499,8 @@ package final class MediaFile: Sendable {
   }
 
   /// The file of packets of which a size varies; nil if all have the same.
-  private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError) -> PacketFileReader?
+  private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError)
+    -> PacketFileReader?
   {
     guard case .reader(let file) = body, file.format[keyPath: size] == 0 else { return nil }
     return file

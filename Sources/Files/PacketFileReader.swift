@@ -482,7 +482,8 @@ private enum ADTS {
   static func cookie(
     of store: any ByteStore, _ demuxer: Demuxer, _ codec: Codec
   ) throws(SoundFileError) -> [UInt8] {
-    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes) else {
+    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes)
+    else {
       throw SoundFileError(.damaged("its first frame tells no configuration"), path: store.name)
     }
     return MagicCookie.appleCookie(codec, extradata: config, bitRate: demuxer.bitRate)

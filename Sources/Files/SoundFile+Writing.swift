@@ -1,3 +1,4 @@
+package import Codecs
 package import RealTime
 import Synchronization
 
@@ -429,6 +430,17 @@ extension SoundFile.State {
 
   /// Bytes of the chunk of sound, without its head.
   fileprivate var soundChunkBytes: Int64 { dataOffset + dataBytes - soundOffset }
+}
+
+extension StreamFormat {
+  /// The format in words.
+  package var words: String {
+    switch self {
+    case .pcm(let format): format.words
+    case .packets(let format):
+      "\(format.codec) in \(format.channels) channels at \(format.sampleRate) Hz"
+    }
+  }
 }
 
 extension PCMFormat {

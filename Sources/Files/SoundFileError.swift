@@ -38,6 +38,8 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case tooLong
     /// The file, or its kind, does not take this; the text says what.
     case notSupported(String)
+    /// A function of the app, which keeps the file, gave an error; the number is its own.
+    case application(Int32)
     /// The system refused; the number is its errno.
     case system(Int32)
   }
@@ -104,6 +106,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case .notForReading: "the file was opened for writing only"
     case .tooLong: "the file would be longer than its kind can be"
     case .notSupported(let detail): detail
+    case .application(let code): "its function gave the error \(code)"
     case .system(let code): "the file cannot be read: \(unsafe String(cString: strerror(code)))"
     }
   }

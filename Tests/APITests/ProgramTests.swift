@@ -120,6 +120,12 @@ import Testing
           "a sound is heard, and its end told", "the alert", "several at once", "mistakes",
           "properties", "the program's end waits",
         ]),
+        program: "converter.c",
+        passes: [
+          "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
+          "packets", "properties of codecs", "what cannot be",
+        ]),
+      Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(
         program: "player.cc",
         passes: [

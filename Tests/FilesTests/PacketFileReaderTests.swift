@@ -36,6 +36,9 @@ import Testing
         #expect(probed.packets.map(\.data_hash) == packets.map { adler32($0.bytes) })
       }
     }
-    print("XX", recipe, file.format, file.cookie.count, try file.packetTable as Any, try file.frameCount, try file.duration, stream.duration ?? "", try file.bitRate, file.tags, file.channelRoles as Any)
+    print(
+      "XX", recipe, file.format, file.cookie.count, try file.packetTable as Any,
+      try file.frameCount, try file.duration, stream.duration ?? "", try file.bitRate, file.tags,
+      file.channelRoles as Any)
   }
 }

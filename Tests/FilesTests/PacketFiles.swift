@@ -48,7 +48,9 @@ struct PacketRecipe: Sendable, CustomStringConvertible {
       return try folder.write(data, to: name)
     }
     let tone = "sine=f=440:d=1.3:r=\(rate),aformat=channel_layouts=\(channels)c"
-      .replacingOccurrences(of: "=1c", with: "=mono").replacingOccurrences(of: "=2c", with: "=stereo")
+      .replacingOccurrences(of: "=1c", with: "=mono").replacingOccurrences(
+        of: "=2c", with: "=stereo"
+      )
       .replacingOccurrences(of: "=6c", with: "=5.1")
     let metadata = [
       "title=A Tune", "artist=Nobody", "album=None", "date=1999", "genre=Jazz", "comment=Hummed",

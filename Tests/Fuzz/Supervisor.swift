@@ -27,7 +27,7 @@ struct Supervisor {
     try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try Corpus.make(in: corpus)
-    print("seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)")
+    say("seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)")
 
     let end = options.first + options.cases
     var next = options.first
@@ -62,7 +62,7 @@ struct Supervisor {
         // A child that dies after its last case has leaked something.
         if number + 1 < child.cases.upperBound { pending.append(number + 1..<child.cases.upperBound) }
         guard findings < 100 else {
-          print("too many findings: this is where it ends")
+          say("too many findings: this is where it ends")
           for child in children { child.process.terminate() }
           return false
         }
@@ -71,7 +71,7 @@ struct Supervisor {
     let seconds = -started.timeIntervalSinceNow
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
-    print(
+    say(
       "\(done) cases in \(Int(seconds)) s, \(findings) findings, at most \(usage.ru_maxrss / 1024) MB")
     return findings == 0 && done > 0
   }
@@ -91,7 +91,7 @@ struct Supervisor {
     // No allocation that a small file asks for need be large, nor all of them together.
     environment["ASAN_OPTIONS"] =
       "max_allocation_size_mb=512:allocator_may_return_null=1:hard_rss_limit_mb=1500:"
-      + "quarantine_size_mb=32:detect_leaks=1:" + (environment["ASAN_OPTIONS"] ?? "")
+      + "quarantine_size_mb=32:detect_leaks=1"
     process.environment = environment
     let errors = "\(progress).errors"
     try Data().write(to: URL(fileURLWithPath: errors))
@@ -115,11 +115,17 @@ struct Supervisor {
     try Data(file.bytes).write(to: URL(fileURLWithPath: kept))
     let errors = (try? String(contentsOfFile: child.errors, encoding: .utf8)) ?? ""
     try errors.write(toFile: "\(kept).txt", atomically: true, encoding: .utf8)
-    print("case \(number) of seed \(options.seed), \(file.name): \(how)")
+    say("case \(number) of seed \(options.seed), \(file.name): \(how)")
     let telling = errors.split(separator: "\n").filter { line in
-      ["ERROR:", "SUMMARY:", "Fatal error", "    #"].contains { line.contains($0) }
+      ["ERROR:", "SUMMARY:", "Fatal error", "runtime failure", "    #", " at /"].contains { line.contains($0) }
     }
-    for line in telling.prefix(14) { print("  \(line.prefix(200))") }
-    print("  kept as \(kept)")
+    for line in telling.prefix(14) { say("  \(line.prefix(200))") }
+    say("  kept as \(kept)")
   }
+}
+
+/// Prints a line at once, whoever reads it.
+private func say(_ line: String) {
+  print(line)
+  fflush(nil)
 }

@@ -29,14 +29,21 @@ struct Worker {
       var dice = Dice(seed: seed, case: number)
       let file = corpus.damaged(&dice)
       if isVerbose { print("case \(number): \(file.name), \(file.bytes.count) bytes") }
-      try Data(file.bytes).write(to: URL(fileURLWithPath: path))
-      readFile(path, hint: Self.hint(file.name, &dice), &dice)
+      if dice.once(in: 2) {
+        readFromMemory(file.bytes, hint: Self.hint(file.name, &dice), &dice)
+      } else {
+        try Data(file.bytes).write(to: URL(fileURLWithPath: path))
+        let name = Array(path.utf8)
+        let url = CFURLCreateFromFileSystemRepresentation(nil, name, name.count, false)!
+        readFile(url, hint: Self.hint(file.name, &dice), &dice)
+        readConverted(url, &dice)
+      }
       readStream(file, hint: Self.hint(file.name, &dice), &dice)
     }
     alarm(0)
   }
 
-  private func note(_ text: @autoclosure () -> String) { if isVerbose { print("  \(text())") } }
+  func note(_ text: @autoclosure () -> String) { if isVerbose { print("  \(text())") } }
 
   /// What the name tells, or something else.
   private static func hint(_ name: String, _ dice: inout Dice) -> AudioFileTypeID {
@@ -54,15 +61,41 @@ struct Worker {
 
   // MARK: AudioFile
 
-  private func readFile(_ path: String, hint: AudioFileTypeID, _ dice: inout Dice) {
-    let bytes = Array(path.utf8)
-    guard let url = CFURLCreateFromFileSystemRepresentation(nil, bytes, bytes.count, false) else {
-      return
-    }
+  private func readFile(_ url: CFURL, hint: AudioFileTypeID, _ dice: inout Dice) {
     var opened: AudioFileID?
     let status = AudioFileOpenURL(url, .readPermission, hint, &opened)
     note("AudioFileOpenURL: \(status)")
-    guard let file = opened else { return }
+    if let file = opened { readAll(file, &dice) }
+  }
+
+  /// What functions of the app read.
+  private final class Memory {
+    let bytes: [UInt8]
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+  }
+
+  private func readFromMemory(_ bytes: [UInt8], hint: AudioFileTypeID, _ dice: inout Dice) {
+    let memory = Memory(bytes)
+    var opened: AudioFileID?
+    let status = AudioFileOpenWithCallbacks(
+      Unmanaged.passUnretained(memory).toOpaque(),
+      { data, offset, count, buffer, done in
+        let bytes = Unmanaged<Memory>.fromOpaque(data).takeUnretainedValue().bytes
+        let start = Int(clamping: max(0, min(offset, Int64(bytes.count))))
+        let part = bytes[start...].prefix(Int(count))
+        UnsafeMutableRawBufferPointer(start: buffer, count: Int(count)).copyBytes(from: part)
+        done.pointee = UInt32(part.count)
+        return noErr
+      }, nil,
+      { data in Int64(Unmanaged<Memory>.fromOpaque(data).takeUnretainedValue().bytes.count) }, nil,
+      hint, &opened)
+    note("AudioFileOpenWithCallbacks: \(status)")
+    if let file = opened { readAll(file, &dice) }
+    withExtendedLifetime(memory) {}
+  }
+
+  /// Reads and closes a file.
+  private func readAll(_ file: AudioFileID, _ dice: inout Dice) {
     defer { AudioFileClose(file) }
     for id in Self.fileProperties {
       var size: UInt32 = 0
@@ -80,6 +113,7 @@ struct Worker {
     guard AudioFileGetProperty(file, kAudioFilePropertyDataFormat, &size, &format) == noErr else {
       return
     }
+    convert(file, format, &dice)
     // From the start to the end, and then here and there.
     var packet: Int64 = 0
     for round in 0..<60 {

@@ -2,10 +2,12 @@
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
 #include "../CoreAudio/CoreAudio.h"
+#include "AudioCodec.h"
 #include "AudioConverter.h"
 #include "AudioFile.h"
 #include "AudioFileStream.h"
 #include "AudioFormat.h"
 #include "AudioQueue.h"
 #include "AudioServices.h"
+#include "ExtendedAudioFile.h"
 #endif

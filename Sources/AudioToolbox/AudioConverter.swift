@@ -1,0 +1,252 @@
+public import CAudioToolbox
+import Codecs
+import Logging
+
+/// Runs the body of a C function: its failure becomes a result code and a line in the log.
+private func answer(
+  _ function: String, _ body: () throws(AudioConverterError) -> Void
+) -> OSStatus {
+  do throws(AudioConverterError) {
+    try body()
+    return noErr
+  } catch {
+    log.log(level: error.isOrdinary ? .debug : .warning, "\(function): \(error.reason)")
+    return error.status
+  }
+}
+
+/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
+private func check(_ pointers: UnsafeRawPointer?...) throws(AudioConverterError) {
+  for index in unsafe pointers.indices {
+    guard unsafe UInt(bitPattern: pointers[index]) != 0 else {
+      throw .badArgument("a pointer is NULL")
+    }
+  }
+}
+
+private func converter(_ handle: AudioConverterRef) throws(AudioConverterError)
+  -> AudioConverterCore
+{
+  guard let core = AudioConverterCore.all.object(UInt(bitPattern: handle)) else {
+    throw .noConverter
+  }
+  return core
+}
+
+// MARK: Making one
+
+/// See AudioConverterNew in AudioConverter.h.
+@c @implementation
+public func AudioConverterNew(
+  _ inSourceFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ inDestinationFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ outAudioConverter: UnsafeMutablePointer<AudioConverterRef?>
+) -> OSStatus {
+  answer("AudioConverterNew") { () throws(AudioConverterError) in
+    try unsafe check(inSourceFormat, inDestinationFormat, outAudioConverter)
+    try unsafe make(inSourceFormat.pointee, inDestinationFormat.pointee, outAudioConverter)
+  }
+}
+
+/// See AudioConverterNewSpecific in AudioConverter.h.
+@c @implementation
+public func AudioConverterNewSpecific(
+  _ inSourceFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ inDestinationFormat: UnsafePointer<AudioStreamBasicDescription>,
+  _ inNumberClassDescriptions: UInt32,
+  _ inClassDescriptions: UnsafePointer<AudioClassDescription>,
+  _ outAudioConverter: UnsafeMutablePointer<AudioConverterRef?>
+) -> OSStatus {
+  answer("AudioConverterNewSpecific") { () throws(AudioConverterError) in
+    try unsafe check(inSourceFormat, inDestinationFormat, outAudioConverter)
+    unsafe outAudioConverter.pointee = nil
+    let count = Int(inNumberClassDescriptions)
+    if count > 0 { try unsafe check(inClassDescriptions) }
+    let (source, destination) = unsafe (inSourceFormat.pointee, inDestinationFormat.pointee)
+    let isGiven = unsafe UnsafeBufferPointer(start: inClassDescriptions, count: count).contains {
+      $0.isOurs(from: source.mFormatID, to: destination.mFormatID)
+    }
+    guard isGiven || count == 0 else {
+      throw .formatNotSupported("none of the codecs that are asked for is here")
+    }
+    try unsafe make(source, destination, outAudioConverter)
+  }
+}
+
+extension AudioClassDescription {
+  /// True if it names a codec of this library for one of the formats.
+  fileprivate func isOurs(from source: AudioFormatID, to destination: AudioFormatID) -> Bool {
+    guard [0, kAppleSoftwareAudioCodecManufacturer].contains(mManufacturer) else { return false }
+    return mType == kAudioEncoderComponentType && mSubType == destination
+      || mType == kAudioDecoderComponentType && mSubType == source
+  }
+}
+
+private func make(
+  _ source: AudioStreamBasicDescription, _ destination: AudioStreamBasicDescription,
+  _ out: UnsafeMutablePointer<AudioConverterRef?>
+) throws(AudioConverterError) {
+  unsafe out.pointee = nil
+  let core = try AudioConverterCore(source, destination)
+  unsafe out.pointee = OpaquePointer(bitPattern: AudioConverterCore.all.add { _ in core })
+}
+
+/// See AudioConverterDispose in AudioConverter.h.
+@c @implementation
+public func AudioConverterDispose(_ inAudioConverter: AudioConverterRef) -> OSStatus {
+  answer("AudioConverterDispose") { () throws(AudioConverterError) in
+    guard AudioConverterCore.all.remove(UInt(bitPattern: inAudioConverter)) != nil else {
+      throw .noConverter
+    }
+  }
+}
+
+/// See AudioConverterReset in AudioConverter.h.
+@c @implementation
+public func AudioConverterReset(_ inAudioConverter: AudioConverterRef) -> OSStatus {
+  answer("AudioConverterReset") { () throws(AudioConverterError) in
+    try unsafe converter(inAudioConverter).reset()
+  }
+}
+
+// MARK: Properties
+
+/// See AudioConverterGetPropertyInfo in AudioConverter.h.
+@c @implementation
+public func AudioConverterGetPropertyInfo(
+  _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
+  _ outSize: UnsafeMutablePointer<UInt32>?,
+  _ outWritable: UnsafeMutablePointer<Bool>?
+) -> OSStatus {
+  answer("AudioConverterGetPropertyInfo") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    let property = try AudioConverterProperty.named(inPropertyID)
+    unsafe outSize?.pointee = UInt32(try property.get(core, 0).count)
+    unsafe outWritable?.pointee = property.set != nil
+  }
+}
+
+/// See AudioConverterGetProperty in AudioConverter.h.
+@c @implementation
+public func AudioConverterGetProperty(
+  _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
+  _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioConverterGetProperty") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    try unsafe check(ioPropertyDataSize, outPropertyData)
+    let property = try AudioConverterProperty.named(inPropertyID)
+    let room = unsafe Int(ioPropertyDataSize.pointee)
+    // Some calculate from what the memory holds.
+    let before = room >= 4 ? unsafe outPropertyData.loadUnaligned(as: UInt32.self) : 0
+    let value = try property.get(core, before)
+    guard value.count <= room else { throw .propertySize(inPropertyID, room) }
+    unsafe outPropertyData.copyMemory(from: value, byteCount: value.count)
+    unsafe ioPropertyDataSize.pointee = UInt32(value.count)
+  }
+}
+
+/// See AudioConverterSetProperty in AudioConverter.h.
+@c @implementation
+public func AudioConverterSetProperty(
+  _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
+  _ inPropertyDataSize: UInt32, _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioConverterSetProperty") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    if inPropertyDataSize > 0 { try unsafe check(inPropertyData) }
+    let property = try AudioConverterProperty.named(inPropertyID)
+    guard let set = property.set else { throw .readOnly(inPropertyID) }
+    let bytes = unsafe [UInt8](
+      UnsafeRawBufferPointer(start: inPropertyData, count: Int(inPropertyDataSize)))
+    try set(core, PropertyBytes(id: inPropertyID, bytes: bytes))
+  }
+}
+
+// MARK: Converting
+
+/// See AudioConverterConvertBuffer in AudioConverter.h.
+@c @implementation
+public func AudioConverterConvertBuffer(
+  _ inAudioConverter: AudioConverterRef, _ inInputDataSize: UInt32,
+  _ inInputData: UnsafeRawPointer, _ ioOutputDataSize: UnsafeMutablePointer<UInt32>,
+  _ outOutputData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioConverterConvertBuffer") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    try unsafe check(inInputData, ioOutputDataSize, outOutputData)
+    guard core.stream.isImmediate, case .pcm(let input) = core.input.stream,
+      case .pcm(let output) = core.output.stream
+    else { throw .notImmediate }
+    guard
+      let from = unsafe SampleBuffers(input, at: [UnsafeMutableRawPointer(mutating: inInputData)]),
+      let to = unsafe SampleBuffers(output, at: [outOutputData]), core.input.buffers == 1,
+      core.output.buffers == 1
+    else { throw .badArgument("a format is not interleaved") }
+    let (frames, rest) = Int(inInputDataSize).quotientAndRemainder(dividingBy: from.bytesPerFrame)
+    guard rest == 0 else { throw .inputSize("\(inInputDataSize) bytes are not whole frames") }
+    let bytes = frames * to.bytesPerFrame
+    guard unsafe bytes <= Int(ioOutputDataSize.pointee) else {
+      throw .outputSize("the output has \(bytes) bytes")
+    }
+    try core.convertAtOnce(from, frames: frames, to: to)
+    unsafe ioOutputDataSize.pointee = UInt32(bytes)
+  }
+}
+
+/// See AudioConverterConvertComplexBuffer in AudioConverter.h.
+@c @implementation
+public func AudioConverterConvertComplexBuffer(
+  _ inAudioConverter: AudioConverterRef, _ inNumberPCMFrames: UInt32,
+  _ inInputData: UnsafePointer<AudioBufferList>,
+  _ outOutputData: UnsafeMutablePointer<AudioBufferList>
+) -> OSStatus {
+  answer("AudioConverterConvertComplexBuffer") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    try unsafe check(inInputData, outOutputData)
+    guard core.stream.isImmediate else { throw .notImmediate }
+    let frames = Int(inNumberPCMFrames)
+    let input = unsafe BufferList(UnsafeMutablePointer(mutating: inInputData))
+    let output = unsafe BufferList(outOutputData)
+    guard let from = core.input.samples(input) else {
+      throw .badArgument("the input's buffers do not fit the format")
+    }
+    guard let to = core.output.samples(output) else {
+      throw .badArgument("the output's buffers do not fit the format")
+    }
+    guard frames * from.bytesPerFrame <= input.leastBytes else {
+      throw .inputSize("a buffer has \(input.leastBytes) bytes, not \(frames) frames")
+    }
+    guard frames * to.bytesPerFrame <= output.leastBytes else {
+      throw .outputSize("a buffer has \(output.leastBytes) bytes: no room for \(frames) frames")
+    }
+    try core.convertAtOnce(from, frames: frames, to: to)
+    output.setBytes(frames * to.bytesPerFrame)
+  }
+}
+
+/// See AudioConverterFillComplexBuffer in AudioConverter.h.
+@c @implementation
+public func AudioConverterFillComplexBuffer(
+  _ inAudioConverter: AudioConverterRef, _ inInputDataProc: AudioConverterComplexInputDataProc,
+  _ inInputDataProcUserData: UnsafeMutableRawPointer?,
+  _ ioOutputDataPacketSize: UnsafeMutablePointer<UInt32>,
+  _ outOutputData: UnsafeMutablePointer<AudioBufferList>,
+  _ outPacketDescription: UnsafeMutablePointer<AudioStreamPacketDescription>?
+) -> OSStatus {
+  answer("AudioConverterFillComplexBuffer") { () throws(AudioConverterError) in
+    let core = try unsafe converter(inAudioConverter)
+    try unsafe check(
+      unsafeBitCast(inInputDataProc, to: UnsafeRawPointer?.self), ioOutputDataPacketSize,
+      outOutputData)
+    let packets = unsafe Int(ioOutputDataPacketSize.pointee)
+    unsafe ioOutputDataPacketSize.pointee = 0
+    let list = unsafe BufferList(outOutputData)
+    var sink = try core.sink(list, packets: packets)
+    defer {
+      unsafe ioOutputDataPacketSize.pointee = UInt32(sink.count)
+      unsafe core.tell(sink, list, outPacketDescription)
+    }
+    try unsafe core.fill(&sink, inAudioConverter, inInputDataProc, inInputDataProcUserData)
+  }
+}

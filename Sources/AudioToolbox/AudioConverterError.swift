@@ -1,0 +1,86 @@
+import CAudioToolbox
+import Codecs
+
+/// Why a call on a converter fails. The text goes to the log, the code to the caller.
+enum AudioConverterError: Error {
+  case badArgument(String)
+  case noConverter
+  case formatNotSupported(String)
+  case inputRate(Double)
+  case outputRate(Double)
+  case notImmediate
+  case inputSize(String)
+  case outputSize(String)
+  case unsupportedProperty(AudioConverterPropertyID)
+  case readOnly(AudioConverterPropertyID)
+  case propertySize(AudioConverterPropertyID, Int)
+  case propertyValue(AudioConverterPropertyID, String)
+  case noDescriptions
+  case badPacket(String)
+  /// What the app's own callback returned.
+  case input(OSStatus)
+  case system(String)
+
+  init(_ failure: StreamConverter.Failure) {
+    switch failure {
+    case .unsupported(let reason): self = .formatNotSupported(reason)
+    case .inputRate(let rate): self = .inputRate(rate)
+    case .outputRate(let rate): self = .outputRate(rate)
+    case .channels: self = .formatNotSupported("the channels do not fit")
+    case .packetTooLarge(let bytes): self = .outputSize("the next packet has \(bytes) bytes")
+    case .resampling(let reason): self = .system(reason)
+    case .codec(let error):
+      switch error.kind {
+      case .badPacket: self = .badPacket(error.reason)
+      case .failed: self = .system(error.reason)
+      case .noEncoder, .noDecoder, .badFormat, .badCookie: self = .formatNotSupported(error.reason)
+      }
+    }
+  }
+
+  var status: OSStatus {
+    switch self {
+    case .badArgument, .noConverter, .propertyValue: kAudio_ParamError
+    case .formatNotSupported: kAudioConverterErr_FormatNotSupported
+    case .inputRate: kAudioConverterErr_InputSampleRateOutOfRange
+    case .outputRate: kAudioConverterErr_OutputSampleRateOutOfRange
+    case .notImmediate: kAudioConverterErr_OperationNotSupported
+    case .inputSize: kAudioConverterErr_InvalidInputSize
+    case .outputSize: kAudioConverterErr_InvalidOutputSize
+    case .unsupportedProperty, .readOnly: kAudioConverterErr_PropertyNotSupported
+    case .propertySize: kAudioConverterErr_BadPropertySizeError
+    case .noDescriptions: kAudioConverterErr_RequiresPacketDescriptionsError
+    case .badPacket: kAudioCodecBadDataError
+    case .input(let status): status
+    case .system: kAudioConverterErr_UnspecifiedError
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .badArgument(let text), .formatNotSupported(let text), .inputSize(let text),
+      .outputSize(let text), .system(let text), .badPacket(let text):
+      text
+    case .noConverter: "there is no such converter"
+    case .inputRate(let rate): "an input of \(rate) Hz cannot be converted"
+    case .outputRate(let rate): "an output of \(rate) Hz cannot be had from that input"
+    case .notImmediate:
+      "this is for linear PCM of one rate only: call AudioConverterFillComplexBuffer"
+    case .unsupportedProperty(let id): "the converter has no property '\(fourCharacters(id))'"
+    case .readOnly(let id): "the property '\(fourCharacters(id))' cannot be set"
+    case .propertySize(let id, let size):
+      "the property '\(fourCharacters(id))' does not have \(size) bytes"
+    case .propertyValue(let id, let text): "the property '\(fourCharacters(id))': \(text)"
+    case .noDescriptions: "packets that vary in size need descriptions"
+    case .input(let status): "the callback for the input gave \(status)"
+    }
+  }
+
+  /// Programs ask for properties that may not be there, and their own codes are their own affair.
+  var isOrdinary: Bool {
+    switch self {
+    case .unsupportedProperty, .input: true
+    default: false
+    }
+  }
+}

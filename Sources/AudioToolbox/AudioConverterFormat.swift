@@ -1,0 +1,135 @@
+import CAudioToolbox
+import Codecs
+import RealTime
+
+/// One end of a converter: a format, and whether linear PCM has a buffer for each channel.
+struct ConverterFormat {
+  var stream: StreamFormat
+  let isPlanar: Bool
+
+  /// Nil if the description contradicts itself, or is not one that can be converted.
+  init?(_ description: AudioStreamBasicDescription) {
+    isPlanar =
+      description.mFormatID == kAudioFormatLinearPCM && description.mChannelsPerFrame > 1
+      && description.mFormatFlags & kAudioFormatFlagIsNonInterleaved != 0
+    var one = description
+    if isPlanar {
+      one.mFormatFlags &= ~kAudioFormatFlagIsNonInterleaved
+      one.mChannelsPerFrame = 1
+    }
+    guard let stream = StreamFormat(one) else { return nil }
+    self.stream = stream
+    if isPlanar, case .pcm(var pcm) = stream {
+      pcm.channels = Int(description.mChannelsPerFrame)
+      guard pcm.layout != nil else { return nil }
+      self.stream = .pcm(pcm)
+    }
+  }
+
+  init(_ stream: StreamFormat, isPlanar: Bool = false) {
+    self.stream = stream
+    self.isPlanar = isPlanar
+  }
+
+  var streamDescription: AudioStreamBasicDescription {
+    guard isPlanar, case .pcm(var pcm) = stream else { return stream.streamDescription }
+    let channels = UInt32(pcm.channels)
+    pcm.channels = 1
+    var description = pcm.streamDescription
+    description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    description.mChannelsPerFrame = channels
+    return description
+  }
+
+  /// Buffers of an AudioBufferList that holds it.
+  var buffers: Int { isPlanar ? stream.channels : 1 }
+
+  /// Channels of each of them.
+  var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
+
+  /// Bytes of a packet in each buffer; 0 if they vary.
+  var bytesPerPacket: Int {
+    switch stream {
+    case .pcm(let pcm): pcm.bytesPerSample * channelsPerBuffer
+    case .packets(let packets): packets.bytesPerPacket
+    }
+  }
+
+  /// The memory of packets; nil if there is more than one buffer, or it is nowhere.
+  func packets(_ list: BufferList) -> UnsafeMutableRawBufferPointer? {
+    guard list.count == 1, let places = unsafe list.places else { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(start: places[0], count: list.leastBytes)
+  }
+
+  /// Linear PCM in the buffers; nil if they are too many or too few, or one of them is nowhere.
+  func samples(_ list: BufferList) -> SampleBuffers? {
+    guard case .pcm(let format) = stream, list.count == buffers, let places = unsafe list.places
+    else { return nil }
+    return unsafe SampleBuffers(format, at: places)
+  }
+}
+
+/// An AudioBufferList of somebody else's.
+@safe
+struct BufferList {
+  private let list: UnsafeMutableBufferPointer<AudioBuffer>
+
+  init(_ list: UnsafeMutablePointer<AudioBufferList>) {
+    let offset = unsafe MemoryLayout<AudioBufferList>.offset(of: \.mBuffers)!
+    let first = unsafe (UnsafeMutableRawPointer(list) + offset).assumingMemoryBound(
+      to: AudioBuffer.self)
+    unsafe self.list = UnsafeMutableBufferPointer(
+      start: first, count: Int(list.pointee.mNumberBuffers))
+  }
+
+  var count: Int { unsafe list.count }
+
+  /// Bytes of the smallest buffer.
+  var leastBytes: Int { unsafe list.map { unsafe Int($0.mDataByteSize) }.min() ?? 0 }
+
+  /// Where the buffers begin; nil if one of them is nowhere.
+  var places: [UnsafeMutableRawPointer]? {
+    let places = unsafe list.compactMap { unsafe $0.mData }
+    return unsafe places.count == list.count ? places : nil
+  }
+
+  /// Where a buffer begins; nil if it is nowhere.
+  func place(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
+
+  func setBytes(_ bytes: Int) {
+    for index in unsafe list.indices { unsafe list[index].mDataByteSize = UInt32(bytes) }
+  }
+}
+
+/// An AudioBufferList of our own.
+@safe
+final class OwnedBufferList {
+  let list: UnsafeMutablePointer<AudioBufferList>
+  private let buffers: Int
+  private let channels: Int
+
+  init(buffers: Int, channelsPerBuffer: Int) {
+    self.buffers = buffers
+    channels = channelsPerBuffer
+    let bytes =
+      unsafe MemoryLayout<AudioBufferList>.size + (buffers - 1) * MemoryLayout<AudioBuffer>.stride
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: bytes, alignment: MemoryLayout<AudioBufferList>.alignment)
+    unsafe list = memory.bindMemory(to: AudioBufferList.self, capacity: 1)
+    clear()
+  }
+
+  deinit { unsafe UnsafeMutableRawPointer(list).deallocate() }
+
+  /// Has all buffers be nowhere.
+  func clear() {
+    let offset = unsafe MemoryLayout<AudioBufferList>.offset(of: \.mBuffers)!
+    unsafe list.pointee.mNumberBuffers = UInt32(buffers)
+    let first = unsafe (UnsafeMutableRawPointer(list) + offset).assumingMemoryBound(
+      to: AudioBuffer.self)
+    for index in 0..<buffers {
+      unsafe (first + index).initialize(
+        to: AudioBuffer(mNumberChannels: UInt32(channels), mDataByteSize: 0, mData: nil))
+    }
+  }
+}

@@ -1,0 +1,215 @@
+public import CAudioToolbox
+import Codecs
+import CoreFoundation
+import Files
+import RealTime
+
+/// What is asked with, if anything is.
+private enum Specifier {
+  static func type(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> Container {
+    guard memory.count == 4 else { throw badSize(memory.count) }
+    let type = unsafe memory.loadUnaligned(as: AudioFileTypeID.self)
+    guard let kind = Container(typeID: type) else { throw .badType(type) }
+    return kind
+  }
+
+  static func text(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> String {
+    guard memory.count == MemoryLayout<UInt>.size,
+      let pointer = unsafe UnsafeRawPointer(bitPattern: memory.loadUnaligned(as: UInt.self))
+    else { throw badSize(memory.count) }
+    return unsafe Unmanaged<CFString>.fromOpaque(pointer).takeUnretainedValue().string
+  }
+
+  static func typeAndFormat(
+    _ memory: UnsafeRawBufferPointer
+  ) throws(AudioFileFailure) -> AudioFileTypeAndFormatID {
+    guard memory.count == MemoryLayout<AudioFileTypeAndFormatID>.size else {
+      throw badSize(memory.count)
+    }
+    return unsafe memory.loadUnaligned(as: AudioFileTypeAndFormatID.self)
+  }
+
+  private static func badSize(_ size: Int) -> AudioFileFailure {
+    .badArgument("\(size) bytes are not what this is asked with")
+  }
+}
+
+private func globalValue(
+  _ id: AudioFilePropertyID, _ specifier: UnsafeRawBufferPointer
+) throws(AudioFileFailure) -> PropertyValue {
+  let all = Container.allCases
+  switch id {
+  case kAudioFileGlobalInfo_ReadableTypes: return .words(all.map(\.typeID))
+  case kAudioFileGlobalInfo_WritableTypes:
+    return .words(all.filter { !$0.writtenFormats.isEmpty }.map(\.typeID))
+  case kAudioFileGlobalInfo_FileTypeName:
+    return .string(try unsafe Specifier.type(specifier).description)
+  case kAudioFileGlobalInfo_AvailableFormatIDs:
+    return .words(try unsafe Specifier.type(specifier).writtenFormatIDs)
+  case kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat:
+    let asked = try unsafe Specifier.typeAndFormat(specifier)
+    guard let kind = Container(typeID: asked.mFileType) else { throw .badType(asked.mFileType) }
+    let descriptions = kind.writtenFormats.filter { $0.mFormatID == asked.mFormatID }
+    guard !descriptions.isEmpty else {
+      throw .badFormat("\(kind) files do not hold '\(fourCharacters(asked.mFormatID))'")
+    }
+    return .descriptions(descriptions)
+  case kAudioFileGlobalInfo_AllExtensions: return .strings(all.flatMap(\.extensions))
+  case kAudioFileGlobalInfo_AllUTIs: return .strings(all.flatMap(\.typeIdentifiers))
+  case kAudioFileGlobalInfo_AllMIMETypes: return .strings(all.flatMap(\.mimeTypes))
+  case kAudioFileGlobalInfo_ExtensionsForType:
+    return .strings(try unsafe Specifier.type(specifier).extensions)
+  case kAudioFileGlobalInfo_UTIsForType:
+    return .strings(try unsafe Specifier.type(specifier).typeIdentifiers)
+  case kAudioFileGlobalInfo_MIMETypesForType:
+    return .strings(try unsafe Specifier.type(specifier).mimeTypes)
+  case kAudioFileGlobalInfo_TypesForMIMEType:
+    return try unsafe types(\.mimeTypes, specifier)
+  case kAudioFileGlobalInfo_TypesForUTI: return try unsafe types(\.typeIdentifiers, specifier)
+  case kAudioFileGlobalInfo_TypesForExtension: return try unsafe types(\.extensions, specifier)
+  default: throw .unsupportedProperty(id)
+  }
+}
+
+/// The kinds that go by a name, those first that it is the first name of.
+private func types(
+  _ names: KeyPath<Container, [String]>, _ specifier: UnsafeRawBufferPointer
+) throws(AudioFileFailure) -> PropertyValue {
+  let name = try unsafe Specifier.text(specifier).lowercased()
+  let kinds = Container.allCases.filter { $0[keyPath: names].contains(name) }
+  let first = kinds.filter { $0[keyPath: names].first == name }
+  return .words((first + kinds.filter { !first.contains($0) }).map(\.typeID))
+}
+
+/// See AudioFileGetGlobalInfoSize in AudioFile.h.
+@c @implementation
+public func AudioFileGetGlobalInfoSize(
+  _ inPropertyID: AudioFilePropertyID, _ inSpecifierSize: UInt32,
+  _ inSpecifier: UnsafeMutableRawPointer?, _ outDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  answer("AudioFileGetGlobalInfoSize") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(outDataSize) else { throw .badArgument("the size is NULL") }
+    unsafe outDataSize.pointee = 0
+    let value = try unsafe globalValue(
+      inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
+    unsafe outDataSize.pointee = UInt32(value.byteCount)
+  }
+}
+
+/// See AudioFileGetGlobalInfo in AudioFile.h.
+@c @implementation
+public func AudioFileGetGlobalInfo(
+  _ inPropertyID: AudioFilePropertyID, _ inSpecifierSize: UInt32,
+  _ inSpecifier: UnsafeMutableRawPointer?, _ ioDataSize: UnsafeMutablePointer<UInt32>,
+  _ outPropertyData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioFileGetGlobalInfo") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
+      throw .badArgument("the value or its size has nowhere to go")
+    }
+    let value = try unsafe globalValue(
+      inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
+    try unsafe value.copy(to: outPropertyData, size: ioDataSize)
+  }
+}
+
+extension Container {
+  /// What can be written into files of this kind; rates and channels are left open.
+  fileprivate var writtenFormats: [AudioStreamBasicDescription] {
+    (linearFormats + codecFormats).map { format in
+      var format = format
+      format.mSampleRate = 0
+      format.mChannelsPerFrame = 0
+      format.mBytesPerFrame = 0
+      format.mBytesPerPacket = 0
+      return format
+    }
+  }
+
+  private var linearFormats: [AudioStreamBasicDescription] {
+    let kinds: [(PCMFormat.Kind, [Int])] = [
+      (.signedInteger, [16, 24, 32, 8]), (.unsignedInteger, [8]), (.float, [32, 64]),
+    ]
+    return kinds.flatMap { kind, sizes in
+      sizes.flatMap { bits in
+        (bits > 8 ? [isBigEndian, !isBigEndian] : [false]).map {
+          PCMFormat(
+            sampleRate: 44_100, channels: 1, kind: kind, bitsPerSample: bits, isBigEndian: $0)
+        }
+      }
+    }.filter { MediaFile.canWrite(.pcm($0), in: self) }.map(\.streamDescription)
+  }
+
+  private var codecFormats: [AudioStreamBasicDescription] {
+    Codec.allCases.compactMap { codec in
+      var description = AudioStreamBasicDescription()
+      description.mFormatID = codec.formatID
+      // Of the rates and channels that codecs take, one will do.
+      for (rate, channels) in [(44_100.0, 2), (48_000, 2), (16_000, 1), (8_000, 1)] {
+        description.mSampleRate = rate
+        description.mChannelsPerFrame = UInt32(channels)
+        if let format = PacketFormat(description), MediaFile.canWrite(.packets(format), in: self) {
+          return format.streamDescription
+        }
+      }
+      return nil
+    }
+  }
+
+  fileprivate var writtenFormatIDs: [AudioFormatID] {
+    var ids: [AudioFormatID] = []
+    for id in writtenFormats.map(\.mFormatID) where !ids.contains(id) { ids.append(id) }
+    return ids
+  }
+
+  /// Apple's uniform type identifiers.
+  fileprivate var typeIdentifiers: [String] {
+    switch self {
+    case .aiff: ["public.aiff-audio"]
+    case .aifc: ["public.aifc-audio"]
+    case .caf: ["com.apple.coreaudio-format"]
+    case .wave: ["com.microsoft.waveform-audio"]
+    case .rf64: ["public.rf64-audio"]
+    case .wave64: ["com.sony.wave64"]
+    case .next: ["public.au-audio", "public.ulaw-audio"]
+    case .m4a: ["public.mpeg-4-audio", "com.apple.m4a-audio"]
+    case .mp4: ["public.mpeg-4"]
+    case .m4b: ["com.apple.protected-mpeg-4-audio-b"]
+    case .threeGP: ["public.3gpp"]
+    case .threeGP2: ["public.3gpp2"]
+    case .adts: ["public.aac-audio"]
+    case .mp3: ["public.mp3"]
+    case .mp2: ["public.mp2"]
+    case .mp1: ["public.mp1"]
+    case .ac3: ["public.ac3-audio"]
+    case .flac: ["org.xiph.flac"]
+    case .ogg: ["org.xiph.ogg-audio"]
+    case .amr: ["org.3gpp.adaptive-multi-rate-audio"]
+    }
+  }
+
+  fileprivate var mimeTypes: [String] {
+    switch self {
+    case .aiff: ["audio/aiff", "audio/x-aiff"]
+    case .aifc: ["audio/aiff", "audio/x-aiff"]
+    case .caf: ["audio/x-caf"]
+    case .wave: ["audio/vnd.wave", "audio/wav", "audio/wave", "audio/x-wav"]
+    case .rf64: ["audio/wav", "audio/x-wav"]
+    case .wave64: ["audio/x-w64"]
+    case .next: ["audio/basic", "audio/au", "audio/x-au", "audio/snd"]
+    case .m4a: ["audio/x-m4a", "audio/mp4"]
+    case .mp4: ["audio/mp4", "video/mp4", "audio/mpeg4"]
+    case .m4b: ["audio/x-m4b", "audio/mp4"]
+    case .threeGP: ["audio/3gpp", "video/3gpp"]
+    case .threeGP2: ["audio/3gpp2", "video/3gpp2"]
+    case .adts: ["audio/aac", "audio/aacp", "audio/x-aac"]
+    case .mp3: ["audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/x-mpeg"]
+    case .mp2: ["audio/mpeg", "audio/x-mp2"]
+    case .mp1: ["audio/mpeg", "audio/x-mp1"]
+    case .ac3: ["audio/ac3", "audio/x-ac3"]
+    case .flac: ["audio/flac", "audio/x-flac"]
+    case .ogg: ["audio/ogg", "application/ogg"]
+    case .amr: ["audio/amr", "audio/amr-wb"]
+    }
+  }
+}

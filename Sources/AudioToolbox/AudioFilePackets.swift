@@ -1,0 +1,221 @@
+public import CAudioToolbox
+import Codecs
+import Files
+import RealTime
+
+// MARK: Bytes
+
+/// See AudioFileReadBytes in AudioFile.h.
+@c @implementation
+public func AudioFileReadBytes(
+  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ inStartingByte: Int64,
+  _ ioNumBytes: UnsafeMutablePointer<UInt32>, _ outBuffer: UnsafeMutableRawPointer?
+) -> OSStatus {
+  answer("AudioFileReadBytes") { () throws(AudioFileFailure) in
+    let wanted = try unsafe takeCount(ioNumBytes)
+    let media = try unsafe OpenFile.readable(inAudioFile)
+    guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
+    guard wanted > 0 else { return }
+    guard let outBuffer = unsafe outBuffer else { throw .badArgument("the buffer is NULL") }
+    let count = try onFile { () throws(SoundFileError) in
+      try unsafe media.readBytes(
+        at: inStartingByte, into: .init(start: outBuffer, count: Int(wanted)))
+    }
+    unsafe ioNumBytes.pointee = UInt32(count)
+    if count < wanted { throw .endOfFile }
+  }
+}
+
+/// See AudioFileWriteBytes in AudioFile.h.
+@c @implementation
+public func AudioFileWriteBytes(
+  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ inStartingByte: Int64,
+  _ ioNumBytes: UnsafeMutablePointer<UInt32>, _ inBuffer: UnsafeRawPointer?
+) -> OSStatus {
+  answer("AudioFileWriteBytes") { () throws(AudioFileFailure) in
+    let count = try unsafe takeCount(ioNumBytes)
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
+    guard count > 0 else { return }
+    guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
+    try onFile { () throws(SoundFileError) in
+      try unsafe media.writeBytes(
+        at: inStartingByte, from: .init(start: inBuffer, count: Int(count)))
+    }
+    unsafe ioNumBytes.pointee = count
+  }
+}
+
+/// What a count is, which is 0 until something is done.
+private func takeCount(
+  _ count: UnsafeMutablePointer<UInt32>
+) throws(AudioFileFailure) -> UInt32 {
+  guard unsafe !isNull(count) else { throw .badArgument("a count is NULL") }
+  let value = unsafe count.pointee
+  unsafe count.pointee = 0
+  return value
+}
+
+// MARK: Packets
+
+/// See AudioFileReadPackets in AudioFile.h.
+@c @implementation
+public func AudioFileReadPackets(
+  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ outNumBytes: UnsafeMutablePointer<UInt32>,
+  _ outPacketDescriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?,
+  _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
+  _ outBuffer: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe readPackets(
+    "AudioFileReadPackets", inAudioFile, hasRoom: false, bytes: outNumBytes,
+    descriptions: outPacketDescriptions, from: inStartingPacket, packets: ioNumPackets,
+    into: outBuffer)
+}
+
+/// See AudioFileReadPacketData in AudioFile.h.
+@c @implementation
+public func AudioFileReadPacketData(
+  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ ioNumBytes: UnsafeMutablePointer<UInt32>,
+  _ outPacketDescriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?,
+  _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
+  _ outBuffer: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe readPackets(
+    "AudioFileReadPacketData", inAudioFile, hasRoom: true, bytes: ioNumBytes,
+    descriptions: outPacketDescriptions, from: inStartingPacket, packets: ioNumPackets,
+    into: outBuffer)
+}
+
+/// `hasRoom` says whether `bytes` comes with the size of the buffer.
+private func readPackets(
+  _ function: String, _ handle: AudioFileID, hasRoom: Bool,
+  bytes: UnsafeMutablePointer<UInt32>,
+  descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?, from start: Int64,
+  packets: UnsafeMutablePointer<UInt32>, into buffer: UnsafeMutableRawPointer?
+) -> OSStatus {
+  answer(function) { () throws(AudioFileFailure) in
+    guard unsafe !isNull(bytes), unsafe !isNull(packets) else {
+      throw .badArgument("a count is NULL")
+    }
+    let room = try unsafe takeCount(bytes)
+    let wanted = Int(try unsafe takeCount(packets))
+    let media = try unsafe OpenFile.readable(handle)
+    guard start >= 0 else { throw .negativePlace(start) }
+    guard wanted > 0 else { return }
+    guard let buffer = unsafe buffer else { throw .badArgument("the buffer is NULL") }
+
+    var extents: [PacketExtent] = []
+    let (read, size) = try onFile { () throws(SoundFileError) -> (Int, Int) in
+      // Without a size of its own the buffer has room for the largest packets there are.
+      let size =
+        hasRoom
+        ? Int(room)
+        : wanted.multipliedReportingOverflow(by: try media.maximumPacketBytes).partialValue
+      let memory = unsafe UnsafeMutableRawBufferPointer(
+        start: buffer, count: min(size, Int(UInt32.max)))
+      let read = try unsafe media.readPackets(
+        from: start, count: wanted, into: memory, extents: &extents)
+      return (read, memory.count)
+    }
+    switch media.format {
+    case .pcm(let format):
+      let bytesPerFrame = format.bytesPerFrame
+      guard size >= bytesPerFrame else {
+        throw .badArgument("the buffer has no room for a packet")
+      }
+      if let descriptions = unsafe descriptions {
+        for packet in 0..<read {
+          unsafe descriptions[packet] = AudioStreamPacketDescription(
+            mStartOffset: Int64(packet * bytesPerFrame), mVariableFramesInPacket: 0,
+            mDataByteSize: UInt32(bytesPerFrame))
+        }
+      }
+      unsafe bytes.pointee = UInt32(read * bytesPerFrame)
+    case .packets:
+      if read == 0, start < (try onFile { () throws(SoundFileError) in try media.packetCount }) {
+        throw .badArgument("the buffer has no room for a packet")
+      }
+      if let descriptions = unsafe descriptions {
+        for (index, extent) in extents.prefix(read).enumerated() {
+          unsafe descriptions[index] = AudioStreamPacketDescription(
+            mStartOffset: Int64(extent.offset),
+            mVariableFramesInPacket: UInt32(clamping: extent.frames),
+            mDataByteSize: UInt32(clamping: extent.bytes))
+        }
+      }
+      unsafe bytes.pointee = UInt32(extents.prefix(read).last.map { $0.offset + $0.bytes } ?? 0)
+    }
+    unsafe packets.pointee = UInt32(read)
+  }
+}
+
+/// See AudioFileWritePackets in AudioFile.h.
+@c @implementation
+public func AudioFileWritePackets(
+  _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ inNumBytes: UInt32,
+  _ inPacketDescriptions: UnsafePointer<AudioStreamPacketDescription>?,
+  _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
+  _ inBuffer: UnsafeRawPointer?
+) -> OSStatus {
+  answer("AudioFileWritePackets") { () throws(AudioFileFailure) in
+    let wanted = Int(try unsafe takeCount(ioNumPackets))
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    guard inStartingPacket >= 0 else { throw .negativePlace(inStartingPacket) }
+    guard wanted > 0 else { return }
+    guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
+    let (extents, count) = try unsafe extents(
+      media.format, inPacketDescriptions, packets: wanted, bytes: Int(inNumBytes))
+    let bytes = extents.map { $0.offset + $0.bytes }.max() ?? 0
+    do throws(SoundFileError) {
+      try unsafe media.writePackets(
+        at: inStartingPacket, from: .init(start: inBuffer, count: bytes), extents: extents)
+      unsafe ioNumPackets.pointee = UInt32(count)
+    } catch {
+      // A full disk took some of them.
+      if case .noRoom = error.kind, let there = try? media.packetCount {
+        let written = min(max(0, there - inStartingPacket), Int64(count))
+        unsafe ioNumPackets.pointee = UInt32(written)
+      }
+      throw .file(error)
+    }
+  }
+}
+
+/// Where packets lie in a buffer of so many bytes, and how many they are.
+private func extents(
+  _ format: StreamFormat, _ descriptions: UnsafePointer<AudioStreamPacketDescription>?,
+  packets: Int, bytes: Int
+) throws(AudioFileFailure) -> (extents: [PacketExtent], count: Int) {
+  let fixedBytes =
+    switch format {
+    case .pcm(let format): format.bytesPerFrame
+    case .packets(let format): format.bytesPerPacket
+    }
+  if fixedBytes > 0 {
+    let count = min(packets, bytes / fixedBytes)
+    guard count > 0 else { throw .badArgument("\(bytes) bytes are no whole packet") }
+    // Frames need not be told one by one.
+    if case .pcm = format {
+      return ([PacketExtent(offset: 0, bytes: count * fixedBytes)], count)
+    }
+    let extents = (0..<count).map { PacketExtent(offset: $0 * fixedBytes, bytes: fixedBytes) }
+    return (extents, count)
+  }
+  guard let descriptions = unsafe descriptions else {
+    throw .badArgument("packets of different sizes need descriptions")
+  }
+  var extents: [PacketExtent] = []
+  extents.reserveCapacity(packets)
+  for index in 0..<packets {
+    let description = unsafe descriptions[index]
+    let offset = description.mStartOffset
+    let size = Int64(description.mDataByteSize)
+    guard offset >= 0, offset <= bytes, size <= Int64(bytes) - offset else {
+      throw .badArgument("packet \(index) does not lie in the \(bytes) bytes of the buffer")
+    }
+    extents.append(
+      PacketExtent(
+        offset: Int(offset), bytes: Int(size), frames: Int(description.mVariableFramesInPacket)))
+  }
+  return (extents, packets)
+}

@@ -1,0 +1,429 @@
+public import CAudioToolbox
+import Codecs
+import CoreFoundation
+import Files
+import RealTime
+
+/// The value of a property. Objects are made for the caller when it is copied.
+enum PropertyValue {
+  case bytes([UInt8])
+  case string(String)
+  case strings([String])
+  case dictionary([String: String])
+  case markers(MediaMarkers)
+  case regions(MediaRegions)
+
+  static func number<Number: BitwiseCopyable>(_ number: Number) -> PropertyValue {
+    var value = ValueBytes()
+    value.append(number)
+    return .bytes(value.bytes)
+  }
+
+  static func words(_ words: [UInt32]) -> PropertyValue {
+    var value = ValueBytes()
+    for word in words { value.append(word) }
+    return .bytes(value.bytes)
+  }
+
+  static func descriptions(_ list: [AudioStreamBasicDescription]) -> PropertyValue {
+    var value = ValueBytes()
+    for description in list { value.append(description) }
+    return .bytes(value.bytes)
+  }
+
+  var byteCount: Int {
+    switch self {
+    case .bytes(let bytes): bytes.count
+    case .string, .strings, .dictionary: MemoryLayout<UInt>.size
+    case .markers(let list): list.byteCount
+    case .regions(let list): list.byteCount
+    }
+  }
+
+  /// Copies the value to where there is room for `size` bytes, and says how many they are.
+  func copy(
+    to memory: UnsafeMutableRawPointer, size: UnsafeMutablePointer<UInt32>
+  ) throws(AudioFileFailure) {
+    let room = unsafe size.pointee
+    guard byteCount <= Int(room) else { throw .propertyTooLarge(size: byteCount, room: room) }
+    let bytes = self.bytes
+    unsafe memory.copyMemory(from: bytes, byteCount: bytes.count)
+    unsafe size.pointee = UInt32(bytes.count)
+  }
+
+  private var bytes: [UInt8] {
+    switch self {
+    case .bytes(let bytes): bytes
+    case .string(let text): Self.object(text.cfString)
+    case .strings(let texts):
+      unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) {
+        let array = unsafe CFArrayCreateMutable(nil, 0, $0)
+        for text in texts {
+          let string = text.cfString
+          unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(string).toOpaque())
+        }
+        return Self.object(array)
+      }
+    case .dictionary(let entries):
+      unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
+        unsafe withUnsafePointer(to: kCFTypeDictionaryValueCallBacks) { values in
+          let dictionary = unsafe CFDictionaryCreateMutable(nil, 0, keys, values)
+          for (key, text) in entries {
+            let (key, string) = (key.cfString, text.cfString)
+            unsafe CFDictionarySetValue(
+              dictionary, Unmanaged.passUnretained(key).toOpaque(),
+              Unmanaged.passUnretained(string).toOpaque())
+          }
+          return Self.object(dictionary)
+        }
+      }
+    case .markers(let list): list.value
+    case .regions(let list): list.value
+    }
+  }
+
+  /// A pointer to an object that becomes the caller's.
+  private static func object(_ object: AnyObject?) -> [UInt8] {
+    var value = ValueBytes()
+    let pointer = unsafe object.map { unsafe Unmanaged.passRetained($0).toOpaque() }
+    value.append(UInt(bitPattern: pointer))
+    return value.bytes
+  }
+}
+
+// MARK: Getting
+
+private func value(
+  of id: AudioFilePropertyID, in media: MediaFile
+) throws(AudioFileFailure) -> PropertyValue {
+  let value = try onFile { () throws(SoundFileError) in try knownValue(of: id, in: media) }
+  guard let value else { throw .unsupportedProperty(id) }
+  return value
+}
+
+/// Nil if the file has no such property.
+private func knownValue(
+  of id: AudioFilePropertyID, in media: MediaFile
+) throws(SoundFileError) -> PropertyValue? {
+  switch id {
+  case kAudioFilePropertyFileFormat: return .number(media.container.typeID)
+  case kAudioFilePropertyDataFormat: return .number(media.format.streamDescription)
+  case kAudioFilePropertyFormatList:
+    let layout = try media.layout
+    var item = AudioFormatListItem()
+    item.mASBD = media.format.streamDescription
+    item.mChannelLayoutTag =
+      layout?.tag ?? kAudioChannelLayoutTag_Unknown | UInt32(media.format.channels)
+    return .number(item)
+  case kAudioFilePropertyDataFormatName: return .string(media.format.streamDescription.name)
+  case kAudioFilePropertyIsOptimized: return .number(UInt32(media.isOptimized ? 1 : 0))
+  case kAudioFilePropertyMagicCookieData:
+    return media.cookie.isEmpty ? nil : .bytes(media.cookie)
+  case kAudioFilePropertyAudioDataByteCount: return .number(UInt64(try media.byteCount))
+  case kAudioFilePropertyAudioDataPacketCount: return .number(UInt64(try media.packetCount))
+  case kAudioFilePropertyMaximumPacketSize, kAudioFilePropertyPacketSizeUpperBound:
+    return .number(UInt32(clamping: try media.maximumPacketBytes))
+  case kAudioFilePropertyDataOffset: return .number(try media.dataOffset)
+  case kAudioFilePropertyChannelLayout: return try media.layout.map { .bytes($0.bytes) }
+  case kAudioFilePropertyDeferSizeUpdates: return .number(UInt32(media.defersSizes ? 1 : 0))
+  case kAudioFilePropertyMarkerList:
+    return try media.pcm?.markers().map(PropertyValue.markers)
+  case kAudioFilePropertyRegionList:
+    return try media.pcm?.regions().map(PropertyValue.regions)
+  case kAudioFilePropertyRestrictsRandomAccess: return .number(UInt32(0))
+  case kAudioFilePropertyChunkIDs:
+    guard let file = media.pcm, file.hasChunks else { return nil }
+    return .words(file.chunkIDs.map(\.code))
+  case kAudioFilePropertyInfoDictionary:
+    guard var tags = try media.tags() else { return nil }
+    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = String(try media.duration)
+    return .dictionary(tags)
+  case kAudioFilePropertyPacketTableInfo:
+    return try media.packetTable.map {
+      .number(
+        AudioFilePacketTableInfo(
+          mNumberValidFrames: $0.validFrames, mPrimingFrames: Int32(clamping: $0.primingFrames),
+          mRemainderFrames: Int32(clamping: $0.remainderFrames)))
+    }
+  case kAudioFilePropertyReserveDuration: return .number(media.reservedDuration)
+  case kAudioFilePropertyEstimatedDuration: return .number(try media.duration)
+  case kAudioFilePropertyBitRate:
+    return .number(UInt32(clamping: Int64(clamping: try media.bitRate)))
+  case kAudioFilePropertyID3Tag: return try media.id3Tag.map(PropertyValue.bytes)
+  case kAudioFilePropertySourceBitDepth:
+    guard media.sourceBits > 0 else { return nil }
+    if case .pcm(let format) = media.format, format.kind == .float {
+      return .number(-Int32(media.sourceBits))
+    }
+    return .number(Int32(media.sourceBits))
+  case kAudioFilePropertyAudioTrackCount: return .number(UInt32(1))
+  case kAudioFilePropertyUseAudioTrack: return .number(UInt32(0))
+  default: return nil
+  }
+}
+
+extension Int64 {
+  /// The whole part, or the nearest that there is.
+  fileprivate init(clamping value: Double) {
+    self = value.isNaN ? 0 : Int64(Swift.min(Swift.max(value, -0x1p62), 0x1p62))
+  }
+}
+
+extension MediaFile {
+  /// What the channels are for, if the file says so.
+  fileprivate var layout: ChannelLayout? {
+    get throws(SoundFileError) {
+      if let words = try pcm?.channelLayoutWords() {
+        var bytes = ValueBytes()
+        for word in words { bytes.append(word) }
+        if let layout = ChannelLayout(bytes.bytes) { return layout }
+      }
+      if let mask = pcm?.channelMask {
+        let roles = (0..<18).filter { mask >> $0 & 1 == 1 }.compactMap { bit in
+          ChannelRole.allCases.first { $0.label == UInt32(bit) + 1 }
+        }
+        return ChannelLayout(roles: roles)
+      }
+      return channelRoles.map { ChannelLayout(roles: $0) }
+    }
+  }
+}
+
+/// See AudioFileGetPropertyInfo in AudioFile.h.
+@c @implementation
+public func AudioFileGetPropertyInfo(
+  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID,
+  _ outDataSize: UnsafeMutablePointer<UInt32>?, _ isWritable: UnsafeMutablePointer<UInt32>?
+) -> OSStatus {
+  answer("AudioFileGetPropertyInfo") { () throws(AudioFileFailure) in
+    unsafe outDataSize?.pointee = 0
+    unsafe isWritable?.pointee = 0
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    let isSettable = media.isSettable(inPropertyID)
+    if let size = translationBytes(inPropertyID) {
+      unsafe outDataSize?.pointee = UInt32(size)
+      return
+    }
+    let value = try onFile { () throws(SoundFileError) in
+      try knownValue(of: inPropertyID, in: media)
+    }
+    // What can be set may have no value yet.
+    guard value != nil || isSettable else { throw .unsupportedProperty(inPropertyID) }
+    unsafe outDataSize?.pointee = UInt32(value?.byteCount ?? 0)
+    unsafe isWritable?.pointee = isSettable ? 1 : 0
+  }
+}
+
+/// See AudioFileGetProperty in AudioFile.h.
+@c @implementation
+public func AudioFileGetProperty(
+  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID,
+  _ ioDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioFileGetProperty") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
+      throw .badArgument("the value or its size has nowhere to go")
+    }
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    if let size = translationBytes(inPropertyID) {
+      let room = unsafe ioDataSize.pointee
+      guard room >= size else { throw .propertyTooLarge(size: size, room: room) }
+      let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: outPropertyData, count: size))
+      let value = try translation(inPropertyID, bytes, media)
+      return try unsafe value.copy(to: outPropertyData, size: ioDataSize)
+    }
+    try unsafe value(of: inPropertyID, in: media).copy(to: outPropertyData, size: ioDataSize)
+  }
+}
+
+// MARK: Places
+
+/// Bytes of what a property translates; nil if it is none of those.
+private func translationBytes(_ id: AudioFilePropertyID) -> Int? {
+  switch id {
+  case kAudioFilePropertyPacketToFrame, kAudioFilePropertyFrameToPacket:
+    MemoryLayout<AudioFramePacketTranslation>.stride
+  case kAudioFilePropertyPacketToByte, kAudioFilePropertyByteToPacket:
+    MemoryLayout<AudioBytePacketTranslation>.stride
+  default: nil
+  }
+}
+
+/// Both structs are two places, an offset and flags. What comes back is exact, always.
+private func translation(
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
+) throws(AudioFileFailure) -> PropertyValue {
+  var reader = ValueReader(bytes)
+  var place = reader.read(Int64.self) ?? 0
+  var packet = reader.read(Int64.self) ?? 0
+  var offset = reader.read(UInt32.self) ?? 0
+  let isPacketAsked =
+    id == kAudioFilePropertyFrameToPacket || id == kAudioFilePropertyByteToPacket
+  let asked = isPacketAsked ? place : packet
+  guard asked >= 0 else { throw .negativePlace(asked) }
+  try onFile { () throws(SoundFileError) in
+    switch id {
+    case kAudioFilePropertyPacketToFrame: place = try media.frame(ofPacket: packet)
+    case kAudioFilePropertyPacketToByte: place = try media.byte(ofPacket: packet)
+    case kAudioFilePropertyFrameToPacket:
+      let found = try media.packet(atFrame: place)
+      (packet, offset) = (found.packet, UInt32(clamping: found.offset))
+    default:
+      let found = try media.packet(atByte: place)
+      (packet, offset) = (found.packet, UInt32(clamping: found.offset))
+    }
+  }
+  var value = ValueBytes()
+  value.append(place)
+  value.append(packet)
+  value.append(offset)
+  value.append(UInt32(0))
+  return .bytes(value.bytes)
+}
+
+// MARK: Setting
+
+extension MediaFile {
+  fileprivate func isSettable(_ id: AudioFilePropertyID) -> Bool {
+    let holdsPCM = pcm != nil
+    switch id {
+    case kAudioFilePropertyUseAudioTrack: return true
+    case kAudioFilePropertyDeferSizeUpdates: return isWritable
+    case kAudioFilePropertyMagicCookieData, kAudioFilePropertyPacketTableInfo:
+      return takesPackets
+    case kAudioFilePropertyReserveDuration: return takesReservation
+    case kAudioFilePropertyChannelLayout:
+      return takesPackets || (holdsPCM && isWritable && container != .next)
+    case kAudioFilePropertyInfoDictionary:
+      return takesPackets || (holdsPCM && isWritable && container != .next && container != .wave64)
+    case kAudioFilePropertyMarkerList:
+      switch container {
+      case .aiff, .aifc, .caf, .wave, .rf64: return holdsPCM && isWritable
+      default: return false
+      }
+    case kAudioFilePropertyRegionList:
+      switch container {
+      case .caf, .wave, .rf64: return holdsPCM && isWritable
+      default: return false
+      }
+    default: return false
+    }
+  }
+}
+
+/// See AudioFileSetProperty in AudioFile.h.
+@c @implementation
+public func AudioFileSetProperty(
+  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID, _ inDataSize: UInt32,
+  _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioFileSetProperty") { () throws(AudioFileFailure) in
+    let media = try unsafe OpenFile.find(inAudioFile).media
+    guard unsafe inDataSize == 0 || !isNull(inPropertyData) else {
+      throw .badArgument("the value is NULL")
+    }
+    guard media.isSettable(inPropertyID) else {
+      let isKnown = (try? value(of: inPropertyID, in: media)) != nil
+      if isKnown, !media.isWritable {
+        throw .file(SoundFileError(.notForWriting, path: media.path))
+      }
+      throw isKnown ? .notSettable(inPropertyID) : .unsupportedProperty(inPropertyID)
+    }
+    let bytes = unsafe [UInt8](
+      UnsafeRawBufferPointer(
+        start: inDataSize == 0 ? nil : inPropertyData, count: Int(inDataSize)))
+    try set(inPropertyID, bytes, in: media)
+  }
+}
+
+private func set(
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], in media: MediaFile
+) throws(AudioFileFailure) {
+  var reader = ValueReader(bytes)
+  let badSize = AudioFileFailure.badPropertySize(id, bytes.count)
+  switch id {
+  case kAudioFilePropertyDeferSizeUpdates:
+    guard let value: UInt32 = reader.read() else { throw badSize }
+    media.defersSizes = value != 0
+  case kAudioFilePropertyUseAudioTrack:
+    guard let track: UInt32 = reader.read() else { throw badSize }
+    guard track == 0 else { throw .badArgument("there is no track \(track)") }
+  case kAudioFilePropertyReserveDuration:
+    guard let seconds: Double = reader.read() else { throw badSize }
+    guard seconds.isFinite, seconds >= 0 else {
+      throw .badArgument("\(seconds) seconds cannot be reserved")
+    }
+    media.reservedDuration = seconds
+  case kAudioFilePropertyMagicCookieData:
+    try onFile { () throws(SoundFileError) in try media.setCookie(bytes) }
+  case kAudioFilePropertyPacketTableInfo:
+    guard let valid: Int64 = reader.read(), let priming: Int32 = reader.read(),
+      let remainder: Int32 = reader.read()
+    else { throw badSize }
+    guard valid >= 0, priming >= 0, remainder >= 0 else {
+      throw .badArgument("a number of frames is negative")
+    }
+    try onFile { () throws(SoundFileError) in
+      try media.setPacketTable(
+        PacketTable(
+          validFrames: valid, primingFrames: Int(priming), remainderFrames: Int(remainder)))
+    }
+  case kAudioFilePropertyChannelLayout:
+    guard let layout = ChannelLayout(bytes) else { throw badSize }
+    guard layout.channels == media.format.channels else {
+      throw .badArgument(
+        "the layout has \(layout.channels) channels, the file \(media.format.channels)")
+    }
+    try onFile { () throws(SoundFileError) in
+      try media.setChannelLayout(
+        words: layout.words, mask: layout.speakers, roles: layout.roles)
+    }
+  case kAudioFilePropertyInfoDictionary:
+    guard let word: UInt = reader.read(),
+      let pointer = unsafe UnsafeRawPointer(bitPattern: word)
+    else { throw badSize }
+    let dictionary = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
+    var tags = entries(of: dictionary)
+    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = nil
+    try onFile { () throws(SoundFileError) in try media.setTags(tags) }
+  case kAudioFilePropertyMarkerList:
+    guard let list = MediaMarkers(bytes) else { throw badSize }
+    try onFile { () throws(SoundFileError) in try media.pcm?.setMarkers(list) }
+  case kAudioFilePropertyRegionList:
+    guard let list = MediaRegions(bytes) else { throw badSize }
+    try onFile { () throws(SoundFileError) in try media.pcm?.setRegions(list) }
+  default: throw .notSettable(id)
+  }
+}
+
+/// The strings and numbers of a dictionary, as strings.
+private func entries(of dictionary: CFDictionary) -> [String: String] {
+  let count = CFDictionaryGetCount(dictionary)
+  var keys = unsafe [UnsafeRawPointer?](repeating: nil, count: count)
+  var values = unsafe [UnsafeRawPointer?](repeating: nil, count: count)
+  unsafe CFDictionaryGetKeysAndValues(dictionary, &keys, &values)
+  var entries: [String: String] = [:]
+  for index in 0..<count {
+    if let key = unsafe text(keys[index]), let value = unsafe text(values[index]) {
+      entries[key] = value
+    }
+  }
+  return entries
+}
+
+private func text(_ pointer: UnsafeRawPointer?) -> String? {
+  guard let pointer = unsafe pointer else { return nil }
+  let object = unsafe Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()
+  let type = CFGetTypeID(object)
+  if type == CFStringGetTypeID() {
+    return unsafe Unmanaged<CFString>.fromOpaque(pointer).takeUnretainedValue().string
+  }
+  guard type == CFNumberGetTypeID() else { return nil }
+  let number = unsafe Unmanaged<CFNumber>.fromOpaque(pointer).takeUnretainedValue()
+  if CFNumberIsFloatType(number) {
+    var value = 0.0
+    return unsafe CFNumberGetValue(number, .doubleType, &value) ? String(value) : nil
+  }
+  var value: Int64 = 0
+  return unsafe CFNumberGetValue(number, .sInt64Type, &value) ? String(value) : nil
+}

@@ -1,0 +1,105 @@
+public import CAudioToolbox
+import Files
+
+/// The file as one with chunks.
+private func chunked(_ handle: AudioFileID) throws(AudioFileFailure) -> SoundFile {
+  let media = try unsafe OpenFile.find(handle).media
+  guard let file = media.pcm, file.hasChunks else {
+    throw .file(
+      SoundFileError(
+        .notSupported("\(media.container) files of this format have no chunks"), path: media.path))
+  }
+  return file
+}
+
+private func noChunk(_ id: UInt32, _ index: UInt32) -> AudioFileFailure {
+  .noChunk("there is no chunk '\(fourCharacters(id))' number \(index)")
+}
+
+/// See AudioFileCountUserData in AudioFile.h.
+@c @implementation
+public func AudioFileCountUserData(
+  _ inAudioFile: AudioFileID, _ inUserDataID: UInt32,
+  _ outNumberItems: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  answer("AudioFileCountUserData") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(outNumberItems) else { throw .badArgument("the count is NULL") }
+    unsafe outNumberItems.pointee = 0
+    let count = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID)).count
+    unsafe outNumberItems.pointee = UInt32(count)
+  }
+}
+
+/// See AudioFileGetUserDataSize in AudioFile.h.
+@c @implementation
+public func AudioFileGetUserDataSize(
+  _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32,
+  _ outUserDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  answer("AudioFileGetUserDataSize") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(outUserDataSize) else { throw .badArgument("the size is NULL") }
+    unsafe outUserDataSize.pointee = 0
+    let sizes = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID))
+    guard inIndex < sizes.count else { throw noChunk(inUserDataID, inIndex) }
+    unsafe outUserDataSize.pointee = UInt32(clamping: sizes[Int(inIndex)])
+  }
+}
+
+/// See AudioFileGetUserData in AudioFile.h.
+@c @implementation
+public func AudioFileGetUserData(
+  _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32,
+  _ ioUserDataSize: UnsafeMutablePointer<UInt32>, _ outUserData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("AudioFileGetUserData") { () throws(AudioFileFailure) in
+    guard unsafe !isNull(ioUserDataSize), unsafe !isNull(outUserData) else {
+      throw .badArgument("the data or its size has nowhere to go")
+    }
+    let room = unsafe ioUserDataSize.pointee
+    unsafe ioUserDataSize.pointee = 0
+    let file = try unsafe chunked(inAudioFile)
+    let bytes = try onFile { () throws(SoundFileError) in
+      try file.chunk(ChunkID(inUserDataID), index: Int(inIndex), most: Int64(room))
+    }
+    guard let bytes else { throw noChunk(inUserDataID, inIndex) }
+    unsafe outUserData.copyMemory(from: bytes, byteCount: bytes.count)
+    unsafe ioUserDataSize.pointee = UInt32(bytes.count)
+  }
+}
+
+/// See AudioFileSetUserData in AudioFile.h.
+@c @implementation
+public func AudioFileSetUserData(
+  _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32,
+  _ inUserDataSize: UInt32, _ inUserData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioFileSetUserData") { () throws(AudioFileFailure) in
+    let file = try unsafe chunked(inAudioFile)
+    guard unsafe inUserDataSize == 0 || !isNull(inUserData) else {
+      throw .badArgument("the data is NULL")
+    }
+    let bytes = unsafe [UInt8](
+      UnsafeRawBufferPointer(
+        start: inUserDataSize == 0 ? nil : inUserData, count: Int(inUserDataSize)))
+    guard inIndex <= file.chunkSizes(ChunkID(inUserDataID)).count else {
+      throw noChunk(inUserDataID, inIndex)
+    }
+    try onFile { () throws(SoundFileError) in
+      try file.setChunk(ChunkID(inUserDataID), index: Int(inIndex), bytes)
+    }
+  }
+}
+
+/// See AudioFileRemoveUserData in AudioFile.h.
+@c @implementation
+public func AudioFileRemoveUserData(
+  _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32
+) -> OSStatus {
+  answer("AudioFileRemoveUserData") { () throws(AudioFileFailure) in
+    let file = try unsafe chunked(inAudioFile)
+    let isThere = try onFile { () throws(SoundFileError) in
+      try file.removeChunk(ChunkID(inUserDataID), index: Int(inIndex))
+    }
+    guard isThere else { throw noChunk(inUserDataID, inIndex) }
+  }
+}

@@ -1,0 +1,385 @@
+public import CAudioToolbox
+import Codecs
+import Files
+import Logging
+
+/// Runs the body of a C function: its failure becomes a result code and a line in the log.
+private func answer(
+  _ function: String, _ body: () throws(ExtAudioFileError) -> Void
+) -> OSStatus {
+  do throws(ExtAudioFileError) {
+    try body()
+    return noErr
+  } catch {
+    log.warning("\(function): \(error.reason)")
+    return error.status
+  }
+}
+
+/// Runs what fails as functions of AudioFile do.
+private func onAudioFile<Result>(
+  _ body: () throws(AudioFileFailure) -> Result
+) throws(ExtAudioFileError) -> Result {
+  do throws(AudioFileFailure) { return try body() } catch { throw .audioFile(error) }
+}
+
+private func file(_ handle: ExtAudioFileRef) throws(ExtAudioFileError) -> ExtAudioFileCore {
+  guard let core = ExtAudioFileCore.all.object(UInt(bitPattern: handle)) else { throw .noFile }
+  return core
+}
+
+/// Gives out a handle for the file that `open` opens, or NULL.
+private func putHandle(
+  in place: UnsafeMutablePointer<OpaquePointer?>?,
+  _ open: () throws(ExtAudioFileError) -> ExtAudioFileCore
+) throws(ExtAudioFileError) {
+  guard let place = unsafe place, unsafe !isNull(place) else {
+    throw .badArgument("there is nowhere to put the ExtAudioFileRef")
+  }
+  unsafe place.pointee = nil
+  let core = try open()
+  unsafe place.pointee = OpaquePointer(bitPattern: ExtAudioFileCore.all.add { _ in core })
+}
+
+/// A file of our own, which has an AudioFileID too.
+private func own(
+  _ media: MediaFile, isWriting: Bool, layout: ChannelLayout? = nil
+) throws(ExtAudioFileError) -> ExtAudioFileCore {
+  let handle = OpenFile.all.add { _ in OpenFile(media: media, isReadable: true) }
+  do throws(ExtAudioFileError) {
+    return try ExtAudioFileCore(
+      media, handle: handle, ownsFile: true, isWriting: isWriting, layout: layout)
+  } catch {
+    OpenFile.all.remove(handle)
+    throw error
+  }
+}
+
+// MARK: Opening and closing
+
+/// See ExtAudioFileOpenURL in ExtendedAudioFile.h. A CFURL cannot be a parameter of a C function that
+/// is written in Swift on Linux, so it comes as a plain pointer.
+@c(ExtAudioFileOpenURL)
+public func openExtAudioFile(
+  _ inURL: UnsafeRawPointer?, _ outExtAudioFile: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+  answer("ExtAudioFileOpenURL") { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+      let media = try onAudioFile { () throws(AudioFileFailure) in
+        let path = try unsafe path(of: inURL)
+        return try onFile { () throws(SoundFileError) in try MediaFile.open(path: path) }
+      }
+      if let warning = media.warning { log.warning("ExtAudioFileOpenURL: \(warning)") }
+      return try own(media, isWriting: false)
+    }
+  }
+}
+
+/// See ExtAudioFileWrapAudioFileID in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileWrapAudioFileID(
+  _ inFileID: AudioFileID, _ inForWriting: Bool,
+  _ outExtAudioFile: UnsafeMutablePointer<ExtAudioFileRef?>
+) -> OSStatus {
+  answer("ExtAudioFileWrapAudioFileID") { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+      let media = try onAudioFile { () throws(AudioFileFailure) in
+        inForWriting
+          ? try unsafe OpenFile.find(inFileID).media : try unsafe OpenFile.readable(inFileID)
+      }
+      guard media.isWritable || !inForWriting else {
+        throw .audioFile(.file(SoundFileError(.notForWriting, path: media.path)))
+      }
+      return try ExtAudioFileCore(
+        media, handle: UInt(bitPattern: inFileID), ownsFile: false, isWriting: inForWriting)
+    }
+  }
+}
+
+/// See ExtAudioFileCreateWithURL in ExtendedAudioFile.h.
+@c(ExtAudioFileCreateWithURL)
+public func createExtAudioFile(
+  _ inURL: UnsafeRawPointer?, _ inFileType: UInt32,
+  _ inStreamDesc: UnsafePointer<AudioStreamBasicDescription>?,
+  _ inChannelLayout: UnsafePointer<AudioChannelLayout>?, _ inFlags: UInt32,
+  _ outExtAudioFile: UnsafeMutablePointer<OpaquePointer?>?
+) -> OSStatus {
+  answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+      let layout = unsafe ChannelLayout(at: UnsafeRawPointer(inChannelLayout))
+      let media = try onAudioFile { () throws(AudioFileFailure) in
+        let path = try unsafe path(of: inURL)
+        let kind = try unsafe newKind(inFileType, inStreamDesc)
+        let flags = AudioFileFlags(rawValue: inFlags)
+        return try onFile { () throws(SoundFileError) in
+          try MediaFile.create(
+            path: path, container: kind.container, format: kind.format,
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
+        }
+      }
+      return try own(media, isWriting: true, layout: layout)
+    }
+  }
+}
+
+/// See ExtAudioFileDispose in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileDispose(_ inExtAudioFile: ExtAudioFileRef) -> OSStatus {
+  answer("ExtAudioFileDispose") { () throws(ExtAudioFileError) in
+    guard let core = ExtAudioFileCore.all.remove(UInt(bitPattern: inExtAudioFile)) else {
+      throw .noFile
+    }
+    try core.close()
+  }
+}
+
+// MARK: Reading and writing
+
+/// See ExtAudioFileRead in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileRead(
+  _ inExtAudioFile: ExtAudioFileRef, _ ioNumberFrames: UnsafeMutablePointer<UInt32>,
+  _ ioData: UnsafeMutablePointer<AudioBufferList>
+) -> OSStatus {
+  answer("ExtAudioFileRead") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard unsafe !isNull(ioNumberFrames), unsafe !isNull(ioData) else {
+      throw .badArgument("a pointer is NULL")
+    }
+    let frames = unsafe Int(ioNumberFrames.pointee)
+    unsafe ioNumberFrames.pointee = 0
+    unsafe ioNumberFrames.pointee = UInt32(try core.read(BufferList(ioData), frames: frames))
+  }
+}
+
+/// See ExtAudioFileWrite in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileWrite(
+  _ inExtAudioFile: ExtAudioFileRef, _ inNumberFrames: UInt32,
+  _ ioData: UnsafePointer<AudioBufferList>
+) -> OSStatus {
+  answer("ExtAudioFileWrite") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard unsafe !isNull(ioData) else { throw .badArgument("a pointer is NULL") }
+    let list = unsafe BufferList(UnsafeMutablePointer(mutating: ioData))
+    try core.write(list, frames: Int(inNumberFrames))
+  }
+}
+
+/// See ExtAudioFileWriteAsync in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileWriteAsync(
+  _ inExtAudioFile: ExtAudioFileRef, _ inNumberFrames: UInt32,
+  _ ioData: UnsafePointer<AudioBufferList>?
+) -> OSStatus {
+  var earlier = noErr
+  let status = answer("ExtAudioFileWriteAsync") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard let ioData = unsafe ioData else {
+      guard inNumberFrames == 0 else { throw .badArgument("a pointer is NULL") }
+      return try core.prepareAsync()
+    }
+    let list = unsafe BufferList(UnsafeMutablePointer(mutating: ioData))
+    earlier = try core.writeAsync(list, frames: Int(inNumberFrames))
+  }
+  return status == noErr ? earlier : status
+}
+
+/// See ExtAudioFileSeek in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileSeek(_ inExtAudioFile: ExtAudioFileRef, _ inFrameOffset: Int64) -> OSStatus
+{
+  answer("ExtAudioFileSeek") { () throws(ExtAudioFileError) in
+    try unsafe file(inExtAudioFile).seek(inFrameOffset)
+  }
+}
+
+/// See ExtAudioFileTell in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileTell(
+  _ inExtAudioFile: ExtAudioFileRef, _ outFrameOffset: UnsafeMutablePointer<Int64>
+) -> OSStatus {
+  answer("ExtAudioFileTell") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard unsafe !isNull(outFrameOffset) else { throw .badArgument("a pointer is NULL") }
+    unsafe outFrameOffset.pointee = core.position
+  }
+}
+
+// MARK: Properties
+
+/// See ExtAudioFileGetPropertyInfo in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileGetPropertyInfo(
+  _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
+  _ outSize: UnsafeMutablePointer<UInt32>?, _ outWritable: UnsafeMutablePointer<Bool>?
+) -> OSStatus {
+  answer("ExtAudioFileGetPropertyInfo") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    let isConfig = inPropertyID == kExtAudioFileProperty_ConverterConfig
+    let size = isConfig ? MemoryLayout<UInt>.size : try core.property(inPropertyID).count
+    unsafe outSize?.pointee = UInt32(size)
+    unsafe outWritable?.pointee = ExtAudioFileCore.settable.contains(inPropertyID)
+  }
+}
+
+/// See ExtAudioFileGetProperty in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileGetProperty(
+  _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
+  _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
+) -> OSStatus {
+  answer("ExtAudioFileGetProperty") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard unsafe !isNull(ioPropertyDataSize), unsafe !isNull(outPropertyData) else {
+      throw .badArgument("a pointer is NULL")
+    }
+    let room = unsafe Int(ioPropertyDataSize.pointee)
+    let value = try core.property(inPropertyID)
+    guard value.count <= room else { throw .propertySize(inPropertyID, room) }
+    unsafe outPropertyData.copyMemory(from: value, byteCount: value.count)
+    unsafe ioPropertyDataSize.pointee = UInt32(value.count)
+  }
+}
+
+/// See ExtAudioFileSetProperty in ExtendedAudioFile.h.
+@c @implementation
+public func ExtAudioFileSetProperty(
+  _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
+  _ inPropertyDataSize: UInt32, _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("ExtAudioFileSetProperty") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
+    guard unsafe inPropertyDataSize == 0 || !isNull(inPropertyData) else {
+      throw .badArgument("a pointer is NULL")
+    }
+    let bytes = unsafe [UInt8](
+      UnsafeRawBufferPointer(start: inPropertyData, count: Int(inPropertyDataSize)))
+    try core.setProperty(inPropertyID, bytes)
+  }
+}
+
+extension ExtAudioFileCore {
+  fileprivate static let settable: Set = [
+    kExtAudioFileProperty_ClientDataFormat, kExtAudioFileProperty_ClientChannelLayout,
+    kExtAudioFileProperty_CodecManufacturer, kExtAudioFileProperty_ConverterConfig,
+    kExtAudioFileProperty_IOBufferSizeBytes, kExtAudioFileProperty_PacketTable,
+  ]
+
+  /// A property's value, as it lies in memory.
+  fileprivate func property(_ id: ExtAudioFilePropertyID) throws(ExtAudioFileError) -> [UInt8] {
+    switch id {
+    case kExtAudioFileProperty_FileDataFormat:
+      return PropertyBytes.of([file.format.streamDescription])
+    case kExtAudioFileProperty_FileChannelLayout:
+      guard let fileLayout else { throw .invalidProperty(id) }
+      return fileLayout.bytes
+    case kExtAudioFileProperty_ClientDataFormat:
+      // Until it is set, it is the file's.
+      return PropertyBytes.of([
+        client?.streamDescription ?? file.format.streamDescription
+      ])
+    case kExtAudioFileProperty_ClientChannelLayout:
+      guard let clientLayout else { throw .invalidProperty(id) }
+      return clientLayout.bytes
+    case kExtAudioFileProperty_CodecManufacturer:
+      return PropertyBytes.of([kAppleSoftwareAudioCodecManufacturer])
+    case kExtAudioFileProperty_AudioConverter: return PropertyBytes.of([handleOfConverter])
+    case kExtAudioFileProperty_AudioFile: return PropertyBytes.of([fileHandle])
+    case kExtAudioFileProperty_FileMaxPacketSize:
+      return PropertyBytes.of([UInt32(clamping: try maximumPacketBytes)])
+    case kExtAudioFileProperty_ClientMaxPacketSize:
+      guard let client else {
+        throw .order("the client's format is to be set before its packets are known")
+      }
+      return PropertyBytes.of([UInt32(client.bytesPerPacket)])
+    case kExtAudioFileProperty_FileLengthFrames: return PropertyBytes.of([try length])
+    case kExtAudioFileProperty_IOBufferSizeBytes:
+      return PropertyBytes.of([UInt32(reader?.bufferBytes ?? writer?.bufferBytes ?? 0)])
+    case kExtAudioFileProperty_PacketTable:
+      guard let table = try packetTable else { throw .invalidProperty(id) }
+      return PropertyBytes.of([
+        AudioFilePacketTableInfo(
+          mNumberValidFrames: table.validFrames,
+          mPrimingFrames: Int32(clamping: table.primingFrames),
+          mRemainderFrames: Int32(clamping: table.remainderFrames))
+      ])
+    default: throw .invalidProperty(id)
+    }
+  }
+
+  private var maximumPacketBytes: Int {
+    get throws(ExtAudioFileError) {
+      let bytes: Int
+      if writer != nil, case .packets = file.format {
+        bytes = converter?.maximumOutputPacketBytes ?? 0
+      } else {
+        do throws(SoundFileError) { bytes = try file.maximumPacketBytes } catch {
+          throw .audioFile(.file(error))
+        }
+      }
+      guard bytes > 0 else { throw .packetSizeUnknown }
+      return bytes
+    }
+  }
+
+  private var packetTable: PacketTable? {
+    get throws(ExtAudioFileError) {
+      if let table = reader?.table ?? writer?.table { return table }
+      do throws(SoundFileError) { return try file.packetTable } catch {
+        throw .audioFile(.file(error))
+      }
+    }
+  }
+
+  fileprivate func setProperty(_ id: ExtAudioFilePropertyID, _ bytes: [UInt8])
+    throws(ExtAudioFileError)
+  {
+    func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(ExtAudioFileError) -> Value {
+      guard bytes.count >= MemoryLayout<Value>.size else { throw .propertySize(id, bytes.count) }
+      return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
+    }
+    switch id {
+    case kExtAudioFileProperty_ClientDataFormat:
+      let description = try value(AudioStreamBasicDescription.self)
+      guard description.mFormatID == kAudioFormatLinearPCM else { throw .clientNotPCM }
+      guard let format = ConverterFormat(description) else {
+        throw .format("the client's format contradicts itself, or cannot be converted")
+      }
+      try setClient(format)
+    case kExtAudioFileProperty_ClientChannelLayout:
+      guard let layout = ChannelLayout(bytes) else { throw .propertySize(id, bytes.count) }
+      try setClientLayout(layout)
+    case kExtAudioFileProperty_CodecManufacturer:
+      let manufacturer = try value(UInt32.self)
+      guard [0, kAppleSoftwareAudioCodecManufacturer].contains(manufacturer) else {
+        throw .converter(
+          .formatNotSupported("there are no codecs of '\(fourCharacters(manufacturer))'"))
+      }
+    case kExtAudioFileProperty_ConverterConfig:
+      // The converter's settings are looked at with every packet: there is nothing to be done.
+      guard try value(UInt.self) == 0 else {
+        throw .badArgument("the only configuration is NULL: set the converter's properties")
+      }
+    case kExtAudioFileProperty_IOBufferSizeBytes:
+      let size = Int(try value(UInt32.self))
+      guard (1...1 << 28).contains(size) else { throw .badArgument("a buffer of \(size) bytes") }
+      endAsync()
+      reader?.bufferBytes = size
+      writer?.bufferBytes = size
+    case kExtAudioFileProperty_PacketTable:
+      let info = try value(AudioFilePacketTableInfo.self)
+      guard info.mNumberValidFrames >= 0, info.mPrimingFrames >= 0, info.mRemainderFrames >= 0,
+        info.mNumberValidFrames < 1 << 48
+      else { throw .badArgument("a packet table has negative frames, or too many") }
+      guard case .packets = file.format else { throw .invalidProperty(id) }
+      endAsync()
+      let table = PacketTable(
+        validFrames: info.mNumberValidFrames, primingFrames: Int(info.mPrimingFrames),
+        remainderFrames: Int(info.mRemainderFrames))
+      reader?.table = table
+      writer?.table = table
+    default: throw .invalidProperty(id)
+    }
+  }
+}

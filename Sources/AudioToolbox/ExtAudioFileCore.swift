@@ -1,0 +1,267 @@
+import CAudioToolbox
+import Codecs
+import Files
+import Logging
+import RealTime
+import Synchronization
+
+/// What an ExtAudioFileRef stands for. One thread at a time, and beside it the one that writes
+/// asynchronously: what looks at the writer takes the lock, or ends that first.
+final class ExtAudioFileCore: @unchecked Sendable {
+  static let all = HandleTable<ExtAudioFileCore>()
+
+  let file: MediaFile
+  /// The file's AudioFileID, and whether it goes with this.
+  let fileHandle: UInt
+  private let ownsFile: Bool
+  /// Nil if the file is written.
+  let reader: MediaReader?
+  /// Nil if the file is read.
+  let writer: MediaWriter?
+  private let lock = Mutex(())
+
+  private(set) var client: ConverterFormat?
+  private(set) var converter: AudioConverterCore?
+  /// The AudioConverterRef that an app knows the converter by.
+  private var converterHandle: UInt = 0
+  private(set) var clientLayout: ChannelLayout?
+  private(set) var fileLayout: ChannelLayout?
+  /// Set by the calls that write asynchronously, and by those that end that.
+  private var async: AsyncWriter?
+
+  init(
+    _ file: MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool,
+    layout: ChannelLayout? = nil
+  ) throws(ExtAudioFileError) {
+    self.file = file
+    fileHandle = handle
+    self.ownsFile = ownsFile
+    fileLayout = layout ?? file.channelRoles.map { ChannelLayout(roles: $0) }
+    reader = isWriting ? nil : MediaReader(file)
+    do throws(MediaError) {
+      writer = isWriting ? try MediaWriter(file) : nil
+    } catch {
+      throw ExtAudioFileError(error)
+    }
+    if case .pcm = file.format { try setClient(ConverterFormat(file.format)) }
+  }
+
+  /// Runs a part of the work that is the converter's.
+  private func converting<Value>(
+    _ body: () throws(AudioConverterError) -> Value
+  ) throws(ExtAudioFileError) -> Value {
+    do throws(AudioConverterError) { return try body() } catch { throw .converter(error) }
+  }
+
+  private func media(_ body: () throws(MediaError) -> Void) throws(ExtAudioFileError) {
+    do throws(MediaError) { try body() } catch { throw ExtAudioFileError(error) }
+  }
+
+  // MARK: Formats
+
+  /// Has the client read or write another format.
+  func setClient(_ format: ConverterFormat) throws(ExtAudioFileError) {
+    guard case .pcm = format.stream else { throw .clientNotPCM }
+    endAsync()
+    if let writer, let converter, writer.frameCount > 0 {
+      // What the former converter holds back goes first; packets are one stream.
+      guard case .pcm = file.format else {
+        throw .order("the client's format cannot change once packets were written")
+      }
+      try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
+    }
+    let onFile = ConverterFormat(file.format)
+    var settings = AudioConverterCore.Settings()
+    settings.cookie = reader == nil ? [] : file.cookie
+    if let clientLayout, clientLayout.channels == format.stream.channels {
+      settings.clientLayouts(clientLayout, fileLayout, isReading: reader != nil)
+    }
+    let (input, output) = reader == nil ? (format, onFile) : (onFile, format)
+    if input.stream.channels == 1 && output.stream.channels == 2 { settings.channelMap = [0, 0] }
+    let made = try converting { () throws(AudioConverterError) in
+      try AudioConverterCore(input, output, settings)
+    }
+    dropConverter()
+    converter = made
+    client = format
+  }
+
+  func setClientLayout(_ layout: ChannelLayout) throws(ExtAudioFileError) {
+    guard let client, layout.channels == client.stream.channels else {
+      throw .channels("a layout of \(layout.channels) channels does not fit the client's format")
+    }
+    endAsync()
+    clientLayout = layout
+    guard let converter else { return }
+    let isReading = reader != nil
+    try converting { () throws(AudioConverterError) in
+      try converter.change { $0.clientLayouts(layout, fileLayout, isReading: isReading) }
+    }
+  }
+
+  /// The AudioConverterRef of the converter; 0 if there is none.
+  var handleOfConverter: UInt {
+    guard let converter else { return 0 }
+    if converterHandle == 0 { converterHandle = AudioConverterCore.all.add { _ in converter } }
+    return converterHandle
+  }
+
+  private func dropConverter() {
+    if converterHandle != 0 { AudioConverterCore.all.remove(converterHandle) }
+    converterHandle = 0
+    converter = nil
+  }
+
+  private func ready() throws(ExtAudioFileError) -> (AudioConverterCore, ConverterFormat) {
+    guard let converter, let client else {
+      throw .order("the client's format is to be set before packets are read or written")
+    }
+    return (converter, client)
+  }
+
+  // MARK: Reading
+
+  func read(_ list: BufferList, frames: Int) throws(ExtAudioFileError) -> Int {
+    guard let reader else { throw .order("the file is open for writing") }
+    let (converter, client) = try ready()
+    guard let samples = client.samples(list) else {
+      throw .badArgument("the buffers do not fit the client's format")
+    }
+    let room = min(frames, list.leastBytes / samples.bytesPerFrame)
+    guard room > 0 || frames == 0 else { throw .badArgument("there is no room for a frame") }
+    var sink = StreamConverter.Sink.frames(samples, room: room)
+    defer { list.setBytes(sink.count * samples.bytesPerFrame) }
+    do throws(MediaError) {
+      try reader.read(&sink, through: converter.stream)
+    } catch {
+      // What there was before comes first.
+      guard sink.count > 0 else { throw ExtAudioFileError(error) }
+      log.warning("ExtAudioFileRead: \(ExtAudioFileError(error).reason)")
+    }
+    return sink.count
+  }
+
+  func seek(_ frame: Int64) throws(ExtAudioFileError) {
+    guard let reader else { throw .seek(frame) }
+    guard frame >= 0, try frame <= length else { throw .seek(frame) }
+    reader.seek(to: frame)
+  }
+
+  /// The frame that comes next, at the file's rate.
+  var position: Int64 { reader?.position ?? framesWritten }
+
+  private var framesWritten: Int64 { lock.withLock { _ in writer?.frameCount ?? 0 } }
+
+  /// Frames of sound, at the file's rate.
+  var length: Int64 {
+    get throws(ExtAudioFileError) {
+      do throws(MediaError) {
+        guard let reader else { return framesWritten }
+        return try reader.frameCount
+      } catch {
+        throw ExtAudioFileError(error)
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  func write(_ samples: SampleBuffers, frames: Int) throws(ExtAudioFileError) {
+    guard let writer else { throw .order("the file is open for reading") }
+    let (converter, _) = try ready()
+    var source = StreamConverter.Source.frames(samples, count: frames)
+    try media { () throws(MediaError) in try writer.write(&source, through: converter.stream) }
+  }
+
+  func write(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
+    let samples = try samples(list, frames)
+    endAsync()
+    try write(samples, frames: frames)
+  }
+
+  private func samples(_ list: BufferList, _ frames: Int) throws(ExtAudioFileError) -> SampleBuffers
+  {
+    let (_, client) = try ready()
+    guard let samples = client.samples(list) else {
+      throw .badArgument("the buffers do not fit the client's format")
+    }
+    guard frames * samples.bytesPerFrame <= list.leastBytes else {
+      throw .badArgument("a buffer has \(list.leastBytes) bytes, not \(frames) frames")
+    }
+    return samples
+  }
+
+  /// Makes room for frames that are written by another thread. Not on a thread that must not wait.
+  func prepareAsync() throws(ExtAudioFileError) {
+    guard async == nil else { return }
+    guard writer != nil else { throw .order("the file is open for reading") }
+    let (_, client) = try ready()
+    guard case .pcm(let format) = client.stream else { throw .clientNotPCM }
+    async = AsyncWriter(
+      buffers: client.buffers, bytesPerFrame: client.bytesPerPacket,
+      // Time for a disk that is busy.
+      capacity: max(1 << 15, Int(4 * format.sampleRate))
+    ) { [unowned self] places, frames in
+      guard let samples = unsafe SampleBuffers(format, at: places.pointers) else { return noErr }
+      return lock.withLock { _ in
+        do throws(ExtAudioFileError) {
+          try write(samples, frames: frames)
+          return noErr
+        } catch {
+          log.warning("ExtAudioFileWriteAsync: \(error.reason)")
+          return error.status
+        }
+      }
+    }
+  }
+
+  /// Copies frames for the thread that writes them. Only the first call may wait.
+  ///
+  /// - Returns: The result of what was written before.
+  func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) -> OSStatus {
+    if async == nil { try prepareAsync() }
+    guard let async, let client else { return noErr }
+    guard list.count == client.buffers, frames * client.bytesPerPacket <= list.leastBytes else {
+      throw .badArgument("the buffers do not fit the client's format")
+    }
+    guard frames <= async.capacity else {
+      throw .asyncTooLarge(frames: frames, most: async.capacity)
+    }
+    guard async.push(list, frames: frames) else { throw .asyncOverflow(frames: frames) }
+    return async.takeFailure()
+  }
+
+  /// Waits until all frames are written that were to be written by another thread. Not with the lock.
+  @discardableResult
+  func endAsync() -> OSStatus {
+    guard let async else { return noErr }
+    async.end()
+    self.async = nil
+    return async.takeFailure()
+  }
+
+  /// Writes what is still to be written, and closes the file if it is our own.
+  func close() throws(ExtAudioFileError) {
+    let status = endAsync()
+    defer { dropConverter() }
+    if let writer, let converter {
+      try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
+    }
+    if ownsFile {
+      OpenFile.all.remove(fileHandle)
+      do throws(SoundFileError) { try file.close() } catch { throw .audioFile(.file(error)) }
+    }
+    if status != noErr { throw .converter(.input(status)) }
+  }
+}
+
+extension AudioConverterCore.Settings {
+  /// Has channels go where the layouts of the file and the client tell.
+  fileprivate mutating func clientLayouts(
+    _ client: ChannelLayout, _ file: ChannelLayout?, isReading: Bool
+  ) {
+    inputLayout = isReading ? file : client
+    outputLayout = isReading ? client : file
+    if file != nil { channelMap = nil }
+  }
+}

@@ -1,0 +1,155 @@
+package import RealTime
+
+/// Linear PCM in somebody else's memory: in one buffer with its channels interleaved, or in one
+/// buffer for each channel.
+@safe
+package struct SampleBuffers {
+  package let format: PCMFormat
+  /// Where the buffers begin: one, or one for each channel.
+  private let places: [UnsafeMutableRawPointer]
+  private let buffers: Int
+  /// How one of the buffers is laid out.
+  private let layout: SampleLayout
+  private let channelsPerBuffer: Int
+
+  /// Nil if the number of buffers does not fit, or the format is not one that can be read.
+  ///
+  /// - Parameters:
+  ///   - format: Of the stream; whether it is interleaved is told by the number of buffers.
+  ///   - places: Memory that outlives this value. Need not be aligned.
+  package init?(_ format: PCMFormat, at places: [UnsafeMutableRawPointer]) {
+    buffers = unsafe places.count
+    guard format.layout != nil, buffers == 1 || buffers == format.channels else { return nil }
+    var one = format
+    one.channels = format.channels / buffers
+    guard let layout = one.layout else { return nil }
+    self.format = format
+    unsafe self.places = places
+    self.layout = layout
+    channelsPerBuffer = one.channels
+  }
+
+  /// Bytes from one frame to the next, in each buffer.
+  package var bytesPerFrame: Int { format.bytesPerSample * channelsPerBuffer }
+
+  /// Copies frames to planes of floats.
+  func read(from frame: Int, frames: Int, into planes: Planes.Pointers) {
+    for index in 0..<buffers {
+      unsafe layout.copy(
+        places[index] + frame * bytesPerFrame, planeFrames: 0, frames: frames,
+        gain: ChannelGain(1), to: planes + index * channelsPerBuffer, at: 0)
+    }
+  }
+
+  /// Writes frames of planes.
+  func write(_ planes: Planes.Pointers, frames: Int, at frame: Int) {
+    for index in 0..<buffers {
+      unsafe layout.store(
+        from: planes + index * channelsPerBuffer, at: 0, frames: frames,
+        to: places[index] + frame * bytesPerFrame, planeFrames: 0)
+    }
+  }
+
+  // MARK: One channel, exactly
+
+  /// True if a 32-bit float does not hold every sample.
+  var isWide: Bool { format.isWide }
+
+  /// Copies a channel's frames as numbers of 64 bits, which hold every sample. Full scale is 1.
+  func read(channel: Int, from frame: Int, frames: Int, into numbers: UnsafeMutablePointer<Double>)
+  {
+    let source = unsafe place(channel, frame)
+    let step = bytesPerFrame
+    switch (format.kind, format.bytesPerSample) {
+    case (.float, 8):
+      for i in 0..<frames {
+        let bits = unsafe word(UInt64.self, source + i * step)
+        unsafe numbers[i] = Double(bitPattern: bits)
+      }
+    case (.float, _):
+      for i in 0..<frames {
+        let bits = unsafe word(UInt32.self, source + i * step)
+        unsafe numbers[i] = Double(Float(bitPattern: bits))
+      }
+    default:
+      let bits = format.bitsPerSample
+      let width = format.bytesPerSample
+      // Brings the most significant bit to the top, and cuts what is not significant.
+      let shift = UInt32(32 - (format.isHighAligned ? 8 * width : bits))
+      let mask = ~UInt32(0) << UInt32(32 - bits)
+      let flip: UInt32 = format.kind == .unsignedInteger ? 0x8000_0000 : 0
+      for i in 0..<frames {
+        var raw: UInt32 = 0
+        for byte in 0..<width {
+          let at = format.isBigEndian ? width - 1 - byte : byte
+          raw |=
+            unsafe UInt32((source + i * step).load(fromByteOffset: at, as: UInt8.self))
+            << UInt32(8 * byte)
+        }
+        let whole = Int32(bitPattern: ((raw << shift) & mask) ^ flip)
+        unsafe numbers[i] = Double(whole) * 0x1p-31
+      }
+    }
+  }
+
+  /// Writes a channel's frames: integers are the nearest (of two that are as near the even one),
+  /// clipped at full scale; NaN is 0.
+  func write(
+    channel: Int, _ numbers: UnsafePointer<Double>, frames: Int, at frame: Int
+  ) {
+    let out = unsafe place(channel, frame)
+    let step = bytesPerFrame
+    switch (format.kind, format.bytesPerSample) {
+    case (.float, 8):
+      for i in 0..<frames { unsafe put(numbers[i].bitPattern, out + i * step) }
+    case (.float, _):
+      for i in 0..<frames { unsafe put(Float(numbers[i]).bitPattern, out + i * step) }
+    default:
+      let bits = format.bitsPerSample
+      let width = format.bytesPerSample
+      let scale = Double(sign: .plus, exponent: bits - 1, significand: 1)
+      let top = UInt32(32 - bits)
+      let shift = UInt32(32 - (format.isHighAligned ? 8 * width : bits))
+      let isUnsigned = format.kind == .unsignedInteger
+      for i in 0..<frames {
+        let value = unsafe numbers[i]
+        let real = value.isNaN ? 0 : value * scale
+        let whole = Int32(min(max(real.rounded(.toNearestOrEven), -scale), scale - 1)) << top
+        // The bits that a signed integer does not use in the high end are its sign.
+        let raw =
+          isUnsigned
+          ? (UInt32(bitPattern: whole) ^ 0x8000_0000) >> shift
+          : UInt32(bitPattern: whole >> Int32(shift))
+        for byte in 0..<width {
+          let at = format.isBigEndian ? width - 1 - byte : byte
+          unsafe (out + i * step).storeBytes(
+            of: UInt8(truncatingIfNeeded: raw >> UInt32(8 * byte)), toByteOffset: at,
+            as: UInt8.self)
+        }
+      }
+    }
+  }
+
+  private func place(_ channel: Int, _ frame: Int) -> UnsafeMutableRawPointer {
+    let (buffer, inside) = channel.quotientAndRemainder(dividingBy: channelsPerBuffer)
+    return unsafe places[buffer] + frame * bytesPerFrame + inside * format.bytesPerSample
+  }
+
+  private func word<Word: FixedWidthInteger & BitwiseCopyable>(
+    _ type: Word.Type, _ source: UnsafeMutableRawPointer
+  ) -> Word {
+    let word = unsafe source.loadUnaligned(as: type)
+    return format.isBigEndian ? word.byteSwapped : word
+  }
+
+  private func put<Word: FixedWidthInteger & BitwiseCopyable>(
+    _ word: Word, _ out: UnsafeMutableRawPointer
+  ) {
+    unsafe out.storeBytes(of: format.isBigEndian ? word.byteSwapped : word, as: Word.self)
+  }
+}
+
+extension PCMFormat {
+  /// True if a 32-bit float does not hold every sample.
+  var isWide: Bool { kind == .float ? bytesPerSample == 8 : bitsPerSample > 24 }
+}

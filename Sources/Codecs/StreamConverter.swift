@@ -1,0 +1,588 @@
+import RealTime
+
+/// Converts a stream of sound into another format: decodes it, picks or mixes its channels, converts
+/// its rate, and stores or encodes it. Not real time; one thread at a time.
+///
+/// Linear PCM stays exact where the formats allow it. Between equal rates integers of up to 32 bits
+/// and floats of 64 bits go through numbers that hold them; a narrower integer is the nearest one (of
+/// two that are as near the even one), clipped at full scale. Everything else goes through floats of
+/// 32 bits, which hold integers of up to 24. A stream of n frames at another rate has n times the
+/// ratio of the rates, rounded, and its first frame is aligned with the first that went in.
+@safe
+package final class StreamConverter {
+  /// What a converter of rates takes for the frames before the stream.
+  package enum Priming: Sendable {
+    /// The stream's own first `leadingFrames` frames, which do not come out.
+    case leading
+    /// Silence.
+    case silence
+    /// Silence, of which `trailingFrames` frames come out as the latency.
+    case latency
+  }
+
+  package struct Options: Hashable, Sendable {
+    /// Nil: the first channels to the first ones.
+    package var mix: ChannelMix?
+    package var quality = Resampler.Quality(.best)
+    package var priming = Priming.silence
+    /// Of packets: frames that are cut off the start of what they decode to. Of linear PCM: see
+    /// `priming`. Frames of the input.
+    package var leadingFrames = 0
+    /// The same for the end.
+    package var trailingFrames = 0
+    /// What the decoder needs.
+    package var cookie: [UInt8] = []
+    package var encoding = PacketEncoder.Options()
+
+    package init() {}
+  }
+
+  private struct Part {
+    /// Frames before the part.
+    let skipped: Int
+    /// Frames of the part that are still to come.
+    var left: Int
+  }
+
+  /// Why there is no converting, or why it came to an end.
+  package enum Failure: Error, Hashable, Sendable {
+    case unsupported(String)
+    /// The rate cannot be converted to the output's, in Hz.
+    case inputRate(Double)
+    case outputRate(Double)
+    /// The mix does not fit the channels.
+    case channels
+    /// The next packet is larger than the memory for it.
+    case packetTooLarge(bytes: Int)
+    case resampling(String)
+    case codec(CodecError)
+  }
+
+  package let input: StreamFormat
+  /// The encoder's own, if there is one: more may be known than was asked for.
+  package let output: StreamFormat
+  package let options: Options
+
+  /// The most frames at a time.
+  private static let most = 2048
+
+  private var mixer: ChannelMixer
+  private var mix: ChannelMix
+  /// Nil if the input is linear PCM, or there is no cookie yet where one is needed.
+  private let decoder: PacketDecoder?
+  /// Nil if the output is linear PCM.
+  package let encoder: PacketEncoder?
+  private var resampler: Resampler?
+  /// The input's frames per second; a decoder may find out only later.
+  private var inputRate: Double
+  /// Frames of the input on their way to the mixer, and of the output on theirs to memory.
+  private let planes: Planes
+  private let outward: Planes
+  /// One channel of numbers that floats do not hold; nil if there is no need for it.
+  private let wide: UnsafeMutableBufferPointer<Double>?
+  /// Frames of the output that wait.
+  private let pending: PlaneQueue
+  /// A packet of the output that found no room, and the bytes of it that have.
+  private var held: EncodedPacket?
+  private var heldBytes = 0
+
+  /// Packets and frames that were decoded, frames that went to the mixer, and that came from behind
+  /// it, since the stream began.
+  private var packetsIn = 0
+  private var decodedFrames = 0
+  private var framesIn = 0
+  private var framesOut = 0
+  /// Packets that were given out, or are held.
+  private var packetsOut = 0
+  /// Decoded frames, or frames of the output, that are still to be dropped.
+  private var skipped = 0
+  private var hasBegun = false
+  /// The part of what is decoded that the stream is, if that was told.
+  private var part: Part?
+  /// The input has ended, and everything that was held back is pending.
+  private var hasEnded = false
+
+  /// A converter.
+  ///
+  /// - Parameters:
+  ///   - input: Its rate and channels must be known. Where a cookie is needed, it may come with a
+  ///     converter that takes the place of this one.
+  ///   - output: A rate of 0 is the input's. Where 0 packets' sizes or bits of lossless codecs stand,
+  ///     the usual ones are taken.
+  package init(from input: StreamFormat, to output: StreamFormat, _ options: Options = Options())
+    throws(Failure)
+  {
+    var input = input
+    (input, decoder) = try Self.decoder(input, options)
+    let encoder = try Self.encoder(output, input, options)
+    let output = encoder.map { .packets($0.format) } ?? output
+    self.encoder = encoder
+    guard (1...PCMFormat.maximumChannels).contains(input.channels), input.sampleRate >= 1 else {
+      throw .unsupported("the rate or the channels of the input are not known")
+    }
+    let mix = options.mix ?? .first(of: input.channels, to: output.channels)
+    guard mix.fits(input: input.channels, output: output.channels) else { throw .channels }
+    self.input = input
+    self.output = output
+    self.options = options
+    self.mix = mix
+    inputRate = input.sampleRate
+    mixer = ChannelMixer(mix, outputs: output.channels, most: Self.most)
+    planes = Planes(channels: input.channels, capacity: Self.most)
+    outward = Planes(channels: output.channels, capacity: Self.most)
+    pending = PlaneQueue(channels: output.channels)
+    var isWide = false
+    if case .pcm(let from) = input, case .pcm(let to) = output {
+      isWide = from.isWide && !(to.kind == .float && !to.isWide)
+    }
+    unsafe wide = isWide ? .allocate(capacity: Self.most) : nil
+    try makeResampler()
+  }
+
+  deinit { unsafe wide?.deallocate() }
+
+  private static func decoder(_ input: StreamFormat, _ options: Options) throws(Failure)
+    -> (StreamFormat, PacketDecoder?)
+  {
+    switch input {
+    case .pcm(let format):
+      guard format.layout != nil else {
+        throw .unsupported("the input's samples are of no known kind")
+      }
+      return (input, nil)
+    case .packets(let format):
+      guard format.codec.hasDecoder else { throw .codec(CodecError(.noDecoder(format.codec))) }
+      if options.cookie.isEmpty && format.codec.needsCookie { return (input, nil) }
+      do throws(CodecError) {
+        let decoder = try PacketDecoder(format, cookie: options.cookie)
+        return (.packets(decoder.format), decoder)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  private static func encoder(_ output: StreamFormat, _ input: StreamFormat, _ options: Options)
+    throws(Failure) -> PacketEncoder?
+  {
+    switch output {
+    case .pcm(let format):
+      guard format.layout != nil else {
+        throw .unsupported("the output's samples are of no known kind")
+      }
+      return nil
+    case .packets(var format):
+      if format.sampleRate == 0 { format.sampleRate = input.sampleRate }
+      if format.channels == 0 { format.channels = input.channels }
+      if format.codec.isLossless && format.bitsPerSample == 0 {
+        format.bitsPerSample = input.significantBits
+      }
+      do throws(CodecError) {
+        return try PacketEncoder(format, options.encoding)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  private func makeResampler() throws(Failure) {
+    resampler = nil
+    guard inputRate != output.sampleRate else { return }
+    resampler = Resampler(
+      from: inputRate, to: output.sampleRate, channels: output.channels, quality: options.quality)
+    guard resampler != nil else { throw .outputRate(output.sampleRate) }
+  }
+
+  /// True if frames go in and out one by one, and nothing is held back: both are linear PCM of one
+  /// rate.
+  package var isImmediate: Bool {
+    if case .pcm = input, case .pcm = output { return resampler == nil }
+    return false
+  }
+
+  /// Has channels go elsewhere from the next frame on. False if there are not as many.
+  package func setMix(_ mix: ChannelMix) -> Bool {
+    guard mix.fits(input: input.channels, output: output.channels) else { return false }
+    self.mix = mix
+    mixer = ChannelMixer(mix, outputs: output.channels, most: Self.most)
+    return true
+  }
+
+  /// Forgets the stream: what comes next is the start of another, in the midst of packets.
+  ///
+  /// A packet that cannot be decoded becomes silence after it has been told of, if it is known how long
+  /// it would be.
+  ///
+  /// - Parameters:
+  ///   - skipped: Decoded frames that come before the stream.
+  ///   - frames: Decoded frames that the stream has at the most.
+  package func restart(skipping skipped: Int, frames: Int) throws(Failure) {
+    try reset()
+    part = Part(skipped: skipped, left: frames)
+  }
+
+  /// Decodes packets that come before the stream, so that the decoder is in the state that it should be
+  /// in. What comes of them is forgotten, even if they are unusable.
+  package func prepare(with source: inout Source) {
+    guard let decoder, case .packets(let packets) = source.content else { return }
+    while !source.isEmpty {
+      let bytes = unsafe packets.bytes(source.next, count: 1)
+      source.take(1)
+      if unsafe !bytes.isEmpty { try? unsafe decoder.decode(bytes) }
+    }
+    while unsafe decoder.take(into: planes.pointers(), room: Self.most) > 0 {}
+  }
+
+  /// Forgets the stream: what comes next is the start of another.
+  package func reset() throws(Failure) {
+    part = nil
+    decoder?.reset()
+    resampler?.reset()
+    do throws(CodecError) { try encoder?.reset() } catch { throw .codec(error) }
+    pending.removeAll()
+    held = nil
+    (packetsIn, decodedFrames, framesIn, framesOut, packetsOut) = (0, 0, 0, 0, 0)
+    skipped = 0
+    hasBegun = false
+    hasEnded = false
+  }
+
+  /// Frames that the encoder was given since the stream began.
+  package var encodedFrames: Int { framesOut }
+
+  /// Frames that the encoder's packets hold before the sound, and behind it: the latter are known when
+  /// the stream has ended.
+  package var encodedPriming: (leading: Int, trailing: Int) {
+    guard let encoder else { return (0, 0) }
+    guard hasEnded else { return (encoder.primingFrames, 0) }
+    // The last packet may decode to fewer frames than it counts.
+    let perPacket = encoder.format.framesPerPacket
+    let counted = perPacket * packetsOut - encoder.primingFrames - framesOut
+    return (encoder.primingFrames, perPacket > 0 ? max(0, counted) : encoder.remainderFrames)
+  }
+
+  // MARK: Converting
+
+  /// Converts until the input is used up or the output is full.
+  ///
+  /// What the input's end was followed by is ignored until `reset`.
+  package func convert(_ source: inout Source, into sink: inout Sink) throws(Failure) {
+    if isImmediate { return convertAtOnce(&source, into: &sink) }
+    begin()
+    while true {
+      try give(&sink)
+      if sink.isFull { return }
+      if hasEnded { return source.removeAll() }
+      if !source.isEmpty {
+        try feed(&source, wanting: sink.room)
+      } else if source.isLast {
+        try end()
+      } else {
+        return
+      }
+    }
+  }
+
+  /// Frames or packets of the input that make so many of the output, about.
+  package func inputCount(forOutput count: Int) -> Int {
+    let frames = Double(count) * Double(output.usualFramesPerPacket)
+    let taken = frames * inputRate / output.sampleRate
+    return Int(min(max(1, (taken / Double(input.usualFramesPerPacket)).rounded(.up)), 0x1p48))
+  }
+
+  /// Frames or packets of the output that so many of the input make at the most.
+  package func outputCount(forInput count: Int) -> Int {
+    if isImmediate { return count }
+    let frames = Double(count) * Double(input.usualFramesPerPacket)
+    let given = (frames * output.sampleRate / inputRate).rounded(.up)
+    // What was held back so far, and what fills the last packet.
+    return Int(min(given / Double(output.usualFramesPerPacket), 0x1p48)) + 2
+  }
+
+  private func convertAtOnce(_ source: inout Source, into sink: inout Sink) {
+    guard case .frames(let from) = source.content, case .frames(let to) = sink.content else {
+      return
+    }
+    while !source.isEmpty && !sink.isFull {
+      let frames = min(source.left, sink.room, Self.most)
+      if let numbers = unsafe wide?.baseAddress, case .map(let map) = mix {
+        for (channel, origin) in map.enumerated() {
+          if let origin {
+            unsafe from.read(
+              channel: origin, from: source.next, frames: frames, into: numbers)
+          } else {
+            unsafe numbers.update(repeating: 0, count: frames)
+          }
+          unsafe to.write(channel: channel, numbers, frames: frames, at: sink.count)
+        }
+      } else {
+        unsafe from.read(from: source.next, frames: frames, into: planes.pointers())
+        unsafe to.write(
+          mixer.apply(planes.pointers(), frames: frames), frames: frames, at: sink.count)
+      }
+      source.take(frames)
+      sink.add(frames)
+    }
+  }
+
+  private func begin() {
+    guard !hasBegun else { return }
+    hasBegun = true
+    guard case .pcm = input else {
+      skipped = part?.skipped ?? options.leadingFrames
+      return
+    }
+    guard resampler != nil else { return }
+    switch options.priming {
+    case .leading: skipped = framesOfOutput(options.leadingFrames)
+    case .silence: break
+    case .latency:
+      let frames = framesOfOutput(options.trailingFrames)
+      let room = unsafe pending.room(for: frames)
+      for channel in 0..<output.channels {
+        unsafe room[channel].update(repeating: 0, count: frames)
+      }
+      pending.add(frames)
+    }
+  }
+
+  private func framesOfOutput(_ frames: Int) -> Int {
+    Int((Double(frames) * output.sampleRate / inputRate).rounded())
+  }
+
+  // MARK: Output
+
+  /// Gives out what is pending.
+  private func give(_ sink: inout Sink) throws(Failure) {
+    switch sink.content {
+    case .frames(let buffers):
+      if case .pcm = input {
+        let dropped = min(skipped, pending.count)
+        pending.drop(dropped)
+        skipped -= dropped
+      }
+      while !sink.isFull {
+        let frames = unsafe pending.take(
+          into: outward.pointers(), room: min(sink.room, Self.most))
+        if frames == 0 { return }
+        unsafe buffers.write(outward.pointers(), frames: frames, at: sink.count)
+        sink.add(frames)
+      }
+    case .packets:
+      while !sink.isFull, let packet = held ?? takePacket() {
+        held = packet
+        if let size = uniformBytes {
+          let count = sink.add(packet.bytes[heldBytes...], of: size)
+          heldBytes += count * size
+          guard heldBytes == packet.bytes.count else {
+            if sink.count == 0 { throw .packetTooLarge(bytes: size) }
+            return
+          }
+        } else {
+          let frames = encoder?.format.framesPerPacket == 0 ? packet.frames : 0
+          guard sink.add(packet.bytes, frames: frames) else {
+            if sink.count == 0 { throw .packetTooLarge(bytes: packet.bytes.count) }
+            return
+          }
+        }
+        held = nil
+      }
+    }
+  }
+
+  /// Bytes of each packet of the output, if all have as many.
+  private var uniformBytes: Int? {
+    guard let bytes = encoder?.format.bytesPerPacket, bytes > 0 else { return nil }
+    return bytes
+  }
+
+  private func takePacket() -> EncodedPacket? {
+    guard let packet = encoder?.takePacket() else { return nil }
+    heldBytes = 0
+    packetsOut += uniformBytes.map { packet.bytes.count / $0 } ?? 1
+    return packet
+  }
+
+  /// Has the encoder take what is pending.
+  private func encodePending() throws(Failure) {
+    guard let encoder else { return }
+    let dropped = decoder == nil ? min(skipped, pending.count) : 0
+    pending.drop(dropped)
+    skipped -= dropped
+    while true {
+      let frames = unsafe pending.take(into: outward.pointers(), room: Self.most)
+      if frames == 0 { return }
+      do throws(CodecError) {
+        try unsafe encoder.encode(outward.pointers(), frames: frames)
+      } catch {
+        throw .codec(error)
+      }
+    }
+  }
+
+  // MARK: Input
+
+  /// Takes some of the input.
+  private func feed(_ source: inout Source, wanting wanted: Int) throws(Failure) {
+    switch source.content {
+    case .nothing: return
+    case .frames(let buffers):
+      let frames = min(source.left, Self.most, inputCount(forOutput: wanted))
+      unsafe buffers.read(from: source.next, frames: frames, into: planes.pointers())
+      source.take(frames)
+      try unsafe push(planes.pointers(), frames: frames)
+    case .packets(let packets):
+      guard let decoder else {
+        throw .codec(CodecError(.badCookie("the input cannot be decoded without one")))
+      }
+      let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
+      let taken = min(source.left, count)
+      let bytes = unsafe packets.bytes(source.next, count: taken)
+      // Even if it turns out to be unusable: the next one may not be.
+      source.take(taken)
+      packetsIn += taken
+      if unsafe bytes.isEmpty { return }
+      let before = decodedFrames + decoder.available
+      do throws(CodecError) {
+        try unsafe decoder.decode(bytes)
+      } catch {
+        let lost = taken * decoder.format.framesPerPacket
+        if part != nil, 0..<0x10000 ~= lost {
+          try takeDecoded(decoder, keeping: 0)
+          try addSilence(lost - (decodedFrames - before))
+          try encodePending()
+        }
+        throw .codec(error)
+      }
+      try takeDecoded(decoder, keeping: keptFrames)
+    }
+    try encodePending()
+  }
+
+  /// Decoded frames at the end of the stream that may have to be cut off.
+  private var keptFrames: Int { part == nil ? options.trailingFrames : 0 }
+
+  /// Has silence take the place of frames that were not decoded.
+  private func addSilence(_ frames: Int) throws(Failure) {
+    var left = frames
+    while left > 0 {
+      let count = min(left, Self.most)
+      planes.silence(from: 0, to: count)
+      try pushDecoded(count)
+      left -= count
+    }
+  }
+
+  /// Takes decoded frames, all but the last `kept`.
+  private func takeDecoded(_ decoder: PacketDecoder, keeping kept: Int) throws(Failure) {
+    if decoder.format.sampleRate != inputRate, decoder.format.sampleRate >= 1 {
+      // As with AAC whose cookie does not speak of all that is in the packets.
+      inputRate = decoder.format.sampleRate
+      try makeResampler()
+    }
+    while decoder.available > kept {
+      let frames = unsafe decoder.take(
+        into: planes.pointers(), room: min(decoder.available - kept, Self.most))
+      try pushDecoded(frames)
+    }
+  }
+
+  /// Takes in decoded frames, as far as they belong to the stream.
+  private func pushDecoded(_ frames: Int) throws(Failure) {
+    decodedFrames += frames
+    let first = min(skipped, frames)
+    skipped -= first
+    let count = min(frames - first, part?.left ?? .max)
+    part?.left -= count
+    if count > 0 { try unsafe push(planes.pointers(at: first), frames: count) }
+  }
+
+  /// Takes in frames of the input's channels and rate.
+  private func push(_ frames: Planes.Pointers, frames count: Int) throws(Failure) {
+    framesIn += count
+    let mixed = unsafe mixer.apply(frames, frames: count)
+    guard let resampler else {
+      unsafe pending.append(mixed, frames: count)
+      framesOut += count
+      return
+    }
+    let rest = unsafe Planes.Advancing(mixed, channels: output.channels)
+    var left = count
+    while left > 0 {
+      let (taken, given) = try unsafe resample(resampler, rest.pointers, left, room: Self.most)
+      if taken == 0 && given == 0 { throw .resampling("the resampler takes nothing in") }
+      rest.advance(taken)
+      left -= taken
+    }
+  }
+
+  /// Has everything that is held back come out.
+  private func end() throws(Failure) {
+    hasEnded = true
+    var failure: CodecError?
+    if let decoder {
+      do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
+      // A last packet may decode to fewer frames than it counts: those are cut already.
+      let total = decodedFrames + decoder.available
+      let short = max(0, packetsIn * decoder.format.framesPerPacket - total)
+      try takeDecoded(decoder, keeping: max(0, keptFrames - short))
+    }
+    if let resampler { try drain(resampler) }
+    try encodePending()
+    do throws(CodecError) { try encoder?.finish() } catch { failure = error }
+    if let failure { throw .codec(failure) }
+  }
+
+  private func drain(_ resampler: Resampler) throws(Failure) {
+    // The resampler rounds by itself: this makes it sure.
+    let whole = framesOfOutput(framesIn)
+    while framesOut < whole {
+      let given = try unsafe resample(resampler, nil, 0, room: min(Self.most, whole - framesOut))
+        .given
+      if given == 0 { break }
+    }
+    while framesOut < whole {
+      let frames = min(Self.most, whole - framesOut)
+      outward.silence(from: 0, to: frames)
+      unsafe pending.append(outward.pointers(), frames: frames)
+      framesOut += frames
+    }
+  }
+
+  private func resample(
+    _ resampler: Resampler, _ input: Planes.Pointers?, _ frames: Int, room: Int
+  ) throws(Failure) -> (taken: Int, given: Int) {
+    do throws(Resampler.Failure) {
+      let (taken, given) = try unsafe resampler.process(
+        input, frames: frames, into: pending.room(for: room), room: room)
+      pending.add(given)
+      framesOut += given
+      return (taken, given)
+    } catch {
+      throw .resampling(error.reason)
+    }
+  }
+}
+
+extension Codec {
+  /// A decoder cannot be made without a cookie.
+  fileprivate var needsCookie: Bool { self == .alac || self == .vorbis }
+}
+
+extension StreamFormat {
+  /// Frames in a packet, or about as many if they vary.
+  fileprivate var usualFramesPerPacket: Int {
+    switch self {
+    case .pcm: 1
+    case .packets(let format): format.framesPerPacket > 0 ? format.framesPerPacket : 1024
+    }
+  }
+
+  /// Bits that a lossless codec should keep.
+  fileprivate var significantBits: Int {
+    switch self {
+    case .pcm(let format): format.kind == .float || format.bitsPerSample > 16 ? 24 : 16
+    case .packets(let format): format.bitsPerSample > 16 ? 24 : 16
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package import Codecs
+import RealTime
+
+/// Writes sound to a file through a converter, and tells the file in the end which of the frames are
+/// sound. One thread at a time; blocks.
+@safe
+package final class MediaWriter {
+  package let file: MediaFile
+  /// Which of the decoded frames are sound, if that is known better.
+  package var table: PacketTable?
+  /// Bytes that are written at a time, about.
+  package var bufferBytes: Int
+
+  private var nextPacket: Int64
+  private var memory: UnsafeMutableRawBufferPointer
+  private var cookie: [UInt8] = []
+  /// What was written came through it.
+  private var converter: StreamConverter?
+
+  /// Appends to what the file has.
+  package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) throws(MediaError) {
+    self.file = file
+    self.bufferBytes = bufferBytes
+    nextPacket = try MediaError.file { () throws(SoundFileError) in try file.packetCount }
+    unsafe memory = .allocate(byteCount: 0, alignment: 16)
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// Frames that were written: of packets, those that went into the encoder.
+  package var frameCount: Int64 {
+    if case .pcm = file.format { return nextPacket }
+    return Int64(converter?.encodedFrames ?? 0)
+  }
+
+  /// Writes all of the input, as far as it makes whole packets.
+  ///
+  /// - Parameter converter: To the file's format; the same each time.
+  package func write(
+    _ source: inout StreamConverter.Source, through converter: StreamConverter
+  ) throws(MediaError) {
+    self.converter = converter
+    try prepare(converter)
+    while true {
+      var sink: StreamConverter.Sink
+      switch file.format {
+      case .pcm(let format):
+        reserve(max(bufferBytes, format.bytesPerFrame))
+        guard let base = unsafe memory.baseAddress,
+          let samples = unsafe SampleBuffers(format, at: [base])
+        else { return }
+        sink = .frames(samples, room: unsafe memory.count / format.bytesPerFrame)
+      case .packets:
+        reserve(max(bufferBytes, converter.encoder?.maximumPacketBytes ?? 0))
+        sink = unsafe .packets(memory, room: .max)
+      }
+      do throws(StreamConverter.Failure) {
+        try converter.convert(&source, into: &sink)
+      } catch {
+        guard case .packetTooLarge(let bytes) = error, unsafe bytes > memory.count else {
+          throw .conversion(error)
+        }
+        reserve(bytes)
+        continue
+      }
+      if sink.count > 0 { try put(sink) }
+      if !sink.isFull { return }
+    }
+  }
+
+  /// Writes what the converter still holds back, and what the file should know of the whole. The file
+  /// stays open.
+  package func finish(through converter: StreamConverter) throws(MediaError) {
+    var end = StreamConverter.Source.end
+    try write(&end, through: converter)
+    guard let encoder = converter.encoder else { return }
+    try setCookie(encoder.cookie)
+    let priming = converter.encodedPriming
+    let table =
+      table
+      ?? PacketTable(
+        validFrames: Int64(converter.encodedFrames), primingFrames: priming.leading,
+        remainderFrames: priming.trailing)
+    do throws(SoundFileError) {
+      try file.setPacketTable(table)
+    } catch {
+      // Some kinds of files have no place for it.
+      if case .notSupported = error.kind { return }
+      throw .file(error)
+    }
+  }
+
+  /// Tells the file what goes before the first packet.
+  private func prepare(_ converter: StreamConverter) throws(MediaError) {
+    guard nextPacket == 0, let encoder = converter.encoder else { return }
+    try setCookie(encoder.cookie)
+  }
+
+  private func setCookie(_ cookie: [UInt8]) throws(MediaError) {
+    guard !cookie.isEmpty, cookie != self.cookie else { return }
+    try MediaError.file { () throws(SoundFileError) in try file.setCookie(cookie) }
+    self.cookie = cookie
+  }
+
+  private func put(_ sink: StreamConverter.Sink) throws(MediaError) {
+    let bytes: Int
+    switch file.format {
+    case .pcm(let format): bytes = sink.count * format.bytesPerFrame
+    case .packets: bytes = sink.bytes
+    }
+    do throws(SoundFileError) {
+      try unsafe file.writePackets(
+        at: nextPacket, from: UnsafeRawBufferPointer(rebasing: memory[..<bytes]),
+        extents: sink.extents)
+    } catch {
+      throw .file(error)
+    }
+    nextPacket += Int64(sink.count)
+  }
+
+  private func reserve(_ bytes: Int) {
+    guard unsafe memory.count < bytes else { return }
+    unsafe memory.deallocate()
+    unsafe memory = .allocate(byteCount: bytes, alignment: 16)
+  }
+}

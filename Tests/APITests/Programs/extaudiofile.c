@@ -1,0 +1,472 @@
+// Files through ExtAudioFile: linear PCM and packets are written and read as linear PCM of any kind,
+// and what others write is read as they read it.
+#include "check.h"
+
+#include <sys/stat.h>
+
+/// What a program may pass by mistake.
+static void *nowhere = NULL;
+
+static char folder[] = "/tmp/extaudiofile-XXXXXX";
+
+static const char *path_of(const char *name) {
+  static char paths[4][200];
+  static int next;
+  char *path = paths[next++ % 4];
+  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+  return path;
+}
+
+static CFURLRef url_of(const char *name) {
+  const char *path = path_of(name);
+  return CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)path, (CFIndex)strlen(path),
+                                                 false);
+}
+
+/// Runs a command in the folder.
+static void run(const char *command) {
+  char whole[1000];
+  snprintf(whole, sizeof whole, "cd %s && %s", folder, command);
+  if (system(whole) != 0) fail(__FILE__, __LINE__, command);
+}
+
+static ExtAudioFileRef open_file(const char *name) {
+  CFURLRef url = url_of(name);
+  ExtAudioFileRef file = NULL;
+  WORKS(ExtAudioFileOpenURL(url, &file));
+  CHECK(file != NULL);
+  CFRelease(url);
+  return file;
+}
+
+static AudioStreamBasicDescription named(AudioFormatID id, double rate, UInt32 channels) {
+  AudioStreamBasicDescription format;
+  memset(&format, 0, sizeof format);
+  format.mFormatID = id;
+  format.mSampleRate = rate;
+  format.mChannelsPerFrame = channels;
+  return format;
+}
+
+static AudioStreamBasicDescription int16(double rate, UInt32 channels, AudioFormatFlags more) {
+  AudioStreamBasicDescription format = named(kAudioFormatLinearPCM, rate, channels);
+  format.mFormatFlags = kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsPacked | more;
+  format.mBytesPerPacket = format.mBytesPerFrame = 2 * channels;
+  format.mFramesPerPacket = 1;
+  format.mBitsPerChannel = 16;
+  return format;
+}
+
+static ExtAudioFileRef create(const char *name, AudioFileTypeID type,
+                              AudioStreamBasicDescription format, UInt32 flags) {
+  CFURLRef url = url_of(name);
+  ExtAudioFileRef file = NULL;
+  WORKS(ExtAudioFileCreateWithURL(url, type, &format, NULL, flags, &file));
+  CFRelease(url);
+  return file;
+}
+
+static void set_client(ExtAudioFileRef file, AudioStreamBasicDescription format) {
+  WORKS(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof format,
+                                &format));
+}
+
+static SInt64 length_of(ExtAudioFileRef file) {
+  SInt64 frames = -1;
+  UInt32 size = sizeof frames;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileLengthFrames, &size, &frames));
+  EQUAL(size, sizeof frames);
+  return frames;
+}
+
+static SInt64 place(ExtAudioFileRef file) {
+  SInt64 frame = -1;
+  WORKS(ExtAudioFileTell(file, &frame));
+  return frame;
+}
+
+/// Reads interleaved samples of any kind.
+static UInt32 read_some(ExtAudioFileRef file, void *into, UInt32 frames, UInt32 channels,
+                        UInt32 bytes) {
+  AudioBufferList list = {1, {{channels, frames * bytes, into}}};
+  WORKS(ExtAudioFileRead(file, &frames, &list));
+  EQUAL(list.mBuffers[0].mDataByteSize, frames * bytes);
+  return frames;
+}
+
+static UInt32 read_all(ExtAudioFileRef file, void *into, UInt32 most, UInt32 channels, UInt32 bytes) {
+  UInt32 got = 0, more;
+  while (got < most) {
+    UInt32 room = most - got < 1000 ? most - got : 1000;
+    more = read_some(file, (char *)into + got * bytes, room, channels, bytes);
+    if (more == 0) break;
+    got += more;
+  }
+  return got;
+}
+
+static void write_some(ExtAudioFileRef file, const void *from, UInt32 frames, UInt32 channels,
+                       UInt32 bytes) {
+  AudioBufferList list = {1, {{channels, frames * bytes, (void *)from}}};
+  WORKS(ExtAudioFileWrite(file, frames, &list));
+}
+
+// MARK: Linear PCM
+
+enum { Frames = 30011 };
+static SInt16 sound[2 * Frames];
+static float floats[2 * Frames];
+
+static void make_sound(void) {
+  for (int i = 0; i < Frames; i++) {
+    sound[2 * i] = (SInt16)(12000 * sin(i * 0.05) + 3000 * sin(i * 0.31));
+    sound[2 * i + 1] = (SInt16)(9000 * sin(i * 0.021) + i % 50);
+  }
+  for (int i = 0; i < 2 * Frames; i++)
+    floats[i] = sound[i] / 32768.0f;
+}
+
+static void linear_pcm(void) {
+  static const struct {
+    const char *name;
+    AudioFileTypeID type;
+    AudioFormatFlags flags;
+  } kinds[] = {{"a.wav", kAudioFileWAVEType, 0},
+               {"a.aiff", kAudioFileAIFFType, kAudioFormatFlagIsBigEndian},
+               {"a.caf", kAudioFileCAFType, 0}};
+  static SInt16 back[2 * Frames + 100];
+  for (int k = 0; k < 3; k++) {
+    ExtAudioFileRef file = create(kinds[k].name, kinds[k].type, int16(44100, 2, kinds[k].flags), 0);
+    set_client(file, float_format(44100, 2));
+    for (UInt32 done = 0; done < Frames;) {
+      UInt32 count = Frames - done < 1234 ? Frames - done : 1234;
+      write_some(file, floats + 2 * done, count, 2, 8);
+      done += count;
+      EQUAL(place(file), done);
+    }
+    EQUAL(length_of(file), Frames);
+    WORKS(ExtAudioFileDispose(file));
+
+    // The file's own format at first.
+    file = open_file(kinds[k].name);
+    EQUAL(length_of(file), Frames);
+    UInt32 got = read_all(file, back, Frames + 50, 2, 4);
+    EQUAL(got, Frames);
+    for (int i = 0; i < 2 * Frames; i++) {
+      UInt16 raw = (UInt16)back[i];
+      if (kinds[k].flags) raw = (UInt16)(raw << 8 | raw >> 8);
+      EQUAL((SInt16)raw, sound[i]);
+    }
+    EQUAL(read_some(file, back, 10, 2, 4), 0);
+    EQUAL(place(file), Frames);
+
+    // Another one, with a buffer for each channel, from a place in the middle.
+    AudioStreamBasicDescription planes = float_format(44100, 2);
+    planes.mFormatFlags |= kAudioFormatFlagIsNonInterleaved;
+    planes.mBytesPerPacket = planes.mBytesPerFrame = 4;
+    set_client(file, planes);
+    WORKS(ExtAudioFileSeek(file, 777));
+    float left[100], right[100];
+    struct {
+      UInt32 count;
+      AudioBuffer buffers[2];
+    } list = {2, {{1, sizeof left, left}, {1, sizeof right, right}}};
+    UInt32 frames = 100;
+    WORKS(ExtAudioFileRead(file, &frames, (AudioBufferList *)&list));
+    EQUAL(frames, 100);
+    for (int i = 0; i < 100; i++)
+      CHECK(left[i] == floats[2 * (777 + i)] && right[i] == floats[2 * (777 + i) + 1]);
+    EQUAL(place(file), 877);
+    GIVES(ExtAudioFileSeek(file, -1), kExtAudioFileError_InvalidSeek);
+    GIVES(ExtAudioFileSeek(file, Frames + 1), kExtAudioFileError_InvalidSeek);
+    WORKS(ExtAudioFileSeek(file, Frames));
+    frames = 100;
+    list.buffers[0].mDataByteSize = list.buffers[1].mDataByteSize = sizeof left;
+    WORKS(ExtAudioFileRead(file, &frames, (AudioBufferList *)&list));
+    EQUAL(frames, 0);
+    WORKS(ExtAudioFileDispose(file));
+  }
+  passed("linear PCM");
+}
+
+static void another_rate(void) {
+  // Written at half the rate, read at the double one: as many frames as it should be, both times.
+  ExtAudioFileRef file = create("half.wav", kAudioFileWAVEType, int16(22050, 2, 0), 0);
+  set_client(file, float_format(44100, 2));
+  write_some(file, floats, Frames, 2, 8);
+  WORKS(ExtAudioFileDispose(file));
+  file = open_file("half.wav");
+  EQUAL(length_of(file), (Frames + 1) / 2);
+  set_client(file, float_format(44100, 1));
+  static float back[3 * Frames];
+  EQUAL(read_all(file, back, 3 * Frames, 1, 4), Frames + 1);
+  EQUAL(place(file), (Frames + 1) / 2);
+  // The quick part of the sound is still below the half rate's limit.
+  for (int i = 1000; i < Frames - 1000; i++)
+    CHECK(fabs(back[i] - floats[2 * i]) < 1e-3);
+  WORKS(ExtAudioFileDispose(file));
+
+  // One channel goes to both.
+  file = create("one.caf", kAudioFileCAFType, int16(8000, 1, 0), 0);
+  write_some(file, sound, 100, 1, 2);
+  WORKS(ExtAudioFileDispose(file));
+  file = open_file("one.caf");
+  set_client(file, int16(8000, 2, 0));
+  SInt16 both[200];
+  EQUAL(read_all(file, both, 100, 2, 4), 100);
+  for (int i = 0; i < 100; i++)
+    CHECK(both[2 * i] == sound[i] && both[2 * i + 1] == sound[i]);
+  WORKS(ExtAudioFileDispose(file));
+  passed("rates and channels");
+}
+
+static void asynchronously(void) {
+  ExtAudioFileRef file = create("async.wav", kAudioFileWAVEType, int16(44100, 2, 0), 0);
+  set_client(file, float_format(44100, 2));
+  WORKS(ExtAudioFileWriteAsync(file, 0, NULL));
+  for (UInt32 done = 0; done < Frames;) {
+    UInt32 count = Frames - done < 512 ? Frames - done : 512;
+    float copy[1024];
+    memcpy(copy, floats + 2 * done, count * 8);
+    AudioBufferList list = {1, {{2, count * 8, copy}}};
+    OSStatus status = ExtAudioFileWriteAsync(file, count, &list);
+    memset(copy, 0x55, sizeof copy);
+    if (status == kExtAudioFileError_AsyncWriteBufferOverflow) {
+      usleep(1000);
+      continue;
+    }
+    WORKS(status);
+    done += count;
+  }
+  AudioBufferList list = {1, {{2, 0xFFFFFFF8, floats}}};
+  GIVES(ExtAudioFileWriteAsync(file, 0xFFFFFFF, &list), kExtAudioFileError_AsyncWriteTooLarge);
+  // What is written at once comes after it.
+  write_some(file, floats, 1, 2, 8);
+  EQUAL(length_of(file), Frames + 1);
+  WORKS(ExtAudioFileDispose(file));
+  static SInt16 back[2 * Frames + 100];
+  file = open_file("async.wav");
+  EQUAL(read_all(file, back, Frames + 50, 2, 4), Frames + 1);
+  CHECK(memcmp(back, sound, sizeof sound) == 0);
+  WORKS(ExtAudioFileDispose(file));
+  passed("asynchronously");
+}
+
+// MARK: Packets
+
+enum { Most = 200000 };
+static float theirs[2 * Most], ours[2 * Most];
+
+/// What ffmpeg decodes of a file.
+static UInt32 decoded_by_ffmpeg(const char *name) {
+  char command[500];
+  snprintf(command, sizeof command, "ffmpeg -v error -y -i %s -f f32le -c:a pcm_f32le theirs.raw",
+           name);
+  run(command);
+  FILE *file = fopen(path_of("theirs.raw"), "rb");
+  CHECK(file != NULL);
+  size_t count = fread(theirs, 8, Most, file);
+  fclose(file);
+  return (UInt32)count;
+}
+
+static double ratio(const float *sound, const float *noisy, long samples) {
+  double signal = 0, noise = 0;
+  for (long i = 0; i < samples; i++) {
+    signal += (double)sound[i] * sound[i];
+    noise += ((double)sound[i] - noisy[i]) * ((double)sound[i] - noisy[i]);
+  }
+  return noise == 0 ? INFINITY : 10 * log10(signal / noise);
+}
+
+/// Reads a file that has 44100 Hz, whole and from many places.
+static void read_theirs(const char *name, double least, double least_after_seek) {
+  UInt32 frames = decoded_by_ffmpeg(name);
+  CHECK(frames >= Frames && frames < Frames + 5000);
+  ExtAudioFileRef file = open_file(name);
+  UInt32 bytes = 2;
+  GIVES(ExtAudioFileRead(file, &bytes, &(AudioBufferList){1, {{2, 8, ours}}}),
+        kExtAudioFileError_InvalidOperationOrder);
+  AudioStreamBasicDescription format;
+  UInt32 size = sizeof format;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileDataFormat, &size, &format));
+  set_client(file, float_format(format.mSampleRate, 2));
+  if (length_of(file) != frames) {
+    printf("%s has %lld frames, not %u\n", name, (long long)length_of(file), frames);
+    exit(1);
+  }
+  EQUAL(read_all(file, ours, Most, 2, 8), frames);
+  EQUAL(place(file), frames);
+  double found = ratio(theirs, ours, 2 * (long)frames);
+  if (found < least) {
+    printf("%s: %g dB\n", name, found);
+    exit(1);
+  }
+  // Every frame can be gone to, forwards and backwards.
+  static float part[2 * 1000];
+  for (UInt32 i = 0; i < 40; i++) {
+    SInt64 frame = i * 104729LL % (frames - 700);
+    WORKS(ExtAudioFileSeek(file, frame));
+    EQUAL(place(file), frame);
+    EQUAL(read_some(file, part, 500, 2, 8), 500);
+    EQUAL(place(file), frame + 500);
+    found = ratio(ours + 2 * frame, part, 1000);
+    if (found < least_after_seek) {
+      printf("%s from frame %lld: %g dB\n", name, (long long)frame, found);
+      exit(1);
+    }
+  }
+  WORKS(ExtAudioFileSeek(file, frames - 10));
+  EQUAL(read_some(file, part, 500, 2, 8), 10);
+  WORKS(ExtAudioFileDispose(file));
+}
+
+static void files_of_others(void) {
+  ExtAudioFileRef file = create("source.wav", kAudioFileWAVEType, int16(44100, 2, 0),
+                                kAudioFileFlags_EraseFile);
+  write_some(file, sound, Frames, 2, 4);
+  WORKS(ExtAudioFileDispose(file));
+  run("for a in 'aac m4a' 'alac m4a2' 'flac flac' 'libmp3lame mp3' 'libvorbis ogg'"
+      " 'adpcm_ima_qt caf' 'pcm_mulaw wav' 'ac3 ac3' 'libopus opus' 'aac aac'; do set -- $a;"
+      " f=''; n=x.$2; if [ $2 = m4a2 ]; then n=lossless.m4a; fi;"
+      " if [ $2 = wav ]; then n=law.wav; fi;"
+      " ffmpeg -v error -y -i source.wav -c:a $1 $n || exit 1; done");
+  read_theirs("lossless.m4a", INFINITY, INFINITY);
+  read_theirs("x.flac", INFINITY, INFINITY);
+  read_theirs("law.wav", INFINITY, INFINITY);
+  read_theirs("x.m4a", 90, 20);
+  read_theirs("x.mp3", 90, 90);
+  read_theirs("x.ogg", 90, 90);
+  read_theirs("x.caf", 90, 60);
+  read_theirs("x.ac3", 90, 20);
+  passed("files of others");
+}
+
+// MARK: Errors
+
+static void what_cannot_be(void) {
+  CFURLRef none = url_of("none.wav");
+  ExtAudioFileRef file = (ExtAudioFileRef)folder;
+  GIVES(ExtAudioFileOpenURL(none, &file), kAudioFileFileNotFoundError);
+  CHECK(file == NULL);
+  AudioStreamBasicDescription format = int16(44100, 2, 0);
+  GIVES(ExtAudioFileCreateWithURL(none, 'none', &format, NULL, 0, &file),
+        kAudioFileUnsupportedFileTypeError);
+  format.mBytesPerFrame = 3;
+  GIVES(ExtAudioFileCreateWithURL(none, kAudioFileWAVEType, &format, NULL, 0, &file),
+        kAudioFileUnsupportedDataFormatError);
+  CFURLRef there = url_of("a.wav");
+  format = int16(44100, 2, 0);
+  GIVES(ExtAudioFileCreateWithURL(there, kAudioFileWAVEType, &format, NULL, 0, &file),
+        kAudioFilePermissionsError);
+  CFRelease(none);
+  CFRelease(there);
+  GIVES(ExtAudioFileDispose(nowhere), kAudio_ParamError);
+
+  file = open_file("a.wav");
+  AudioStreamBasicDescription aac = named(kAudioFormatMPEG4AAC, 44100, 2);
+  GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof aac, &aac),
+        kExtAudioFileError_NonPCMClientFormat);
+  GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, 39, &aac),
+        kExtAudioFileError_InvalidPropertySize);
+  format.mBytesPerFrame = 3;
+  GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof format, &format),
+        kExtAudioFileError_InvalidDataFormat);
+  AudioChannelLayout layout;
+  memset(&layout, 0, sizeof layout);
+  layout.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_5_1_A;
+  GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientChannelLayout, sizeof layout, &layout),
+        kExtAudioFileError_InvalidChannelMap);
+  UInt32 value = 0, size = sizeof value;
+  GIVES(ExtAudioFileGetProperty(file, 'none', &size, &value), kExtAudioFileError_InvalidProperty);
+  GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_FileLengthFrames, 4, &value),
+        kExtAudioFileError_InvalidProperty);
+  GIVES(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileLengthFrames, &size, &value),
+        kExtAudioFileError_InvalidPropertySize);
+  AudioBufferList list = {1, {{2, 4, &value}}};
+  GIVES(ExtAudioFileWrite(file, 1, &list), kExtAudioFileError_InvalidOperationOrder);
+  GIVES(ExtAudioFileWriteAsync(file, 0, NULL), kExtAudioFileError_InvalidOperationOrder);
+  WORKS(ExtAudioFileDispose(file));
+  GIVES(ExtAudioFileDispose(file), kAudio_ParamError);
+
+  file = create("b.wav", kAudioFileWAVEType, int16(44100, 2, 0), 0);
+  UInt32 frames = 1;
+  GIVES(ExtAudioFileRead(file, &frames, &list), kExtAudioFileError_InvalidOperationOrder);
+  GIVES(ExtAudioFileSeek(file, 0), kExtAudioFileError_InvalidSeek);
+  list.mBuffers[0].mDataByteSize = 3;
+  GIVES(ExtAudioFileWrite(file, 1, &list), kAudio_ParamError);
+  WORKS(ExtAudioFileDispose(file));
+  passed("what cannot be");
+}
+
+static void properties(void) {
+  ExtAudioFileRef file = open_file("a.wav");
+  set_client(file, float_format(44100, 2));
+  UInt32 value = 0, size = sizeof value;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileMaxPacketSize, &size, &value));
+  EQUAL(value, 4);
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_ClientMaxPacketSize, &size, &value));
+  EQUAL(value, 8);
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_CodecManufacturer, &size, &value));
+  EQUAL(value, kAppleSoftwareAudioCodecManufacturer);
+  value = 1 << 16;
+  WORKS(ExtAudioFileSetProperty(file, kExtAudioFileProperty_IOBufferSizeBytes, sizeof value, &value));
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_IOBufferSizeBytes, &size, &value));
+  EQUAL(value, 1 << 16);
+  Boolean writable = false;
+  WORKS(ExtAudioFileGetPropertyInfo(file, kExtAudioFileProperty_ConverterConfig, &size, &writable));
+  CHECK(size == sizeof(CFPropertyListRef) && writable);
+  CFPropertyListRef config = NULL;
+  WORKS(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ConverterConfig, sizeof config, &config));
+
+  // The converter is one like others.
+  AudioConverterRef inside = NULL;
+  size = sizeof inside;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_AudioConverter, &size, &inside));
+  SInt32 crossed[2] = {1, 0};
+  WORKS(AudioConverterSetProperty(inside, kAudioConverterChannelMap, sizeof crossed, crossed));
+  float pair[2];
+  EQUAL(read_some(file, pair, 1, 2, 8), 1);
+  CHECK(pair[0] == floats[1] && pair[1] == floats[0]);
+  // A change that begins its stream anew does not lose the place.
+  value = kAudioConverterQuality_Low;
+  WORKS(AudioConverterSetProperty(inside, kAudioConverterSampleRateConverterQuality, 4, &value));
+  EQUAL(read_some(file, pair, 1, 2, 8), 1);
+  CHECK(pair[0] == floats[3] && pair[1] == floats[2]);
+  AudioFileID id = NULL;
+  size = sizeof id;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_AudioFile, &size, &id));
+  UInt64 count = 0;
+  size = sizeof count;
+  WORKS(AudioFileGetProperty(id, kAudioFilePropertyAudioDataPacketCount, &size, &count));
+  EQUAL(count, Frames);
+  WORKS(ExtAudioFileDispose(file));
+  GIVES(AudioFileClose(id), kAudioFileNotOpenError);
+  GIVES(AudioConverterReset(inside), kAudio_ParamError);
+
+  // A file of somebody else's stays open.
+  CFURLRef url = url_of("a.wav");
+  WORKS(AudioFileOpenURL(url, kAudioFileReadPermission, 0, &id));
+  CFRelease(url);
+  WORKS(ExtAudioFileWrapAudioFileID(id, false, &file));
+  set_client(file, float_format(44100, 2));
+  EQUAL(read_some(file, pair, 1, 2, 8), 1);
+  CHECK(pair[0] == floats[0] && pair[1] == floats[1]);
+  WORKS(ExtAudioFileDispose(file));
+  GIVES(ExtAudioFileWrapAudioFileID(id, true, &file), kAudioFilePermissionsError);
+  WORKS(AudioFileClose(id));
+  passed("properties");
+}
+
+int main(void) {
+  CHECK(mkdtemp(folder) != NULL);
+  make_sound();
+  linear_pcm();
+  another_rate();
+  asynchronously();
+  properties();
+  files_of_others();
+  what_cannot_be();
+  run("rm -r \"$PWD\"");
+  return 0;
+}
