@@ -39,8 +39,14 @@ extension CallingState {
 
   /// Throws if the queue takes no calls any more.
   func checkUsable() throws(QueueError) {
+    try checkNotDisposed()
+    if isLost { throw .invalidated }
+  }
+
+  /// Throws if the queue has been disposed of, or is about to be.
+  func checkNotDisposed() throws(QueueError) {
     switch disposal {
-    case .none: if isLost { throw .invalidated }
+    case .none: break
     case .draining: throw .disposalPending
     case .disposed: throw .disposed
     }
@@ -60,15 +66,18 @@ protocol CallingQueue: AnyObject, Sendable {
 extension CallingQueue {
   // MARK: Buffers
 
-  /// Allocates a buffer of `capacity` bytes.
-  package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
+  /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is
+  /// not 0.
+  package func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer {
     let id = try state.change { state throws(QueueError) in
       try state.checkUsable()
       defer { state.nextBuffer += 1 }
       return state.nextBuffer
     }
     // Without the lock: writing much memory takes long, and callbacks would wait for it.
-    guard let buffer = QueueBuffer(id: id, capacity: capacity) else { throw .outOfMemory }
+    guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else {
+      throw .outOfMemory
+    }
     state.change { $0.buffers[id] = QueueState.BufferRecord(buffer: buffer) }
     return buffer
   }
@@ -84,11 +93,7 @@ extension CallingQueue {
 
   /// Throws if the queue has been disposed of, or is about to be.
   package func checkNotDisposed() throws(QueueError) {
-    switch state.read({ $0.disposal }) {
-    case .none: break
-    case .draining: throw .disposalPending
-    case .disposed: throw .disposed
-    }
+    try state.change { state throws(QueueError) in try state.checkNotDisposed() }
   }
 
   // MARK: Calling back

@@ -124,6 +124,9 @@ final class Chain {
     stage = .firstTap
   }
 
+  /// Nothing more goes in.
+  var isEnding: Bool { stage != .source }
+
   /// Everything has come out.
   var isOver: Bool { stage == .over }
 

@@ -11,7 +11,8 @@ import Server
 final class Converter: @unchecked Sendable {
   /// What there is to be done.
   struct Plan {
-    /// The format of the buffers.
+    /// What the buffers hold, and what that decodes to.
+    let streamFormat: StreamFormat
     let format: PCMFormat
     let layout: SampleLayout
     let deviceRate: Double
@@ -19,7 +20,8 @@ final class Converter: @unchecked Sendable {
 
     /// False if the cycles can read the buffers themselves.
     var isNeeded: Bool {
-      format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
+      if case .packets = streamFormat { return true }
+      return format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
     }
   }
 
@@ -34,6 +36,7 @@ final class Converter: @unchecked Sendable {
   struct Work {
     let item: QueueState.Item
     let source: QueueBuffer?
+    let cookie: [UInt8]
     let generation: UInt64
     fileprivate let setting: TimePitch.Setting
     /// It has been converted for a former rate of the device.
@@ -43,6 +46,8 @@ final class Converter: @unchecked Sendable {
   private let plan: Plan
   private let ratio: Double
   private let chain: Chain
+  /// What makes frames of packets; nil if the buffers hold frames.
+  private let packets: PacketSource?
   private let slabs: Slabs
   private let slabLayout: SampleLayout
   private var generation: UInt64 = 0
@@ -89,12 +94,15 @@ final class Converter: @unchecked Sendable {
         channels: format.channels, from: format.sampleRate, to: plan.deviceRate, tap: settings.tap,
         timePitch: settings.isTimePitchEnabled ? settings.algorithm : nil)
     else { return nil }
-    self.init(plan, chain)
+    var packets: PacketSource?
+    if case .packets(let format) = plan.streamFormat { packets = PacketSource(format) }
+    self.init(plan, chain, packets)
   }
 
-  private init(_ plan: Plan, _ chain: Chain) {
+  private init(_ plan: Plan, _ chain: Chain, _ packets: PacketSource?) {
     self.plan = plan
     self.chain = chain
+    self.packets = packets
     ratio = plan.deviceRate / plan.format.sampleRate
     slabLayout = .float32(channels: plan.format.channels)
     slabs = Slabs(
@@ -137,9 +145,9 @@ final class Converter: @unchecked Sendable {
   ) {
     let isFresh = old.generation != state.generation
     // After a reset the stream begins anew, even if the old one has not seen that.
-    if isFresh { old.begin(at: 0, isNewRun: true) }
+    if isFresh { old.beginAnew() }
     guard let resampler = old.chain.resampler(continuingAt: plan.deviceRate) else { return nil }
-    self.init(plan, old.chain)
+    self.init(plan, old.chain, old.packets)
     replayScale = ratio / old.ratio
     func scaled(_ frame: Int64) -> Int64 {
       frame == .min ? .min : Int64((Double(frame) * replayScale).rounded())
@@ -187,7 +195,8 @@ final class Converter: @unchecked Sendable {
     old.slab = old.slab ?? 0
     for item in state.waiting.prefix(state.replays) {
       let work = Work(
-        item: item, source: nil, generation: generation, setting: state.timePitch, isReplay: true)
+        item: item, source: nil, cookie: [], generation: generation, setting: state.timePitch,
+        isReplay: true)
       while !old.convert(work) { replayFilled() }
       replayFilled()
       old.endReplay(item)
@@ -268,7 +277,7 @@ final class Converter: @unchecked Sendable {
       offset = nil
       replays = []
       replayOffset = 0
-      begin(at: 0, isNewRun: true)
+      beginAnew()
     }
     guard state.resets == 0, let item = state.waiting.first,
       state.inRing.count < VoiceMemory.entryCapacity - 2
@@ -288,12 +297,13 @@ final class Converter: @unchecked Sendable {
       if offset == nil {
         offset = 0
         state.timePitch.follow(piece.timePitch)
+        if let packets = piece.packets { self.packets?.begin(packets) }
         isNew = true
       }
     }
     return Work(
-      item: item, source: source, generation: generation, setting: state.timePitch,
-      isReplay: state.replays > 0)
+      item: item, source: source, cookie: state.cookie, generation: generation,
+      setting: state.timePitch, isReplay: state.replays > 0)
   }
 
   /// The present buffer's place in the stream has not been settled yet.
@@ -315,6 +325,7 @@ final class Converter: @unchecked Sendable {
           try unsafe chain.replay(nil, from: 0, frames: 0, into: planes, room: room).produced
         }
       case .flush, .end:
+        guard try drainPackets(work, into: slab) else { return false }
         let endsRun = if case .end = work.item { true } else { false }
         return try drain(work, into: slab, endsRun: endsRun)
       case .slab:
@@ -354,14 +365,44 @@ final class Converter: @unchecked Sendable {
       isNew = false
     }
     while try fill(slab, work) {
-      let at = offset ?? 0
-      guard at < piece.frames, let source = work.source else { return true }
-      let count = min(piece.frames - at, Chain.blockFrames)
-      unsafe plan.layout.copy(
-        UnsafeRawPointer(source.data.baseAddress!) + (piece.first + at)
-          * plan.format.bytesPerFrame,
-        planeFrames: 0, frames: count, gain: ChannelGain(1), to: chain.input.pointers(), at: 0)
-      offset = at + count
+      guard let source = work.source else { return true }
+      let count = takeFrames(piece, of: source, work.cookie)
+      if count == 0 { return true }
+      try chain.put(count, work.setting)
+    }
+    return false
+  }
+
+  /// Brings the next frames of a buffer to where the chain begins.
+  ///
+  /// - Returns: How many; 0 if there are no more.
+  private func takeFrames(_ piece: QueueState.Piece, of source: QueueBuffer, _ cookie: [UInt8])
+    -> Int
+  {
+    if let packets, let described = piece.packets {
+      return unsafe packets.take(
+        described, in: UnsafeRawBufferPointer(source.data), cookie: cookie,
+        into: chain.input.pointers(), room: Chain.blockFrames)
+    }
+    let at = offset ?? 0
+    let count = min(piece.frames - at, Chain.blockFrames)
+    if count == 0 { return 0 }
+    unsafe plan.layout.copy(
+      UnsafeRawPointer(source.data.baseAddress!) + (piece.first + at) * plan.format.bytesPerFrame,
+      planeFrames: 0, frames: count, gain: ChannelGain(1), to: chain.input.pointers(), at: 0)
+    offset = at + count
+    return count
+  }
+
+  /// Has the chain take what the decoder holds back.
+  ///
+  /// - Returns: True if that is all of it; false if the slab's frames have to go to the cycles first.
+  private func drainPackets(_ work: Work, into slab: Int) throws(ConverterFailure) -> Bool {
+    // Once the chain's end has begun, nothing more goes in.
+    guard let packets, !chain.isEnding else { return true }
+    while try fill(slab, work) {
+      let count = unsafe packets.takeRest(into: chain.input.pointers(), room: Chain.blockFrames)
+      if count == 0 { return true }
       try chain.put(count, work.setting)
     }
     return false
@@ -405,6 +446,12 @@ final class Converter: @unchecked Sendable {
     }
   }
 
+  /// Forgets all that was begun: what comes next is the first of a run.
+  private func beginAnew() {
+    packets?.reset()
+    begin(at: 0, isNewRun: true)
+  }
+
   /// Begins another stream at a frame of the run, at the queue's rate.
   private func begin(at frame: Int64, isNewRun: Bool) {
     chain.begin(at: frame, isNewRun: isNewRun)
@@ -422,7 +469,9 @@ final class Converter: @unchecked Sendable {
     _ work: Work, isDone: Bool, _ state: inout QueueState, push: (borrowing Entry) -> Bool
   ) {
     state.isConverting = false
-    if let failure = failure ?? chain.takeFailure() { state.report(failure) }
+    if let failure = failure ?? chain.takeFailure() ?? packets?.takeFailure() {
+      state.report(failure)
+    }
     failure = nil
     // A reset came in between: it has taken every slab and item back.
     guard work.generation == state.generation, slab != nil else { return }

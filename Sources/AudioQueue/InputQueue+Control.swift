@@ -44,7 +44,7 @@ extension InputQueue: Queue {
   /// - Parameter atOnce: True if the app is to have all of that before this returns. If not, it is
   ///   called soon; before a start that does nothing.
   package func stop(atOnce: Bool) throws(QueueError) {
-    let isOver = try controlled { () throws(QueueError) in
+    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
       if !atOnce && state.read({ $0.phase == .idle }) { return true }
       return endRun(refusingBuffers: atOnce)
     }
@@ -91,6 +91,7 @@ extension InputQueue: Queue {
     finish(last, at: position, with: converter, isReset: refusingBuffers)
     state.change { state in
       state.phase = .idle
+      state.wasRunning = false
       guard state.isRunning else { return }
       state.lastedFrames = position
       state.isRunning = false
@@ -104,7 +105,13 @@ extension InputQueue: Queue {
   /// Waits for the converter and keeps it.
   private func claim(refusingBuffers: Bool) -> RecordConverter? {
     if refusingBuffers { state.change { $0.resets += 1 } }
-    return state.wait { state -> RecordConverter?? in
+    return claimConverter()
+  }
+
+  /// Waits until nobody is at work with the converter, and keeps it: until `isConverting` is false again.
+  @discardableResult
+  func claimConverter() -> RecordConverter? {
+    state.wait { state -> RecordConverter?? in
       if state.isConverting { return nil }
       state.isConverting = true
       return .some(state.converter)
@@ -132,7 +139,9 @@ extension InputQueue: Queue {
       }
       for id in empty {
         give(
-          &state, id, frames: 0, startFrame: startFrame ?? 0, deviceFrame: frame, isReset: isReset)
+          &state, id,
+          Recorded(frames: 0, bytes: 0, packets: [], startFrame: startFrame ?? 0),
+          deviceFrame: frame, isReset: isReset)
       }
       state.isConverting = false
     }
@@ -145,7 +154,7 @@ extension InputQueue: Queue {
   /// - Parameter atOnce: False to have the app called with what has been recorded before it
   ///   returns; inside a callback that is not possible.
   package func dispose(atOnce: Bool) throws(QueueError) {
-    if !atOnce, !state.read({ $0.isInCallback || $0.isLost }) { try stop(atOnce: true) }
+    if !atOnce, !state.read({ $0.isInCallback }) { try stop(atOnce: true) }
     try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { $0.disposal = .disposed }
     }
@@ -174,8 +183,8 @@ extension InputQueue: Queue {
     let result = control.withLock { _ -> Result<R, QueueError> in
       do throws(QueueError) {
         try state.change { state throws(QueueError) in
-          if evenIfLost && state.isLost && state.disposal == .none { return }
-          try state.checkUsable()
+          if !evenIfLost { try state.checkUsable() }
+          try state.checkNotDisposed()
         }
         return .success(try body())
       } catch {
@@ -198,7 +207,8 @@ extension InputQueue: Queue {
   }
 
   /// The same, with the device if there is one; false if a cycle does not end, and nothing was done.
-  private func hold(_ body: () -> Void) -> Bool {
+  @discardableResult
+  func hold(_ body: () -> Void) -> Bool {
     guard let device else {
       body()
       return true

@@ -37,7 +37,7 @@ extension InputQueue {
       }
       portNames = try device.seat(memory, owner: self)
       do throws(ServerError) {
-        connections = try connect(portNames, of: device.client)
+        connections = try connect(portNames, of: device)
       } catch {
         device.unseat(memory)
         throw error
@@ -47,13 +47,12 @@ extension InputQueue {
       throw .cannotStart(error)
     }
     let deviceRate = device.client.sampleRate
-    var converter: RecordConverter?
-    if deviceRate != format.sampleRate {
-      converter = RecordConverter(format, layout, deviceRate: deviceRate)
-      if converter == nil {
-        device.unseat(memory)
-        throw .unsupportedFormat
-      }
+    let converter: RecordConverter?
+    do throws(QueueError) {
+      converter = try makeConverter(deviceRate)
+    } catch {
+      device.unseat(memory)
+      throw error
     }
     state.change { state in
       state.device = device
@@ -70,19 +69,19 @@ extension InputQueue {
   /// Connects the queue's ports as its options say.
   ///
   /// - Returns: For each port what it is connected to now.
-  private func connect(_ ports: [String], of client: any ServerClient) throws(ServerError)
+  private func connect(_ ports: [String], of device: Device) throws(ServerError)
     -> [[String]]
   {
     let sources =
       switch options.connections {
       case .none: [String]()
       case .ports(let sources): sources
-      case .physicalInputs: Array(client.physicalInputs.prefix(ports.count))
+      case .physicalInputs: Array(device.client.physicalInputs.prefix(ports.count))
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, source) in sources.enumerated() {
       let port = i % ports.count
-      try client.connect(source, toOurs: ports[port])
+      try device.connect(ports[port], to: source)
       connections[port].append(source)
     }
     return connections
@@ -128,10 +127,8 @@ extension InputQueue {
     (0..<format.channels).map { unsafe memory.recorder.pointee.takePeak(ofChannel: $0) }
   }
 
-  /// Why frames were lost since the queue was made; nil if none were.
-  package var converterError: QueueError? {
-    state.read { $0.underruns > 0 ? .recordUnderrun : nil }
-  }
+  /// What went wrong last on the way to the buffers since the queue was made; nil if nothing has.
+  package var converterError: QueueError? { state.read { $0.converterError } }
 
   /// Has the app told, on its place and after this has returned, that a property has another value.
   package func announce(_ change: QueueChange) {
@@ -146,8 +143,11 @@ extension InputQueue {
 
   /// What has broken the queue's time since it was made: a gap is its running dry.
   package var discontinuities: Discontinuities {
-    state.read {
-      Discontinuities(interruptions: UInt64($0.interruptions), starvations: UInt64($0.underruns))
+    state.read { state in
+      Discontinuities(
+        interruptions: UInt64(state.interruptions), starvations: UInt64(state.underruns),
+        restarts: state.device?.restarts.load(ordering: .relaxed) ?? 0,
+        rateChanges: state.device?.rateChanges.load(ordering: .relaxed) ?? 0)
     }
   }
 

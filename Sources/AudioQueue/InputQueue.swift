@@ -1,3 +1,4 @@
+package import Codecs
 import Glibc
 import Logging
 package import RealTime
@@ -46,11 +47,15 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// With the device's rate if none was asked for.
+  /// What buffers are filled with, at the device's rate if none was asked for.
+  package let streamFormat: StreamFormat
+  /// The same if that is PCM; else what it decodes to.
   package let format: PCMFormat
   let layout: SampleLayout
   let options: Options
   let handlers: Handlers
+  /// What makes packets; nil if the buffers take linear PCM.
+  let packetSink: PacketSink?
   let memory: RecorderMemory
   let state = Monitor(RecordState())
   /// Held by the calls that change what the queue does, never while the app is called.
@@ -64,12 +69,25 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// A queue for linear PCM. At a rate of 0 it takes that of the device, which it opens.
   ///
   /// - Throws: `unsupportedFormat`, and `cannotStart` if the device is needed and cannot be opened.
-  package init(
-    _ wanted: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
+  package convenience init(
+    _ format: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
     _ handlers: Handlers
   ) throws(QueueError) {
-    var format = wanted
+    try self.init(
+      .pcm(format), options: options, server: server, callingBackOn: place, handlers)
+  }
+
+  /// A queue for linear PCM, or for packets. At a rate of 0 it takes that of the device, which it opens.
+  ///
+  /// - Throws: `unsupportedFormat`, `codecNotFound`, and `cannotStart` if the device is needed and cannot
+  ///   be opened.
+  package init(
+    _ wanted: StreamFormat, options: Options, server: any Server,
+    callingBackOn place: CallbackPlace, _ handlers: Handlers
+  ) throws(QueueError) {
+    var format = wanted.decoded
     var target = OutputQueue.Target.server(server)
+    if case .packets(let packets) = wanted, !packets.codec.hasEncoder { throw .codecNotFound }
     if wanted.sampleRate == 0 {
       // Any rate will do to see whether all else is right.
       format.sampleRate = 48000
@@ -84,6 +102,19 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       }
     }
     guard let layout = format.layout else { throw .unsupportedFormat }
+    switch wanted {
+    case .pcm:
+      packetSink = nil
+      streamFormat = .pcm(format)
+    case .packets(var packets):
+      packets.sampleRate = format.sampleRate
+      let options = PacketEncoder.Options()
+      let encoder = try Self.makeEncoder(packets, options)
+      let sink = PacketSink(encoder, options)
+      packetSink = sink
+      streamFormat = .packets(encoder.format)
+      state.change { $0.encoding = sink.encoding }
+    }
     self.format = format
     self.layout = layout
     self.options = options
@@ -122,11 +153,16 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Has a buffer filled after all that is enqueued. What it holds, `bytes` of it, does not matter.
   ///
   /// The memory belongs to the queue until the app is called back with the buffer.
-  package func enqueue(_ id: UInt32, bytes: Int = 0) throws(QueueError) {
+  package func enqueue(_ id: UInt32, bytes: Int = 0, packets: [PacketExtent] = [])
+    throws(QueueError)
+  {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
+      // While the server is gone the buffer waits for the next one.
+      if state.cannotReturn || !state.isLost { try state.checkUsable() }
+      try state.checkNotDisposed()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard record.buffer.capacity >= format.bytesPerFrame else { throw .bufferTooSmall }
+      let least = state.encoding?.maximumPacketBytes ?? format.bytesPerFrame
+      guard record.buffer.capacity >= least else { throw .bufferTooSmall }
       if state.resets > 0 { throw .enqueueDuringReset }
       if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
         throw .enqueueDuringReset
@@ -189,7 +225,10 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
           position: event.position))
     } else if !state.inRing.isEmpty {
       give(
-        &state, state.inRing.removeFirst(), frames: Int(event.frames), startFrame: event.position,
+        &state, state.inRing.removeFirst(),
+        Recorded(
+          frames: Int(event.frames), bytes: Int(event.frames) * format.bytesPerFrame, packets: [],
+          startFrame: event.position),
         deviceFrame: event.frame, isReset: isReset)
     }
   }
@@ -197,56 +236,22 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Notes that there was no buffer.
   func ranOut(_ state: inout RecordState) {
     state.underruns += 1
+    state.converterError = .recordUnderrun
     state.notices.append(.changed(.converterError))
     log.warning("frames were not recorded: no buffer was enqueued")
   }
 
   /// Hands a buffer to the app.
   func give(
-    _ state: inout RecordState, _ id: UInt32, frames: Int, startFrame: Int64, deviceFrame: Int64,
+    _ state: inout RecordState, _ id: UInt32, _ recorded: Recorded, deviceFrame: Int64,
     isReset: Bool
   ) {
     let device = state.isLost ? nil : state.device
     let recording = Recording(
-      buffer: id, frames: frames, startFrame: startFrame,
+      buffer: id, frames: recorded.frames, bytes: recorded.bytes, packets: recorded.packets,
+      startFrame: recorded.startFrame,
       hostTime: device?.hostTime(ofFrame: deviceFrame) ?? HostTime.now)
     state.notices.append(.buffer(recording, isReset: isReset))
-  }
-
-  package func deviceLost() {
-    state.change { state in
-      readEvents(&state)
-      state.isLost = true
-      state.hasLostRun = true
-    }
-    // Not on the device's thread, which whoever holds `control` may wait for.
-    startThread(named: "cuejack-lost") { [self] in
-      control.withLock { _ in endLostRun() }
-      context.wake()
-    }
-  }
-
-  /// Ends the run that a server took with it, unless that has been done. Holding `control`.
-  private func endLostRun() {
-    let isDue = state.change { state in
-      defer { state.hasLostRun = false }
-      return state.hasLostRun && state.disposal == .none
-    }
-    if isDue { endRun(refusingBuffers: false) }
-  }
-
-  /// The server is back: the next start opens a client there. The run that was lost does not go on.
-  package func deviceReturned() {
-    startThread(named: "cuejack-return") { [self] in
-      control.withLock { _ in
-        guard state.read({ $0.disposal == .none && $0.isLost }) else { return }
-        // Whichever of the two threads comes first.
-        endLostRun()
-        closeDevice()
-        state.change { $0.isLost = false }
-      }
-      context.wake()
-    }
   }
 
   // MARK: Calling back

@@ -198,7 +198,8 @@ extension OutputQueue {
   /// What there is to be done at a rate of the device.
   func plan(_ deviceRate: Double) -> Converter.Plan {
     Converter.Plan(
-      format: format, layout: layout, deviceRate: deviceRate, settings: state.read { $0.settings })
+      streamFormat: streamFormat, format: format, layout: layout, deviceRate: deviceRate,
+      settings: state.read { $0.settings })
   }
 
   /// The converter that buffers need at a rate of the device; nil if the cycles can read them as

@@ -244,8 +244,8 @@ extension OutputQueue {
     let result = control.withLock { _ -> Result<R, QueueError> in
       do throws(QueueError) {
         try state.change { state throws(QueueError) in
-          if evenIfLost && state.isLost && state.disposal == .none { return }
-          try state.checkUsable()
+          if !evenIfLost { try state.checkUsable() }
+          try state.checkNotDisposed()
         }
         return .success(try body())
       } catch {

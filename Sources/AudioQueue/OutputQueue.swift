@@ -1,4 +1,4 @@
-import Codecs
+package import Codecs
 import Glibc
 import Logging
 package import RealTime
@@ -49,6 +49,9 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
+  /// What buffers hold.
+  package let streamFormat: StreamFormat
+  /// The same if that is PCM; else what it decodes to.
   package let format: PCMFormat
   let layout: SampleLayout
   let options: Options
@@ -71,10 +74,24 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// A queue for linear PCM.
   ///
   /// - Throws: `unsupportedFormat`.
-  package init(
+  package convenience init(
     _ format: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
     _ handlers: Handlers
   ) throws(QueueError) {
+    try self.init(
+      .pcm(format), options: options, server: server, callingBackOn: place, handlers)
+  }
+
+  /// A queue for linear PCM, or for packets whose rate and channels are known.
+  ///
+  /// - Throws: `unsupportedFormat`, `codecNotFound`.
+  package init(
+    _ format: StreamFormat, options: Options, server: any Server,
+    callingBackOn place: CallbackPlace, _ handlers: Handlers
+  ) throws(QueueError) {
+    streamFormat = format
+    if case .packets(let packets) = format, !packets.codec.hasDecoder { throw .codecNotFound }
+    let format = format.decoded
     guard let layout = format.layout else { throw .unsupportedFormat }
     self.format = format
     self.layout = layout
@@ -134,9 +151,12 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Has the first `bytes` bytes of a buffer played after all that is enqueued.
   ///
   /// The bytes belong to the queue until the app is called back with the buffer.
-  package func enqueue(_ id: UInt32, bytes: Int) throws(QueueError) {
+  ///
+  /// - Parameter packets: Where the packets lie in the buffer; needed if they vary in size. Of linear
+  ///   PCM it does not matter.
+  package func enqueue(_ id: UInt32, bytes: Int, packets: [PacketExtent] = []) throws(QueueError) {
     try state.change { state throws(QueueError) in
-      _ = try append(id, bytes: bytes, Schedule(), &state)
+      _ = try append(id, bytes: bytes, packets, Schedule(), &state)
     }
   }
 
@@ -146,10 +166,12 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   ///
   /// - Returns: The frame of the run, at the queue's rate, at which the buffer will begin if the queue
   ///   does not run dry before.
-  package func enqueue(_ id: UInt32, bytes: Int, _ schedule: Schedule) throws(QueueError) -> Int64 {
+  package func enqueue(
+    _ id: UInt32, bytes: Int, packets: [PacketExtent] = [], _ schedule: Schedule
+  ) throws(QueueError) -> Int64 {
     let begin = try state.change { state throws(QueueError) in
       state.tail = max(state.tail, presentFrame(state))
-      let begin = try append(id, bytes: bytes, schedule, &state)
+      let begin = try append(id, bytes: bytes, packets, schedule, &state)
       noteBalance(schedule.changes, &state)
       return begin
     }
@@ -159,19 +181,25 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   }
 
   private func append(
-    _ id: UInt32, bytes: Int, _ schedule: Schedule, _ state: inout QueueState
+    _ id: UInt32, bytes: Int, _ described: [PacketExtent], _ schedule: Schedule,
+    _ state: inout QueueState
   ) throws(QueueError) -> Int64 {
     try state.checkUsable()
     guard let record = state.buffers[id] else { throw .invalidBuffer }
     guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
-    let frames = bytes / format.bytesPerFrame
-    guard frames > 0 else { throw .bufferEmpty }
+    guard bytes > 0 else { throw .bufferEmpty }
+    let packets = try packets(described, bytes: bytes, schedule)
+    let frames = packets?.expectedFrames ?? (bytes / format.bytesPerFrame)
+    guard frames > 0 || packets != nil else { throw .bufferEmpty }
     if state.resets > 0 { throw .enqueueDuringReset }
     if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
       throw .enqueueDuringReset
     }
     guard record.isFree else { throw .enqueuedTwice }
-    let left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
+    var left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
+    // Packets whose frames are not known may have enough.
+    let isCounted = packets?.extents.allSatisfy { $0.frames > 0 } ?? true
+    if !isCounted { left = max(left, 0) }
     guard left >= 0 else { throw .trimmedTooMuch }
     if !schedule.timePitch.isEmpty && !state.settings.isTimePitchEnabled {
       throw .invalidParameter
@@ -188,8 +216,9 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     state.waiting.append(
       .buffer(
         QueueState.Piece(
-          id: id, first: schedule.trimmedAtStart, frames: left, start: schedule.start,
-          begin: begin, changes: schedule.changes.clamped, timePitch: schedule.timePitch)))
+          id: id, first: schedule.trimmedAtStart, frames: left, packets: packets,
+          start: schedule.start, begin: begin, changes: schedule.changes.clamped,
+          timePitch: schedule.timePitch)))
     pump(&state)
     return begin
   }

@@ -1,3 +1,4 @@
+package import Codecs
 package import RealTime
 package import Server
 package import Timeline
@@ -5,14 +6,19 @@ package import Timeline
 /// What queues that play and queues that record have in common. Safe on every thread that is not real
 /// time.
 package protocol Queue: AnyObject, Sendable {
+  /// What buffers hold.
+  var streamFormat: StreamFormat { get }
+  /// The same if that is PCM; else what it decodes to.
   var format: PCMFormat { get }
   /// Has `body` run once a disposal is complete, on any thread.
   func whenDisposed(_ body: @escaping @Sendable () -> Void)
 
-  func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer
+  /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is
+  /// not 0.
+  func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer
   func freeBuffer(_ id: UInt32) throws(QueueError)
-  /// Enqueues a buffer; `bytes` is what a queue that plays finds in it.
-  func enqueue(_ id: UInt32, bytes: Int) throws(QueueError)
+  /// Enqueues a buffer; `bytes` is what a queue that plays finds in it, and `packets` where its packets lie.
+  func enqueue(_ id: UInt32, bytes: Int, packets: [PacketExtent]) throws(QueueError)
 
   /// Throws if the queue has been disposed of, or is about to be.
   func checkNotDisposed() throws(QueueError)
@@ -23,6 +29,13 @@ package protocol Queue: AnyObject, Sendable {
   func flush() throws(QueueError)
   func reset() throws(QueueError)
   func dispose(atOnce: Bool) throws(QueueError)
+
+  /// What a decoder needs besides the packets: what the app gave, or the encoder gives. Linear PCM has no
+  /// use for it.
+  var cookie: [UInt8] { get }
+  func setCookie(_ cookie: [UInt8]) throws(QueueError)
+  /// Bytes of the largest packet that is recorded, as far as one can be known when the queue plays: else 0.
+  var maximumPacketBytes: Int { get }
 
   var isRunning: Bool { get }
   func deviceSampleRate() throws(QueueError) -> Double
@@ -57,6 +70,11 @@ extension OutputQueue: Queue {
 
 extension Queue {
   package func checkOnline() throws(QueueError) {}
+
+  /// Allocates a buffer of `capacity` bytes.
+  package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
+    try allocateBuffer(capacity: capacity, packets: 0)
+  }
 
   /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
   package typealias Moment = (frame: Int64, hostTime: UInt64)

@@ -14,8 +14,12 @@ package final class QueueBuffer: @unchecked Sendable {
   /// Bytes of `data`.
   package var capacity: Int { unsafe data.count }
 
-  init?(id: UInt32, capacity: Int) {
+  /// Packets that it may hold; 0 for as many as fit.
+  let packetCapacity: Int
+
+  init?(id: UInt32, capacity: Int, packetCapacity: Int) {
     self.id = id
+    self.packetCapacity = packetCapacity
     // malloc's kin rather than allocate(): a size that an app got wrong must not end it.
     var base: UnsafeMutableRawPointer?
     guard unsafe posix_memalign(&base, 64, max(capacity, 1)) == 0, let base = unsafe base else {

@@ -34,6 +34,8 @@ package enum QueueError: Error, Hashable, Sendable {
   case outOfMemory
   /// A packet description points outside the buffer.
   case packetOutsideBuffer
+  /// The format's packets vary, and there are no descriptions of them.
+  case packetsNotDescribed
   /// More frames are to be left out than the buffer has.
   case trimmedTooMuch
   /// The buffer is to begin before one that was enqueued before it.

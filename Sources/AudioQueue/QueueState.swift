@@ -42,9 +42,11 @@ struct QueueState: CallingState {
   /// What is to be played of a buffer, and how.
   struct Piece {
     let id: UInt32
-    /// The first frame that is played, and how many are.
+    /// The first frame that is played, and how many are; of packets as far as that is known.
     var first: Int
     var frames: Int
+    /// What the buffer holds if that is packets.
+    var packets: Packets?
     /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
     /// what came before.
     var start: Int64?
@@ -154,6 +156,8 @@ struct QueueState: CallingState {
   var settings = ChainSettings()
   /// Rate and pitch of what is converted next.
   var timePitch = TimePitch.Setting()
+  /// What the app gave for the decoder.
+  var cookie: [UInt8] = []
   /// What went wrong last in the converter.
   var converterFailure: ConverterFailure?
 

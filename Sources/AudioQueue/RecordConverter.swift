@@ -3,8 +3,8 @@ import Logging
 import RealTime
 import Server
 
-/// Brings what was recorded from the device's rate to the queue's: from slabs that the cycle fills to
-/// the app's buffers.
+/// Brings what was recorded from slabs that the cycle fills to the app's buffers: at the queue's rate, and
+/// as packets if that is what they take.
 ///
 /// One user at a time: a thread of its own, or a call that ends the run. Whoever has set the state's
 /// `isConverting` is it.
@@ -22,10 +22,10 @@ final class RecordConverter: @unchecked Sendable {
     let position: Int64
   }
 
-  private let format: PCMFormat
-  private let layout: SampleLayout
+  private let sink: any RecordSink
   private let slabLayout: SampleLayout
-  private let resampler: Resampler
+  /// Nil if the device has the queue's rate.
+  private let resampler: Resampler?
   private let ratio: Double
   private let channels: Int
   /// `slabCount` slabs, each a plane of `slabFrames` floats for each channel.
@@ -39,23 +39,18 @@ final class RecordConverter: @unchecked Sendable {
   private var offset = 0
   /// The position that would go on where the last slab ended; nil at first.
   private var nextPosition: Int64?
-  /// Frame, at the queue's rate, that comes out next.
-  private var outputFrame: Int64 = 0
-  /// Frames in the app's buffer in hand, and the first of them.
-  private var filled = 0
-  private var filledFrame: Int64 = 0
   /// Device time at some position, to tell that of others.
   private var anchor: (frame: Int64, position: Int64) = (0, 0)
 
-  /// Nil if there is no converting between these rates.
-  init?(_ format: PCMFormat, _ layout: SampleLayout, deviceRate: Double) {
-    guard
-      let resampler = Resampler(
-        from: deviceRate, to: format.sampleRate, channels: format.channels)
-    else { return nil }
-    self.format = format
-    self.layout = layout
-    self.resampler = resampler
+  /// A converter into a sink; nil if there is no converting between these rates.
+  init?(_ format: PCMFormat, _ sink: any RecordSink, deviceRate: Double) {
+    if format.sampleRate == deviceRate {
+      resampler = nil
+    } else {
+      resampler = Resampler(from: deviceRate, to: format.sampleRate, channels: format.channels)
+      if resampler == nil { return nil }
+    }
+    self.sink = sink
     ratio = format.sampleRate / deviceRate
     channels = format.channels
     slabLayout = .float32(channels: channels)
@@ -88,24 +83,25 @@ final class RecordConverter: @unchecked Sendable {
       layout: slabLayout, planeFrames: Self.slabFrames, token: UInt32(index))
   }
 
-  /// A slab, or nil for what the converter holds back, and where it goes.
+  /// What there is to be done, and where it goes.
   struct Work {
-    let slab: Slab?
+    enum Part {
+      case slab(Slab)
+      /// What is held back of what was recorded at this rate; a hole follows.
+      case hole
+      /// All that is held back: nothing follows.
+      case end
+    }
+    let part: Part
     let buffer: QueueBuffer
   }
 
   /// What a piece of work has come to.
   struct Outcome {
-    /// The slab has been taken whole; or there is nothing held back any more.
+    /// The part is done with.
     var isUsedUp = false
     /// The buffer is full, or what follows does not belong to it: the frames it holds.
     var recording: Recorded?
-  }
-  struct Recorded {
-    let frames: Int
-    /// Frame at the queue's rate.
-    let startFrame: Int64
-    let deviceFrame: Int64
   }
 
   /// The next piece of work, if there is a slab and a buffer for it. With the queue's state locked.
@@ -113,35 +109,49 @@ final class RecordConverter: @unchecked Sendable {
     guard let slab = state.slabs.first, let id = state.waiting.first,
       let buffer = state.buffers[id]?.buffer
     else { return nil }
-    return Work(slab: slab, buffer: buffer)
+    return Work(part: .slab(slab), buffer: buffer)
   }
 
   /// Fills the buffer until it or the slab is at its end. Without a lock.
   func convert(_ work: Work) -> Outcome {
-    guard let slab = work.slab else {
-      let isUsedUp = drain(into: work.buffer)
-      return Outcome(isUsedUp: isUsedUp, recording: isFull(work.buffer) ? takeFilled() : nil)
+    let slab: Slab
+    switch work.part {
+    case .slab(let part): slab = part
+    case .hole:
+      guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
+      restartResampler()
+      return Outcome(isUsedUp: true, recording: sink.takeFilled())
+    case .end:
+      let isUsedUp = drain(into: work.buffer) && sink.finish(into: work.buffer)
+      return Outcome(
+        isUsedUp: isUsedUp, recording: sink.isFull(work.buffer) ? sink.takeFilled() : nil)
     }
     if offset == 0, let nextPosition, nextPosition != slab.position {
-      // There is a hole. What was before it ends here, and its last buffer with it.
-      guard drain(into: work.buffer) else { return Outcome(recording: takeFilled()) }
-      restart()
-      if filled > 0 { return Outcome(recording: takeFilled()) }
+      // There is a hole. What the resampler holds back was before it.
+      guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
+      restartResampler()
     }
     if nextPosition == nil {
-      outputFrame = Int64((Double(slab.position) * ratio).rounded())
+      let frame = Int64((Double(slab.position) * ratio).rounded())
+      if let recorded = sink.begin(at: frame) { return Outcome(recording: recorded) }
       nextPosition = slab.position
     }
     if offset == 0 { anchor = (slab.frame, slab.position) }
     let base = unsafe slabs.baseAddress! + slab.index * channels * Self.slabFrames
-    while offset < slab.frames, !isFull(work.buffer) {
+    while offset < slab.frames, !sink.isFull(work.buffer) {
       for channel in 0..<channels {
         unsafe inputPlanes[channel] = base + channel * Self.slabFrames + offset
       }
+      let left = slab.frames - offset
+      guard let resampler else {
+        let count = min(left, sink.room(work.buffer))
+        unsafe sink.put(inputPlanes, frames: count, into: work.buffer)
+        offset += count
+        continue
+      }
       let (consumed, produced) = unsafe resample(
-        inputPlanes, frames: slab.frames - offset, into: outputPlanes, room: room(work.buffer))
+        resampler, inputPlanes, frames: left, into: work.buffer)
       offset += consumed
-      store(produced, in: work.buffer)
       // A converter that is stuck must not keep the queue from ending.
       if consumed == 0 && produced == 0 { offset = slab.frames }
     }
@@ -151,79 +161,73 @@ final class RecordConverter: @unchecked Sendable {
       offset = 0
       nextPosition = slab.position + Int64(slab.frames)
     }
-    if isFull(work.buffer) { outcome.recording = takeFilled() }
+    if sink.isFull(work.buffer) { outcome.recording = sink.takeFilled() }
     return outcome
   }
 
-  /// Runs the resampler. One that fails gives nothing.
+  /// Runs the resampler, into the buffer. One that fails gives nothing.
   private func resample(
-    _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
-    into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
+    _ resampler: Resampler, _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
+    into buffer: QueueBuffer
+  ) -> (consumed: Int, produced: Int) {
+    let room = min(sink.room(buffer), Self.slabFrames)
+    let (consumed, produced) = unsafe resample(resampler, input, frames: frames, room: room)
+    if produced > 0 { unsafe sink.put(outputPlanes, frames: produced, into: buffer) }
+    return (consumed, produced)
+  }
+
+  private func resample(
+    _ resampler: Resampler, _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
+    room: Int
   ) -> (consumed: Int, produced: Int) {
     do throws(Resampler.Failure) {
-      return try unsafe resampler.process(input, frames: frames, into: output, room: room)
+      return try unsafe resampler.process(input, frames: frames, into: outputPlanes, room: room)
     } catch {
       log.error("converter: \(error.reason)")
       return (0, 0)
     }
   }
 
-  /// Has the converter give out what it holds back.
+  /// Has the resampler give out what it holds back.
   ///
   /// - Returns: True if that is all of it; else the buffer is full.
   private func drain(into buffer: QueueBuffer) -> Bool {
-    while !isFull(buffer) {
-      let (_, produced) = unsafe resample(
-        nil, frames: 0, into: outputPlanes, room: room(buffer))
-      if produced == 0 { return true }
-      store(produced, in: buffer)
+    guard let resampler else { return true }
+    while !sink.isFull(buffer) {
+      if unsafe resample(resampler, nil, frames: 0, into: buffer).produced == 0 { return true }
     }
     return false
   }
 
-  /// Forgets what the converter holds back.
-  ///
-  /// - Returns: The frames that were.
-  func dropRest() -> Int {
-    var frames = 0
-    while true {
-      let (_, produced) = unsafe resample(
-        nil, frames: 0, into: outputPlanes, room: Self.slabFrames)
-      if produced == 0 { return frames }
-      frames += produced
-    }
-  }
-
-  private func capacity(_ buffer: QueueBuffer) -> Int { buffer.capacity / format.bytesPerFrame }
-  private func isFull(_ buffer: QueueBuffer) -> Bool { filled == capacity(buffer) }
-  private func room(_ buffer: QueueBuffer) -> Int {
-    min(capacity(buffer) - filled, Self.slabFrames)
-  }
-
-  private func store(_ frames: Int, in buffer: QueueBuffer) {
-    if filled == 0 { filledFrame = outputFrame }
-    unsafe layout.store(
-      from: outputPlanes, at: 0, frames: frames,
-      to: buffer.data.baseAddress! + filled * format.bytesPerFrame, planeFrames: 0)
-    filled += frames
-    outputFrame += Int64(frames)
-  }
-
   /// What the buffer in hand holds; the next one begins. Nil if that is nothing.
-  func takeFilled() -> Recorded? {
-    guard filled > 0 else { return nil }
-    defer { filled = 0 }
-    let position = Double(filledFrame) / ratio
-    return Recorded(
-      frames: filled, startFrame: filledFrame,
-      deviceFrame: anchor.frame + Int64((position - Double(anchor.position)).rounded()))
+  func takeFilled() -> Recorded? { sink.takeFilled() }
+
+  /// Device time of a frame at the queue's rate.
+  func deviceFrame(_ frame: Int64) -> Int64 {
+    let position = Double(frame) / ratio
+    return anchor.frame + Int64((position - Double(anchor.position)).rounded())
+  }
+
+  private func restartResampler() {
+    resampler?.reset()
+    nextPosition = nil
+    offset = 0
   }
 
   /// Forgets what it holds back: the next slab's first frame is a first one.
-  func restart() {
-    resampler.reset()
-    nextPosition = nil
-    offset = 0
+  ///
+  /// - Returns: The frames that were.
+  func restart() -> Int {
+    var frames = 0
+    if let resampler {
+      while case let (_, produced) = unsafe resample(
+        resampler, nil, frames: 0, room: Self.slabFrames), produced > 0
+      {
+        frames += produced
+      }
+    }
+    restartResampler()
+    return frames + sink.restart()
   }
 }
 
@@ -245,11 +249,9 @@ extension InputQueue {
         }
         let outcome = converter.convert(work)
         let hasNotices = state.change { state in
-          if outcome.isUsedUp, let slab = work.slab {
-            state.slabs.removeFirst()
-            _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
-          }
+          if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
           if let recorded = outcome.recording { finishBuffer(&state, recorded) }
+          noteEncoder(&state, isFinished: false)
           state.isConverting = false
           return !state.notices.isEmpty
         }
@@ -260,11 +262,48 @@ extension InputQueue {
 
   /// Hands the buffer in hand to the app.
   private func finishBuffer(
-    _ state: inout RecordState, _ recorded: RecordConverter.Recorded, isReset: Bool = false
+    _ state: inout RecordState, _ recorded: Recorded, isReset: Bool = false
   ) {
+    let deviceFrame = state.converter?.deviceFrame(recorded.startFrame) ?? 0
     give(
-      &state, state.waiting.removeFirst(), frames: recorded.frames,
-      startFrame: recorded.startFrame, deviceFrame: recorded.deviceFrame, isReset: isReset)
+      &state, state.waiting.removeFirst(), recorded, deviceFrame: deviceFrame, isReset: isReset)
+  }
+
+  /// Has the cycle fill the first slab again.
+  private func giveBackSlab(_ state: inout RecordState, to converter: RecordConverter) {
+    let slab = state.slabs.removeFirst()
+    _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
+  }
+
+  /// Converts all that has been recorded, as far as there are buffers, and gives the last one back; the run
+  /// goes on after a hole. On the calling thread, which has claimed the converter while no cycle comes.
+  func convertBeforeHole(with converter: RecordConverter) {
+    while let work = state.read({ converter.work($0) }) {
+      let outcome = converter.convert(work)
+      state.change { state in
+        if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
+        if let recorded = outcome.recording { finishBuffer(&state, recorded) }
+      }
+    }
+    // What has no buffer yet waits in its slabs.
+    if state.read({ $0.slabs.isEmpty }) { convert(.hole, with: converter, isReset: false) }
+    state.change { noteEncoder(&$0, isFinished: false) }
+  }
+
+  /// Converts a part that is no slab, as far as there are buffers.
+  private func convert(
+    _ part: RecordConverter.Work.Part, with converter: RecordConverter, isReset: Bool
+  ) {
+    var isUsedUp = false
+    while !isUsedUp {
+      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0]?.buffer } }
+      guard let buffer else { return }
+      let outcome = converter.convert(RecordConverter.Work(part: part, buffer: buffer))
+      isUsedUp = outcome.isUsedUp
+      state.change { state in
+        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
+      }
+    }
   }
 
   /// Converts all that is left, as far as there are buffers, on the calling thread, which has claimed the
@@ -277,24 +316,16 @@ extension InputQueue {
         if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
-    var isUsedUp = false
-    while !isUsedUp {
-      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0]?.buffer } }
-      guard let buffer else { break }
-      let outcome = converter.convert(RecordConverter.Work(slab: nil, buffer: buffer))
-      isUsedUp = outcome.isUsedUp
-      state.change { state in
-        if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
-      }
-    }
-    let isLost = !isUsedUp && converter.dropRest() > 0
+    convert(.end, with: converter, isReset: isReset)
+    let rest = converter.takeFilled()
+    let isLost = converter.restart() > 0
     state.change { state in
       if isLost || !state.slabs.isEmpty { ranOut(&state) }
       state.slabs = []
-      if let recorded = converter.takeFilled() { finishBuffer(&state, recorded, isReset: isReset) }
+      if let rest { finishBuffer(&state, rest, isReset: isReset) }
       pushSlabs(of: converter)
+      noteEncoder(&state, isFinished: true)
     }
-    converter.restart()
   }
 
   /// Has the cycle fill all slabs anew. None may be in the ring.

@@ -1,3 +1,4 @@
+package import Codecs
 import Glibc
 import Server
 
@@ -6,6 +7,9 @@ package struct Recording: Sendable {
   package let buffer: UInt32
   /// Frames that it holds; 0 if it was handed back empty.
   package let frames: Int
+  package let bytes: Int
+  /// Where the packets lie, if they vary in size.
+  package let packets: [PacketExtent]
   /// Frames, at the queue's rate, from the run's beginning to the buffer's first frame.
   package let startFrame: Int64
   /// CLOCK_MONOTONIC, in nanoseconds, of the first frame.
@@ -33,8 +37,11 @@ struct RecordState: CallingState {
   var resets = 0
   var disposal = QueueState.Disposal.none
   var isLost = false
-  /// The server has gone, and the run has not been ended for that yet.
-  var hasLostRun = false
+  /// The queue cannot be converted from the rate that the device has come back with.
+  var cannotReturn = false
+  /// A run was under way when the server went; unless it was paused, host time after its last frame.
+  var wasRunning = false
+  var lostAt: UInt64?
 
   var buffers: [UInt32: QueueState.BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
@@ -60,6 +67,12 @@ struct RecordState: CallingState {
   var beganAt: Int64?
   /// Device frames that the latest finished run lasted.
   var lastedFrames: Int64 = 0
+  /// What the app gave; of no use here.
+  var cookie: [UInt8] = []
+  /// Of the encoder, if there is one.
+  var encoding: Encoding?
+  /// What went wrong last; nil if nothing has.
+  var converterError: QueueError?
   /// How often there was no buffer.
   var underruns = 0
   /// How often cycles did not come while a run was going, and the frames of them.

@@ -136,9 +136,9 @@ public func AudioQueueEnqueueBuffer(
   _ inPacketDescs: UnsafePointer<AudioStreamPacketDescription>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueEnqueueBuffer") { (handle) throws(QueueError) in
-    let (id, bytes) = try unsafe filled(
+    let (id, bytes, packets) = try unsafe filled(
       handle, inBuffer, inPacketDescs, count: Int(inNumPacketDescs))
-    try handle.queue.enqueue(id, bytes: bytes)
+    try handle.queue.enqueue(id, bytes: bytes, packets: packets)
   }
 }
 
@@ -169,31 +169,46 @@ public func AudioQueueEnqueueBufferWithParameters(
     if let time = unsafe inStartTime?.pointee {
       schedule.start = try queue.runFrame(of: time)
     }
-    let (id, bytes) = try unsafe filled(
+    let (id, bytes, packets) = try unsafe filled(
       handle, inBuffer, inPacketDescs, count: Int(inNumPacketDescs))
-    let start = try queue.enqueue(id, bytes: bytes, schedule)
+    let start = try queue.enqueue(id, bytes: bytes, packets: packets, schedule)
     unsafe outActualStartTime?.pointee = AudioTimeStamp(
       runFrame: start, hostTime: queue.hostTime(ofRunFrame: start))
   }
 }
 
-/// - Returns: The number of a buffer of the queue, and how many bytes the app says it holds.
+/// - Returns: The number of a buffer of the queue, and what the app says it holds: how many bytes, and where
+///   the packets are, given with the call or in the buffer.
 private func filled(
   _ handle: QueueHandle, _ buffer: AudioQueueBufferRef,
   _ packets: UnsafePointer<AudioStreamPacketDescription>?, count: Int
-) throws(QueueError) -> (id: UInt32, bytes: Int) {
+) throws(QueueError) -> (id: UInt32, bytes: Int, packets: [PacketExtent]) {
   guard let id = unsafe handle.id(of: buffer) else { throw .invalidBuffer }
-  let bytes = unsafe buffer.pointee.mAudioDataByteSize
-  // PCM needs no descriptions, but those that are given must be true.
-  if let packets = unsafe packets {
-    for i in 0..<count {
-      let packet = unsafe packets[i]
-      guard packet.mStartOffset >= 0,
-        packet.mStartOffset <= Int64(bytes) - Int64(packet.mDataByteSize)
-      else { throw .packetOutsideBuffer }
-    }
+  let bytes = unsafe Int(buffer.pointee.mAudioDataByteSize)
+  // A queue that records writes the buffer.
+  guard handle.queue is OutputQueue else { return (id, bytes, []) }
+  if let packets = unsafe packets, count > 0 {
+    return unsafe (id, bytes, extents(packets, count))
   }
-  return (id, Int(bytes))
+  let (own, ownCount) = unsafe (
+    buffer.pointee.mPacketDescriptions, buffer.pointee.mPacketDescriptionCount
+  )
+  guard let own = unsafe own else { return (id, bytes, []) }
+  guard unsafe ownCount <= buffer.pointee.mPacketDescriptionCapacity else {
+    throw .packetOutsideBuffer
+  }
+  return unsafe (id, bytes, extents(own, Int(ownCount)))
+}
+
+private func extents(_ packets: UnsafePointer<AudioStreamPacketDescription>, _ count: Int)
+  -> [PacketExtent]
+{
+  (0..<count).map { i in
+    let packet = unsafe packets[i]
+    return PacketExtent(
+      offset: Int(packet.mStartOffset), bytes: Int(packet.mDataByteSize),
+      frames: Int(packet.mVariableFramesInPacket))
+  }
 }
 
 // MARK: Control

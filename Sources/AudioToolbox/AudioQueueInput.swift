@@ -1,5 +1,6 @@
 import AudioQueue
 public import CAudioToolbox
+import Codecs
 public import Dispatch
 import RealTime
 import Server
@@ -36,20 +37,35 @@ extension QueueHandle {
           time.mHostTime = recording.hostTime
           time.mRateScalar = 1
           time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
-          let packets = UInt32(recording.frames)
+          let (count, packets) = this.packets(of: recording)
           unsafe this.lendHeader(ofBuffer: recording.buffer) { header in
-            unsafe header.pointee.mAudioDataByteSize = UInt32(
-              recording.frames * queue.format.bytesPerFrame)
-            unsafe header.pointee.mPacketDescriptionCount = 0
-            switch callback {
-            case .function(let function, let userData):
-              unsafe function(userData, reference, header, &time, packets, nil)
-            case .block(let block): unsafe block(reference, header, &time, packets, nil)
+            unsafe header.pointee.mAudioDataByteSize = UInt32(recording.bytes)
+            unsafe header.describe(packets)
+            unsafe packets.withUnsafeBufferPointer { packets in
+              let packets = packets.isEmpty ? nil : packets.baseAddress
+              switch callback {
+              case .function(let function, let userData):
+                unsafe function(userData, reference, header, &time, count, packets)
+              case .block(let block): unsafe block(reference, header, &time, count, packets)
+              }
             }
           }
         },
         changed: { _, change in all.object(handle)?.tell(change, as: handle) }))
     return QueueHandle(queue, handle: handle)
+  }
+
+  /// How many packets a buffer holds, and descriptions of them if they vary in size.
+  private func packets(of recording: Recording) -> (UInt32, [AudioStreamPacketDescription]) {
+    if description.mBytesPerPacket > 0 {
+      return (UInt32(clamping: recording.bytes / Int(description.mBytesPerPacket)), [])
+    }
+    let packets = recording.packets.map {
+      AudioStreamPacketDescription(
+        mStartOffset: Int64($0.offset), mVariableFramesInPacket: UInt32($0.frames),
+        mDataByteSize: UInt32($0.bytes))
+    }
+    return (UInt32(clamping: packets.count), packets)
   }
 
   /// The queue, if it records.
@@ -105,6 +121,16 @@ public func AudioQueueNewInputWithDispatchQueue(
     try unsafe .recording(
       inFormat.pointee, handle: handle, callingBackOn: .queue(inCallbackDispatchQueue),
       .block(inCallbackBlock))
+  }
+}
+
+extension UnsafeMutablePointer<AudioQueueBuffer> {
+  /// Has the buffer, as far as it was made for that, tell of its packets.
+  fileprivate func describe(_ packets: [AudioStreamPacketDescription]) {
+    let count = unsafe min(packets.count, Int(pointee.mPacketDescriptionCapacity))
+    unsafe pointee.mPacketDescriptionCount = UInt32(count)
+    guard let memory = unsafe pointee.mPacketDescriptions else { return }
+    for i in 0..<count { unsafe memory[i] = packets[i] }
   }
 }
 

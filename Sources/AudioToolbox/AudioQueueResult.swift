@@ -23,7 +23,8 @@ extension QueueError {
     case .invalidated: kAudioQueueErr_QueueInvalidated
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
-    case .packetOutsideBuffer, .trimmedTooMuch, .startsOutOfOrder, .invalidTimeline, .noTime,
+    case .packetOutsideBuffer, .packetsNotDescribed, .trimmedTooMuch, .startsOutOfOrder,
+      .invalidTimeline, .noTime,
       .bufferTooSmall, .wrongBuffers:
       kAudio_ParamError
     case .wrongQueueType: kAudioQueueErr_InvalidQueueType
@@ -47,7 +48,7 @@ extension ConverterFailure {
   /// The result code that the property tells of.
   var status: OSStatus {
     switch self {
-    case .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
+    case .decoding, .encoding, .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
     case .tapGaveTooMuch, .tapGaveTooLittle: kAudio_ParamError
     }
   }

@@ -1,5 +1,6 @@
 import AudioQueue
 import CAudioToolbox
+import Codecs
 import Glibc
 import RealTime
 import Server
@@ -47,7 +48,6 @@ final class QueueHandle: @unchecked Sendable {
     /// The numbers by the addresses of the headers.
     var ids: [UInt: UInt32] = [:]
     var listeners: [Listener] = []
-    var magicCookie: [UInt8] = []
     var channelLayout: ChannelLayout
     var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
     /// The header that the app is being called back with, and whether it was freed meanwhile.
@@ -68,7 +68,7 @@ final class QueueHandle: @unchecked Sendable {
 
   init(_ queue: any Queue, handle: UInt) {
     self.queue = queue
-    description = queue.format.streamDescription
+    description = queue.streamFormat.streamDescription
     state = Mutex(State(channelLayout: ChannelLayout(channels: queue.format.channels)))
     queue.whenDisposed { Self.all.remove(handle)?.forgetTap() }
   }
@@ -82,9 +82,12 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   /// What a description says, if it is one that queues take.
-  static func format(of description: AudioStreamBasicDescription) throws(QueueError) -> PCMFormat {
-    if let format = PCMFormat(description) { return format }
-    throw description.isCompressed ? .codecNotFound : .unsupportedFormat
+  static func format(of description: AudioStreamBasicDescription) throws(QueueError)
+    -> StreamFormat
+  {
+    if let format = StreamFormat(description) { return format }
+    let hasCodec = Codec(formatID: description.mFormatID) != nil
+    throw description.isCompressed && !hasCodec ? .codecNotFound : .unsupportedFormat
   }
 
   /// A queue that plays.
@@ -144,7 +147,7 @@ final class QueueHandle: @unchecked Sendable {
     }
     let buffer: QueueBuffer
     do throws(QueueError) {
-      buffer = try queue.allocateBuffer(capacity: capacity)
+      buffer = try queue.allocateBuffer(capacity: capacity, packets: descriptions)
     } catch {
       unsafe free(packets)
       throw error
@@ -199,12 +202,6 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   // MARK: Properties that only the C interface knows
-
-  /// What the app gave for a decoder. Linear PCM has no use for it.
-  var magicCookie: [UInt8] {
-    get { state.withLock { $0.magicCookie } }
-    set { set(\.magicCookie, to: newValue, announcing: .magicCookie) }
-  }
 
   /// What the channels are for.
   var channelLayout: ChannelLayout { state.withLock { $0.channelLayout } }

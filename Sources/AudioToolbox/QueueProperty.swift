@@ -138,10 +138,11 @@ extension QueueProperty {
         try queue.setAssignments(assignments.map { Int($0.output) })
       }),
     .bytes(
-      kAudioQueueProperty_MagicCookie, changes: .magicCookie, get: { $0.magicCookie },
-      set: { $0.magicCookie = $1 }),
+      kAudioQueueProperty_MagicCookie, changes: .magicCookie, get: { $0.queue.cookie },
+      set: { (handle, cookie) throws(QueueError) in try handle.queue.setCookie(cookie) }),
     .value(
-      kAudioQueueProperty_MaximumOutputPacketSize, get: { $0.description.mBytesPerPacket }),
+      kAudioQueueProperty_MaximumOutputPacketSize,
+      get: { UInt32(clamping: $0.queue.maximumPacketBytes) }),
     .value(kAudioQueueProperty_StreamDescription, get: { $0.description }),
     .bytes(
       kAudioQueueProperty_ChannelLayout, changes: .channelLayout,
@@ -178,7 +179,8 @@ extension QueueProperty {
         return handle.description
       }),
     .bytes(
-      kAudioConverterCompressionMagicCookie, get: { $0.magicCookie }, set: { $0.magicCookie = $1 }),
+      kAudioConverterCompressionMagicCookie, get: { $0.queue.cookie },
+      set: { (handle, cookie) throws(QueueError) in try handle.queue.setCookie(cookie) }),
     .value(
       kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled,
       get: { (handle) throws(QueueError) in

@@ -13,7 +13,9 @@ package final class PacketDecoder {
   /// channels do not change any more once they are known.
   package private(set) var format: PacketFormat
 
-  private let codec: CodecContext
+  private let decoder: UnsafePointer<AVCodec>
+  private let extradata: [UInt8]
+  private var codec: CodecContext
   /// Nil until the channels are known.
   private var output: PlaneQueue?
   private var hasDecoded = false
@@ -39,31 +41,18 @@ package final class PacketDecoder {
     }
     let described = try MagicCookie.described(format, cookie)
     self.format = described.format
-    codec = try unsafe CodecContext(decoder)
+    if ![.msIMA, .ulaw, .alaw, .ima4, .gsm].contains(format.codec) {
+      self.format.bytesPerPacket = 0
+    }
+    extradata = described.extradata
+    unsafe self.decoder = decoder
+    do throws(CodecError) {
+      codec = try unsafe Self.opened(decoder, self.format, extradata)
+    } catch {
+      guard case .badFormat = error.kind, !cookie.isEmpty else { throw error }
+      throw CodecError(.badCookie(error.reason))
+    }
     let context = unsafe codec.context
-    codec.extradata = described.extradata
-    unsafe context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
-    unsafe context.pointee.request_sample_fmt = AV_SAMPLE_FMT_FLT
-    unsafe context.pointee.sample_rate = CInt(self.format.sampleRate.rounded())
-    // What no decoder of these gives; rubbish may ask for it.
-    unsafe context.pointee.max_samples = 1 << 20
-    if self.format.channels > 0 {
-      unsafe av_channel_layout_default(&context.pointee.ch_layout, CInt(self.format.channels))
-    }
-    switch self.format.codec {
-    case .msIMA: unsafe context.pointee.bits_per_coded_sample = 4
-    case .ulaw, .alaw: unsafe context.pointee.bits_per_coded_sample = 8
-    case .ima4, .gsm: break
-    default: self.format.bytesPerPacket = 0
-    }
-    unsafe context.pointee.block_align = CInt(self.format.bytesPerPacket)
-    let result = codec.open()
-    guard result >= 0 else {
-      let reason =
-        "\(format.codec.name), \(format.channels) channels, a cookie of \(cookie.count) bytes: "
-        + CodecContext.words(result)
-      throw CodecError(cookie.isEmpty ? .badFormat(reason) : .badCookie(reason))
-    }
     let channels = unsafe Int(context.pointee.ch_layout.nb_channels)
     if self.format.channels == 0, (1...PCMFormat.maximumChannels).contains(channels) {
       self.format.channels = channels
@@ -71,6 +60,36 @@ package final class PacketDecoder {
     if self.format.sampleRate == 0 {
       self.format.sampleRate = unsafe Double(max(0, context.pointee.sample_rate))
     }
+  }
+
+  private static func opened(
+    _ decoder: UnsafePointer<AVCodec>, _ format: PacketFormat, _ extradata: [UInt8]
+  ) throws(CodecError) -> CodecContext {
+    let codec = try unsafe CodecContext(decoder)
+    let context = unsafe codec.context
+    codec.extradata = extradata
+    unsafe context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
+    unsafe context.pointee.request_sample_fmt = AV_SAMPLE_FMT_FLT
+    unsafe context.pointee.sample_rate = CInt(format.sampleRate.rounded())
+    // What no decoder of these gives; rubbish may ask for it.
+    unsafe context.pointee.max_samples = 1 << 20
+    if format.channels > 0 {
+      unsafe av_channel_layout_default(&context.pointee.ch_layout, CInt(format.channels))
+    }
+    switch format.codec {
+    case .msIMA: unsafe context.pointee.bits_per_coded_sample = 4
+    case .ulaw, .alaw: unsafe context.pointee.bits_per_coded_sample = 8
+    default: break
+    }
+    unsafe context.pointee.block_align = CInt(format.bytesPerPacket)
+    let result = codec.open()
+    guard result >= 0 else {
+      throw CodecError(
+        .badFormat(
+          "\(format.codec.name), \(format.channels) channels, extradata of \(extradata.count) bytes: "
+            + CodecContext.words(result)))
+    }
+    return codec
   }
 
   /// More than any packet has.
@@ -88,10 +107,7 @@ package final class PacketDecoder {
     guard packet.count <= Self.mostBytes else {
       throw CodecError(.badPacket("it has \(packet.count) bytes"))
     }
-    if isDrained {
-      unsafe avcodec_flush_buffers(codec.context)
-      isDrained = false
-    }
+    if isDrained { begin() }
     guard unsafe av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
       throw CodecError(.failed("no memory for a packet of \(packet.count) bytes"))
     }
@@ -126,9 +142,18 @@ package final class PacketDecoder {
 
   /// Forgets the stream, and the frames that wait: the next packet is not the next one of the stream.
   package func reset() {
-    unsafe avcodec_flush_buffers(codec.context)
-    isDrained = false
+    begin()
     output?.removeAll()
+  }
+
+  /// Has the next packet be a first one. Some decoders remember what was before they are flushed.
+  private func begin() {
+    isDrained = false
+    if let fresh = try? unsafe Self.opened(decoder, format, extradata) {
+      codec = fresh
+    } else {
+      unsafe avcodec_flush_buffers(codec.context)
+    }
   }
 
   /// Takes all frames that are ready.

@@ -160,6 +160,10 @@ extension PacketEncoder {
           "\(kind.name) is encoded at \(offered.isEmpty ? "1 to 655350" : offered) Hz, not at"
             + " \(format.sampleRate)"))
     }
+    guard !kind.isLossless || (0...24).contains(format.bitsPerSample) else {
+      throw CodecError(
+        .badFormat("\(kind.name) is encoded with up to 24 bits, not \(format.bitsPerSample)"))
+    }
     let codec = try unsafe CodecContext(encoder)
     let context = unsafe codec.context
     unsafe context.pointee.sample_rate = CInt(format.sampleRate.rounded())
@@ -372,8 +376,7 @@ extension PacketEncoder {
     switch sample {
     case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_FLTP:
       let out = unsafe memory.assumingMemoryBound(to: Float.self) + first
-      // No encoder says what it does with what is no number.
-      for i in 0..<count { unsafe out[i &* stride] = samples[i].isFinite ? samples[i] : 0 }
+      for i in 0..<count { unsafe out[i &* stride] = Self.sane(samples[i]) }
     case AV_SAMPLE_FMT_S32, AV_SAMPLE_FMT_S32P:
       let out = unsafe memory.assumingMemoryBound(to: Int32.self) + first
       for i in 0..<count {
@@ -386,6 +389,14 @@ extension PacketEncoder {
           truncatingIfNeeded: Self.integer(samples[i], 0x1p15, 32767))
       }
     }
+  }
+
+  /// A float that every encoder takes: they refuse, or worse, what is no number or far too loud.
+  @inline(__always)
+  private static func sane(_ sample: Float) -> Float {
+    let loudest: Float = 64
+    if sample.magnitude <= loudest { return sample }
+    return sample.isNaN ? 0 : sample > 0 ? loudest : -loudest
   }
 
   @inline(__always)

@@ -40,9 +40,21 @@ package enum StreamFormat: Equatable, Sendable {
 
   /// Frames per second of the decoded sound.
   package var sampleRate: Double {
-    switch self {
-    case .pcm(let format): format.sampleRate
-    case .packets(let format): format.sampleRate
+    get {
+      switch self {
+      case .pcm(let format): format.sampleRate
+      case .packets(let format): format.sampleRate
+      }
+    }
+    set {
+      switch self {
+      case .pcm(var format):
+        format.sampleRate = newValue
+        self = .pcm(format)
+      case .packets(var format):
+        format.sampleRate = newValue
+        self = .packets(format)
+      }
     }
   }
 
@@ -50,6 +62,18 @@ package enum StreamFormat: Equatable, Sendable {
     switch self {
     case .pcm(let format): format.channels
     case .packets(let format): format.channels
+    }
+  }
+}
+
+extension StreamFormat {
+  /// The format itself if it is linear PCM; else the floats that its packets decode to.
+  package var decoded: PCMFormat {
+    switch self {
+    case .pcm(let format): format
+    case .packets(let format):
+      PCMFormat(
+        sampleRate: format.sampleRate, channels: format.channels, kind: .float, bitsPerSample: 32)
     }
   }
 }

@@ -82,15 +82,15 @@ extension Planes {
 }
 
 /// Frames that wait, first in, first out: it grows as it must. One thread at a time.
-final class PlaneQueue {
+package final class PlaneQueue {
   private var planes: Planes
   private var head = 0
-  private(set) var count = 0
+  package private(set) var count = 0
 
-  init(channels: Int) { planes = Planes(channels: channels, capacity: 4096) }
+  package init(channels: Int) { planes = Planes(channels: channels, capacity: 4096) }
 
   /// Where `frames` more can be written, before `add(frames)`.
-  func room(for frames: Int) -> Planes.Pointers {
+  package func room(for frames: Int) -> Planes.Pointers {
     if head + count + frames > planes.capacity {
       let isWide = 2 * (count + frames) > planes.capacity
       let wider = Planes(
@@ -103,7 +103,7 @@ final class PlaneQueue {
     return unsafe planes.pointers(at: head + count)
   }
 
-  func add(_ frames: Int) { count += frames }
+  package func add(_ frames: Int) { count += frames }
 
   func append(_ source: Planes.Pointers, frames: Int) {
     _ = unsafe room(for: frames)
@@ -112,7 +112,7 @@ final class PlaneQueue {
   }
 
   /// Takes frames out.
-  func take(into planes: Planes.Pointers, room: Int) -> Int {
+  package func take(into planes: Planes.Pointers, room: Int) -> Int {
     let frames = min(room, count)
     let source = unsafe self.planes.pointers(at: head)
     for channel in 0..<self.planes.channels {
@@ -123,7 +123,7 @@ final class PlaneQueue {
   }
 
   /// Forgets the first `frames` frames.
-  func drop(_ frames: Int) {
+  package func drop(_ frames: Int) {
     count -= frames
     head = count == 0 ? 0 : head + frames
   }
@@ -138,9 +138,9 @@ final class PlaneQueue {
   }
 
   /// Forgets the last `frames` frames.
-  func cut(_ frames: Int) { count -= frames }
+  package func cut(_ frames: Int) { count -= frames }
 
-  func removeAll() { drop(count) }
+  package func removeAll() { drop(count) }
 
   var channels: Int { planes.channels }
 }

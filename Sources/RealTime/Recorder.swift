@@ -130,15 +130,44 @@ package struct Recorder: ~Copyable {
   ///
   /// - Returns: What the space in hand holds, if that is anything.
   package func forgetSpaces() -> RecordEvent? {
-    let last: RecordEvent?
-    if let current = unsafe state.pointee.current, unsafe state.pointee.filled > 0 {
-      last = unsafe filled(current, state.pointee)
-    } else {
-      last = nil
-    }
-    unsafe state.pointee.current = nil
+    let last = takeCurrent()
     while spaces.pop() != nil {}
     return last
+  }
+
+  private func takeCurrent() -> RecordEvent? {
+    defer { unsafe state.pointee.current = nil }
+    guard let current = unsafe state.pointee.current, unsafe state.pointee.filled > 0 else {
+      return nil
+    }
+    return unsafe filled(current, state.pointee)
+  }
+
+  /// The device's time has ended: the run is paused, and a start that is to come is the one that
+  /// `translate` makes of it.
+  ///
+  /// - Returns: What the space in hand holds, if that is anything; no event comes for it.
+  package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) -> RecordEvent? {
+    switch unsafe state.pointee.phase {
+    case .armed, .resuming: unsafe state.pointee.start = translate(state.pointee.start)
+    case .running: unsafe state.pointee.phase = .paused
+    case .stopped, .paused: break
+    }
+    stand()
+    return takeCurrent()
+  }
+
+  /// Device frames are `ratio` times as many as before.
+  package func scalePosition(by ratio: Double) {
+    unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
+    stand()
+  }
+
+  /// So many frames of the run are lost.
+  package func skip(_ frames: Int64) {
+    unsafe state.pointee.position &+= frames
+    lostFrames.add(UInt64(frames), ordering: .relaxed)
+    stand()
   }
 
   private func stand() {

@@ -114,11 +114,15 @@ extension Device {
     }
   }
 
-  /// Connects a voice's port `name` to the port with the full name `destination`, now and after each
-  /// return of the server.
-  package func connect(_ name: String, to destination: String) throws(ServerError) {
-    try client.connect(name, to: destination)
-    connected(name, to: destination)
+  /// Connects a voice's or a recorder's port `name` to the port with the full name `other`, now and after
+  /// each return of the server.
+  package func connect(_ name: String, to other: String) throws(ServerError) {
+    let seat = seating.withLock { $0.seats.first { $0.portNames.contains(name) } }
+    switch seat?.memory.direction {
+    case .input: try client.connect(other, toOurs: name)
+    case .output, nil: try client.connect(name, to: other)
+    }
+    connected(name, to: other)
   }
 
   /// Takes such a connection away for good, if it is there.

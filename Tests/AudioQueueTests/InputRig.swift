@@ -1,3 +1,4 @@
+import Codecs
 import Foundation
 import RealTime
 import Server
@@ -23,14 +24,24 @@ final class InputRig: @unchecked Sendable {
   var changes: [QueueChange] { lock.withLock { _changes } }
   private var _changes: [QueueChange] = []
   private var _bytes: [UInt8] = []
+  private var _packets: [[UInt8]] = []
+  private var _recordings: [Recording] = []
   private var _hostTimes: [UInt64] = []
   private var _onBuffer: ((InputQueue, Recording) -> Void)?
   private var _isInside = false
   private var _nested = false
   private var memory: [UInt32: QueueBuffer] = [:]
 
-  init(
+  convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
+    place: CallbackPlace = .ownThread,
+    connections: InputQueue.Options.Connections = .physicalInputs
+  ) throws {
+    try self.init(.pcm(format), server: server, place: place, connections: connections)
+  }
+
+  init(
+    _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
     connections: InputQueue.Options.Connections = .physicalInputs
   ) throws {
@@ -66,9 +77,13 @@ final class InputRig: @unchecked Sendable {
       _isInside = true
       _calls.append(
         .done(recording.buffer, frames: recording.frames, at: recording.startFrame))
+      _recordings.append(recording)
       _hostTimes.append(recording.hostTime)
       if let data = memory[recording.buffer]?.data {
-        _bytes += data.prefix(recording.frames * queue.format.bytesPerFrame)
+        _bytes += data.prefix(recording.bytes)
+        for packet in recording.packets {
+          _packets.append(Array(data[packet.offset..<(packet.offset + packet.bytes)]))
+        }
       }
       return _onBuffer
     }
@@ -83,6 +98,12 @@ final class InputRig: @unchecked Sendable {
   var samples: [Float] {
     bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
+  var recordings: [Recording] { lock.withLock { _recordings } }
+  /// The packets that were recorded; all of one size are one.
+  var packets: [[UInt8]] {
+    let (packets, bytes) = lock.withLock { (_packets, _bytes) }
+    return packets.isEmpty ? [bytes] : packets
+  }
   var hostTimes: [UInt64] { lock.withLock { _hostTimes } }
   var hasNested: Bool { lock.withLock { _nested } }
 
@@ -93,7 +114,12 @@ final class InputRig: @unchecked Sendable {
   /// Enqueues a new buffer with room for `frames` frames.
   @discardableResult
   func enqueue(_ frames: Int) throws -> UInt32 {
-    let buffer = try queue.allocateBuffer(capacity: frames * queue.format.bytesPerFrame)
+    try enqueue(bytes: frames * queue.format.bytesPerFrame)
+  }
+
+  @discardableResult
+  func enqueue(bytes: Int, packets: Int = 0) throws -> UInt32 {
+    let buffer = try queue.allocateBuffer(capacity: bytes, packets: packets)
     lock.withLock { memory[buffer.id] = buffer }
     try queue.enqueue(buffer.id)
     return buffer.id

@@ -389,26 +389,6 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     waitUntil { rig.server.clients[0].isClosed }
   }
 
-  @Test("34: a server that goes leaves what was recorded")
-  func serverGoes() throws {
-    let rig = try InputRig()
-    let a = try rig.enqueue(100)
-    try rig.queue.start(at: .frame(0))
-    rig.cycle()
-    rig.server.goAway()
-    waitUntil { rig.calls.last == .running(false) }
-    #expect(rig.calls == [.running(true), .done(a, frames: 64, at: 0), .running(false)])
-    #expect(throws: QueueError.invalidated) { try rig.queue.enqueue(a) }
-    // On the next server it can be started again.
-    rig.server.comeBack()
-    waitUntil { rig.queue.state.read { !$0.isLost } }
-    try rig.queue.enqueue(a)
-    try rig.queue.start(at: .atOnce)
-    rig.cycle()
-    waitUntil { rig.calls.last == .running(true) }
-    try rig.queue.dispose(atOnce: false)
-  }
-
   @Test("a queue that nobody holds any more ends")
   func letGo() throws {
     let server = HandDrivenServer()

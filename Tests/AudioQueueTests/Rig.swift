@@ -1,3 +1,4 @@
+import Codecs
 import Foundation
 import RealTime
 import Server
@@ -23,8 +24,16 @@ final class Rig: @unchecked Sendable {
   private var _isInside = false
   private var _nested = false
 
-  init(
+  convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
+    place: CallbackPlace = .ownThread,
+    connections: OutputQueue.Options.Connections = .physicalOutputs
+  ) throws {
+    try self.init(.pcm(format), server: server, place: place, connections: connections)
+  }
+
+  init(
+    _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
     connections: OutputQueue.Options.Connections = .physicalOutputs
   ) throws {

@@ -1,3 +1,4 @@
+import Codecs
 import RealTime
 import Testing
 
@@ -86,5 +87,125 @@ private func describe(
     #expect(PCMFormat(describe(signed, packet: 0, frame: 0, bits: 24)) == nil, "3 bytes or 4")
     #expect(PCMFormat(describe(signed, bits: 0)) == nil)
     #expect(PCMFormat(describe(float | packed)) == nil, "no floats of 16 bits")
+  }
+}
+
+@Suite struct PacketDescriptionTests {
+  /// The description of a codec's packets in 44.1 kHz stereo, as programs write it.
+  private static let usual: [(Codec, AudioStreamBasicDescription)] = [
+    (.aac, describe(0, id: kAudioFormatMPEG4AAC, packet: 0, frames: 1024, frame: 0, bits: 0)),
+    (.aacHE, describe(0, id: kAudioFormatMPEG4AAC_HE, packet: 0, frames: 2048, frame: 0, bits: 0)),
+    (
+      .aacHEv2,
+      describe(0, id: kAudioFormatMPEG4AAC_HE_V2, packet: 0, frames: 2048, frame: 0, bits: 0)
+    ),
+    (
+      .alac,
+      describe(
+        kAppleLosslessFormatFlag_24BitSourceData, id: kAudioFormatAppleLossless, packet: 0,
+        frames: 4096, frame: 0, bits: 0)
+    ),
+    (
+      .flac,
+      describe(
+        kAppleLosslessFormatFlag_16BitSourceData, id: kAudioFormatFLAC, packet: 0, frames: 4608,
+        frame: 0, bits: 0)
+    ),
+    (.opus, describe(0, id: kAudioFormatOpus, packet: 0, frames: 960, frame: 0, bits: 0)),
+    (.mp1, describe(0, id: kAudioFormatMPEGLayer1, packet: 0, frames: 384, frame: 0, bits: 0)),
+    (.mp2, describe(0, id: kAudioFormatMPEGLayer2, packet: 0, frames: 1152, frame: 0, bits: 0)),
+    (.mp3, describe(0, id: kAudioFormatMPEGLayer3, packet: 0, frames: 1152, frame: 0, bits: 0)),
+    (.ima4, describe(0, id: kAudioFormatAppleIMA4, packet: 68, frames: 64, frame: 0, bits: 0)),
+    (
+      .msIMA,
+      describe(0, id: kAudioFormatDVIIntelIMA, packet: 1024, frames: 1017, frame: 0, bits: 0)
+    ),
+    (.ulaw, describe(0, id: kAudioFormatULaw, packet: 2, frames: 1, frame: 2, bits: 8)),
+    (.alaw, describe(0, id: kAudioFormatALaw, packet: 2, frames: 1, frame: 2, bits: 8)),
+    (.gsm, describe(0, id: kAudioFormatMicrosoftGSM, packet: 65, frames: 320, frame: 0, bits: 0)),
+    (.ac3, describe(0, id: kAudioFormatAC3, packet: 0, frames: 1536, frame: 0, bits: 0)),
+    (.eac3, describe(0, id: kAudioFormatEnhancedAC3, packet: 0, frames: 1536, frame: 0, bits: 0)),
+    (.amrNarrow, describe(0, id: kAudioFormatAMR, packet: 0, frames: 160, frame: 0, bits: 0)),
+    (.amrWide, describe(0, id: kAudioFormatAMR_WB, packet: 0, frames: 320, frame: 0, bits: 0)),
+    (.vorbis, describe(0, id: 0x766F_7262, packet: 0, frames: 0, frame: 0, bits: 0)),
+  ]
+
+  @Test func everyCodecHasItsDescription() throws {
+    #expect(Set(Self.usual.map(\.0)) == Set(Codec.allCases))
+    for (codec, description) in Self.usual {
+      let format = try #require(PacketFormat(description))
+      #expect(format.codec == codec && format.sampleRate == 44_100 && format.channels == 2)
+      #expect(format.framesPerPacket == Int(description.mFramesPerPacket))
+      #expect(format.bytesPerPacket == Int(description.mBytesPerPacket))
+      #expect(format.bitsPerSample == (codec == .alac ? 24 : codec == .flac ? 16 : 0))
+      let back = format.streamDescription
+      #expect(
+        StreamFormat(back) == .packets(format) && StreamFormat(description) == .packets(format))
+      #expect(back.mFormatID == description.mFormatID, "\(codec)")
+      #expect(back.mFormatFlags == description.mFormatFlags, "\(codec)")
+      #expect(back.mBytesPerPacket == description.mBytesPerPacket, "\(codec)")
+      #expect(back.mFramesPerPacket == description.mFramesPerPacket, "\(codec)")
+      #expect(back.mBytesPerFrame == description.mBytesPerFrame, "\(codec)")
+      #expect(back.mBitsPerChannel == description.mBitsPerChannel, "\(codec)")
+      #expect(back.mSampleRate == 44_100 && back.mChannelsPerFrame == 2 && back.mReserved == 0)
+    }
+  }
+
+  @Test func whatIsLeftOutIsFilledIn() throws {
+    for (codec, description) in Self.usual {
+      let bare = describe(
+        codec.isLossless ? description.mFormatFlags : 0, id: description.mFormatID, packet: 0,
+        frames: 0, frame: 0, bits: 0)
+      let format = try #require(PacketFormat(bare))
+      switch codec {
+      case .flac, .opus, .msIMA, .vorbis:
+        #expect(format.framesPerPacket == 0 && format.bytesPerPacket == 0)
+      default: #expect(PacketFormat(description) == format)
+      }
+      // Nothing but the codec is known.
+      let unknown = describe(
+        0, rate: 0, id: description.mFormatID, packet: 0, frames: 0, frame: 0, channels: 0, bits: 0)
+      #expect(PacketFormat(unknown)?.codec == codec && PacketFormat(unknown)?.channels == 0)
+    }
+    // Low rates have shorter packets.
+    let low = describe(
+      0, rate: 22_050, id: kAudioFormatMPEGLayer3, packet: 0, frames: 0, frame: 0, bits: 0)
+    #expect(PacketFormat(low)?.framesPerPacket == 576)
+    let counted = describe(
+      0, id: kAudioFormatAppleLossless, packet: 0, frames: 0, frame: 0, bits: 20)
+    #expect(PacketFormat(counted)?.bitsPerSample == 20)
+    let extended = describe(
+      5, id: kAudioFormatMPEG4AAC, packet: 0, frames: 0, frame: 0, bits: 0)
+    #expect(PacketFormat(extended)?.codec == .aacHE)
+    let flagged = describe(
+      AudioFormatFlags(MPEG4ObjectID.AAC_LC.rawValue), id: kAudioFormatMPEG4AAC, packet: 0,
+      frames: 960, frame: 0, bits: 0)
+    #expect(PacketFormat(flagged)?.codec == .aac && PacketFormat(flagged)?.framesPerPacket == 960)
+    let plain = describe(
+      0, rate: 8000, id: kAudioFormatMicrosoftGSM, packet: 33, frames: 0, frame: 0, channels: 1,
+      bits: 0)
+    #expect(PacketFormat(plain)?.framesPerPacket == 160)
+  }
+
+  @Test func contradictionsAreRefused() {
+    for description in [
+      describe(0, id: kAudioFormatAppleIMA4, packet: 34, frames: 64, frame: 0, bits: 0),
+      describe(0, id: kAudioFormatAppleIMA4, packet: 68, frames: 65, frame: 0, bits: 0),
+      describe(0, id: kAudioFormatULaw, packet: 3, frames: 1, frame: 2, bits: 8),
+      describe(0, id: kAudioFormatULaw, packet: 2, frames: 2, frame: 2, bits: 8),
+      describe(0, id: kAudioFormatMicrosoftGSM, packet: 33, frames: 320, frame: 0, bits: 0),
+      describe(0, rate: -1, id: kAudioFormatMPEG4AAC),
+      describe(0, rate: .nan, id: kAudioFormatMPEG4AAC),
+      describe(0, rate: .infinity, id: kAudioFormatMPEG4AAC),
+      describe(0, id: kAudioFormatMPEG4AAC, channels: 65),
+      describe(0, id: kAudioFormatQDesign2), describe(0, id: 0), describe(0, id: .max),
+    ] {
+      #expect(StreamFormat(description) == nil, "\(description)")
+    }
+    #expect(PacketFormat(describe()) == nil)
+    #expect(StreamFormat(describe()) == .pcm(PCMFormat(describe())!))
+    #expect(
+      StreamFormat(describe()).map { PCMFormat($0.streamDescription) } == PCMFormat(describe()))
+    #expect(StreamFormat(describe(frames: 2)) == nil)
   }
 }

@@ -251,6 +251,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       throw .noSuchSource(name: source, server: serverName)
     }
     lock.withLock { _connections[name, default: []].append(source) }
+    lock.withLock { notices }?.connected(name, to: source)
   }
 
   package func hostTime(ofCounter counter: UInt32) -> UInt64 {

@@ -82,30 +82,35 @@ static void formats(void) {
   memset(&format, 0xff, sizeof format);
   unsupported(format);
 
-  // Known, but there is no codec: all that the headers name, and by their bare ids.
+  // Packets, of which the description says only what it must.
   AudioQueueRef queue = NULL;
-  const AudioFormatID compressed[] = {kAudioFormatMPEG4AAC,
-                                      kAudioFormatMPEG4AAC_HE_V2,
-                                      kAudioFormatAppleLossless,
-                                      kAudioFormatMPEGLayer3,
-                                      kAudioFormatAC3,
-                                      kAudioFormatAppleIMA4,
-                                      kAudioFormatULaw,
-                                      kAudioFormatFLAC,
-                                      kAudioFormatOpus,
-                                      kAudioFormatMicrosoftGSM,
-                                      kAudioFormatAMR,
-                                      kAudioFormatAPAC,
-                                      'QDM2',
-                                      'QDMC',
-                                      'alac',
-                                      'aac '};
+  const AudioFormatID compressed[] = {kAudioFormatMPEG4AAC,      kAudioFormatMPEG4AAC_HE_V2,
+                                      kAudioFormatAppleLossless, kAudioFormatMPEGLayer3,
+                                      kAudioFormatAC3,           kAudioFormatAppleIMA4,
+                                      kAudioFormatULaw,          kAudioFormatFLAC,
+                                      kAudioFormatOpus,          kAudioFormatMicrosoftGSM};
   for (size_t i = 0; i < sizeof compressed / sizeof *compressed; i++) {
     memset(&format, 0, sizeof format);
     format.mSampleRate = 44100;
     format.mFormatID = compressed[i];
     format.mChannelsPerFrame = 2;
-    format.mFramesPerPacket = 1024;
+    WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+    WORKS(AudioQueueDispose(queue, true));
+    format.mSampleRate = 0;
+    unsupported(format);
+    format.mSampleRate = 44100;
+    format.mChannelsPerFrame = 0;
+    unsupported(format);
+  }
+  // There is no such packet.
+  format.mChannelsPerFrame = 2;
+  format.mFormatID = kAudioFormatULaw;
+  format.mFramesPerPacket = 1024;
+  unsupported(format);
+  // Known, but there is no codec.
+  const AudioFormatID unplayable[] = {kAudioFormatAPAC, 'QDM2', 'QDMC'};
+  for (size_t i = 0; i < sizeof unplayable / sizeof *unplayable; i++) {
+    format.mFormatID = unplayable[i];
     GIVES(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue),
           kAudioQueueErr_CodecNotFound);
   }

@@ -1,0 +1,105 @@
+import Logging
+import RealTime
+import Server
+import Synchronization
+import Timeline
+
+// What becomes of a recording while the server of its device is gone, and when it is back: the run goes
+// on by itself, and what was not heard meanwhile is a hole.
+
+extension InputQueue {
+  package func deviceLost() {
+    control.withLock { _ in
+      guard let device = state.read({ $0.disposal == .none ? $0.device : nil }) else { return }
+      let converter = claimConverter()
+      state.change { state in
+        readEvents(&state)
+        if state.isRunning {
+          state.lastedFrames = ranFrames
+          if state.phase == .started {
+            let reading = unsafe memory.recorder.pointee.clock.read()
+            state.lostAt = device.hostTime(ofFrame: reading.frame + reading.ranFrames)
+          }
+        }
+        // The next server counts anew: what is to begin at a frame begins at its time.
+        let last = unsafe memory.recorder.pointee.leaveDeviceTime { start in
+          guard let frame = start.frame else { return start }
+          return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
+        }
+        if let last { take(last, &state) }
+      }
+      // The app gets what there is: the server may never come back.
+      if let converter { convertBeforeHole(with: converter) }
+      state.change { state in
+        state.isConverting = false
+        state.isLost = true
+        guard state.isRunning else { return }
+        state.wasRunning = true
+        state.isRunning = false
+        state.isEnding = true
+        state.notices.append(.isRunning(false))
+      }
+    }
+    context.wake()
+  }
+
+  package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
+    control.withLock { _ in
+      guard state.read({ $0.disposal == .none && $0.device != nil }) else { return }
+      let new: RecordConverter?
+      do throws(QueueError) {
+        new = try makeConverter(newRate)
+      } catch {
+        log.error("the server is back at \(newRate) Hz, from which the queue cannot be converted")
+        state.change { $0.cannotReturn = true }
+        return
+      }
+      claimConverter()
+      state.change { state in
+        readEvents(&state)
+        _ = unsafe memory.recorder.pointee.forgetSpaces()
+        unsafe memory.recorder.pointee.scalePosition(by: newRate / oldRate)
+        // There was no buffer for it, and it is of the old rate.
+        if !state.slabs.isEmpty { ranOut(&state) }
+        state.slabs = []
+        state.waiting = state.inRing + state.waiting
+        state.inRing = []
+        state.converter = new
+        if let new { pushSlabs(of: new) }
+        pump(&state)
+        state.isConverting = false
+      }
+      if let new { startConverting(with: new) }
+    }
+  }
+
+  package func deviceReturned() {
+    control.withLock { _ in
+      let found = state.read { state in
+        state.disposal == .none && state.isLost && !state.cannotReturn ? state.device : nil
+      }
+      guard let device = found else { return }
+      if let lostAt = state.read({ $0.wasRunning ? $0.lostAt : nil }) {
+        let frame = device.earliestStart ?? device.now
+        let gone = Double(device.hostTime(ofFrame: frame)) - Double(lostAt)
+        let hole = Int64((max(0, gone) / 1e9 * device.client.sampleRate).rounded())
+        hold {
+          unsafe memory.recorder.pointee.skip(hole)
+          unsafe memory.recorder.pointee.start(at: StartPoint(.frame(frame)))
+        }
+      }
+      state.change { state in
+        state.isLost = false
+        state.lostAt = nil
+        if state.wasRunning {
+          state.wasRunning = false
+          state.isRunning = true
+          state.isEnding = false
+          state.notices.append(.isRunning(true))
+        }
+        pump(&state)
+      }
+    }
+    context.wake()
+  }
+}
