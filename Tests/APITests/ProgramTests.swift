@@ -125,6 +125,12 @@ import Testing
           "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
           "packets", "properties of codecs", "what cannot be",
         ]),
+      Case(
+        program: "extaudiofile.c",
+        passes: [
+          "linear PCM", "rates and channels", "asynchronously", "properties", "files of others",
+          "what cannot be",
+        ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(
         program: "player.cc",

@@ -228,3 +228,26 @@ CHECK(kAudioFormatProperty_ChannelLayoutForBitmap == 'cmpb');
 CHECK(kAudioFormatProperty_ChannelLayoutName == 'lonm' &&
       kAudioFormatProperty_ChannelName == 'cnam');
 CHECK(kAudioFormatProperty_TagsForNumberOfChannels == 'tagc');
+
+CHECK(kExtAudioFileError_InvalidProperty == -66561 && kExtAudioFileError_InvalidSeek == -66568);
+CHECK(kExtAudioFileError_InvalidPropertySize == -66562);
+CHECK(kExtAudioFileError_NonPCMClientFormat == -66563);
+CHECK(kExtAudioFileError_InvalidChannelMap == -66564);
+CHECK(kExtAudioFileError_InvalidOperationOrder == -66565);
+CHECK(kExtAudioFileError_InvalidDataFormat == -66566);
+CHECK(kExtAudioFileError_MaxPacketSizeUnknown == -66567);
+CHECK(kExtAudioFileError_AsyncWriteTooLarge == -66569);
+CHECK(kExtAudioFileError_AsyncWriteBufferOverflow == -66570);
+CHECK(kExtAudioFileProperty_FileDataFormat == 'ffmt' &&
+      kExtAudioFileProperty_FileChannelLayout == 'fclo');
+CHECK(kExtAudioFileProperty_ClientDataFormat == 'cfmt' &&
+      kExtAudioFileProperty_ClientChannelLayout == 'cclo');
+CHECK(kExtAudioFileProperty_CodecManufacturer == 'cman' &&
+      kExtAudioFileProperty_AudioConverter == 'acnv');
+CHECK(kExtAudioFileProperty_AudioFile == 'afil' &&
+      kExtAudioFileProperty_FileMaxPacketSize == 'fmps');
+CHECK(kExtAudioFileProperty_ClientMaxPacketSize == 'cmps');
+CHECK(kExtAudioFileProperty_FileLengthFrames == '#frm');
+CHECK(kExtAudioFileProperty_ConverterConfig == 'accf');
+CHECK(kExtAudioFileProperty_IOBufferSizeBytes == 'iobs' &&
+      kExtAudioFileProperty_PacketTable == 'xpti');
