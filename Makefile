@@ -82,6 +82,12 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
 	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|StressTests'
 
+# The cases need not be looked for leaks of the program that runs them.
+.PHONY: fuzz
+fuzz: deps ## Hands 100,000 damaged sound files to everything that reads files, under AddressSanitizer.
+	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
+	ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/cuejack-fuzz
+
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
 	@swift build -c release --product cuejack-bench

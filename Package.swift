@@ -168,6 +168,8 @@ let package = Package(
     .testTarget(
       name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
     .testTarget(
+      name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"], swiftSettings: relaxed),
+    .testTarget(
       name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
       swiftSettings: relaxed),
     .testTarget(

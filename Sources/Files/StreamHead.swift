@@ -114,15 +114,19 @@ struct StreamHead {
   }
 
   private func caf() -> Finding {
-    var hasFormat = false
+    var format: Int?
+    var hasTable = false
     return chunks(from: 8, headBytes: 12, size: { number($0 + 4, 8) }, padding: 1) {
       name, at, size in
       switch name {
       case "desc":
         guard size >= 32 else { return .failed(.damaged("its format is cut short")) }
-        hasFormat = true
+        format = at
+      case "pakt": hasTable = true
       case "data":
-        guard hasFormat else { return .failed(.notOptimized) }
+        // Packets of various sizes or lengths need a table.
+        guard let format, hasTable || number(format + 16, 4) > 0 && number(format + 20, 4) > 0
+        else { return .failed(.notOptimized) }
         // The sound follows four bytes that count edits.
         guard bytes.count >= at + 4 else { return .needs(at + 4) }
         return .found(.caf, dataOffset: at + 4, dataBytes: size < 4 ? nil : size - 4)

@@ -171,17 +171,22 @@ extension StreamParser {
       do throws(SoundFileError) {
         let reader = try PacketFileReader(store, container: container)
         details = Details(reader, Int(position) + offset + (about == nil ? 0 : head.bytes))
-        // What it counts are the first packets only.
-        guard let count = about?.packets else { return }
-        details.packetCount = count
-        let frames = count * Int64(head.frames)
-        details.packetTable = try reader.packetTable.map { table in
-          PacketTable(
-            priming: Int64(table.primingFrames), valid: nil,
-            remainder: Int64(table.remainderFrames), of: frames)
-        }
       } catch {
         throw StreamFailure(error)
+      }
+      details.packetBytesLimit = scanner.kind.maximumPacketBytes
+      guard let about else {
+        if head.bitRate > 0 { details.bitRate = head.bitRate }
+        return
+      }
+      details.packetCount = about.packets
+      details.dataBytes = about.bytes
+      guard let packets = about.packets, packets > 0 else { return }
+      let frames = packets * Int64(head.frames)
+      details.packetTable = about.table(of: frames)
+      if let bytes = about.bytes {
+        let bits = Double(8 * bytes) * head.sampleRate / Double(frames)
+        details.bitRate = Int(min(bits.rounded(), Double(Int32.max)))
       }
     }
   }
@@ -213,6 +218,20 @@ private struct MPEGInformation {
   var packets: Int64?
   /// Bytes of them.
   var bytes: Int64?
+  /// Frames that the encoder put in front of the sound and behind it.
+  private var padding: (start: Int64, end: Int64)?
+
+  /// Frames after which a decoder's output begins.
+  private static let decoderDelay: Int64 = 529
+
+  /// Which of the frames that the packets decode to are sound.
+  func table(of frames: Int64) -> PacketTable? {
+    padding.map { padding in
+      PacketTable(
+        priming: padding.start + Self.decoderDelay, valid: nil,
+        remainder: max(0, padding.end - Self.decoderDelay), of: frames)
+    }
+  }
 
   /// Nil if the frame at an offset holds sound.
   init?(_ frame: [UInt8], at offset: Int, _ head: FrameHead) {
@@ -229,12 +248,22 @@ private struct MPEGInformation {
     guard frame.count >= offset + head.bytes else { return nil }
     switch frame.name(at: place) {
     case "Xing", "Info":
+      // Each bit stands for a field that follows: packets, bytes, a table, a quality.
       let flags = frame.big(at: place + 4, bytes: 4)
-      if flags & 1 != 0 { packets = Int64(frame.big(at: place + 8, bytes: 4)) }
-      if flags & 2 != 0 {
-        // The frame counts itself.
-        let all = Int64(frame.big(at: place + (flags & 1 != 0 ? 12 : 8), bytes: 4))
-        bytes = max(0, all - Int64(head.bytes))
+      var next = place + 8
+      func field(_ bit: UInt64, _ size: Int) -> Int64? {
+        guard flags & bit != 0 else { return nil }
+        defer { next += size }
+        return Int64(frame.big(at: next, bytes: 4))
+      }
+      packets = field(1, 4)
+      // The frame counts itself.
+      bytes = field(2, 4).map { max(0, $0 - Int64(head.bytes)) }
+      _ = field(4, 100)
+      _ = field(8, 4)
+      if ["LAME", "Lavf", "Lavc"].contains(frame.name(at: next)) {
+        let both = Int64(frame.big(at: next + 21, bytes: 3))
+        padding = (both >> 12, both & 0xFFF)
       }
     default:
       guard frame.name(at: offset + 4 + 32) == "VBRI" else { return nil }

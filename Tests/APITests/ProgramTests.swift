@@ -120,6 +120,7 @@ import Testing
           "a sound is heard, and its end told", "the alert", "several at once", "mistakes",
           "properties", "the program's end waits",
         ]),
+      Case(
         program: "converter.c",
         passes: [
           "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",

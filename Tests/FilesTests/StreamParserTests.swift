@@ -148,4 +148,125 @@ private func read(_ path: String) throws -> Heard {
       #expect(heard.frames == expected.frames)
     }
   }
+
+  @Test(arguments: streams.map(\.name))
+  func itTellsWhatTheFileTells(name: String) throws {
+    let bytes = try make(name, in: folder)
+    let file = try MediaFile.open(path: folder.file(name))
+    let parser = StreamParser(hint: nil)
+    let heard = try parse(bytes[...], piece: { _ in 100 }, with: parser)
+    let details = try #require(parser.details)
+    #expect(details.container == file.container)
+    #expect(details.format == file.format)
+    // The bit rate in the cookie of AAC is an estimate.
+    if case .packets(let format) = file.format, format.codec == .aac {
+      #expect(
+        try MagicCookie.audioSpecificConfig(details.cookie)
+          == MagicCookie.audioSpecificConfig(file.cookie))
+    } else {
+      #expect(details.cookie == file.cookie)
+    }
+    #expect(details.channelRoles == file.channelRoles)
+    #expect(details.tags == (try file.tags() ?? [:]))
+    #expect(details.packetBytesLimit >= (try file.maximumPacketBytes))
+    if let count = details.packetCount { #expect(count == (try file.packetCount)) }
+    if let bytes = details.dataBytes { #expect(bytes == (try file.byteCount)) }
+    if let most = details.maximumPacketBytes { #expect(most == (try file.maximumPacketBytes)) }
+    if details.packetTable != nil || details.packetCount != nil {
+      #expect(details.packetTable == (try file.packetTable))
+    }
+    // Places there and back, exactly or nearly.
+    let place = try #require(parser.place(ofPacket: 3))
+    let back = try #require(parser.place(ofByte: place.position + (place.isEstimated ? 1 : 0)))
+    #expect(back.packet == 3 && back.isEstimated == place.isEstimated)
+    if !place.isEstimated {
+      let offset = Int(details.dataOffset + place.position)
+      #expect(Array(bytes[offset...].prefix(heard.packets[3].count)) == heard.packets[3])
+    }
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func aSeekGoesOnWithThatPacket(name: String) throws {
+    let bytes = try make(name, in: folder)
+    let expected = try read(folder.file(name)).packets
+    let parser = StreamParser(hint: nil)
+    let first = try parse(bytes.prefix(bytes.count / 2), piece: { _ in 999 }, with: parser)
+    #expect(first.packets.count > 1)
+    for packet in [expected.count - 4, 0, 2] {
+      let place = try #require(parser.seek(toPacket: Int64(packet)))
+      let offset = Int(try #require(parser.details).dataOffset + place.position)
+      let heard = try parse(
+        bytes[min(offset, bytes.count)...], piece: { _ in 500 }, with: parser,
+        isDiscontinuous: packet != 2)
+      if place.isEstimated {
+        // Whole packets come, the same as those of the file's end.
+        let last = expected.suffix(heard.packets.count)
+        #expect(heard.packets == Array(last) || heard.packets.isEmpty)
+      } else {
+        #expect(heard.packets == Array(expected[packet...]))
+      }
+    }
+    #expect(parser.seek(toPacket: -1) == nil)
+  }
+
+  @Test(arguments: ["a.aac", "plain.mp3", "a.mp2", "a.ac3", "small.flac"])
+  func framesAreFoundAgainAfterRubbish(name: String) throws {
+    let bytes = try make(name, in: folder)
+    let expected = try read(folder.file(name)).packets
+    var dice = SystemRandomNumberGenerator()
+    // Bytes that begin no head, then some that do.
+    var rubbish = (0..<3000).map { _ in UInt8.random(in: 0..<0x0B, using: &dice) }
+    rubbish += [0xFF, 0xF1, 0xFF, 0xFB, 0x90, 0x0B, 0x77, 0xFF, 0xF8]
+    let half = bytes.count * 2 / 3
+    let parser = StreamParser(hint: nil)
+    let before = try parse(bytes.prefix(half), piece: { _ in 400 }, with: parser).packets
+    #expect(before == Array(expected.prefix(before.count)) && before.count > 3)
+    let damaged = bytes[..<half] + rubbish + bytes[half...]
+    let heard = try parse(damaged[...], piece: { $0 * 7 % 300 }, with: StreamParser(hint: nil))
+    // Not more is lost than what the rubbish is in, and what is taken for the frame that it cut.
+    #expect(heard.packets.count >= expected.count - 4)
+    #expect(heard.packets.starts(with: before))
+    #expect(heard.packets.suffix(5) == expected.suffix(5))
+
+    // The same after a gap that is told of, with the middle missing.
+    let after = try parse(
+      bytes[(half + 700)...], piece: { _ in 400 }, with: parser, isDiscontinuous: true)
+    #expect(after.packets == Array(expected.suffix(after.packets.count)) && after.packets.count > 3)
+
+    // A stream that is joined in the middle.
+    guard name != "small.flac" else { return }
+    let joined = try parse(bytes[half...], piece: { _ in 400 }, with: StreamParser(hint: nil))
+    #expect(joined.packets == Array(expected.suffix(joined.packets.count)))
+    #expect(joined.packets.count > expected.count / 5)
+  }
+
+  private func failure(_ bytes: [UInt8], hint: Container? = nil) -> StreamFailure? {
+    do {
+      _ = try parse(bytes[...], piece: { _ in 777 }, with: StreamParser(hint: hint))
+      return nil
+    } catch {
+      return error as? StreamFailure
+    }
+  }
+
+  @Test func tablesAfterTheSoundAreRefused() throws {
+    for (name, arguments) in [("late.m4a", ["-c:a", "aac"]), ("late.caf", ["-c:a", "alac"])] {
+      let noise = "anoisesrc=duration=0.5:sample_rate=44100"
+      try tool(
+        "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", noise] + arguments + [folder.file(name)])
+      let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(name))))
+      #expect(failure(bytes) == .notOptimized)
+    }
+  }
+
+  @Test func rubbishIsRefusedAndNotKept() throws {
+    var dice = SystemRandomNumberGenerator()
+    let rubbish = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &dice) }
+    #expect(failure(rubbish) == .unsupportedContainer)
+    #expect(failure([UInt8](repeating: 0xFF, count: 200_000), hint: .mp3) == .unsupportedContainer)
+    // A head that has no end.
+    let riff = [UInt8]("RIFF....WAVEjunk".utf8) + [0xFF, 0xFF, 0xFF, 0x7F] + rubbish
+    #expect(failure(riff) == .damaged("its head is too long"))
+    #expect(failure([UInt8]("OggS".utf8) + [UInt8](repeating: 0, count: 70_000)) != nil)
+  }
 }

@@ -33,6 +33,12 @@ struct Fuzz: ParsableCommand {
   @Flag(help: "Print what each case does.")
   var verbose = false
 
+  /// What the fourth case does wrong on purpose, to show that it is found.
+  enum Fault: String, ExpressibleByArgument {
+    case overrun, trap, hang, flood
+  }
+  @Option(help: .hidden) var plant: Fault?
+
   // What a child is called with.
   @Option(help: .hidden) var corpus: String?
   @Option(help: .hidden) var progress: String?
@@ -41,7 +47,8 @@ struct Fuzz: ParsableCommand {
     guard let corpus else { throw ExitCode(try Supervisor(self).run() ? 0 : 1) }
     if !verbose { LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() } }
     let files = try Corpus(folder: corpus, only: only)
-    var worker = Worker(files, seed: seed, deadline: deadline, isVerbose: verbose)
+    let worker = Worker(
+      files, seed: seed, deadline: deadline, fault: plant, isVerbose: verbose)
     try worker.run(first..<first + cases, progress: progress ?? "/dev/null")
   }
 

@@ -85,6 +85,7 @@ struct Supervisor {
       "\(cases.count)", "--seed", "\(options.seed)", "--deadline", "\(options.deadline)",
     ]
     if !options.only.isEmpty { arguments += ["--only", options.only] }
+    if let fault = options.plant { arguments += ["--plant", fault.rawValue] }
     if options.verbose { arguments += ["--verbose"] }
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment

@@ -6,17 +6,19 @@ struct Worker {
   private let corpus: Corpus
   private let seed: UInt64
   private let deadline: Int
+  private let fault: Fuzz.Fault?
   private let isVerbose: Bool
 
-  init(_ corpus: Corpus, seed: UInt64, deadline: Int, isVerbose: Bool) {
+  init(_ corpus: Corpus, seed: UInt64, deadline: Int, fault: Fuzz.Fault?, isVerbose: Bool) {
     self.corpus = corpus
     self.seed = seed
     self.deadline = deadline
+    self.fault = fault
     self.isVerbose = isVerbose
   }
 
   /// Writes the number of the case that is under way to the file `progress`.
-  mutating func run(_ cases: Range<Int>, progress: String) throws {
+  func run(_ cases: Range<Int>, progress: String) throws {
     let descriptor = open(progress, O_WRONLY | O_CREAT | O_TRUNC, 0o666)
     defer { close(descriptor) }
     let path = "\(progress).sound"
@@ -26,6 +28,7 @@ struct Worker {
       pwrite(descriptor, text, text.count, 0)
       // Whoever hangs is ended.
       alarm(UInt32(deadline))
+      if number == 3, let fault { commit(fault) }
       var dice = Dice(seed: seed, case: number)
       let file = corpus.damaged(&dice)
       if isVerbose { print("case \(number): \(file.name), \(file.bytes.count) bytes") }
@@ -41,6 +44,22 @@ struct Worker {
       readStream(file, hint: Self.hint(file.name, &dice), &dice)
     }
     alarm(0)
+  }
+
+  private func commit(_ fault: Fuzz.Fault) {
+    switch fault {
+    case .overrun:
+      let memory = malloc(16)
+      memset(memory!, 1, 17)
+      free(memory)
+    case .trap: fatalError("on purpose")
+    case .hang: while true { pause() }
+    case .flood:
+      // 2 GB, which are touched.
+      for _ in 0..<32 { memset(malloc(1 << 26)!, 1, 1 << 26) }
+      // Time to notice.
+      sleep(1)
+    }
   }
 
   func note(_ text: @autoclosure () -> String) { if isVerbose { print("  \(text())") } }

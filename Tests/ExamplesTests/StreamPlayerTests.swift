@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The stream player of the examples, built as its users build it, plays what a socket brings.
+@Suite struct StreamPlayerTests {
+  /// Gives `body` the player as a command.
+  private func withPlayer(_ body: (String) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let prefix = folder.appendingPathComponent("installed")
+      let installed = try run(
+        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
+        folder: repository)
+      try #require(installed.status == 0, "\(installed.errors)")
+      // A copy: nothing of the repository is needed, and none of it is touched.
+      let example = folder.appendingPathComponent("StreamPlayer")
+      try FileManager.default.copyItem(
+        at: repository.appendingPathComponent("Examples/StreamPlayer"), to: example)
+      let built = try run(
+        "make", ["-B"],
+        environment: ["PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path],
+        folder: example)
+      try #require(built.status == 0, "\(built.errors)")
+      try body(example.appendingPathComponent("stream-player").path)
+    }
+  }
+
+  /// A server that sends a file to the first who connects, in pieces of odd sizes.
+  private final class Sender: Sendable {
+    let port: UInt16
+    private let socket: Int32
+
+    init(_ data: Data) throws {
+      let listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      socket = listener
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+      var size = socklen_t(MemoryLayout.size(ofValue: address))
+      let bound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(listener, $0, size) == 0 && listen(listener, 1) == 0
+            && getsockname(listener, $0, &size) == 0
+        }
+      }
+      guard bound else { throw SupportError("no socket on the loopback: \(errno)") }
+      port = UInt16(bigEndian: address.sin_port)
+      Thread.detachNewThread {
+        let connection = accept(listener, nil, nil)
+        guard connection >= 0 else { return }
+        var rest = data[...]
+        var size = 1
+        while !rest.isEmpty {
+          size = size * 7 % 9973 + 1
+          let piece = Array(rest.prefix(size))
+          let sent = send(connection, piece, piece.count, Int32(MSG_NOSIGNAL))
+          if sent <= 0 { break }
+          rest = rest.dropFirst(sent)
+        }
+        close(connection)
+      }
+    }
+
+    deinit {
+      shutdown(socket, Int32(SHUT_RDWR))
+      close(socket)
+    }
+  }
+
+  /// What is heard between the first and the last frame that are no silence.
+  private func sound(_ channels: [[Float]]) -> [[Float]] {
+    let heard = channels[0].indices.filter { frame in channels.contains { $0[frame] != 0 } }
+    guard let first = heard.first, let last = heard.last else { return [] }
+    return channels.map { Array($0[first...last]) }
+  }
+
+  /// What ffmpeg makes of a file.
+  private func decoded(_ file: URL, in folder: URL) throws -> [[Float]] {
+    let raw = folder.appendingPathComponent("decoded.raw")
+    let result = try run(
+      "ffmpeg", ["-v", "error", "-y", "-i", file.path, "-f", "f32le", "-ac", "2", raw.path])
+    try #require(result.status == 0, "\(result.errors)")
+    let samples = try Data(contentsOf: raw).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+    return (0..<2).map { channel in
+      stride(from: channel, to: samples.count, by: 2).map { samples[$0] }
+    }
+  }
+
+  @Test func whatComesIsHeard() throws {
+    let server = try JackDaemon(period: 1024, playbackPorts: 0, synchronous: true)
+    let card = try CaptureClient(
+      on: server, name: "card", capacity: 20 * server.rate, isSoundCard: true)
+    let environment = ["JACK_DEFAULT_SERVER": server.name, "LD_LIBRARY_PATH": ""]
+    try withTemporaryFolder { folder in
+      try withPlayer { player in
+        for (name, seconds, format) in [("a.aac", 2.0, "aac "), ("a.flac", 0.5, "flac")] {
+          let file = folder.appendingPathComponent(name)
+          let noise = "anoisesrc=duration=\(seconds):seed=5:amplitude=0.3:sample_rate=48000"
+          let made = try run(
+            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2", file.path])
+          try #require(made.status == 0, "\(made.errors)")
+          let expected = sound(try decoded(file, in: folder))
+          card.arm()
+          let result: CommandResult
+          if name == "a.aac" {
+            let sender = try Sender(try Data(contentsOf: file))
+            result = try run(player, ["127.0.0.1", "\(sender.port)"], environment: environment)
+          } else {
+            result = try run(
+              "sh", ["-c", "\"$0\" < \"$1\"", player, file.path], environment: environment)
+          }
+          card.disarm()
+          #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+          #expect(result.output.hasSuffix(" packets of '\(format)', 2 channels, 48000 Hz\n"))
+          let heard = sound((0..<2).map { card.samples(channel: $0) })
+          #expect(heard.first?.count == expected.first?.count)
+          #expect(heard == expected, "\(name)")
+        }
+      }
+    }
+  }
+
+  @Test func whatCannotBePlayedIsSaid() throws {
+    try withPlayer { player in
+      func expect(_ arguments: [String], status: Int32, errors: String) throws {
+        let result = try run("sh", ["-c", "\"$0\" \"$@\" < /dev/null", player] + arguments)
+        let told = result.errors.split(separator: "\n").last ?? ""
+        #expect(result.status == status && told == errors, "\(result)")
+      }
+      try expect([], status: 1, errors: "stream-player: no sound came")
+      try expect(
+        ["one"], status: 2, errors: "usage: stream-player HOST PORT, or stream-player < FILE")
+      try expect(
+        ["127.0.0.1", "1"], status: 1,
+        errors: "stream-player: 127.0.0.1 port 1: Connection refused")
+      let rubbish = try run(
+        "sh", ["-c", "head -c 100000 /dev/zero | tr '\\0' 'x' | \"$0\"", player])
+      #expect(rubbish.status == 1)
+      #expect(rubbish.errors.hasSuffix("stream-player: AudioFileStreamParseBytes: 'typ?'\n"))
+    }
+  }
+}
