@@ -4,9 +4,9 @@
 //        stream-player < FILE
 //
 // The parser takes the bytes, cut anywhere, and gives back packets: AAC in ADTS, MP3, and whatever
-// else it knows. They are gathered in the queue's buffers, and each buffer is enqueued once it is full.
-// When all buffers are in the queue, reading waits for the next that has been played: that holds the
-// sender back, too.
+// else it knows. They are gathered in the queue's buffers, and each buffer is enqueued once it is
+// full. When all buffers are in the queue, reading waits for the next that has been played: that
+// holds the sender back, too.
 
 #include <AudioToolbox/AudioToolbox.h>
 
@@ -27,8 +27,8 @@
 
 // MARK: State
 
-/// The main thread reads, parses and enqueues. The queue's own thread hands buffers back: what both use
-/// is locked.
+/// The main thread reads, parses and enqueues. The queue's own thread hands buffers back: what both
+/// use is locked.
 struct player {
   AudioFileStreamID stream;
   AudioQueueRef queue;
@@ -112,8 +112,8 @@ static OSStatus make_queue(struct player *player) {
   TRY("AudioFileStreamGetProperty(DataFormat)", AudioFileStreamGetProperty, player->stream,
       kAudioFileStreamProperty_DataFormat, &size, &player->format);
   // No run loop: the queue calls back on a thread of its own.
-  TRY("AudioQueueNewOutput", AudioQueueNewOutput, &player->format, buffer_played, player, NULL, NULL,
-      0, &player->queue);
+  TRY("AudioQueueNewOutput", AudioQueueNewOutput, &player->format, buffer_played, player, NULL,
+      NULL, 0, &player->queue);
   TRY("AudioQueueAddPropertyListener(IsRunning)", AudioQueueAddPropertyListener, player->queue,
       kAudioQueueProperty_IsRunning, running_changed, player);
 
@@ -128,8 +128,8 @@ static OSStatus make_queue(struct player *player) {
   // A buffer must have room for the largest packet.
   UInt32 bytes = 0;
   size = sizeof bytes;
-  TRY("AudioFileStreamGetProperty(PacketSizeUpperBound)", AudioFileStreamGetProperty, player->stream,
-      kAudioFileStreamProperty_PacketSizeUpperBound, &size, &bytes);
+  TRY("AudioFileStreamGetProperty(PacketSizeUpperBound)", AudioFileStreamGetProperty,
+      player->stream, kAudioFileStreamProperty_PacketSizeUpperBound, &size, &bytes);
   if (bytes < BUFFER_BYTES) bytes = BUFFER_BYTES;
   for (int i = 0; i < BUFFER_COUNT; i++) {
     AudioQueueBufferRef buffer;
@@ -155,8 +155,8 @@ static OSStatus enqueue_current(struct player *player) {
   return noErr;
 }
 
-/// Appends a packet to the current buffer, or to the next if it has no room. `description` is NULL for
-/// packets that are all of one size.
+/// Appends a packet to the current buffer, or to the next if it has no room. `description` is NULL
+/// for packets that are all of one size.
 static OSStatus add_packet(struct player *player, const UInt8 *packet, UInt32 bytes,
                            const AudioStreamPacketDescription *description) {
   AudioQueueBufferRef buffer = player->current;
@@ -170,7 +170,8 @@ static OSStatus add_packet(struct player *player, const UInt8 *packet, UInt32 by
   buffer = player->current;
   memcpy((UInt8 *)buffer->mAudioData + buffer->mAudioDataByteSize, packet, bytes);
   if (description) {
-    AudioStreamPacketDescription *own = &buffer->mPacketDescriptions[buffer->mPacketDescriptionCount];
+    AudioStreamPacketDescription *own =
+        &buffer->mPacketDescriptions[buffer->mPacketDescriptionCount];
     *own = *description;
     own->mStartOffset = buffer->mAudioDataByteSize;
     buffer->mPacketDescriptionCount++;
@@ -188,7 +189,8 @@ static void property_found(void *data, AudioFileStreamID stream, AudioFileStream
   (void)flags;
   struct player *player = data;
   // Once the stream is ready to produce packets, everything about it is known.
-  if (property == kAudioFileStreamProperty_ReadyToProducePackets) player->error = make_queue(player);
+  if (property == kAudioFileStreamProperty_ReadyToProducePackets)
+    player->error = make_queue(player);
 }
 
 static void packets_found(void *data, UInt32 bytes, UInt32 count, const void *input,
@@ -200,7 +202,8 @@ static void packets_found(void *data, UInt32 bytes, UInt32 count, const void *in
       player->error = add_packet(player, packets + descriptions[i].mStartOffset,
                                  descriptions[i].mDataByteSize, &descriptions[i]);
     else
-      player->error = add_packet(player, packets + (size_t)i * (bytes / count), bytes / count, NULL);
+      player->error =
+          add_packet(player, packets + (size_t)i * (bytes / count), bytes / count, NULL);
   }
 }
 
@@ -216,8 +219,8 @@ static OSStatus play(struct player *player, int input) {
       perror("stream-player: read");
       return kAudioFileStreamError_UnspecifiedError;
     }
-    TRY("AudioFileStreamParseBytes", AudioFileStreamParseBytes, player->stream, (UInt32)count, bytes,
-        0);
+    TRY("AudioFileStreamParseBytes", AudioFileStreamParseBytes, player->stream, (UInt32)count,
+        bytes, 0);
     if (player->error != noErr) return player->error;
   }
   if (player->packets_played == 0) {

@@ -85,14 +85,16 @@ private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> Fi
 @safe
 private final class FileStream: @unchecked Sendable {
   /// The app's functions, with a pointer of the app's that may be NULL whatever the header says.
-  typealias Listener = @convention(c) (
-    UnsafeMutableRawPointer?, AudioFileStreamID, AudioFileStreamPropertyID,
-    UnsafeMutablePointer<AudioFileStreamPropertyFlags>
-  ) -> Void
-  typealias Packets = @convention(c) (
-    UnsafeMutableRawPointer?, UInt32, UInt32, UnsafeRawPointer,
-    UnsafeMutablePointer<AudioStreamPacketDescription>?
-  ) -> Void
+  typealias Listener =
+    @convention(c) (
+      UnsafeMutableRawPointer?, AudioFileStreamID, AudioFileStreamPropertyID,
+      UnsafeMutablePointer<AudioFileStreamPropertyFlags>
+    ) -> Void
+  typealias Packets =
+    @convention(c) (
+      UnsafeMutableRawPointer?, UInt32, UInt32, UnsafeRawPointer,
+      UnsafeMutablePointer<AudioStreamPacketDescription>?
+    ) -> Void
 
   let parser: StreamParser
   private let reference: AudioFileStreamID
@@ -128,7 +130,8 @@ private final class FileStream: @unchecked Sendable {
         guard !isClosed, let start = data.baseAddress else { return }
         var descriptions = (extents ?? []).map { extent in
           AudioStreamPacketDescription(
-            mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(clamping: extent.frames),
+            mStartOffset: Int64(extent.offset),
+            mVariableFramesInPacket: UInt32(clamping: extent.frames),
             mDataByteSize: UInt32(extent.bytes))
         }
         unsafe descriptions.withUnsafeMutableBufferPointer { descriptions in
@@ -196,14 +199,16 @@ private final class FileStream: @unchecked Sendable {
       return try known(
         details?.packetTable.map { table in
           AudioFilePacketTableInfo(
-            mNumberValidFrames: table.validFrames, mPrimingFrames: Int32(clamping: table.primingFrames),
+            mNumberValidFrames: table.validFrames,
+            mPrimingFrames: Int32(clamping: table.primingFrames),
             mRemainderFrames: Int32(clamping: table.remainderFrames))
         })
     case kAudioFileStreamProperty_PacketSizeUpperBound:
       return try known(details.map { UInt32(clamping: $0.packetBytesLimit) })
     case kAudioFileStreamProperty_AverageBytesPerPacket:
       return try known(details == nil ? nil : parser.averagePacketBytes)
-    case kAudioFileStreamProperty_BitRate: return try known(details?.bitRate.map { UInt32(clamping: $0) })
+    case kAudioFileStreamProperty_BitRate:
+      return try known(details?.bitRate.map { UInt32(clamping: $0) })
     case kAudioFileStreamProperty_InfoDictionary:
       guard let tags = details?.tags, !tags.isEmpty else { throw unknown }
       return .dictionary(tags)
@@ -379,7 +384,8 @@ public func AudioFileStreamGetProperty(
     let room = unsafe ioPropertyDataSize.pointee
     let given = unsafe Array(
       UnsafeRawBufferPointer(
-        start: outPropertyData, count: translationProperties.contains(inPropertyID) ? Int(room) : 0))
+        start: outPropertyData, count: translationProperties.contains(inPropertyID) ? Int(room) : 0)
+    )
     let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
     do throws(AudioFileFailure) {
       try unsafe value.copy(to: outPropertyData, size: ioPropertyDataSize)

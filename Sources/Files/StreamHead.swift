@@ -58,7 +58,9 @@ struct StreamHead {
   ) -> Finding {
     var offset = start
     while true {
-      guard offset + Int64(headBytes) <= bytes.count else { return needs(offset + Int64(headBytes)) }
+      guard offset + Int64(headBytes) <= bytes.count else {
+        return needs(offset + Int64(headBytes))
+      }
       let size = size(Int(offset))
       if let finding = chunk(name(Int(offset)), Int(offset) + headBytes, size) { return finding }
       guard size >= 0, size <= Self.maximumBytes else { return needs(.max) }

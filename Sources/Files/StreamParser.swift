@@ -203,7 +203,7 @@ package final class StreamParser {
       if skipped == 0 { try findFrames() }
     case .found(let container, let dataOffset, let dataBytes):
       // The decoder's first packets tell what tables may leave out.
-      let lookAhead = container == .mp4 ? Int(min(dataBytes ?? 0, 4096)) : 0
+      let lookAhead = container == .mp4 ? Int(min(dataBytes ?? 0, 2048)) : 0
       guard bytes.count >= dataOffset + lookAhead else {
         neededBytes = dataOffset + lookAhead
         return

@@ -116,7 +116,8 @@ extension Worker {
         descriptions[dice.roll(8)].mDataByteSize = UInt32(truncatingIfNeeded: dice.next())
       }
       if dice.once(in: 10) {
-        descriptions[dice.roll(8)].mStartOffset = Int64(bitPattern: dice.next() << UInt64(dice.roll(60)))
+        descriptions[dice.roll(8)].mStartOffset = Int64(
+          bitPattern: dice.next() << UInt64(dice.roll(60)))
       }
       data.copyBytes(from: memory)
       _ = places.update(from: descriptions)

@@ -66,22 +66,31 @@ struct Corpus {
 
   /// Makes the files. Those that this machine's ffmpeg has no encoder for are left out; too few would
   /// prove nothing.
-  static func make(in folder: String) throws {
+  static func make(in folder: String, only: String) throws {
+    func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
     var made = 0
-    for (name, arguments) in recipes {
+    for (name, arguments) in recipes where isWanted(name) {
       let source = "anoisesrc=duration=0.2:seed=3:amplitude=0.5:sample_rate=44100"
       let result = try execute(
         "ffmpeg",
         ["-v", "error", "-f", "lavfi", "-i", source, "-ac", "2", "-fflags", "+bitexact"]
           + ["-flags:a", "+bitexact"] + arguments.split(separator: " ").map(String.init)
           + ["\(folder)/\(name)"])
-      if result { made += 1 } else { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+      if result {
+        made += 1
+      } else {
+        try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+      }
     }
-    for (name, options) in [("s8.aiff", ["-b", "8"]), ("s16.aifc", []), ("gsm.au", ["-b", "16"])] {
+    for (name, options) in [("s8.aiff", ["-b", "8"]), ("s16.aifc", []), ("s16.snd", [])]
+    where isWanted(name) {
       let shape = ["-n", "-r", "44100", "-c", "2"] + options
-      if try execute("sox", shape + ["\(folder)/\(name)", "synth", "0.1", "sine", "440"]) { made += 1 }
+      if try execute("sox", shape + ["\(folder)/\(name)", "synth", "0.1", "sine", "440"]) {
+        made += 1
+      }
     }
-    guard made > 35 else { throw FuzzError("only \(made) files could be made") }
+    guard !only.isEmpty || made > 35 else { throw FuzzError("only \(made) files could be made") }
+    guard isWanted("alac.caf") else { return }
     // A CAF file with its packet table in front, as for a stream.
     let alac = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/alac.caf"))
     try Data(withSoundLast([UInt8](alac))).write(to: URL(fileURLWithPath: "\(folder)/front.caf"))
@@ -93,7 +102,11 @@ struct Corpus {
     var rest = file[8...]
     while rest.count >= 12 {
       let size = 12 + rest.dropFirst(4).prefix(8).reduce(0) { $0 << 8 | Int($1) }
-      if rest.starts(with: "data".utf8) { sound = rest.prefix(size) } else { sorted += rest.prefix(size) }
+      if rest.starts(with: "data".utf8) {
+        sound = rest.prefix(size)
+      } else {
+        sorted += rest.prefix(size)
+      }
       rest = rest.dropFirst(size)
     }
     return sorted + sound

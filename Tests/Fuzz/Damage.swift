@@ -14,7 +14,9 @@ struct Dice: RandomNumberGenerator {
   }
 
   /// 0 ..< count; 0 if there is nothing to choose from.
-  mutating func roll(_ count: Int) -> Int { count > 0 ? Int.random(in: 0..<count, using: &self) : 0 }
+  mutating func roll(_ count: Int) -> Int {
+    count > 0 ? Int.random(in: 0..<count, using: &self) : 0
+  }
   /// True once in so many times.
   mutating func once(in count: Int) -> Bool { roll(count) == 0 }
 }

@@ -30,14 +30,14 @@ struct Fuzz: ParsableCommand {
   var keep = "fuzz-findings"
   @Option(help: "Only files whose name has this in it.")
   var only = ""
+  @Option(help: "A library that is loaded into the children before all others: a sanitizer's.")
+  var preload: String?
   @Flag(help: "Print what each case does.")
   var verbose = false
 
-  /// What the fourth case does wrong on purpose, to show that it is found.
-  enum Fault: String, ExpressibleByArgument {
-    case overrun, trap, hang, flood
-  }
-  @Option(help: .hidden) var plant: Fault?
+  /// Has some cases go wrong on purpose, to show that it is found: one overruns its memory, one ends
+  /// the program, one does not end, and one takes all memory.
+  @Flag(help: .hidden) var plantFaults = false
 
   // What a child is called with.
   @Option(help: .hidden) var corpus: String?
@@ -48,7 +48,7 @@ struct Fuzz: ParsableCommand {
     if !verbose { LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() } }
     let files = try Corpus(folder: corpus, only: only)
     let worker = Worker(
-      files, seed: seed, deadline: deadline, fault: plant, isVerbose: verbose)
+      files, seed: seed, deadline: deadline, plantsFaults: plantFaults, isVerbose: verbose)
     try worker.run(first..<first + cases, progress: progress ?? "/dev/null")
   }
 

@@ -26,7 +26,7 @@ struct Supervisor {
     let corpus = "\(folder)/corpus"
     try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Corpus.make(in: corpus)
+    try Corpus.make(in: corpus, only: options.only)
     say("seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)")
 
     let end = options.first + options.cases
@@ -50,9 +50,12 @@ struct Supervisor {
       for (index, child) in children.enumerated().reversed() where !child.process.isRunning {
         children.remove(at: index)
         let reached = Int((try? String(contentsOfFile: child.progress, encoding: .utf8)) ?? "")
-        let isWhole = child.process.terminationReason == .exit && child.process.terminationStatus == 0
+        let isWhole =
+          child.process.terminationReason == .exit && child.process.terminationStatus == 0
         if isWhole || isLate {
-          done += (isWhole ? child.cases.upperBound : reached ?? child.cases.lowerBound) - child.cases.lowerBound
+          done +=
+            (isWhole ? child.cases.upperBound : reached ?? child.cases.lowerBound)
+            - child.cases.lowerBound
           continue
         }
         let number = reached ?? child.cases.lowerBound
@@ -60,7 +63,9 @@ struct Supervisor {
         findings += 1
         try report(child, number, corpus)
         // A child that dies after its last case has leaked something.
-        if number + 1 < child.cases.upperBound { pending.append(number + 1..<child.cases.upperBound) }
+        if number + 1 < child.cases.upperBound {
+          pending.append(number + 1..<child.cases.upperBound)
+        }
         guard findings < 100 else {
           say("too many findings: this is where it ends")
           for child in children { child.process.terminate() }
@@ -72,7 +77,8 @@ struct Supervisor {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
     say(
-      "\(done) cases in \(Int(seconds)) s, \(findings) findings, at most \(usage.ru_maxrss / 1024) MB")
+      "\(done) cases in \(Int(seconds)) s, \(findings) findings, at most \(usage.ru_maxrss / 1024) MB"
+    )
     return findings == 0 && done > 0
   }
 
@@ -85,7 +91,7 @@ struct Supervisor {
       "\(cases.count)", "--seed", "\(options.seed)", "--deadline", "\(options.deadline)",
     ]
     if !options.only.isEmpty { arguments += ["--only", options.only] }
-    if let fault = options.plant { arguments += ["--plant", fault.rawValue] }
+    if options.plantFaults { arguments += ["--plant-faults"] }
     if options.verbose { arguments += ["--verbose"] }
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
@@ -93,6 +99,7 @@ struct Supervisor {
     environment["ASAN_OPTIONS"] =
       "max_allocation_size_mb=512:allocator_may_return_null=1:hard_rss_limit_mb=1500:"
       + "quarantine_size_mb=32:detect_leaks=1"
+    if let library = options.preload { environment["LD_PRELOAD"] = library }
     process.environment = environment
     let errors = "\(progress).errors"
     try Data().write(to: URL(fileURLWithPath: errors))
@@ -106,8 +113,10 @@ struct Supervisor {
     let status = child.process.terminationStatus
     let isHang = child.process.terminationReason == .uncaughtSignal && status == SIGALRM
     let how =
-      isHang ? "took more than \(options.deadline) s"
-      : child.process.terminationReason == .exit ? "ended with status \(status)" : "got signal \(status)"
+      isHang
+      ? "took more than \(options.deadline) s"
+      : child.process.terminationReason == .exit
+        ? "ended with status \(status)" : "got signal \(status)"
     var dice = Dice(seed: options.seed, case: number)
     let file = try Corpus(folder: corpus, only: options.only).damaged(&dice)
     try FileManager.default.createDirectory(
@@ -118,7 +127,9 @@ struct Supervisor {
     try errors.write(toFile: "\(kept).txt", atomically: true, encoding: .utf8)
     say("case \(number) of seed \(options.seed), \(file.name): \(how)")
     let telling = errors.split(separator: "\n").filter { line in
-      ["ERROR:", "SUMMARY:", "Fatal error", "runtime failure", "    #", " at /"].contains { line.contains($0) }
+      ["ERROR:", "SUMMARY:", "Fatal error", "runtime failure", "    #", " at /"].contains {
+        line.contains($0)
+      }
     }
     for line in telling.prefix(14) { say("  \(line.prefix(200))") }
     say("  kept as \(kept)")

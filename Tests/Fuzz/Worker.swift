@@ -6,14 +6,14 @@ struct Worker {
   private let corpus: Corpus
   private let seed: UInt64
   private let deadline: Int
-  private let fault: Fuzz.Fault?
+  private let plantsFaults: Bool
   private let isVerbose: Bool
 
-  init(_ corpus: Corpus, seed: UInt64, deadline: Int, fault: Fuzz.Fault?, isVerbose: Bool) {
+  init(_ corpus: Corpus, seed: UInt64, deadline: Int, plantsFaults: Bool, isVerbose: Bool) {
     self.corpus = corpus
     self.seed = seed
     self.deadline = deadline
-    self.fault = fault
+    self.plantsFaults = plantsFaults
     self.isVerbose = isVerbose
   }
 
@@ -28,7 +28,7 @@ struct Worker {
       pwrite(descriptor, text, text.count, 0)
       // Whoever hangs is ended.
       alarm(UInt32(deadline))
-      if number == 3, let fault { commit(fault) }
+      if plantsFaults { commitFault(number) }
       var dice = Dice(seed: seed, case: number)
       let file = corpus.damaged(&dice)
       if isVerbose { print("case \(number): \(file.name), \(file.bytes.count) bytes") }
@@ -46,19 +46,20 @@ struct Worker {
     alarm(0)
   }
 
-  private func commit(_ fault: Fuzz.Fault) {
-    switch fault {
-    case .overrun:
+  private func commitFault(_ number: Int) {
+    switch number {
+    case 3:
       let memory = malloc(16)
       memset(memory!, 1, 17)
       free(memory)
-    case .trap: fatalError("on purpose")
-    case .hang: while true { pause() }
-    case .flood:
+    case 5: fatalError("on purpose")
+    case 7: while true { pause() }
+    case 9:
       // 2 GB, which are touched.
       for _ in 0..<32 { memset(malloc(1 << 26)!, 1, 1 << 26) }
       // Time to notice.
       sleep(1)
+    default: break
     }
   }
 
@@ -238,7 +239,8 @@ struct Worker {
       var question = AudioFramePacketTranslation(
         mFrame: number, mPacket: number, mFrameOffsetInPacket: 0)
       var size = UInt32(MemoryLayout.size(ofValue: question))
-      if id == kAudioFileStreamProperty_PacketToByte || id == kAudioFileStreamProperty_ByteToPacket {
+      if id == kAudioFileStreamProperty_PacketToByte || id == kAudioFileStreamProperty_ByteToPacket
+      {
         var other = AudioBytePacketTranslation(
           mByte: number, mPacket: number, mByteOffsetInPacket: 0, mFlags: [])
         size = UInt32(MemoryLayout.size(ofValue: other))

@@ -83,7 +83,8 @@ static void open_stream(Heard *heard, AudioFileTypeID hint) {
   CHECK(heard->stream != NULL);
 }
 
-static void feed(Heard *heard, size_t from, size_t to, size_t piece, AudioFileStreamParseFlags flags) {
+static void feed(Heard *heard, size_t from, size_t to, size_t piece,
+                 AudioFileStreamParseFlags flags) {
   for (; from < to; from += piece, flags = 0) {
     size_t count = to - from < piece ? to - from : piece;
     // A copy of its own: reading outside it is found.
@@ -123,8 +124,9 @@ static void properties(void) {
   EQUAL(number(heard.stream, kAudioFileStreamProperty_ReadyToProducePackets, 4), 0);
   UInt32 size = 500;
   UInt8 memory[500];
-  GIVES(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_DataFormat, &size, memory),
-        kAudioFileStreamError_DataUnavailable);
+  GIVES(
+      AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_DataFormat, &size, memory),
+      kAudioFileStreamError_DataUnavailable);
   feed(&heard, 0, HEAD + 6, 10, 0);
   EQUAL(heard.packets, 1);
   EQUAL(number(heard.stream, kAudioFileStreamProperty_ReadyToProducePackets, 4), 1);
@@ -137,38 +139,46 @@ static void properties(void) {
   EQUAL(number(heard.stream, kAudioFileStreamProperty_BitRate, 4), RATE * 32);
   AudioStreamBasicDescription format;
   size = sizeof format;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_DataFormat, &size, &format));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_DataFormat, &size,
+                                   &format));
   CHECK(format.mFormatID == kAudioFormatLinearPCM && format.mSampleRate == RATE);
-  CHECK(format.mChannelsPerFrame == 2 && format.mBytesPerPacket == 4 && format.mBitsPerChannel == 16);
+  CHECK(format.mChannelsPerFrame == 2 && format.mBytesPerPacket == 4 &&
+        format.mBitsPerChannel == 16);
   AudioFormatListItem item;
   size = sizeof item;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FormatList, &size, &item));
+  WORKS(
+      AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FormatList, &size, &item));
   CHECK(memcmp(&item.mASBD, &format, sizeof format) == 0 && size == sizeof item);
   CHECK(item.mChannelLayoutTag == kAudioChannelLayoutTag_Stereo);
   double average = 0;
   size = sizeof average;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_AverageBytesPerPacket, &size,
-                                   &average));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_AverageBytesPerPacket,
+                                   &size, &average));
   EQUAL(average, 4);
 
   AudioFramePacketTranslation frame = {0, 123, 0};
   size = sizeof frame;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_PacketToFrame, &size, &frame));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_PacketToFrame, &size,
+                                   &frame));
   EQUAL(frame.mFrame, 123);
   frame.mFrame = 77;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FrameToPacket, &size, &frame));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FrameToPacket, &size,
+                                   &frame));
   CHECK(frame.mPacket == 77 && frame.mFrameOffsetInPacket == 0);
   AudioBytePacketTranslation byte = {0, 123, 0, 9};
   size = sizeof byte;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_PacketToByte, &size, &byte));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_PacketToByte, &size,
+                                   &byte));
   CHECK(byte.mByte == 492 && byte.mFlags == 0);
   byte.mByte = 403;
-  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_ByteToPacket, &size, &byte));
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_ByteToPacket, &size,
+                                   &byte));
   CHECK(byte.mPacket == 100 && byte.mByteOffsetInPacket == 3 && byte.mFlags == 0);
 
   size = 3;
-  GIVES(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FileFormat, &size, memory),
-        kAudioFileStreamError_BadPropertySize);
+  GIVES(
+      AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FileFormat, &size, memory),
+      kAudioFileStreamError_BadPropertySize);
   size = 4;
   GIVES(AudioFileStreamGetProperty(heard.stream, 'nono', &size, memory),
         kAudioFileStreamError_UnsupportedProperty);
@@ -187,7 +197,8 @@ static void seeking(void) {
   SInt64 offset = -1;
   AudioFileStreamSeekFlags flags = 9;
   open_stream(&heard, 0);
-  GIVES(AudioFileStreamSeek(heard.stream, 0, &offset, &flags), kAudioFileStreamError_DataUnavailable);
+  GIVES(AudioFileStreamSeek(heard.stream, 0, &offset, &flags),
+        kAudioFileStreamError_DataUnavailable);
   feed(&heard, 0, HEAD + 402, 7, 0);
   EQUAL(heard.packets, 100);
   WORKS(AudioFileStreamSeek(heard.stream, 900, &offset, &flags));
@@ -243,7 +254,8 @@ static void mistakes(void) {
   for (int i = 0; i < 100 && status == noErr; i++)
     status = AudioFileStreamParseBytes(heard.stream, sizeof file, file + 1, 0);
   CHECK(status == kAudioFileStreamError_UnsupportedFileType);
-  GIVES(AudioFileStreamParseBytes(heard.stream, 4, file, 0), kAudioFileStreamError_UnsupportedFileType);
+  GIVES(AudioFileStreamParseBytes(heard.stream, 4, file, 0),
+        kAudioFileStreamError_UnsupportedFileType);
   WORKS(AudioFileStreamClose(heard.stream));
 
   // Sound before what tells of it, or cut short, or of unknown coding.
@@ -257,7 +269,8 @@ static void mistakes(void) {
   memcpy(copy, file, sizeof file);
   copy[16] = 8;
   open_stream(&heard, 0);
-  GIVES(AudioFileStreamParseBytes(heard.stream, sizeof copy, copy, 0), kAudioFileStreamError_InvalidFile);
+  GIVES(AudioFileStreamParseBytes(heard.stream, sizeof copy, copy, 0),
+        kAudioFileStreamError_InvalidFile);
   WORKS(AudioFileStreamClose(heard.stream));
   static const UInt8 unknown[64] = "caff\0\1\0\0desc\0\0\0\0\0\0\0\40@\xe7p\0\0\0\0\0nono"
                                    "\0\0\0\0\0\0\0\4\0\0\0\1\0\0\0\2\0\0\0\20"

@@ -251,3 +251,50 @@ CHECK(kExtAudioFileProperty_FileLengthFrames == '#frm');
 CHECK(kExtAudioFileProperty_ConverterConfig == 'accf');
 CHECK(kExtAudioFileProperty_IOBufferSizeBytes == 'iobs' &&
       kExtAudioFileProperty_PacketTable == 'xpti');
+CHECK(kAudioFileStreamPropertyFlag_PropertyIsCached == 1);
+CHECK(kAudioFileStreamPropertyFlag_CacheProperty == 2);
+CHECK(kAudioFileStreamParseFlag_Discontinuity == 1 &&
+      kAudioFileStreamSeekFlag_OffsetIsEstimated == 1);
+CHECK(kAudioFileStreamError_UnsupportedFileType == 'typ?');
+CHECK(kAudioFileStreamError_UnsupportedDataFormat == 'fmt?');
+CHECK(kAudioFileStreamError_UnsupportedProperty == 'pty?');
+CHECK(kAudioFileStreamError_BadPropertySize == '!siz' &&
+      kAudioFileStreamError_NotOptimized == 'optm');
+CHECK(kAudioFileStreamError_InvalidPacketOffset == 'pck?');
+CHECK(kAudioFileStreamError_InvalidFile == 'dta?' && kAudioFileStreamError_ValueUnknown == 'unk?');
+CHECK(kAudioFileStreamError_DataUnavailable == 'more');
+CHECK(kAudioFileStreamError_IllegalOperation == 'nope');
+CHECK(kAudioFileStreamError_UnspecifiedError == 0x7768743F);
+CHECK(kAudioFileStreamError_DiscontinuityCantRecover == 'dsc!');
+CHECK(kAudioFileStreamProperty_ReadyToProducePackets == 'redy');
+CHECK(kAudioFileStreamProperty_FileFormat == 'ffmt' &&
+      kAudioFileStreamProperty_DataFormat == 'dfmt');
+CHECK(kAudioFileStreamProperty_FormatList == 'flst');
+CHECK(kAudioFileStreamProperty_MagicCookieData == 'mgic');
+CHECK(kAudioFileStreamProperty_AudioDataByteCount == 'bcnt');
+CHECK(kAudioFileStreamProperty_AudioDataPacketCount == 'pcnt');
+CHECK(kAudioFileStreamProperty_MaximumPacketSize == 'psze');
+CHECK(kAudioFileStreamProperty_DataOffset == 'doff');
+CHECK(kAudioFileStreamProperty_ChannelLayout == 'cmap');
+CHECK(kAudioFileStreamProperty_PacketToFrame == 'pkfr');
+CHECK(kAudioFileStreamProperty_FrameToPacket == 'frpk');
+CHECK(kAudioFileStreamProperty_PacketToByte == 'pkby');
+CHECK(kAudioFileStreamProperty_ByteToPacket == 'bypk');
+CHECK(kAudioFileStreamProperty_PacketTableInfo == 'pnfo');
+CHECK(kAudioFileStreamProperty_PacketSizeUpperBound == 'pkub');
+CHECK(kAudioFileStreamProperty_AverageBytesPerPacket == 'abpp');
+CHECK(kAudioFileStreamProperty_BitRate == 'brat' &&
+      kAudioFileStreamProperty_InfoDictionary == 'info');
+CHECK(sizeof(AudioFileStreamParseFlags) == 4 && sizeof(AudioFileStreamSeekFlags) == 4);
+CHECK(sizeof(AudioFileStreamPropertyFlags) == 4 && sizeof(AudioFileStreamPropertyID) == 4);
+
+CHECK(kSystemSoundID_UserPreferredAlert == 0x1000 && kUserPreferredAlert == 0x1000);
+CHECK(kAudioServicesNoError == 0 && kAudioServicesUnsupportedPropertyError == 'pty?');
+CHECK(kAudioServicesBadPropertySizeError == '!siz');
+CHECK(kAudioServicesBadSpecifierSizeError == '!spc');
+CHECK(kAudioServicesSystemSoundUnspecifiedError == -1500);
+CHECK(kAudioServicesSystemSoundClientTimedOutError == -1501);
+CHECK(kAudioServicesSystemSoundExceededMaximumDurationError == -1502);
+CHECK(kAudioServicesPropertyIsUISound == 'isui');
+CHECK(kAudioServicesPropertyCompletePlaybackIfAppDies == 'ifdi');
+CHECK(sizeof(SystemSoundID) == 4 && sizeof(AudioServicesPropertyID) == 4);
