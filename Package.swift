@@ -100,7 +100,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Files", "RealTime", "Server",
+        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "RealTime", "Server",
         "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),

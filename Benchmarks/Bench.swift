@@ -1,4 +1,5 @@
 import ArgumentParser
+import Codecs
 import Foundation
 
 @main
@@ -11,7 +12,8 @@ struct Bench: ParsableCommand {
       the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
       the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
       server, one of the program's own. The cost of rendering is that of a file converted by a queue \
-      that renders offline, by sox and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
+      that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
+      decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
       with a flag. Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
@@ -22,7 +24,7 @@ struct Bench: ParsableCommand {
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
-    case cycles, players, renders, latency, queues
+    case cycles, players, renders, codecs, latency, queues
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -32,6 +34,11 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var renderTo = ""
   @Option(help: .hidden) var renderRate = 48000
   @Option(help: .hidden) var renderEncoding = "f32"
+
+  @Option(help: .hidden) var encode: String?
+  @Option(help: .hidden) var decode: String?
+  @Option(help: .hidden) var codeTo = ""
+  @Option(help: .hidden) var codec = ""
 
   // What a process of queues that is being measured is called with.
   @Option(help: .hidden) var playing: Int?
@@ -43,6 +50,10 @@ struct Bench: ParsableCommand {
       let job = RenderJob(rate: renderRate, encoding: renderEncoding == "f32" ? .f32 : .s24)
       return try job.run(render, to: renderTo)
     }
+    if let encode, let codec = Codec(rawValue: codec) {
+      return try CodingJob.encode(encode, to: codeTo, codec)
+    }
+    if let decode { return try CodingJob.decode(decode, to: codeTo) }
     if let playing {
       let found = try PlayingQueues(playing, seconds: playingSeconds)
       return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
@@ -52,6 +63,7 @@ struct Bench: ParsableCommand {
       cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
       players: only ?? .players == .players ? PlayerCost.all(effort) : [],
       renders: only ?? .renders == .renders ? RenderCost.all(effort) : [],
+      codecs: only ?? .codecs == .codecs ? CodecCost.all(effort) : [],
       latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
       queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
     print(json ? try report.json() : report.table())
@@ -70,6 +82,9 @@ struct Effort {
   var seconds: (long: Int, short: Int)
   /// Seconds of sound that are rendered.
   var renderedSeconds: Int
+  /// Runs of each codec, and seconds of sound in one.
+  var codings: Int
+  var codedSeconds: Int
 
   /// Buffers that are enqueued on a dry queue, and frames in the cycles that play it.
   var buffers: Int
@@ -80,10 +95,12 @@ struct Effort {
 
   static let full = Effort(
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120,
-    buffers: 200, latencyPeriods: [64, 256, 1024], queues: [1, 100, 1000], queueSeconds: 20)
+    codings: 5, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
+    queues: [1, 100, 1000], queueSeconds: 20)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
-    buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10], queueSeconds: 1)
+    codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10],
+    queueSeconds: 1)
 }
 
 /// The middle value.

@@ -7,6 +7,7 @@ struct Report: Codable {
   var cycles: [CycleCost]
   var players: [PlayerCost]
   var renders: [RenderCost]
+  var codecs: [CodecCost]
   var latencies: [Latency]
   var queues: [QueueCost]
 
@@ -25,6 +26,7 @@ struct Report: Codable {
     if !cycles.isEmpty { lines += cycleLines }
     if !players.isEmpty { lines += playerLines }
     if !renders.isEmpty { lines += renderLines }
+    if !codecs.isEmpty { lines += codecLines }
     if !latencies.isEmpty { lines += latencyLines }
     if !queues.isEmpty { lines += queueLines }
     return lines.joined(separator: "\n")
@@ -85,6 +87,26 @@ struct Report: Codable {
         left(row.conversion, 28) + left(row.program, 25) + right("\(row.seconds) s", 7)
           + right("\(number(row.processorMilliseconds, 1)) ms", 12)
           + right("\(number(row.framesPerSecond / 1e6, 2)) M", 11)
+          + right(ours.map { number(row.processorMilliseconds / $0, 2) } ?? "-", 8))
+    }
+    return lines
+  }
+
+  private var codecLines: [String] {
+    var lines = [
+      "",
+      "A stereo file of 16 bits encoded, and decoded to floats: processor time, and seconds of sound in a"
+        + " second of it (medians of \(codecs.map(\.runs).min() ?? 0))",
+      "",
+      "work                      program    sound   processor   real time   ratio",
+    ]
+    for row in codecs {
+      // How much more the other takes.
+      let ours = codecs.first { $0.work == row.work }?.processorMilliseconds
+      lines.append(
+        left(row.work, 26) + left(row.program, 9) + right("\(row.seconds) s", 7)
+          + right("\(number(row.processorMilliseconds, 1)) ms", 12)
+          + right("\(number(row.timesRealTime, 0)) x", 12)
           + right(ours.map { number(row.processorMilliseconds / $0, 2) } ?? "-", 8))
     }
     return lines

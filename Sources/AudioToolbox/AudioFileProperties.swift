@@ -127,13 +127,12 @@ private func knownValue(
   case kAudioFilePropertyChannelLayout: return try media.layout.map { .bytes($0.bytes) }
   case kAudioFilePropertyDeferSizeUpdates: return .number(UInt32(media.defersSizes ? 1 : 0))
   case kAudioFilePropertyMarkerList:
-    return try media.pcm?.markers().map(PropertyValue.markers)
+    return try media.chunked?.markers().map(PropertyValue.markers)
   case kAudioFilePropertyRegionList:
-    return try media.pcm?.regions().map(PropertyValue.regions)
+    return try media.chunked?.regions().map(PropertyValue.regions)
   case kAudioFilePropertyRestrictsRandomAccess: return .number(UInt32(0))
   case kAudioFilePropertyChunkIDs:
-    guard let file = media.pcm, file.hasChunks else { return nil }
-    return .words(file.chunkIDs.map(\.code))
+    return media.chunked.map { .words($0.chunkIDs.map(\.code)) }
   case kAudioFilePropertyInfoDictionary:
     guard var tags = try media.tags() else { return nil }
     tags[kAFInfoDictionary_ApproximateDurationInSeconds] = String(try media.duration)
@@ -298,12 +297,14 @@ extension MediaFile {
       return takesPackets || (holdsPCM && isWritable && container != .next && container != .wave64)
     case kAudioFilePropertyMarkerList:
       switch container {
-      case .aiff, .aifc, .caf, .wave, .rf64: return holdsPCM && isWritable
+      case .aiff, .aifc, .wave, .rf64: return holdsPCM && isWritable
+      case .caf: return takesPackets || (holdsPCM && isWritable)
       default: return false
       }
     case kAudioFilePropertyRegionList:
       switch container {
-      case .caf, .wave, .rf64: return holdsPCM && isWritable
+      case .wave, .rf64: return holdsPCM && isWritable
+      case .caf: return takesPackets || (holdsPCM && isWritable)
       default: return false
       }
     default: return false
@@ -388,10 +389,10 @@ private func set(
     try onFile { () throws(SoundFileError) in try media.setTags(tags) }
   case kAudioFilePropertyMarkerList:
     guard let list = MediaMarkers(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.pcm?.setMarkers(list) }
+    try onFile { () throws(SoundFileError) in try media.chunked?.setMarkers(list) }
   case kAudioFilePropertyRegionList:
     guard let list = MediaRegions(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.pcm?.setRegions(list) }
+    try onFile { () throws(SoundFileError) in try media.chunked?.setRegions(list) }
   default: throw .notSettable(id)
   }
 }

@@ -2,9 +2,9 @@ public import CAudioToolbox
 import Files
 
 /// The file as one with chunks.
-private func chunked(_ handle: AudioFileID) throws(AudioFileFailure) -> SoundFile {
+private func chunked(_ handle: AudioFileID) throws(AudioFileFailure) -> any ChunkedFile {
   let media = try unsafe OpenFile.find(handle).media
-  guard let file = media.pcm, file.hasChunks else {
+  guard let file = media.chunked else {
     throw .file(
       SoundFileError(
         .notSupported("\(media.container) files of this format have no chunks"), path: media.path))

@@ -57,7 +57,12 @@ package final class FileStore: ByteStore {
     // O_NONBLOCK: a pipe without a writer must not hang the caller.
     let mode = isWritable ? O_RDWR : O_RDONLY
     let opened = unsafe open(path, mode | O_CLOEXEC | O_NONBLOCK)
-    guard opened >= 0 else { throw SoundFileError(errno: errno, path: path) }
+    guard opened >= 0 else {
+      if isWritable, [EACCES, EPERM, EROFS].contains(errno) {
+        throw SoundFileError(writing: errno, path: path)
+      }
+      throw SoundFileError(errno: errno, path: path)
+    }
     var status = stat()
     guard unsafe fstat(opened, &status) == 0 else {
       let code = errno

@@ -12,6 +12,12 @@ enum CAFFile {
     ("vorb", .vorbis),
   ]
 
+  /// The name of a format's codec.
+  static func name(of format: PacketFormat) -> String {
+    if format.codec == .gsm, format.bytesPerPacket == 33 { return "agsm" }
+    return codecNames.first { $0.codec == format.codec }?.name ?? "    "
+  }
+
   /// Finds out what a file holds. Blocks.
   static func open(_ store: any ByteStore) throws(SoundFileError) -> PacketSource {
     guard case .head(let head) = try FileHead.find(in: store) else {
@@ -31,23 +37,28 @@ enum CAFFile {
     source.channelRoles = CAFLayout.roles(
       try contents("chan", atMost: 1 << 16), channels: source.format.channels)
     source.chunks = chunks
-    try correct(&source.format, source.cookie, store)
+    let table = try contents("pakt", atMost: 1 << 28)
+    let start = try store.bytes(at: head.dataOffset, count: 16) ?? []
+    try correct(&source.format, source.cookie, table, start, store)
     let present = try max(0, store.byteCount() - head.dataOffset)
     try list(
-      &source, contents("pakt", atMost: 1 << 28), head.dataOffset,
-      min(head.dataBytes ?? present, present), store)
+      &source, table, head.dataOffset, min(head.dataBytes ?? present, present), store)
     return source
   }
 
-  /// Sets right what some programs write wrong.
+  /// Sets right what some programs write wrong: ffmpeg leaves FLAC's frames open, but lists none.
   private static func correct(
-    _ format: inout PacketFormat, _ cookie: [UInt8], _ store: any ByteStore
+    _ format: inout PacketFormat, _ cookie: [UInt8], _ table: [UInt8], _ start: [UInt8],
+    _ store: any ByteStore
   ) throws(SoundFileError) {
     let most = 1 << 20
-    if format.codec == .flac, format.framesPerPacket > 1 << 16,
-      let info = try? MagicCookie.extradata(.flac, cookie: cookie), info.count >= 4
+    let isOpen = format.framesPerPacket == 0 && format.bytesPerPacket == 0
+    let numbers = UInt64(table.dropFirst(24).count { $0 & 0x80 == 0 })
+    if format.codec == .flac,
+      format.framesPerPacket > 1 << 16
+        || isOpen && numbers == table.big(at: 0, bytes: 8)
     {
-      format.framesPerPacket = Int(info.big(at: 2, bytes: 2))
+      format.framesPerPacket = PacketFrames.flac(start)
     }
     guard format.bytesPerPacket <= most, format.framesPerPacket <= most else {
       throw SoundFileError(
@@ -114,10 +125,12 @@ enum CAFFile {
         return nil
       }
       var start: Int64 = 0
-      while source.index.count < promised {
+      for _ in 0..<promised {
         let bytes = format.bytesPerPacket > 0 ? Int64(format.bytesPerPacket) : number()
         let frames = format.framesPerPacket > 0 ? 0 : number()
         guard let bytes, let frames, bytes <= dataBytes - start, bytes <= 1 << 30 else { break }
+        // ffmpeg lists packets of nothing.
+        guard bytes > 0 else { continue }
         source.index.append(
           [PacketIndex.Piece(offset: dataOffset + start, bytes: Int(bytes))], frames: frames)
         start += bytes

@@ -138,7 +138,7 @@ struct Bytes {
 
   /// Four characters, or "" if they are not all there.
   func name(at offset: Int) -> String {
-    guard offset + 4 <= bytes.count else { return "" }
+    guard offset >= 0, offset <= bytes.count, 4 <= bytes.count - offset else { return "" }
     return String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
   }
 

@@ -9,6 +9,30 @@ package final class MediaFile: Sendable {
   private enum Body: Sendable {
     case pcm(SoundFile)
     case reader(PacketFileReader)
+    case writer(Writing)
+  }
+  /// A file of packets that is being made, for one caller at a time.
+  private final class Writing: Sendable {
+    private struct Box: @unchecked Sendable {
+      let writer: PacketFileWriter
+    }
+    private let box: Mutex<Box>
+    let format: PacketFormat
+    let container: Container
+
+    init(_ writer: PacketFileWriter) {
+      format = writer.format
+      container = writer.container
+      box = Mutex(Box(writer: writer))
+    }
+
+    deinit { with { try? $0.close() } }
+
+    func with<Result: Sendable, Failure: Error>(
+      _ body: (PacketFileWriter) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      try box.withLock { box throws(Failure) in try body(box.writer) }
+    }
   }
   private let body: Body
   package let store: any ByteStore
@@ -53,24 +77,26 @@ package final class MediaFile: Sendable {
   package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
     switch format {
     case .pcm(let format): SoundFile.canHold(format, in: container)
-    case .packets: false
+    case .packets(let format): PacketFileWriter.canWrite(format, in: container)
     }
   }
 
-  /// Makes a file without sound in a store, which should be empty. Blocks.
+  /// Makes a file without sound in a store, which is emptied. Blocks.
   ///
   /// - Parameter dataAlignment: Sound of linear PCM begins at a multiple of so many bytes.
   package static func create(
     _ store: any ByteStore, container: Container, format: StreamFormat, dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> MediaFile {
     try check(format, container, path: store.name)
+    if try store.byteCount() > 0 { try store.setByteCount(0) }
     switch format {
     case .pcm(let format):
       let file = try SoundFile.create(
         in: store, container: container, format: format, dataAlignment: dataAlignment)
       return MediaFile(.pcm(file), store)
     case .packets(let format):
-      throw SoundFileError(.unwritable(format.codec.rawValue), path: store.name)
+      let writer = try PacketFileWriter(store, container: container, format: format)
+      return MediaFile(.writer(Writing(writer)), store)
     }
   }
 
@@ -101,6 +127,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.close()
     case .reader: break
+    case .writer(let file):
+      try file.with { file throws(SoundFileError) in try file.close() }
     }
   }
 
@@ -110,6 +138,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.checkpoint()
     case .reader: break
+    case .writer(let file):
+      try file.with { file throws(SoundFileError) in try file.checkpoint() }
     }
   }
 
@@ -118,7 +148,14 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.optimize()
     case .reader: throw packetsAreRead
+    // What it takes is done when the file is closed.
+    case .writer: break
     }
+  }
+
+  private var packetsAreWritten: SoundFileError {
+    SoundFileError(
+      .notSupported("files of packets can be read when they are complete"), path: path)
   }
 
   /// Files of packets are written once, from their first packet on.
@@ -138,7 +175,23 @@ package final class MediaFile: Sendable {
   package var pcm: SoundFile? {
     switch body {
     case .pcm(let file): file
-    case .reader: nil
+    case .reader, .writer: nil
+    }
+  }
+
+  /// The file's chunks; nil if its kind has none.
+  package var chunked: (any ChunkedFile)? {
+    switch body {
+    case .pcm(let file): return file.hasChunks ? file : nil
+    case .reader(let file):
+      guard file.container == .caf else { return nil }
+      return CAFPacketChunks(
+        store: store, sampleRate: file.format.sampleRate, stored: file.chunks, changing: nil)
+    case .writer(let file):
+      guard file.container == .caf else { return nil }
+      return CAFPacketChunks(
+        store: store, sampleRate: file.format.sampleRate, stored: [],
+        changing: { change in file.with { change(&$0.chunks) } })
     }
   }
 
@@ -146,6 +199,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.container
     case .reader(let file): file.container
+    case .writer(let file): file.container
     }
   }
 
@@ -153,6 +207,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): .pcm(file.format)
     case .reader(let file): .packets(file.format)
+    case .writer(let file): .packets(file.format)
     }
   }
 
@@ -161,6 +216,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.frames
       case .reader(let file): try file.packetCount
+      case .writer(let file): file.with { $0.packetCount }
       }
     }
   }
@@ -171,6 +227,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.byteCount
       case .reader(let file): try file.byteCount
+      case .writer(let file): file.with { $0.byteCount }
       }
     }
   }
@@ -181,6 +238,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.format.bytesPerFrame
       case .reader(let file): try file.maximumPacketBytes
+      case .writer(let file): file.with { $0.maximumPacketBytes }
       }
     }
   }
@@ -191,6 +249,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.dataOffset
       case .reader(let file): try file.packetOffset(of: 0) ?? 0
+      case .writer: throw packetsAreWritten
       }
     }
   }
@@ -201,6 +260,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.frames
       case .reader(let file): try file.validFrames
+      case .writer(let file):
+        file.with { $0.packetTable?.validFrames ?? $0.frameCount }
       }
     }
   }
@@ -211,6 +272,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.sourceBits
     case .reader(let file): file.format.bitsPerSample
+    case .writer(let file): file.format.bitsPerSample
     }
   }
 
@@ -229,9 +291,9 @@ package final class MediaFile: Sendable {
     set { reserved.withLock { $0 = newValue } }
   }
   /// True until something is written.
-  package var takesReservation: Bool { isWritable && pcm?.byteCount == 0 }
+  package var takesReservation: Bool { isWritable && (try? byteCount) == 0 }
   /// True for a file of packets that is being made.
-  package var takesPackets: Bool { false }
+  package var takesPackets: Bool { if case .writer = body { true } else { false } }
 
   /// The tag of ID3 that is in the file, if there is one.
   package var id3Tag: [UInt8]? {
@@ -256,6 +318,12 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.setChannelLayout(words: words, mask: mask)
     case .reader: throw packetsAreRead
+    case .writer(let file):
+      guard let roles else {
+        throw SoundFileError(
+          .notSupported("the file has no place for this channel layout"), path: path)
+      }
+      file.with { $0.channelRoles = roles }
     }
   }
 
@@ -265,6 +333,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.duration
       case .reader(let file): try file.duration
+      case .writer(let file):
+        Double(try frameCount) / file.format.sampleRate
       }
     }
   }
@@ -275,6 +345,8 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm(let file): file.format.sampleRate * Double(8 * file.format.bytesPerFrame)
       case .reader(let file): Double(try file.bitRate)
+      case .writer:
+        if try duration > 0 { Double(try byteCount) * 8 / (try duration) } else { 0 }
       }
     }
   }
@@ -284,6 +356,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): file.channelRoles
     case .reader(let file): file.channelRoles
+    case .writer(let file): file.with { $0.channelRoles }
     }
   }
 
@@ -291,7 +364,7 @@ package final class MediaFile: Sendable {
   package var warning: String? {
     switch body {
     case .pcm(let file): file.warning
-    case .reader: nil
+    case .reader, .writer: nil
     }
   }
 
@@ -300,6 +373,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: []
     case .reader(let file): file.cookie
+    case .writer(let file): file.with { $0.cookie }
     }
   }
 
@@ -307,6 +381,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no magic cookie"), path: path)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.cookie = cookie }
     }
   }
 
@@ -316,6 +391,7 @@ package final class MediaFile: Sendable {
       switch body {
       case .pcm: nil
       case .reader(let file): try file.packetTable
+      case .writer(let file): file.with { $0.packetTable }
       }
     }
   }
@@ -324,6 +400,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm: throw SoundFileError(.notSupported("linear PCM has no packet table"), path: path)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.packetTable = table }
     }
   }
 
@@ -333,6 +410,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.tags()
     case .reader(let file): file.tags
+    case .writer(let file): file.with { $0.tags }
     }
   }
 
@@ -340,6 +418,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try file.setTags(tags)
     case .reader: throw packetsAreRead
+    case .writer(let file): file.with { $0.tags = tags }
     }
   }
 
@@ -361,6 +440,7 @@ package final class MediaFile: Sendable {
     case .reader(let file):
       return try unsafe file.readPackets(
         from: packet, count: count, into: buffer, extents: &extents)
+    case .writer: throw packetsAreWritten
     }
   }
 
@@ -371,6 +451,7 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): return try unsafe file.readBytes(at: position, into: buffer)
     case .reader: return try unsafe readPacketBytes(at: position, into: buffer)
+    case .writer: throw packetsAreWritten
     }
   }
 
@@ -390,6 +471,15 @@ package final class MediaFile: Sendable {
       let whole = buffer.count / bytesPerFrame * bytesPerFrame
       try unsafe file.writeBytes(at: position, from: .init(rebasing: buffer[..<whole]))
     case .reader: throw packetsAreRead
+    case .writer(let file):
+      let path = path
+      try file.with { file throws(SoundFileError) in
+        guard packet == file.packetCount else {
+          throw SoundFileError(
+            .notSupported("packet \(file.packetCount) comes next, not \(packet)"), path: path)
+        }
+        try unsafe file.append(buffer, extents)
+      }
     }
   }
 
@@ -400,6 +490,8 @@ package final class MediaFile: Sendable {
     switch body {
     case .pcm(let file): try unsafe file.writeBytes(at: position, from: buffer)
     case .reader: throw packetsAreRead
+    case .writer:
+      throw SoundFileError(.notSupported("packets are written as packets"), path: path)
     }
   }
 
@@ -502,8 +594,13 @@ package final class MediaFile: Sendable {
   private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError)
     -> PacketFileReader?
   {
-    guard case .reader(let file) = body, file.format[keyPath: size] == 0 else { return nil }
-    return file
+    switch body {
+    case .pcm: return nil
+    case .reader(let file): return file.format[keyPath: size] == 0 ? file : nil
+    case .writer(let file):
+      guard file.format[keyPath: size] == 0 else { return nil }
+      throw packetsAreWritten
+    }
   }
 
   private static func find(_ place: Int64, in starts: [Int64]) -> (packet: Int64, offset: Int) {

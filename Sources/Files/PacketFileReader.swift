@@ -297,7 +297,7 @@ private struct Opening {
     case .msIMA:
       let channels = format.channels
       let block = demuxer.blockBytes
-      guard block > 4 * channels else {
+      guard block > 4 * channels, block <= 1 << 20 else {
         throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
       }
       format.bytesPerPacket = block
@@ -339,7 +339,7 @@ private struct Opening {
     if file.isFragmented || format.framesPerPacket == 0 {
       let scanner = try PacketScanner(
         store, demuxer, .told, isRegular: format.framesPerPacket > 0,
-        frames: frameCounter(format.codec, demuxer.extradata))
+        frames: PacketFrames.counter(format.codec, demuxer.extradata))
       while try scanner.step(&source.index) {}
       spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
     } else {
@@ -364,25 +364,6 @@ private struct Opening {
     return Opened(source: source)
   }
 
-  /// Tells the frames of packets whose times libavformat cuts at the end of a stream; nil for others.
-  private func frameCounter(
-    _ codec: Codec, _ extradata: [UInt8]
-  ) -> (([UInt8]) -> Int)? {
-    switch codec {
-    case .opus: return { OpusPacket.frames($0) }
-    case .vorbis:
-      guard let durations = VorbisDurations(extradata) else { return nil }
-      // The first packet only prepares the second.
-      var isFirst = true
-      return { packet in
-        let frames = durations.frames(of: packet)
-        defer { isFirst = false }
-        return isFirst ? 0 : frames
-      }
-    default: return nil
-    }
-  }
-
   private func openOgg() throws(SoundFileError) -> Opened {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
@@ -402,7 +383,7 @@ private struct Opening {
     }
     let scanner = try PacketScanner(
       store, demuxer, .pages(pages), isRegular: source.format.framesPerPacket > 0,
-      frames: frameCounter(source.format.codec, demuxer.extradata))
+      frames: PacketFrames.counter(source.format.codec, demuxer.extradata))
     while try scanner.step(&source.index) {}
     source.findCommonFrames()
     source.table = PacketTable(
@@ -453,26 +434,6 @@ private struct Opening {
       source.table = PacketTable(priming: 0, valid: promised, of: frames)
     }
     return Opened(source: source)
-  }
-}
-
-/// What the first byte of an Opus packet tells.
-private enum OpusPacket {
-  /// Frames at 48 kHz; 0 if it is no packet.
-  static func frames(_ packet: [UInt8]) -> Int {
-    guard let head = packet.first else { return 0 }
-    let configuration = Int(head >> 3)
-    let each =
-      switch configuration {
-      case ..<12: [480, 960, 1920, 2880][configuration & 3]
-      case ..<16: [480, 960][configuration & 1]
-      default: [120, 240, 480, 960][configuration & 3]
-      }
-    switch head & 3 {
-    case 0: return each
-    case 1, 2: return 2 * each
-    default: return packet.count > 1 ? Int(packet[1] & 63) * each : 0
-    }
   }
 }
 

@@ -64,7 +64,7 @@ struct PacketIndex: Sendable {
     shape = .listed(entries)
     maximumBytes = max(maximumBytes, bytes)
     byteCount += Int64(bytes)
-    self.frames += max(0, frames)
+    self.frames += Int64(UInt32(clamping: frames))
   }
 
   /// Forgets the frames of single packets: they are all alike.

@@ -1,7 +1,7 @@
+import RealTime
 import Synchronization
 
-/// The chunks of a file, besides its sound. The chunks of one name are told apart by their index.
-extension SoundFile {
+extension SoundFile: ChunkedFile {
   /// The chunks that hold a file together: they change with the sound, and with nothing else.
   private static let structural: Set<ChunkID> = [
     "fmt ", "data", "fact", "ds64", "COMM", "SSND", "FVER", "desc",
@@ -10,7 +10,9 @@ extension SoundFile {
   /// True if the kind has chunks.
   package var hasChunks: Bool { state.withLock { $0.grammar != nil } }
 
-  /// The names of all chunks that hold something, in the order of the file.
+  package var sampleRate: Double { format.sampleRate }
+  package var hasBigEndianChunks: Bool { state.withLock { $0.grammar?.isBigEndian ?? true } }
+
   package var chunkIDs: [ChunkID] {
     state.withLock { state in
       guard state.grammar != nil else { return [] }
@@ -20,10 +22,8 @@ extension SoundFile {
     }
   }
 
-  /// Bytes of each chunk of a name.
   package func chunkSizes(_ id: ChunkID) -> [Int64] { chunks(id).map(\.size) }
 
-  /// The bytes of a chunk, at most `most` of them; nil if there is none. Blocks.
   package func chunk(
     _ id: ChunkID, index: Int = 0, most: Int64 = .max
   ) throws(SoundFileError) -> [UInt8]? {
@@ -39,8 +39,7 @@ extension SoundFile {
     state.withLock { state in (state.before + state.after).filter { $0.id == id } }
   }
 
-  /// Replaces a chunk, or adds one if `index` is the number of those that there are. It lies before the
-  /// sound where there is room, else after it. Blocks.
+  /// A new chunk lies before the sound where there is room, else after it.
   package func setChunk(
     _ id: ChunkID, index: Int = 0, _ bytes: [UInt8]
   ) throws(SoundFileError) {
@@ -70,7 +69,6 @@ extension SoundFile {
     }
   }
 
-  /// Takes a chunk away; false if there is none. Blocks.
   package func removeChunk(_ id: ChunkID, index: Int = 0) throws(SoundFileError) -> Bool {
     try checkChunk(id)
     var isThere = false

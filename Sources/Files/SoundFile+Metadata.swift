@@ -1,17 +1,33 @@
-import RealTime
-import Synchronization
+/// A file whose chunks can be asked for, besides its sound. The chunks of one name are told apart by
+/// their index.
+package protocol ChunkedFile: Sendable {
+  var path: String { get }
+  var container: Container { get }
+  /// Frames per second.
+  var sampleRate: Double { get }
+  /// The order of bytes of numbers in chunks.
+  var hasBigEndianChunks: Bool { get }
+  /// The names of all chunks that hold something, in the order of the file.
+  var chunkIDs: [ChunkID] { get }
+  /// Bytes of each chunk of a name.
+  func chunkSizes(_ id: ChunkID) -> [Int64]
+  /// The bytes of a chunk, at most `most` of them; nil if there is none. Blocks.
+  func chunk(_ id: ChunkID, index: Int, most: Int64) throws(SoundFileError) -> [UInt8]?
+  /// Replaces a chunk, or adds one if `index` is the number of those that there are. Blocks.
+  func setChunk(_ id: ChunkID, index: Int, _ bytes: [UInt8]) throws(SoundFileError)
+  /// Takes a chunk away; false if there is none. Blocks.
+  func removeChunk(_ id: ChunkID, index: Int) throws(SoundFileError) -> Bool
+}
 
 /// What a file tells of its sound: tags, markers and regions, out of its chunks.
-extension SoundFile {
-  private var wave: WaveChunks {
-    WaveChunks(isBigEndian: state.withLock { $0.grammar?.isBigEndian ?? false })
-  }
+extension ChunkedFile {
+  private var wave: WaveChunks { WaveChunks(isBigEndian: hasBigEndianChunks) }
 
   /// No chunk of facts is larger in earnest.
-  private static var mostChunkBytes: Int64 { 16 << 20 }
+  private var mostChunkBytes: Int64 { 16 << 20 }
 
   private func content(_ id: ChunkID) throws(SoundFileError) -> [UInt8] {
-    try chunk(id, most: Self.mostChunkBytes) ?? []
+    try chunk(id, index: 0, most: mostChunkBytes) ?? []
   }
 
   /// The content of a chunk that only says what another one would; nil takes the chunk away.
@@ -27,17 +43,13 @@ extension SoundFile {
   private func list(_ kind: ChunkID) throws(SoundFileError) -> (index: Int, bytes: [UInt8]) {
     let count = chunkSizes("LIST").count
     for index in 0..<count {
-      let bytes = try chunk("LIST", index: index, most: Self.mostChunkBytes) ?? []
+      let bytes = try chunk("LIST", index: index, most: mostChunkBytes) ?? []
       if Array(bytes.prefix(4)) == kind.bytes { return (index, bytes) }
     }
     return (count, [])
   }
 
   // MARK: Tags
-
-  private static let aiffTags: [(id: ChunkID, key: String)] = [
-    ("NAME", "title"), ("AUTH", "artist"), ("(c) ", "copyright"), ("ANNO", "comments"),
-  ]
 
   /// What the file says of itself, by the keys of info dictionaries; nil if its kind has no place
   /// for that. Blocks.
@@ -47,8 +59,8 @@ extension SoundFile {
     case .caf: return CAFChunks.tags(try content("info"))
     case .aiff, .aifc:
       var tags: [String: String] = [:]
-      for (id, key) in Self.aiffTags {
-        if let bytes = try chunk(id, most: Self.mostChunkBytes) {
+      for (id, key) in aiffTags {
+        if let bytes = try chunk(id, index: 0, most: mostChunkBytes) {
           tags[key] = Bytes(bytes).text(at: 0)
         }
       }
@@ -65,7 +77,7 @@ extension SoundFile {
       try put("LIST", index: list("INFO").index, known ? wave.chunk(tags: tags) : [])
     case .caf: try put("info", tags.isEmpty ? [] : CAFChunks.chunk(tags: tags))
     case .aiff, .aifc:
-      for (id, key) in Self.aiffTags { try put(id, tags[key].map { Array($0.utf8) } ?? []) }
+      for (id, key) in aiffTags { try put(id, tags[key].map { Array($0.utf8) } ?? []) }
     default: throw lacking("tags")
     }
   }
@@ -128,7 +140,7 @@ extension SoundFile {
   private func putWave(
     _ markers: [MediaMarker], _ regions: [MediaRegion]
   ) throws(SoundFileError) {
-    let chunks = wave.chunks(markers, regions, sampleRate: format.sampleRate)
+    let chunks = wave.chunks(markers, regions, sampleRate: sampleRate)
     try put("cue ", chunks.cue)
     try put("LIST", index: list("adtl").index, chunks.notes)
     try put("smpl", chunks.sampler)
@@ -186,3 +198,7 @@ extension SoundFile {
       }
   }
 }
+
+private let aiffTags: [(id: ChunkID, key: String)] = [
+  ("NAME", "title"), ("AUTH", "artist"), ("(c) ", "copyright"), ("ANNO", "comments"),
+]

@@ -6,6 +6,8 @@ extension SoundFile {
   /// The most bytes of chunks after the sound that a file may have to be written: they are held in
   /// memory meanwhile.
   private static var mostEndBytes: Int64 { 64 << 20 }
+  /// The most bytes of silence that are written out.
+  private static var mostSilentBytes: Int64 { 4 << 30 }
 
   /// True if a container can hold samples that lie like this.
   package static func canHold(_ format: PCMFormat, in container: Container) -> Bool {
@@ -377,9 +379,14 @@ extension SoundFile {
   private func fill(
     _ state: inout State, from start: Int64, to end: Int64
   ) throws(SoundFileError) {
-    // Whatever came after the sound goes; what comes in its place is zeros.
-    try store.setByteCount(state.dataOffset + start)
     if format.kind == .unsignedInteger {
+      // Zeros take no room on a disk, these do.
+      guard end - start <= Self.mostSilentBytes else {
+        throw SoundFileError(
+          .notSupported("there would be \(end - start) bytes of silence before the sound"),
+          path: path)
+      }
+      try store.setByteCount(state.dataOffset + start)
       let block = [UInt8](repeating: 0x80, count: 1 << 16)
       var place = start
       while place < end {
@@ -388,6 +395,8 @@ extension SoundFile {
         place += count
       }
     } else {
+      // Whatever came after the sound goes; what comes in its place is zeros.
+      try store.setByteCount(state.dataOffset + start)
       try store.setByteCount(state.dataOffset + end)
     }
     state.dataBytes = end

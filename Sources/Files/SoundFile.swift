@@ -119,7 +119,9 @@ package final class SoundFile: Sendable {
     // Only a length that the head states can promise more than there is.
     let promised = head.dataBytes.map { $0 / bytesPerFrame }
     let frames = min(promised ?? facts.frames, present)
-    guard frames > 0 || promised ?? 0 == 0 else { throw SoundFileError(.truncated, path: path) }
+    guard frames > 0 || promised ?? 0 == 0, head.dataOffset <= total else {
+      throw SoundFileError(.truncated, path: path)
+    }
     self.store = store
     self.format = format
     channelRoles = facts.channelRoles

@@ -72,7 +72,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
       case EEXIST: .exists
       case ENOENT, ENOTDIR: .cannotWrite("there is no such folder")
       case EISDIR: .cannotWrite("this is a directory")
-      case EACCES, EPERM: .mayNotWrite
+      case EACCES, EPERM, EROFS: .mayNotWrite
       case ENOSPC, EDQUOT: .noRoom
       case EFBIG: .cannotWrite("it is larger than a file may be")
       case EMFILE, ENFILE: .tooManyOpenFiles

@@ -104,6 +104,13 @@ import Testing
           "a tap", "a siphon", "taps that cannot be", "a converter's error",
           "a prime that takes too long", "the decode buffer",
         ]),
+      Case(
+        program: "files.c",
+        passes: [
+          "every kind of file", "going on with a file", "a file in memory", "user data",
+          "markers and regions", "an info dictionary", "properties", "global info", "mistakes",
+          "a program that is killed",
+        ]),
       Case(program: "clock.c", argument: "host", passes: ["two on one frame by host time"]),
       Case(
         program: "record.c",

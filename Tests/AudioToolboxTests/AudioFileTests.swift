@@ -193,21 +193,25 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     let head = try folder.write(whole.prefix(30), to: "head.wav")
     #expect(openFile(head).status == kAudioFileInvalidFileError)
+    // Packets are read, but not changed.
     try tool("ffmpeg", ["-v", "error", "-i", path, folder.file("a.flac")])
-    #expect(openFile(folder.file("a.flac")).status == kAudioFileUnsupportedFileTypeError)
-    try tool("ffmpeg", ["-v", "error", "-i", path, "-c:a", "pcm_mulaw", folder.file("mu.wav")])
-    #expect(openFile(folder.file("mu.wav")).status == kAudioFileUnsupportedDataFormatError)
-    for permissions in [AudioFilePermissions.writePermission, .readWritePermission] {
-      let result = openFile(path, permissions)
-      #expect(result.status == kAudioFilePermissionsError && result.id == nil)
-    }
+    let flac = openFile(folder.file("a.flac"), .readWritePermission)
+    let id = try #require(flac.id)
+    var (count, packet): (UInt32, UInt32) = (1, 7)
+    #expect(
+      AudioFileWriteBytes(id, false, 0, &count, &packet) == kAudioFileOperationNotSupportedError)
+    #expect(AudioFileClose(id) == noErr)
+    try tool("ffmpeg", ["-v", "error", "-i", path, folder.file("a.voc")])
+    #expect(openFile(folder.file("a.voc")).status == kAudioFileUnsupportedFileTypeError)
+    try tool("ffmpeg", ["-v", "error", "-i", path, "-c:a", "adpcm_ms", folder.file("ms.wav")])
+    #expect(openFile(folder.file("ms.wav")).status == kAudioFileUnsupportedDataFormatError)
     let words = CFStringCreateWithCString(
       nil, "http://example.org/a.wav", CFStringBuiltInEncodings.UTF8.rawValue)
-    var id: AudioFileID?
+    var none: AudioFileID?
     #expect(
-      AudioFileOpenURL(CFURLCreateWithString(nil, words, nil)!, .readPermission, 0, &id)
+      AudioFileOpenURL(CFURLCreateWithString(nil, words, nil)!, .readPermission, 0, &none)
         == kAudio_BadFilePathError)
-    #expect(id == nil)
+    #expect(none == nil)
   }
 
   @Test func layoutsTakeTheirShortestForm() {

@@ -49,6 +49,14 @@ import Testing
       let found = numbers(in: render)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(render)")
     }
+    let codecs = try #require(report["codecs"] as? [[String: Any]])
+    #expect(
+      codecs.map { $0["program"] as? String } == (0..<10).flatMap { _ in ["Cuejack", "ffmpeg"] })
+    #expect(Set(codecs.map { $0["work"] as? String }).count == 10)
+    for codec in codecs {
+      let found = numbers(in: codec)
+      #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
+    }
     let latencies = try #require(report["latencies"] as? [[String: Any]])
     #expect(
       latencies.map { "\($0["period"]!) \($0["path"]!)" } == [
@@ -108,6 +116,10 @@ import Testing
     )
     #expect(
       lines.filter { $0.contains(#/^s16 .* \d+ s +[\d.]+ ms +[\d.]+ M +[\d.]+$/#) }.count == 6)
+    #expect(
+      lines.filter { $0.contains(#/code +(Cuejack|ffmpeg) +\d+ s +[\d.]+ ms +\d+ x +[\d.]+$/#) }
+        .count
+        == 20)
     #expect(
       lines.filter { $0.contains(#/^ +\d+  (C client|queue).* \d+ +\d+( +-?[\d.]+){8}/#) }.count
         == 3)

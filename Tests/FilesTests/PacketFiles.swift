@@ -2,6 +2,7 @@ import Codecs
 import FileSupport
 import Foundation
 import RealTime
+import Synchronization
 
 @testable import Files
 
@@ -37,7 +38,23 @@ struct PacketRecipe: Sendable, CustomStringConvertible {
     "comments": "Hummed", "track number": "3",
   ]
 
-  func make(in folder: TemporaryFolder) throws -> String {
+  /// Files that were made, by their names; they go when the program ends.
+  private static let made = Mutex<[String: String]>([:])
+  private static let folder: TemporaryFolder? = {
+    atexit { try? FileManager.default.removeItem(atPath: PacketRecipe.folder?.path ?? "") }
+    return try? TemporaryFolder()
+  }()
+
+  /// The path of the file, which is made if it is not there yet.
+  func make() throws -> String {
+    if let path = Self.made.withLock({ $0[name] }) { return path }
+    guard let folder = Self.folder else { throw CocoaError(.fileWriteUnknown) }
+    let path = try make(in: folder)
+    Self.made.withLock { $0[name] = path }
+    return path
+  }
+
+  private func make(in folder: TemporaryFolder) throws -> String {
     let path = folder.file(name)
     if codec == .amrNarrow || codec == .amrWide {
       // Nothing here encodes AMR: heads and noise make packets as good as any.
@@ -167,5 +184,15 @@ extension PacketFileReader {
       if count == 0 { return packets }
       packets += extents.map { (Array(memory[$0.offset..<$0.offset + $0.bytes]), $0.frames) }
     }
+  }
+
+  /// The bytes of all packets.
+  func sound() throws -> [UInt8] {
+    var memory = [UInt8](repeating: 0, count: Int(try byteCount))
+    var extents: [PacketExtent] = []
+    let count = try memory.withUnsafeMutableBytes {
+      try readPackets(from: 0, count: .max, into: $0, extents: &extents)
+    }
+    return Int64(count) == (try packetCount) ? memory : []
   }
 }

@@ -23,12 +23,14 @@ final class MemoryStore: ByteStore, @unchecked Sendable {
   }
   func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
     let end = Int(offset) + buffer.count
+    guard offset <= room else { throw SoundFileError(.noRoom, path: name) }
     if end > data.count { data.append(Data(count: min(end, room) - data.count)) }
     let fits = min(end, data.count) - Int(offset)
     data.replaceSubrange(Int(offset)..<Int(offset) + fits, with: Data(buffer.prefix(fits)))
     if fits < buffer.count { throw SoundFileError(.noRoom, path: name) }
   }
-  func setByteCount(_ count: Int64) {
+  func setByteCount(_ count: Int64) throws(SoundFileError) {
+    guard count <= room else { throw SoundFileError(.noRoom, path: name) }
     data =
       data.count < count ? data + Data(count: Int(count) - data.count) : data.prefix(Int(count))
   }
@@ -139,6 +141,67 @@ extension SoundFile {
     let info = try tool("sndfile-info", [path])
     #expect(info.text.contains("Frames      : 1001") && !info.text.contains("***"), "\(info.text)")
   }
+
+  @Test(arguments: Shape.all.filter { [.wave, .aiff, .next].contains($0.container) })
+  fileprivate func whatIsWrittenIsReadBySox(shape: Shape) throws {
+    let samples = shape.samples(501)
+    let path = folder.file("a.\(shape.container.extensions[0])")
+    let file = try SoundFile.create(
+      path: path, container: shape.container, format: shape.format(), isReplacing: false)
+    try write(samples, to: file, at: 0)
+    try file.close()
+    let order = shape.isBigEndian ? "-B" : "-L"
+    let decoded = try tool("sox", [path, "-t", "raw", order, "-"])
+    #expect(decoded.errors == "" && decoded.output == samples)
+  }
+
+  // MARK: Damaged files
+
+  /// Whatever is in a file, it is refused, or read, changed and written again.
+  @Test(arguments: Container.allCases.filter(\.holdsPCM))
+  func damageIsNoDanger(container: Container) throws {
+    let shape = try #require(
+      Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
+    let store = MemoryStore()
+    let file = try SoundFile.create(in: store, container: container, format: shape.format())
+    try write(shape.samples(50), to: file, at: 0)
+    if file.hasChunks { try file.setChunk("test", [1, 2, 3]) }
+    _ = try? file.setMarkers(MediaMarkers(markers: [.init(position: 3, name: "name", id: 1)]))
+    _ = try? file.setRegions(
+      MediaRegions(regions: [
+        .init(id: 2, name: "loop", flags: .loops, markers: [.init(position: 1, id: 2)])
+      ]))
+    _ = try? file.setTags(["title": "a title"])
+    try file.close()
+    let whole = store.data
+    var random = SystemRandomNumberGenerator()
+    var opened = 0
+    for round in 0..<500 {
+      var data =
+        round % 3 == 0 ? whole.prefix(Int.random(in: 0..<whole.count, using: &random)) : whole
+      if !data.isEmpty {
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+          data[Int.random(in: data.indices, using: &random)] =
+            [0, 1, 0x7F, 0x80, 0xFF, .random(in: 0...255, using: &random)].randomElement()!
+        }
+      }
+      let store = MemoryStore(Data(data))
+      store.room = 100_000
+      guard let file = try? SoundFile(store) else { continue }
+      opened += 1
+      _ = try? file.contents()
+      for id in file.chunkIDs { _ = try? file.chunk(id) }
+      _ = (try? file.markers(), try? file.regions(), try? file.tags())
+      try? write(shape.samples(3), to: file, at: file.byteCount)
+      try? file.setChunk("more", [UInt8](repeating: 7, count: 99))
+      try? file.setTags(["artist": "an artist"])
+      if round % 2 == 0 { try? file.optimize() }
+      try? file.close()
+    }
+    #expect(opened > 20)
+  }
+
+  // MARK: Writing
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func soundIsWrittenAnywhere(container: Container) throws {

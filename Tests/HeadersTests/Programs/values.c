@@ -160,6 +160,51 @@ CHECK(kAudioFilePropertyDataFormat == 'dfmt' && kAudioFilePropertyMagicCookieDat
 CHECK(kAudioFilePropertyAudioDataPacketCount == 'pcnt' && kAudioFilePropertyBitRate == 'brat');
 CHECK(kAudioFilePropertyPacketSizeUpperBound == 'pkub');
 CHECK(kAudioFilePropertyChannelLayout == 'cmap' && kAudioFilePropertyEstimatedDuration == 'edur');
+CHECK(kAudioFileMP3Type == 'MPG3' && kAudioFileMP2Type == 'MPG2' && kAudioFileMP1Type == 'MPG1');
+CHECK(kAudioFileAC3Type == 'ac-3' && kAudioFileAAC_ADTSType == 'adts');
+CHECK(kAudioFileMPEG4Type == 'mp4f' && kAudioFileM4AType == 'm4af' && kAudioFileM4BType == 'm4bf');
+CHECK(kAudioFile3GPType == '3gpp' && kAudioFile3GP2Type == '3gp2' && kAudioFileAMRType == 'amrf');
+CHECK(kAudioFileFLACType == 'flac' && kAudioFileOggType == 'Oggf');
+CHECK(kAudioFileFlags_EraseFile == 1 && kAudioFileFlags_DontPageAlignAudioData == 2);
+CHECK(kAudioFileReadPermission == 1 && kAudioFileWritePermission == 2);
+CHECK(kAudioFileReadWritePermission == 3 && dskFulErr == -34);
+CHECK(kAudioFileLoopDirection_NoLooping == 0 && kAudioFileLoopDirection_Forward == 1);
+CHECK(kAudioFileLoopDirection_ForwardAndBackward == 2 && kAudioFileLoopDirection_Backward == 3);
+CHECK(sizeof(AudioFile_SMPTE_Time) == 8 && sizeof(AudioFileMarker) == 40);
+CHECK(offsetof(AudioFileMarker, mSMPTETime) == 20 && offsetof(AudioFileMarker, mChannel) == 34);
+CHECK(sizeof(AudioFileMarkerList) == 48 && offsetof(AudioFileMarkerList, mMarkers) == 8);
+CHECK(sizeof(AudioFileRegion) == 64 && offsetof(AudioFileRegion, mMarkers) == 24);
+CHECK(sizeof(AudioFileRegionList) == 72 && offsetof(AudioFileRegionList, mRegions) == 8);
+CHECK(kAudioFileRegionFlag_LoopEnable == 1 && kAudioFileRegionFlag_PlayForward == 2);
+CHECK(kAudioFileRegionFlag_PlayBackward == 4 && kAudioFileMarkerType_Generic == 0);
+CHECK(sizeof(AudioFramePacketTranslation) == 24 && sizeof(AudioBytePacketTranslation) == 24);
+CHECK(offsetof(AudioBytePacketTranslation, mFlags) == 20);
+CHECK(kBytePacketTranslationFlag_IsEstimate == 1 && sizeof(AudioFilePacketTableInfo) == 16);
+CHECK(sizeof(AudioFileTypeAndFormatID) == 8);
+CHECK(kAudioFilePropertyFileFormat == 'ffmt' && kAudioFilePropertyFormatList == 'flst');
+CHECK(kAudioFilePropertyIsOptimized == 'optm' && kAudioFilePropertyAudioDataByteCount == 'bcnt');
+CHECK(kAudioFilePropertyMaximumPacketSize == 'psze' && kAudioFilePropertyDataOffset == 'doff');
+CHECK(kAudioFilePropertyDeferSizeUpdates == 'dszu' && kAudioFilePropertyDataFormatName == 'fnme');
+CHECK(kAudioFilePropertyMarkerList == 'mkls' && kAudioFilePropertyRegionList == 'rgls');
+CHECK(kAudioFilePropertyPacketToFrame == 'pkfr' && kAudioFilePropertyFrameToPacket == 'frpk');
+CHECK(kAudioFilePropertyPacketToByte == 'pkby' && kAudioFilePropertyByteToPacket == 'bypk');
+CHECK(kAudioFilePropertyChunkIDs == 'chid' && kAudioFilePropertyInfoDictionary == 'info');
+CHECK(kAudioFilePropertyPacketTableInfo == 'pnfo' && kAudioFilePropertyReserveDuration == 'rsrv');
+CHECK(kAudioFilePropertyID3Tag == 'id3t' && kAudioFilePropertySourceBitDepth == 'sbtd');
+CHECK(kAudioFilePropertyAudioTrackCount == 'atct' && kAudioFilePropertyUseAudioTrack == 'uatk');
+CHECK(kAudioFilePropertyRestrictsRandomAccess == 'rrap');
+CHECK(kAudioFileGlobalInfo_ReadableTypes == 'afrf' && kAudioFileGlobalInfo_WritableTypes == 'afwf');
+CHECK(kAudioFileGlobalInfo_FileTypeName == 'ftnm');
+CHECK(kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat == 'sdid');
+CHECK(kAudioFileGlobalInfo_AvailableFormatIDs == 'fmid');
+CHECK(kAudioFileGlobalInfo_AllExtensions == 'alxt' && kAudioFileGlobalInfo_AllUTIs == 'auti');
+CHECK(kAudioFileGlobalInfo_AllMIMETypes == 'amim');
+CHECK(kAudioFileGlobalInfo_ExtensionsForType == 'fext');
+CHECK(kAudioFileGlobalInfo_UTIsForType == 'futi' &&
+      kAudioFileGlobalInfo_MIMETypesForType == 'fmim');
+CHECK(kAudioFileGlobalInfo_TypesForMIMEType == 'tmim' &&
+      kAudioFileGlobalInfo_TypesForUTI == 'tuti');
+CHECK(kAudioFileGlobalInfo_TypesForExtension == 'text');
 
 CHECK(TARGET_OS_MAC == 0 && TARGET_OS_LINUX == 1);
 

@@ -1,0 +1,218 @@
+import Codecs
+
+/// A CAF file of packets that is being written. A writer of our own: libavformat's knows few codecs and
+/// nothing of how many frames are sound, and its files are lost with the program.
+///
+/// The table of packets stands behind the sound, with room between them for the sound to come: the chunk
+/// of sound counts that room as its own. When the table is to be brought up to date, the new packets'
+/// sizes are added to its end first and counted in its head then; when the room is used up, the table is
+/// written again further behind, and one number, the size of the chunk of sound, makes it count. So the
+/// file is whole at any time. Closing it takes the room away.
+final class CAFBody: PacketFileBody {
+  private let store: any ByteStore
+  private let format: PacketFormat
+  /// True if packets have a table: their bytes or their frames vary.
+  private let isListed: Bool
+  /// True if the table's head stands before the sound: it tells only how many frames are sound.
+  private var headOffset: Int64?
+  /// The chunks before the sound.
+  private var front: [Chunk] = []
+  /// Where the size of the chunk of sound stands.
+  private var sizeOffset: Int64 = 0
+  /// Where the first packet begins.
+  private var dataOffset: Int64 = 0
+  private var dataBytes: Int64 = 0
+  /// Bytes for sound up to the table.
+  private var room: Int64 = 0
+  /// The table without its head, and how much of it is in the file.
+  private var table: [UInt8] = []
+  private var writtenTableBytes = 0
+  private var packets: Int64 = 0
+  private var frames: Int64 = 0
+  private var savedFrames: Int64 = 0
+  /// Packets that wait to be written.
+  private var pending: [UInt8] = []
+  private var primingFrames = 0
+
+  private static var firstRoom: Int64 { 1 << 18 }
+  private static var mostRoomAtOnce: Int64 { 1 << 24 }
+  private static var pendingBytes: Int { 1 << 16 }
+
+  init(
+    _ store: any ByteStore, _ format: PacketFormat, _ facts: PacketFileFacts
+  ) throws(SoundFileError) {
+    self.store = store
+    self.format = format
+    isListed = format.bytesPerPacket == 0 || format.framesPerPacket == 0
+    primingFrames = facts.table.primingFrames
+    var head: [UInt8] = [0x63, 0x61, 0x66, 0x66, 0, 1, 0, 0]
+    func add(_ chunk: Chunk) {
+      let bytes = chunk.bytes ?? []
+      head += Self.head(chunk.id, Int64(bytes.count))
+      var placed = chunk
+      placed.offset = Int64(head.count)
+      front.append(placed)
+      head += bytes
+    }
+    add(Chunk("desc", Self.description(format)))
+    if !isListed, format.framesPerPacket > 1 {
+      headOffset = Int64(head.count)
+      // As long as nothing is known, all of it is sound.
+      add(Chunk("pakt", Self.tableHead(0, valid: -1, priming: 0, remainder: 0)))
+    }
+    for chunk in Self.chunks(facts) { add(chunk) }
+    sizeOffset = Int64(head.count) + 4
+    head += Self.head("data", -1) + [0, 0, 0, 0]
+    dataOffset = Int64(head.count)
+    try store.write(head, at: 0)
+  }
+
+  func append(
+    _ run: UnsafeRawBufferPointer, packets: Int, frames count: Int
+  ) throws(SoundFileError) {
+    unsafe pending.append(contentsOf: run)
+    self.packets += Int64(packets)
+    frames += Int64(count)
+    if format.bytesPerPacket == 0 { table += Self.compact(run.count) }
+    if format.framesPerPacket == 0 { table += Self.compact(count) }
+    if pending.count >= Self.pendingBytes || Double(frames - savedFrames) >= format.sampleRate {
+      try save(nil)
+    }
+  }
+
+  func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) { try save(facts) }
+
+  /// Writes what waits, and brings the table up to date.
+  private func save(_ facts: PacketFileFacts?) throws(SoundFileError) {
+    if isListed, dataBytes + Int64(pending.count) > room {
+      try moveTable(behind: dataBytes + Int64(pending.count))
+    }
+    try store.write(pending, at: dataOffset + dataBytes)
+    dataBytes += Int64(pending.count)
+    pending.removeAll(keepingCapacity: true)
+    savedFrames = frames
+    let head = tableHead(facts?.table)
+    if isListed {
+      try store.write(
+        Array(table[writtenTableBytes...]), at: tableOffset + 36 + Int64(writtenTableBytes))
+      writtenTableBytes = table.count
+      try store.write(Self.head("pakt", 24 + Int64(table.count)) + head, at: tableOffset)
+    } else if let headOffset, facts != nil {
+      try store.write(head, at: headOffset + 12)
+    }
+  }
+
+  private var tableOffset: Int64 { dataOffset + room }
+
+  private func tableHead(_ known: PacketTable?) -> [UInt8] {
+    let sound = known ?? PacketTable(priming: Int64(primingFrames), valid: nil, of: frames)
+    return Self.tableHead(
+      packets, valid: sound.validFrames, priming: sound.primingFrames,
+      remainder: sound.remainderFrames)
+  }
+
+  /// Writes the table, as far as it is in the file, once more behind itself and behind so many bytes of
+  /// sound, at the start of a page, so that nothing can cut its head in two.
+  private func moveTable(behind bytes: Int64) throws(SoundFileError) {
+    let more = max(Self.firstRoom, min(room, Self.mostRoomAtOnce))
+    let least = max(bytes, room + (room > 0 ? 36 + Int64(writtenTableBytes) : 0)) + more
+    let page: Int64 = 4096
+    let place = (dataOffset + least + page - 1) / page * page
+    let known = Array(table[..<writtenTableBytes])
+    // The head that was written last, or that of no packets.
+    let head =
+      room > 0
+      ? try store.bytes(at: tableOffset, count: 36)
+      : Self.head("pakt", 24) + Self.tableHead(0, valid: 0, priming: 0, remainder: 0)
+    guard let head else { throw SoundFileError(.vanished, path: store.name) }
+    try store.write(head + known, at: place)
+    try setSize(place - dataOffset)
+    room = place - dataOffset
+  }
+
+  /// Tells how long the sound is.
+  private func setSize(_ bytes: Int64) throws(SoundFileError) {
+    try store.write([UInt8](bytes + 4, count: 8, bigEndian: true), at: sizeOffset)
+  }
+
+  func finish(_ facts: PacketFileFacts) throws(SoundFileError) {
+    try save(facts)
+    var tail: [UInt8] = []
+    if isListed {
+      tail += Self.head("pakt", 24 + Int64(table.count)) + tableHead(facts.table) + table
+    }
+    // What became known since the start replaces what stands there.
+    var outdated = front.filter { $0.id != "desc" && $0.id != "pakt" }
+    for chunk in Self.chunks(facts) {
+      if let place = outdated.firstIndex(where: { $0.id == chunk.id && $0.bytes == chunk.bytes }) {
+        outdated.remove(at: place)
+      } else {
+        tail += Self.head(chunk.id, Int64(chunk.bytes?.count ?? 0)) + (chunk.bytes ?? [])
+      }
+    }
+    if isListed, dataBytes + Int64(tail.count) > room {
+      try moveTable(behind: dataBytes + Int64(tail.count))
+    }
+    try store.write(tail, at: dataOffset + dataBytes)
+    try setSize(dataBytes)
+    for chunk in outdated {
+      try store.write(ChunkID("free").bytes, at: chunk.offset - 12)
+    }
+    try store.setByteCount(dataOffset + dataBytes + Int64(tail.count))
+  }
+
+  // MARK: Chunks
+
+  private static func head(_ id: ChunkID, _ size: Int64) -> [UInt8] {
+    id.bytes + [UInt8](size, count: 8, bigEndian: true)
+  }
+
+  private static func chunks(_ facts: PacketFileFacts) -> [Chunk] {
+    var chunks: [Chunk] = []
+    if let roles = facts.channelRoles { chunks.append(Chunk("chan", CAFLayout.chunk(roles))) }
+    if !facts.cookie.isEmpty { chunks.append(Chunk("kuki", facts.cookie)) }
+    if !facts.tags.isEmpty { chunks.append(Chunk("info", CAFChunks.chunk(tags: facts.tags))) }
+    return chunks + facts.chunks
+  }
+
+  private static func description(_ format: PacketFormat) -> [UInt8] {
+    let name = CAFFile.name(of: format)
+    let flags =
+      format.codec == .alac || format.codec == .flac
+      ? [16: 1, 20: 2, 24: 3, 32: 4][format.bitsPerSample] ?? 0 : 0
+    var bytes = [UInt8](bigEndian: format.sampleRate)
+    bytes += name.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    let bits =
+      switch format.codec {
+      case .ulaw, .alaw: 8
+      case .msIMA: 4
+      default: 0
+      }
+    for number in [flags, format.bytesPerPacket, format.framesPerPacket, format.channels, bits] {
+      bytes.append(big: UInt32(clamping: number))
+    }
+    return bytes
+  }
+
+  private static func tableHead(
+    _ packets: Int64, valid: Int64, priming: Int, remainder: Int
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(big: packets)
+    bytes.append(big: valid)
+    bytes.append(big: Int32(clamping: priming))
+    bytes.append(big: Int32(clamping: remainder))
+    return bytes
+  }
+
+  /// A number in as many bytes as it needs: seven bits in each, all but the last marked.
+  private static func compact(_ number: Int) -> [UInt8] {
+    var bytes = [UInt8(number & 0x7F)]
+    var rest = number >> 7
+    while rest > 0 {
+      bytes.insert(UInt8(rest & 0x7F) | 0x80, at: 0)
+      rest >>= 7
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,150 @@
+import Codecs
+
+/// An MPEG-4 file of packets that is being written.
+///
+/// libavformat writes it in fragments, each with a table of its own, so that a kill takes the latest second
+/// at the most. At the end a table of all packets is put behind them, and then a few bytes, written at
+/// once, turn everything from the first, empty table on into the sound of an ordinary file: the file is
+/// whole before and after.
+final class MPEG4Body: PacketFileBody {
+  private let store: any ByteStore
+  private let container: Container
+  private let format: PacketFormat
+  private let muxer: Muxer
+  private let primingFrames: Int
+  private var frames: Int64 = 0
+  private var flushedFrames: Int64 = 0
+  private var sizes: [UInt32] = []
+  /// Frames of each packet, where they vary.
+  private var lengths: [UInt32] = []
+  /// Packets up to the end of each fragment, and where it ends.
+  private var fragments: [(packets: Int, end: Int64)] = []
+  private var firstPacket: [UInt8] = []
+
+  init(
+    _ store: any ByteStore, _ container: Container, _ format: PacketFormat, _ facts: PacketFileFacts
+  ) throws(SoundFileError) {
+    self.store = store
+    self.container = container
+    self.format = format
+    primingFrames = facts.table.primingFrames
+    var settings = Self.settings(container, format, facts)
+    settings.options["movflags"] =
+      "+frag_custom+empty_moov+delay_moov+default_base_moof+skip_trailer"
+    settings.options["use_editlist"] = "1"
+    muxer = try Muxer(store, name: Self.name(container), settings)
+  }
+
+  private static func name(_ container: Container) -> String {
+    switch container {
+    case .m4a, .m4b: "ipod"
+    case .threeGP: "3gp"
+    case .threeGP2: "3g2"
+    default: "mp4"
+    }
+  }
+
+  private static func settings(
+    _ container: Container, _ format: PacketFormat, _ facts: PacketFileFacts
+  ) -> Muxer.Settings {
+    var settings = Muxer.Settings(
+      format: format, extradata: facts.extradata, channelRoles: facts.channelRoles,
+      primingFrames: facts.table.primingFrames, bitRate: facts.bitRate,
+      metadata: InfoKeys.metadata(facts.tags, container: container))
+    // Edits are exact to the frame.
+    settings.options["movie_timescale"] = "\(Int(format.sampleRate.rounded()))"
+    if container == .m4b { settings.options["brand"] = "M4B " }
+    return settings
+  }
+
+  func append(
+    _ packet: UnsafeRawBufferPointer, packets: Int, frames count: Int
+  ) throws(SoundFileError) {
+    if sizes.isEmpty { firstPacket = unsafe Array(packet) }
+    try unsafe muxer.write(packet, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    sizes.append(UInt32(clamping: packet.count))
+    if format.framesPerPacket == 0 { lengths.append(UInt32(clamping: count)) }
+    frames += Int64(count)
+    if Double(frames - flushedFrames) >= format.sampleRate { try flush() }
+  }
+
+  /// Ends the fragment.
+  private func flush() throws(SoundFileError) {
+    guard sizes.count > fragments.last?.packets ?? 0 else { return }
+    // The first time, that writes the empty table only.
+    if fragments.isEmpty { try muxer.flush() }
+    try muxer.flush()
+    fragments.append((sizes.count, muxer.position))
+    flushedFrames = frames
+  }
+
+  func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) { try flush() }
+
+  func finish(_ facts: PacketFileFacts) throws(SoundFileError) {
+    let settings = Self.settings(container, format, facts)
+    try flush()
+    guard let last = fragments.last else {
+      // No packet came: an empty table, as ordinary files without packets do not tell of their sound.
+      var settings = settings
+      settings.options["movflags"] = "+frag_custom+empty_moov+skip_trailer"
+      try store.setByteCount(0)
+      try Muxer(store, name: Self.name(container), settings).finish()
+      return
+    }
+    try writeTable(settings, facts.table, at: last.end)
+    try store.synchronize()
+    try hideFragments(end: last.end)
+  }
+
+  /// Has libavformat write the table that it would write had it put the packets where they are.
+  private func writeTable(
+    _ settings: Muxer.Settings, _ table: PacketTable, at end: Int64
+  ) throws(SoundFileError) {
+    let muxer = try Muxer(store, name: Self.name(container), settings, firstKeptByte: end)
+    // libavformat looks into packets of these codecs.
+    let needsBytes = [.ac3, .eac3, .amrNarrow].contains(format.codec)
+    let silence = [UInt8](repeating: 0, count: Int(sizes.max() ?? 0))
+    var start = 0
+    var frame = -Int64(table.primingFrames)
+    for fragment in fragments {
+      var place = fragment.end - sizes[start..<fragment.packets].reduce(0) { $0 + Int64($1) }
+      muxer.seek(to: place)
+      for packet in start..<fragment.packets {
+        let size = Int(sizes[packet])
+        var bytes = silence
+        if packet == 0 {
+          bytes = firstPacket
+        } else if needsBytes {
+          bytes = try store.bytes(at: place, count: size) ?? silence
+        }
+        let count =
+          format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : Int64(lengths[packet])
+        let isLast = packet == sizes.count - 1
+        let heard = isLast ? max(1, count - Int64(table.remainderFrames)) : count
+        let done = unsafe bytes.withUnsafeBytes { bytes in
+          Result { () throws(SoundFileError) in
+            try unsafe muxer.write(
+              UnsafeRawBufferPointer(rebasing: bytes[..<size]), firstFrame: frame, frames: heard)
+          }
+        }
+        try done.get()
+        frame += count
+        place += Int64(size)
+      }
+      start = fragment.packets
+    }
+    muxer.seek(to: end)
+    try muxer.finish()
+  }
+
+  /// Makes the sound of everything between the file's type and its last table.
+  private func hideFragments(end: Int64) throws(SoundFileError) {
+    guard let size = try store.bytes(at: 0, count: 4)?.big(at: 0, bytes: 4),
+      let first = try store.bytes(at: Int64(size), count: 8), first.name(at: 4) == "moov"
+    else { throw SoundFileError(.damaged("its first table is gone"), path: store.name) }
+    var head: [UInt8] = [0, 0, 0, 1]
+    head += ChunkID("mdat").bytes
+    head.append(big: UInt64(end - Int64(size)))
+    try store.write(head, at: Int64(size))
+  }
+}

@@ -1,0 +1,55 @@
+import Codecs
+
+/// Frames of packets by their own bytes.
+enum PacketFrames {
+  /// Tells the frames of one packet after another; nil if the codec's packets do not tell simply.
+  static func counter(_ codec: Codec, _ extradata: [UInt8]) -> (([UInt8]) -> Int)? {
+    switch codec {
+    case .opus: return opus
+    case .flac: return flac
+    case .vorbis:
+      guard let durations = VorbisDurations(extradata) else { return nil }
+      // The first packet only prepares the second.
+      var isFirst = true
+      return { packet in
+        let frames = durations.frames(of: packet)
+        defer { isFirst = false }
+        return isFirst ? 0 : frames
+      }
+    default: return nil
+    }
+  }
+
+  /// Frames of an Opus packet at 48 kHz; 0 if it is no packet.
+  static func opus(_ packet: [UInt8]) -> Int {
+    guard let head = packet.first else { return 0 }
+    let configuration = Int(head >> 3)
+    let each =
+      switch configuration {
+      case ..<12: [480, 960, 1920, 2880][configuration & 3]
+      case ..<16: [480, 960][configuration & 1]
+      default: [120, 240, 480, 960][configuration & 3]
+      }
+    switch head & 3 {
+    case 0: return each
+    case 1, 2: return 2 * each
+    default: return packet.count > 1 ? Int(packet[1] & 63) * each : 0
+    }
+  }
+
+  /// Frames of a FLAC packet; 0 if it is none.
+  static func flac(_ packet: [UInt8]) -> Int {
+    guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
+    let code = Int(packet[2] >> 4)
+    switch code {
+    case 1: return 192
+    case 2...5: return 576 << (code - 2)
+    case 8...15: return 256 << (code - 8)
+    case 6, 7:
+      // After the packet's number, which tells its own length in its first bits.
+      let numberBytes = max(1, (~packet[4]).leadingZeroBitCount)
+      return Int(packet.big(at: 4 + numberBytes, bytes: code - 5)) + 1
+    default: return 0
+    }
+  }
+}

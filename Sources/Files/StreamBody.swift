@@ -1,0 +1,188 @@
+import CFFmpeg
+import Codecs
+
+/// A file of packets, one after another, that libavformat writes. What it writes at the end only, and
+/// what it does not know, is set right in the head, at each checkpoint and when the file is closed.
+final class StreamBody: PacketFileBody {
+  private let store: any ByteStore
+  private let container: Container
+  private let format: PacketFormat
+  private let muxer: Muxer
+  /// Where the first packet goes.
+  private let dataOffset: Int64
+  private let primingFrames: Int
+  private var frames: Int64 = 0
+  private var packets: Int64 = 0
+  private var bytes: Int64 = 0
+  private var shortest = Int.max
+  private var longest = 0
+
+  init(
+    _ store: any ByteStore, _ container: Container, _ format: PacketFormat, _ facts: PacketFileFacts
+  ) throws(SoundFileError) {
+    self.store = store
+    self.container = container
+    self.format = format
+    primingFrames = facts.table.primingFrames
+    var settings = Muxer.Settings(
+      format: format, extradata: facts.extradata, channelRoles: facts.channelRoles,
+      primingFrames: primingFrames, bitRate: facts.bitRate,
+      metadata: InfoKeys.metadata(facts.tags, container: container))
+    if container == .adts, !facts.tags.isEmpty { settings.options["write_id3v2"] = "1" }
+    muxer = try Muxer(store, name: Self.name(container, format.codec), settings)
+    dataOffset = muxer.position
+  }
+
+  private static func name(_ container: Container, _ codec: Codec) -> String {
+    switch container {
+    case .ac3: codec == .eac3 ? "eac3" : "ac3"
+    case .ogg: codec == .opus ? "opus" : "ogg"
+    case .wave: "wav"
+    case .aifc: "aiff"
+    case .next: "au"
+    default: container.rawValue
+    }
+  }
+
+  func append(
+    _ run: UnsafeRawBufferPointer, packets: Int, frames count: Int
+  ) throws(SoundFileError) {
+    try unsafe muxer.write(run, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    self.packets += Int64(packets)
+    bytes += Int64(run.count)
+    frames += Int64(count)
+    shortest = min(shortest, run.count)
+    longest = max(longest, run.count)
+  }
+
+  func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) {
+    try muxer.flush()
+    try correctHead(facts, isLast: false)
+  }
+
+  func finish(_ facts: PacketFileFacts) throws(SoundFileError) {
+    try muxer.finish()
+    try correctHead(facts, isLast: true)
+    if container == .ogg { try endLastPage(facts) }
+  }
+
+  // MARK: What libavformat leaves open
+
+  private func correctHead(_ facts: PacketFileFacts, isLast: Bool) throws(SoundFileError) {
+    switch container {
+    case .wave:
+      if !isLast {
+        try setSizes(little: true, [(4, store.byteCount() - 8), (dataOffset - 4, bytes)])
+      }
+      try setFact(facts.table.validFrames)
+    case .aifc:
+      if !isLast { try correctAIFF() }
+    case .next:
+      if !isLast { try setSizes(little: false, [(8, bytes)]) }
+    case .flac: try correctStreamInfo(facts)
+    case .mp3:
+      if isLast { try correctInfoTag(facts.table) }
+    default: break
+    }
+  }
+
+  private func setSizes(
+    little: Bool, _ sizes: [(offset: Int64, bytes: Int64)]
+  ) throws(SoundFileError) {
+    for (offset, bytes) in sizes {
+      try store.write(
+        [UInt8](UInt32(clamping: bytes), count: 4, bigEndian: !little), at: offset)
+    }
+  }
+
+  /// Tells a WAVE file's frames, in the chunk that it has for that.
+  private func setFact(_ frames: Int64) throws(SoundFileError) {
+    guard case .head(let head) = try FileHead.find(in: store),
+      let fact = head.before.first(where: { $0.id == "fact" }), fact.size >= 4
+    else { return }
+    try setSizes(little: true, [(fact.offset, frames)])
+  }
+
+  private func correctAIFF() throws(SoundFileError) {
+    let total = try store.byteCount()
+    guard let head = try store.bytes(at: 0, count: Int(dataOffset)) else { return }
+    var offset = 12
+    while offset + 8 <= head.count {
+      if head.name(at: offset) == "COMM" {
+        let count = format.bytesPerPacket > 0 ? bytes / Int64(format.bytesPerPacket) : packets
+        try setSizes(little: false, [(Int64(offset) + 10, count)])
+      }
+      offset += 8 + (Int(head.big(at: offset + 4, bytes: 4)) + 1) / 2 * 2
+    }
+    try setSizes(little: false, [(dataOffset - 12, bytes + 8), (4, total - 8)])
+  }
+
+  /// Tells a FLAC file's length, and what its packets measure.
+  private func correctStreamInfo(_ facts: PacketFileFacts) throws(SoundFileError) {
+    var info = facts.extradata
+    guard info.count >= 34, packets > 0 else { return }
+    info = Array(info[..<34])
+    let claimed = info.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF
+    let valid = UInt64(facts.table.validFrames) & 0xF_FFFF_FFFF
+    info.replaceSubrange(4..<7, with: [UInt8](shortest, count: 3, bigEndian: true))
+    info.replaceSubrange(7..<10, with: [UInt8](longest, count: 3, bigEndian: true))
+    let high = info.big(at: 13, bytes: 1) & 0xF0
+    info.replaceSubrange(
+      13..<18, with: [UInt8](high << 32 | valid, count: 5, bigEndian: true))
+    // The sum is that of the whole sound, if it is known at all.
+    if claimed != valid { info.replaceSubrange(18..<34, with: [UInt8](repeating: 0, count: 16)) }
+    guard let head = try store.bytes(at: 0, count: 8), head.name(at: 0) == "fLaC" else { return }
+    try store.write(info, at: 8)
+  }
+
+  /// Tells in an MP3 file's first frame, in the way of LAME, which frames are sound.
+  private func correctInfoTag(_ table: PacketTable) throws(SoundFileError) {
+    // What a decoder adds by itself is not counted.
+    let decoderFrames = 529
+    guard table.primingFrames >= decoderFrames else { return }
+    var start: Int64 = 0
+    if let head = try store.bytes(at: 0, count: 10), head.name(at: 0).hasPrefix("ID3") {
+      start = 10 + head[6..<10].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
+    }
+    guard var frame = try store.bytes(at: start, count: 192) else { return }
+    let side = frame[1] & 8 != 0 ? (frame[3] >> 6 == 3 ? 17 : 32) : (frame[3] >> 6 == 3 ? 9 : 17)
+    let tag = 4 + side
+    guard ["Info", "Xing"].contains(frame.name(at: tag)) else { return }
+    let encoder = tag + 120
+    let delay = min(table.primingFrames - decoderFrames, 0xFFF)
+    let padding = min(table.remainderFrames + decoderFrames, 0xFFF)
+    frame.replaceSubrange(
+      encoder + 21..<encoder + 24, with: [UInt8](delay << 12 | padding, count: 3, bigEndian: true))
+    let summed = encoder + 34
+    guard summed + 2 <= frame.count else { return }
+    let sum = unsafe av_crc(av_crc_get_table(AV_CRC_16_ANSI_LE), 0, frame, summed)
+    frame.replaceSubrange(summed..<summed + 2, with: [UInt8](sum, count: 2, bigEndian: true))
+    try store.write(frame, at: start)
+  }
+
+  /// Marks an Ogg file's last page as such, and has its time say how much of it is sound.
+  private func endLastPage(_ facts: PacketFileFacts) throws(SoundFileError) {
+    let total = try store.byteCount()
+    // No page is longer.
+    let reach = Int(min(total, 27 + 255 + 255 * 255))
+    guard packets > 0, let end = try store.bytes(at: total - Int64(reach), count: reach) else {
+      return
+    }
+    guard
+      let place = stride(from: end.count - 27, through: 0, by: -1).first(where: { place in
+        guard end[place] == 0x4F, end.name(at: place) == "OggS" else { return false }
+        let laces = Int(end[place + 26])
+        let body = end[(place + 27)...].prefix(laces).reduce(0) { $0 + Int($1) }
+        return place + 27 + laces + body == end.count
+      })
+    else { return }
+    var page = Array(end[place...])
+    page[5] |= 4
+    let sound = facts.table.validFrames + Int64(facts.table.primingFrames)
+    page.replaceSubrange(6..<14, with: [UInt8](sound, count: 8, bigEndian: false))
+    page.replaceSubrange(22..<26, with: [0, 0, 0, 0])
+    let sum = unsafe av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, page, page.count)
+    page.replaceSubrange(22..<26, with: [UInt8](sum, count: 4, bigEndian: true))
+    try store.write(page, at: total - Int64(end.count - place))
+  }
+}

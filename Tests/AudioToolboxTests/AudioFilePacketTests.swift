@@ -1,0 +1,290 @@
+import Codecs
+import FileSupport
+import Files
+import Foundation
+import Testing
+
+@testable import AudioToolbox
+
+private func open(_ path: String) throws -> AudioFileID {
+  let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
+  var id: AudioFileID?
+  #expect(AudioFileOpenURL(url!, .readPermission, 0, &id) == noErr)
+  return try #require(id)
+}
+
+private func value<Value: BitwiseCopyable>(
+  _ id: AudioFileID, _ property: AudioFilePropertyID, _ value: Value
+) -> Value? {
+  var value = value
+  var size = UInt32(MemoryLayout<Value>.size)
+  guard AudioFileGetProperty(id, property, &size, &value) == noErr else { return nil }
+  return value
+}
+
+private func bytes(_ id: AudioFileID, _ property: AudioFilePropertyID) -> [UInt8]? {
+  var size: UInt32 = 0
+  guard AudioFileGetPropertyInfo(id, property, &size, nil) == noErr else { return nil }
+  var bytes = [UInt8](repeating: 0, count: Int(size))
+  guard AudioFileGetProperty(id, property, &size, &bytes) == noErr else { return nil }
+  return bytes
+}
+
+/// A packet and the frames that its description tells.
+private struct Packet: Equatable {
+  var bytes: Data
+  var frames: UInt32
+}
+
+private func packets(_ id: AudioFileID) throws -> [Packet] {
+  let most = try #require(value(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)))
+  var packets: [Packet] = []
+  var memory = [UInt8](repeating: 0, count: Int(most) * 7)
+  var descriptions = [AudioStreamPacketDescription](repeating: .init(), count: 50)
+  while true {
+    var (size, count) = (UInt32(memory.count), UInt32(50))
+    let status = AudioFileReadPacketData(
+      id, false, &size, &descriptions, Int64(packets.count), &count, &memory)
+    #expect(status == noErr)
+    if count == 0 || status != noErr { return packets }
+    for description in descriptions.prefix(Int(count)) {
+      let start = Int(description.mStartOffset)
+      packets.append(
+        Packet(
+          bytes: Data(memory[start..<start + Int(description.mDataByteSize)]),
+          frames: description.mVariableFramesInPacket))
+    }
+  }
+}
+
+/// A file that ffmpeg makes, and kinds of files that its packets are copied to.
+private struct Copy: Sendable, CustomTestStringConvertible {
+  let name: String
+  let codec: [String]
+  let kinds: [AudioFileTypeID]
+  var testDescription: String { name }
+
+  static let all: [Copy] = [
+    Copy(
+      name: "aac.m4a", codec: ["-c:a", "aac"],
+      kinds: [kAudioFileM4AType, kAudioFileCAFType, kAudioFileMPEG4Type, kAudioFileAAC_ADTSType]),
+    Copy(name: "aac.aac", codec: ["-c:a", "aac"], kinds: [kAudioFileM4AType, kAudioFileCAFType]),
+    Copy(
+      name: "alac.m4a", codec: ["-c:a", "alac"], kinds: [kAudioFileM4AType, kAudioFileCAFType]),
+    Copy(
+      name: "flac.flac", codec: ["-c:a", "flac"], kinds: [kAudioFileFLACType, kAudioFileCAFType]),
+    Copy(
+      name: "opus.ogg", codec: ["-c:a", "libopus"], kinds: [kAudioFileOggType, kAudioFileCAFType]),
+    Copy(name: "vorbis.ogg", codec: ["-c:a", "libvorbis"], kinds: [kAudioFileOggType]),
+    Copy(name: "mp3.mp3", codec: ["-c:a", "libmp3lame"], kinds: [kAudioFileMP3Type]),
+    Copy(name: "ac3.ac3", codec: ["-c:a", "ac3"], kinds: [kAudioFileAC3Type, kAudioFileCAFType]),
+    Copy(
+      name: "ulaw.wav", codec: ["-c:a", "pcm_mulaw"],
+      kinds: [kAudioFileWAVEType, kAudioFileCAFType, kAudioFileAIFCType, kAudioFileNextType]),
+    Copy(name: "ima.caf", codec: ["-c:a", "adpcm_ima_qt"], kinds: [kAudioFileCAFType]),
+  ]
+}
+
+@Suite struct AudioFilePacketTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func make(_ copy: Copy) throws -> String {
+    let path = folder.file(copy.name)
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i", "sine=440:r=48000:d=0.7", "-ac", "2"] + copy.codec + [
+        "-metadata", "title=Lied", path,
+      ])
+    return path
+  }
+
+  private func probedPackets(_ path: String) throws -> String {
+    try tool(
+      "ffprobe",
+      [
+        "-v", "warning", "-count_packets", "-show_entries", "stream=nb_read_packets,codec_name",
+        "-of", "csv=p=0", path,
+      ]
+    ).text
+  }
+
+  @Test(arguments: Copy.all)
+  fileprivate func packetsAreCopied(copy: Copy) throws {
+    let source = try open(make(copy))
+    defer { #expect(AudioFileClose(source) == noErr) }
+    let original = try packets(source)
+    #expect(original.count > 5)
+    #expect(
+      value(source, kAudioFilePropertyAudioDataPacketCount, UInt64(0)) == UInt64(original.count))
+    #expect(
+      value(source, kAudioFilePropertyAudioDataByteCount, UInt64(0))
+        == UInt64(original.reduce(0) { $0 + $1.bytes.count }))
+    let format = try #require(
+      value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
+    let cookie = bytes(source, kAudioFilePropertyMagicCookieData)
+    let table = value(source, kAudioFilePropertyPacketTableInfo, AudioFilePacketTableInfo())
+
+    for kind in copy.kinds {
+      let path = folder.file("copy-\(kind)")
+      let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
+      var id: AudioFileID?
+      var wanted = format
+      try #require(
+        AudioFileCreateWithURL(url!, kind, &wanted, .eraseFile, &id) == noErr)
+      let file = try #require(id)
+      if let cookie {
+        #expect(
+          AudioFileSetProperty(
+            file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie) == noErr)
+      }
+      if var table {
+        #expect(
+          AudioFileSetProperty(
+            file, kAudioFilePropertyPacketTableInfo, UInt32(MemoryLayout.size(ofValue: table)),
+            &table) == noErr)
+      }
+      for first in stride(from: 0, to: original.count, by: 13) {
+        let some = original[first..<min(first + 13, original.count)]
+        let data = [UInt8](some.reduce(into: Data()) { $0 += $1.bytes })
+        var offset: Int64 = 0
+        let descriptions = some.map { packet in
+          defer { offset += Int64(packet.bytes.count) }
+          return AudioStreamPacketDescription(
+            mStartOffset: offset, mVariableFramesInPacket: packet.frames,
+            mDataByteSize: UInt32(packet.bytes.count))
+        }
+        var count = UInt32(some.count)
+        let status = AudioFileWritePackets(
+          file, false, UInt32(data.count), descriptions, Int64(first), &count, data)
+        #expect(status == noErr && count == some.count)
+      }
+      // Packets go behind the last, and nowhere else.
+      var count: UInt32 = 1
+      var description = AudioStreamPacketDescription(
+        mStartOffset: 0, mVariableFramesInPacket: 0,
+        mDataByteSize: UInt32(original[0].bytes.count))
+      #expect(
+        AudioFileWritePackets(
+          file, false, UInt32(original[0].bytes.count), &description, 3, &count,
+          [UInt8](original[0].bytes)) == kAudioFileOperationNotSupportedError)
+      #expect(count == 0)
+      #expect(AudioFileClose(file) == noErr)
+
+      let again = try open(path)
+      #expect(value(again, kAudioFilePropertyFileFormat, UInt32(0)) == kind)
+      let got = try #require(
+        value(again, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
+      #expect(got.mFormatID == format.mFormatID && got.mSampleRate == format.mSampleRate)
+      #expect(got.mChannelsPerFrame == 2 && got.mFramesPerPacket == format.mFramesPerPacket)
+      let copied = try packets(again)
+      #expect(copied.count == original.count && copied == original, "\(kind)")
+      let isTabled = kind == kAudioFileM4AType || kind == kAudioFileCAFType
+      if isTabled, let table {
+        let kept = value(again, kAudioFilePropertyPacketTableInfo, AudioFilePacketTableInfo())
+        #expect(kept?.mNumberValidFrames == table.mNumberValidFrames)
+        #expect(kept?.mPrimingFrames == table.mPrimingFrames)
+      }
+      #expect(AudioFileClose(again) == noErr)
+      let probed = try probedPackets(path)
+      let counted = probed.split(separator: ",").last.flatMap {
+        Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
+      }
+      // libavformat reads many packets of one size at a time.
+      if format.mBytesPerPacket == 0 { #expect(counted == original.count, "\(probed)") }
+    }
+  }
+
+  @Test func placesAreTranslated() throws {
+    let copy = try #require(Copy.all.first { $0.name == "vorbis.ogg" })
+    let file = try open(make(copy))
+    defer { AudioFileClose(file) }
+    let packets = try packets(file)
+    let starts = packets.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.frames)) }
+    let offsets = packets.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.bytes.count)) }
+    #expect(Set(packets.map(\.frames)).count > 1, "frames vary")
+    for packet in [0, 1, 5, packets.count - 1] {
+      let frames = value(
+        file, kAudioFilePropertyPacketToFrame,
+        AudioFramePacketTranslation(mFrame: 0, mPacket: Int64(packet), mFrameOffsetInPacket: 0))
+      #expect(frames?.mFrame == starts[packet])
+      let bytes = value(
+        file, kAudioFilePropertyPacketToByte,
+        AudioBytePacketTranslation(
+          mByte: 0, mPacket: Int64(packet), mByteOffsetInPacket: 0, mFlags: []))
+      #expect(bytes?.mByte == offsets[packet])
+      guard packets[packet].frames > 3 else { continue }
+      let back = value(
+        file, kAudioFilePropertyFrameToPacket,
+        AudioFramePacketTranslation(
+          mFrame: starts[packet] + 3, mPacket: 0, mFrameOffsetInPacket: 0))
+      #expect(back?.mPacket == Int64(packet) && back?.mFrameOffsetInPacket == 3)
+      let byteBack = value(
+        file, kAudioFilePropertyByteToPacket,
+        AudioBytePacketTranslation(
+          mByte: offsets[packet] + 2, mPacket: 0, mByteOffsetInPacket: 0, mFlags: []))
+      #expect(byteBack?.mPacket == Int64(packet) && byteBack?.mByteOffsetInPacket == 2)
+    }
+    // Bytes are those of the packets, one behind the other.
+    var memory = [UInt8](repeating: 0, count: 2000)
+    var count: UInt32 = 2000
+    #expect(AudioFileReadBytes(file, false, offsets[2] + 7, &count, &memory) == noErr)
+    let all = packets.reduce(into: Data()) { $0 += $1.bytes }
+    #expect(Data(memory) == all.dropFirst(Int(offsets[2]) + 7).prefix(2000))
+  }
+
+  @Test func chunksOfFilesOfPackets() throws {
+    let source = try open(make(Copy.all[0]))
+    defer { AudioFileClose(source) }
+    var format = try #require(
+      value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
+    let packet = try packets(source)[3]
+    let path = folder.file("a.caf")
+    let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
+    var id: AudioFileID?
+    #expect(AudioFileCreateWithURL(url!, kAudioFileCAFType, &format, .eraseFile, &id) == noErr)
+    let file = try #require(id)
+    let cookie = try #require(bytes(source, kAudioFilePropertyMagicCookieData))
+    #expect(
+      AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie)
+        == noErr)
+    let test: UInt32 = 0x7465_7374
+    #expect(AudioFileSetUserData(file, test, 0, 3, [1, 2, 3] as [UInt8]) == noErr)
+    var count: UInt32 = 1
+    var description = AudioStreamPacketDescription(
+      mStartOffset: 0, mVariableFramesInPacket: 0, mDataByteSize: UInt32(packet.bytes.count))
+    #expect(
+      AudioFileWritePackets(
+        file, false, UInt32(packet.bytes.count), &description, 0, &count, [UInt8](packet.bytes))
+        == noErr)
+    let markers = MediaMarkers(markers: [.init(position: 100, name: "here", id: 4)]).value
+    #expect(
+      AudioFileSetProperty(file, kAudioFilePropertyMarkerList, UInt32(markers.count), markers)
+        == noErr)
+    #expect(
+      AudioFileSetUserData(file, 0x6B75_6B69, 0, 1, [1] as [UInt8]) != noErr,
+      "a cookie is no user data")
+    #expect(AudioFileClose(file) == noErr)
+
+    let again = try open(path)
+    defer { AudioFileClose(again) }
+    var data: [UInt8] = [0, 0, 0, 0]
+    var size: UInt32 = 4
+    #expect(AudioFileGetUserData(again, test, 0, &size, &data) == noErr)
+    #expect(size == 3 && data == [1, 2, 3, 0])
+    let list = try #require(bytes(again, kAudioFilePropertyMarkerList).flatMap(MediaMarkers.init))
+    #expect(list.markers.map(\.name) == ["here"] && list.markers[0].position == 100)
+    #expect(AudioFileSetUserData(again, test, 0, 1, [1] as [UInt8]) == kAudioFilePermissionsError)
+  }
+
+  @Test func tagsOfID3AreGivenWhole() throws {
+    let path = try make(try #require(Copy.all.first { $0.name == "mp3.mp3" }))
+    let file = try open(path)
+    defer { AudioFileClose(file) }
+    let tag = try #require(bytes(file, kAudioFilePropertyID3Tag))
+    let whole = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    #expect(tag == Array(whole.prefix(tag.count)) && tag.count > 20)
+    #expect(tag.prefix(3).elementsEqual("ID3".utf8) && whole[tag.count] == 0xFF)
+    #expect(bytes(try open(make(Copy.all[0])), kAudioFilePropertyID3Tag) == nil)
+  }
+}
