@@ -185,46 +185,22 @@ package final class PacketDecoder {
     let output = output ?? PlaneQueue(channels: format.channels)
     self.output = output
     let room = unsafe output.room(for: frames)
-    for channel in 0..<format.channels {
-      // One channel goes to all; of others there are as many as there are.
-      let source = channels == 1 ? 0 : channel
-      guard source < channels else {
-        unsafe room[channel].update(repeating: 0, count: frames)
-        continue
+    let samples = unsafe FrameSamples(AVSampleFormat(frame.format), channels: channels)
+    if channels == format.channels {
+      unsafe samples?.copy(data, frames: frames, to: room)
+    } else {
+      let scratch = Planes(channels: channels, capacity: frames)
+      unsafe samples?.copy(data, frames: frames, to: scratch.pointers())
+      for channel in 0..<format.channels {
+        // One channel goes to all; of others there are as many as there are.
+        if channels == 1 || channel < channels {
+          let source = unsafe scratch.pointers()[channels == 1 ? 0 : channel]
+          unsafe room[channel].update(from: source, count: frames)
+        } else {
+          unsafe room[channel].update(repeating: 0, count: frames)
+        }
       }
-      unsafe Self.copy(
-        data, AVSampleFormat(frame.format), source, of: channels, frames, to: room[channel])
     }
     output.add(frames)
-  }
-
-  private static func copy(
-    _ data: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, _ format: AVSampleFormat,
-    _ channel: Int, of channels: Int, _ frames: Int, to out: UnsafeMutablePointer<Float>
-  ) {
-    let isPlanar = av_sample_fmt_is_planar(format) == 1
-    let stride = isPlanar ? 1 : channels
-    guard let plane = unsafe data[isPlanar ? channel : 0] else { return }
-    let first = UnsafeRawPointer(plane)
-    let offset = isPlanar ? 0 : channel
-    switch format {
-    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_FLTP:
-      let samples = unsafe first.assumingMemoryBound(to: Float.self) + offset
-      if stride == 1 { return unsafe out.update(from: samples, count: frames) }
-      for i in 0..<frames { unsafe out[i] = samples[i &* stride] }
-    case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S16P:
-      let samples = unsafe first.assumingMemoryBound(to: Int16.self) + offset
-      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) * 0x1p-15 }
-    case AV_SAMPLE_FMT_S32, AV_SAMPLE_FMT_S32P:
-      let samples = unsafe first.assumingMemoryBound(to: Int32.self) + offset
-      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) * 0x1p-31 }
-    case AV_SAMPLE_FMT_DBL, AV_SAMPLE_FMT_DBLP:
-      let samples = unsafe first.assumingMemoryBound(to: Double.self) + offset
-      for i in 0..<frames { unsafe out[i] = Float(samples[i &* stride]) }
-    case AV_SAMPLE_FMT_U8, AV_SAMPLE_FMT_U8P:
-      let samples = unsafe first.assumingMemoryBound(to: UInt8.self) + offset
-      for i in 0..<frames { unsafe out[i] = Float(Int(samples[i &* stride]) - 128) * 0x1p-7 }
-    default: unsafe out.update(repeating: 0, count: frames)
-    }
   }
 }

@@ -42,6 +42,8 @@ package final class PacketEncoder {
   private var codec: CodecContext
   /// libavcodec's, as long as it has changed.
   private var extradata: [UInt8] = []
+  /// How the encoder's frame is to be written.
+  private var samples: FrameSamples?
   /// Frames that the encoder takes at a time.
   private var frameFrames = 0
   /// Frames that stand in the encoder's frame.
@@ -82,8 +84,8 @@ package final class PacketEncoder {
     while done < frames {
       let count = min(frames - done, frameFrames - filled)
       try prepareFrame()
-      for channel in 0..<format.channels {
-        unsafe store(planes[channel] + done, count, channel)
+      if let data = unsafe codec.frame.pointee.extended_data {
+        unsafe samples?.store(planes, at: done, frames: count, to: data, at: filled)
       }
       filled += count
       done += count
@@ -97,14 +99,14 @@ package final class PacketEncoder {
     guard !isFinished else { return }
     isFinished = true
     if filled > 0 {
-      if !endsShort { try pad() }
+      if !endsShort { pad() }
       try send()
     }
     let isDelaying = unsafe codec.codec.pointee.capabilities & AV_CODEC_CAP_DELAY != 0
     // What stands behind the priming has to come out whole.
     while !isDelaying, validFrames > 0, !endsShort, sentFrames < primingFrames + validFrames {
       try prepareFrame()
-      try pad()
+      pad()
       try send()
     }
     if isDelaying, validFrames > 0 {
@@ -301,6 +303,8 @@ extension PacketEncoder {
     maximumPacketBytes = usualMaximumPacketBytes
     remainderFrames = 0
     (filled, validFrames, sentFrames, decodedFrames) = (0, 0, 0, 0)
+    samples = unsafe FrameSamples(
+      context.pointee.sample_fmt, channels: format.channels, bits: format.bitsPerSample)
     durations = format.codec == .vorbis ? VorbisDurations(extradata) : nil
     (hasPackets, isFinished) = (false, false)
     packets.removeAll()
@@ -354,57 +358,11 @@ extension PacketEncoder {
   }
 
   /// Fills the frame up with silence.
-  private func pad() throws(CodecError) {
-    let silence = Planes(channels: 1, capacity: frameFrames - filled)
-    for channel in 0..<format.channels {
-      unsafe store(silence.pointers()[0], frameFrames - filled, channel)
-    }
+  private func pad() {
+    unsafe av_samples_set_silence(
+      codec.frame.pointee.extended_data, CInt(filled), CInt(frameFrames - filled),
+      CInt(format.channels), codec.context.pointee.sample_fmt)
     filled = frameFrames
-  }
-
-  /// Writes samples of a channel behind those that stand in the frame.
-  private func store(_ samples: UnsafePointer<Float>, _ count: Int, _ channel: Int) {
-    let sample = unsafe codec.context.pointee.sample_fmt
-    let isPlanar = av_sample_fmt_is_planar(sample) == 1
-    let channels = format.channels
-    guard let plane = unsafe codec.frame.pointee.extended_data[isPlanar ? channel : 0] else {
-      return
-    }
-    let memory = UnsafeMutableRawPointer(plane)
-    let stride = isPlanar ? 1 : channels
-    let first = isPlanar ? filled : filled * channels + channel
-    switch sample {
-    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_FLTP:
-      let out = unsafe memory.assumingMemoryBound(to: Float.self) + first
-      for i in 0..<count { unsafe out[i &* stride] = Self.sane(samples[i]) }
-    case AV_SAMPLE_FMT_S32, AV_SAMPLE_FMT_S32P:
-      let out = unsafe memory.assumingMemoryBound(to: Int32.self) + first
-      for i in 0..<count {
-        unsafe out[i &* stride] = Self.integer(samples[i], 0x1p23, 8_388_607) << 8
-      }
-    default:
-      let out = unsafe memory.assumingMemoryBound(to: Int16.self) + first
-      for i in 0..<count {
-        unsafe out[i &* stride] = Int16(
-          truncatingIfNeeded: Self.integer(samples[i], 0x1p15, 32767))
-      }
-    }
-  }
-
-  /// A float that every encoder takes: they refuse, or worse, what is no number or far too loud.
-  @inline(__always)
-  private static func sane(_ sample: Float) -> Float {
-    let loudest: Float = 64
-    if sample.magnitude <= loudest { return sample }
-    return sample.isNaN ? 0 : sample > 0 ? loudest : -loudest
-  }
-
-  @inline(__always)
-  private static func integer(_ sample: Float, _ scale: Float, _ most: Float) -> Int32 {
-    let scaled = (sample * scale).rounded(.toNearestOrEven)
-    // What is no number becomes silence.
-    guard scaled > -scale else { return scaled <= -scale ? Int32(-scale) : 0 }
-    return Int32(min(scaled, most))
   }
 
   /// Sends the frame, as full as it is.

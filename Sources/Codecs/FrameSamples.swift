@@ -1,0 +1,72 @@
+import CFFmpeg
+import RealTime
+
+/// How samples lie in a frame of libavcodec's, for its planes to be read and written as ours.
+struct FrameSamples {
+  /// Data of a frame: a pointer for each plane, or one for all channels.
+  typealias Data = UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>
+
+  /// Of a channel if each has its plane, else of them all.
+  private let layout: SampleLayout
+  private let isPlanar: Bool
+  private let isFloat: Bool
+  /// Bytes of a frame in a plane.
+  private let bytesPerFrame: Int
+  private let channels: Int
+
+  /// Nil if no codec of ours has such samples.
+  ///
+  /// - Parameter bits: Of integers, if they are fewer than the format has; 0 if not.
+  init?(_ format: AVSampleFormat, channels: Int, bits: Int = 0) {
+    let kind: PCMFormat.Kind
+    switch av_get_packed_sample_fmt(format) {
+    case AV_SAMPLE_FMT_U8: kind = .unsignedInteger
+    case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S32: kind = .signedInteger
+    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_DBL: kind = .float
+    default: return nil
+    }
+    let bytes = Int(av_get_bytes_per_sample(format))
+    isPlanar = av_sample_fmt_is_planar(format) == 1
+    isFloat = kind == .float
+    bytesPerFrame = isPlanar ? bytes : bytes * channels
+    self.channels = channels
+    let stored = PCMFormat(
+      sampleRate: 1, channels: isPlanar ? 1 : channels, kind: kind,
+      bitsPerSample: bits > 0 && kind != .float ? min(bits, 8 * bytes) : 8 * bytes,
+      bytesPerSample: bytes, isHighAligned: true)
+    guard let layout = stored.layout else { return nil }
+    self.layout = layout
+  }
+
+  /// Reads the first frames.
+  func copy(_ data: Data, frames: Int, to planes: Planes.Pointers) {
+    for channel in 0..<(isPlanar ? channels : 1) {
+      guard let source = unsafe data[channel] else { continue }
+      unsafe layout.copy(
+        source, planeFrames: 0, frames: frames, gain: ChannelGain(1), to: planes + channel, at: 0)
+    }
+  }
+
+  /// Writes frames behind the first `place`. Integers are the nearest; floats that no encoder takes
+  /// are brought into range.
+  func store(_ planes: Planes.Pointers, at first: Int, frames: Int, to data: Data, at place: Int) {
+    for channel in 0..<(isPlanar ? channels : 1) {
+      guard let plane = unsafe data[channel] else { continue }
+      let memory = unsafe UnsafeMutableRawPointer(plane) + place * bytesPerFrame
+      unsafe layout.store(
+        from: planes + channel, at: first, frames: frames, to: memory, planeFrames: 0)
+      if isFloat { unsafe Self.tame(memory, isPlanar ? frames : frames * channels) }
+    }
+  }
+
+  /// Encoders refuse, or worse, what is no number or far too loud.
+  private static func tame(_ memory: UnsafeMutableRawPointer, _ count: Int) {
+    let loudest: Float = 64
+    let floats = unsafe memory.assumingMemoryBound(to: Float.self)
+    for i in 0..<count {
+      let sample = unsafe floats[i]
+      if sample.magnitude <= loudest { continue }
+      unsafe floats[i] = sample.isNaN ? 0 : sample > 0 ? loudest : -loudest
+    }
+  }
+}
