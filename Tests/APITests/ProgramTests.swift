@@ -137,7 +137,7 @@ import Testing
         program: "extaudiofile.c",
         passes: [
           "linear PCM", "rates and channels", "asynchronously", "properties", "files of others",
-          "what cannot be",
+          "files of packets", "what cannot be",
         ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(

@@ -13,23 +13,7 @@ import Testing
   /// Gives `body` the player as a command.
   private func withPlayer(_ language: Language, _ body: (String) throws -> Void) throws {
     if language == .swift { return try body(builtProduct(named: language.rawValue).path) }
-    try withTemporaryFolder { folder in
-      let prefix = folder.appendingPathComponent("installed")
-      let installed = try run(
-        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
-        folder: repository)
-      try #require(installed.status == 0, "\(installed.errors)")
-      // A copy: nothing of the repository is needed, and none of it is touched.
-      let example = folder.appendingPathComponent("Player")
-      try FileManager.default.copyItem(
-        at: repository.appendingPathComponent("Examples/Player"), to: example)
-      let built = try run(
-        "make", ["-B"],
-        environment: ["PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path],
-        folder: example)
-      try #require(built.status == 0, "\(built.errors)")
-      try body(example.appendingPathComponent("player").path)
-    }
+    try withExample("Player", program: language.rawValue, body)
   }
 
   /// A WAVE file of 16 bit samples that no two frames near each other share, and its samples.
