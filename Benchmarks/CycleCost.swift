@@ -3,7 +3,7 @@ import RealTime
 import Server
 import TestSupport
 
-/// What a cycle costs, in nanoseconds, against a copy of the bytes that it reads.
+/// What a cycle costs, in nanoseconds, against a copy of the bytes that it reads or, recording, writes.
 struct CycleCost: Codable {
   struct Comparison: Codable {
     var cycleNanoseconds: Double
@@ -24,6 +24,8 @@ struct CycleCost: Codable {
   var oneQueue: Comparison
   /// What each further queue adds.
   var furtherQueue: Comparison
+  /// A cycle with one queue that records.
+  var recording: Comparison
 
   static let furtherQueues = 15
 
@@ -47,10 +49,12 @@ struct CycleCost: Codable {
   private init(_ name: String, _ format: PCMFormat, period: Int, _ effort: Effort) throws {
     let one = Queues(1, format, period: period)
     let many = Queues(1 + Self.furtherQueues, format, period: period)
+    let recorder = RecordingQueues(format, period: period)
     let cyclesOfOne = effort.framesPerRound / period
     let cyclesOfMany = max(1024 / period, cyclesOfOne / 8)
     var times: (one: [Double], oneCopied: [Double], many: [Double], manyCopied: [Double])
     times = ([], [], [], [])
+    var recorded: (cycles: [Double], copied: [Double]) = ([], [])
     for _ in 0..<effort.rounds {
       one.fill(cycles: cyclesOfOne)
       times.one.append(Self.nanoseconds(of: cyclesOfOne, one.play))
@@ -58,14 +62,18 @@ struct CycleCost: Codable {
       many.fill(cycles: cyclesOfMany)
       times.many.append(Self.nanoseconds(of: cyclesOfMany, many.play))
       times.manyCopied.append(Self.nanoseconds(of: cyclesOfMany, many.copy))
+      recorder.fill(cycles: cyclesOfOne)
+      recorded.cycles.append(Self.nanoseconds(of: cyclesOfOne, recorder.record))
+      recorded.copied.append(Self.nanoseconds(of: cyclesOfOne, recorder.copy))
     }
-    guard one.haveAllPlayed, many.haveAllPlayed else {
-      throw SupportError("\(name), \(format.channels) channels: the queues did not play")
+    guard one.haveAllPlayed, many.haveAllPlayed, recorder.hasRecorded else {
+      throw SupportError("\(name), \(format.channels) channels: the queues did not play or record")
     }
     self.format = name
     channels = format.channels
     self.period = period
     oneQueue = Comparison(median(times.one), median(times.oneCopied))
+    recording = Comparison(median(recorded.cycles), median(recorded.copied))
     // Round by round, so that what slows a moment down slows both.
     let further = Double(Self.furtherQueues)
     furtherQueue = Comparison(

@@ -35,15 +35,17 @@ struct Report: Codable {
   private var cycleLines: [String] {
     let head = [
       "",
-      "One cycle, against a copy of the bytes that it reads (medians)",
+      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians)",
       "",
-      "                        one queue                   each of \(CycleCost.furtherQueues) more",
-      "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio",
+      "                        one queue                   each of \(CycleCost.furtherQueues) more"
+        + "             one that records",
+      "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio"
+        + "      cycle      copy  ratio",
     ]
     return head
       + cycles.map { row in
         left(row.format, 6) + right("\(row.channels)", 4) + right("\(row.period)", 8)
-          + cells(row.oneQueue) + cells(row.furtherQueue)
+          + cells(row.oneQueue) + cells(row.furtherQueue) + cells(row.recording)
       }
   }
 

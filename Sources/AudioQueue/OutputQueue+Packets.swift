@@ -61,7 +61,7 @@ extension OutputQueue {
   package func setCookie(_ cookie: [UInt8]) throws(QueueError) {
     if case .packets(let format) = streamFormat {
       do throws(CodecError) {
-        _ = try PacketDecoder(format, cookie: cookie)
+        _ = try PacketSource.makeDecoder(format, cookie: cookie)
       } catch {
         log.error("a magic cookie of \(cookie.count) bytes: \(error.reason)")
         throw .invalidPropertyValue

@@ -123,10 +123,13 @@ final class PacketSink: RecordSink {
     return bytes > 0 && packetFrames >= next.after
   }
 
-  /// The buffer has room for another packet of so many bytes.
+  /// The buffer has room for another packet of so many bytes. Of packets that vary it takes no more than
+  /// there is certain to be room for, so that those of silence do not keep it for minutes.
   private func hasRoom(_ buffer: QueueBuffer, bytes: Int) -> Bool {
-    let isEnough = buffer.packetCapacity == 0 || packets.count < buffer.packetCapacity
-    return isEnough && self.bytes + bytes <= buffer.capacity
+    if self.bytes + bytes > buffer.capacity { return false }
+    if format.bytesPerPacket > 0 { return true }
+    let fitting = max(1, buffer.capacity / encoder.maximumPacketBytes)
+    return packets.count < min(fitting, buffer.packetCapacity > 0 ? buffer.packetCapacity : fitting)
   }
 
   /// Puts the packets that are there into the buffer, as far as they fit.

@@ -37,6 +37,21 @@ final class PacketSource {
     decoded = PlaneQueue(channels: format.channels)
   }
 
+  /// The most frames of silence that take a packet's place, whatever the app says of it.
+  private static var mostSilence: Int { 1 << 16 }
+
+  /// A decoder for packets of a queue of this format.
+  static func makeDecoder(_ format: PacketFormat, cookie: [UInt8]) throws(CodecError)
+    -> PacketDecoder
+  {
+    let decoder = try PacketDecoder(format, cookie: cookie)
+    guard decoder.format.channels == format.channels else {
+      throw CodecError(
+        .badCookie("it is for \(decoder.format.channels) channels, not \(format.channels)"))
+    }
+    return decoder
+  }
+
   /// Forgets everything: what comes next follows nothing.
   func reset() {
     decoder?.reset()
@@ -120,7 +135,7 @@ final class PacketSource {
     } catch {
       takeDecoded()
       failure = .decoding(error.reason)
-      addSilence(frames - (decoded.count - before))
+      addSilence(min(frames, Self.mostSilence) - (decoded.count - before))
     }
   }
 
@@ -131,12 +146,7 @@ final class PacketSource {
       refusal = nil
       resampling = nil
       do throws(CodecError) {
-        let new = try PacketDecoder(format, cookie: cookie)
-        guard new.format.channels == format.channels else {
-          throw CodecError(
-            .badCookie("it is for \(new.format.channels) channels, not \(format.channels)"))
-        }
-        decoder = new
+        decoder = try Self.makeDecoder(format, cookie: cookie)
       } catch {
         refusal = error
       }

@@ -24,6 +24,13 @@ final class PlaybackCore: Sendable {
   /// follow the frame of the first.
   typealias Render = (_ frame: Int, _ use: (RawSpan) -> Void) -> Void
 
+  /// What is to be said of packets in a buffer.
+  struct Packets: Sendable {
+    var descriptions: [AudioStreamPacketDescription] = []
+    var trimmedAtStart: UInt32 = 0
+    var trimmedAtEnd: UInt32 = 0
+  }
+
   /// A render closure. It is called on one dispatch queue only.
   @safe private struct Renderer: @unchecked Sendable {
     let render: Render
@@ -290,11 +297,13 @@ final class PlaybackCore: Sendable {
   }
 
   /// Takes a buffer, when one is free, and enqueues it with the bytes that `body` gives.
-  func write<Sample: BitwiseCopyable>(_ samples: [Sample]) async throws(AudioQueueError) {
+  func write<Sample: BitwiseCopyable>(_ samples: [Sample], _ packets: Packets = Packets())
+    async throws(AudioQueueError)
+  {
     guard let buffer = await free.take() else { throw .cancelled }
     do throws(AudioQueueError) {
       try controlled { (queue, _) throws(AudioQueueError) in
-        try enqueue(unsafe samples.span.bytes, in: buffer, of: queue)
+        try enqueue(unsafe samples.span.bytes, packets, in: buffer, of: queue)
       }
     } catch {
       free.give(buffer)
@@ -304,14 +313,17 @@ final class PlaybackCore: Sendable {
 
   /// Enqueues a buffer with these bytes.
   private func enqueue(
-    _ bytes: RawSpan, in buffer: Buffer, of queue: Queue
+    _ bytes: RawSpan, _ packets: Packets = Packets(), in buffer: Buffer, of queue: Queue
   ) throws(AudioQueueError) {
     let header = unsafe buffer.reference
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: header.pointee.mAudioData, count: Int(header.pointee.mAudioDataBytesCapacity))
     unsafe bytes.withUnsafeBytes { unsafe memory.copyMemory(from: $0) }
     unsafe header.pointee.mAudioDataByteSize = UInt32(bytes.byteCount)
-    try unsafe check(AudioQueueEnqueueBuffer(queue.reference, header, 0, nil))
+    try unsafe check(
+      AudioQueueEnqueueBufferWithParameters(
+        queue.reference, header, UInt32(packets.descriptions.count), packets.descriptions,
+        packets.trimmedAtStart, packets.trimmedAtEnd, 0, nil, nil, nil))
     runs.withLock { $0.isOpen = true }
   }
 

@@ -25,6 +25,14 @@ import Synchronization
 /// try queue.start()
 /// ```
 ///
+/// Packets are written with where they lie:
+///
+/// ```swift
+/// let queue = try PlaybackQueue(packets: format, magicCookie: cookie)
+/// try queue.start()
+/// try await queue.write(packets: bytes, descriptions, trimmingStart: 2112)
+/// ```
+///
 /// The queue ends with its last reference. Its methods may be called on any thread that is not real
 /// time, the render closure included, unless they say otherwise.
 public final class PlaybackQueue: Sendable {
@@ -85,7 +93,37 @@ public final class PlaybackQueue: Sendable {
     }
   }
 
-  private init(
+  /// A queue that plays packets that are written to it.
+  ///
+  /// - Parameters:
+  ///   - format: What the packets are; of the sizes those that vary may be 0.
+  ///   - magicCookie: What the decoder needs besides, in any form that files and programs use.
+  ///   - bufferSize: Bytes that a buffer has room for: the largest packet, at least.
+  ///   - buffers: How many buffers there are.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError, kAudioQueueErr_CodecNotFound,
+  ///   kAudioQueueErr_InvalidPropertyValue for what is no cookie, kAudio_ParamError for no room at all.
+  public convenience init(
+    packets format: AudioStreamBasicDescription, magicCookie: some Collection<UInt8> = [],
+    bufferSize: Int = 65536, buffers: Int = 4
+  ) throws(AudioQueueError) {
+    guard buffers > 0, bufferSize > 0, bufferSize <= Int(UInt32.max) else {
+      log.debug("PlaybackQueue: \(buffers) buffers of \(bufferSize) bytes cannot be made")
+      throw AudioQueueError(kAudio_ParamError)
+    }
+    // As if a byte were a frame.
+    self.init(format, PlaybackCore(bytesPerFrame: 1, bufferFrames: bufferSize, render: nil))
+    try core.open(format, buffers: buffers)
+    if !magicCookie.isEmpty {
+      try core.queue.setBytes(Array(magicCookie), kAudioQueueProperty_MagicCookie)
+    }
+  }
+
+  private init(_ format: AudioStreamBasicDescription, _ core: PlaybackCore) {
+    self.format = format
+    self.core = core
+  }
+
+  private convenience init(
     _ format: AudioStreamBasicDescription, _ bufferFrames: Int?, _ buffers: Int,
     render: sending PlaybackCore.Render?
   ) throws(AudioQueueError) {
@@ -99,8 +137,8 @@ public final class PlaybackQueue: Sendable {
       log.debug("PlaybackQueue: \(buffers) buffers of \(capacity) frames cannot be made")
       throw AudioQueueError(kAudio_ParamError)
     }
-    self.format = format
-    core = PlaybackCore(bytesPerFrame: bytesPerFrame, bufferFrames: capacity, render: render)
+    self.init(
+      format, PlaybackCore(bytesPerFrame: bytesPerFrame, bufferFrames: capacity, render: render))
     // From here on the object is complete, and closes the queue when it goes.
     try core.open(format, buffers: buffers)
   }
@@ -199,6 +237,63 @@ public final class PlaybackQueue: Sendable {
   /// Writes frames as their bytes in the queue's format, whatever that is; else like `write(_:)`.
   public func write(bytes: some Collection<UInt8> & Sendable) async throws(AudioQueueError) {
     try await write(bytes, perFrame: core.bytesPerFrame)
+  }
+
+  /// Writes packets; returns when the last of them is in a buffer of the queue. Else like `write(_:)`.
+  ///
+  /// - Parameters:
+  ///   - bytes: The packets.
+  ///   - descriptions: Where each lies in `bytes`; none if all are of one size.
+  ///   - trimmingStart: Frames that the first packets decode to, and that are left out.
+  ///   - trimmingEnd: Frames that the last packets decode to, and that are left out.
+  /// - Throws: kAudio_ParamError if packets lie outside of `bytes`, one is larger than a buffer, packets
+  ///   that vary are not described, or more is to be left out than a buffer has.
+  public func write(
+    packets bytes: some Collection<UInt8> & Sendable,
+    _ descriptions: [AudioStreamPacketDescription] = [], trimmingStart: Int = 0,
+    trimmingEnd: Int = 0
+  ) async throws(AudioQueueError) {
+    guard let pieces = pieces(Array(bytes), descriptions), !core.renders else {
+      log.debug("PlaybackQueue.write: packets that do not fit or are not in the bytes")
+      throw AudioQueueError(kAudio_ParamError)
+    }
+    try await core.inTurn { () async throws(AudioQueueError) in
+      for (i, piece) in pieces.enumerated() {
+        try await core.write(
+          piece.bytes,
+          PlaybackCore.Packets(
+            descriptions: piece.packets,
+            trimmedAtStart: UInt32(clamping: i == 0 ? trimmingStart : 0),
+            trimmedAtEnd: UInt32(clamping: i == pieces.count - 1 ? trimmingEnd : 0)))
+      }
+    }
+  }
+
+  /// Packets as they go into the buffers; nil if that cannot be.
+  private func pieces(_ bytes: [UInt8], _ descriptions: [AudioStreamPacketDescription])
+    -> [(bytes: [UInt8], packets: [AudioStreamPacketDescription])]?
+  {
+    let room = core.bufferFrames
+    if descriptions.isEmpty {
+      let size = Int(format.mBytesPerPacket)
+      guard size > 0, size <= room, bytes.count.isMultiple(of: size) else { return nil }
+      return stride(from: 0, to: bytes.count, by: room / size * size).map {
+        (Array(bytes[$0..<min($0 + room / size * size, bytes.count)]), [])
+      }
+    }
+    var pieces: [(bytes: [UInt8], packets: [AudioStreamPacketDescription])] = [([], [])]
+    for var packet in descriptions {
+      let size = Int(packet.mDataByteSize)
+      guard size <= room, packet.mStartOffset >= 0, packet.mStartOffset <= bytes.count - size else {
+        return nil
+      }
+      if pieces[pieces.count - 1].bytes.count + size > room { pieces.append(([], [])) }
+      let start = Int(packet.mStartOffset)
+      packet.mStartOffset = Int64(pieces[pieces.count - 1].bytes.count)
+      pieces[pieces.count - 1].bytes += bytes[start..<(start + size)]
+      pieces[pieces.count - 1].packets.append(packet)
+    }
+    return pieces
   }
 
   private func write<Element: BitwiseCopyable & Sendable>(

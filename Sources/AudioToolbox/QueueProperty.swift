@@ -182,6 +182,23 @@ extension QueueProperty {
       kAudioConverterCompressionMagicCookie, get: { $0.queue.cookie },
       set: { (handle, cookie) throws(QueueError) in try handle.queue.setCookie(cookie) }),
     .value(
+      kAudioConverterEncodeBitRate,
+      get: { (handle) throws(QueueError) in
+        guard let rate = try handle.recordingQueue.bitRate else { throw .invalidProperty }
+        return UInt32(clamping: rate)
+      },
+      set: { (handle, rate: UInt32) throws(QueueError) in
+        try handle.recordingQueue.setBitRate(Int(rate))
+      }),
+    .value(
+      kAudioConverterPrimeInfo,
+      get: { (handle) throws(QueueError) in
+        guard let table = try handle.recordingQueue.packetTable else { throw .invalidProperty }
+        return AudioConverterPrimeInfo(
+          leadingFrames: UInt32(clamping: table.primingFrames),
+          trailingFrames: UInt32(clamping: table.remainderFrames))
+      }),
+    .value(
       kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled,
       get: { (handle) throws(QueueError) in
         try handle.playbackQueue.isTimePitchEnabled ? 1 : 0 as UInt32

@@ -140,6 +140,9 @@ import Testing
           "files of packets", "what cannot be",
         ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
+      Case(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
+      Case(
+        program: "play_packets.c", passes: ["FLAC", "Apple Lossless", "trims", "files", "results"]),
       Case(
         program: "player.cc",
         passes: [

@@ -49,7 +49,7 @@ import Testing
       for suite in row.suites where !Self.suites.contains(suite) {
         Issue.record("line \(row.line): there is no \(suite)")
       }
-      for match in row.onServer.matches(of: /[a-z]+\.(c|cc)\b/) {
+      for match in row.onServer.matches(of: /[a-z_]+\.(c|cc)\b/) {
         if !programs.contains(String(match.0)) {
           Issue.record("line \(row.line): there is no \(match.0)")
         }

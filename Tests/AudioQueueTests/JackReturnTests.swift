@@ -27,10 +27,14 @@ private final class GatedServer: Server {
 
   /// Ends `jack` and waits until the queue has left it.
   func end(_ jack: JackDaemon, crash: Bool, _ queue: OutputQueue) {
+    end(jack, crash: crash) { queue.isLost }
+  }
+
+  func end(_ jack: JackDaemon, crash: Bool, _ isLost: () -> Bool) {
     isOpen.value = false
     attempts.value = 0
     if crash { jack.kill() } else { jack.stop() }
-    waitUntil { attempts.value > 0 && queue.isLost }
+    waitUntil { attempts.value > 0 && isLost() }
   }
 
   func open() { isOpen.value = true }
@@ -114,6 +118,84 @@ struct JackReturnTests {
     #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
     #expect(queue.statistics.clientName == "player")
     #expect(queue.statistics.restarts == 1)
+  }
+
+  /// What a recording queue gives, buffer after buffer, each of which is enqueued again.
+  private final class Take: @unchecked Sendable {
+    private let lock = NSLock()
+    private var memory: [UInt32: QueueBuffer] = [:]
+    private var _pieces: [(recording: Recording, samples: [Float])] = []
+    var pieces: [(recording: Recording, samples: [Float])] { lock.withLock { _pieces } }
+    var frames: Int { pieces.reduce(0) { $0 + $1.samples.count } }
+
+    func add(_ queue: InputQueue, _ recording: Recording) {
+      lock.withLock {
+        guard let data = memory[recording.buffer]?.data, recording.frames > 0 else { return }
+        let samples = Array(data.bindMemory(to: Float.self).prefix(recording.frames))
+        _pieces.append((recording, samples))
+      }
+      try? queue.enqueue(recording.buffer)
+    }
+
+    func enqueue(_ count: Int, frames: Int, in queue: InputQueue) throws {
+      for _ in 0..<count {
+        let buffer = try queue.allocateBuffer(capacity: frames * 4)
+        lock.withLock { memory[buffer.id] = buffer }
+        try queue.enqueue(buffer.id)
+      }
+    }
+  }
+
+  /// A recording goes on by itself, over the same connection: nothing is lost but what was played while the
+  /// server was gone, and the times say how long that was.
+  @Test(arguments: [(true, 48000), (false, 48000), (true, 44100)])
+  func aRecordingGoesOn(crash: Bool, rate: Int) throws {
+    let jack = try JackDaemon(period: 1024)
+    defer { jack.stop() }
+    let server = GatedServer(jack)
+    var emitter: Emitter? = try Emitter(on: jack, channels: 1)
+    let take = Take()
+    let queue = try InputQueue(
+      .float(1),
+      options: InputQueue.Options(clientName: "recorder", connections: .ports(["emitter:out_1"])),
+      server: server, callingBackOn: .ownThread,
+      InputQueue.Handlers(
+        bufferDone: { queue, recording in take.add(queue, recording) }, changed: { _, _ in }))
+    defer { try? queue.dispose(atOnce: true) }
+    try take.enqueue(10, frames: 4800, in: queue)
+    try queue.start()
+    waitUntil { take.frames >= 2 * 4800 }
+    server.end(jack, crash: crash) { queue.state.read { $0.isLost } }
+    waitUntil { !queue.isRunning }
+    let before = take.pieces
+    emitter = nil
+    try jack.start(rate: rate)
+    emitter = try Emitter(on: jack, channels: 1)
+    server.open()
+    waitUntil { queue.isRunning }
+    waitUntil { take.pieces.count > before.count + 2 }
+    try queue.stop(atOnce: true)
+    let after = take.pieces[before.count...]
+    for pieces in [before[...], after] {
+      for (a, b) in zip(pieces, pieces.dropFirst()) {
+        #expect(b.recording.startFrame == a.recording.startFrame + Int64(a.recording.frames))
+      }
+      let samples = pieces.flatMap(\.samples)
+      // At another rate they lie between the numbers.
+      if rate == 48000 {
+        #expect(zip(samples, samples.dropFirst()).allSatisfy { $1 == $0 + 1 })
+      } else {
+        #expect(samples.contains { $0 != 0 })
+      }
+    }
+    let (last, first) = try (#require(before.last).recording, #require(after.first).recording)
+    let frames = Double(first.startFrame - last.startFrame)
+    let seconds = (Double(first.hostTime) - Double(last.hostTime)) / 1e9
+    #expect(first.startFrame > last.startFrame + Int64(last.frames))
+    #expect(abs(frames - seconds * 48000) < 3 * 1024, "\(frames) frames in \(seconds) s")
+    #expect(queue.statistics.lostFrames > 0 && queue.statistics.underruns == 0)
+    #expect(queue.discontinuities.restarts == 1)
+    withExtendedLifetime(emitter) {}
   }
 
   @Test func itReturnsTimeAndAgain() throws {

@@ -200,6 +200,18 @@ import Testing
     #expect(throws: QueueError.bufferEmpty) { try laws.queue.enqueue(odd.id, bytes: 1) }
   }
 
+  /// What an app says of packets that are none takes no memory.
+  @Test func packetsOfManyFrames() throws {
+    let rig = try Rig(.packets(PacketFormat(codec: .flac, sampleRate: 48000, channels: 8)))
+    try rig.queue.setOfflineFormat(.float(8))
+    let buffer = try rig.queue.allocateBuffer(capacity: 100)
+    try rig.queue.enqueue(
+      buffer.id, bytes: 100,
+      packets: Array(repeating: PacketExtent(offset: 0, bytes: 100, frames: 1 << 32), count: 3))
+    try rig.queue.start()
+    #expect(try render(rig, by: 50_000)[0].count == 3 << 16)
+  }
+
   @Test("formats that cannot be played")
   func whatCannotBePlayed() throws {
     let silent = PacketFormat(codec: .aac, sampleRate: 48000, channels: 0)
@@ -216,6 +228,9 @@ import Testing
     try enqueueAll(sound, by: 1, in: rig)
     #expect(rig.queue.cookie == [])
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie([1, 2, 3]) }
+    // That of another number of channels.
+    let mono = try CodedSound(.alac, frames: 100, channels: 1)
+    #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie(mono.cookie) }
     #expect(rig.queue.cookie == [] && rig.changes == [])
     try rig.queue.setCookie(sound.cookie)
     #expect(rig.queue.cookie == sound.cookie)

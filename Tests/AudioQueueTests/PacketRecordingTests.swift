@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test("21: a buffer comes when the next packet does not fit, or when it holds as many as it may")
+  @Test("21: a buffer comes when the next packet may not fit, or when it holds as many as it may")
   func buffersAreFull() throws {
     let rig = try rig(.aac)
     let most = rig.queue.maximumPacketBytes
@@ -100,11 +100,8 @@ import Testing
     rig.cycle(400, frames: 256)
     let done = rig.recordings
     #expect(done.map(\.buffer) == [small, few, large])
-    #expect(done[1].packets.count == 3)
-    let packets = done.flatMap(\.packets)
-    for (recording, next) in zip(done, done.dropFirst()) where recording.buffer != few {
-      #expect(recording.bytes + next.packets[0].bytes > (recording.buffer == small ? 1 : 4) * most)
-    }
+    // So that they come in time even if packets are small.
+    #expect(done.map(\.packets.count) == [1, 3, 4])
     for recording in done {
       var offset = 0
       for packet in recording.packets {
@@ -113,7 +110,6 @@ import Testing
       }
       #expect(offset == recording.bytes && recording.frames == 1024 * recording.packets.count)
     }
-    #expect(packets.count > 6)
     let tooSmall = try rig.queue.allocateBuffer(capacity: most - 1)
     #expect(throws: QueueError.bufferTooSmall) { try rig.queue.enqueue(tooSmall.id) }
   }
@@ -121,7 +117,7 @@ import Testing
   @Test("7, 21: Stop(false) gives all of it soon; the next run begins anew")
   func stopsSoon() throws {
     let rig = try rig(.alac)
-    for _ in 0..<4 { try rig.enqueue(bytes: 40_000) }
+    for _ in 0..<4 { try rig.enqueue(bytes: 2 * rig.queue.maximumPacketBytes) }
     for run in 0..<2 {
       try rig.queue.start(at: .frame(Int64(run) * 10_240))
       rig.cycle(40, frames: 256)

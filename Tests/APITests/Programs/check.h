@@ -167,6 +167,20 @@ static inline double time_of(AudioQueueRef queue) {
   return time.mSampleTime;
 }
 
+/// The name of the queue's client, which this opens.
+static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
+  Float64 rate = 0;
+  UInt32 size = sizeof rate;
+  WORKS(AudioQueueGetProperty(queue, kAudioQueueDeviceProperty_SampleRate, &rate, &size));
+  char device[200];
+  CFStringRef uid = NULL;
+  size = sizeof uid;
+  WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_CurrentDevice, &uid, &size));
+  CHECK(CFStringGetCString(uid, device, sizeof device, kCFStringEncodingUTF8));
+  CFRelease(uid);
+  snprintf(name, room, "%s", strrchr(device, '/') + 1);
+}
+
 // MARK: Recording
 
 /// Stands in for the sound card: hears all queues of the program from their first frame on.

@@ -80,13 +80,8 @@ static AudioQueueRef new_queue(int number, Float64 rate) {
   UInt32 size = sizeof device_rate;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueDeviceProperty_SampleRate, &device_rate, &size));
   EQUAL(device_rate, RATE);
-  char client[100], server[100];
-  CFStringRef uid = NULL;
-  size = sizeof uid;
-  WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_CurrentDevice, &uid, &size));
-  CHECK(CFStringGetCString(uid, server, sizeof server, kCFStringEncodingUTF8));
-  snprintf(client, sizeof client, "%s", strrchr(server, '/') + 1);
-  CFRelease(uid);
+  char client[100];
+  client_of(queue, client, sizeof client);
   feed(client);
   return queue;
 }

@@ -1,4 +1,5 @@
-// Audio queues: playback and recording of linear PCM, buffer by buffer, through JACK.
+// Audio queues: playback and recording, buffer by buffer, through JACK, of linear PCM and of packets of
+// the codecs that AudioFormat.h lists.
 #ifndef CUEJACK_AUDIOQUEUE_H
 #define CUEJACK_AUDIOQUEUE_H
 
@@ -82,11 +83,16 @@ CF_ENUM(AudioQueuePropertyID) {
   /// device it goes to. The caller releases the UIDs it reads. Set it before the start; it holds until
   /// another device is set.
   kAudioQueueProperty_ChannelAssignments = 'aqca',
-  /// Bytes that a decoder needs first. Linear PCM needs none: they are kept and change nothing.
+  /// Bytes that a decoder needs first. A queue that plays takes them in any form that files and programs
+  /// use, AAC's bare configuration included; set them before the first buffer is decoded.
+  /// kAudioQueueErr_InvalidPropertyValue says that they are none of the format's. One that records gives
+  /// those of its encoder, complete once a run is over; they can only be read. Linear PCM needs none:
+  /// they are kept and change nothing.
   kAudioQueueProperty_MagicCookie = 'aqmc',
-  /// UInt32, read-only: bytes of the largest packet of the queue's format.
+  /// UInt32, read-only: bytes of the largest packet that is recorded; of each that is played if all have
+  /// one size, else 0.
   kAudioQueueProperty_MaximumOutputPacketSize = 'xops',
-  /// AudioStreamBasicDescription, read-only: the queue's format.
+  /// AudioStreamBasicDescription, read-only: the queue's format, with every field filled in that is known.
   kAudioQueueProperty_StreamDescription = 'aqft',
   /// AudioChannelLayout: what the channels are for, by tag, bitmap or descriptions, as many as the
   /// format has. It changes no sound: channels go to the ports in their order. Set it before the
@@ -113,8 +119,9 @@ CF_ENUM(AudioQueuePropertyID) {
   /// which needs no decoding, unless a tap or the time-pitch processor is there.
   kAudioQueueProperty_DecodeBufferSizeFrames = 'dcbf',
   /// UInt32, read-only: the OSStatus of the latest thing that went wrong on the way from the buffers to
-  /// the ports or back, 0 if nothing did. A queue that records has kAudioQueueErr_RecordUnderrun.
-  /// Listeners hear of each.
+  /// the ports or back, 0 if nothing did: kAudioQueueErr_InvalidCodecAccess if packets could not be
+  /// decoded, which are silence then, or frames not encoded; kAudioQueueErr_RecordUnderrun if there was no
+  /// buffer. Listeners hear of each. The log says more.
   kAudioQueueProperty_ConverterError = 'qcve'
 };
 
@@ -206,7 +213,8 @@ typedef void (*AudioQueueOutputCallback)(void *_Nullable inUserData, AudioQueueR
 /// Called when a recording queue gives a buffer back: mAudioDataByteSize bytes of it are filled, none if
 /// the queue was stopped or reset before it was its turn. `inStartTime` is the time of its first frame:
 /// the frames, at the rate of the queue, since it started, and the host time. Of linear PCM the number
-/// of packets is that of the frames, and there are no descriptions.
+/// of packets is that of the frames. There are descriptions if packets vary in size; then a buffer holds no
+/// more of them than there is certain to be room for, and than it was made to describe.
 typedef void (*AudioQueueInputCallback)(
   void *_Nullable inUserData, AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
   const AudioTimeStamp *inStartTime, UInt32 inNumberPacketDescriptions,
@@ -216,8 +224,10 @@ typedef void (*AudioQueueInputCallback)(
 typedef void (*AudioQueuePropertyListenerProc)(void *_Nullable inUserData, AudioQueueRef inAQ,
                                                AudioQueuePropertyID inID);
 
-/// Makes a queue that plays. Its callback runs on the given run loop in the given mode (NULL: the
-/// common modes), or on a thread of the queue's own if the run loop is NULL. The flags must be 0.
+/// Makes a queue that plays. Of packets the format has to tell the rate and the channels; sizes that the
+/// codec settles may be 0. kAudioQueueErr_CodecNotFound if there is no decoder. The callback runs on the
+/// given run loop in the given mode (NULL: the common modes), or on a thread of the queue's own if the run
+/// loop is NULL. The flags must be 0.
 extern OSStatus AudioQueueNewOutput(const AudioStreamBasicDescription *inFormat,
                                     AudioQueueOutputCallback inCallbackProc,
                                     void *_Nullable inUserData,
@@ -226,7 +236,11 @@ extern OSStatus AudioQueueNewOutput(const AudioStreamBasicDescription *inFormat,
                                     AudioQueueRef _Nullable *_Nonnull outAQ);
 
 /// Makes a queue that records. The callback is called as that of a queue that plays. A sample rate of
-/// 0 is that of the device. The flags must be 0.
+/// 0 is that of the device. kAudioQueueErr_CodecNotFound if there is no encoder for the format. The flags
+/// must be 0.
+///
+/// kAudioConverterEncodeBitRate can be set while the queue does not run, and kAudioConverterPrimeInfo be
+/// read once a run is over: which frames of the packets are no sound.
 extern OSStatus AudioQueueNewInput(const AudioStreamBasicDescription *inFormat,
                                    AudioQueueInputCallback inCallbackProc,
                                    void *_Nullable inUserData,
@@ -275,7 +289,9 @@ AudioQueueAllocateBufferWithPacketDescriptions(AudioQueueRef inAQ, UInt32 inBuff
 /// Frees a buffer that is not enqueued.
 extern OSStatus AudioQueueFreeBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
 
-/// Hands a filled buffer to the queue, or an empty one to a queue that records.
+/// Hands a filled buffer to the queue, or an empty one to a queue that records. Packets that vary in size
+/// need descriptions, here or in the buffer. A buffer that records needs room for one packet at least.
+/// Wrong descriptions, none, and too little room are kAudio_ParamError.
 extern OSStatus AudioQueueEnqueueBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
                                         UInt32 inNumPacketDescs,
                                         const AudioStreamPacketDescription *_Nullable inPacketDescs);

@@ -1,0 +1,122 @@
+import CRealTime
+import Foundation
+import RealTime
+import Server
+import Timeline
+
+/// A queue that records without end through one engine, whose cycles are driven by hand.
+final class RecordingQueues {
+  /// Four buffers, as a program that records to a file might have.
+  private static let buffers = 4
+  private static let framesPerBuffer = 1024
+
+  private let layout: SampleLayout
+  private let bytesPerFrame: Int
+  private let period: Int
+  private let memory: RecorderMemory
+  private let roster: UnsafeMutablePointer<Roster>
+  private let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
+  private let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
+  private let signal: UnsafeMutablePointer<cue_signal>
+  private let engine: UnsafeMutablePointer<Engine>
+  /// The buffers, and what the copy writes the same bytes from and to.
+  private let target: UnsafeMutableRawPointer
+  private let source: UnsafeMutableRawPointer
+  private let copyTarget: UnsafeMutableRawPointer
+  private let ports: UnsafeMutablePointer<Float>
+  private var counter: UInt32 = 0
+  private var filled = 0
+  private var copied = 0
+
+  /// A queue of `format` whose cycles have `period` frames.
+  init(_ format: PCMFormat, period: Int) {
+    layout = format.layout!
+    bytesPerFrame = format.bytesPerFrame
+    self.period = period
+    let bytes = Self.buffers * Self.framesPerBuffer * format.bytesPerFrame
+    target = .allocate(byteCount: bytes, alignment: 64)
+    target.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+    source = .allocate(byteCount: period * format.bytesPerFrame, alignment: 64)
+    source.initializeMemory(as: UInt8.self, repeating: 77, count: period * format.bytesPerFrame)
+    copyTarget = .allocate(byteCount: bytes, alignment: 64)
+    copyTarget.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+    let floats = format.channels * period
+    ports = UnsafeMutableRawPointer.allocate(byteCount: 4 * floats, alignment: 64)
+      .bindMemory(to: Float.self, capacity: floats)
+    for i in 0..<floats { (ports + i).initialize(to: Float(i % 1000) / 1000 - 0.4995) }
+    memory = RecorderMemory(channels: format.channels)
+    for channel in 0..<format.channels {
+      memory.ports[channel] = cue_port(
+        port: nil, memory: ports + channel * period, connections: nil)
+    }
+    voices = .allocate(capacity: 1)
+    recorders = .allocate(capacity: 1)
+    recorders.initialize(to: memory.recorder)
+    roster = .allocate(capacity: 1)
+    roster.initialize(
+      to: Roster(voices: voices, count: 0, recorders: recorders, recorderCount: 1))
+    signal = .allocate(capacity: 1)
+    signal.initialize(to: cue_signal())
+    cue_signal_initialize(signal)
+    engine = .allocate(capacity: 1)
+    engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
+    memory.recorder.pointee.start(at: StartPoint(.frame(0)))
+  }
+
+  deinit {
+    engine.deinitialize(count: 1)
+    engine.deallocate()
+    cue_signal_destroy(signal)
+    signal.deallocate()
+    roster.deallocate()
+    voices.deallocate()
+    recorders.deallocate()
+    ports.deallocate()
+    target.deallocate()
+    source.deallocate()
+    copyTarget.deallocate()
+  }
+
+  /// Has buffers ready for what `cycles` cycles will record. What the program does, not measured.
+  func fill(cycles: Int) {
+    while memory.recorder.pointee.events.pop() != nil {}
+    while filled < Int(counter) + cycles * period {
+      let buffer = filled / Self.framesPerBuffer % Self.buffers
+      let isTaken = memory.recorder.pointee.spaces.push(
+        Space(
+          target + buffer * Self.framesPerBuffer * bytesPerFrame, frames: Self.framesPerBuffer,
+          layout: layout, token: UInt32(buffer)))
+      precondition(isTaken, "the ring has room for what a round records")
+      filled += Self.framesPerBuffer
+    }
+  }
+
+  /// Runs cycles of the engine.
+  func record(cycles: Int) {
+    for _ in 0..<cycles {
+      engine.pointee.cycle(
+        UInt32(period),
+        cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
+      counter += UInt32(period)
+    }
+  }
+
+  /// Copies as many bytes as the same number of cycles would write, to the same amount of memory.
+  func copy(cycles: Int) {
+    let periodBytes = period * bytesPerFrame
+    for _ in 0..<cycles {
+      memcpy(copyTarget + copied, source, periodBytes)
+      copied += periodBytes
+      if copied == Self.buffers * Self.framesPerBuffer * bytesPerFrame { copied = 0 }
+    }
+  }
+
+  /// True if nothing was lost, and the buffers and the copy hold sound.
+  var hasRecorded: Bool {
+    let bytes = Self.buffers * Self.framesPerBuffer * bytesPerFrame
+    return memory.recorder.pointee.lostFrames.load(ordering: .relaxed) == 0
+      && memory.recorder.pointee.clock.read().position > 0
+      && UnsafeRawBufferPointer(start: target, count: bytes).contains { $0 != 0 }
+      && UnsafeRawBufferPointer(start: copyTarget, count: bytes).contains { $0 == 77 }
+  }
+}

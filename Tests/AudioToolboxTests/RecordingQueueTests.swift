@@ -1,0 +1,166 @@
+import AudioToolbox
+import Foundation
+import TestSupport
+import Testing
+
+/// What the Swift layer records on a running jackd, and plays as packets.
+@Suite(
+  .serialized, .timeLimit(.minutes(2)),
+  .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+struct RecordingQueueTests {
+  private struct Studio {
+    let jack: JackDaemon
+    let card: CaptureClient
+    var device: String { "jack:\(jack.name)" }
+
+    init() throws {
+      jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+      card = try CaptureClient(on: jack, name: "card", capacity: 20 * jack.rate, isSoundCard: true)
+    }
+
+    /// Connects the two ports that one queue plays to those that another records from.
+    func feed(_ player: PlaybackQueue, _ recorder: RecordingQueue) throws {
+      let names = try [player.value(of: .device), recorder.value(of: .device)].map {
+        $0.split(separator: "/").last ?? ""
+      }
+      for channel in 1...2 {
+        try card.connect("\(names[0]):out_\(channel)", to: "\(names[1]):in_\(channel)")
+      }
+    }
+  }
+
+  /// Two channels of 16 bits that are never 0.
+  private static let sound: [Int16] = (0..<60_000).map {
+    Int16($0 % 997 + 1) * ($0 % 2 == 0 ? 9 : -7)
+  }
+
+  private static func queues(
+    _ format: AudioStreamBasicDescription, in studio: Studio, bufferSeconds: Double = 0.1
+  ) throws -> (PlaybackQueue, RecordingQueue) {
+    let player = try PlaybackQueue(.pcm(Int16.self, channels: 2), bufferFrames: 40_000)
+    try player.setValue(studio.device, of: .device)
+    let recorder = try RecordingQueue(format, bufferSeconds: bufferSeconds)
+    try recorder.setValue(studio.device, of: .device)
+    _ = try player.value(of: .deviceSampleRate)
+    _ = try recorder.value(of: .deviceSampleRate)
+    try studio.feed(player, recorder)
+    return (player, recorder)
+  }
+
+  /// Records the sound, and what is before and behind it.
+  private static func record(_ player: PlaybackQueue, _ recorder: RecordingQueue) async throws
+    -> [RecordingQueue.Recording]
+  {
+    let stream = try recorder.start()
+    async let all = stream.reduce(into: []) { $0.append($1) }
+    try player.start()
+    try await player.write(sound)
+    try await player.stopAfterPlaying()
+    #expect(recorder.isRunning)
+    // The last of it may still be on its way.
+    try await Task.sleep(for: .milliseconds(300))
+    try recorder.stop()
+    #expect(!recorder.isRunning)
+    return await all
+  }
+
+  @Test func linearPCM() async throws {
+    let studio = try Studio()
+    let (player, recorder) = try Self.queues(.pcm(Int16.self, channels: 2), in: studio)
+    for _ in 0..<2 {
+      let recordings = try await Self.record(player, recorder)
+      var next: Int64 = 0
+      for recording in recordings {
+        #expect(recording.frame == next && recording.packets.isEmpty)
+        #expect(recording.bytes.count == 4 * recording.packetCount)
+        next += Int64(recording.packetCount)
+      }
+      let samples = recordings.flatMap { $0.samples(as: Int16.self) }
+      let first = try #require(samples.firstIndex { $0 != 0 })
+      #expect(samples[first...].prefix(60_000) == Self.sound[...])
+    }
+    #expect(recorder.magicCookie == [] && recorder.maximumPacketSize == 4)
+  }
+
+  @Test func packetsThereAndBack() async throws {
+    let studio = try Studio()
+    let (player, recorder) = try Self.queues(
+      .packets(kAudioFormatAppleLossless, sampleRate: 48000), in: studio)
+    #expect(recorder.format.mFramesPerPacket == 4096 && recorder.maximumPacketSize > 4096)
+    #expect(throws: AudioQueueError(kAudioQueueErr_InvalidRunState)) { try recorder.resume() }
+    let recordings = try await Self.record(player, recorder)
+    var bytes: [UInt8] = []
+    var packets: [AudioStreamPacketDescription] = []
+    for recording in recordings {
+      #expect(recording.packetCount == recording.packets.count)
+      for var packet in recording.packets {
+        packet.mStartOffset += Int64(bytes.count)
+        packets.append(packet)
+      }
+      bytes += recording.bytes
+    }
+    let copy = try PlaybackQueue(
+      packets: recorder.format, magicCookie: recorder.magicCookie,
+      bufferSize: 2 * recorder.maximumPacketSize)
+    try copy.setValue(studio.device, of: .device)
+    studio.card.arm()
+    try copy.start()
+    try await copy.write(packets: bytes, packets)
+    try await copy.stopAfterPlaying()
+    #expect(studio.card.wait(untilFrames: studio.card.capturedFrames + studio.jack.period))
+    studio.card.disarm()
+    let left = studio.card.samples(channel: 0)
+    let first = try #require(left.firstIndex { $0 != 0 })
+    let expected = stride(from: 0, to: 60_000, by: 2).map { Float(Self.sound[$0]) / 32768 }
+    #expect(Array(left[first...].prefix(30_000)) == expected)
+    // What cannot be written.
+    let wrong = AudioStreamPacketDescription(
+      mStartOffset: Int64(bytes.count), mVariableFramesInPacket: 0, mDataByteSize: 1)
+    await #expect(throws: AudioQueueError(kAudio_ParamError)) {
+      try await copy.write(packets: bytes, [wrong])
+    }
+    await #expect(throws: AudioQueueError(kAudio_ParamError)) {
+      try await copy.write(packets: bytes)
+    }
+  }
+
+  @Test func whoStopsToListenEndsTheRun() async throws {
+    let studio = try Studio()
+    let recorder = try RecordingQueue(.pcm(channels: 1), bufferSeconds: 0.05)
+    try recorder.setValue(studio.device, of: .device)
+    do {
+      for await recording in try recorder.start() where recording.frame > 0 { break }
+    }
+    let deadline = Date(timeIntervalSinceNow: 30)
+    while recorder.isRunning, Date() < deadline { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(!recorder.isRunning)
+    // The next run begins at 0, and ends with the queue's last reference.
+    var other: RecordingQueue? = try RecordingQueue(.pcm(channels: 1), bufferSeconds: 0.05)
+    try other?.setValue(studio.device, of: .device)
+    var frames: [Int64] = []
+    for await recording in try other!.start() {
+      frames.append(recording.frame)
+      if frames.count == 3 { other = nil }
+    }
+    #expect(frames.prefix(3) == [0, 2400, 4800])
+  }
+
+  @Test func whatCannotBeMade() throws {
+    #expect(throws: AudioQueueError(kAudioQueueErr_CodecNotFound)) {
+      _ = try RecordingQueue(.packets(kAudioFormatMPEG4AAC_HE, sampleRate: 48000))
+    }
+    #expect(throws: AudioQueueError(kAudio_ParamError)) {
+      _ = try RecordingQueue(.pcm(), buffers: 0)
+    }
+    #expect(throws: AudioQueueError(kAudio_ParamError)) {
+      _ = try RecordingQueue(.pcm(), bufferSeconds: .nan)
+    }
+    #expect(throws: AudioQueueError(kAudioQueueErr_InvalidPropertyValue)) {
+      _ = try PlaybackQueue(
+        packets: .packets(kAudioFormatAppleLossless, sampleRate: 48000), magicCookie: [1, 2])
+    }
+    #expect(throws: AudioQueueError(kAudioFormatUnsupportedDataFormatError)) {
+      _ = try PlaybackQueue(packets: .packets(kAudioFormatMPEG4AAC))
+    }
+  }
+}
