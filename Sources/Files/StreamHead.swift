@@ -12,6 +12,8 @@ struct StreamHead {
 
   /// Bytes that a head may have: more would be a way to fill the memory.
   static let maximumBytes = 16 << 20
+  /// Parts that a head may have.
+  private static let maximumChunks = 1000
 
   /// Reads the first bytes of a file.
   static func find(in bytes: [UInt8]) -> Finding {
@@ -57,7 +59,7 @@ struct StreamHead {
     _ chunk: (_ name: String, _ at: Int, _ size: Int64) -> Finding?
   ) -> Finding {
     var offset = start
-    while true {
+    for _ in 0..<Self.maximumChunks {
       guard offset + Int64(headBytes) <= bytes.count else {
         return needs(offset + Int64(headBytes))
       }
@@ -66,6 +68,7 @@ struct StreamHead {
       guard size >= 0, size <= Self.maximumBytes else { return needs(.max) }
       offset += Int64(headBytes) + size + size % padding
     }
+    return .failed(.damaged("its head has too many parts"))
   }
 
   private func wave() -> Finding {
@@ -162,7 +165,7 @@ struct StreamHead {
   private func mpeg4() -> Finding {
     var hasTables = false
     var offset: Int64 = 0
-    while true {
+    for _ in 0..<Self.maximumChunks {
       guard offset + 16 <= bytes.count else { return needs(offset + 16) }
       let at = Int(offset)
       var size = number(at, 4)
@@ -183,6 +186,7 @@ struct StreamHead {
       guard size >= headBytes, size <= Self.maximumBytes else { return needs(.max) }
       offset += size
     }
+    return .failed(.damaged("its head has too many parts"))
   }
 
   private func tag() -> Finding {

@@ -72,8 +72,11 @@ extension StreamParser {
       } catch {
         throw StreamFailure(error)
       }
-      if case .listed(let list) = framing, list.count == 0, details.dataBytes != 0 {
-        throw .notOptimized
+      guard case .listed(let list) = framing else { return }
+      if list.count == 0, details.dataBytes != 0 { throw .notOptimized }
+      // A packet is gathered in memory.
+      guard list.maximumBytes <= StreamHead.maximumBytes else {
+        throw .damaged("a packet of \(list.maximumBytes) bytes")
       }
     }
 

@@ -101,14 +101,14 @@ package final class StreamParser {
       if isOver { return }
       unsafe bytes.append(contentsOf: slice)
       passOverTag()
+      let count = seeks
       do throws(StreamFailure) {
         if details == nil {
           try readHead()
           guard details != nil else { continue }
           ready()
         }
-        let count = seeks
-        try unsafe deliver(packets)
+        if seeks == count { try unsafe deliver(packets) }
         // After a seek from within, the rest of the piece is not what comes next.
         if seeks != count { return }
       } catch {
@@ -127,6 +127,7 @@ package final class StreamParser {
       let isHeadless = bytes.isEmpty || !candidates.isEmpty
       guard isHeadless else { throw .lostPlace }
       bytes = []
+      skipped = 0
       for index in candidates.indices { candidates[index].offset = 0 }
       return
     }
@@ -188,8 +189,6 @@ package final class StreamParser {
     case .needs(let count): neededBytes = count
     case .failed(let failure): throw failure
     case .frames(let tagBytes):
-      // Two tags in a row are one too many.
-      guard tagBytes == 0 || tag.isEmpty else { throw .unsupportedContainer }
       skipped = Int64(tagBytes)
       passOverTag()
       let kinds: [FrameKind] =

@@ -4,25 +4,8 @@ import Testing
 
 /// The stream player of the examples, built as its users build it, plays what a socket brings.
 @Suite struct StreamPlayerTests {
-  /// Gives `body` the player as a command.
   private func withPlayer(_ body: (String) throws -> Void) throws {
-    try withTemporaryFolder { folder in
-      let prefix = folder.appendingPathComponent("installed")
-      let installed = try run(
-        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
-        folder: repository)
-      try #require(installed.status == 0, "\(installed.errors)")
-      // A copy: nothing of the repository is needed, and none of it is touched.
-      let example = folder.appendingPathComponent("StreamPlayer")
-      try FileManager.default.copyItem(
-        at: repository.appendingPathComponent("Examples/StreamPlayer"), to: example)
-      let built = try run(
-        "make", ["-B"],
-        environment: ["PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path],
-        folder: example)
-      try #require(built.status == 0, "\(built.errors)")
-      try body(example.appendingPathComponent("stream-player").path)
-    }
+    try withExample("StreamPlayer", program: "stream-player", body)
   }
 
   /// A server that sends a file to the first who connects, in pieces of odd sizes.

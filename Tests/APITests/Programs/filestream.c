@@ -252,7 +252,7 @@ static void mistakes(void) {
   open_stream(&heard, kAudioFileMP3Type);
   OSStatus status = noErr;
   for (int i = 0; i < 100 && status == noErr; i++)
-    status = AudioFileStreamParseBytes(heard.stream, sizeof file, file + 1, 0);
+    status = AudioFileStreamParseBytes(heard.stream, sizeof file - 1, file + 1, 0);
   CHECK(status == kAudioFileStreamError_UnsupportedFileType);
   GIVES(AudioFileStreamParseBytes(heard.stream, 4, file, 0),
         kAudioFileStreamError_UnsupportedFileType);
