@@ -26,8 +26,7 @@ struct Play: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp(
-      "AIFF, AIFF-C, CAF, WAVE, RF64, Wave64 or AU files of linear PCM.", valueName: "file"))
+    help: ArgumentHelp("Sound files of any kind that `cuejack info` shows.", valueName: "file"))
   var files: [String]
 
   @Option(help: "The factor on every sample, from 0 to 1.")

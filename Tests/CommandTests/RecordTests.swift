@@ -36,16 +36,23 @@ import Testing
         kinds.map { [$0.name] + ($0.format.map { ["--format", $0] } ?? []) }, playing: played,
         in: folder)
       for (kind, result) in zip(kinds, results) {
-        #expect(result.status == 0 && result.errors == "", "\(kind.name): \(result.errors)")
+        expectSuccess(result, kind.name)
         let samples = try decoded(folder.appendingPathComponent(kind.name))
         let sound = 2 * played.frames
         #expect(
           samples.prefix(sound).elementsEqual(expected(played, bits: kind.bits)), "\(kind.name)")
-        #expect(samples.count > sound && samples.dropFirst(sound).allSatisfy { $0 == 0 })
         let told = "\(kind.name): recorded \(samples.count / 2) frames"
         #expect(result.output.contains(told), "\(result.output)")
       }
     }
+  }
+
+  /// By the clock, before the end, a busy machine may miss a cycle: that is told.
+  private func expectSuccess(
+    _ result: CommandResult, _ name: String, _ location: SourceLocation = #_sourceLocation
+  ) {
+    let errors = result.errors.split(separator: "\n").filter { !$0.contains("were not recorded") }
+    #expect(result.status == 0 && errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
   }
 
   /// What was played, in the high bits, rounded to so many.
@@ -74,7 +81,7 @@ import Testing
         kinds.map { [$0.name] + ($0.format.map { ["--format", $0] } ?? []) }, playing: played,
         in: folder)
       for (kind, result) in zip(kinds, results) {
-        #expect(result.status == 0 && result.errors == "", "\(kind.name): \(result.errors)")
+        expectSuccess(result, kind.name)
         let told = try #require(
           result.output.firstMatch(of: #/recorded (\d+) frames/#).flatMap { Int($0.output.1) })
         let file = folder.appendingPathComponent(kind.name)
@@ -85,8 +92,7 @@ import Testing
     }
   }
 
-  /// Records what `played` sounds like, half a second, and silence after it, with all `commands` at once,
-  /// from its first frame on.
+  /// Records what `played` sounds like, again and again, with all `commands` at once, from its first frame on.
   private func record(_ commands: [[String]], playing played: WaveFile, in folder: URL) throws
     -> [CommandResult]
   {
@@ -96,7 +102,7 @@ import Testing
     // Far enough away for all to get ready by the clock.
     let at = ["--at", "\(capture.frameTime &+ UInt32(180 * server.rate))", "--server", server.name]
     let player = try Playing(
-      [played.path, "--no-connect", "--name", "player"] + at, in: folder)
+      [played.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
     try player.wait(for: "start frame")
     // One after the other: jackd may wedge when many come or go at once.
     let recorders = try commands.enumerated().map { number, words in
@@ -114,11 +120,15 @@ import Testing
     let start = UInt32(at[1])! &- capture.firstFrame
     try #require(start < 190 * server.rate, "the recorders were not ready in time")
     #expect(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
+    // While the server runs as fast as it can, no client may leave it.
     try capture.setFreewheel(false)
-    return try recorders.map { recorder in
+    let results = try recorders.map { recorder in
       recorder.send(signal: SIGINT)
       return try recorder.result()
     }
+    player.send(signal: SIGINT)
+    _ = try player.result()
+    return results
   }
 
   /// The frames of a file, as `cuejack info` shows them.
