@@ -88,12 +88,6 @@ fuzz: deps ## Hands 100,000 damaged sound files to everything that reads files, 
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/cuejack-fuzz
 
-# The cases need not be looked for leaks of the program that runs them.
-.PHONY: fuzz
-fuzz: deps ## Hands 100,000 damaged sound files to everything that reads files, under AddressSanitizer.
-	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
-	ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/cuejack-fuzz
-
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
 	@swift build -c release --product cuejack-bench
