@@ -199,7 +199,7 @@ enum Main {
     signal(SIGINT, SIG_IGN)
     let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
     let isAsked = DispatchSemaphore(value: 0)
-    interrupt.setEventHandler { isAsked.signal() }
+    interrupt.setEventHandler { @Sendable in isAsked.signal() }
     interrupt.resume()
     do {
       let recorder = try Recorder(path: path)

@@ -139,7 +139,8 @@ import Testing
   /// As long as `ffmpeg` has it, and the same samples but for the last bit.
   @Test func everyCodingIsDecoded() throws {
     try withTemporaryFolder { folder in
-      let source = try noise(in: folder)
+      // Ogg of one page only leaves open where its sound begins.
+      let source = try noise(in: folder, frames: 66_151)
       for (name, arguments) in Self.encoded {
         let file = folder.appendingPathComponent(name).path
         try ffmpeg(source, arguments + [file])
@@ -148,11 +149,13 @@ import Testing
         let found = try samples(output)
         var expected = try samples(file)
         // ffmpeg keeps the silence that fills the last packet of MPEG-4.
-        if name == "aac.m4a" { expected = Array(expected.prefix(2 * 22_051)) }
+        if name == "aac.m4a" { expected = Array(expected.prefix(2 * 66_151)) }
         #expect(found.count == expected.count, "\(name)")
-        let furthest = zip(found, expected).map { abs($0 - $1) }.max() ?? 1
-        // Of Opus there are two decoders.
-        #expect(furthest < (name == "a.opus" ? 1e-2 : 1e-5), "\(name): \(furthest)")
+        func clipped(_ sample: Float) -> Float { min(max(sample, -1), 1) }
+        let furthest = zip(found, expected).map { abs(clipped($0) - clipped($1)) }.max() ?? 1
+        // Of Opus and MPEG Layer 2 there are two decoders, and one clips.
+        let isOther = name == "a.opus" || name == "a.mp2"
+        #expect(furthest < (isOther ? 2e-2 : 1e-5), "\(name): \(furthest)")
       }
     }
   }
@@ -163,7 +166,8 @@ import Testing
   @Test func everyCodingIsEncoded() throws {
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("source.wav").path
-      try ffmpeg(noise(in: folder), ["-c:a", "pcm_s24le", "-ar", "48000", source])
+      try ffmpeg(
+        noise(in: folder, frames: 66_151), ["-c:a", "pcm_s24le", "-ar", "48000", source])
       let expected = try samples(source)
       let kinds = [
         ("a.flac", "flac"), ("alac.m4a", "alac"), ("alac.caf", "alac"), ("flac.ogg", "flac"),
