@@ -78,9 +78,10 @@ struct Conversion {
   private func convert(
     into store: FileStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
-    let writer = try SoundWriter(
-      store, container: kind.container, format: target,
+    let plan = try SoundWriter.Plan(
+      store.name, container: kind.container, format: target,
       encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+    let writer = try SoundWriter(store, plan)
     let ratio = target.sampleRate / reader.format.sampleRate
     try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
     var options = StreamConverter.Options()

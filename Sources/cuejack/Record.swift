@@ -108,14 +108,12 @@ struct Record: ParsableCommand {
     }
     let rate = recorder.queue.format.sampleRate
     let (store, writer) = try telling { () throws(SoundFileError) in
+      let plan = try SoundWriter.Plan(
+        file, container: kind.container,
+        format: kind.stream(sampleRate: rate, channels: channels, bits: coding.bits ?? 24),
+        encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond))
       let store = try FileStore(creating: file, isReplacing: true)
-      let format = kind.stream(sampleRate: rate, channels: channels, bits: coding.bits ?? 24)
-      return (
-        store,
-        try SoundWriter(
-          store, container: kind.container, format: format,
-          encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond))
-      )
+      return (store, try SoundWriter(store, plan))
     }
     if let signal = signals.received {
       store.remove()

@@ -91,9 +91,9 @@ struct SoundFormat {
   var container: Container
   var coding: SoundCoding
 
-  /// The ends of names that choose a kind of file.
+  /// The ends of names that choose a kind of file. (Nothing writes MPEG layer 1.)
   static var extensions: String {
-    Container.allCases.flatMap(\.extensions).reduce(into: [String]()) {
+    Container.allCases.filter { $0 != .mp1 }.flatMap(\.extensions).reduce(into: [String]()) {
       if !$0.contains($1) { $0.append($1) }
     }.map { ".\($0)" }.joined(separator: ", ")
   }

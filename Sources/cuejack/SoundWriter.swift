@@ -17,28 +17,58 @@ final class SoundWriter: @unchecked Sendable {
   /// Host time, in nanoseconds.
   private var nextCheckpoint: UInt64 = 0
 
+  /// What a file is going to be. Made before the file, so that what cannot be written empties no old one.
+  struct Plan {
+    fileprivate let container: Container
+    fileprivate let format: StreamFormat
+    /// Nil for linear PCM.
+    fileprivate let converter: StreamConverter?
+
+    /// Fails if there is no such file, or nothing here encodes the format.
+    init(
+      _ path: String, container: Container, format: StreamFormat,
+      encoding options: PacketEncoder.Options = PacketEncoder.Options()
+    ) throws(SoundFileError) {
+      self.container = container
+      if case .packets = format {
+        var all = StreamConverter.Options()
+        all.encoding = options
+        do throws(StreamConverter.Failure) {
+          let converter = try StreamConverter(
+            from: .pcm(SoundWriter.floats(format)), to: format, all)
+          self.converter = converter
+          self.format = converter.output
+        } catch {
+          throw MediaError.conversion(error).naming(path)
+        }
+      } else {
+        converter = nil
+        self.format = format
+      }
+      guard MediaFile.canWrite(self.format, in: container) else {
+        throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
+      }
+    }
+  }
+
+  /// What an encoder is given.
+  private static func floats(_ format: StreamFormat) -> PCMFormat {
+    PCMFormat(
+      sampleRate: format.sampleRate, channels: format.channels, kind: .float, bitsPerSample: 32)
+  }
+
   /// Begins a file.
-  init(
-    _ store: FileStore, container: Container, format: StreamFormat,
-    encoding options: PacketEncoder.Options = PacketEncoder.Options()
-  ) throws(SoundFileError) {
-    if case .pcm(let pcm) = format {
-      file = try MediaFile.create(store, container: container, format: format)
+  init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
+    file = try MediaFile.create(store, container: plan.container, format: plan.format)
+    if case .pcm(let pcm) = plan.format {
       input = pcm
+    } else {
+      input = Self.floats(plan.format)
+    }
+    guard let converter = plan.converter else {
       encoding = nil
       return
     }
-    input = PCMFormat(
-      sampleRate: format.sampleRate, channels: format.channels, kind: .float, bitsPerSample: 32)
-    let converter: StreamConverter
-    var all = StreamConverter.Options()
-    all.encoding = options
-    do throws(StreamConverter.Failure) {
-      converter = try StreamConverter(from: .pcm(input), to: format, all)
-    } catch {
-      throw MediaError.conversion(error).naming(store.name)
-    }
-    file = try MediaFile.create(store, container: container, format: converter.output)
     do throws(MediaError) {
       encoding = (try MediaWriter(file), converter)
     } catch {

@@ -349,6 +349,25 @@ import Testing
     }
   }
 
+  /// Opus has rates of its own, MP3 two channels at the most.
+  @Test func whatCannotBeEncodedEmptiesNoOldFile() throws {
+    let server = try JackDaemon()
+    try withTemporaryFolder { folder in
+      for (name, options) in [
+        ("old.opus", ["--rate", "44100"]), ("old.mp3", ["--channels", "3"]),
+      ] {
+        let old = folder.appendingPathComponent(name)
+        try Data("old".utf8).write(to: old)
+        let result = try cuejack(
+          "record",
+          [old.path, "--force", "--seconds", "1", "--no-connect", "--server", server.name] + options
+        )
+        expectFailure(result, [old.path])
+        #expect(try Data(contentsOf: old) == Data("old".utf8))
+      }
+    }
+  }
+
   /// As somebody who may not write there.
   @Test(.enabled(if: mayBecomeNobody)) func aFolderThatIsReadOnlyIsNamed() throws {
     try withTemporaryFolder { folder in
