@@ -101,8 +101,8 @@ package enum MagicCookie {
     case .opus:
       // What is decoded has this rate, whatever the stream was made from.
       if format.sampleRate > 0, format.sampleRate < 48000 {
-        format.framesPerPacket = Int(
-          (Double(format.framesPerPacket) * 48000 / format.sampleRate).rounded())
+        let frames = Double(format.framesPerPacket) * 48000 / format.sampleRate
+        format.framesPerPacket = Int(min(frames, 0x1p20).rounded())
       }
       format.sampleRate = 48000
       if extradata.count > 9 { format.channels = Int(extradata[9]) }
@@ -123,6 +123,9 @@ package enum MagicCookie {
     }
     guard format.channels <= 64 else {
       throw CodecError(.badCookie("it has \(format.channels) channels"))
+    }
+    guard format.sampleRate <= 1_000_000 else {
+      throw CodecError(.badCookie("it has \(format.sampleRate) frames per second"))
     }
     return (format, extradata)
   }

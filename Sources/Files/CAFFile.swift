@@ -140,9 +140,10 @@ enum CAFFile {
     let valid = Int64(bitPattern: table.big(at: 8, bytes: 8))
     let priming = Int64(Int32(truncatingIfNeeded: table.big(at: 16, bytes: 4)))
     let remainder = Int64(Int32(truncatingIfNeeded: table.big(at: 20, bytes: 4)))
-    let frames =
-      format.framesPerPacket > 0
-      ? source.index.count * Int64(format.framesPerPacket) : source.index.frames
+    let (allFrames, isTooMany) = source.index.count.multipliedReportingOverflow(
+      by: Int64(format.framesPerPacket))
+    guard !isTooMany else { return }
+    let frames = format.framesPerPacket > 0 ? allFrames : source.index.frames
     source.table = PacketTable(
       priming: priming, valid: valid >= 0 ? valid : nil, remainder: remainder, of: frames)
   }

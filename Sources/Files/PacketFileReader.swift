@@ -427,7 +427,11 @@ private struct Opening {
     let present = try max(0, store.byteCount() - head.dataOffset)
     let count = min(head.dataBytes ?? present, present) / Int64(size)
     source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)
-    let frames = count * Int64(source.format.framesPerPacket)
+    let (frames, isTooMany) = count.multipliedReportingOverflow(
+      by: Int64(source.format.framesPerPacket))
+    guard !isTooMany else {
+      throw SoundFileError(.damaged("it has too many packets"), path: store.name)
+    }
     if let promised = demuxer.promisedFrames, promised > 0, promised < frames,
       source.format.framesPerPacket > 1
     {

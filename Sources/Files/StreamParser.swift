@@ -155,8 +155,10 @@ package final class StreamParser {
   /// come; nil if there is no such packet, or nothing tells where it is.
   package func seek(toPacket packet: Int64) -> Place? {
     guard let details, let place = place(ofPacket: packet) else { return nil }
+    let (start, isTooFar) = details.dataOffset.addingReportingOverflow(place.position)
+    guard !isTooFar else { return nil }
     loseStep()
-    position = details.dataOffset + place.position
+    position = start
     nextPacket = packet
     if case .listed = framing {} else { end = details.dataBytes.map { details.dataOffset + $0 } }
     isOver = false

@@ -178,6 +178,19 @@ import Testing
     }
   }
 
+  /// Rates that no sound has, told by a Vorbis head and asked of Opus.
+  @Test func wildRatesAreRefusedOrCut() throws {
+    let head: [UInt8] =
+      [1] + Array("vorbis".utf8) + [0, 0, 0, 0, 2] + [0xFF, 0xFF, 0xFF, 0xFF]
+      + [UInt8](repeating: 0, count: 14)
+    #expect(throws: CodecError.self) {
+      try PacketDecoder(PacketFormat(codec: .vorbis, sampleRate: 44100, channels: 2), cookie: head)
+    }
+    let tiny = PacketFormat(codec: .opus, sampleRate: 1e-300, channels: 2, framesPerPacket: 960)
+    let decoder = try? PacketDecoder(tiny, cookie: [])
+    #expect((decoder?.format.framesPerPacket ?? 0) <= 1 << 20)
+  }
+
   /// Cut off anywhere, or with any byte changed, a cookie is taken or refused.
   @Test func noCookieDoesHarm() throws {
     let cookies: [(Codec, [UInt8])] = [
