@@ -138,12 +138,7 @@ private func knownValue(
     tags[kAFInfoDictionary_ApproximateDurationInSeconds] = String(try media.duration)
     return .dictionary(tags)
   case kAudioFilePropertyPacketTableInfo:
-    return try media.packetTable.map {
-      .number(
-        AudioFilePacketTableInfo(
-          mNumberValidFrames: $0.validFrames, mPrimingFrames: Int32(clamping: $0.primingFrames),
-          mRemainderFrames: Int32(clamping: $0.remainderFrames)))
-    }
+    return try media.packetTable.map { .number(AudioFilePacketTableInfo($0)) }
   case kAudioFilePropertyReserveDuration: return .number(media.reservedDuration)
   case kAudioFilePropertyEstimatedDuration: return .number(try media.duration)
   case kAudioFilePropertyBitRate:
@@ -158,6 +153,14 @@ private func knownValue(
   case kAudioFilePropertyAudioTrackCount: return .number(UInt32(1))
   case kAudioFilePropertyUseAudioTrack: return .number(UInt32(0))
   default: return nil
+  }
+}
+
+extension AudioFilePacketTableInfo {
+  init(_ table: PacketTable) {
+    self.init(
+      mNumberValidFrames: table.validFrames, mPrimingFrames: Int32(clamping: table.primingFrames),
+      mRemainderFrames: Int32(clamping: table.remainderFrames))
   }
 }
 

@@ -196,13 +196,7 @@ private final class FileStream: @unchecked Sendable {
       guard let roles = details?.channelRoles else { throw unknown }
       return .bytes(ChannelLayout(roles: roles).bytes)
     case kAudioFileStreamProperty_PacketTableInfo:
-      return try known(
-        details?.packetTable.map { table in
-          AudioFilePacketTableInfo(
-            mNumberValidFrames: table.validFrames,
-            mPrimingFrames: Int32(clamping: table.primingFrames),
-            mRemainderFrames: Int32(clamping: table.remainderFrames))
-        })
+      return try known(details?.packetTable.map { AudioFilePacketTableInfo($0) })
     case kAudioFileStreamProperty_PacketSizeUpperBound:
       return try known(details.map { UInt32(clamping: $0.packetBytesLimit) })
     case kAudioFileStreamProperty_AverageBytesPerPacket:

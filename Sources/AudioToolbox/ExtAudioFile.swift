@@ -298,12 +298,7 @@ extension ExtAudioFileCore {
       return PropertyBytes.of([UInt32(reader?.bufferBytes ?? writer?.bufferBytes ?? 0)])
     case kExtAudioFileProperty_PacketTable:
       guard let table = try packetTable else { throw .invalidProperty(id) }
-      return PropertyBytes.of([
-        AudioFilePacketTableInfo(
-          mNumberValidFrames: table.validFrames,
-          mPrimingFrames: Int32(clamping: table.primingFrames),
-          mRemainderFrames: Int32(clamping: table.remainderFrames))
-      ])
+      return PropertyBytes.of([AudioFilePacketTableInfo(table)])
     default: throw .invalidProperty(id)
     }
   }

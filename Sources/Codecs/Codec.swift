@@ -35,8 +35,6 @@ extension Codec {
   /// What comes out is what went in, bit for bit.
   package var isLossless: Bool { self == .alac || self == .flac }
 
-  var isAAC: Bool { self == .aac || self == .aacHE || self == .aacHEv2 }
-
   /// libavcodec's number of the codec. GSM is either Microsoft's, of 65 bytes to a packet, or the
   /// plain one of 33.
   package func identifier(bytesPerPacket: Int = 0) -> AVCodecID {

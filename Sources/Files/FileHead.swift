@@ -35,47 +35,29 @@ struct FileHead {
   static func find(in store: any ByteStore) throws(SoundFileError) -> Finding {
     let total = try store.byteCount()
     let start = Bytes(try store.bytes(at: 0, count: Int(min(total, 40))) ?? [])
-    var head: FileHead
-    switch (start.name(at: 0), start.name(at: 8)) {
-    case ("RIFF", "WAVE"):
-      head = FileHead(container: .wave, grammar: .riff(bigEndian: false))
-    case ("RIFX", "WAVE"):
-      head = FileHead(container: .wave, grammar: .riff(bigEndian: true))
-    case ("RF64", "WAVE"):
-      head = FileHead(container: .rf64, grammar: .riff(bigEndian: false))
-    case ("FORM", "AIFF"): head = FileHead(container: .aiff, grammar: .aiff)
-    case ("FORM", "AIFC"): head = FileHead(container: .aifc, grammar: .aiff)
-    case ("caff", _): head = FileHead(container: .caf, grammar: .caf)
-    case ("riff", _) where start.name(at: 24) == "wave":
-      head = FileHead(container: .wave64, grammar: .wave64)
-    case (".snd", _): return next(start, bigEndian: true).map(Finding.head) ?? .cutShort
-    case ("dns.", _): return next(start, bigEndian: false).map(Finding.head) ?? .cutShort
-    case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
-    case ("riff", _) where start.count < 28: return .cutShort
-    default: return foreignName(start).map(Finding.foreign) ?? .unknown
+    guard let container = try Container(contentOf: store) else {
+      switch (start.name(at: 0), start.name(at: 8)) {
+      case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
+      case ("riff", _) where start.count < 28: return .cutShort
+      case ("BW64", _): return .foreign("BW64")
+      case ("wvpk", _): return .foreign("WavPack")
+      default: return .unknown
+      }
+    }
+    // Streams alone have tags before them.
+    let isTagged = start.name(at: 0).hasPrefix("ID3")
+    guard container.holdsPCM, !isTagged else { return .foreign(container.description) }
+    var head = FileHead(container: container)
+    switch container {
+    case .wave: head.grammar = .riff(bigEndian: start.name(at: 0) == "RIFX")
+    case .rf64: head.grammar = .riff(bigEndian: false)
+    case .wave64: head.grammar = .wave64
+    case .aiff, .aifc: head.grammar = .aiff
+    case .caf: head.grammar = .caf
+    default:
+      return next(start, bigEndian: start.name(at: 0) == ".snd").map(Finding.head) ?? .cutShort
     }
     return try head.readChunks(store, total, start) ? .head(head) : .cutShort
-  }
-
-  private static func foreignName(_ start: Bytes) -> String? {
-    switch (start.name(at: 0), start.name(at: 4)) {
-    case ("fLaC", _): return "FLAC"
-    case ("OggS", _): return "Ogg"
-    case ("BW64", _): return "BW64"
-    case ("wvpk", _): return "WavPack"
-    case ("#!AM", _): return "AMR"
-    case (_, "ftyp"): return "MPEG-4"
-    case (let name, _) where name.hasPrefix("ID3"): return "MP3"
-    default: break
-    }
-    guard start.count >= 4, start[0] == 0xFF, start[1] & 0xE0 == 0xE0 else { return nil }
-    // MPEG frames: layer 0 is AAC's, the other three are MPEG audio's own.
-    switch start[1] & 0x06 {
-    case 0x00: return start[1] & 0xF0 == 0xF0 ? "AAC" : nil
-    case 0x02: return "MP3"
-    case 0x04: return "MP2"
-    default: return "MP1"
-    }
   }
 
   // MARK: Chunks

@@ -16,6 +16,16 @@ struct FrameHead: Equatable {
   var frames: Int
   /// Bits per second; 0 if the head does not tell.
   var bitRate = 0
+
+  /// Where a frame of MPEG Layer 3 that holds no sound says what it knows of the others: behind its head and
+  /// what is no sound in any frame.
+  var informationOffset: Int {
+    switch (frames == 1152, channels == 2) {
+    case (true, true): 4 + 32
+    case (true, false), (false, true): 4 + 17
+    case (false, false): 4 + 9
+    }
+  }
 }
 
 /// A stream of frames, each with a head that tells its size.

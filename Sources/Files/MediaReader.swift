@@ -37,7 +37,7 @@ package final class MediaReader {
   /// The file's packet that comes next, and how far the ones before it were converted.
   private var nextPacket: Int64 = 0
   private var source = StreamConverter.Source.nothing
-  private var memory: UnsafeMutableRawBufferPointer
+  private let memory = GrowingMemory()
   /// What the stream goes through.
   private var converter: StreamConverter?
   /// The converter and the packets are where the stream is.
@@ -46,10 +46,7 @@ package final class MediaReader {
   package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) {
     self.file = file
     self.bufferBytes = bufferBytes
-    unsafe memory = .allocate(byteCount: 0, alignment: 16)
   }
-
-  deinit { unsafe memory.deallocate() }
 
   /// Frames of sound, at the file's rate.
   package var frameCount: Int64 {
@@ -135,20 +132,20 @@ package final class MediaReader {
     let wanted: Int
     switch file.format {
     case .pcm(let format):
-      reserve(max(bufferBytes, format.bytesPerFrame))
+      memory.reserve(max(bufferBytes, format.bytesPerFrame))
       let left = Int(clamping: try frameCount - nextPacket)
-      wanted = unsafe min(memory.count / format.bytesPerFrame, left)
+      wanted = unsafe min(memory.bytes.count / format.bytesPerFrame, left)
       guard wanted > 0 else { return .end }
     case .packets:
       let longest = try MediaError.file { () throws(SoundFileError) in try file.maximumPacketBytes }
-      reserve(max(bufferBytes, longest))
+      memory.reserve(max(bufferBytes, longest))
       wanted = min(most, 1 << 16)
     }
     var extents: [PacketExtent] = []
     let count: Int
     do throws(SoundFileError) {
       count = try unsafe file.readPackets(
-        from: nextPacket, count: wanted, into: memory, extents: &extents)
+        from: nextPacket, count: wanted, into: memory.bytes, extents: &extents)
     } catch {
       throw .file(error)
     }
@@ -156,24 +153,18 @@ package final class MediaReader {
     nextPacket += Int64(count)
     switch file.format {
     case .pcm(let format):
-      guard let base = unsafe memory.baseAddress,
+      guard let base = unsafe memory.bytes.baseAddress,
         let samples = unsafe SampleBuffers(format, at: [base])
       else { return .end }
       return .frames(samples, count: count)
     case .packets(let format):
       if format.bytesPerPacket > 0 {
-        let bytes = unsafe min(count * format.bytesPerPacket, memory.count)
-        let packets = unsafe UnsafeRawBufferPointer(rebasing: memory[..<bytes])
+        let bytes = unsafe min(count * format.bytesPerPacket, memory.bytes.count)
+        let packets = unsafe UnsafeRawBufferPointer(rebasing: memory.bytes[..<bytes])
         return unsafe .packets(packets, bytesPerPacket: format.bytesPerPacket)
       }
-      return unsafe .packets(UnsafeRawBufferPointer(memory), extents)
+      return unsafe .packets(UnsafeRawBufferPointer(memory.bytes), extents)
     }
-  }
-
-  private func reserve(_ bytes: Int) {
-    guard unsafe memory.count < bytes else { return }
-    unsafe memory.deallocate()
-    unsafe memory = .allocate(byteCount: bytes, alignment: 16)
   }
 }
 

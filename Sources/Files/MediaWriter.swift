@@ -12,7 +12,7 @@ package final class MediaWriter {
   package var bufferBytes: Int
 
   private var nextPacket: Int64
-  private var memory: UnsafeMutableRawBufferPointer
+  private let memory = GrowingMemory()
   private var cookie: [UInt8] = []
   /// What was written came through it.
   private var converter: StreamConverter?
@@ -22,10 +22,7 @@ package final class MediaWriter {
     self.file = file
     self.bufferBytes = bufferBytes
     nextPacket = try MediaError.file { () throws(SoundFileError) in try file.packetCount }
-    unsafe memory = .allocate(byteCount: 0, alignment: 16)
   }
-
-  deinit { unsafe memory.deallocate() }
 
   /// Frames that were written: of packets, those that went into the encoder.
   package var frameCount: Int64 {
@@ -45,22 +42,22 @@ package final class MediaWriter {
       var sink: StreamConverter.Sink
       switch file.format {
       case .pcm(let format):
-        reserve(max(bufferBytes, format.bytesPerFrame))
-        guard let base = unsafe memory.baseAddress,
+        memory.reserve(max(bufferBytes, format.bytesPerFrame))
+        guard let base = unsafe memory.bytes.baseAddress,
           let samples = unsafe SampleBuffers(format, at: [base])
         else { return }
-        sink = .frames(samples, room: unsafe memory.count / format.bytesPerFrame)
+        sink = .frames(samples, room: unsafe memory.bytes.count / format.bytesPerFrame)
       case .packets:
-        reserve(max(bufferBytes, converter.encoder?.maximumPacketBytes ?? 0))
-        sink = unsafe .packets(memory, room: .max)
+        memory.reserve(max(bufferBytes, converter.encoder?.maximumPacketBytes ?? 0))
+        sink = unsafe .packets(memory.bytes, room: .max)
       }
       do throws(StreamConverter.Failure) {
         try converter.convert(&source, into: &sink)
       } catch {
-        guard case .packetTooLarge(let bytes) = error, unsafe bytes > memory.count else {
+        guard case .packetTooLarge(let bytes) = error, unsafe bytes > memory.bytes.count else {
           throw .conversion(error)
         }
-        reserve(bytes)
+        memory.reserve(bytes)
         continue
       }
       if sink.count > 0 { try put(sink) }
@@ -81,13 +78,7 @@ package final class MediaWriter {
       ?? PacketTable(
         validFrames: Int64(converter.encodedFrames), primingFrames: priming.leading,
         remainderFrames: priming.trailing)
-    do throws(SoundFileError) {
-      try file.setPacketTable(table)
-    } catch {
-      // Some kinds of files have no place for it.
-      if case .notSupported = error.kind { return }
-      throw .file(error)
-    }
+    try MediaError.file { () throws(SoundFileError) in try file.setPacketTable(table) }
   }
 
   /// Tells the file what goes before the first packet.
@@ -110,17 +101,11 @@ package final class MediaWriter {
     }
     do throws(SoundFileError) {
       try unsafe file.writePackets(
-        at: nextPacket, from: UnsafeRawBufferPointer(rebasing: memory[..<bytes]),
+        at: nextPacket, from: UnsafeRawBufferPointer(rebasing: memory.bytes[..<bytes]),
         extents: sink.extents)
     } catch {
       throw .file(error)
     }
     nextPacket += Int64(sink.count)
-  }
-
-  private func reserve(_ bytes: Int) {
-    guard unsafe memory.count < bytes else { return }
-    unsafe memory.deallocate()
-    unsafe memory = .allocate(byteCount: bytes, alignment: 16)
   }
 }

@@ -58,8 +58,6 @@ package final class SoundFile: Sendable {
   package var byteCount: Int64 { state.withLock { $0.dataBytes } }
   /// Bytes before the sound.
   package var dataOffset: Int64 { state.withLock { $0.dataOffset } }
-  /// Bytes in the file; 0 if it cannot be asked.
-  package var fileByteCount: Int64 { (try? store.byteCount()) ?? 0 }
   /// Seconds.
   package var duration: Double { Double(frames) / format.sampleRate }
 

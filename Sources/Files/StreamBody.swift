@@ -145,9 +145,9 @@ final class StreamBody: PacketFileBody {
       start = 10 + head[6..<10].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
     }
     guard var frame = try store.bytes(at: start, count: 192) else { return }
-    let side = frame[1] & 8 != 0 ? (frame[3] >> 6 == 3 ? 17 : 32) : (frame[3] >> 6 == 3 ? 9 : 17)
-    let tag = 4 + side
-    guard ["Info", "Xing"].contains(frame.name(at: tag)) else { return }
+    guard let tag = FrameKind.mpeg.head(frame, at: 0)?.informationOffset,
+      ["Info", "Xing"].contains(frame.name(at: tag))
+    else { return }
     let encoder = tag + 120
     let delay = min(table.primingFrames - decoderFrames, 0xFFF)
     let padding = min(table.remainderFrames + decoderFrames, 0xFFF)

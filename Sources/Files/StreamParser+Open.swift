@@ -239,15 +239,7 @@ private struct MPEGInformation {
   /// Nil if the frame at an offset holds sound.
   init?(_ frame: [UInt8], at offset: Int, _ head: FrameHead) {
     guard head.codec == .mp3 else { return nil }
-    let isFirst = head.frames == 1152
-    let side =
-      switch (isFirst, head.channels) {
-      case (true, 2): 32
-      case (true, _): 17
-      case (false, 2): 17
-      case (false, _): 9
-      }
-    let place = offset + 4 + side
+    let place = offset + head.informationOffset
     guard frame.count >= offset + head.bytes else { return nil }
     switch frame.name(at: place) {
     case "Xing", "Info":

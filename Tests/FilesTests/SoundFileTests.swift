@@ -191,7 +191,8 @@ private struct Probe: Decodable {
   }
 
   @Test(arguments: [
-    ("x.flac", "FLAC"), ("x.ogg", "Ogg"), ("x.mp3", "MP3"), ("x.m4a", "MPEG-4"), ("x.mp2", "MP2"),
+    ("x.flac", "FLAC"), ("x.ogg", "Ogg"), ("x.mp3", "MPEG Layer 3"),
+    ("x.m4a", "Apple MPEG-4 Audio"), ("x.mp2", "MPEG Layer 2"),
     ("x.wv", "WavPack"), ("x.voc", "VOC (Creative Labs)"),
   ])
   func otherKindsAreRefusedByName(name: String, words: String) throws {
