@@ -13,6 +13,7 @@ final class CAFBody: PacketFileBody {
   private let format: PacketFormat
   /// True if packets have a table: their bytes or their frames vary.
   private let isListed: Bool
+  var takesRuns: Bool { !isListed }
   /// True if the table's head stands before the sound: it tells only how many frames are sound.
   private var headOffset: Int64?
   /// The chunks before the sound.

@@ -7,6 +7,7 @@ import Codecs
 /// once, turn everything from the first, empty table on into the sound of an ordinary file: the file is
 /// whole before and after.
 final class MPEG4Body: PacketFileBody {
+  let takesRuns = false
   private let store: any ByteStore
   private let container: Container
   private let format: PacketFormat

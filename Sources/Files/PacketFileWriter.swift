@@ -88,7 +88,9 @@ package final class PacketFileWriter {
   ) throws(SoundFileError) {
     guard !isClosed else { throw SoundFileError(.notForWriting, path: store.name) }
     let body = try begun()
+    // What goes in together, and the frames that its first packet has.
     var run = 0..<0
+    var told = 0
     for extent in extents {
       guard extent.bytes > 0, extent.offset >= 0, extent.offset <= bytes.count,
         extent.bytes <= bytes.count - extent.offset,
@@ -97,20 +99,14 @@ package final class PacketFileWriter {
         throw SoundFileError(
           .cannotWrite("a packet of \(extent.bytes) bytes does not fit in"), path: store.name)
       }
-      let end = extent.offset + extent.bytes
-      // Small packets of one size go in together.
-      if format.bytesPerPacket > 0, run.upperBound == extent.offset, run.count < 1 << 14 {
-        run = run.lowerBound..<end
-        continue
+      if !body.takesRuns || run.upperBound != extent.offset || run.count >= 1 << 14 {
+        try unsafe put(bytes, run, frames: told, body)
+        run = extent.offset..<extent.offset
+        told = extent.frames
       }
-      try unsafe put(bytes, run, frames: extent.frames, body)
-      run = extent.offset..<end
-      if format.bytesPerPacket == 0 {
-        try unsafe put(bytes, run, frames: extent.frames, body)
-        run = end..<end
-      }
+      run = run.lowerBound..<extent.offset + extent.bytes
     }
-    try unsafe put(bytes, run, frames: 0, body)
+    try unsafe put(bytes, run, frames: told, body)
   }
 
   /// Adds one packet, or several of one size.
@@ -208,6 +204,8 @@ struct PacketFileFacts {
 
 /// How a kind of file is written.
 protocol PacketFileBody: AnyObject {
+  /// True if several packets of one size may come at once: nothing is kept of single ones.
+  var takesRuns: Bool { get }
   /// Adds a packet, or several of one size.
   func append(
     _ run: UnsafeRawBufferPointer, packets: Int, frames: Int

@@ -4,6 +4,7 @@ import Codecs
 /// A file of packets, one after another, that libavformat writes. What it writes at the end only, and
 /// what it does not know, is set right in the head, at each checkpoint and when the file is closed.
 final class StreamBody: PacketFileBody {
+  let takesRuns: Bool
   private let store: any ByteStore
   private let container: Container
   private let format: PacketFormat
@@ -24,6 +25,10 @@ final class StreamBody: PacketFileBody {
     self.container = container
     self.format = format
     primingFrames = facts.table.primingFrames
+    // libavformat keeps nothing of single packets of these.
+    takesRuns =
+      format.bytesPerPacket > 0 && format.framesPerPacket > 0
+      && [.ulaw, .alaw, .ima4, .msIMA, .gsm].contains(format.codec)
     var settings = Muxer.Settings(
       format: format, extradata: facts.extradata, channelRoles: facts.channelRoles,
       primingFrames: primingFrames, bitRate: facts.bitRate,

@@ -304,6 +304,46 @@ func copy(
     #expect(store.bytes.count < bytes + 2 * count + 400)
   }
 
+  /// Packets that are all of one size, and have to stay packets.
+  @Test(arguments: [
+    ("a.ac3", Container.ac3, 0, 0), ("a.ac3", .m4a, 0, 0), ("a.ac3", .caf, 0, 1),
+    ("a.aac", .adts, 900, 0),
+    ("a.aac", .m4a, 900, 0), ("mono.opus", .caf, 200, 1), ("mono.opus", .mp4, 200, 0),
+    ("ima.wav", .caf, 0, 1), ("ima.wav", .wave, 0, 0),
+  ])
+  func packetsOfOneSizeStayPackets(
+    name: String, container: Container, bytes size: Int, varies: Int
+  ) throws {
+    let recipe = PacketRecipe.all.first { $0.name == name }!
+    let source = try PacketFileReader(FileStore(path: recipe.make()))
+    // Nobody decodes them: they are cut or filled up.
+    let packets = try source.allPackets(atOnce: 1000).map { packet in
+      let bytes = size > 0 ? size : packet.bytes.count
+      return Array((packet.bytes + [UInt8](repeating: 0, count: bytes)).prefix(bytes))
+    }.filter { $0.count == (size > 0 ? size : (try? source.maximumPacketBytes)) }
+    var format = source.format
+    format.bytesPerPacket = packets[0].count
+    let frames = format.framesPerPacket
+    if varies == 1 { format.framesPerPacket = 0 }
+    let path = folder.file("a." + container.extensions[0])
+    let writer = try PacketFileWriter(
+      FileStore(creating: path, isReplacing: true), container: container, format: format)
+    writer.cookie = source.cookie
+    let bytes = packets.flatMap { $0 }
+    let extents = packets.indices.map {
+      PacketExtent(
+        offset: $0 * packets[0].count, bytes: packets[0].count,
+        frames: $0 == packets.count - 1 ? frames / 2 : frames)
+    }
+    try bytes.withUnsafeBytes { try writer.append($0, extents) }
+    #expect(writer.packetCount == Int64(packets.count))
+    let written = writer.frameCount
+    try writer.close()
+    let file = try PacketFileReader(FileStore(path: path), container: container)
+    #expect(try file.allPackets(atOnce: 1000).map(\.bytes) == packets)
+    #expect(try file.frameCount == written)
+  }
+
   @Test func whatAKindCannotHoldIsRefused() throws {
     let opus = PacketFormat(codec: .opus, sampleRate: 48_000, channels: 2, framesPerPacket: 960)
     for container in Container.allCases {
