@@ -103,7 +103,11 @@ enum CAFFile {
     let format = source.format
     if format.bytesPerPacket > 0, format.framesPerPacket > 0 {
       let size = format.bytesPerPacket
-      source.index = PacketIndex(offset: dataOffset, bytes: size, count: dataBytes / Int64(size))
+      let count = dataBytes / Int64(size)
+      guard !count.multipliedReportingOverflow(by: Int64(format.framesPerPacket)).overflow else {
+        throw SoundFileError(.damaged("it has too many packets"), path: store.name)
+      }
+      source.index = PacketIndex(offset: dataOffset, bytes: size, count: count)
     } else {
       guard table.count >= 24 else {
         if dataBytes == 0 { return }
@@ -140,12 +144,8 @@ enum CAFFile {
     let valid = Int64(bitPattern: table.big(at: 8, bytes: 8))
     let priming = Int64(Int32(truncatingIfNeeded: table.big(at: 16, bytes: 4)))
     let remainder = Int64(Int32(truncatingIfNeeded: table.big(at: 20, bytes: 4)))
-    let (allFrames, isTooMany) = source.index.count.multipliedReportingOverflow(
-      by: Int64(format.framesPerPacket))
-    guard !isTooMany else { return }
-    let frames = format.framesPerPacket > 0 ? allFrames : source.index.frames
     source.table = PacketTable(
-      priming: priming, valid: valid >= 0 ? valid : nil, remainder: remainder, of: frames)
+      priming: priming, valid: valid >= 0 ? valid : nil, remainder: remainder, of: source.frames)
   }
 }
 
