@@ -27,8 +27,10 @@ final class Demuxer {
     var discardedFrames: Int
   }
 
-  /// Opens a file. `name` is libavformat's for its kind.
-  init(_ store: any ByteStore, name: String) throws(SoundFileError) {
+  /// Opens a file. `name` and `options` are libavformat's for its kind.
+  init(
+    _ store: any ByteStore, name: String, options: [String: String] = [:]
+  ) throws(SoundFileError) {
     LibavLog.quieten()
     stream = try StoreStream(store, isWriting: false)
     guard let format = unsafe av_find_input_format(name) else {
@@ -44,7 +46,10 @@ final class Demuxer {
     // Nothing but this store is ever opened.
     unsafe opening.pointee.protocol_whitelist = av_strdup("")
     // Frees the context if it fails.
-    let code = unsafe avformat_open_input(&context, nil, format, nil)
+    var settings: OpaquePointer?
+    defer { unsafe av_dict_free(&settings) }
+    for (key, value) in options { unsafe av_dict_set(&settings, key, value, 0) }
+    let code = unsafe avformat_open_input(&context, nil, format, &settings)
     guard code >= 0, let context = unsafe context else { throw failure(code) }
     let known = unsafe avformat_find_stream_info(context, nil)
     guard known >= 0 else { throw failure(known) }

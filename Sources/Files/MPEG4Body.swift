@@ -107,6 +107,7 @@ final class MPEG4Body: PacketFileBody {
     let silence = [UInt8](repeating: 0, count: Int(sizes.max() ?? 0))
     var start = 0
     var frame = -Int64(table.primingFrames)
+    var isCut = false
     for fragment in fragments {
       var place = fragment.end - sizes[start..<fragment.packets].reduce(0) { $0 + Int64($1) }
       muxer.seek(to: place)
@@ -120,8 +121,10 @@ final class MPEG4Body: PacketFileBody {
         }
         let count =
           format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : Int64(lengths[packet])
-        let isLast = packet == sizes.count - 1
-        let heard = isLast ? max(1, count - Int64(table.remainderFrames)) : count
+        // Of the last one a part may be left out.
+        isCut =
+          packet == sizes.count - 1 && Int64(table.remainderFrames) < count
+        let heard = isCut ? count - Int64(table.remainderFrames) : count
         let done = unsafe bytes.withUnsafeBytes { bytes in
           Result { () throws(SoundFileError) in
             try unsafe muxer.write(
@@ -136,6 +139,12 @@ final class MPEG4Body: PacketFileBody {
     }
     muxer.seek(to: end)
     try muxer.finish()
+    guard !isCut, table.remainderFrames > 0, table.validFrames > 0 else { return }
+    // More than a packet is not heard. The packets' times cannot tell that, the edit can.
+    for place in try MPEG4File(store, from: end).lengthPlaces {
+      try store.write(
+        [UInt8](table.validFrames, count: place.count, bigEndian: true), at: place.lowerBound)
+    }
   }
 
   /// Makes the sound of everything between the file's type and its last table.

@@ -5,8 +5,10 @@ import Codecs
 struct MPEG4File {
   /// True if the packets lie in fragments, each with a table of its own.
   private(set) var isFragmented = false
-  /// Frames of sound, in units of the file's own.
+  /// Which part of the sound is to be heard, in units of the file's own; nil for all.
   private(set) var edit: Edit?
+  /// Where the file has the length of what is heard, in bytes of the file.
+  private(set) var lengthPlaces: [Range<Int64>] = []
   /// Units per second of `edit`'s start, and of the packets' times.
   private(set) var timescale: Int64 = 0
   /// Length of the packets' times.
@@ -15,8 +17,11 @@ struct MPEG4File {
   private(set) var movieTimescale: Int64 = 0
 
   struct Edit {
+    /// In units of the packets' times.
     var start: Int64
-    /// 0 for all that there is.
+    /// How much of it other edits had before they were joined, in the same units.
+    var joined: Int64 = 0
+    /// How much is heard behind that, in units of the movie; 0 for all that there is.
     var length: Int64
   }
 
@@ -25,14 +30,16 @@ struct MPEG4File {
   private var promisedPackets: Int64 = 0
   private var isSound = false
   private var hasSound = false
-  private var pending: (edit: Edit?, timescale: Int64, duration: Int64) = (nil, 0, 0)
+  private var pending: (edits: [Edit], timescale: Int64, duration: Int64) = ([], 0, 0)
+  private var edits: [Edit] = []
   private var boxes = 0
 
-  /// Looks through a file's boxes. Blocks.
-  init(_ store: any ByteStore) throws(SoundFileError) {
+  /// Looks through a file's boxes, from a place on. Blocks.
+  init(_ store: any ByteStore, from start: Int64 = 0) throws(SoundFileError) {
     self.store = store
     total = try store.byteCount()
-    try walk(0, total, depth: 0)
+    try walk(start, total, depth: 0)
+    edit = try joined(edits)
   }
 
   private mutating func walk(
@@ -66,25 +73,29 @@ struct MPEG4File {
       fallthrough
     case "moov", "trak", "mdia", "minf", "stbl", "edts", "traf":
       guard depth < 8 else { return }
-      if name == "trak" { (isSound, pending) = (false, (nil, 0, 0)) }
+      if name == "trak" { (isSound, pending) = (false, ([], 0, 0)) }
       try walk(body, end, depth: depth + 1)
       if name == "trak", isSound, !hasSound {
         hasSound = true
-        (edit, timescale, duration) = pending
+        (edits, timescale, duration) = pending
       }
     case "mvhd":
-      let (_, scale, _) = try times(body)
-      if movieTimescale == 0 { movieTimescale = scale }
+      let times = try times(body)
+      if movieTimescale == 0 { movieTimescale = times.scale }
+      lengthPlaces.append(times.lengthPlace)
+    case "tkhd":
+      guard let head = try store.bytes(at: body, count: 1) else { return }
+      lengthPlaces.append(head[0] == 1 ? body + 28..<body + 36 : body + 20..<body + 24)
     case "mdhd":
-      let (_, scale, length) = try times(body)
-      pending.timescale = scale
-      pending.duration = length
+      let times = try times(body)
+      pending.timescale = times.scale
+      pending.duration = times.length
     case "hdlr":
       // A track's handler; those of metadata come elsewhere.
       if let bytes = try store.bytes(at: body, count: 12), bytes.name(at: 8) == "soun" {
         isSound = true
       }
-    case "elst": pending.edit = try edit(body, end)
+    case "elst": pending.edits = try edits(body, end)
     case "stsz":
       guard let bytes = try store.bytes(at: body, count: 12) else { return }
       try promise(
@@ -112,37 +123,69 @@ struct MPEG4File {
 
   private func times(
     _ body: Int64
-  ) throws(SoundFileError) -> (version: UInt8, scale: Int64, length: Int64) {
-    guard let bytes = try store.bytes(at: body, count: 20) else { return (0, 0, 0) }
+  ) throws(SoundFileError) -> (scale: Int64, length: Int64, lengthPlace: Range<Int64>) {
+    guard let bytes = try store.bytes(at: body, count: 20) else { return (0, 0, body..<body) }
     guard bytes[0] == 1 else {
-      return (0, Int64(bytes.big(at: 12, bytes: 4)), Int64(bytes.big(at: 16, bytes: 4)))
+      return (
+        Int64(bytes.big(at: 12, bytes: 4)), Int64(bytes.big(at: 16, bytes: 4)),
+        body + 16..<body + 20
+      )
     }
-    guard let long = try store.bytes(at: body, count: 32) else { return (1, 0, 0) }
-    return (1, Int64(long.big(at: 20, bytes: 4)), Int64(clamping: long.big(at: 24, bytes: 8)))
+    guard let long = try store.bytes(at: body, count: 32) else { return (0, 0, body..<body) }
+    return (
+      Int64(long.big(at: 20, bytes: 4)), Int64(clamping: long.big(at: 24, bytes: 8)),
+      body + 24..<body + 32
+    )
   }
 
-  /// The first edit that is not empty.
-  private func edit(_ body: Int64, _ end: Int64) throws(SoundFileError) -> Edit? {
-    guard let head = try store.bytes(at: body, count: 8) else { return nil }
+  /// The edits of a list. Those that are empty have a negative start.
+  private mutating func edits(_ body: Int64, _ end: Int64) throws(SoundFileError) -> [Edit] {
+    guard let head = try store.bytes(at: body, count: 8) else { return [] }
     let isLong = head[0] == 1
     let width: Int64 = isLong ? 20 : 12
-    let count = min(Int64(head.big(at: 4, bytes: 4)), (end - body - 8) / width, 16)
+    let count = min(Int64(head.big(at: 4, bytes: 4)), (end - body - 8) / width)
+    guard count <= Self.mostEdits else { throw damaged("it has \(count) edits") }
+    var edits: [Edit] = []
     for i in 0..<max(0, count) {
-      guard let bytes = try store.bytes(at: body + 8 + i * width, count: Int(width)) else {
-        return nil
-      }
-      let length: Int64
-      let start: Int64
+      let place = body + 8 + i * width
+      guard let bytes = try store.bytes(at: place, count: Int(width)) else { return edits }
       if isLong {
-        length = Int64(clamping: bytes.big(at: 0, bytes: 8))
-        start = Int64(bitPattern: bytes.big(at: 8, bytes: 8))
+        edits.append(
+          Edit(
+            start: Int64(bitPattern: bytes.big(at: 8, bytes: 8)),
+            length: Int64(clamping: bytes.big(at: 0, bytes: 8))))
       } else {
-        length = Int64(bytes.big(at: 0, bytes: 4))
-        start = Int64(Int32(truncatingIfNeeded: bytes.big(at: 4, bytes: 4)))
+        edits.append(
+          Edit(
+            start: Int64(Int32(truncatingIfNeeded: bytes.big(at: 4, bytes: 4))),
+            length: Int64(bytes.big(at: 0, bytes: 4))))
       }
-      if start >= 0 { return Edit(start: start, length: length) }
+      lengthPlaces.append(place..<place + (isLong ? 8 : 4))
     }
-    return nil
+    return edits
+  }
+  private static var mostEdits: Int64 { 1 << 14 }
+
+  /// One edit for all. The silence before the sound and behind it is left out.
+  private func joined(_ edits: [Edit]) throws(SoundFileError) -> Edit? {
+    guard let first = edits.firstIndex(where: { $0.start >= 0 }),
+      let last = edits.lastIndex(where: { $0.start >= 0 })
+    else { return nil }
+    var whole = edits[first]
+    for next in edits[first...last].dropFirst() {
+      let scale = movieTimescale > 0 ? Double(timescale) / Double(movieTimescale) : 0
+      let end = Double(whole.start) + Double(whole.joined) + Double(whole.length) * scale
+      // Lengths are rounded to the movie's units.
+      guard whole.length > 0, next.start >= whole.start, abs(Double(next.start) - end) <= scale + 1
+      else {
+        throw SoundFileError(
+          .notSupported("its edits join parts of the sound that do not follow one another"),
+          path: store.name)
+      }
+      whole.joined = next.start - whole.start
+      whole.length = next.length
+    }
+    return whole
   }
 
   private func damaged(_ detail: String) -> SoundFileError {
@@ -158,6 +201,7 @@ struct MPEG4File {
   func table(
     frames: Int64, spanned: Int64, sampleRate: Double, gapless: String?
   ) -> PacketTable? {
+    let spanned = max(0, min(spanned, frames))
     func scaled(_ units: Int64, _ scale: Int64) -> Int64 {
       let frames = scale > 0 ? (Double(units) * sampleRate / Double(scale)).rounded() : 0
       return frames.magnitude < 1e15 ? Int64(frames) : 0
@@ -176,7 +220,9 @@ struct MPEG4File {
     let priming = scaled(edit.start, timescale)
     // Packets' times tell exactly what an edit in coarse units tells roughly.
     let byTimes = spanned - priming
-    let byEdit = edit.length == 0 ? byTimes : scaled(edit.length, movieTimescale)
+    let byEdit =
+      edit.length == 0
+      ? byTimes : scaled(edit.joined, timescale) + scaled(edit.length, movieTimescale)
     let tick = movieTimescale > 0 ? sampleRate / Double(movieTimescale) : 0
     let valid = tick > 1 && abs(Double(byTimes - byEdit)) <= tick ? byTimes : byEdit
     return PacketTable(priming: priming, valid: valid, of: frames)

@@ -332,7 +332,8 @@ private struct Opening {
 
   private func openMPEG4() throws(SoundFileError) -> Opened {
     let file = try MPEG4File(store)
-    let demuxer = try Demuxer(store, name: name())
+    // Its own way with edits leaves out packets that a decoder needs, and sound.
+    let demuxer = try Demuxer(store, name: name(), options: ["ignore_editlist": "1"])
     var source = try describe(demuxer)
     let format = source.format
     let spanned: Int64

@@ -62,7 +62,10 @@ final class PacketScanner {
     unsafe discardedFrames += packet.discardedFrames
     if let first = unsafe packet.firstFrame {
       if firstFrame == nil { firstFrame = first }
-      unsafe spannedFrames = first &- (firstFrame ?? 0) &+ packet.frames
+      let (start, isTooFar) = first.subtractingReportingOverflow(firstFrame ?? 0)
+      let (end, isTooLong) = unsafe start.addingReportingOverflow(packet.frames)
+      // Wild times tell nothing.
+      spannedFrames = isTooFar || isTooLong ? 0 : max(0, end)
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
     return true

@@ -1,0 +1,89 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// Floats to compare sounds by: a tone that rises, so that no two parts are alike.
+func risingTone(frames: Int, rate: Double) -> [Float] {
+  var phase = 0.0
+  return (0..<frames).map { frame in
+    phase += 2 * Double.pi * (300 + 2500 * Double(frame) / Double(frames)) / rate
+    return Float(0.5 * sin(phase))
+  }
+}
+
+/// The sound of a file of one channel, decoded.
+func decodedSound(_ file: MediaFile) throws -> [Float] {
+  let format = file.format.decoded
+  var options = StreamConverter.Options()
+  options.cookie = file.cookie
+  let converter = try StreamConverter(from: file.format, to: .pcm(format), options)
+  let reader = MediaReader(file)
+  let frames = Int(try file.frameCount)
+  var samples = [Float](repeating: 0, count: frames * format.channels)
+  let count = try samples.withUnsafeMutableBytes { memory in
+    let buffers = try #require(SampleBuffers(format, at: [memory.baseAddress!]))
+    var sink = StreamConverter.Sink.frames(buffers, room: frames)
+    try reader.read(&sink, through: converter)
+    return sink.count
+  }
+  #expect(count == frames)
+  return samples
+}
+
+func decodedSound(_ path: String) throws -> [Float] { try decodedSound(MediaFile.open(path: path)) }
+
+/// By how many frames a sound is late behind another, judged by a part of it that begins at `start`.
+func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000) -> Int? {
+  let reach = 2_500
+  let length = 2_000
+  guard start >= reach, sound.count >= start + reach + length, original.count >= start + length
+  else { return nil }
+  return (-reach...reach).max { first, second in
+    func likeness(_ late: Int) -> Float {
+      var sum: Float = 0
+      var place = 0
+      while place < length {
+        sum += sound[start + late + place] * original[start + place]
+        place += 1
+      }
+      return sum
+    }
+    return likeness(first) < likeness(second)
+  }
+}
+
+/// What puts a sound into a file through a codec.
+struct SoundEncoding {
+  let converter: StreamConverter
+  let writer: MediaWriter
+  let file: MediaFile
+
+  /// Begins a file of one channel.
+  init(_ store: any ByteStore, _ container: Container, _ codec: Codec, rate: Double) throws {
+    let wanted = StreamFormat.packets(PacketFormat(codec: codec, sampleRate: rate, channels: 1))
+    converter = try StreamConverter(from: .pcm(wanted.decoded), to: wanted)
+    file = try MediaFile.create(store, container: container, format: converter.output)
+    writer = try MediaWriter(file)
+  }
+
+  func write(_ samples: [Float]) throws {
+    var samples = samples
+    let format = StreamFormat.pcm(
+      PCMFormat(
+        sampleRate: converter.input.sampleRate, channels: 1, kind: .float, bitsPerSample: 32))
+    try samples.withUnsafeMutableBytes { memory in
+      let buffers = try #require(SampleBuffers(format.decoded, at: [memory.baseAddress!]))
+      var source = StreamConverter.Source.frames(buffers, count: memory.count / 4)
+      try writer.write(&source, through: converter)
+    }
+  }
+
+  func finish() throws {
+    try writer.finish(through: converter)
+    try file.close()
+  }
+}
