@@ -116,7 +116,7 @@ private func knownValue(
       layout?.tag ?? kAudioChannelLayoutTag_Unknown | UInt32(media.format.channels)
     return .number(item)
   case kAudioFilePropertyDataFormatName: return .string(media.format.streamDescription.name)
-  case kAudioFilePropertyIsOptimized: return .number(UInt32(media.isOptimized ? 1 : 0))
+  case kAudioFilePropertyIsOptimized: return .number(UInt32(try media.isOptimized ? 1 : 0))
   case kAudioFilePropertyMagicCookieData:
     return media.cookie.isEmpty ? nil : .bytes(media.cookie)
   case kAudioFilePropertyAudioDataByteCount: return .number(UInt64(try media.byteCount))

@@ -36,6 +36,40 @@ extension ByteStore {
     return try done.get() == count ? bytes : nil
   }
 
+  /// Copies a part of another store, all of which has to be there, to `offset`, and returns where it ends.
+  func copy(
+    _ part: Range<Int64>, of other: any ByteStore, to offset: Int64
+  ) throws(SoundFileError) -> Int64 {
+    var place = part.lowerBound
+    while place < part.upperBound {
+      let count = Int(min(1 << 20, part.upperBound - place))
+      guard let block = try other.bytes(at: place, count: count) else {
+        throw SoundFileError(.truncated, path: other.name)
+      }
+      try write(block, at: offset + place - part.lowerBound)
+      place += Int64(count)
+    }
+    return offset + Int64(part.count)
+  }
+
+  /// Puts other contents in the place of the store's: see `FileStore.replaceContents`. Stores that are no
+  /// files refuse that: nothing else is safe against a kill.
+  func replaceContents(
+    _ write: (FileStore) throws(SoundFileError) -> Void
+  ) throws(SoundFileError) {
+    try optimizable().replaceContents(write)
+  }
+
+  /// The store as a file whose contents can be replaced; fails if it is none.
+  @discardableResult
+  func optimizable() throws(SoundFileError) -> FileStore {
+    guard isWritable else { throw SoundFileError(.notForWriting, path: name) }
+    guard let file = self as? FileStore, file.isPlain else {
+      throw SoundFileError(.notSupported("only a plain file can be optimized"), path: name)
+    }
+    return file
+  }
+
   package func write(_ bytes: [UInt8], at offset: Int64) throws(SoundFileError) {
     let done = unsafe bytes.withUnsafeBytes { buffer in
       Result { () throws(SoundFileError) in try unsafe write(at: offset, from: buffer) }
@@ -158,6 +192,76 @@ package final class FileStore: ByteStore {
     var status = stat()
     if isPlain, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 {
       throw SoundFileError(.vanished, path: name)
+    }
+  }
+
+  /// Puts other contents in the place of the file's: `write` makes them in a new file in the same folder,
+  /// which takes this one's name when all of it is on the disk. A kill leaves the old file or the new one,
+  /// whole, and perhaps a hidden file beside it. Blocks.
+  ///
+  /// Reads that are under way give the old contents.
+  func replaceContents(
+    _ write: (FileStore) throws(SoundFileError) -> Void
+  ) throws(SoundFileError) {
+    var own = stat()
+    guard unsafe fstat(descriptor, &own) == 0 else {
+      throw SoundFileError(errno: errno, path: name)
+    }
+    // What a link leads to is replaced, not the link.
+    guard let resolved = unsafe realpath(name, nil) else {
+      throw SoundFileError(.vanished, path: name)
+    }
+    let path = unsafe String(cString: resolved)
+    unsafe free(resolved)
+    var named = stat()
+    guard unsafe stat(path, &named) == 0, own.st_dev == named.st_dev, own.st_ino == named.st_ino
+    else { throw SoundFileError(.cannotWrite("another file has its name now"), path: name) }
+
+    let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+    let folder = String(path[..<slash])
+    let start = String(decoding: path[slash...].utf8.prefix(200), as: UTF8.self)
+    let new = try makeBeside("\(folder).\(start).\(getpid())")
+    do throws(SoundFileError) {
+      try write(new)
+      // Not every user may give files away.
+      _ = fchown(new.descriptor, own.st_uid, own.st_gid)
+      guard fchmod(new.descriptor, own.st_mode & 0o7777) == 0 else {
+        throw SoundFileError(writing: errno, path: name)
+      }
+      try new.synchronize()
+      guard unsafe rename(new.name, path) == 0 else {
+        throw SoundFileError(writing: errno, path: name)
+      }
+    } catch {
+      new.remove()
+      throw error.path == new.name ? SoundFileError(error.kind, path: name) : error
+    }
+    // The descriptor is that of the new file from now on.
+    while dup2(new.descriptor, descriptor) < 0 {
+      guard errno == EINTR || errno == EBUSY else {
+        throw SoundFileError(writing: errno, path: name)
+      }
+    }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    // The new name is on the disk when its folder is.
+    let place = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard place >= 0 else { return }
+    fsync(place)
+    close(place)
+  }
+
+  /// Makes a file whose name begins like that.
+  private func makeBeside(_ start: String) throws(SoundFileError) -> FileStore {
+    var number = 0
+    while true {
+      do throws(SoundFileError) {
+        return try FileStore(creating: "\(start).\(number)", isReplacing: false)
+      } catch {
+        guard error.kind == .exists, number < 100 else {
+          throw SoundFileError(error.kind, path: name)
+        }
+        number += 1
+      }
     }
   }
 

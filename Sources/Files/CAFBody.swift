@@ -35,6 +35,10 @@ final class CAFBody: PacketFileBody {
   private var pending: [UInt8] = []
   private var primingFrames = 0
 
+  static func isListed(_ format: PacketFormat) -> Bool {
+    format.bytesPerPacket == 0 || format.framesPerPacket == 0
+  }
+
   private static var firstRoom: Int64 { 1 << 18 }
   private static var mostRoomAtOnce: Int64 { 1 << 24 }
   private static var pendingBytes: Int { 1 << 16 }
@@ -44,7 +48,7 @@ final class CAFBody: PacketFileBody {
   ) throws(SoundFileError) {
     self.store = store
     self.format = format
-    isListed = format.bytesPerPacket == 0 || format.framesPerPacket == 0
+    isListed = Self.isListed(format)
     primingFrames = facts.table.primingFrames
     var head: [UInt8] = [0x63, 0x61, 0x66, 0x66, 0, 1, 0, 0]
     func add(_ chunk: Chunk) {

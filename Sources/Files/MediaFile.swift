@@ -143,13 +143,14 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Rearranges the file so that nothing comes after its sound.
+  /// Rearranges the file so that nothing comes after its sound; one that is being made, when it is closed.
+  /// A kill leaves the file in one order or the other. Only files with a name can be rearranged. Blocks.
   package func optimize() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.optimize()
-    case .reader: throw packetsAreRead
-    // What it takes is done when the file is closed.
-    case .writer: break
+    case .reader(let file): try file.optimize()
+    case .writer(let file):
+      try file.with { file throws(SoundFileError) in try file.optimize() }
     }
   }
 
@@ -276,8 +277,17 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// True if nothing comes after the sound.
-  package var isOptimized: Bool { pcm?.isOptimized ?? true }
+  /// True if nothing comes after the sound that should stand before it, or will when the file is closed.
+  /// Blocks.
+  package var isOptimized: Bool {
+    get throws(SoundFileError) {
+      switch body {
+      case .pcm(let file): file.isOptimized
+      case .reader(let file): try file.isOptimized
+      case .writer(let file): file.with { $0.isOptimized }
+      }
+    }
+  }
 
   /// Whether sizes in the head wait for a checkpoint, the next second of sound, or the end.
   package var defersSizes: Bool {

@@ -21,9 +21,6 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// What the file says of itself, by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
-  /// The chunks of a CAF file but for its sound, in the file's order.
-  let chunks: [Chunk]
-
   private let store: any ByteStore
   private let claimedBitRate: Int
 
@@ -35,6 +32,10 @@ package final class PacketFileReader: Sendable {
     var scanner: PacketScanner?
     /// Frames of sound that the head promises.
     var promisedFrames: Int64?
+    /// The chunks of a CAF file but for its sound.
+    var chunks: [Chunk]
+    /// How often what is in the file was moved to other places.
+    var moves = 0
   }
   private let state: Mutex<State>
 
@@ -53,12 +54,36 @@ package final class PacketFileReader: Sendable {
     cookie = opened.source.cookie
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
-    chunks = opened.source.chunks
     claimedBitRate = opened.source.claimedBitRate
     state = Mutex(
       State(
         index: opened.source.index, table: opened.source.table, scanner: opened.scanner,
-        promisedFrames: opened.promisedFrames))
+        promisedFrames: opened.promisedFrames, chunks: opened.source.chunks))
+  }
+
+  /// The chunks of a CAF file but for its sound, in the file's order.
+  var chunks: [Chunk] { state.withLock { $0.chunks } }
+
+  // MARK: The order of things
+
+  /// True if nothing comes after the packets that should stand before them. Blocks.
+  package var isOptimized: Bool {
+    get throws(SoundFileError) { try PacketFileOrder.isOptimized(store, container) }
+  }
+
+  /// Puts what comes after the packets before them. A kill leaves the file as it was, or as it is to be.
+  /// Blocks.
+  package func optimize() throws(SoundFileError) {
+    guard store.isWritable else { throw SoundFileError(.notForWriting, path: store.name) }
+    try state.withLock { state throws(SoundFileError) in
+      guard try !PacketFileOrder.isOptimized(store, container) else { return }
+      try PacketFileOrder.optimize(store, container)
+      let opened = try Opening(store, container).open()
+      state.index = opened.source.index
+      state.scanner = opened.scanner
+      state.chunks = opened.source.chunks
+      state.moves += 1
+    }
   }
 
   // MARK: What may have to be counted
@@ -168,13 +193,28 @@ package final class PacketFileReader: Sendable {
     guard first >= 0, count > 0 else { return 0 }
     let last = first.addingReportingOverflow(Int64(count))
     try extend(to: last.overflow ? .max : last.partialValue)
-    let pieces = state.withLock { state in
+    while true {
+      let (pieces, moves) = pieces(from: first, count: count, room: buffer.count, &extents)
+      let failure = unsafe read(pieces, into: buffer)
+      // The packets may have been moved meanwhile.
+      guard state.withLock({ $0.moves }) == moves else { continue }
+      if let failure { throw failure }
+      return extents.count
+    }
+  }
+
+  /// Where packets lie, as many as fit.
+  private func pieces(
+    from first: Int64, count: Int, room: Int, _ extents: inout [PacketExtent]
+  ) -> (pieces: [PacketIndex.Piece], moves: Int) {
+    extents.removeAll(keepingCapacity: true)
+    return state.withLock { state in
       var pieces: [PacketIndex.Piece] = []
       var used = 0
       var packet = first
       while packet < state.index.count, extents.count < count {
         let bytes = state.index.bytes(of: packet)
-        guard bytes <= buffer.count - used else { break }
+        guard bytes <= room - used else { break }
         extents.append(
           PacketExtent(offset: used, bytes: bytes, frames: state.index.frames(of: packet)))
         for piece in state.index.pieces(of: packet) {
@@ -188,18 +228,28 @@ package final class PacketFileReader: Sendable {
         used += bytes
         packet += 1
       }
-      return pieces
+      return (pieces, state.moves)
     }
+  }
+
+  /// Reads pieces, one behind the other.
+  private func read(
+    _ pieces: [PacketIndex.Piece], into buffer: UnsafeMutableRawBufferPointer
+  ) -> SoundFileError? {
     var used = 0
     for piece in pieces {
       let room = unsafe UnsafeMutableRawBufferPointer(
         rebasing: buffer[used..<used + piece.bytes])
-      guard try unsafe store.read(at: piece.offset, into: room) == piece.bytes else {
-        throw SoundFileError(.truncated, path: store.name)
+      do throws(SoundFileError) {
+        guard try unsafe store.read(at: piece.offset, into: room) == piece.bytes else {
+          return SoundFileError(.truncated, path: store.name)
+        }
+      } catch {
+        return error
       }
       used += piece.bytes
     }
-    return extents.count
+    return nil
   }
 
   /// Bytes of packet number `packet`; nil if there is none of that number.

@@ -39,6 +39,7 @@ package final class PacketFileWriter {
   private var body: (any PacketFileBody)?
   private var frames: (([UInt8]) -> Int)?
   private var isClosed = false
+  private var isOptimizing = false
 
   /// True if a kind of file can hold packets of a format, and we can write it.
   package static func canWrite(_ format: PacketFormat, in container: Container) -> Bool {
@@ -149,7 +150,22 @@ package final class PacketFileWriter {
     isClosed = true
     defer { body = nil }
     try begun().finish(facts())
+    if isOptimizing { try PacketFileOrder.optimize(store, container) }
     try store.synchronize()
+  }
+
+  /// Has nothing come after the packets that should stand before them, once the file is closed. A kill
+  /// leaves the file in one order or the other.
+  package func optimize() throws(SoundFileError) {
+    guard !isOptimized else { return }
+    try store.optimizable()
+    isOptimizing = true
+  }
+
+  /// False if the file's table will come after its packets.
+  package var isOptimized: Bool {
+    if isOptimizing { return true }
+    return !container.isMPEG4 && !(container == .caf && CAFBody.isListed(format))
   }
 
   /// What writes the file, from the first packet on.

@@ -22,21 +22,22 @@ extension SoundFile: ChunkedFile {
     }
   }
 
-  package func chunkSizes(_ id: ChunkID) -> [Int64] { chunks(id).map(\.size) }
+  package func chunkSizes(_ id: ChunkID) -> [Int64] {
+    state.withLock { $0.chunks(id).map(\.size) }
+  }
 
   package func chunk(
     _ id: ChunkID, index: Int = 0, most: Int64 = .max
   ) throws(SoundFileError) -> [UInt8]? {
-    let chunks = chunks(id)
-    guard chunks.indices.contains(index) else { return nil }
-    let chunk = chunks[index]
-    let count = Int(clamping: min(most, chunk.size))
-    if let bytes = chunk.bytes { return Array(bytes.prefix(count)) }
-    return try store.bytes(at: chunk.offset, count: count)
-  }
-
-  private func chunks(_ id: ChunkID) -> [Chunk] {
-    state.withLock { state in (state.before + state.after).filter { $0.id == id } }
+    // Nothing moves while it is read.
+    try state.withLock { state throws(SoundFileError) in
+      let chunks = state.chunks(id)
+      guard chunks.indices.contains(index) else { return nil }
+      let chunk = chunks[index]
+      let count = Int(clamping: min(most, chunk.size))
+      if let bytes = chunk.bytes { return Array(bytes.prefix(count)) }
+      return try store.bytes(at: chunk.offset, count: count)
+    }
   }
 
   /// A new chunk lies before the sound where there is room, else after it.
@@ -141,6 +142,8 @@ extension SoundFile.State {
     case before(Int)
     case after(Int)
   }
+
+  fileprivate func chunks(_ id: ChunkID) -> [Chunk] { (before + after).filter { $0.id == id } }
 
   /// Where the chunks of a name are.
   fileprivate func places(of id: ChunkID) -> [Place] {

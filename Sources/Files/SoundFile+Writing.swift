@@ -174,43 +174,27 @@ extension SoundFile {
     }
   }
 
-  /// Completes the file and moves all that comes after the sound before it. Blocks.
+  /// Completes the file and moves all that comes after the sound before it. A kill leaves the file as it
+  /// was, or as it is to be. Blocks.
   package func optimize() throws(SoundFileError) {
     try change { state throws(SoundFileError) in
       try writeHead(&state)
       try writeEnd(&state)
       guard let grammar = state.grammar, !state.after.isEmpty else { return }
-      // The head and all chunks are written anew behind the sound's new place.
-      let room = state.after.reduce(Int64(0)) { $0 + grammar.extent($1.size) }
-      let oldSound = state.soundOffset - grammar.headBytes
-      guard state.dataBytes <= state.mostDataBytes - room,
-        let soundHead = try store.bytes(
-          at: oldSound, count: Int(state.dataOffset - oldSound))
-      else { throw SoundFileError(.tooLong, path: path) }
-      let step: Int64 = 1 << 20
-      var left = state.dataBytes
-      while left > 0 {
-        let count = min(step, left)
-        left -= count
-        guard let block = try store.bytes(at: state.dataOffset + left, count: Int(count)) else {
-          throw SoundFileError(.truncated, path: path)
-        }
-        try store.write(block, at: state.dataOffset + left + room)
+      let order = ChunkOrder(
+        grammar: grammar, soundOffset: state.soundOffset, soundBytes: state.soundChunkBytes,
+        after: state.after)
+      var new = state
+      try store.replaceContents { copy throws(SoundFileError) in
+        let moved = try order.write(store, to: copy)
+        new.dataOffset += moved.soundOffset - new.soundOffset
+        new.soundOffset = moved.soundOffset
+        new.before += moved.chunks
+        new.after = []
+        try writeSizes(&new, total: moved.end, to: copy)
       }
-      try store.write(soundHead, at: oldSound + room)
-      var place = oldSound
-      for chunk in state.after {
-        guard let bytes = chunk.bytes else { continue }
-        try store.write(grammar.chunk(chunk.id, bytes), at: place)
-        state.before.append(
-          Chunk(chunk.id, offset: place + grammar.headBytes, size: chunk.size))
-        place += grammar.extent(chunk.size)
-      }
-      state.after = []
-      state.soundOffset += room
-      state.dataOffset += room
-      state.hasOldEnd = true
-      try writeEnd(&state)
+      new.moves += 1
+      state = new
     }
   }
 
@@ -268,7 +252,7 @@ extension SoundFile {
     let end = state.dataOffset + state.dataBytes
     let padded = end + state.padBytes
     let tail = state.hasOldEnd ? 0 : state.endBytes
-    try writeSizes(&state, total: padded + tail)
+    try writeSizes(&state, total: padded + tail, to: store)
     state.bytesSinceCheckpoint = 0
     // What the pad is made of, so that the file is as long as it says.
     if padded > end, tail == 0 {
@@ -277,8 +261,9 @@ extension SoundFile {
     try (store as? FileStore)?.checkPresence()
   }
 
-  private func writeSizes(_ state: inout State, total: Int64) throws(SoundFileError) {
-    let store = self.store
+  private func writeSizes(
+    _ state: inout State, total: Int64, to store: any ByteStore
+  ) throws(SoundFileError) {
     let isBigEndian = state.grammar?.isBigEndian ?? true
     func put(_ number: Int64, _ bytes: Int, at offset: Int64) throws(SoundFileError) {
       try store.write([UInt8](number, count: bytes, bigEndian: isBigEndian), at: offset)
@@ -352,7 +337,7 @@ extension SoundFile {
     do throws(SoundFileError) {
       try store.write(bytes, at: end)
       try store.setByteCount(end + Int64(bytes.count))
-      try writeSizes(&state, total: end + Int64(bytes.count))
+      try writeSizes(&state, total: end + Int64(bytes.count), to: store)
       state.hasOldEnd = false
     } catch {
       // The sound counts more than what comes after it.

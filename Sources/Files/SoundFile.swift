@@ -47,6 +47,8 @@ package final class SoundFile: Sendable {
     var bytesSinceCheckpoint: Int64 = 0
     /// Sizes in the head wait for a checkpoint, the next second of sound or the end.
     var defersSizes = true
+    /// How often what is in the file was moved to other places.
+    var moves = 0
     var isClosed = false
   }
 
@@ -165,11 +167,17 @@ package final class SoundFile: Sendable {
   package func readBytes(
     at position: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
-    let (offset, total, isClosed) = state.withLock { ($0.dataOffset, $0.dataBytes, $0.isClosed) }
-    guard !isClosed, position >= 0, position < total else { return 0 }
-    let wanted = min(buffer.count, Int(clamping: total - position))
-    return try unsafe store.read(
-      at: offset + position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+    while true {
+      let (offset, total, isClosed, moves) = state.withLock {
+        ($0.dataOffset, $0.dataBytes, $0.isClosed, $0.moves)
+      }
+      guard !isClosed, position >= 0, position < total else { return 0 }
+      let wanted = min(buffer.count, Int(clamping: total - position))
+      let count = try unsafe store.read(
+        at: offset + position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+      // The sound may have been moved meanwhile.
+      if state.withLock({ $0.moves }) == moves { return count }
+    }
   }
 }
 

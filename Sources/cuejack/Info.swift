@@ -139,7 +139,7 @@ struct FileReport: Encodable {
     primingFrames = table?.primingFrames
     remainderFrames = table?.remainderFrames
     cookieSize = file.cookie.count
-    optimized = file.isOptimized
+    optimized = try file.isOptimized
     tags = try file.tags() ?? [:]
     markers = try file.pcm?.markers()?.markers.map(Marker.init) ?? []
     regions =

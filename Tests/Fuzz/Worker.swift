@@ -40,6 +40,7 @@ struct Worker {
         let url = CFURLCreateFromFileSystemRepresentation(nil, name, name.count, false)!
         readFile(url, hint: Self.hint(file.name, &dice), &dice)
         readConverted(url, &dice)
+        if dice.once(in: 3) { optimize(url, &dice) }
       }
       readStream(file, hint: Self.hint(file.name, &dice), &dice)
     }
@@ -86,6 +87,16 @@ struct Worker {
     let status = AudioFileOpenURL(url, .readPermission, hint, &opened)
     note("AudioFileOpenURL: \(status)")
     if let file = opened { readAll(file, &dice) }
+  }
+
+  /// Has nothing come after the sound, and reads the file again.
+  private func optimize(_ url: CFURL, _ dice: inout Dice) {
+    var opened: AudioFileID?
+    let status = AudioFileOpenURL(url, .readWritePermission, 0, &opened)
+    guard status == noErr, let file = opened else { return }
+    let outcome = AudioFileOptimize(file)
+    note("AudioFileOptimize: \(outcome)")
+    readAll(file, &dice)
   }
 
   /// What functions of the app read.

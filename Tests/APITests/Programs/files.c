@@ -254,6 +254,11 @@ static void check_memory(void) {
   packets = 100;
   GIVES(AudioFileWritePackets(file, false, 400, NULL, 1250, &packets, samples), dskFulErr);
   EQUAL(packets, 0);
+  // What has no name cannot be written anew beside itself.
+  memory.room = 100000;
+  WORKS(AudioFileOptimize(file));
+  WORKS(AudioFileSetUserData(file, 'test', 0, 8000, samples));
+  GIVES(AudioFileOptimize(file), kAudioFileOperationNotSupportedError);
   WORKS(AudioFileClose(file));
   WORKS(AudioFileOpenWithCallbacks(&memory, memory_read, NULL, memory_size, NULL, 0, &file));
   EQUAL(number64(file, kAudioFilePropertyAudioDataPacketCount), 1250);

@@ -300,7 +300,11 @@ extern OSStatus AudioFileOpenWithCallbacks(
 /// one.
 extern OSStatus AudioFileClose(AudioFileID inAudioFile);
 
-/// Completes a file that was written, and moves all that comes after its sound before it.
+/// Completes a file that was written, and moves what comes after its sound before it: chunks, and the tables
+/// of MPEG-4 and CAF files; with a file of packets that is being made, that happens when it is closed. The file
+/// is written anew beside itself, so that a kill leaves it as it was or as it is to be, and takes its old name
+/// when it is complete. A file that the app keeps itself has no name:
+/// kAudioFileOperationNotSupportedError, unless there is nothing to do.
 extern OSStatus AudioFileOptimize(AudioFileID inAudioFile);
 
 // MARK: Reading and writing
@@ -370,7 +374,8 @@ CF_ENUM(AudioFilePropertyID) {
   kAudioFilePropertyDataFormat = 'dfmt',
   /// AudioFormatListItem array: the formats that the sound can be decoded as, the best first.
   kAudioFilePropertyFormatList = 'flst',
-  /// UInt32: 1 if nothing comes after the sound, which then can be played as it is read.
+  /// UInt32: 1 if nothing comes after the sound, which then can be played as it is read; of a file of packets
+  /// that is being made, if that will be so when it is closed.
   kAudioFilePropertyIsOptimized = 'optm',
   /// Bytes that a decoder needs first. Linear PCM has none: unsupported. Can be set.
   kAudioFilePropertyMagicCookieData = 'mgic',

@@ -1,0 +1,127 @@
+/// How the boxes of an MPEG-4 file follow each other: those who read it as it comes need its tables
+/// before its sound.
+struct MPEG4Order {
+  private struct Box {
+    let name: String
+    let place: Range<Int64>
+  }
+
+  private let store: any ByteStore
+  private var boxes: [Box] = []
+
+  private static var mostTableBytes: Int64 { 1 << 28 }
+
+  /// Looks through the file's outermost boxes. Blocks.
+  init(_ store: any ByteStore) throws(SoundFileError) {
+    self.store = store
+    let total = try store.byteCount()
+    var offset: Int64 = 0
+    while boxes.count < 1 << 20, let head = try store.bytes(at: offset, count: 8) {
+      var size = Int64(head.big(at: 0, bytes: 4))
+      if size == 1 {
+        guard let long = try store.bytes(at: offset + 8, count: 8) else { return }
+        size = Int64(clamping: long.big(at: 0, bytes: 8))
+      }
+      if size == 0 { size = total - offset }
+      guard size >= 8, size <= total - offset else { return }
+      boxes.append(Box(name: head.name(at: 4), place: offset..<offset + size))
+      offset += size
+    }
+  }
+
+  /// True if the file's table comes before its sound.
+  var isOptimized: Bool { misplacedTable == nil }
+
+  /// The table, and where it should be.
+  private var misplacedTable: (place: Range<Int64>, start: Int64)? {
+    guard let table = boxes.first(where: { $0.name == "moov" })?.place,
+      let sound = boxes.first(where: { $0.name == "mdat" })?.place,
+      sound.lowerBound < table.lowerBound
+    else { return nil }
+    return (table, sound.lowerBound)
+  }
+
+  /// Moves the table before the sound. A kill leaves the file as it was, or as it is to be. Blocks.
+  ///
+  /// - Parameter mostShortPlace: The last place in the file for which the short form of a table is used.
+  func optimize(mostShortPlace: Int64 = Int64(UInt32.max)) throws(SoundFileError) {
+    guard let (place, start) = misplacedTable else { return }
+    // These tell of places in the file as well.
+    if let other = boxes.first(where: { ["moof", "sidx", "mfra", "meta"].contains($0.name) }) {
+      throw refusal("a file with a box '\(other.name)' cannot be optimized")
+    }
+    guard place.count <= Self.mostTableBytes,
+      let table = try store.bytes(at: place.lowerBound, count: place.count)
+    else { throw refusal("a table of \(place.count) bytes is too long to be moved") }
+    let total = try store.byteCount()
+    let isWide = total + 2 * Int64(place.count) > mostShortPlace
+    // How long it becomes, then what is in it.
+    let room = Int64(try rewritten(table, 0..<table.count, depth: 0, isWide) { $0 }.count)
+    let moved = try rewritten(table, 0..<table.count, depth: 0, isWide) { offset in
+      if offset < start { return offset }
+      return offset < place.lowerBound ? offset + room : offset + room - Int64(place.count)
+    }
+    try store.replaceContents { new throws(SoundFileError) in
+      var end = try new.copy(0..<start, of: store, to: 0)
+      try new.write(moved, at: end)
+      end = try new.copy(start..<place.lowerBound, of: store, to: end + room)
+      _ = try new.copy(place.upperBound..<total, of: store, to: end)
+    }
+  }
+
+  /// Boxes with other places of the sound in them.
+  ///
+  /// - Parameter isWide: Places get 64 bits.
+  private func rewritten(
+    _ bytes: [UInt8], _ range: Range<Int>, depth: Int, _ isWide: Bool, _ move: (Int64) -> Int64
+  ) throws(SoundFileError) -> [UInt8] {
+    var result: [UInt8] = []
+    var offset = range.lowerBound
+    while range.upperBound - offset >= 8 {
+      let name = bytes.name(at: offset + 4)
+      var size = Int(bytes.big(at: offset, bytes: 4))
+      var head = 8
+      if size == 1 {
+        size = Int(clamping: bytes.big(at: offset + 8, bytes: 8))
+        head = 16
+      }
+      if size == 0 { size = range.upperBound - offset }
+      guard size >= head, size <= range.upperBound - offset else {
+        throw SoundFileError(.damaged("its box '\(name)' has no end"), path: store.name)
+      }
+      let content = offset + head..<offset + size
+      switch name {
+      case "moov", "trak", "mdia", "minf", "stbl":
+        guard depth < 8 else { throw refusal("its boxes lie too deep in each other") }
+        result += Self.box(
+          name, try rewritten(bytes, content, depth: depth + 1, isWide, move))
+      case "stco", "co64":
+        let width = name == "stco" ? 4 : 8
+        let count = Int(bytes.big(at: content.lowerBound + 4, bytes: 4))
+        guard content.count >= 8, count <= (content.count - 8) / width else {
+          throw SoundFileError(
+            .damaged("its tables promise \(count) places"), path: store.name)
+        }
+        let newWidth = isWide ? 8 : width
+        var places = Array(bytes[content.prefix(8)])
+        for index in 0..<count {
+          let place = bytes.big(at: content.lowerBound + 8 + index * width, bytes: width)
+          places += [UInt8](move(Int64(clamping: place)), count: newWidth, bigEndian: true)
+        }
+        result += Self.box(newWidth == 8 ? "co64" : "stco", places)
+      case "saio", "iloc": throw refusal("a file with a box '\(name)' cannot be optimized")
+      default: result += bytes[offset..<offset + size]
+      }
+      offset += size
+    }
+    return result + bytes[offset..<range.upperBound]
+  }
+
+  private static func box(_ name: String, _ content: [UInt8]) -> [UInt8] {
+    [UInt8](content.count + 8, count: 4, bigEndian: true) + Array(name.utf8) + content
+  }
+
+  private func refusal(_ reason: String) -> SoundFileError {
+    SoundFileError(.notSupported(reason), path: store.name)
+  }
+}

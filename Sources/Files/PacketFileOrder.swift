@@ -1,0 +1,44 @@
+/// What comes before and after the packets of a file.
+enum PacketFileOrder {
+  /// True if nothing comes after the packets that a reader needs before them, or that would be in the way
+  /// of more packets. Blocks.
+  static func isOptimized(
+    _ store: any ByteStore, _ container: Container
+  ) throws(SoundFileError) -> Bool {
+    if container.isMPEG4 { return try MPEG4Order(store).isOptimized }
+    guard container.holdsPCM, case .head(let head) = try FileHead.find(in: store) else {
+      return true
+    }
+    return head.after.isEmpty
+  }
+
+  /// Puts what comes after the packets before them. A kill leaves the file as it was, or as it is to be.
+  /// Blocks.
+  static func optimize(
+    _ store: any ByteStore, _ container: Container
+  ) throws(SoundFileError) {
+    if container.isMPEG4 { return try MPEG4Order(store).optimize() }
+    guard container.holdsPCM, case .head(let head) = try FileHead.find(in: store),
+      let grammar = head.grammar, let dataBytes = head.dataBytes, !head.after.isEmpty
+    else { return }
+    let order = ChunkOrder(
+      grammar: grammar, soundOffset: head.soundOffset,
+      soundBytes: head.dataOffset - head.soundOffset + dataBytes, after: head.after)
+    try store.replaceContents { new throws(SoundFileError) in
+      let end = try order.write(store, to: new).end
+      // What pads the last chunk may be new.
+      switch container {
+      case .wave, .aiff, .aifc:
+        try new.write(
+          [UInt8](
+            UInt32(clamping: end - 8), count: 4, bigEndian: grammar.isBigEndian), at: 4)
+      default: break
+      }
+    }
+  }
+}
+
+extension Container {
+  /// True for MPEG-4 and what came of it.
+  var isMPEG4: Bool { [.m4a, .m4b, .mp4, .threeGP, .threeGP2].contains(self) }
+}

@@ -1,0 +1,242 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+@Suite struct OrderTests {
+  let folder: TemporaryFolder
+  init() throws { folder = try TemporaryFolder() }
+
+  private func contents(_ path: String) throws -> Data {
+    try Data(contentsOf: URL(fileURLWithPath: path))
+  }
+
+  /// What was in a file when it was opened, even if another one has its name now.
+  private final class Witness {
+    private let handle: FileHandle
+    let before: Data
+    init(_ path: String) throws {
+      before = try Data(contentsOf: URL(fileURLWithPath: path))
+      handle = try #require(FileHandle(forReadingAtPath: path))
+    }
+    /// Nothing was changed in its place: a kill at any moment leaves one whole file or the other.
+    func checkThatNothingChanged() throws { #expect(try handle.readToEnd() == before) }
+  }
+
+  private func place(of name: String, in data: Data) throws -> Int {
+    try #require(data.range(of: Data(name.utf8))).lowerBound
+  }
+
+  // MARK: Packets
+
+  /// Packets of a file, and what it is put into; the file itself if that is nothing.
+  private static let kinds:
+    [(source: String, container: Container?, table: String, sound: String)] =
+      [
+        ("a.m4a", nil, "moov", "mdat"), ("lossless.m4a", nil, "moov", "mdat"),
+        ("opus.mp4", nil, "moov", "mdat"), ("a.3gp", nil, "moov", "mdat"),
+        ("a.m4a", .m4a, "moov", "mdat"), ("a.m4a", .caf, "pakt", "data"),
+        ("alac.caf", nil, "pakt", "data"), ("opus.caf", nil, "pakt", "data"),
+      ]
+
+  @Test(arguments: kinds.indices) func tablesComeBeforeTheSound(index: Int) throws {
+    let kind = Self.kinds[index]
+    let recipe = try #require(PacketRecipe.all.first { $0.name == kind.source })
+    let path = folder.file("a." + (kind.container ?? recipe.container).extensions[0])
+    if let container = kind.container {
+      try copy(
+        PacketFileReader(FileStore(path: recipe.make())),
+        to: FileStore(creating: path, isReplacing: true), container)
+    } else {
+      try contents(recipe.make()).write(to: URL(fileURLWithPath: path))
+    }
+    chmod(path, 0o640)
+    let probed = try Probed(path)
+    let old = try PacketFileReader(FileStore(path: path))
+    let packets = try old.allPackets().map(\.bytes)
+    let witness = try Witness(path)
+
+    let file = try MediaFile.open(path: path, isWritable: true)
+    #expect(try !file.isOptimized)
+    try file.optimize()
+    #expect(try file.isOptimized)
+    try file.optimize()
+    try witness.checkThatNothingChanged()
+    let data = try contents(path)
+    #expect(try place(of: kind.table, in: data) < place(of: kind.sound, in: data))
+    #expect(data.count == witness.before.count)
+    // The open file reads from the new places, and so do others, and those who had opened the old one.
+    let new = try PacketFileReader(FileStore(path: path))
+    #expect(try file.dataOffset == new.packetOffset(of: 0))
+    var memory = [UInt8](repeating: 0, count: Int(try file.byteCount))
+    let count = try memory.withUnsafeMutableBytes { try file.readBytes(at: 0, into: $0) }
+    #expect(count == memory.count && memory == packets.flatMap { $0 })
+    #expect(try new.allPackets().map(\.bytes) == packets)
+    #expect(try old.allPackets().map(\.bytes) == packets)
+    #expect(new.format == old.format && new.tags == old.tags && new.cookie == old.cookie)
+    #expect(try new.packetTable == old.packetTable)
+    #expect(try Probed(path).packets.map(\.data_hash) == probed.packets.map(\.data_hash))
+    // It is the same file for others.
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect(attributes[.posixPermissions] as? Int == 0o640)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+  }
+
+  @Test func placesGetMoreBitsInLongFiles() throws {
+    let recipe = try #require(PacketRecipe.all.first { $0.name == "a.m4a" })
+    let path = folder.file("a.m4a")
+    try contents(recipe.make()).write(to: URL(fileURLWithPath: path))
+    let packets = try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes)
+    try MPEG4Order(FileStore(path: path, isWritable: true)).optimize(mostShortPlace: 100)
+    let data = try contents(path)
+    #expect(data.range(of: Data("co64".utf8)) != nil && data.range(of: Data("stco".utf8)) == nil)
+    #expect(try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes) == packets)
+    #expect(try Probed(path).packets.count == packets.count)
+  }
+
+  @Test(arguments: [Container.m4a, .caf])
+  func aFileThatIsMadeIsPutInOrderAtItsEnd(container: Container) throws {
+    let path = folder.file("a.\(container.extensions[0])")
+    let original = risingTone(frames: 60_000, rate: 44_100)
+    let encoding = try SoundEncoding(
+      FileStore(creating: path, isReplacing: false), container, .aac, rate: 44_100)
+    #expect(try !encoding.file.isOptimized)
+    try encoding.file.optimize()
+    #expect(try encoding.file.isOptimized)
+    try encoding.write(original)
+    try encoding.finish()
+    let file = try MediaFile.open(path: path)
+    #expect(try file.isOptimized)
+    #expect(try file.frameCount == 60_000)
+    #expect(try lateness(decodedSound(file), behind: original) == 0)
+  }
+
+  @Test func chunksBehindPacketsGoBeforeThem() throws {
+    for (name, container) in [("ulaw.wav", Container.wave), ("ima4.aifc", .aifc)] {
+      let recipe = try #require(PacketRecipe.all.first { $0.name == name })
+      var bytes = [UInt8](try contents(recipe.make()))
+      let isBigEndian = container == .aifc
+      bytes += Array("test".utf8) + [UInt8](3, count: 4, bigEndian: isBigEndian) + [7, 8, 9, 0]
+      bytes.replaceSubrange(
+        4..<8, with: [UInt8](bytes.count - 8, count: 4, bigEndian: isBigEndian))
+      let path = try folder.write(Data(bytes), to: name)
+      let sound = try PacketFileReader(FileStore(path: path)).sound()
+      let witness = try Witness(path)
+      let file = try MediaFile.open(path: path, isWritable: true)
+      #expect(try !file.isOptimized)
+      try file.optimize()
+      #expect(try file.isOptimized)
+      try witness.checkThatNothingChanged()
+      #expect(try PacketFileReader(FileStore(path: path)).sound() == sound)
+      #expect(try contents(path).count == bytes.count)
+      let probe = try tool("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"])
+      #expect(!probe.errors.contains("nvalid"))
+    }
+  }
+
+  // MARK: What cannot be put in order
+
+  @Test func storesWithoutANameRefuse() throws {
+    for name in ["a.m4a", "alac.caf"] {
+      let recipe = try #require(PacketRecipe.all.first { $0.name == name })
+      let bytes = [UInt8](try contents(recipe.make()))
+      let store = ReplayedStore(bytes)
+      let file = try MediaFile.open(store)
+      #expect(try !file.isOptimized)
+      let error = #expect(throws: SoundFileError.self) { try file.optimize() }
+      #expect(error?.description == "memory: only a plain file can be optimized")
+      #expect(store.bytes == bytes && store.steps.isEmpty)
+      let reading = try MediaFile.open(path: recipe.make())
+      let refusal = #expect(throws: SoundFileError.self) { try reading.optimize() }
+      #expect(refusal?.kind == .notForWriting)
+    }
+    let encoding = try SoundEncoding(ReplayedStore(), .m4a, .aac, rate: 44_100)
+    let error = #expect(throws: SoundFileError.self) { try encoding.file.optimize() }
+    #expect(error?.kind == .notSupported("only a plain file can be optimized"))
+    // Where there is nothing to do, nothing is refused.
+    let recipe = try #require(PacketRecipe.all.first { $0.name == "a.mp3" })
+    let file = try MediaFile.open(ReplayedStore(try contents(recipe.make())))
+    #expect(try file.isOptimized)
+    try file.optimize()
+  }
+
+  @Test func whatFailsLeavesTheOldFile() throws {
+    let path = try folder.write(Data([1, 2, 3]), to: "a")
+    let link = folder.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    let store = try FileStore(path: link, isWritable: true)
+    let error = #expect(throws: SoundFileError.self) {
+      try store.replaceContents { new throws(SoundFileError) in
+        try new.write([9, 9], at: 0)
+        throw SoundFileError(.noRoom, path: new.name)
+      }
+    }
+    #expect(error?.kind == .noRoom && error?.path == link)
+    #expect(try contents(path) == Data([1, 2, 3]))
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "link"])
+    // What a link leads to is replaced.
+    try store.replaceContents { new throws(SoundFileError) in try new.write([4, 5], at: 0) }
+    #expect(try contents(path) == Data([4, 5]))
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+    #expect(try store.bytes(at: 0, count: 2) == [4, 5])
+    try store.write([6], at: 1)
+    #expect(try contents(path) == Data([4, 6]))
+    // Another file is not replaced.
+    try FileManager.default.removeItem(atPath: path)
+    let gone = #expect(throws: SoundFileError.self) { try store.replaceContents { _ in } }
+    #expect(gone?.kind == .vanished)
+    _ = try folder.write(Data([7]), to: "a")
+    let other = #expect(throws: SoundFileError.self) { try store.replaceContents { _ in } }
+    #expect(other?.kind == .cannotWrite("another file has its name now"))
+    #expect(try contents(path) == Data([7]))
+  }
+
+  // MARK: Linear PCM
+
+  @Test(arguments: [Container.wave, .rf64, .wave64, .aiff, .aifc, .caf])
+  func chunksBehindTheSoundGoBeforeIt(container: Container) throws {
+    let format = PCMFormat(
+      sampleRate: 44_100, channels: 1, kind: .signedInteger, bitsPerSample: 24,
+      isBigEndian: container.isBigEndian)
+    let sound = (0..<3_003).map { UInt8(truncatingIfNeeded: $0 * 7) }
+    let path = folder.file("a.\(container.extensions[0])")
+    let new = try SoundFile.create(
+      path: path, container: container, format: format, isReplacing: false)
+    try sound.withUnsafeBytes { try new.writeBytes(at: 0, from: $0) }
+    try new.setChunk("one ", [1, 2, 3])
+    try new.setChunk("two ", [UInt8](repeating: 5, count: 3_000_001))
+    try new.close()
+    let witness = try Witness(path)
+
+    let file = try MediaFile.open(path: path, isWritable: true)
+    let pcm = try #require(file.pcm)
+    #expect(try !file.isOptimized)
+    try file.optimize()
+    #expect(try file.isOptimized)
+    try witness.checkThatNothingChanged()
+    func check(_ file: SoundFile, _ sound: [UInt8]) throws {
+      var read = [UInt8](repeating: 0, count: Int(file.byteCount))
+      let count = try read.withUnsafeMutableBytes { try file.readBytes(at: 0, into: $0) }
+      #expect(count == sound.count && read == sound)
+      #expect(try file.chunk("one ") == [1, 2, 3])
+      #expect(try file.chunk("two ") == [UInt8](repeating: 5, count: 3_000_001))
+    }
+    try check(pcm, sound)
+    let other = try SoundFile(path: path)
+    #expect(other.isOptimized && !other.isTruncated)
+    try check(other, sound)
+    let coding = container.isBigEndian ? "s24be" : "s24le"
+    let decoded = try tool(
+      "ffmpeg", ["-v", "error", "-i", path, "-f", coding, "-c:a", "pcm_\(coding)", "-"])
+    #expect(decoded.output == Data(sound))
+    // It is gone on with.
+    try sound.withUnsafeBytes { try pcm.writeBytes(at: Int64(sound.count), from: $0) }
+    try pcm.close()
+    try check(SoundFile(path: path), sound + sound)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+  }
+}
