@@ -262,7 +262,7 @@ package final class MediaFile: Sendable {
       case .pcm(let file): file.frames
       case .reader(let file): try file.validFrames
       case .writer(let file):
-        file.with { $0.packetTable?.validFrames ?? $0.frameCount }
+        file.with { $0.validFrames }
       }
     }
   }

@@ -81,10 +81,16 @@ package final class MediaWriter {
     try MediaError.file { () throws(SoundFileError) in try file.setPacketTable(table) }
   }
 
-  /// Tells the file what goes before the first packet.
+  /// Tells the file what goes before the first packet, and how much of the decoded frames does: the file
+  /// may never be finished.
   private func prepare(_ converter: StreamConverter) throws(MediaError) {
     guard nextPacket == 0, let encoder = converter.encoder else { return }
     try setCookie(encoder.cookie)
+    let priming = table?.primingFrames ?? converter.encodedPriming.leading
+    try MediaError.file { () throws(SoundFileError) in
+      try file.setPacketTable(
+        PacketTable(validFrames: 0, primingFrames: priming, remainderFrames: 0))
+    }
   }
 
   private func setCookie(_ cookie: [UInt8]) throws(MediaError) {

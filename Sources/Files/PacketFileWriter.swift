@@ -14,7 +14,8 @@ package final class PacketFileWriter {
   /// What a decoder needs, in any form that `MagicCookie` reads.
   package var cookie: [UInt8] = []
   /// Which of the frames are sound. Its priming counts at the first packet, the rest when the file is
-  /// closed; valid frames that do not fit the packets are cut. Nil if all are.
+  /// closed; valid frames that do not fit the packets are cut, and 0 of them stand for all but the others.
+  /// Nil if all are.
   package var packetTable: PacketTable?
   /// By the keys of Core Audio's info dictionaries. Written before the first packet, and in MPEG-4 and CAF
   /// files again when the file is closed.
@@ -190,19 +191,24 @@ package final class PacketFileWriter {
     } catch {
       throw SoundFileError(.cannotWrite(error.reason), path: store.name)
     }
-    let table = packetTable.map { table in
-      packetCount == 0
-        ? table
-        : PacketTable(
-          priming: Int64(table.primingFrames),
-          // Without packets' frames of its own, a table may have been made before they were known.
-          valid: table.validFrames > 0 ? table.validFrames : nil,
-          remainder: Int64(table.remainderFrames), of: frameCount)
-    }
     return PacketFileFacts(
-      cookie: cookie, extradata: extradata,
-      table: table ?? PacketTable(priming: 0, valid: nil, of: frameCount), tags: tags,
+      cookie: cookie, extradata: extradata, table: fittingTable, tags: tags,
       channelRoles: channelRoles, bitRate: bitRate, chunks: chunks)
+  }
+
+  /// Frames of sound in the packets that were written.
+  package var validFrames: Int64 { fittingTable.validFrames }
+
+  /// Which frames are sound, as far as packets are there.
+  private var fittingTable: PacketTable {
+    guard let packetTable else { return PacketTable(priming: 0, valid: nil, of: frameCount) }
+    // The first packet has to be told of the priming.
+    guard packetCount > 0 else { return packetTable }
+    return PacketTable(
+      priming: Int64(packetTable.primingFrames),
+      // It may have been made before the frames were known.
+      valid: packetTable.validFrames > 0 ? packetTable.validFrames : nil,
+      remainder: Int64(packetTable.remainderFrames), of: frameCount)
   }
 }
 

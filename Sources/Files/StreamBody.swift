@@ -85,8 +85,7 @@ final class StreamBody: PacketFileBody {
     case .next:
       if !isLast { try setSizes(little: false, [(8, bytes)]) }
     case .flac: try correctStreamInfo(facts)
-    case .mp3:
-      if isLast { try correctInfoTag(facts.table) }
+    case .mp3: try correctInfoTag(facts.table)
     default: break
     }
   }

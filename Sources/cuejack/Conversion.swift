@@ -146,6 +146,8 @@ struct Conversion {
     let old = reader.file
     let new = try MediaFile.create(store, container: kind.container, format: old.format)
     if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
+    // Should the command be killed, the part that is there begins with the sound.
+    if let table = try old.packetTable { try new.setPacketTable(table) }
     try new.copyMetadata(of: old)
     var next: Int64 = 0
     var memory = [UInt8](repeating: 0, count: max(1 << 16, try old.maximumPacketBytes))
@@ -168,7 +170,6 @@ struct Conversion {
       }
       next += Int64(count)
     }
-    if let table = try old.packetTable { try new.setPacketTable(table) }
     try new.close()
     return reader.frames
   }
