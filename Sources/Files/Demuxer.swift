@@ -181,14 +181,12 @@ final class Demuxer {
   }
 
   /// Where the packets lie, if libavformat took that from the file's own table.
-  func table() -> [(offset: Int64, bytes: Int, firstFrame: Int64)] {
+  func table() -> [(offset: Int64, bytes: Int)] {
     guard let sound = unsafe sound else { return [] }
     let count = unsafe avformat_index_get_entries_count(sound)
     return (0..<count).compactMap { i in
       guard let entry = unsafe avformat_index_get_entry(sound, i) else { return nil }
-      return unsafe (
-        entry.pointee.pos, Int(entry.pointee.size), frames(entry.pointee.timestamp)
-      )
+      return unsafe (entry.pointee.pos, Int(entry.pointee.size))
     }
   }
 

@@ -79,6 +79,14 @@ import Testing
     #expect(new.format == old.format && new.tags == old.tags && new.cookie == old.cookie)
     #expect(try new.packetTable == old.packetTable)
     #expect(try Probed(path).packets.map(\.data_hash) == probed.packets.map(\.data_hash))
+    // Its packets come as it is read.
+    let parser = StreamParser(hint: nil)
+    var came = 0
+    try [UInt8](data).withUnsafeBytes {
+      try parser.parse(
+        $0, isDiscontinuous: false, ready: {}, packets: { _, count, _ in came += count })
+    }
+    #expect(came == packets.count)
     // It is the same file for others.
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
     #expect(attributes[.posixPermissions] as? Int == 0o640)
