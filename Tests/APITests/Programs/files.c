@@ -1,24 +1,10 @@
 // AudioFile as programs use it: files are made, written, read, changed and asked about, by name and
 // out of memory of the program's own.
-#include "check.h"
+#include "soundfiles.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-
-static char folder[] = "/tmp/cuejack-files-XXXXXX";
-
-static const char *path_of(const char *name) {
-  static char path[200];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static CFURLRef url_of(const char *name) {
-  const char *path = path_of(name);
-  return CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)path, (CFIndex)strlen(path),
-                                                 false);
-}
 
 /// CFSTR takes ASCII only here.
 static CFStringRef umlauts(void) {
@@ -175,46 +161,6 @@ static void check_going_on(void) {
 }
 
 // MARK: Memory of the program's own
-
-typedef struct {
-  char *bytes;
-  SInt64 size;
-  SInt64 room;
-  OSStatus fault;
-} Memory;
-
-static OSStatus memory_read(void *data, SInt64 position, UInt32 count, void *buffer,
-                            UInt32 *actual) {
-  Memory *memory = data;
-  SInt64 there = position < memory->size ? memory->size - position : 0;
-  *actual = (UInt32)(there < (SInt64)count ? there : (SInt64)count);
-  memcpy(buffer, memory->bytes + position, *actual);
-  return memory->fault;
-}
-
-static OSStatus memory_write(void *data, SInt64 position, UInt32 count, const void *buffer,
-                             UInt32 *actual) {
-  Memory *memory = data;
-  *actual = 0;
-  if (memory->fault) return memory->fault;
-  if (position + count > memory->room) return noErr;
-  if (position + count > memory->size) memory->size = position + count;
-  memcpy(memory->bytes + position, buffer, count);
-  *actual = count;
-  return noErr;
-}
-
-static SInt64 memory_size(void *data) {
-  return ((Memory *)data)->size;
-}
-
-static OSStatus memory_set_size(void *data, SInt64 size) {
-  Memory *memory = data;
-  if (size > memory->room) return dskFulErr;
-  if (size > memory->size) memset(memory->bytes + memory->size, 0, (size_t)(size - memory->size));
-  memory->size = size;
-  return noErr;
-}
 
 static void check_memory(void) {
   Memory memory = {.bytes = calloc(1, 100000), .size = 500, .room = 100000, .fault = noErr};
