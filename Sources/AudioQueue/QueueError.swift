@@ -2,6 +2,8 @@ package import Server
 
 /// Why a queue refuses a call. One case for each documented result.
 package enum QueueError: Error, Hashable, Sendable {
+  /// An argument that no queue takes; says why.
+  case badArgument(String)
   /// The buffer is not the queue's.
   case invalidBuffer
   /// The buffer holds not one whole frame.

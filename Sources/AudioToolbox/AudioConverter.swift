@@ -1,28 +1,5 @@
 public import CAudioToolbox
 import Codecs
-import Logging
-
-/// Runs the body of a C function: its failure becomes a result code and a line in the log.
-private func answer(
-  _ function: String, _ body: () throws(AudioConverterError) -> Void
-) -> OSStatus {
-  do throws(AudioConverterError) {
-    try body()
-    return noErr
-  } catch {
-    log.log(level: error.isOrdinary ? .debug : .warning, "\(function): \(error.reason)")
-    return error.status
-  }
-}
-
-/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
-private func check(_ pointers: UnsafeRawPointer?...) throws(AudioConverterError) {
-  for index in unsafe pointers.indices {
-    guard unsafe UInt(bitPattern: pointers[index]) != 0 else {
-      throw .badArgument("a pointer is NULL")
-    }
-  }
-}
 
 private func converter(_ handle: AudioConverterRef) throws(AudioConverterError)
   -> AudioConverterCore
@@ -42,8 +19,9 @@ public func AudioConverterNew(
   _ inDestinationFormat: UnsafePointer<AudioStreamBasicDescription>,
   _ outAudioConverter: UnsafeMutablePointer<AudioConverterRef?>
 ) -> OSStatus {
-  answer("AudioConverterNew") { () throws(AudioConverterError) in
-    try unsafe check(inSourceFormat, inDestinationFormat, outAudioConverter)
+  unsafe answer(
+    "AudioConverterNew", needs: inSourceFormat, inDestinationFormat, outAudioConverter
+  ) { () throws(AudioConverterError) in
     try unsafe make(inSourceFormat.pointee, inDestinationFormat.pointee, outAudioConverter)
   }
 }
@@ -57,11 +35,14 @@ public func AudioConverterNewSpecific(
   _ inClassDescriptions: UnsafePointer<AudioClassDescription>,
   _ outAudioConverter: UnsafeMutablePointer<AudioConverterRef?>
 ) -> OSStatus {
-  answer("AudioConverterNewSpecific") { () throws(AudioConverterError) in
-    try unsafe check(inSourceFormat, inDestinationFormat, outAudioConverter)
+  unsafe answer(
+    "AudioConverterNewSpecific", needs: inSourceFormat, inDestinationFormat, outAudioConverter
+  ) { () throws(AudioConverterError) in
     unsafe outAudioConverter.pointee = nil
     let count = Int(inNumberClassDescriptions)
-    if count > 0 { try unsafe check(inClassDescriptions) }
+    if count > 0, UInt(bitPattern: inClassDescriptions) == 0 {
+      throw .badArgument("the codecs are NULL")
+    }
     let (source, destination) = unsafe (inSourceFormat.pointee, inDestinationFormat.pointee)
     let isGiven = unsafe UnsafeBufferPointer(start: inClassDescriptions, count: count).contains {
       $0.isOurs(from: source.mFormatID, to: destination.mFormatID)
@@ -132,9 +113,10 @@ public func AudioConverterGetProperty(
   _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
   _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioConverterGetProperty") { () throws(AudioConverterError) in
+  unsafe answer(
+    "AudioConverterGetProperty", needs: ioPropertyDataSize, outPropertyData
+  ) { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    try unsafe check(ioPropertyDataSize, outPropertyData)
     let property = try AudioConverterProperty.named(inPropertyID)
     let room = unsafe Int(ioPropertyDataSize.pointee)
     // Some calculate from what the memory holds.
@@ -154,11 +136,11 @@ public func AudioConverterSetProperty(
 ) -> OSStatus {
   answer("AudioConverterSetProperty") { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    if inPropertyDataSize > 0 { try unsafe check(inPropertyData) }
+    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inPropertyDataSize) else {
+      throw .badArgument("the value is NULL")
+    }
     let property = try AudioConverterProperty.named(inPropertyID)
     guard let set = property.set else { throw .readOnly(inPropertyID) }
-    let bytes = unsafe [UInt8](
-      UnsafeRawBufferPointer(start: inPropertyData, count: Int(inPropertyDataSize)))
     try set(core, PropertyBytes(id: inPropertyID, bytes: bytes))
   }
 }
@@ -172,9 +154,10 @@ public func AudioConverterConvertBuffer(
   _ inInputData: UnsafeRawPointer, _ ioOutputDataSize: UnsafeMutablePointer<UInt32>,
   _ outOutputData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioConverterConvertBuffer") { () throws(AudioConverterError) in
+  unsafe answer(
+    "AudioConverterConvertBuffer", needs: inInputData, ioOutputDataSize, outOutputData
+  ) { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    try unsafe check(inInputData, ioOutputDataSize, outOutputData)
     guard core.stream.isImmediate, case .pcm(let input) = core.input.stream,
       case .pcm(let output) = core.output.stream
     else { throw .notImmediate }
@@ -201,9 +184,10 @@ public func AudioConverterConvertComplexBuffer(
   _ inInputData: UnsafePointer<AudioBufferList>,
   _ outOutputData: UnsafeMutablePointer<AudioBufferList>
 ) -> OSStatus {
-  answer("AudioConverterConvertComplexBuffer") { () throws(AudioConverterError) in
+  unsafe answer(
+    "AudioConverterConvertComplexBuffer", needs: inInputData, outOutputData
+  ) { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    try unsafe check(inInputData, outOutputData)
     guard core.stream.isImmediate else { throw .notImmediate }
     let frames = Int(inNumberPCMFrames)
     let input = unsafe BufferList(UnsafeMutablePointer(mutating: inInputData))
@@ -234,11 +218,12 @@ public func AudioConverterFillComplexBuffer(
   _ outOutputData: UnsafeMutablePointer<AudioBufferList>,
   _ outPacketDescription: UnsafeMutablePointer<AudioStreamPacketDescription>?
 ) -> OSStatus {
-  answer("AudioConverterFillComplexBuffer") { () throws(AudioConverterError) in
+  unsafe answer(
+    "AudioConverterFillComplexBuffer",
+    needs: unsafeBitCast(inInputDataProc, to: UnsafeRawPointer?.self), ioOutputDataPacketSize,
+    outOutputData
+  ) { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    try unsafe check(
-      unsafeBitCast(inInputDataProc, to: UnsafeRawPointer?.self), ioOutputDataPacketSize,
-      outOutputData)
     let packets = unsafe Int(ioOutputDataPacketSize.pointee)
     unsafe ioOutputDataPacketSize.pointee = 0
     let list = unsafe BufferList(outOutputData)

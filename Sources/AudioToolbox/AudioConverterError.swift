@@ -1,8 +1,9 @@
 import CAudioToolbox
 import Codecs
+import Logging
 
 /// Why a call on a converter fails. The text goes to the log, the code to the caller.
-enum AudioConverterError: Error {
+enum AudioConverterError: APIFailure {
   case badArgument(String)
   case noConverter
   case formatNotSupported(String)
@@ -77,10 +78,10 @@ enum AudioConverterError: Error {
   }
 
   /// Programs ask for properties that may not be there, and their own codes are their own affair.
-  var isOrdinary: Bool {
+  var level: Logger.Level {
     switch self {
-    case .unsupportedProperty, .input: true
-    default: false
+    case .unsupportedProperty, .input: .debug
+    default: .warning
     }
   }
 }

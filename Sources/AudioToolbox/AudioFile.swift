@@ -6,8 +6,6 @@ import Glibc
 import Logging
 import RealTime
 
-private let logger = Logger(label: "cuejack")
-
 /// A file that a program opened.
 struct OpenFile: Sendable {
   let media: MediaFile
@@ -29,18 +27,21 @@ struct OpenFile: Sendable {
     let number = UInt(bitPattern: handle)
     guard number != 0 else { throw .badArgument("the AudioFileID is NULL") }
     guard let file = all.object(number) else { throw .notOpen }
+    if file.media.isCalling { throw .busy }
     return file
   }
 }
 
 /// Why a call on a sound file fails. The text goes to the log, the code to the caller.
-enum AudioFileFailure: Error {
+enum AudioFileFailure: APIFailure {
   case badArgument(String)
   case badPath(String)
   case badPermissions(Int8)
   case badType(UInt32)
   case badFormat(String)
   case notOpen
+  /// The file's own functions call.
+  case busy
   case negativePlace(Int64)
   case endOfFile
   case noChunk(String)
@@ -61,7 +62,7 @@ enum AudioFileFailure: Error {
     case .endOfFile: kAudioFileEndOfFileError
     case .noChunk: kAudioFileInvalidChunkError
     case .unsupportedProperty: kAudioFileUnsupportedPropertyError
-    case .notSettable: kAudioFileOperationNotSupportedError
+    case .notSettable, .busy: kAudioFileOperationNotSupportedError
     case .propertyTooLarge, .badPropertySize: kAudioFileBadPropertySizeError
     case .file(let error): error.status
     }
@@ -73,6 +74,7 @@ enum AudioFileFailure: Error {
     case .badPermissions(let number): "\(number) is no permission of a file"
     case .badType(let type): "files of type '\(fourCharacters(type))' are not known"
     case .notOpen: "this is not an open file"
+    case .busy: "a file cannot be used by the functions that keep it, while they are called"
     case .negativePlace(let place): "there is no packet or byte \(place)"
     case .endOfFile: "the file ends here"
     case .unsupportedProperty(let id): "the file has no property '\(fourCharacters(id))'"
@@ -120,19 +122,6 @@ func fourCharacters(_ code: UInt32) -> String {
   return String(decoding: bytes, as: UTF8.self)
 }
 
-/// Runs the body of a C function: its failure becomes a result code and a line in the log.
-func answer(
-  _ function: String, _ body: () throws(AudioFileFailure) -> Void
-) -> OSStatus {
-  do throws(AudioFileFailure) {
-    try body()
-    return noErr
-  } catch {
-    logger.log(level: error.level, "\(function): \(error.reason)")
-    return error.status
-  }
-}
-
 /// Runs what fails for the file's reasons.
 func onFile<Result>(
   _ body: () throws(SoundFileError) -> Result
@@ -143,9 +132,6 @@ func onFile<Result>(
     throw .file(error)
   }
 }
-
-/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
-func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
 
 // MARK: Opening and closing
 
@@ -167,7 +153,7 @@ public func openAudioFile(
         let media = try MediaFile.open(
           path: path, isWritable: permissions != .readPermission,
           hint: Container(typeID: inFileTypeHint))
-        if let warning = media.warning { logger.warning("AudioFileOpenURL: \(warning)") }
+        if let warning = media.warning { log.warning("AudioFileOpenURL: \(warning)") }
         return OpenFile(media: media, isReadable: permissions != .writePermission)
       }
     }
@@ -205,7 +191,10 @@ public func AudioFileOpenWithCallbacks(
   _ inSetSizeFunc: AudioFile_SetSizeProc?, _ inFileTypeHint: AudioFileTypeID,
   _ outAudioFile: UnsafeMutablePointer<AudioFileID?>
 ) -> OSStatus {
-  answer("AudioFileOpenWithCallbacks") { () throws(AudioFileFailure) in
+  unsafe answer(
+    "AudioFileOpenWithCallbacks", needs: unsafeBitCast(inReadFunc, to: UnsafeRawPointer?.self),
+    unsafeBitCast(inGetSizeFunc, to: UnsafeRawPointer?.self)
+  ) { () throws(AudioFileFailure) in
     try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
@@ -228,9 +217,15 @@ public func AudioFileInitializeWithCallbacks(
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: AudioFileFlags,
   _ outAudioFile: UnsafeMutablePointer<AudioFileID?>
 ) -> OSStatus {
-  answer("AudioFileInitializeWithCallbacks") { () throws(AudioFileFailure) in
+  unsafe answer(
+    "AudioFileInitializeWithCallbacks",
+    needs: unsafeBitCast(inReadFunc, to: UnsafeRawPointer?.self),
+    unsafeBitCast(inWriteFunc, to: UnsafeRawPointer?.self),
+    unsafeBitCast(inGetSizeFunc, to: UnsafeRawPointer?.self),
+    unsafeBitCast(inSetSizeFunc, to: UnsafeRawPointer?.self), inFormat
+  ) { () throws(AudioFileFailure) in
     try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
-      let kind = try unsafe newKind(inFileType, isNull(inFormat) ? nil : inFormat)
+      let kind = try unsafe newKind(inFileType, inFormat)
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
         setSize: inSetSizeFunc)
@@ -253,7 +248,7 @@ private func putHandle(
   in place: UnsafeMutablePointer<OpaquePointer?>?,
   _ open: () throws(AudioFileFailure) -> OpenFile
 ) throws(AudioFileFailure) {
-  guard let place = unsafe place, unsafe !isNull(place) else {
+  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
     throw .badArgument("there is nowhere to put the AudioFileID")
   }
   unsafe place.pointee = nil

@@ -87,8 +87,8 @@ public func AudioFileGetGlobalInfoSize(
   _ inPropertyID: AudioFilePropertyID, _ inSpecifierSize: UInt32,
   _ inSpecifier: UnsafeMutableRawPointer?, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  answer("AudioFileGetGlobalInfoSize") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(outDataSize) else { throw .badArgument("the size is NULL") }
+  unsafe answer("AudioFileGetGlobalInfoSize", needs: outDataSize) {
+    () throws(AudioFileFailure) in
     unsafe outDataSize.pointee = 0
     let value = try unsafe globalValue(
       inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
@@ -103,10 +103,8 @@ public func AudioFileGetGlobalInfo(
   _ inSpecifier: UnsafeMutableRawPointer?, _ ioDataSize: UnsafeMutablePointer<UInt32>,
   _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioFileGetGlobalInfo") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
-      throw .badArgument("the value or its size has nowhere to go")
-    }
+  unsafe answer("AudioFileGetGlobalInfo", needs: ioDataSize, outPropertyData) {
+    () throws(AudioFileFailure) in
     let value = try unsafe globalValue(
       inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
     try unsafe value.copy(to: outPropertyData, size: ioDataSize)

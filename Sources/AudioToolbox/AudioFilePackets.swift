@@ -11,8 +11,8 @@ public func AudioFileReadBytes(
   _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ inStartingByte: Int64,
   _ ioNumBytes: UnsafeMutablePointer<UInt32>, _ outBuffer: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  answer("AudioFileReadBytes") { () throws(AudioFileFailure) in
-    let wanted = try unsafe takeCount(ioNumBytes)
+  unsafe answer("AudioFileReadBytes", needs: ioNumBytes) { () throws(AudioFileFailure) in
+    let wanted = unsafe takeCount(ioNumBytes)
     let media = try unsafe OpenFile.readable(inAudioFile)
     guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
     guard wanted > 0 else { return }
@@ -32,8 +32,8 @@ public func AudioFileWriteBytes(
   _ inAudioFile: AudioFileID, _ inUseCache: Bool, _ inStartingByte: Int64,
   _ ioNumBytes: UnsafeMutablePointer<UInt32>, _ inBuffer: UnsafeRawPointer?
 ) -> OSStatus {
-  answer("AudioFileWriteBytes") { () throws(AudioFileFailure) in
-    let count = try unsafe takeCount(ioNumBytes)
+  unsafe answer("AudioFileWriteBytes", needs: ioNumBytes) { () throws(AudioFileFailure) in
+    let count = unsafe takeCount(ioNumBytes)
     let media = try unsafe OpenFile.find(inAudioFile).media
     guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
     guard count > 0 else { return }
@@ -47,10 +47,7 @@ public func AudioFileWriteBytes(
 }
 
 /// What a count is, which is 0 until something is done.
-private func takeCount(
-  _ count: UnsafeMutablePointer<UInt32>
-) throws(AudioFileFailure) -> UInt32 {
-  guard unsafe !isNull(count) else { throw .badArgument("a count is NULL") }
+private func takeCount(_ count: UnsafeMutablePointer<UInt32>) -> UInt32 {
   let value = unsafe count.pointee
   unsafe count.pointee = 0
   return value
@@ -93,12 +90,9 @@ private func readPackets(
   descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?, from start: Int64,
   packets: UnsafeMutablePointer<UInt32>, into buffer: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  answer(function) { () throws(AudioFileFailure) in
-    guard unsafe !isNull(bytes), unsafe !isNull(packets) else {
-      throw .badArgument("a count is NULL")
-    }
-    let room = try unsafe takeCount(bytes)
-    let wanted = Int(try unsafe takeCount(packets))
+  unsafe answer(function, needs: bytes, packets) { () throws(AudioFileFailure) in
+    let room = unsafe takeCount(bytes)
+    let wanted = unsafe Int(takeCount(packets))
     let media = try unsafe OpenFile.readable(handle)
     guard start >= 0 else { throw .negativePlace(start) }
     guard wanted > 0 else { return }
@@ -157,8 +151,8 @@ public func AudioFileWritePackets(
   _ inStartingPacket: Int64, _ ioNumPackets: UnsafeMutablePointer<UInt32>,
   _ inBuffer: UnsafeRawPointer?
 ) -> OSStatus {
-  answer("AudioFileWritePackets") { () throws(AudioFileFailure) in
-    let wanted = Int(try unsafe takeCount(ioNumPackets))
+  unsafe answer("AudioFileWritePackets", needs: ioNumPackets) { () throws(AudioFileFailure) in
+    let wanted = unsafe Int(takeCount(ioNumPackets))
     let media = try unsafe OpenFile.find(inAudioFile).media
     guard inStartingPacket >= 0 else { throw .negativePlace(inStartingPacket) }
     guard wanted > 0 else { return }

@@ -109,12 +109,18 @@ private func knownValue(
   case kAudioFilePropertyFileFormat: return .number(media.container.typeID)
   case kAudioFilePropertyDataFormat: return .number(media.format.streamDescription)
   case kAudioFilePropertyFormatList:
-    let layout = try media.layout
-    var item = AudioFormatListItem()
-    item.mASBD = media.format.streamDescription
-    item.mChannelLayoutTag =
-      layout?.tag ?? kAudioChannelLayoutTag_Unknown | UInt32(media.format.channels)
-    return .number(item)
+    var list: [AudioFormatListItem] =
+      switch media.format {
+      case .packets(let format): formatList(of: format, cookie: media.cookie)
+      case .pcm(let format):
+        [
+          AudioFormatListItem(
+            mASBD: format.streamDescription,
+            mChannelLayoutTag: kAudioChannelLayoutTag_Unknown | UInt32(format.channels))
+        ]
+      }
+    if let layout = try media.layout { list[0].mChannelLayoutTag = layout.tag }
+    return .bytes(PropertyBytes.of(list))
   case kAudioFilePropertyDataFormatName: return .string(media.format.streamDescription.name)
   case kAudioFilePropertyIsOptimized: return .number(UInt32(try media.isOptimized ? 1 : 0))
   case kAudioFilePropertyMagicCookieData:
@@ -173,7 +179,7 @@ extension Int64 {
 
 extension MediaFile {
   /// What the channels are for, if the file says so.
-  fileprivate var layout: ChannelLayout? {
+  var layout: ChannelLayout? {
     get throws(SoundFileError) {
       if let words = try pcm?.channelLayoutWords() {
         var bytes = ValueBytes()
@@ -222,10 +228,8 @@ public func AudioFileGetProperty(
   _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID,
   _ ioDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioFileGetProperty") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(ioDataSize), unsafe !isNull(outPropertyData) else {
-      throw .badArgument("the value or its size has nowhere to go")
-    }
+  unsafe answer("AudioFileGetProperty", needs: ioDataSize, outPropertyData) {
+    () throws(AudioFileFailure) in
     let media = try unsafe OpenFile.find(inAudioFile).media
     if let size = translationBytes(inPropertyID) {
       let room = unsafe ioDataSize.pointee
@@ -286,7 +290,12 @@ private func translation(
 // MARK: Setting
 
 extension MediaFile {
-  fileprivate func isSettable(_ id: AudioFilePropertyID) -> Bool {
+  /// Says what the channels are for.
+  func setLayout(_ layout: ChannelLayout) throws(SoundFileError) {
+    try setChannelLayout(words: layout.words, mask: layout.speakers, roles: layout.roles)
+  }
+
+  func isSettable(_ id: AudioFilePropertyID) -> Bool {
     let holdsPCM = pcm != nil
     switch id {
     case kAudioFilePropertyUseAudioTrack: return true
@@ -323,7 +332,7 @@ public func AudioFileSetProperty(
 ) -> OSStatus {
   answer("AudioFileSetProperty") { () throws(AudioFileFailure) in
     let media = try unsafe OpenFile.find(inAudioFile).media
-    guard unsafe inDataSize == 0 || !isNull(inPropertyData) else {
+    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inDataSize) else {
       throw .badArgument("the value is NULL")
     }
     guard media.isSettable(inPropertyID) else {
@@ -333,9 +342,6 @@ public func AudioFileSetProperty(
       }
       throw isKnown ? .notSettable(inPropertyID) : .unsupportedProperty(inPropertyID)
     }
-    let bytes = unsafe [UInt8](
-      UnsafeRawBufferPointer(
-        start: inDataSize == 0 ? nil : inPropertyData, count: Int(inDataSize)))
     try set(inPropertyID, bytes, in: media)
   }
 }
@@ -378,10 +384,7 @@ private func set(
       throw .badArgument(
         "the layout has \(layout.channels) channels, the file \(media.format.channels)")
     }
-    try onFile { () throws(SoundFileError) in
-      try media.setChannelLayout(
-        words: layout.words, mask: layout.speakers, roles: layout.roles)
-    }
+    try onFile { () throws(SoundFileError) in try media.setLayout(layout) }
   case kAudioFilePropertyInfoDictionary:
     guard let word: UInt = reader.read(),
       let pointer = unsafe UnsafeRawPointer(bitPattern: word)

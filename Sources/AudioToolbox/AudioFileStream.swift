@@ -8,7 +8,7 @@ import RealTime
 private let openStreams = HandleTable<FileStream>()
 
 /// Why a call on a stream fails. The text goes to the log, the code to the caller.
-private enum FileStreamFailure: Error {
+private enum FileStreamFailure: APIFailure {
   case badArgument(String)
   case stream(StreamFailure)
   case noSuchPacket(Int64)
@@ -59,18 +59,6 @@ private enum FileStreamFailure: Error {
     case .unsupportedProperty, .unknownValue, .notReady: .debug
     default: .warning
     }
-  }
-}
-
-private func answer(
-  _ function: String, _ body: () throws(FileStreamFailure) -> Void
-) -> OSStatus {
-  do throws(FileStreamFailure) {
-    try body()
-    return noErr
-  } catch {
-    log.log(level: error.level, "\(function): \(error.reason)")
-    return error.status
   }
 }
 
@@ -290,10 +278,8 @@ public func AudioFileStreamOpen(
   _ inPacketsProc: @escaping AudioFileStream_PacketsProc, _ inFileTypeHint: AudioFileTypeID,
   _ outAudioFileStream: UnsafeMutablePointer<AudioFileStreamID?>
 ) -> OSStatus {
-  answer("AudioFileStreamOpen") { () throws(FileStreamFailure) in
-    guard unsafe !isNull(outAudioFileStream) else {
-      throw .badArgument("there is nowhere to put the AudioFileStreamID")
-    }
+  unsafe answer("AudioFileStreamOpen", needs: outAudioFileStream) {
+    () throws(FileStreamFailure) in
     unsafe outAudioFileStream.pointee = nil
     let listener = unsafe unsafeBitCast(inPropertyListenerProc, to: FileStream.Listener?.self)
     let packets = unsafe unsafeBitCast(inPacketsProc, to: FileStream.Packets?.self)
@@ -336,10 +322,8 @@ public func AudioFileStreamSeek(
   _ outDataByteOffset: UnsafeMutablePointer<Int64>,
   _ ioFlags: UnsafeMutablePointer<AudioFileStreamSeekFlags>
 ) -> OSStatus {
-  answer("AudioFileStreamSeek") { () throws(FileStreamFailure) in
-    guard unsafe !isNull(outDataByteOffset), unsafe !isNull(ioFlags) else {
-      throw .badArgument("the offset or its flags have nowhere to go")
-    }
+  unsafe answer("AudioFileStreamSeek", needs: outDataByteOffset, ioFlags) {
+    () throws(FileStreamFailure) in
     let parser = try unsafe stream(inAudioFileStream).parser
     guard parser.details != nil else { throw .notReady }
     guard let place = parser.seek(toPacket: inPacketOffset) else {
@@ -371,10 +355,8 @@ public func AudioFileStreamGetProperty(
   _ inAudioFileStream: AudioFileStreamID, _ inPropertyID: AudioFileStreamPropertyID,
   _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioFileStreamGetProperty") { () throws(FileStreamFailure) in
-    guard unsafe !isNull(ioPropertyDataSize), unsafe !isNull(outPropertyData) else {
-      throw .badArgument("the value or its size has nowhere to go")
-    }
+  unsafe answer("AudioFileStreamGetProperty", needs: ioPropertyDataSize, outPropertyData) {
+    () throws(FileStreamFailure) in
     let room = unsafe ioPropertyDataSize.pointee
     let given = unsafe Array(
       UnsafeRawBufferPointer(

@@ -22,8 +22,7 @@ public func AudioFileCountUserData(
   _ inAudioFile: AudioFileID, _ inUserDataID: UInt32,
   _ outNumberItems: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  answer("AudioFileCountUserData") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(outNumberItems) else { throw .badArgument("the count is NULL") }
+  unsafe answer("AudioFileCountUserData", needs: outNumberItems) { () throws(AudioFileFailure) in
     unsafe outNumberItems.pointee = 0
     let count = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID)).count
     unsafe outNumberItems.pointee = UInt32(count)
@@ -36,8 +35,8 @@ public func AudioFileGetUserDataSize(
   _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32,
   _ outUserDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  answer("AudioFileGetUserDataSize") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(outUserDataSize) else { throw .badArgument("the size is NULL") }
+  unsafe answer("AudioFileGetUserDataSize", needs: outUserDataSize) {
+    () throws(AudioFileFailure) in
     unsafe outUserDataSize.pointee = 0
     let sizes = try unsafe chunked(inAudioFile).chunkSizes(ChunkID(inUserDataID))
     guard inIndex < sizes.count else { throw noChunk(inUserDataID, inIndex) }
@@ -51,10 +50,8 @@ public func AudioFileGetUserData(
   _ inAudioFile: AudioFileID, _ inUserDataID: UInt32, _ inIndex: UInt32,
   _ ioUserDataSize: UnsafeMutablePointer<UInt32>, _ outUserData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("AudioFileGetUserData") { () throws(AudioFileFailure) in
-    guard unsafe !isNull(ioUserDataSize), unsafe !isNull(outUserData) else {
-      throw .badArgument("the data or its size has nowhere to go")
-    }
+  unsafe answer("AudioFileGetUserData", needs: ioUserDataSize, outUserData) {
+    () throws(AudioFileFailure) in
     let room = unsafe ioUserDataSize.pointee
     unsafe ioUserDataSize.pointee = 0
     let file = try unsafe chunked(inAudioFile)
@@ -75,12 +72,9 @@ public func AudioFileSetUserData(
 ) -> OSStatus {
   answer("AudioFileSetUserData") { () throws(AudioFileFailure) in
     let file = try unsafe chunked(inAudioFile)
-    guard unsafe inUserDataSize == 0 || !isNull(inUserData) else {
+    guard let bytes = unsafe copyBytes(at: inUserData, count: inUserDataSize) else {
       throw .badArgument("the data is NULL")
     }
-    let bytes = unsafe [UInt8](
-      UnsafeRawBufferPointer(
-        start: inUserDataSize == 0 ? nil : inUserData, count: Int(inUserDataSize)))
     guard inIndex <= file.chunkSizes(ChunkID(inUserDataID)).count else {
       throw noChunk(inUserDataID, inIndex)
     }

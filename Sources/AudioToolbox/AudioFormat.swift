@@ -5,7 +5,7 @@ import Logging
 import RealTime
 
 /// Why a question about formats has no answer. The text goes to the log, the code to the caller.
-enum AudioFormatError: Error {
+enum AudioFormatError: APIFailure {
   case unsupportedProperty(AudioFormatPropertyID)
   case specifierSize(AudioFormatPropertyID, Int)
   case propertySize(AudioFormatPropertyID, size: Int, room: Int)
@@ -34,16 +34,8 @@ enum AudioFormatError: Error {
     case .badArgument(let text), .badFormat(let text), .unknown(let text): text
     }
   }
-}
 
-private func answer(_ function: String, _ body: () throws(AudioFormatError) -> Void) -> OSStatus {
-  do throws(AudioFormatError) {
-    try body()
-    return noErr
-  } catch {
-    log.debug("\(function): \(error.reason)")
-    return error.status
-  }
+  var level: Logger.Level { .debug }
 }
 
 /// See AudioFormatGetPropertyInfo in AudioFormat.h.
@@ -52,10 +44,8 @@ public func AudioFormatGetPropertyInfo(
   _ inPropertyID: AudioFormatPropertyID, _ inSpecifierSize: UInt32,
   _ inSpecifier: UnsafeRawPointer?, _ outPropertyDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  answer("AudioFormatGetPropertyInfo") { () throws(AudioFormatError) in
-    guard UInt(bitPattern: outPropertyDataSize) != 0 else {
-      throw .badArgument("the size has nowhere to go")
-    }
+  unsafe answer("AudioFormatGetPropertyInfo", needs: outPropertyDataSize) {
+    () throws(AudioFormatError) in
     let question = try unsafe FormatQuestion(inPropertyID, inSpecifier, inSpecifierSize)
     unsafe outPropertyDataSize.pointee = UInt32(try question.size)
   }

@@ -13,24 +13,20 @@ import Timeline
 
 // MARK: New and dispose
 
-private func newQueue(
-  _ function: String, _ format: UnsafePointer<AudioStreamBasicDescription>, _ flags: UInt32,
-  _ place: CallbackPlace, _ callback: QueueHandle.Callback,
-  _ out: UnsafeMutablePointer<AudioQueueRef?>
-) -> OSStatus {
-  unsafe newQueue(function, flags, out) { (handle) throws(QueueError) in
-    try unsafe .playing(format.pointee, handle: handle, callingBackOn: place, callback)
-  }
-}
-
 /// Makes a queue for a new handle.
+///
+/// - Parameter callback: What else may not be NULL.
 func newQueue(
-  _ function: String, _ flags: UInt32, _ out: UnsafeMutablePointer<AudioQueueRef?>,
-  _ make: (UInt) throws(QueueError) -> QueueHandle
+  _ function: String, _ format: UnsafePointer<AudioStreamBasicDescription>, _ flags: UInt32,
+  _ out: UnsafeMutablePointer<AudioQueueRef?>, needs callback: UnsafeRawPointer?...,
+  make: (AudioStreamBasicDescription, UInt) throws(QueueError) -> QueueHandle
 ) -> OSStatus {
-  guard flags == 0 else { return kAudio_ParamError }
-  return result(of: function) { () throws(QueueError) in
-    let handle = try QueueHandle.all.add(make)
+  unsafe answer(function, needs: format, out) { () throws(QueueError) in
+    if unsafe hasNull(callback) { throw .badArgument("there is no callback") }
+    guard flags == 0 else { throw .badArgument("the flags are \(flags), not 0") }
+    let handle = try QueueHandle.all.add { (handle) throws(QueueError) in
+      try unsafe make(format.pointee, handle)
+    }
     unsafe out.pointee = AudioQueueRef(bitPattern: handle)
   }
 }
@@ -57,22 +53,33 @@ public func newOutputQueue(
   _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
   unsafe newQueue(
-    "AudioQueueNewOutput", inFormat, inFlags,
-    CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
-    .function(inCallbackProc, userData: inUserData), outAQ)
+    "AudioQueueNewOutput", inFormat, inFlags, outAQ,
+    needs: unsafeBitCast(inCallbackProc, to: UnsafeRawPointer?.self)
+  ) { (format, handle) throws(QueueError) in
+    try unsafe .playing(
+      format, handle: handle,
+      callingBackOn: CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
+      .function(inCallbackProc, userData: inUserData))
+  }
 }
 
-/// Makes a queue that plays and calls a block on a dispatch queue of the C interface.
-@c @implementation
-public func AudioQueueNewOutputWithDispatchQueue(
+/// Implements `AudioQueueNewOutputWithDispatchQueue`. Only a function that is not checked against the
+/// header can tell that the block is NULL.
+@c(AudioQueueNewOutputWithDispatchQueue)
+public func newOutputQueueOnDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
-  _ inCallbackDispatchQueue: dispatch_queue_t,
-  _ inCallbackBlock: @escaping AudioQueueOutputCallbackBlock
+  _ inCallbackDispatchQueue: dispatch_queue_t, _ inCallbackBlock: AudioQueueOutputCallbackBlock?
 ) -> OSStatus {
   unsafe newQueue(
-    "AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags,
-    .dispatchQueue(inCallbackDispatchQueue), .block(inCallbackBlock), outAQ)
+    "AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags, outAQ,
+    needs: UnsafeRawPointer(inCallbackDispatchQueue)
+  ) { (format, handle) throws(QueueError) in
+    guard let block = unsafe inCallbackBlock else { throw .badArgument("the block is NULL") }
+    return try unsafe .playing(
+      format, handle: handle, callingBackOn: .dispatchQueue(inCallbackDispatchQueue),
+      .block(block))
+  }
 }
 
 /// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
@@ -83,9 +90,12 @@ public func AudioQueueNewOutputWithDispatchQueue(
   _ inCallbackDispatchQueue: DispatchQueue,
   _ inCallbackBlock: @escaping AudioQueueOutputCallbackBlock
 ) -> OSStatus {
-  unsafe newQueue(
-    "AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags, .queue(inCallbackDispatchQueue),
-    .block(inCallbackBlock), outAQ)
+  unsafe newQueue("AudioQueueNewOutputWithDispatchQueue", inFormat, inFlags, outAQ) {
+    (format, handle) throws(QueueError) in
+    try unsafe .playing(
+      format, handle: handle, callingBackOn: .queue(inCallbackDispatchQueue),
+      .block(inCallbackBlock))
+  }
 }
 
 /// Ends a queue: at once, or when all that is enqueued has been played or delivered.
@@ -113,7 +123,8 @@ public func AudioQueueAllocateBufferWithPacketDescriptions(
   _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32, _ inNumberPacketDescriptions: UInt32,
   _ outBuffer: UnsafeMutablePointer<AudioQueueBufferRef?>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueAllocateBuffer") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueAllocateBuffer", needs: outBuffer) {
+    (handle) throws(QueueError) in
     unsafe outBuffer.pointee = try handle.allocateBuffer(
       capacity: Int(inBufferByteSize), descriptions: Int(inNumberPacketDescriptions))
   }
@@ -158,7 +169,10 @@ public func AudioQueueEnqueueBufferWithParameters(
     let queue = try handle.playbackQueue
     var schedule = OutputQueue.Schedule(
       trimmedAtStart: Int(inTrimFramesAtStart), trimmedAtEnd: Int(inTrimFramesAtEnd))
-    if let events = unsafe inParamValues {
+    if inNumParamValues > 0 {
+      guard let events = unsafe inParamValues else {
+        throw .badArgument("\(inNumParamValues) parameters are nowhere")
+      }
       for i in 0..<Int(inNumParamValues) {
         switch try unsafe Parameter(events[i].mID, events[i].mValue) {
         case .cycle(let changes): schedule.changes.add(changes)
@@ -312,7 +326,8 @@ public func AudioQueueGetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID,
   _ outValue: UnsafeMutablePointer<AudioQueueParameterValue>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueGetParameter") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueGetParameter", needs: outValue) {
+    (handle) throws(QueueError) in
     let queue = try handle.playbackQueue
     let value: Float
     switch inParamID {

@@ -85,27 +85,33 @@ public func newInputQueue(
   _ inCallbackRunLoop: UnsafeRawPointer?, _ inCallbackRunLoopMode: UnsafeRawPointer?,
   _ inFlags: UInt32, _ outAQ: UnsafeMutablePointer<AudioQueueRef?>
 ) -> OSStatus {
-  unsafe newQueue("AudioQueueNewInput", inFlags, outAQ) { (handle) throws(QueueError) in
+  unsafe newQueue(
+    "AudioQueueNewInput", inFormat, inFlags, outAQ,
+    needs: unsafeBitCast(inCallbackProc, to: UnsafeRawPointer?.self)
+  ) { (format, handle) throws(QueueError) in
     try unsafe .recording(
-      inFormat.pointee, handle: handle,
+      format, handle: handle,
       callingBackOn: CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
       .function(inCallbackProc, userData: inUserData))
   }
 }
 
-/// Makes a queue that records and calls a block on a dispatch queue of the C interface.
-@c @implementation
-public func AudioQueueNewInputWithDispatchQueue(
+/// Implements `AudioQueueNewInputWithDispatchQueue`. Only a function that is not checked against the
+/// header can tell that the block is NULL.
+@c(AudioQueueNewInputWithDispatchQueue)
+public func newInputQueueOnDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
-  _ inCallbackDispatchQueue: dispatch_queue_t,
-  _ inCallbackBlock: @escaping AudioQueueInputCallbackBlock
+  _ inCallbackDispatchQueue: dispatch_queue_t, _ inCallbackBlock: AudioQueueInputCallbackBlock?
 ) -> OSStatus {
-  unsafe newQueue("AudioQueueNewInputWithDispatchQueue", inFlags, outAQ) {
-    (handle) throws(QueueError) in
-    try unsafe .recording(
-      inFormat.pointee, handle: handle, callingBackOn: .dispatchQueue(inCallbackDispatchQueue),
-      .block(inCallbackBlock))
+  unsafe newQueue(
+    "AudioQueueNewInputWithDispatchQueue", inFormat, inFlags, outAQ,
+    needs: UnsafeRawPointer(inCallbackDispatchQueue)
+  ) { (format, handle) throws(QueueError) in
+    guard let block = unsafe inCallbackBlock else { throw .badArgument("the block is NULL") }
+    return try unsafe .recording(
+      format, handle: handle, callingBackOn: .dispatchQueue(inCallbackDispatchQueue),
+      .block(block))
   }
 }
 
@@ -116,10 +122,10 @@ public func AudioQueueNewInputWithDispatchQueue(
   _ inCallbackDispatchQueue: DispatchQueue,
   _ inCallbackBlock: @escaping AudioQueueInputCallbackBlock
 ) -> OSStatus {
-  unsafe newQueue("AudioQueueNewInputWithDispatchQueue", inFlags, outAQ) {
-    (handle) throws(QueueError) in
+  unsafe newQueue("AudioQueueNewInputWithDispatchQueue", inFormat, inFlags, outAQ) {
+    (format, handle) throws(QueueError) in
     try unsafe .recording(
-      inFormat.pointee, handle: handle, callingBackOn: .queue(inCallbackDispatchQueue),
+      format, handle: handle, callingBackOn: .queue(inCallbackDispatchQueue),
       .block(inCallbackBlock))
   }
 }

@@ -9,7 +9,8 @@ import CoreFoundation
 public func AudioQueueGetPropertySize(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueGetPropertySize") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueGetPropertySize", needs: outDataSize) {
+    (handle) throws(QueueError) in
     unsafe outDataSize.pointee = UInt32(try QueueProperty.named(inID).byteCount(handle))
   }
 }
@@ -20,7 +21,8 @@ public func AudioQueueGetProperty(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outData: UnsafeMutableRawPointer,
   _ ioDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueGetProperty") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueGetProperty", needs: outData, ioDataSize) {
+    (handle) throws(QueueError) in
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: outData, count: Int(ioDataSize.pointee))
     let bytes = try unsafe QueueProperty.named(inID).read(handle, into: memory)
@@ -35,8 +37,10 @@ public func AudioQueueSetProperty(
   _ inDataSize: UInt32
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetProperty") { (handle) throws(QueueError) in
-    let memory = unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataSize))
-    try unsafe QueueProperty.named(inID).write(handle, from: memory)
+    guard let value = unsafe copyBytes(at: inData, count: inDataSize) else {
+      throw .badArgument("the value is NULL")
+    }
+    try QueueProperty.named(inID).write(handle, from: value)
   }
 }
 
@@ -46,7 +50,10 @@ public func AudioQueueAddPropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueAddPropertyListener") { (handle) throws(QueueError) in
+  unsafe withQueue(
+    inAQ, "AudioQueueAddPropertyListener",
+    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { (handle) throws(QueueError) in
     _ = try QueueProperty.named(inID)
     unsafe handle.addListener(inID, inProc, inUserData)
   }
@@ -58,7 +65,10 @@ public func AudioQueueRemovePropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
   _ inProc: @escaping AudioQueuePropertyListenerProc, _ inUserData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueRemovePropertyListener") { (handle) throws(QueueError) in
+  unsafe withQueue(
+    inAQ, "AudioQueueRemovePropertyListener",
+    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { (handle) throws(QueueError) in
     _ = try QueueProperty.named(inID)
     guard unsafe handle.removeListener(inID, inProc, inUserData) else {
       throw .invalidPropertyValue

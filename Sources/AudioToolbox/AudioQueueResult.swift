@@ -2,12 +2,17 @@ import AudioQueue
 import CAudioToolbox
 import Logging
 
-let log = Logger(label: "cuejack")
+extension QueueError: APIFailure {
+  var reason: String {
+    if case .badArgument(let reason) = self { reason } else { "\(self)" }
+  }
 
-extension QueueError {
+  var level: Logger.Level { .debug }
+
   /// The documented result code.
   var status: OSStatus {
     switch self {
+    case .badArgument: kAudio_ParamError
     case .invalidBuffer: kAudioQueueErr_InvalidBuffer
     case .bufferEmpty: kAudioQueueErr_BufferEmpty
     case .bufferOverfull: kAudio_ParamError
@@ -51,31 +56,5 @@ extension ConverterFailure {
     case .decoding, .encoding, .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess
     case .tapGaveTooMuch, .tapGaveTooLittle: kAudio_ParamError
     }
-  }
-}
-
-/// Runs the body of a C function: its error becomes the result code and a line in the log.
-func result(of function: String, _ body: () throws(QueueError) -> Void) -> OSStatus {
-  do throws(QueueError) {
-    try body()
-    return noErr
-  } catch {
-    log.debug("\(function): \(error)")
-    return error.status
-  }
-}
-
-/// Runs the body of a C function with the queue that `reference` stands for.
-func withQueue(
-  _ reference: AudioQueueRef, _ function: String, _ body: (QueueHandle) throws(QueueError) -> Void
-) -> OSStatus {
-  // NULL too is only a number that was never given out.
-  guard let handle = QueueHandle.all.object(UInt(bitPattern: reference)) else {
-    log.debug("\(function): there is no such queue")
-    return kAudio_ParamError
-  }
-  return result(of: function) { () throws(QueueError) in
-    try handle.queue.checkNotDisposed()
-    try body(handle)
   }
 }

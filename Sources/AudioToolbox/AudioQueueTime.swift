@@ -72,7 +72,8 @@ final class QueueTimeline: Sendable {
 public func AudioQueueCreateTimeline(
   _ inAQ: AudioQueueRef, _ outTimeline: UnsafeMutablePointer<AudioQueueTimelineRef?>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueCreateTimeline") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueCreateTimeline", needs: outTimeline) {
+    (handle) throws(QueueError) in
     let timeline = handle.timelines.add { _ in QueueTimeline(of: handle.queue) }
     unsafe outTimeline.pointee = AudioQueueTimelineRef(bitPattern: timeline)
   }
@@ -122,7 +123,8 @@ public func AudioQueueGetCurrentTime(
 public func AudioQueueDeviceGetCurrentTime(
   _ inAQ: AudioQueueRef, _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueDeviceGetCurrentTime") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueDeviceGetCurrentTime", needs: outTimeStamp) {
+    (handle) throws(QueueError) in
     let time = handle.queue.deviceTime.map { AudioTimeStamp($0) }
     unsafe outTimeStamp.pointee = time ?? AudioTimeStamp(hostTime: HostTime.now)
   }
@@ -134,7 +136,8 @@ public func AudioQueueDeviceTranslateTime(
   _ inAQ: AudioQueueRef, _ inTime: UnsafePointer<AudioTimeStamp>,
   _ outTime: UnsafeMutablePointer<AudioTimeStamp>
 ) -> OSStatus {
-  unsafe withQueue(inAQ, "AudioQueueDeviceTranslateTime") { (handle) throws(QueueError) in
+  unsafe withQueue(inAQ, "AudioQueueDeviceTranslateTime", needs: inTime, outTime) {
+    (handle) throws(QueueError) in
     let start = unsafe StartTime(inTime.pointee)
     if start == .atOnce { throw .noTime }
     unsafe outTime.pointee = AudioTimeStamp(try handle.queue.deviceTime(of: start))
@@ -147,9 +150,9 @@ public func AudioQueueDeviceGetNearestStartTime(
   _ inAQ: AudioQueueRef, _ ioRequestedStartTime: UnsafeMutablePointer<AudioTimeStamp>,
   _ inFlags: UInt32
 ) -> OSStatus {
-  guard inFlags == 0 else { return kAudio_ParamError }
-  return unsafe withQueue(inAQ, "AudioQueueDeviceGetNearestStartTime") {
+  unsafe withQueue(inAQ, "AudioQueueDeviceGetNearestStartTime", needs: ioRequestedStartTime) {
     (handle) throws(QueueError) in
+    guard inFlags == 0 else { throw .badArgument("the flags are \(inFlags), not 0") }
     let start = unsafe StartTime(ioRequestedStartTime.pointee)
     unsafe ioRequestedStartTime.pointee = AudioTimeStamp(try handle.queue.nearestStart(to: start))
   }

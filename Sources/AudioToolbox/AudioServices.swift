@@ -4,7 +4,7 @@ import Logging
 import RealTime
 
 /// Why a call on a system sound fails. The text goes to the log, the code to the caller.
-private enum SoundFailure: Error {
+private enum SoundFailure: APIFailure {
   case badArgument(String)
   case noSuchSound(SystemSoundID)
   case file(String)
@@ -33,18 +33,6 @@ private enum SoundFailure: Error {
     case .wrongSpecifierSize(let size): "a SystemSoundID has 4 bytes, not \(size)"
     case .wrongSize(let size): "the value has 4 bytes, not \(size)"
     }
-  }
-}
-
-private func answer(
-  _ function: String, _ body: () throws(SoundFailure) -> Void
-) -> OSStatus {
-  do throws(SoundFailure) {
-    try body()
-    return kAudioServicesNoError
-  } catch {
-    log.warning("\(function): \(error.reason)")
-    return error.status
   }
 }
 

@@ -16,6 +16,9 @@ private func answer(
   }
 }
 
+/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
+private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
+
 /// Runs what fails as functions of AudioFile do.
 private func onAudioFile<Result>(
   _ body: () throws(AudioFileFailure) -> Result

@@ -2,7 +2,6 @@ import AudioQueue
 public import CAudioToolbox
 import Codecs
 import Glibc
-import Logging
 import Synchronization
 
 // The tap functions of AudioQueue.h.
@@ -114,13 +113,15 @@ extension QueueHandle {
 /// Runs the body of a C function with the tap that `reference` stands for.
 private func withTap(
   _ reference: AudioQueueProcessingTapRef, _ function: String,
-  _ body: (TapHandle) throws(QueueError) -> Void
+  needs pointers: UnsafeRawPointer?..., body: (TapHandle) throws(QueueError) -> Void
 ) -> OSStatus {
-  guard let tap = TapHandle.all.object(UInt(bitPattern: reference)) else {
-    log.debug("\(function): there is no such tap")
-    return kAudio_ParamError
+  answer(function) { () throws(QueueError) in
+    guard let tap = TapHandle.all.object(UInt(bitPattern: reference)) else {
+      throw .badArgument("there is no such tap")
+    }
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    try body(tap)
   }
-  return result(of: function) { () throws(QueueError) in try body(tap) }
 }
 
 /// Puts a tap into a queue.
@@ -132,15 +133,19 @@ public func AudioQueueProcessingTapNew(
   _ outProcessingFormat: UnsafeMutablePointer<AudioStreamBasicDescription>,
   _ outAQTap: UnsafeMutablePointer<AudioQueueProcessingTapRef?>
 ) -> OSStatus {
-  let place: ProcessingTap.Place
-  let isSiphon = inFlags.contains(.siphon)
-  switch inFlags.subtracting(.siphon) {
-  case .preEffects: place = .preEffects
-  case .postEffects: place = .postEffects
-  default: return kAudio_ParamError
-  }
   let client = unsafe ClientData(pointer: inClientData)
-  return unsafe withQueue(inAQ, "AudioQueueProcessingTapNew") { (queue) throws(QueueError) in
+  return unsafe withQueue(
+    inAQ, "AudioQueueProcessingTapNew",
+    needs: unsafeBitCast(inCallback, to: UnsafeRawPointer?.self), outMaxFrames,
+    outProcessingFormat, outAQTap
+  ) { (queue) throws(QueueError) in
+    let place: ProcessingTap.Place
+    let isSiphon = inFlags.contains(.siphon)
+    switch inFlags.subtracting(.siphon) {
+    case .preEffects: place = .preEffects
+    case .postEffects: place = .postEffects
+    default: throw .badArgument("the flags are \(inFlags.rawValue)")
+    }
     let number = TapHandle.all.add { _ in TapHandle(queue, isSiphon: isSiphon) }
     do throws(QueueError) {
       // The closure looks the handle up: an object that it held would hold the queue.
@@ -185,7 +190,10 @@ public func AudioQueueProcessingTapGetSourceAudio(
   _ outFlags: UnsafeMutablePointer<AudioQueueProcessingTapFlags>,
   _ outNumberFrames: UnsafeMutablePointer<UInt32>, _ ioData: UnsafeMutablePointer<AudioBufferList>
 ) -> OSStatus {
-  unsafe withTap(inAQTap, "AudioQueueProcessingTapGetSourceAudio") { (tap) throws(QueueError) in
+  unsafe withTap(
+    inAQTap, "AudioQueueProcessingTapGetSourceAudio", needs: ioTimeStamp, outFlags,
+    outNumberFrames, ioData
+  ) { (tap) throws(QueueError) in
     let call = try tap.presentCall()
     if tap.isSiphon { throw .wrongTap }
     let buffers = unsafe ioData.buffers
@@ -220,7 +228,9 @@ public func AudioQueueProcessingTapGetQueueTime(
   _ inAQTap: AudioQueueProcessingTapRef, _ outQueueSampleTime: UnsafeMutablePointer<Float64>,
   _ outQueueFrameCount: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
-  unsafe withTap(inAQTap, "AudioQueueProcessingTapGetQueueTime") { (tap) throws(QueueError) in
+  unsafe withTap(
+    inAQTap, "AudioQueueProcessingTapGetQueueTime", needs: outQueueSampleTime, outQueueFrameCount
+  ) { (tap) throws(QueueError) in
     let call = try tap.presentCall()
     unsafe outQueueSampleTime.pointee = call.queueTime
     unsafe outQueueFrameCount.pointee = UInt32(call.queueFrames)

@@ -44,9 +44,9 @@ struct QueueProperty: Sendable {
   }
 
   /// Sets the value to what the app's memory holds, which may be larger than it is.
-  func write(_ handle: QueueHandle, from memory: UnsafeRawBufferPointer) throws(QueueError) {
+  func write(_ handle: QueueHandle, from bytes: [UInt8]) throws(QueueError) {
     guard let set else { throw .readOnly }
-    try set(handle, unsafe Array(memory))
+    try set(handle, bytes)
   }
 
   // MARK: Kinds

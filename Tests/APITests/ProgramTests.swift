@@ -139,6 +139,12 @@ import Testing
           "linear PCM", "rates and channels", "asynchronously", "properties", "files of others",
           "files of packets", "what cannot be",
         ]),
+      Case(
+        program: "nulls.c",
+        passes: [
+          "queues", "converters and formats", "sound files", "extended files",
+          "streams and system sounds",
+        ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
       Case(

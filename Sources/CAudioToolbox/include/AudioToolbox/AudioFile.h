@@ -280,8 +280,9 @@ extern OSStatus AudioFileOpenURL(CFURLRef inFileRef, AudioFilePermissions inPerm
                                  AudioFileID _Nullable *_Nonnull outAudioFile);
 
 /// Makes a sound file out of what the caller's functions keep, which is emptied. They are called on
-/// the threads that call functions here, one at a time for each file, and not after AudioFileClose. They
-/// must not call functions here with this file.
+/// the threads that call functions here, one at a time for each file, and not after AudioFileClose. A call
+/// that they make with this very file gives kAudioFileOperationNotSupportedError; they must not wait for
+/// another thread that makes one.
 extern OSStatus AudioFileInitializeWithCallbacks(
     void *inClientData, AudioFile_ReadProc inReadFunc, AudioFile_WriteProc inWriteFunc,
     AudioFile_GetSizeProc inGetSizeFunc, AudioFile_SetSizeProc inSetSizeFunc,

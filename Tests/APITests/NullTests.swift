@@ -1,0 +1,23 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Programs pass NULL where the headers do not allow it: `nulls.c` tries that with all functions.
+@Suite struct NullTests {
+  /// Functions that take no pointer.
+  private static let without: Set = [
+    "AudioConvertHostTimeToNanos", "AudioConvertNanosToHostTime", "AudioGetCurrentHostTime",
+    "AudioGetHostClockFrequency", "AudioGetHostClockMinimumTimeDelta",
+    "AudioServicesDisposeSystemSoundID", "AudioServicesPlayAlertSound",
+    "AudioServicesPlaySystemSound", "AudioServicesRemoveSystemSoundCompletion",
+  ]
+
+  @Test func everyFunctionHasItsRow() throws {
+    let program = repository.appendingPathComponent("Tests/APITests/Programs/nulls.c")
+    let text = try String(contentsOf: program, encoding: .utf8)
+    let rows = Set(text.matches(of: /(?:PARAM|ROW)\(\s*\(?([A-Za-z]+)\(/).map { String($0.1) })
+    #expect(rows.count > 80)
+    let missing = try PublicHeaders.functions().subtracting(rows).subtracting(Self.without)
+    #expect(missing.isEmpty, "nulls.c has no row for \(missing.sorted())")
+  }
+}

@@ -1,0 +1,488 @@
+// NULL in each place where the headers do not allow it: an error, and never a crash. `NullTests`
+// sees to it that every function that takes pointers has a row here.
+#include "soundfiles.h"
+
+#include <signal.h>
+
+#define NOWHERE(type) ((type)nowhere)
+
+/// A call with NULL in it, and what it gives.
+typedef struct {
+  const char *call;
+  OSStatus expected;
+  OSStatus (^run)(void);
+} Row;
+
+// clang-format off
+#define ROW(call, expected) {#call, expected, ^OSStatus { return call; }}
+// clang-format on
+#define PARAM(call) ROW(call, kAudio_ParamError)
+
+static const char *present;
+
+/// Names the call that crashed.
+static void crashed(int number) {
+  char text[500];
+  int length = snprintf(text, sizeof text, "signal %d in %s\n", number, present);
+  if (write(STDOUT_FILENO, text, (size_t)length) < 0) _exit(3);
+  _exit(2);
+}
+
+static void check_rows(const char *part, const Row *rows, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    present = rows[i].call;
+    OSStatus status = rows[i].run();
+    if (status != rows[i].expected) {
+      printf("%s gave %d, not %d\n", present, (int)status, (int)rows[i].expected);
+      fflush(stdout);
+      exit(1);
+    }
+  }
+  passed(part);
+}
+
+#define CHECK_ROWS(part, rows) check_rows(part, rows, sizeof rows / sizeof *rows)
+
+// MARK: Queues
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+}
+
+static void recorded(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer,
+                     const AudioTimeStamp *time, UInt32 packets,
+                     const AudioStreamPacketDescription *descriptions) {
+  (void)data, (void)queue, (void)buffer, (void)time, (void)packets, (void)descriptions;
+}
+
+static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
+  (void)data, (void)queue, (void)property;
+}
+
+static void tapped(void *data, AudioQueueProcessingTapRef tap, UInt32 frames, AudioTimeStamp *time,
+                   AudioQueueProcessingTapFlags *flags, UInt32 *given, AudioBufferList *list) {
+  (void)data, (void)tap, (void)frames, (void)time, (void)flags, (void)given, (void)list;
+}
+
+static void queues(void) {
+  static AudioStreamBasicDescription format, other;
+  static AudioQueueRef queue, made;
+  static AudioQueueBufferRef buffer;
+  static AudioTimeStamp time;
+  static Float32 value;
+  static Float64 sample_time;
+  static UInt32 number, size = sizeof number;
+  static AudioQueueTimelineRef timeline;
+  static AudioQueueProcessingTapRef tap, another_tap;
+  static AudioQueueProcessingTapFlags flags;
+  static AudioBufferList list;
+  static dispatch_queue_t serial;
+  static const AudioQueueProcessingTapFlags before = kAudioQueueProcessingTap_PreEffects;
+  static const AudioQueuePropertyID metering = kAudioQueueProperty_EnableLevelMetering;
+  static const AudioQueueParameterID volume = kAudioQueueParam_Volume;
+  format = float_format(RATE, 2);
+  serial = dispatch_queue_create("nulls", NULL);
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueAllocateBuffer(queue, 100, &buffer));
+  WORKS(AudioQueueProcessingTapNew(queue, tapped, NULL, before, &number, &other, &tap));
+  AudioQueueOutputCallbackBlock play = ^(AudioQueueRef aq, AudioQueueBufferRef given) {
+    played(NULL, aq, given);
+  };
+  AudioQueueInputCallbackBlock take =
+      ^(AudioQueueRef aq, AudioQueueBufferRef given, const AudioTimeStamp *start, UInt32 packets,
+        const AudioStreamPacketDescription *descriptions) {
+        recorded(NULL, aq, given, start, packets, descriptions);
+      };
+  const Row rows[] = {
+      PARAM(AudioQueueNewOutput(nowhere, played, NULL, NULL, NULL, 0, &made)),
+      PARAM(AudioQueueNewOutput(&format, NOWHERE(AudioQueueOutputCallback), NULL, NULL, NULL, 0,
+                                &made)),
+      PARAM(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, nowhere)),
+      PARAM(AudioQueueNewInput(nowhere, recorded, NULL, NULL, NULL, 0, &made)),
+      PARAM(AudioQueueNewInput(&format, NOWHERE(AudioQueueInputCallback), NULL, NULL, NULL, 0,
+                               &made)),
+      PARAM(AudioQueueNewInput(&format, recorded, NULL, NULL, NULL, 0, nowhere)),
+      PARAM(AudioQueueNewOutputWithDispatchQueue(nowhere, &format, 0, serial, play)),
+      PARAM(AudioQueueNewOutputWithDispatchQueue(&made, nowhere, 0, serial, play)),
+      PARAM(
+          AudioQueueNewOutputWithDispatchQueue(&made, &format, 0, NOWHERE(dispatch_queue_t), play)),
+      PARAM(AudioQueueNewOutputWithDispatchQueue(&made, &format, 0, serial,
+                                                 NOWHERE(AudioQueueOutputCallbackBlock))),
+      PARAM(AudioQueueNewInputWithDispatchQueue(nowhere, &format, 0, serial, take)),
+      PARAM(AudioQueueNewInputWithDispatchQueue(&made, nowhere, 0, serial, take)),
+      PARAM(
+          AudioQueueNewInputWithDispatchQueue(&made, &format, 0, NOWHERE(dispatch_queue_t), take)),
+      PARAM(AudioQueueNewInputWithDispatchQueue(&made, &format, 0, serial,
+                                                NOWHERE(AudioQueueInputCallbackBlock))),
+      PARAM(AudioQueueDispose(nowhere, true)),
+      PARAM(AudioQueueAllocateBuffer(nowhere, 100, &buffer)),
+      PARAM(AudioQueueAllocateBuffer(queue, 100, nowhere)),
+      PARAM(AudioQueueAllocateBufferWithPacketDescriptions(nowhere, 100, 1, &buffer)),
+      PARAM(AudioQueueAllocateBufferWithPacketDescriptions(queue, 100, 1, nowhere)),
+      PARAM(AudioQueueFreeBuffer(nowhere, buffer)),
+      ROW(AudioQueueFreeBuffer(queue, nowhere), kAudioQueueErr_InvalidBuffer),
+      PARAM(AudioQueueEnqueueBuffer(nowhere, buffer, 0, NULL)),
+      ROW(AudioQueueEnqueueBuffer(queue, nowhere, 0, NULL), kAudioQueueErr_InvalidBuffer),
+      PARAM(AudioQueueEnqueueBufferWithParameters(nowhere, buffer, 0, NULL, 0, 0, 0, NULL, NULL,
+                                                  NULL)),
+      ROW(AudioQueueEnqueueBufferWithParameters(queue, nowhere, 0, NULL, 0, 0, 0, NULL, NULL, NULL),
+          kAudioQueueErr_InvalidBuffer),
+      PARAM(
+          AudioQueueEnqueueBufferWithParameters(queue, buffer, 0, NULL, 0, 0, 1, NULL, NULL, NULL)),
+      PARAM(AudioQueueStart(nowhere, NULL)),
+      PARAM(AudioQueuePrime(nowhere, 0, NULL)),
+      PARAM(AudioQueueStop(nowhere, true)),
+      PARAM(AudioQueuePause(nowhere)),
+      PARAM(AudioQueueFlush(nowhere)),
+      PARAM(AudioQueueReset(nowhere)),
+      PARAM(AudioQueueGetParameter(nowhere, volume, &value)),
+      PARAM(AudioQueueGetParameter(queue, volume, nowhere)),
+      PARAM(AudioQueueSetParameter(nowhere, volume, 1)),
+      PARAM(AudioQueueGetProperty(nowhere, metering, &number, &size)),
+      PARAM(AudioQueueGetProperty(queue, metering, nowhere, &size)),
+      PARAM(AudioQueueGetProperty(queue, metering, &number, nowhere)),
+      PARAM(AudioQueueSetProperty(nowhere, metering, &number, size)),
+      PARAM(AudioQueueSetProperty(queue, metering, nowhere, size)),
+      ROW(AudioQueueSetProperty(queue, metering, nowhere, 0), kAudioQueueErr_InvalidPropertySize),
+      PARAM(AudioQueueGetPropertySize(nowhere, metering, &size)),
+      PARAM(AudioQueueGetPropertySize(queue, metering, nowhere)),
+      PARAM(AudioQueueAddPropertyListener(nowhere, metering, changed, NULL)),
+      PARAM(AudioQueueAddPropertyListener(queue, metering, NOWHERE(AudioQueuePropertyListenerProc),
+                                          NULL)),
+      PARAM(AudioQueueRemovePropertyListener(nowhere, metering, changed, NULL)),
+      PARAM(AudioQueueRemovePropertyListener(queue, metering,
+                                             NOWHERE(AudioQueuePropertyListenerProc), NULL)),
+      PARAM(AudioQueueCreateTimeline(nowhere, &timeline)),
+      PARAM(AudioQueueCreateTimeline(queue, nowhere)),
+      PARAM(AudioQueueDisposeTimeline(nowhere, timeline)),
+      PARAM(AudioQueueDisposeTimeline(queue, nowhere)),
+      PARAM(AudioQueueGetCurrentTime(nowhere, NULL, NULL, NULL)),
+      ROW(AudioQueueGetCurrentTime(queue, NULL, NULL, NULL), kAudioQueueErr_InvalidRunState),
+      PARAM(AudioQueueDeviceGetCurrentTime(nowhere, &time)),
+      PARAM(AudioQueueDeviceGetCurrentTime(queue, nowhere)),
+      PARAM(AudioQueueDeviceTranslateTime(nowhere, &time, &time)),
+      PARAM(AudioQueueDeviceTranslateTime(queue, nowhere, &time)),
+      PARAM(AudioQueueDeviceTranslateTime(queue, &time, nowhere)),
+      PARAM(AudioQueueDeviceGetNearestStartTime(nowhere, &time, 0)),
+      PARAM(AudioQueueDeviceGetNearestStartTime(queue, nowhere, 0)),
+      PARAM(AudioQueueSetOfflineRenderFormat(nowhere, NULL, NULL)),
+      PARAM(AudioQueueOfflineRender(nowhere, &time, buffer, 0)),
+      ROW(AudioQueueOfflineRender(queue, &time, nowhere, 0), kAudioQueueErr_InvalidBuffer),
+      PARAM(AudioQueueProcessingTapNew(nowhere, tapped, NULL, before, &number, &other, &tap)),
+      PARAM(AudioQueueProcessingTapNew(queue, NOWHERE(AudioQueueProcessingTapCallback), NULL,
+                                       before, &number, &other, &another_tap)),
+      PARAM(AudioQueueProcessingTapNew(queue, tapped, NULL, before, nowhere, &other, &another_tap)),
+      PARAM(
+          AudioQueueProcessingTapNew(queue, tapped, NULL, before, &number, nowhere, &another_tap)),
+      PARAM(AudioQueueProcessingTapNew(queue, tapped, NULL, before, &number, &other, nowhere)),
+      PARAM(AudioQueueProcessingTapGetSourceAudio(nowhere, 1, &time, &flags, &number, &list)),
+      PARAM(AudioQueueProcessingTapGetSourceAudio(tap, 1, nowhere, &flags, &number, &list)),
+      PARAM(AudioQueueProcessingTapGetSourceAudio(tap, 1, &time, nowhere, &number, &list)),
+      PARAM(AudioQueueProcessingTapGetSourceAudio(tap, 1, &time, &flags, nowhere, &list)),
+      PARAM(AudioQueueProcessingTapGetSourceAudio(tap, 1, &time, &flags, &number, nowhere)),
+      PARAM(AudioQueueProcessingTapGetQueueTime(nowhere, &sample_time, &number)),
+      PARAM(AudioQueueProcessingTapGetQueueTime(tap, nowhere, &number)),
+      PARAM(AudioQueueProcessingTapGetQueueTime(tap, &sample_time, nowhere)),
+      PARAM(AudioQueueProcessingTapDispose(nowhere)),
+  };
+  CHECK_ROWS("queues", rows);
+  WORKS(AudioQueueDispose(queue, true));
+  dispatch_release(serial);
+}
+
+// MARK: Converters and formats
+
+static OSStatus feed(AudioConverterRef converter, UInt32 *packets, AudioBufferList *list,
+                     AudioStreamPacketDescription **descriptions, void *data) {
+  (void)converter, (void)list, (void)descriptions, (void)data;
+  *packets = 0;
+  return noErr;
+}
+
+static void converters(void) {
+  static AudioStreamBasicDescription from, to;
+  static AudioConverterRef converter, made;
+  static float samples[2];
+  static UInt32 number, size = sizeof samples;
+  static AudioBufferList list, nothing;
+  static const void *no_layouts[2];
+  static const AudioConverterPropertyID quality = kAudioConverterSampleRateConverterQuality;
+  static const AudioFormatPropertyID name = kAudioFormatProperty_FormatName;
+  from = float_format(RATE, 2);
+  to = float_format(RATE, 2);
+  list = (AudioBufferList){1, {{2, sizeof samples, samples}}};
+  nothing = (AudioBufferList){1, {{2, sizeof samples, NULL}}};
+  WORKS(AudioConverterNew(&from, &to, &converter));
+  const Row rows[] = {
+      PARAM(AudioConverterNew(nowhere, &to, &made)),
+      PARAM(AudioConverterNew(&from, nowhere, &made)),
+      PARAM(AudioConverterNew(&from, &to, nowhere)),
+      PARAM(AudioConverterNewSpecific(nowhere, &to, 0, nowhere, &made)),
+      PARAM(AudioConverterNewSpecific(&from, nowhere, 0, nowhere, &made)),
+      PARAM(AudioConverterNewSpecific(&from, &to, 1, nowhere, &made)),
+      PARAM(AudioConverterNewSpecific(&from, &to, 0, nowhere, nowhere)),
+      PARAM(AudioConverterDispose(nowhere)),
+      PARAM(AudioConverterReset(nowhere)),
+      PARAM(AudioConverterGetPropertyInfo(nowhere, quality, NULL, NULL)),
+      PARAM(AudioConverterGetProperty(nowhere, quality, &size, &number)),
+      PARAM(AudioConverterGetProperty(converter, quality, nowhere, &number)),
+      PARAM(AudioConverterGetProperty(converter, quality, &size, nowhere)),
+      PARAM(AudioConverterSetProperty(nowhere, quality, 4, &number)),
+      PARAM(AudioConverterSetProperty(converter, quality, 4, nowhere)),
+      PARAM(AudioConverterConvertBuffer(nowhere, 8, samples, &size, samples)),
+      PARAM(AudioConverterConvertBuffer(converter, 8, nowhere, &size, samples)),
+      PARAM(AudioConverterConvertBuffer(converter, 8, samples, nowhere, samples)),
+      PARAM(AudioConverterConvertBuffer(converter, 8, samples, &size, nowhere)),
+      PARAM(AudioConverterFillComplexBuffer(nowhere, feed, NULL, &number, &list, NULL)),
+      PARAM(AudioConverterFillComplexBuffer(converter, NOWHERE(AudioConverterComplexInputDataProc),
+                                            NULL, &number, &list, NULL)),
+      PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, nowhere, &list, NULL)),
+      PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, &number, nowhere, NULL)),
+      PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, &number, &nothing, NULL)),
+      PARAM(AudioConverterConvertComplexBuffer(nowhere, 1, &list, &list)),
+      PARAM(AudioConverterConvertComplexBuffer(converter, 1, nowhere, &list)),
+      PARAM(AudioConverterConvertComplexBuffer(converter, 1, &list, nowhere)),
+      PARAM(AudioConverterConvertComplexBuffer(converter, 1, &nothing, &list)),
+      PARAM(AudioFormatGetPropertyInfo(name, sizeof from, &from, nowhere)),
+      ROW(AudioFormatGetPropertyInfo(name, sizeof from, NULL, &size),
+          kAudioFormatBadSpecifierSizeError),
+      PARAM(AudioFormatGetProperty(name, sizeof from, &from, NULL, &number)),
+      ROW(AudioFormatGetProperty(name, sizeof from, NULL, &size, &number),
+          kAudioFormatBadSpecifierSizeError),
+      PARAM(AudioFormatGetProperty(kAudioFormatProperty_ChannelMap, sizeof no_layouts, no_layouts,
+                                   &size, &number)),
+  };
+  CHECK_ROWS("converters and formats", rows);
+  WORKS(AudioConverterDispose(converter));
+}
+
+// MARK: Files
+
+static void sound_files(void) {
+  static AudioStreamBasicDescription format;
+  static AudioFileID file, made;
+  static Memory memory, other;
+  static UInt32 number, size = sizeof number, one = 1;
+  static char bytes[64];
+  static CFURLRef url;
+  static const AudioFileTypeID wave = kAudioFileWAVEType;
+  static const AudioFilePropertyID kind = kAudioFilePropertyFileFormat;
+  static const AudioFilePropertyID defer = kAudioFilePropertyDeferSizeUpdates;
+  static const AudioFilePropertyID extension = kAudioFileGlobalInfo_TypesForExtension;
+  format = int16(RATE, 1, 0);
+  url = url_of("none.wav");
+  memory = new_memory(100000);
+  other = new_memory(100000);
+  WORKS(AudioFileInitializeWithCallbacks(&memory, memory_read, memory_write, memory_size,
+                                         memory_set_size, wave, &format, 0, &file));
+  const Row rows[] = {
+      PARAM(AudioFileCreateWithURL(nowhere, wave, &format, 0, &made)),
+      PARAM(AudioFileCreateWithURL(url, wave, nowhere, 0, &made)),
+      PARAM(AudioFileCreateWithURL(url, wave, &format, 0, nowhere)),
+      PARAM(AudioFileOpenURL(nowhere, kAudioFileReadPermission, 0, &made)),
+      PARAM(AudioFileOpenURL(url, kAudioFileReadPermission, 0, nowhere)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, NOWHERE(AudioFile_ReadProc), memory_write,
+                                             memory_size, memory_set_size, wave, &format, 0,
+                                             &made)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, memory_read, NOWHERE(AudioFile_WriteProc),
+                                             memory_size, memory_set_size, wave, &format, 0,
+                                             &made)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, memory_read, memory_write,
+                                             NOWHERE(AudioFile_GetSizeProc), memory_set_size, wave,
+                                             &format, 0, &made)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, memory_read, memory_write, memory_size,
+                                             NOWHERE(AudioFile_SetSizeProc), wave, &format, 0,
+                                             &made)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, memory_read, memory_write, memory_size,
+                                             memory_set_size, wave, nowhere, 0, &made)),
+      PARAM(AudioFileInitializeWithCallbacks(&other, memory_read, memory_write, memory_size,
+                                             memory_set_size, wave, &format, 0, nowhere)),
+      PARAM(AudioFileOpenWithCallbacks(&memory, NOWHERE(AudioFile_ReadProc), NULL, memory_size,
+                                       NULL, 0, &made)),
+      PARAM(AudioFileOpenWithCallbacks(&memory, memory_read, NULL, NOWHERE(AudioFile_GetSizeProc),
+                                       NULL, 0, &made)),
+      PARAM(AudioFileOpenWithCallbacks(&memory, memory_read, NULL, memory_size, NULL, 0, nowhere)),
+      PARAM(AudioFileClose(nowhere)),
+      PARAM(AudioFileOptimize(nowhere)),
+      PARAM(AudioFileReadBytes(nowhere, false, 0, &size, bytes)),
+      PARAM(AudioFileReadBytes(file, false, 0, nowhere, bytes)),
+      PARAM(AudioFileReadBytes(file, false, 0, &one, NULL)),
+      PARAM(AudioFileWriteBytes(nowhere, false, 0, &size, bytes)),
+      PARAM(AudioFileWriteBytes(file, false, 0, nowhere, bytes)),
+      PARAM(AudioFileWriteBytes(file, false, 0, (one = 1, &one), NULL)),
+      PARAM(AudioFileReadPackets(nowhere, false, &size, NULL, 0, &one, bytes)),
+      PARAM(AudioFileReadPackets(file, false, nowhere, NULL, 0, &one, bytes)),
+      PARAM(AudioFileReadPackets(file, false, &size, NULL, 0, nowhere, bytes)),
+      PARAM(AudioFileReadPackets(file, false, &size, NULL, 0, (one = 1, &one), NULL)),
+      PARAM(AudioFileReadPacketData(nowhere, false, &size, NULL, 0, &one, bytes)),
+      PARAM(AudioFileReadPacketData(file, false, nowhere, NULL, 0, &one, bytes)),
+      PARAM(AudioFileReadPacketData(file, false, &size, NULL, 0, nowhere, bytes)),
+      PARAM(
+          AudioFileReadPacketData(file, false, (size = 4, &size), NULL, 0, (one = 1, &one), NULL)),
+      PARAM(AudioFileWritePackets(nowhere, false, 2, NULL, 0, &one, bytes)),
+      PARAM(AudioFileWritePackets(file, false, 2, NULL, 0, nowhere, bytes)),
+      PARAM(AudioFileWritePackets(file, false, 2, NULL, 0, (one = 1, &one), NULL)),
+      PARAM(AudioFileCountUserData(nowhere, 'abcd', &number)),
+      PARAM(AudioFileCountUserData(file, 'abcd', nowhere)),
+      PARAM(AudioFileGetUserDataSize(nowhere, 'abcd', 0, &number)),
+      PARAM(AudioFileGetUserDataSize(file, 'abcd', 0, nowhere)),
+      PARAM(AudioFileGetUserData(nowhere, 'abcd', 0, &size, bytes)),
+      PARAM(AudioFileGetUserData(file, 'abcd', 0, nowhere, bytes)),
+      PARAM(AudioFileGetUserData(file, 'abcd', 0, &size, nowhere)),
+      PARAM(AudioFileSetUserData(nowhere, 'abcd', 0, 4, bytes)),
+      PARAM(AudioFileSetUserData(file, 'abcd', 0, 4, nowhere)),
+      PARAM(AudioFileRemoveUserData(nowhere, 'abcd', 0)),
+      PARAM(AudioFileGetPropertyInfo(nowhere, kind, NULL, NULL)),
+      PARAM(AudioFileGetProperty(nowhere, kind, &size, &number)),
+      PARAM(AudioFileGetProperty(file, kind, nowhere, &number)),
+      PARAM(AudioFileGetProperty(file, kind, &size, nowhere)),
+      PARAM(AudioFileSetProperty(nowhere, defer, 4, &number)),
+      PARAM(AudioFileSetProperty(file, defer, 4, nowhere)),
+      PARAM(AudioFileGetGlobalInfoSize(extension, sizeof(void *), NULL, &size)),
+      PARAM(AudioFileGetGlobalInfoSize(kAudioFileGlobalInfo_ReadableTypes, 0, NULL, nowhere)),
+      PARAM(AudioFileGetGlobalInfo(kAudioFileGlobalInfo_ReadableTypes, 0, NULL, nowhere, bytes)),
+      PARAM(AudioFileGetGlobalInfo(kAudioFileGlobalInfo_ReadableTypes, 0, NULL, &size, nowhere)),
+      PARAM(AudioFileGetGlobalInfo(extension, sizeof(void *), &nowhere, &size, bytes)),
+  };
+  CHECK_ROWS("sound files", rows);
+  WORKS(AudioFileClose(file));
+  CFRelease(url);
+  free(memory.bytes);
+  free(other.bytes);
+}
+
+static void extended_files(void) {
+  static AudioStreamBasicDescription format;
+  static ExtAudioFileRef file, made;
+  static AudioFileID id;
+  static Memory memory;
+  static SInt16 samples[2];
+  static UInt32 number, size = sizeof number, frames = 1;
+  static SInt64 place;
+  static AudioBufferList list, nothing;
+  static CFURLRef url;
+  static const AudioFileTypeID wave = kAudioFileWAVEType;
+  static const ExtAudioFilePropertyID buffer = kExtAudioFileProperty_IOBufferSizeBytes;
+  format = int16(RATE, 1, 0);
+  url = url_of("none.wav");
+  memory = new_memory(100000);
+  list = (AudioBufferList){1, {{1, 2, samples}}};
+  nothing = (AudioBufferList){1, {{1, 2, NULL}}};
+  WORKS(AudioFileInitializeWithCallbacks(&memory, memory_read, memory_write, memory_size,
+                                         memory_set_size, wave, &format, 0, &id));
+  WORKS(ExtAudioFileWrapAudioFileID(id, true, &file));
+  const Row rows[] = {
+      PARAM(ExtAudioFileOpenURL(nowhere, &made)),
+      PARAM(ExtAudioFileOpenURL(url, nowhere)),
+      PARAM(ExtAudioFileWrapAudioFileID(nowhere, true, &made)),
+      PARAM(ExtAudioFileWrapAudioFileID(id, true, nowhere)),
+      PARAM(ExtAudioFileCreateWithURL(nowhere, wave, &format, NULL, 0, &made)),
+      PARAM(ExtAudioFileCreateWithURL(url, wave, nowhere, NULL, 0, &made)),
+      PARAM(ExtAudioFileCreateWithURL(url, wave, &format, NULL, 0, nowhere)),
+      PARAM(ExtAudioFileDispose(nowhere)),
+      PARAM(ExtAudioFileRead(nowhere, &frames, &list)),
+      PARAM(ExtAudioFileRead(file, nowhere, &list)),
+      PARAM(ExtAudioFileRead(file, &frames, nowhere)),
+      PARAM(ExtAudioFileWrite(nowhere, 1, &list)),
+      PARAM(ExtAudioFileWrite(file, 1, nowhere)),
+      PARAM(ExtAudioFileWrite(file, 1, &nothing)),
+      PARAM(ExtAudioFileWriteAsync(nowhere, 0, NULL)),
+      PARAM(ExtAudioFileWriteAsync(file, 1, NULL)),
+      PARAM(ExtAudioFileSeek(nowhere, 0)),
+      PARAM(ExtAudioFileTell(nowhere, &place)),
+      PARAM(ExtAudioFileTell(file, nowhere)),
+      PARAM(ExtAudioFileGetPropertyInfo(nowhere, buffer, NULL, NULL)),
+      PARAM(ExtAudioFileGetProperty(nowhere, buffer, &size, &number)),
+      PARAM(ExtAudioFileGetProperty(file, buffer, nowhere, &number)),
+      PARAM(ExtAudioFileGetProperty(file, buffer, &size, nowhere)),
+      PARAM(ExtAudioFileSetProperty(nowhere, buffer, 4, &number)),
+      PARAM(ExtAudioFileSetProperty(file, buffer, 4, nowhere)),
+  };
+  CHECK_ROWS("extended files", rows);
+  WORKS(ExtAudioFileDispose(file));
+  WORKS(AudioFileClose(id));
+  CFRelease(url);
+  free(memory.bytes);
+}
+
+// MARK: Streams and system sounds
+
+static void told(void *data, AudioFileStreamID stream, AudioFileStreamPropertyID property,
+                 AudioFileStreamPropertyFlags *flags) {
+  (void)data, (void)stream, (void)property, (void)flags;
+}
+
+static void parsed(void *data, UInt32 bytes, UInt32 packets, const void *input,
+                   AudioStreamPacketDescription *descriptions) {
+  (void)data, (void)bytes, (void)packets, (void)input, (void)descriptions;
+}
+
+static void completed(SystemSoundID sound, void *data) {
+  (void)sound, (void)data;
+}
+
+static void streams_and_sounds(void) {
+  static AudioFileStreamID stream, made;
+  static SInt64 offset;
+  static AudioFileStreamSeekFlags flags;
+  static UInt32 number, size = sizeof number;
+  static SystemSoundID sound, alert = kSystemSoundID_UserPreferredAlert;
+  static CFURLRef url;
+  static const AudioFileStreamPropertyID kind = kAudioFileStreamProperty_FileFormat;
+  static const AudioServicesPropertyID is_ui = kAudioServicesPropertyIsUISound;
+  url = url_of("none.wav");
+  WORKS(AudioFileStreamOpen(NULL, told, parsed, 0, &stream));
+  const Row rows[] = {
+      PARAM(AudioFileStreamOpen(NULL, NOWHERE(AudioFileStream_PropertyListenerProc), parsed, 0,
+                                &made)),
+      PARAM(AudioFileStreamOpen(NULL, told, NOWHERE(AudioFileStream_PacketsProc), 0, &made)),
+      PARAM(AudioFileStreamOpen(NULL, told, parsed, 0, nowhere)),
+      PARAM(AudioFileStreamParseBytes(nowhere, 4, &number, 0)),
+      PARAM(AudioFileStreamParseBytes(stream, 4, NULL, 0)),
+      PARAM(AudioFileStreamSeek(nowhere, 0, &offset, &flags)),
+      PARAM(AudioFileStreamSeek(stream, 0, nowhere, &flags)),
+      PARAM(AudioFileStreamSeek(stream, 0, &offset, nowhere)),
+      PARAM(AudioFileStreamGetPropertyInfo(nowhere, kind, NULL, NULL)),
+      PARAM(AudioFileStreamGetProperty(nowhere, kind, &size, &number)),
+      PARAM(AudioFileStreamGetProperty(stream, kind, nowhere, &number)),
+      PARAM(AudioFileStreamGetProperty(stream, kind, &size, nowhere)),
+      PARAM(AudioFileStreamSetProperty(nowhere, kind, 4, &number)),
+      ROW(AudioFileStreamSetProperty(stream, kind, 4, nowhere),
+          kAudioFileStreamError_UnsupportedProperty),
+      PARAM(AudioFileStreamClose(nowhere)),
+      PARAM(AudioServicesCreateSystemSoundID(nowhere, &sound)),
+      PARAM(AudioServicesCreateSystemSoundID(url, nowhere)),
+      PARAM(AudioServicesAddSystemSoundCompletion(
+          alert, NULL, NULL, NOWHERE(AudioServicesSystemSoundCompletionProc), NULL)),
+      ROW(AudioServicesAddSystemSoundCompletion(sound, NULL, NULL, completed, NULL),
+          kAudioServicesSystemSoundUnspecifiedError),
+      PARAM(AudioServicesGetPropertyInfo(is_ui, 4, NULL, NULL, NULL)),
+      PARAM(AudioServicesGetProperty(is_ui, 4, NULL, &size, &number)),
+      ROW(AudioServicesGetProperty(is_ui, 4, &alert, nowhere, &number),
+          kAudioServicesBadPropertySizeError),
+      PARAM(AudioServicesGetProperty(is_ui, 4, &alert, &size, NULL)),
+      PARAM(AudioServicesSetProperty(is_ui, 4, NULL, 4, &number)),
+      PARAM(AudioServicesSetProperty(is_ui, 4, &alert, 4, nowhere)),
+      // No completion is wanted.
+      ROW((AudioServicesPlaySystemSoundWithCompletion(0, NULL), noErr), noErr),
+      ROW((AudioServicesPlayAlertSoundWithCompletion(0, NULL), noErr), noErr),
+  };
+  CHECK_ROWS("streams and system sounds", rows);
+  WORKS(AudioFileStreamClose(stream));
+  CFRelease(url);
+}
+
+int main(void) {
+  signal(SIGSEGV, crashed);
+  signal(SIGILL, crashed);
+  signal(SIGTRAP, crashed);
+  signal(SIGABRT, crashed);
+  CHECK(mkdtemp(folder) != NULL);
+  queues();
+  converters();
+  sound_files();
+  extended_files();
+  streams_and_sounds();
+  CHECK(rmdir(folder) == 0);
+  return 0;
+}
