@@ -1,23 +1,8 @@
 public import CAudioToolbox
 import Codecs
 import Files
+import Glibc
 import Logging
-
-/// Runs the body of a C function: its failure becomes a result code and a line in the log.
-private func answer(
-  _ function: String, _ body: () throws(ExtAudioFileError) -> Void
-) -> OSStatus {
-  do throws(ExtAudioFileError) {
-    try body()
-    return noErr
-  } catch {
-    log.warning("\(function): \(error.reason)")
-    return error.status
-  }
-}
-
-/// Headers promise that these pointers are not NULL; C programs may not keep the promise.
-private func isNull(_ pointer: UnsafeRawPointer) -> Bool { UInt(bitPattern: pointer) == 0 }
 
 /// Runs what fails as functions of AudioFile do.
 private func onAudioFile<Result>(
@@ -28,7 +13,22 @@ private func onAudioFile<Result>(
 
 private func file(_ handle: ExtAudioFileRef) throws(ExtAudioFileError) -> ExtAudioFileCore {
   guard let core = ExtAudioFileCore.all.object(UInt(bitPattern: handle)) else { throw .noFile }
+  if core.file.isCalling { throw .audioFile(.busy) }
   return core
+}
+
+/// Runs the body of a C function with the file that `handle` stands for. If frames that another thread
+/// wrote did not come into the file, the call does nothing but tell of it.
+private func withFile(
+  _ handle: ExtAudioFileRef, _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (ExtAudioFileCore) throws(ExtAudioFileError) -> Void
+) -> OSStatus {
+  answer(function) { () throws(ExtAudioFileError) in
+    let core = try unsafe file(handle)
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    try core.checkAsync()
+    try body(core)
+  }
 }
 
 /// Gives out a handle for the file that `open` opens, or NULL.
@@ -36,7 +36,7 @@ private func putHandle(
   in place: UnsafeMutablePointer<OpaquePointer?>?,
   _ open: () throws(ExtAudioFileError) -> ExtAudioFileCore
 ) throws(ExtAudioFileError) {
-  guard let place = unsafe place, unsafe !isNull(place) else {
+  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
     throw .badArgument("there is nowhere to put the ExtAudioFileRef")
   }
   unsafe place.pointee = nil
@@ -50,8 +50,9 @@ private func own(
 ) throws(ExtAudioFileError) -> ExtAudioFileCore {
   let handle = OpenFile.all.add { _ in OpenFile(media: media, isReadable: true) }
   do throws(ExtAudioFileError) {
-    return try ExtAudioFileCore(
-      media, handle: handle, ownsFile: true, isWriting: isWriting, layout: layout)
+    let core = try ExtAudioFileCore(media, handle: handle, ownsFile: true, isWriting: isWriting)
+    if let layout { try core.setFileLayout(layout) }
+    return core
   } catch {
     OpenFile.all.remove(handle)
     throw error
@@ -99,6 +100,17 @@ public func ExtAudioFileWrapAudioFileID(
   }
 }
 
+/// The layout of a file that is to be made; nil if none was given.
+private func layout(
+  at memory: UnsafePointer<AudioChannelLayout>?, channels: Int
+) throws(ExtAudioFileError) -> ChannelLayout? {
+  guard let memory = unsafe memory else { return nil }
+  guard let layout = unsafe ChannelLayout(at: UnsafeRawPointer(memory)),
+    layout.channels == channels
+  else { throw .channels("the layout is not one of \(channels) channels") }
+  return layout
+}
+
 /// See ExtAudioFileCreateWithURL in ExtendedAudioFile.h.
 @c(ExtAudioFileCreateWithURL)
 public func createExtAudioFile(
@@ -109,10 +121,12 @@ public func createExtAudioFile(
 ) -> OSStatus {
   answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
-      let layout = unsafe ChannelLayout(at: UnsafeRawPointer(inChannelLayout))
+      let kind = try onAudioFile { () throws(AudioFileFailure) in
+        try unsafe newKind(inFileType, inStreamDesc)
+      }
+      let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
       let media = try onAudioFile { () throws(AudioFileFailure) in
         let path = try unsafe path(of: inURL)
-        let kind = try unsafe newKind(inFileType, inStreamDesc)
         let flags = AudioFileFlags(rawValue: inFlags)
         return try onFile { () throws(SoundFileError) in
           try MediaFile.create(
@@ -120,7 +134,13 @@ public func createExtAudioFile(
             isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
         }
       }
-      return try own(media, isWriting: true, layout: layout)
+      do throws(ExtAudioFileError) {
+        return try own(media, isWriting: true, layout: layout)
+      } catch {
+        // Nobody has it, and nothing is in it.
+        unsafe unlink(media.path)
+        throw error
+      }
     }
   }
 }
@@ -129,7 +149,8 @@ public func createExtAudioFile(
 @c @implementation
 public func ExtAudioFileDispose(_ inExtAudioFile: ExtAudioFileRef) -> OSStatus {
   answer("ExtAudioFileDispose") { () throws(ExtAudioFileError) in
-    guard let core = ExtAudioFileCore.all.remove(UInt(bitPattern: inExtAudioFile)) else {
+    let core = try unsafe file(inExtAudioFile)
+    guard ExtAudioFileCore.all.remove(UInt(bitPattern: inExtAudioFile)) != nil else {
       throw .noFile
     }
     try core.close()
@@ -144,11 +165,8 @@ public func ExtAudioFileRead(
   _ inExtAudioFile: ExtAudioFileRef, _ ioNumberFrames: UnsafeMutablePointer<UInt32>,
   _ ioData: UnsafeMutablePointer<AudioBufferList>
 ) -> OSStatus {
-  answer("ExtAudioFileRead") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
-    guard unsafe !isNull(ioNumberFrames), unsafe !isNull(ioData) else {
-      throw .badArgument("a pointer is NULL")
-    }
+  unsafe withFile(inExtAudioFile, "ExtAudioFileRead", needs: ioNumberFrames, ioData) {
+    (core) throws(ExtAudioFileError) in
     let frames = unsafe Int(ioNumberFrames.pointee)
     unsafe ioNumberFrames.pointee = 0
     unsafe ioNumberFrames.pointee = UInt32(try core.read(BufferList(ioData), frames: frames))
@@ -161,9 +179,8 @@ public func ExtAudioFileWrite(
   _ inExtAudioFile: ExtAudioFileRef, _ inNumberFrames: UInt32,
   _ ioData: UnsafePointer<AudioBufferList>
 ) -> OSStatus {
-  answer("ExtAudioFileWrite") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
-    guard unsafe !isNull(ioData) else { throw .badArgument("a pointer is NULL") }
+  unsafe withFile(inExtAudioFile, "ExtAudioFileWrite", needs: ioData) {
+    (core) throws(ExtAudioFileError) in
     let list = unsafe BufferList(UnsafeMutablePointer(mutating: ioData))
     try core.write(list, frames: Int(inNumberFrames))
   }
@@ -175,25 +192,23 @@ public func ExtAudioFileWriteAsync(
   _ inExtAudioFile: ExtAudioFileRef, _ inNumberFrames: UInt32,
   _ ioData: UnsafePointer<AudioBufferList>?
 ) -> OSStatus {
-  var earlier = noErr
-  let status = answer("ExtAudioFileWriteAsync") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
+  unsafe withFile(inExtAudioFile, "ExtAudioFileWriteAsync") {
+    (core) throws(ExtAudioFileError) in
     guard let ioData = unsafe ioData else {
       guard inNumberFrames == 0 else { throw .badArgument("a pointer is NULL") }
       return try core.prepareAsync()
     }
     let list = unsafe BufferList(UnsafeMutablePointer(mutating: ioData))
-    earlier = try core.writeAsync(list, frames: Int(inNumberFrames))
+    try core.writeAsync(list, frames: Int(inNumberFrames))
   }
-  return status == noErr ? earlier : status
 }
 
 /// See ExtAudioFileSeek in ExtendedAudioFile.h.
 @c @implementation
 public func ExtAudioFileSeek(_ inExtAudioFile: ExtAudioFileRef, _ inFrameOffset: Int64) -> OSStatus
 {
-  answer("ExtAudioFileSeek") { () throws(ExtAudioFileError) in
-    try unsafe file(inExtAudioFile).seek(inFrameOffset)
+  unsafe withFile(inExtAudioFile, "ExtAudioFileSeek") { (core) throws(ExtAudioFileError) in
+    try core.seek(inFrameOffset)
   }
 }
 
@@ -202,9 +217,8 @@ public func ExtAudioFileSeek(_ inExtAudioFile: ExtAudioFileRef, _ inFrameOffset:
 public func ExtAudioFileTell(
   _ inExtAudioFile: ExtAudioFileRef, _ outFrameOffset: UnsafeMutablePointer<Int64>
 ) -> OSStatus {
-  answer("ExtAudioFileTell") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
-    guard unsafe !isNull(outFrameOffset) else { throw .badArgument("a pointer is NULL") }
+  unsafe withFile(inExtAudioFile, "ExtAudioFileTell", needs: outFrameOffset) {
+    (core) throws(ExtAudioFileError) in
     unsafe outFrameOffset.pointee = core.position
   }
 }
@@ -217,12 +231,19 @@ public func ExtAudioFileGetPropertyInfo(
   _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
   _ outSize: UnsafeMutablePointer<UInt32>?, _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
-  answer("ExtAudioFileGetPropertyInfo") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
+  unsafe withFile(inExtAudioFile, "ExtAudioFileGetPropertyInfo") {
+    (core) throws(ExtAudioFileError) in
     let isConfig = inPropertyID == kExtAudioFileProperty_ConverterConfig
-    let size = isConfig ? MemoryLayout<UInt>.size : try core.property(inPropertyID).count
+    let isSettable = ExtAudioFileCore.settable.contains(inPropertyID)
+    var size = isConfig ? MemoryLayout<UInt>.size : 0
+    do throws(ExtAudioFileError) {
+      if !isConfig { size = try core.property(inPropertyID).count }
+    } catch {
+      // What can be set may have no value yet.
+      guard isSettable, case .invalidProperty = error else { throw error }
+    }
     unsafe outSize?.pointee = UInt32(size)
-    unsafe outWritable?.pointee = ExtAudioFileCore.settable.contains(inPropertyID)
+    unsafe outWritable?.pointee = isSettable
   }
 }
 
@@ -232,11 +253,9 @@ public func ExtAudioFileGetProperty(
   _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
   _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  answer("ExtAudioFileGetProperty") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
-    guard unsafe !isNull(ioPropertyDataSize), unsafe !isNull(outPropertyData) else {
-      throw .badArgument("a pointer is NULL")
-    }
+  unsafe withFile(
+    inExtAudioFile, "ExtAudioFileGetProperty", needs: ioPropertyDataSize, outPropertyData
+  ) { (core) throws(ExtAudioFileError) in
     let room = unsafe Int(ioPropertyDataSize.pointee)
     let value = try core.property(inPropertyID)
     guard value.count <= room else { throw .propertySize(inPropertyID, room) }
@@ -251,20 +270,19 @@ public func ExtAudioFileSetProperty(
   _ inExtAudioFile: ExtAudioFileRef, _ inPropertyID: ExtAudioFilePropertyID,
   _ inPropertyDataSize: UInt32, _ inPropertyData: UnsafeRawPointer
 ) -> OSStatus {
-  answer("ExtAudioFileSetProperty") { () throws(ExtAudioFileError) in
-    let core = try unsafe file(inExtAudioFile)
-    guard unsafe inPropertyDataSize == 0 || !isNull(inPropertyData) else {
-      throw .badArgument("a pointer is NULL")
+  unsafe withFile(inExtAudioFile, "ExtAudioFileSetProperty") {
+    (core) throws(ExtAudioFileError) in
+    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inPropertyDataSize) else {
+      throw .badArgument("the value is NULL")
     }
-    let bytes = unsafe [UInt8](
-      UnsafeRawBufferPointer(start: inPropertyData, count: Int(inPropertyDataSize)))
     try core.setProperty(inPropertyID, bytes)
   }
 }
 
 extension ExtAudioFileCore {
   fileprivate static let settable: Set = [
-    kExtAudioFileProperty_ClientDataFormat, kExtAudioFileProperty_ClientChannelLayout,
+    kExtAudioFileProperty_FileChannelLayout, kExtAudioFileProperty_ClientDataFormat,
+    kExtAudioFileProperty_ClientChannelLayout,
     kExtAudioFileProperty_CodecManufacturer, kExtAudioFileProperty_ConverterConfig,
     kExtAudioFileProperty_IOBufferSizeBytes, kExtAudioFileProperty_PacketTable,
   ]
@@ -283,8 +301,8 @@ extension ExtAudioFileCore {
         client?.streamDescription ?? file.format.streamDescription
       ])
     case kExtAudioFileProperty_ClientChannelLayout:
-      guard let clientLayout else { throw .invalidProperty(id) }
-      return clientLayout.bytes
+      guard let layout = layoutOfClient else { throw .invalidProperty(id) }
+      return layout.bytes
     case kExtAudioFileProperty_CodecManufacturer:
       return PropertyBytes.of([kAppleSoftwareAudioCodecManufacturer])
     case kExtAudioFileProperty_AudioConverter: return PropertyBytes.of([handleOfConverter])
@@ -348,6 +366,9 @@ extension ExtAudioFileCore {
     case kExtAudioFileProperty_ClientChannelLayout:
       guard let layout = ChannelLayout(bytes) else { throw .propertySize(id, bytes.count) }
       try setClientLayout(layout)
+    case kExtAudioFileProperty_FileChannelLayout:
+      guard let layout = ChannelLayout(bytes) else { throw .propertySize(id, bytes.count) }
+      try setFileLayout(layout)
     case kExtAudioFileProperty_CodecManufacturer:
       let manufacturer = try value(UInt32.self)
       guard [0, kAppleSoftwareAudioCodecManufacturer].contains(manufacturer) else {
@@ -362,7 +383,7 @@ extension ExtAudioFileCore {
     case kExtAudioFileProperty_IOBufferSizeBytes:
       let size = Int(try value(UInt32.self))
       guard (1...1 << 28).contains(size) else { throw .badArgument("a buffer of \(size) bytes") }
-      endAsync()
+      try endAsync()
       reader?.bufferBytes = size
       writer?.bufferBytes = size
     case kExtAudioFileProperty_PacketTable:
@@ -371,7 +392,7 @@ extension ExtAudioFileCore {
         info.mNumberValidFrames < 1 << 48
       else { throw .badArgument("a packet table has negative frames, or too many") }
       guard case .packets = file.format else { throw .invalidProperty(id) }
-      endAsync()
+      try endAsync()
       let table = PacketTable(
         validFrames: info.mNumberValidFrames, primingFrames: Int(info.mPrimingFrames),
         remainderFrames: Int(info.mRemainderFrames))

@@ -24,19 +24,21 @@ final class ExtAudioFileCore: @unchecked Sendable {
   private(set) var converter: AudioConverterCore?
   /// The AudioConverterRef that an app knows the converter by.
   private var converterHandle: UInt = 0
-  private(set) var clientLayout: ChannelLayout?
+  /// The client's layout, if it was set.
+  private var clientLayout: ChannelLayout?
   private(set) var fileLayout: ChannelLayout?
   /// Set by the calls that write asynchronously, and by those that end that.
   private var async: AsyncWriter?
 
   init(
-    _ file: MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool,
-    layout: ChannelLayout? = nil
+    _ file: MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool
   ) throws(ExtAudioFileError) {
     self.file = file
     fileHandle = handle
     self.ownsFile = ownsFile
-    fileLayout = layout ?? file.channelRoles.map { ChannelLayout(roles: $0) }
+    do throws(SoundFileError) { fileLayout = try file.layout } catch {
+      throw .audioFile(.file(error))
+    }
     reader = isWriting ? nil : MediaReader(file)
     do throws(MediaError) {
       writer = isWriting ? try MediaWriter(file) : nil
@@ -62,7 +64,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
   /// Has the client read or write another format.
   func setClient(_ format: ConverterFormat) throws(ExtAudioFileError) {
     guard case .pcm = format.stream else { throw .clientNotPCM }
-    endAsync()
+    try endAsync()
     if let writer, let converter, writer.frameCount > 0 {
       // What the former converter holds back goes first; packets are one stream.
       guard case .pcm = file.format else {
@@ -90,12 +92,39 @@ final class ExtAudioFileCore: @unchecked Sendable {
     guard let client, layout.channels == client.stream.channels else {
       throw .channels("a layout of \(layout.channels) channels does not fit the client's format")
     }
-    endAsync()
+    try endAsync()
     clientLayout = layout
-    guard let converter else { return }
+    try applyLayouts()
+  }
+
+  /// What the client's channels are for: the same as the file's, until something else is said.
+  var layoutOfClient: ChannelLayout? {
+    let channels = client?.stream.channels ?? file.format.channels
+    return clientLayout ?? fileLayout.flatMap { $0.channels == channels ? $0 : nil }
+  }
+
+  /// Says what the file's channels are for: it is written to the file, if that has a place for it; one
+  /// that is read is taken to have them.
+  func setFileLayout(_ layout: ChannelLayout) throws(ExtAudioFileError) {
+    guard layout.channels == file.format.channels else {
+      throw .channels(
+        "the layout has \(layout.channels) channels, the file \(file.format.channels)")
+    }
+    try endAsync()
+    if writer != nil, file.isSettable(kAudioFilePropertyChannelLayout) {
+      do throws(SoundFileError) { try file.setLayout(layout) } catch {
+        throw .audioFile(.file(error))
+      }
+    }
+    fileLayout = layout
+    try applyLayouts()
+  }
+
+  private func applyLayouts() throws(ExtAudioFileError) {
+    guard let converter, let clientLayout else { return }
     let isReading = reader != nil
     try converting { () throws(AudioConverterError) in
-      try converter.change { $0.clientLayouts(layout, fileLayout, isReading: isReading) }
+      try converter.change { $0.clientLayouts(clientLayout, fileLayout, isReading: isReading) }
     }
   }
 
@@ -175,7 +204,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
 
   func write(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
     let samples = try samples(list, frames)
-    endAsync()
+    try endAsync()
     try write(samples, frames: frames)
   }
 
@@ -216,42 +245,56 @@ final class ExtAudioFileCore: @unchecked Sendable {
   }
 
   /// Copies frames for the thread that writes them. Only the first call may wait.
-  ///
-  /// - Returns: The result of what was written before.
-  func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) -> OSStatus {
+  func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
     if async == nil { try prepareAsync() }
-    guard let async, let client else { return noErr }
-    guard list.count == client.buffers, frames * client.bytesPerPacket <= list.leastBytes else {
+    guard let async, let client else { return }
+    guard unsafe list.places != nil, list.count == client.buffers,
+      frames * client.bytesPerPacket <= list.leastBytes
+    else {
       throw .badArgument("the buffers do not fit the client's format")
     }
     guard frames <= async.capacity else {
       throw .asyncTooLarge(frames: frames, most: async.capacity)
     }
     guard async.push(list, frames: frames) else { throw .asyncOverflow(frames: frames) }
-    return async.takeFailure()
   }
 
-  /// Waits until all frames are written that were to be written by another thread. Not with the lock.
-  @discardableResult
-  func endAsync() -> OSStatus {
-    guard let async else { return noErr }
+  /// Tells, once, of a failure of the thread that writes.
+  func checkAsync() throws(ExtAudioFileError) {
+    guard let status = async?.takeFailure(), status != noErr else { return }
+    throw .asyncFailure(status)
+  }
+
+  /// Waits until all frames are written that were to be written by another thread, and tells if that
+  /// failed. Not with the lock.
+  func endAsync() throws(ExtAudioFileError) {
+    guard let async else { return }
     async.end()
-    self.async = nil
-    return async.takeFailure()
+    defer { self.async = nil }
+    try checkAsync()
   }
 
-  /// Writes what is still to be written, and closes the file if it is our own.
+  /// Writes what is still to be written, and closes the file if it is our own: whatever fails, all of
+  /// that is done. The first failure is told.
   func close() throws(ExtAudioFileError) {
-    let status = endAsync()
-    defer { dropConverter() }
-    if let writer, let converter {
-      try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
+    var failure: ExtAudioFileError?
+    func attempt(_ body: () throws(ExtAudioFileError) -> Void) {
+      do throws(ExtAudioFileError) { try body() } catch { failure = failure ?? error }
     }
+    attempt(endAsync)
+    if let writer, let converter {
+      attempt { () throws(ExtAudioFileError) in
+        try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
+      }
+    }
+    dropConverter()
     if ownsFile {
       OpenFile.all.remove(fileHandle)
-      do throws(SoundFileError) { try file.close() } catch { throw .audioFile(.file(error)) }
+      attempt { () throws(ExtAudioFileError) in
+        do throws(SoundFileError) { try file.close() } catch { throw .audioFile(.file(error)) }
+      }
     }
-    if status != noErr { throw .converter(.input(status)) }
+    if let failure { throw failure }
   }
 }
 

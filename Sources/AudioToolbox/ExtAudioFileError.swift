@@ -2,7 +2,7 @@ import CAudioToolbox
 import Files
 
 /// Why a call on an ExtAudioFileRef fails. The text goes to the log, the code to the caller.
-enum ExtAudioFileError: Error {
+enum ExtAudioFileError: APIFailure {
   case badArgument(String)
   case noFile
   case invalidProperty(ExtAudioFilePropertyID)
@@ -15,6 +15,8 @@ enum ExtAudioFileError: Error {
   case seek(Int64)
   case asyncTooLarge(frames: Int, most: Int)
   case asyncOverflow(frames: Int)
+  /// Frames that another thread wrote did not come into the file; the code says why.
+  case asyncFailure(OSStatus)
   case audioFile(AudioFileFailure)
   case converter(AudioConverterError)
 
@@ -38,6 +40,7 @@ enum ExtAudioFileError: Error {
     case .seek: kExtAudioFileError_InvalidSeek
     case .asyncTooLarge: kExtAudioFileError_AsyncWriteTooLarge
     case .asyncOverflow: kExtAudioFileError_AsyncWriteBufferOverflow
+    case .asyncFailure(let status): status
     case .audioFile(let error): error.status
     case .converter(let error): error.status
     }
@@ -55,6 +58,7 @@ enum ExtAudioFileError: Error {
     case .seek(let frame): "there is no frame \(frame) to read"
     case .asyncTooLarge(let frames, let most): "\(frames) frames are more than \(most)"
     case .asyncOverflow(let frames): "the disk cannot keep up: \(frames) frames are lost"
+    case .asyncFailure(let status): "writing on another thread failed before: \(status)"
     case .audioFile(let error): error.reason
     case .converter(let error): error.reason
     }

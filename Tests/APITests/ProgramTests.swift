@@ -140,6 +140,15 @@ import Testing
           "files of packets", "what cannot be",
         ]),
       Case(
+        program: "failures.c",
+        passes: [
+          "a last write that fails", "asynchronous writes that fail", "functions that call back",
+          "two threads",
+        ]),
+      Case(
+        program: "layouts.c",
+        passes: ["new files", "layouts that are set", "other numbers of channels"]),
+      Case(
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",

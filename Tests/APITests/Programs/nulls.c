@@ -388,6 +388,7 @@ static void extended_files(void) {
       PARAM(ExtAudioFileWrite(file, 1, &nothing)),
       PARAM(ExtAudioFileWriteAsync(nowhere, 0, NULL)),
       PARAM(ExtAudioFileWriteAsync(file, 1, NULL)),
+      PARAM(ExtAudioFileWriteAsync(file, 1, &nothing)),
       PARAM(ExtAudioFileSeek(nowhere, 0)),
       PARAM(ExtAudioFileTell(nowhere, &place)),
       PARAM(ExtAudioFileTell(file, nowhere)),

@@ -42,12 +42,15 @@ CF_ENUM(OSStatus) {
 CF_ENUM(ExtAudioFilePropertyID) {
   /// AudioStreamBasicDescription, read-only: what the file holds.
   kExtAudioFileProperty_FileDataFormat = 'ffmt',
-  /// AudioChannelLayout, read-only: the file's channels, if it tells. Its size varies.
+  /// AudioChannelLayout: the file's channels, if it tells. Its size varies. Setting it writes it to a file
+  /// that is made, if that has a place for layouts; a file that is read is taken to have it.
   kExtAudioFileProperty_FileChannelLayout = 'fclo',
   /// AudioStreamBasicDescription: linear PCM, interleaved or not, that is read or written. To be set
   /// first if the file holds packets; else it begins with the file's own.
   kExtAudioFileProperty_ClientDataFormat = 'cfmt',
-  /// AudioChannelLayout of that. Its size varies.
+  /// AudioChannelLayout of that, which begins as the file's. Its size varies. Once it is set, each channel
+  /// goes to the one of the file that is for the same, or comes from there. Where the numbers of channels
+  /// differ, the converter's kAudioConverterPropertyPerformDownmix mixes.
   kExtAudioFileProperty_ClientChannelLayout = 'cclo',
   /// UInt32: whose codec to use. There is one of each, by kAppleSoftwareAudioCodecManufacturer.
   kExtAudioFileProperty_CodecManufacturer = 'cman',
@@ -80,14 +83,16 @@ extern OSStatus ExtAudioFileWrapAudioFileID(AudioFileID inFileID, Boolean inForW
                                             ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
 
 /// Makes a file. `inStreamDesc` is what it holds; fields that the codec knows may be 0. The layout is
-/// that of the client's channels, too, until another is set.
+/// written to the file, if that has a place for layouts, and is that of the client's channels, too, until
+/// another is set. kExtAudioFileError_InvalidChannelMap if it is for another number of channels.
 extern OSStatus ExtAudioFileCreateWithURL(CFURLRef inURL, AudioFileTypeID inFileType,
                                           const AudioStreamBasicDescription *inStreamDesc,
                                           const AudioChannelLayout *_Nullable inChannelLayout,
                                           UInt32 inFlags,
                                           ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
 
-/// Writes what is still to be written, and closes the file. The result tells if that failed.
+/// Writes what is still to be written, and closes the file, even if something of that fails: the result is
+/// the first failure.
 extern OSStatus ExtAudioFileDispose(ExtAudioFileRef inExtAudioFile);
 
 /// Reads frames of the client's format. `*ioNumberFrames` comes back as what was read: fewer only at
@@ -101,7 +106,8 @@ extern OSStatus ExtAudioFileWrite(ExtAudioFileRef inExtAudioFile, UInt32 inNumbe
 
 /// The same, but does not wait: the frames are copied, and another thread writes them. To be called
 /// once with 0 and NULL before, on a thread that may wait, so that there is room for them. An error of
-/// the writing thread is the result of the next call.
+/// the writing thread is the result of the next call on the file, whichever it is, and that call does
+/// nothing else; ExtAudioFileDispose disposes of the file all the same.
 extern OSStatus ExtAudioFileWriteAsync(ExtAudioFileRef inExtAudioFile, UInt32 inNumberFrames,
                                        const AudioBufferList *_Nullable ioData);
 
