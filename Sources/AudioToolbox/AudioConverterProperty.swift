@@ -141,6 +141,10 @@ struct AudioConverterProperty: Sendable {
     setting(kAudioConverterSampleRateConverterQuality, \.quality) {
       $0 <= kAudioConverterQuality_Max
     },
+    setting(kAudioConverterPropertyDithering, \.dithering) {
+      [0, kDitherAlgorithm_TPDF, kDitherAlgorithm_NoiseShaping].contains($0)
+    },
+    setting(kAudioConverterPropertyDitherBitDepth, \.ditherBits) { $0 <= 24 },
     setting(kAudioConverterCodecQuality, \.codecQuality) { $0 <= kAudioConverterQuality_Max },
     AudioConverterProperty(
       id: kAudioConverterDecompressionMagicCookie,
@@ -196,6 +200,13 @@ struct AudioConverterProperty: Sendable {
     encoding(kAudioConverterAvailableEncodeBitRates) { format in
       ranges(format.codec.allEncodedBitRates(channels: format.channels).map(Double.init))
     },
+    AudioConverterProperty(
+      id: kAudioConverterAvailableEncodeChannelLayoutTags,
+      get: { (core, _) throws(AudioConverterError) in
+        let codec = try core.encoder(for: kAudioConverterAvailableEncodeChannelLayoutTags).format
+          .codec
+        return PropertyBytes.of(codec.encodedLayoutTags)
+      }, set: nil),
     encoding(kAudioConverterApplicableEncodeSampleRates, sampleRates),
     encoding(kAudioConverterAvailableEncodeSampleRates, sampleRates),
     value(
@@ -272,6 +283,9 @@ extension AudioConverterCore {
     var channelMap: [Int32]?
     var mixMap: [[Float]]?
     var performsDownmix: UInt32 = 0
+    var dithering: UInt32 = 0
+    /// 0: those of the output.
+    var ditherBits: UInt32 = 0
     var inputLayout: ChannelLayout?
     var outputLayout: ChannelLayout?
 
@@ -289,6 +303,11 @@ extension AudioConverterCore {
       options.cookie = cookie
       options.encoding.bitRate = bitRate
       options.encoding.quality = Int(codecQuality)
+      if dithering != 0 {
+        options.dither = Dither(
+          dithering == UInt32(kDitherAlgorithm_TPDF) ? .triangular : .shaped,
+          bits: ditherBits == 0 ? nil : Int(ditherBits))
+      }
       options.leadingFrames = leadingFrames
       options.trailingFrames = trailingFrames
       return options
@@ -426,6 +445,13 @@ extension Codec {
   var encodedSampleRateRanges: [AudioValueRange] {
     let rates = encodedSampleRates
     return rates.isEmpty ? [AudioValueRange(mMinimum: 1, mMaximum: 655_350)] : ranges(rates)
+  }
+
+  /// The layouts that it encodes, one for each number of channels.
+  var encodedLayoutTags: [AudioChannelLayoutTag] {
+    (1...min(8, encodedChannels)).filter { encodes(channels: $0) }.map {
+      ChannelLayout(commonFor: $0).tag
+    }
   }
 
   /// The bit rates that it encodes at one rate or the other, the lowest first.

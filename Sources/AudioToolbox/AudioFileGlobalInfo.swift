@@ -6,9 +6,13 @@ import RealTime
 
 /// What is asked with, if anything is.
 private enum Specifier {
-  static func type(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> Container {
+  static func code(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> UInt32 {
     guard memory.count == 4 else { throw badSize(memory.count) }
-    let type = unsafe memory.loadUnaligned(as: AudioFileTypeID.self)
+    return unsafe memory.loadUnaligned(as: UInt32.self)
+  }
+
+  static func type(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> Container {
+    let type = try unsafe code(memory)
     guard let kind = Container(typeID: type) else { throw .badType(type) }
     return kind
   }
@@ -54,6 +58,12 @@ private func globalValue(
       throw .badFormat("\(kind) files do not hold '\(fourCharacters(asked.mFormatID))'")
     }
     return .descriptions(descriptions)
+  case kAudioFileGlobalInfo_AllHFSTypeCodes: return .words(all.flatMap(\.typeCodes))
+  case kAudioFileGlobalInfo_HFSTypeCodesForType:
+    return .words(try unsafe Specifier.type(specifier).typeCodes)
+  case kAudioFileGlobalInfo_TypesForHFSTypeCode:
+    let code = try unsafe Specifier.code(specifier)
+    return .words(all.filter { $0.typeCodes.contains(code) }.map(\.typeID))
   case kAudioFileGlobalInfo_AllExtensions: return .strings(all.flatMap(\.extensions))
   case kAudioFileGlobalInfo_AllUTIs: return .strings(all.flatMap(\.typeIdentifiers))
   case kAudioFileGlobalInfo_AllMIMETypes: return .strings(all.flatMap(\.mimeTypes))
@@ -158,6 +168,28 @@ extension Container {
     var ids: [AudioFormatID] = []
     for id in writtenFormats.map(\.mFormatID) where !ids.contains(id) { ids.append(id) }
     return ids
+  }
+
+  /// The codes of HFS for files of this kind.
+  fileprivate var typeCodes: [UInt32] {
+    let codes: [String] =
+      switch self {
+      case .aiff: ["AIFF"]
+      case .aifc: ["AIFC"]
+      case .caf: ["caff"]
+      case .wave: ["WAVE"]
+      case .rf64, .wave64, .threeGP, .threeGP2, .ogg, .amr, .flac: []
+      case .next: ["ULAW"]
+      case .m4a: ["M4A ", "m4af"]
+      case .mp4: ["mpg4", "mp4f"]
+      case .m4b: ["M4B ", "m4bf"]
+      case .adts: ["adts"]
+      case .mp3: ["MPG3", "mpg3", "Mp3 ", "MP3 "]
+      case .mp2: ["MPG2", "mpg2"]
+      case .mp1: ["MPG1", "mpg1"]
+      case .ac3: ["ac-3"]
+      }
+    return codes.map { $0.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
   /// Apple's uniform type identifiers.

@@ -8,6 +8,7 @@ import RealTime
 enum PropertyValue {
   case bytes([UInt8])
   case string(String)
+  case data([UInt8])
   case strings([String])
   case dictionary([String: String])
   case markers(MediaMarkers)
@@ -34,7 +35,7 @@ enum PropertyValue {
   var byteCount: Int {
     switch self {
     case .bytes(let bytes): bytes.count
-    case .string, .strings, .dictionary: MemoryLayout<UInt>.size
+    case .string, .data, .strings, .dictionary: MemoryLayout<UInt>.size
     case .markers(let list): list.byteCount
     case .regions(let list): list.byteCount
     }
@@ -55,6 +56,7 @@ enum PropertyValue {
     switch self {
     case .bytes(let bytes): bytes
     case .string(let text): Self.object(text.cfString)
+    case .data(let bytes): unsafe Self.object(CFDataCreate(nil, bytes, bytes.count))
     case .strings(let texts):
       unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) {
         let array = unsafe CFArrayCreateMutable(nil, 0, $0)
@@ -150,6 +152,7 @@ private func knownValue(
   case kAudioFilePropertyBitRate:
     return .number(UInt32(clamping: Int64(clamping: try media.bitRate)))
   case kAudioFilePropertyID3Tag: return try media.id3Tag.map(PropertyValue.bytes)
+  case kAudioFilePropertyAlbumArtwork: return try media.artwork.map(PropertyValue.data)
   case kAudioFilePropertySourceBitDepth:
     guard media.sourceBits > 0 else { return nil }
     if case .pcm(let format) = media.format, format.kind == .float {
@@ -251,12 +254,35 @@ private func translationBytes(_ id: AudioFilePropertyID) -> Int? {
     MemoryLayout<AudioFramePacketTranslation>.stride
   case kAudioFilePropertyPacketToByte, kAudioFilePropertyByteToPacket:
     MemoryLayout<AudioBytePacketTranslation>.stride
+  case kAudioFilePropertyNextIndependentPacket:
+    MemoryLayout<AudioIndependentPacketTranslation>.stride
   default: nil
   }
 }
 
-/// Both structs are two places, an offset and flags. What comes back is exact, always.
 private func translation(
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
+) throws(AudioFileFailure) -> PropertyValue {
+  id == kAudioFilePropertyNextIndependentPacket
+    ? try independentPacket(bytes, media) : try place(id, bytes, media)
+}
+
+/// No packet that we read needs others before it.
+private func independentPacket(
+  _ bytes: [UInt8], _ media: MediaFile
+) throws(AudioFileFailure) -> PropertyValue {
+  var reader = ValueReader(bytes)
+  let packet = reader.read(Int64.self) ?? 0
+  guard packet >= 0 else { throw .negativePlace(packet) }
+  let count = try onFile { () throws(SoundFileError) in try media.packetCount }
+  var value = ValueBytes()
+  value.append(packet)
+  value.append(packet < count - 1 ? packet + 1 : -1)
+  return .bytes(value.bytes)
+}
+
+/// Both structs are two places, an offset and flags. What comes back is exact, always.
+private func place(
   _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
   var reader = ValueReader(bytes)

@@ -136,6 +136,8 @@ private struct FormatQuestion {
     case kAudioFormatProperty_DecodeFormatIDs:
       return .of([kAudioFormatLinearPCM] + Codec.allCases.filter(\.hasDecoder).map(\.formatID))
     case kAudioFormatProperty_FormatList: return .of(try formatListOfInfo())
+    case kAudioFormatProperty_OutputFormatList:
+      return .of(try formatListOfInfo().map(\.decoded))
     case kAudioFormatProperty_ASBDFromESDS: return .of([try formatOfESDS().streamDescription])
     case kAudioFormatProperty_ChannelLayoutFromESDS:
       return .bytes(ChannelLayout(tag: try formatOfESDS().layoutTag).bytes)
@@ -157,6 +159,14 @@ private struct FormatQuestion {
     case kAudioFormatProperty_AvailableEncodeNumberChannels:
       let most = try encodedCodec()?.encodedChannels ?? PCMFormat.maximumChannels
       return .of((1...UInt32(most)).map { $0 })
+    case kAudioFormatProperty_AvailableEncodeChannelLayoutTags:
+      let channels = Int(try value(Description.self).mChannelsPerFrame)
+      let tags =
+        try encodedCodec()?.encodedLayoutTags ?? (1...8).map { ChannelLayout(commonFor: $0).tag }
+      return .of(tags.filter { channels == 0 || ChannelLayout(tag: $0).channels == channels })
+    case kAudioFormatProperty_ChannelLayoutHash:
+      guard let hash = try layout().hash else { throw unknownLayout }
+      return .of([hash])
     case kAudioFormatProperty_BitmapForLayoutTag: return .of([try bitmapOfTag()])
     case kAudioFormatProperty_MatrixMixMap:
       let (from, to) = try layouts()
@@ -311,8 +321,11 @@ private struct FormatQuestion {
 
   /// The codec of a format id, or of a description, which can be encoded; nil for linear PCM.
   private func encodedCodec() throws(AudioFormatError) -> Codec? {
-    let formatID =
+    let isDescribed =
       id == kAudioFormatProperty_AvailableEncodeNumberChannels
+      || id == kAudioFormatProperty_AvailableEncodeChannelLayoutTags
+    let formatID =
+      isDescribed
       ? try value(Description.self).mFormatID : try value(UInt32.self)
     if formatID == kAudioFormatLinearPCM { return nil }
     guard let codec = Codec(formatID: formatID), codec.hasEncoder else {
@@ -412,6 +425,18 @@ func formatList(of format: PacketFormat, cookie: [UInt8]) -> [AudioFormatListIte
   }
   return formats.map {
     AudioFormatListItem(mASBD: $0.streamDescription, mChannelLayoutTag: $0.layoutTag)
+  }
+}
+
+extension AudioFormatListItem {
+  /// What comes out when it is decoded.
+  fileprivate var decoded: AudioFormatListItem {
+    let pcm = PCMFormat(
+      sampleRate: mASBD.mSampleRate, channels: Int(mASBD.mChannelsPerFrame), kind: .float,
+      bitsPerSample: 32)
+    return AudioFormatListItem(
+      mASBD: mASBD.mFormatID == kAudioFormatLinearPCM ? mASBD : pcm.streamDescription,
+      mChannelLayoutTag: mChannelLayoutTag)
   }
 }
 

@@ -208,6 +208,14 @@ extension ChannelLayout {
     }
   }
 
+  /// A number that goes with what the channels are for; nil if the tag is none that there is.
+  var hash: UInt32? {
+    // FNV-1a, as it is the same in every run.
+    labels?.reduce(2_166_136_261) { hash, label in
+      [0, 8, 16, 24].reduce(hash) { ($0 ^ (label >> $1 & 0xFF)) &* 16_777_619 }
+    }
+  }
+
   /// The first tag whose channels these are, in this order; nil if there is none.
   var matchingTag: AudioChannelLayoutTag? {
     if let labels, let found = labelsOfTags.first(where: { $0.labels == labels }) {

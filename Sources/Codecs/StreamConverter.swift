@@ -33,6 +33,8 @@ package final class StreamConverter {
     /// What the decoder needs.
     package var cookie: [UInt8] = []
     package var encoding = PacketEncoder.Options()
+    /// Of linear PCM that is given out as integers; nil to round to the nearest.
+    package var dither: Dither?
 
     package init() {}
   }
@@ -78,6 +80,7 @@ package final class StreamConverter {
   /// Frames of the input on their way to the mixer, and of the output on theirs to memory.
   private let planes: Planes
   private let outward: Planes
+  private var ditherer: Ditherer?
   /// One channel of numbers that floats do not hold; nil if there is no need for it.
   private let wide: UnsafeMutableBufferPointer<Double>?
   /// Frames of the output that wait.
@@ -134,8 +137,11 @@ package final class StreamConverter {
     outward = Planes(channels: output.channels, capacity: Self.most)
     pending = PlaneQueue(channels: output.channels)
     var isWide = false
-    if case .pcm(let from) = input, case .pcm(let to) = output {
-      isWide = from.isWide && !(to.kind == .float && !to.isWide)
+    if case .pcm(let to) = output {
+      ditherer = options.dither.flatMap { Ditherer($0, output: to) }
+      if case .pcm(let from) = input, ditherer == nil {
+        isWide = from.isWide && !(to.kind == .float && !to.isWide)
+      }
     }
     unsafe wide = isWide ? .allocate(capacity: Self.most) : nil
     try makeResampler()
@@ -321,8 +327,14 @@ package final class StreamConverter {
         }
       } else {
         unsafe from.read(from: source.next, frames: frames, into: planes.pointers())
-        unsafe to.write(
-          mixer.apply(planes.pointers(), frames: frames), frames: frames, at: sink.count)
+        var mixed = unsafe mixer.apply(planes.pointers(), frames: frames)
+        if ditherer != nil {
+          // Several channels of the output may be one of the input.
+          unsafe outward.copy(mixed, frames: frames)
+          unsafe mixed = outward.pointers()
+          unsafe ditherer?.round(mixed, frames: frames)
+        }
+        unsafe to.write(mixed, frames: frames, at: sink.count)
       }
       source.take(frames)
       sink.add(frames)
@@ -369,6 +381,7 @@ package final class StreamConverter {
         let frames = unsafe pending.take(
           into: outward.pointers(), room: min(sink.room, Self.most))
         if frames == 0 { return }
+        unsafe ditherer?.round(outward.pointers(), frames: frames)
         unsafe buffers.write(outward.pointers(), frames: frames, at: sink.count)
         sink.add(frames)
       }

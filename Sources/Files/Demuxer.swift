@@ -164,6 +164,20 @@ final class Demuxer {
     return unsafe ChannelRole.roles(of: &sound.pointee.codecpar.pointee.ch_layout)
   }
 
+  /// The first picture that is in the file, byte for byte; nil if there is none.
+  var picture: [UInt8]? {
+    guard let context = unsafe context else { return nil }
+    for i in 0..<Int(unsafe context.pointee.nb_streams) {
+      guard let stream = unsafe context.pointee.streams[i],
+        unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0,
+        let data = unsafe stream.pointee.attached_pic.data
+      else { continue }
+      let count = unsafe Int(stream.pointee.attached_pic.size)
+      return unsafe Array(UnsafeBufferPointer(start: data, count: count))
+    }
+    return nil
+  }
+
   /// libavformat's names of what the file says of itself, of the file's own and of the stream's.
   var metadata: [String: String] {
     var found: [String: String] = [:]

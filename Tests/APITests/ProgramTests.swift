@@ -154,6 +154,14 @@ import Testing
           "queues", "converters and formats", "sound files", "extended files",
           "streams and system sounds",
         ]),
+      Case(
+        program: "fileinfo.c",
+        passes: ["format lists", "independent packets", "artwork", "kinds of files"]),
+      Case(
+        program: "dither.c",
+        passes: [
+          "none", "triangular", "shaped", "fewer bits", "at another rate", "what cannot be",
+        ]),
       Case(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       Case(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
       Case(

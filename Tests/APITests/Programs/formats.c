@@ -110,6 +110,28 @@ static void codecs(void) {
   bytes =
       get(kAudioFormatProperty_AvailableEncodeNumberChannels, &aac, sizeof aac, ids, sizeof ids);
   CHECK(contains(ids, bytes, 1) && contains(ids, bytes, 6) && !contains(ids, bytes, 0));
+
+  static const AudioFormatPropertyID tags = kAudioFormatProperty_AvailableEncodeChannelLayoutTags;
+  aac.mChannelsPerFrame = 0;
+  bytes = get(tags, &aac, sizeof aac, ids, sizeof ids);
+  CHECK(contains(ids, bytes, kAudioChannelLayoutTag_Mono));
+  CHECK(contains(ids, bytes, kAudioChannelLayoutTag_MPEG_5_1_A));
+  aac.mChannelsPerFrame = 2;
+  EQUAL(get(tags, &aac, sizeof aac, ids, sizeof ids), sizeof *ids);
+  EQUAL(ids[0], kAudioChannelLayoutTag_Stereo);
+  aac = named(kAudioFormatMPEGLayer3);
+  aac.mChannelsPerFrame = 6;
+  EQUAL(get(tags, &aac, sizeof aac, ids, sizeof ids), 0);
+  // A converter says the same of its encoder.
+  AudioStreamBasicDescription pcm = float_format(44100, 2);
+  aac = named(kAudioFormatMPEG4AAC);
+  AudioConverterRef converter = NULL;
+  WORKS(AudioConverterNew(&pcm, &aac, &converter));
+  UInt32 size = sizeof ids;
+  WORKS(AudioConverterGetProperty(converter, kAudioConverterAvailableEncodeChannelLayoutTags, &size,
+                                  ids));
+  CHECK(contains(ids, size, kAudioChannelLayoutTag_MPEG_5_1_A));
+  WORKS(AudioConverterDispose(converter));
   passed("codecs");
 }
 
@@ -132,6 +154,15 @@ static void cookies(void) {
   CHECK(items[1].mASBD.mFormatID == kAudioFormatMPEG4AAC && items[1].mASBD.mSampleRate == 22050);
   EQUAL(items[0].mChannelLayoutTag, kAudioChannelLayoutTag_Stereo);
   EQUAL(number(kAudioFormatProperty_FirstPlayableFormatFromList, items, bytes), 0);
+  AudioFormatListItem decoded[4];
+  EQUAL(get(kAudioFormatProperty_OutputFormatList, &info, sizeof info, decoded, sizeof decoded),
+        2 * sizeof *decoded);
+  for (int i = 0; i < 2; i++) {
+    CHECK(decoded[i].mASBD.mFormatID == kAudioFormatLinearPCM);
+    EQUAL(decoded[i].mASBD.mSampleRate, items[i].mASBD.mSampleRate);
+    EQUAL(decoded[i].mASBD.mBytesPerFrame, 8);
+    EQUAL(decoded[i].mChannelLayoutTag, kAudioChannelLayoutTag_Stereo);
+  }
   items[0].mASBD.mFormatID = kAudioFormatMPEG4AAC_ELD;
   EQUAL(number(kAudioFormatProperty_FirstPlayableFormatFromList, items, bytes), 1);
 
@@ -170,6 +201,14 @@ static void layouts(void) {
              sizeof *five->mChannelDescriptions, "LFE Screen");
   check_text(kAudioFormatProperty_ChannelShortName, five->mChannelDescriptions + 4,
              sizeof *five->mChannelDescriptions, "Ls");
+  // The same channels, said in another way.
+  AudioChannelLayout tagged;
+  memset(&tagged, 0, sizeof tagged);
+  tagged.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_5_1_A;
+  const UInt32 hash = number(kAudioFormatProperty_ChannelLayoutHash, five, bytes);
+  EQUAL(number(kAudioFormatProperty_ChannelLayoutHash, &tagged, sizeof tagged), hash);
+  tagged.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_5_1_B;
+  CHECK(number(kAudioFormatProperty_ChannelLayoutHash, &tagged, sizeof tagged) != hash);
   AudioChannelBitmap bitmap = 0x3F;
   UInt8 other[1000];
   EQUAL(

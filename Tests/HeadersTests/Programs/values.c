@@ -205,6 +205,12 @@ CHECK(kAudioFileGlobalInfo_UTIsForType == 'futi' &&
 CHECK(kAudioFileGlobalInfo_TypesForMIMEType == 'tmim' &&
       kAudioFileGlobalInfo_TypesForUTI == 'tuti');
 CHECK(kAudioFileGlobalInfo_TypesForExtension == 'text');
+CHECK(kAudioFileGlobalInfo_AllHFSTypeCodes == 'ahfs');
+CHECK(kAudioFileGlobalInfo_HFSTypeCodesForType == 'fhfs');
+CHECK(kAudioFileGlobalInfo_TypesForHFSTypeCode == 'thfs');
+CHECK(kAudioFileSoundDesigner2Type == 'Sd2f' && kAudioFilePropertyAlbumArtwork == 'aart');
+CHECK(kAudioFilePropertyNextIndependentPacket == 'nind');
+CHECK(sizeof(AudioIndependentPacketTranslation) == 16);
 
 CHECK(TARGET_OS_MAC == 0 && TARGET_OS_LINUX == 1);
 
@@ -239,6 +245,10 @@ CHECK(kAudioConverterApplicableEncodeBitRates == 'aebr');
 CHECK(kAudioConverterAvailableEncodeBitRates == 'vebr');
 CHECK(kAudioConverterApplicableEncodeSampleRates == 'aesr');
 CHECK(kAudioConverterAvailableEncodeSampleRates == 'vesr');
+CHECK(kAudioConverterAvailableEncodeChannelLayoutTags == 'aecl');
+CHECK(kAudioConverterPropertyDithering == 'dith' &&
+      kAudioConverterPropertyDitherBitDepth == 'dbit');
+CHECK(kDitherAlgorithm_TPDF == 1 && kDitherAlgorithm_NoiseShaping == 2);
 CHECK(kAudioConverterCurrentOutputStreamDescription == 'acod');
 CHECK(kAudioConverterCurrentInputStreamDescription == 'acid');
 CHECK(kAudioConverterPropertyBitDepthHint == 'acbd' && kAudioConverterPropertyFormatList == 'flst');
@@ -266,6 +276,9 @@ CHECK(kAudioFormatProperty_AvailableEncodeBitRates == 'aebr');
 CHECK(kAudioFormatProperty_AvailableEncodeSampleRates == 'aesr');
 CHECK(kAudioFormatProperty_MatrixMixMap == 'mmap' && kAudioFormatProperty_ChannelMap == 'chmp');
 CHECK(kAudioFormatProperty_NumberOfChannelsForLayout == 'nchm');
+CHECK(kAudioFormatProperty_OutputFormatList == 'ofls' &&
+      kAudioFormatProperty_ChannelLayoutHash == 'chha');
+CHECK(kAudioFormatProperty_AvailableEncodeChannelLayoutTags == 'aecl');
 CHECK(kAudioFormatProperty_ValidateChannelLayout == 'vacl');
 CHECK(kAudioFormatProperty_ChannelLayoutForTag == 'cmpl');
 CHECK(kAudioFormatProperty_TagForChannelLayout == 'cmpt');

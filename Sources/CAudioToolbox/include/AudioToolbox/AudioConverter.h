@@ -56,6 +56,12 @@ CF_ENUM(AudioConverterPropertyID) {
   kAudioConverterSampleRateConverterComplexity = 'srca',
   /// UInt32, 0 to 127: how well the rate is converted. Begins with the best.
   kAudioConverterSampleRateConverterQuality = 'srcq',
+  /// UInt32: how linear PCM is rounded to integers, one of the algorithms below, or 0 for the nearest, as
+  /// it begins.
+  kAudioConverterPropertyDithering = 'dith',
+  /// UInt32, 1 to 24: the bits that it is rounded to with dithering; 0, as it begins, for those of the
+  /// output. Integers of more than 24 bits are not rounded.
+  kAudioConverterPropertyDitherBitDepth = 'dbit',
   /// UInt32, 0 to 127: how much work an encoder takes. Begins with medium.
   kAudioConverterCodecQuality = 'cdqu',
   /// UInt32: one of the methods below. Begins with Normal.
@@ -84,6 +90,9 @@ CF_ENUM(AudioConverterPropertyID) {
   kAudioConverterApplicableEncodeBitRates = 'aebr',
   /// AudioValueRange array, read-only: all bit rates of the encoder.
   kAudioConverterAvailableEncodeBitRates = 'vebr',
+  /// AudioChannelLayoutTag array, read-only: layouts that the encoder takes, one for each number of
+  /// channels.
+  kAudioConverterAvailableEncodeChannelLayoutTags = 'aecl',
   /// AudioValueRange array, read-only: rates that suit the encoder as it is set.
   kAudioConverterApplicableEncodeSampleRates = 'aesr',
   /// AudioValueRange array, read-only: all rates of the encoder.
@@ -126,6 +135,14 @@ CF_ENUM(UInt32) {
   kAudioConverterSampleRateConverterComplexity_Mastering = 'bats',
   /// The same without ringing before the sound.
   kAudioConverterSampleRateConverterComplexity_MinimumPhase = 'minp'
+};
+
+/// Kinds of dither.
+CF_ENUM(UInt32) {
+  /// Noise with a triangular distribution, up to a step to each side.
+  kDitherAlgorithm_TPDF = 1,
+  /// The same, moved to high frequencies.
+  kDitherAlgorithm_NoiseShaping = 2
 };
 
 /// What a converter of rates takes for the frames before and after the stream.

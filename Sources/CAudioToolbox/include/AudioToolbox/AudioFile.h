@@ -18,6 +18,9 @@ CF_ENUM(AudioFileTypeID) {
   kAudioFileWAVEType = 'WAVE',
   kAudioFileRF64Type = 'RF64',
   kAudioFileWave64Type = 'W64f',
+  /// A name that programs know; such files, half of which is in a resource fork, are neither read nor
+  /// written: kAudioFileUnsupportedFileTypeError.
+  kAudioFileSoundDesigner2Type = 'Sd2f',
   kAudioFileNextType = 'NeXT',
   kAudioFileMP3Type = 'MPG3',
   kAudioFileMP2Type = 'MPG2',
@@ -219,6 +222,13 @@ struct AudioBytePacketTranslation {
 };
 typedef struct AudioBytePacketTranslation AudioBytePacketTranslation;
 
+/// A packet, and the next one that can be decoded without those before it.
+struct AudioIndependentPacketTranslation {
+  SInt64 mPacket;
+  SInt64 mIndependentlyDecodablePacket;
+};
+typedef struct AudioIndependentPacketTranslation AudioIndependentPacketTranslation;
+
 /// Which of the frames that the packets decode to are sound.
 struct AudioFilePacketTableInfo {
   SInt64 mNumberValidFrames;
@@ -406,6 +416,9 @@ CF_ENUM(AudioFilePropertyID) {
   kAudioFilePropertyFrameToPacket = 'frpk',
   /// UInt32: 1 if packets depend on others before them.
   kAudioFilePropertyRestrictsRandomAccess = 'rrap',
+  /// AudioIndependentPacketTranslation: mPacket comes, the next packet after it that can be decoded
+  /// without others goes; -1 if there is none.
+  kAudioFilePropertyNextIndependentPacket = 'nind',
   /// AudioBytePacketTranslation: mPacket comes, mByte goes.
   kAudioFilePropertyPacketToByte = 'pkby',
   /// AudioBytePacketTranslation: mByte comes, mPacket and mByteOffsetInPacket go.
@@ -428,6 +441,8 @@ CF_ENUM(AudioFilePropertyID) {
   kAudioFilePropertyBitRate = 'brat',
   /// The tag of ID3 in the file, byte for byte.
   kAudioFilePropertyID3Tag = 'id3t',
+  /// CFDataRef of the caller's: the picture that goes with the sound, as a file of its own.
+  kAudioFilePropertyAlbumArtwork = 'aart',
   /// SInt32: significant bits of a sample; negative for floats.
   kAudioFilePropertySourceBitDepth = 'sbtd',
   /// UInt32: tracks of sound that can be read: 1.
@@ -471,6 +486,11 @@ CF_ENUM(AudioFilePropertyID) {
   kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat = 'sdid',
   /// UInt32 array: the formats that an AudioFileTypeID can be written with.
   kAudioFileGlobalInfo_AvailableFormatIDs = 'fmid',
+  /// UInt32 array: the type codes that HFS has for all kinds, no specifier; for an AudioFileTypeID.
+  kAudioFileGlobalInfo_AllHFSTypeCodes = 'ahfs',
+  kAudioFileGlobalInfo_HFSTypeCodesForType = 'fhfs',
+  /// AudioFileTypeID array: the kinds that such a code, a UInt32, is for.
+  kAudioFileGlobalInfo_TypesForHFSTypeCode = 'thfs',
   /// CFArrayRef of CFStringRef: file name extensions, UTIs, MIME types of all kinds. No specifier.
   kAudioFileGlobalInfo_AllExtensions = 'alxt',
   kAudioFileGlobalInfo_AllUTIs = 'auti',

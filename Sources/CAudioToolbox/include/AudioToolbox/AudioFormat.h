@@ -56,6 +56,9 @@ CF_ENUM(AudioFormatPropertyID) {
   /// AudioFormatListItem array: what the stream of an AudioFormatInfo can be decoded to, the best
   /// first.
   kAudioFormatProperty_FormatList = 'flst',
+  /// AudioFormatListItem array: the linear PCM that the stream of an AudioFormatInfo is decoded to, the
+  /// best first.
+  kAudioFormatProperty_OutputFormatList = 'ofls',
   /// AudioStreamBasicDescription: the format that an ESDS describes.
   kAudioFormatProperty_ASBDFromESDS = 'essd',
   /// AudioChannelLayout: the channels that an ESDS describes.
@@ -76,9 +79,15 @@ CF_ENUM(AudioFormatPropertyID) {
   kAudioFormatProperty_AvailableEncodeSampleRates = 'aesr',
   /// UInt32 array: the numbers of channels that an AudioStreamBasicDescription can be encoded with.
   kAudioFormatProperty_AvailableEncodeNumberChannels = 'avnc',
+  /// AudioChannelLayoutTag array: the layouts that an AudioStreamBasicDescription can be encoded with, of
+  /// its number of channels, or of all if that is 0.
+  kAudioFormatProperty_AvailableEncodeChannelLayoutTags = 'aecl',
 
   // MARK: Channel layouts
 
+  /// UInt32: a number that is the same for AudioChannelLayouts whose channels are for the same, in order,
+  /// and most likely another for others.
+  kAudioFormatProperty_ChannelLayoutHash = 'chha',
   /// UInt32: the AudioChannelBitmap of an AudioChannelLayoutTag.
   kAudioFormatProperty_BitmapForLayoutTag = 'bmtg',
   /// Float32 for each pair of channels, all outputs of the first input first: how to mix the first of
