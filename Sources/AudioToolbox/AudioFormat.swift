@@ -150,6 +150,12 @@ private struct FormatQuestion {
     case kAudioFormatProperty_Decoders:
       return .of(
         try codec().flatMap { $0.hasDecoder ? $0 : nil }.classes(kAudioDecoderComponentType))
+    case kAudioFormatProperty_HardwareCodecCapabilities:
+      let stride = MemoryLayout<AudioClassDescription>.stride
+      guard !specifier.isEmpty, specifier.count % stride == 0 else {
+        throw .specifierSize(id, specifier.count)
+      }
+      return .of([UInt32(0)])
     case kAudioFormatProperty_AvailableEncodeBitRates:
       let rates = try encodedCodec()?.allEncodedBitRates(channels: 2) ?? []
       return .of(ranges(rates.map(Double.init)))

@@ -42,6 +42,28 @@ import Testing
     }
   }
 
+  /// What follows a program's name are parts that it passes, or all of them; a note may come last.
+  @Test func thePartsThatTheTableNamesAreThere() throws {
+    var passes: [String: Set<String>] = [:]
+    for program in ProgramTests.cases {
+      passes[program.program, default: []].formUnion(program.passes)
+    }
+    for row in Self.rows {
+      for match in row.onServer.matches(of: /`([a-z_]+\.cc?)`: ([^;(]+)/) {
+        guard let parts = passes[String(match.1)] else { continue }
+        var left = match.2[...]
+        while !left.isEmpty, left != "all" {
+          let part = parts.filter { left.hasPrefix($0) }.max { $0.count < $1.count }
+          guard let part else {
+            Issue.record("line \(row.line): \(match.1) has no part '\(left)'")
+            break
+          }
+          left = left.dropFirst(part.count).trimmingPrefix(while: { ", ".contains($0) })
+        }
+      }
+    }
+  }
+
   @Test func whatTheTableNamesIsThere() throws {
     let folder = repository.appendingPathComponent("Tests/APITests/Programs")
     let programs = try Set(FileManager.default.contentsOfDirectory(atPath: folder.path))

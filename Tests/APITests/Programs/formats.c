@@ -96,6 +96,11 @@ static void codecs(void) {
   EQUAL(get(kAudioFormatProperty_Decoders, &id, sizeof id, classes, sizeof classes),
         sizeof *classes);
 
+  // No codec is hardware.
+  AudioClassDescription wanted = {kAudioDecoderComponentType, kAudioFormatMPEG4AAC,
+                                  kAppleHardwareAudioCodecManufacturer};
+  EQUAL(number(kAudioFormatProperty_HardwareCodecCapabilities, &wanted, sizeof wanted), 0);
+
   AudioValueRange ranges[200];
   id = kAudioFormatMPEG4AAC;
   CHECK(get(kAudioFormatProperty_AvailableEncodeBitRates, &id, sizeof id, ranges, sizeof ranges) >

@@ -279,6 +279,7 @@ CHECK(kAudioFormatProperty_NumberOfChannelsForLayout == 'nchm');
 CHECK(kAudioFormatProperty_OutputFormatList == 'ofls' &&
       kAudioFormatProperty_ChannelLayoutHash == 'chha');
 CHECK(kAudioFormatProperty_AvailableEncodeChannelLayoutTags == 'aecl');
+CHECK(kAudioFormatProperty_HardwareCodecCapabilities == 'hwcc');
 CHECK(kAudioFormatProperty_ValidateChannelLayout == 'vacl');
 CHECK(kAudioFormatProperty_ChannelLayoutForTag == 'cmpl');
 CHECK(kAudioFormatProperty_TagForChannelLayout == 'cmpt');

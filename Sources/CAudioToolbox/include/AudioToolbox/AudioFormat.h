@@ -73,6 +73,9 @@ CF_ENUM(AudioFormatPropertyID) {
   kAudioFormatProperty_Encoders = 'aven',
   /// AudioClassDescription array: the decoders of a format id.
   kAudioFormatProperty_Decoders = 'avde',
+  /// UInt32: how many of an AudioClassDescription array, from the first on, hardware does at one time: 0,
+  /// as all codecs are software.
+  kAudioFormatProperty_HardwareCodecCapabilities = 'hwcc',
   /// AudioValueRange array: the bit rates that a format id is encoded at.
   kAudioFormatProperty_AvailableEncodeBitRates = 'aebr',
   /// AudioValueRange array: the rates that a format id is encoded at.
