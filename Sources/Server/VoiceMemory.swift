@@ -2,65 +2,41 @@ package import CRealTime
 package import RealTime
 
 /// Owns the memory that a voice runs in.
-///
-/// Touched and, where the system allows it, locked when it is made, so that no cycle faults.
 @safe
-package final class VoiceMemory: @unchecked Sendable {
+package final class VoiceMemory: CycleMemory, @unchecked Sendable {
   /// Entries that may be on their way to the cycle at one time.
   package static let entryCapacity = 1024
 
   package let voice: UnsafeMutablePointer<Voice>
-  package let channels: Int
-  private let entries: UnsafeMutableBufferPointer<Entry>
-  private let events: UnsafeMutableBufferPointer<Event>
-  private let changes: UnsafeMutableBufferPointer<ParameterChanges>
-  /// Where each channel goes: to be set before a cycle sees the voice. One channel has room for a
-  /// second port.
-  package let ports: UnsafeMutablePointer<cue_port>
-  private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let meters: UnsafeMutablePointer<MeterCell>
-  private let state: UnsafeMutableRawPointer
+  private let entries: RingMemory<Entry>
+  private let events: RingMemory<Event>
+  private let changes: RingMemory<ParameterChanges>
+  private let memory: ChannelMemory
 
   package init(channels: Int) {
-    self.channels = channels
-    unsafe entries = .allocate(capacity: Self.entryCapacity)
-    unsafe entries.initialize(repeating: .end)
+    entries = RingMemory(Self.entryCapacity, of: .end)
     // Twice as many: each entry may also begin or end a run.
-    unsafe events = .allocate(capacity: 2 * Self.entryCapacity)
-    unsafe events.initialize(repeating: Event.none)
-    unsafe changes = .allocate(capacity: 1024)
-    unsafe changes.initialize(repeating: ParameterChanges())
-    let outputs = max(channels, 2)
-    unsafe ports = .allocate(capacity: outputs)
-    unsafe ports.initialize(repeating: cue_port(), count: outputs)
-    unsafe planes = .allocate(capacity: outputs)
-    unsafe meters = .allocate(capacity: channels)
-    for channel in 0..<channels { unsafe (meters + channel).initialize(to: MeterCell()) }
-    unsafe state = .allocate(byteCount: Voice.stateBytes, alignment: 16)
+    events = RingMemory(2 * Self.entryCapacity, of: .none)
+    changes = RingMemory(1024, of: ParameterChanges())
+    // One channel has room for a second port.
+    memory = ChannelMemory(
+      channels: channels, ports: max(channels, 2), stateBytes: Voice.stateBytes)
     unsafe voice = .allocate(capacity: 1)
     unsafe voice.initialize(
       to: Voice(
-        entries: EntryRing(slots: entries), events: EventRing(slots: events),
-        changes: ParameterRing(slots: changes), channels: channels, ports: ports, planes: planes,
-        meters: meters, state: state))
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(entries))
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(events))
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(changes))
+        entries: EntryRing(slots: entries.slots), events: EventRing(slots: events.slots),
+        changes: ParameterRing(slots: changes.slots), channels: channels, ports: memory.ports,
+        planes: memory.planes, meters: memory.meters, state: memory.state))
   }
 
   deinit {
     unsafe voice.deinitialize(count: 1)
     unsafe voice.deallocate()
-    unsafe state.deallocate()
-    unsafe meters.deinitialize(count: channels)
-    unsafe meters.deallocate()
-    unsafe planes.deallocate()
-    unsafe ports.deallocate()
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(changes))
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(events))
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(entries))
-    unsafe changes.deallocate()
-    unsafe events.deallocate()
-    unsafe entries.deallocate()
   }
+
+  package var channels: Int { memory.channels }
+  package var ports: UnsafeMutablePointer<cue_port> { unsafe memory.ports }
+  package var direction: PortDirection { .output }
+  package func hold() { unsafe voice.pointee.hold() }
+  package func release() { unsafe voice.pointee.release() }
 }
