@@ -1,12 +1,9 @@
-import CRealTime
 import Foundation
 import RealTime
 import Server
 import Timeline
 
 /// Queues that play without end through one engine, whose cycles are driven by hand.
-///
-/// No thread waits for the engine's signal: waking one costs a system call, in any program.
 final class Queues {
   /// Four buffers for each queue, as a program that plays a file might have.
   private static let buffers = 4
@@ -16,15 +13,10 @@ final class Queues {
   private let bytesPerFrame: Int
   private let period: Int
   private let voices: [VoiceMemory]
-  private let roster: UnsafeMutablePointer<Roster>
-  private let places: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
-  private let signal: UnsafeMutablePointer<cue_signal>
-  private let engine: UnsafeMutablePointer<Engine>
+  private let engine: HandDrivenEngine
   /// The buffers of all queues, one queue after the other, and where the copy goes.
   private let source: UnsafeMutableRawPointer
   private let target: UnsafeMutableRawPointer
-  private let ports: UnsafeMutablePointer<Float>
-  private var counter: UInt32 = 0
   private var filled = 0
   private var copied = 0
 
@@ -50,38 +42,12 @@ final class Queues {
     }
     target = .allocate(byteCount: count * period * format.bytesPerFrame, alignment: 64)
     target.initializeMemory(as: UInt8.self, repeating: 0, count: count * period * bytesPerFrame)
-    let floats = count * format.channels * period
-    ports = UnsafeMutableRawPointer.allocate(byteCount: 4 * floats, alignment: 64)
-      .bindMemory(to: Float.self, capacity: floats)
-    ports.initialize(repeating: .nan, count: floats)
-
     voices = (0..<count).map { _ in VoiceMemory(channels: format.channels) }
-    places = .allocate(capacity: count)
-    for (i, voice) in voices.enumerated() {
-      (places + i).initialize(to: voice.voice)
-      for channel in 0..<format.channels {
-        voice.ports[channel] = cue_port(
-          port: nil, memory: ports + (i * format.channels + channel) * period, connections: nil)
-      }
-    }
-    roster = .allocate(capacity: 1)
-    roster.initialize(to: Roster(voices: places, count: count))
-    signal = .allocate(capacity: 1)
-    signal.initialize(to: cue_signal())
-    cue_signal_initialize(signal)
-    engine = .allocate(capacity: 1)
-    engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
+    engine = HandDrivenEngine(voices, [], period: period)
     for voice in voices { voice.voice.pointee.start(at: StartPoint(.frame(0))) }
   }
 
   deinit {
-    engine.deinitialize(count: 1)
-    engine.deallocate()
-    cue_signal_destroy(signal)
-    signal.deallocate()
-    roster.deallocate()
-    places.deallocate()
-    ports.deallocate()
     target.deallocate()
     source.deallocate()
   }
@@ -89,7 +55,7 @@ final class Queues {
   /// Has every queue ready what `cycles` cycles will play. What the program does, not measured.
   func fill(cycles: Int) {
     let bufferBytes = Self.framesPerBuffer * bytesPerFrame
-    while filled < Int(counter) + cycles * period {
+    while filled < engine.frames + cycles * period {
       let buffer = filled / Self.framesPerBuffer % Self.buffers
       for (i, voice) in voices.enumerated() {
         while voice.voice.pointee.events.pop() != nil {}
@@ -104,14 +70,7 @@ final class Queues {
   }
 
   /// Runs cycles of the engine.
-  func play(cycles: Int) {
-    for _ in 0..<cycles {
-      engine.pointee.cycle(
-        UInt32(period),
-        cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
-      counter += UInt32(period)
-    }
-  }
+  func play(cycles: Int) { engine.run(cycles: cycles) }
 
   /// Copies the bytes that the same number of cycles would play, to the same amount of memory.
   func copy(cycles: Int) {
@@ -132,7 +91,7 @@ final class Queues {
       $0.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0
         && $0.voice.pointee.clock.read().position > 0
     }
-    let sound = (0..<voices.count * period).contains { ports[$0] != 0 && !ports[$0].isNaN }
+    let sound = engine.samples.contains { $0 != 0 && !$0.isNaN }
     let bytes = UnsafeRawBufferPointer(start: target, count: period * bytesPerFrame)
     return ran && sound && bytes.contains { $0 != 0 }
   }

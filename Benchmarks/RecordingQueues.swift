@@ -1,4 +1,3 @@
-import CRealTime
 import Foundation
 import RealTime
 import Server
@@ -14,17 +13,11 @@ final class RecordingQueues {
   private let bytesPerFrame: Int
   private let period: Int
   private let memory: RecorderMemory
-  private let roster: UnsafeMutablePointer<Roster>
-  private let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
-  private let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
-  private let signal: UnsafeMutablePointer<cue_signal>
-  private let engine: UnsafeMutablePointer<Engine>
+  private let engine: HandDrivenEngine
   /// The buffers, and what the copy writes the same bytes from and to.
   private let target: UnsafeMutableRawPointer
   private let source: UnsafeMutableRawPointer
   private let copyTarget: UnsafeMutableRawPointer
-  private let ports: UnsafeMutablePointer<Float>
-  private var counter: UInt32 = 0
   private var filled = 0
   private var copied = 0
 
@@ -40,38 +33,13 @@ final class RecordingQueues {
     source.initializeMemory(as: UInt8.self, repeating: 77, count: period * format.bytesPerFrame)
     copyTarget = .allocate(byteCount: bytes, alignment: 64)
     copyTarget.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
-    let floats = format.channels * period
-    ports = UnsafeMutableRawPointer.allocate(byteCount: 4 * floats, alignment: 64)
-      .bindMemory(to: Float.self, capacity: floats)
-    for i in 0..<floats { (ports + i).initialize(to: Float(i % 1000) / 1000 - 0.4995) }
     memory = RecorderMemory(channels: format.channels)
-    for channel in 0..<format.channels {
-      memory.ports[channel] = cue_port(
-        port: nil, memory: ports + channel * period, connections: nil)
-    }
-    voices = .allocate(capacity: 1)
-    recorders = .allocate(capacity: 1)
-    recorders.initialize(to: memory.recorder)
-    roster = .allocate(capacity: 1)
-    roster.initialize(
-      to: Roster(voices: voices, count: 0, recorders: recorders, recorderCount: 1))
-    signal = .allocate(capacity: 1)
-    signal.initialize(to: cue_signal())
-    cue_signal_initialize(signal)
-    engine = .allocate(capacity: 1)
-    engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
+    engine = HandDrivenEngine([], [memory], period: period)
+    for i in engine.samples.indices { engine.samples[i] = Float(i % 1000) / 1000 - 0.4995 }
     memory.recorder.pointee.start(at: StartPoint(.frame(0)))
   }
 
   deinit {
-    engine.deinitialize(count: 1)
-    engine.deallocate()
-    cue_signal_destroy(signal)
-    signal.deallocate()
-    roster.deallocate()
-    voices.deallocate()
-    recorders.deallocate()
-    ports.deallocate()
     target.deallocate()
     source.deallocate()
     copyTarget.deallocate()
@@ -80,7 +48,7 @@ final class RecordingQueues {
   /// Has buffers ready for what `cycles` cycles will record. What the program does, not measured.
   func fill(cycles: Int) {
     while memory.recorder.pointee.events.pop() != nil {}
-    while filled < Int(counter) + cycles * period {
+    while filled < engine.frames + cycles * period {
       let buffer = filled / Self.framesPerBuffer % Self.buffers
       let isTaken = memory.recorder.pointee.spaces.push(
         Space(
@@ -92,14 +60,7 @@ final class RecordingQueues {
   }
 
   /// Runs cycles of the engine.
-  func record(cycles: Int) {
-    for _ in 0..<cycles {
-      engine.pointee.cycle(
-        UInt32(period),
-        cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
-      counter += UInt32(period)
-    }
-  }
+  func record(cycles: Int) { engine.run(cycles: cycles) }
 
   /// Copies as many bytes as the same number of cycles would write, to the same amount of memory.
   func copy(cycles: Int) {

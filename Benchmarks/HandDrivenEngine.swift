@@ -1,0 +1,78 @@
+import CRealTime
+import RealTime
+import Server
+
+/// An engine whose cycles are driven by hand, and what it plays and records.
+///
+/// No thread waits for the engine's signal: waking one costs a system call, in any program.
+final class HandDrivenEngine {
+  private let memories: [any CycleMemory]
+  private let ports: UnsafeMutableBufferPointer<Float>
+  private let voices: UnsafeMutableBufferPointer<UnsafeMutablePointer<Voice>>
+  private let recorders: UnsafeMutableBufferPointer<UnsafeMutablePointer<Recorder>>
+  private let roster: UnsafeMutablePointer<Roster>
+  private let signal: UnsafeMutablePointer<cue_signal>
+  private let engine: UnsafeMutablePointer<Engine>
+  private let period: Int
+  /// Frames that all cycles so far had.
+  private(set) var frames = 0
+
+  /// An engine whose cycles have `period` frames.
+  init(_ played: [VoiceMemory], _ recorded: [RecorderMemory], period: Int) {
+    self.period = period
+    memories = played + recorded
+    // One channel after the other.
+    let count = period * memories.reduce(0) { $0 + $1.channels }
+    ports = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * count, alignment: 64)
+      .bindMemory(to: Float.self)
+    ports.initialize(repeating: .nan)
+    var place = ports.baseAddress!
+    for memory in memories {
+      for channel in 0..<memory.channels {
+        memory.ports[channel] = cue_port(port: nil, memory: place, connections: nil)
+        place += period
+      }
+    }
+    voices = .allocate(capacity: max(1, played.count))
+    for (i, memory) in played.enumerated() { voices.initializeElement(at: i, to: memory.voice) }
+    recorders = .allocate(capacity: max(1, recorded.count))
+    for (i, memory) in recorded.enumerated() {
+      recorders.initializeElement(at: i, to: memory.recorder)
+    }
+    roster = .allocate(capacity: 1)
+    roster.initialize(
+      to: Roster(
+        voices: voices.baseAddress!, count: played.count, recorders: recorders.baseAddress!,
+        recorderCount: recorded.count))
+    signal = .allocate(capacity: 1)
+    signal.initialize(to: cue_signal())
+    cue_signal_initialize(signal)
+    engine = .allocate(capacity: 1)
+    engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
+  }
+
+  deinit {
+    engine.deinitialize(count: 1)
+    engine.deallocate()
+    cue_signal_destroy(signal)
+    signal.deallocate()
+    roster.deallocate()
+    recorders.deallocate()
+    voices.deallocate()
+    ports.deallocate()
+  }
+
+  /// What the latest cycle left in the ports, or what the next one finds there.
+  var samples: UnsafeMutableBufferPointer<Float> { ports }
+
+  func run(cycles: Int) {
+    var counter = UInt32(truncatingIfNeeded: frames)
+    let length = UInt32(period)
+    for _ in 0..<cycles {
+      engine.pointee.cycle(
+        length, cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
+      counter &+= length
+    }
+    frames += cycles * period
+  }
+}
