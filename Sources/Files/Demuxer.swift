@@ -86,6 +86,12 @@ final class Demuxer {
       }
       if unsafe packet.pointee.stream_index == sound.pointee.index { break }
     }
+    // What is missing at the end of a file that was cut is not there.
+    if unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0,
+      unsafe packet.pointee.pos + Int64(packet.pointee.size) >= (try stream.store.byteCount())
+    {
+      return nil
+    }
     let time = unsafe packet.pointee.pts
     var skipped = 0
     var discarded = 0
