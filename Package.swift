@@ -170,7 +170,11 @@ let package = Package(
       name: "HeadersTests", dependencies: ["FileSupport"], exclude: ["Programs"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "CuejackTests", dependencies: ["FileSupport", "cuejack"], swiftSettings: relaxed),
+      name: "CuejackTests",
+      dependencies: [
+        "AudioQueue", "Codecs", "FileSupport", "Files", "RealTime", "Server", "TestSupport",
+        "Timeline", "cuejack",
+      ], swiftSettings: relaxed),
     .testTarget(
       name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"], swiftSettings: relaxed),
     .testTarget(

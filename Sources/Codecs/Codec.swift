@@ -155,6 +155,9 @@ extension Codec {
     }
   }
 
+  /// How many significant bits of a sample it can keep; empty if it keeps none exactly.
+  package var encodedBits: [Int] { isLossless ? [16, 24] : [] }
+
   /// True if it is encoded with so many channels.
   package func encodes(channels: Int) -> Bool {
     // libavcodec's way to libopus mixes up the channels of these.

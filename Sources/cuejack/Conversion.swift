@@ -13,6 +13,8 @@ struct Conversion {
   private let copies: Bool
   private let quality: ConversionQuality
   private let bitRate: Int?
+  /// The number of channels was asked for.
+  private let choosesChannels: Bool
   private let output: String
 
   private static var framesAtOnce: Int { 8192 }
@@ -23,12 +25,13 @@ struct Conversion {
     self.output = output
     quality = options.quality
     bitRate = coding.bitrate?.bitsPerSecond
+    choosesChannels = coding.channels != nil
     kind = try SoundFormat(
-      path: output, coding: coding.format, pcm: Self.usualPCM(for: reader, in: output))
-    let rate = coding.rate ?? kind.usableRate(for: reader.format.sampleRate)
+      path: output, coding, pcm: Self.usualPCM(for: reader, in: output),
+      losslessBits: reader.file.sourceBits > 16 ? 24 : 16)
     target = kind.stream(
-      sampleRate: rate, channels: coding.channels ?? reader.format.channels,
-      bits: coding.bits ?? (reader.file.sourceBits > 16 ? 24 : 16))
+      sampleRate: coding.rate ?? kind.usableRate(for: reader.format.sampleRate),
+      channels: coding.channels ?? kind.usableChannels(for: reader.format.channels))
     func frame(_ seconds: Double) -> Int64 {
       min(reader.frames, Int64((seconds * reader.format.sampleRate).rounded()))
     }
@@ -55,10 +58,7 @@ struct Conversion {
     switch reader.file.format {
     case .pcm(let format):
       if format.kind == .float { return .pcm(.float, bits: format.bitsPerSample) }
-      if format.bitsPerSample > 8 { return .pcm(.signedInteger, bits: format.bitsPerSample) }
-      // WAVE files have no sign in eight bits, all others have one.
-      let isWave = [.wave, .rf64, .wave64].contains(Container(forPath: path))
-      return .pcm(isWave ? .unsignedInteger : .signedInteger, bits: 8)
+      return .integers(bits: format.bitsPerSample, in: Container(forPath: path) ?? .wave)
     case .packets: return .pcm(.signedInteger, bits: reader.file.sourceBits > 16 ? 24 : 16)
     }
   }
@@ -84,6 +84,7 @@ struct Conversion {
     let writer = try SoundWriter(store, plan)
     let ratio = target.sampleRate / reader.format.sampleRate
     try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
+    tellOfChannels()
     var options = StreamConverter.Options()
     options.quality = quality.resampler
     options.mix = Self.mix(of: reader.format.channels, to: target.channels)
@@ -130,6 +131,14 @@ struct Conversion {
       throw error.naming(reader.path)
     }
     return sink.count
+  }
+
+  /// Says so if there are fewer channels than in the file that is read, though none were asked for.
+  private func tellOfChannels() {
+    let (old, new) = (reader.format.channels, target.channels)
+    guard new < old, !choosesChannels else { return }
+    let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
+    Screen.shared.remark("\(output): \(target.coding) has no room for \(old) channels: \(words)")
   }
 
   /// One channel goes to all, all go to one in equal parts; else the first ones are taken.

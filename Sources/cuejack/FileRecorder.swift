@@ -1,6 +1,6 @@
 import AudioQueue
+import Dispatch
 import Files
-import Glibc
 import RealTime
 import Server
 import Synchronization
@@ -15,12 +15,12 @@ final class FileRecorder: Sendable {
   let queue: InputQueue
   private let feed: RecordingFeed
 
-  /// A recorder that fills a writer which is still to be made; `onEvent` is called when something has
-  /// happened that its owner looks for.
+  /// A recorder for a file that is named later; `onEvent` is called when something has happened that its
+  /// owner looks for.
   ///
-  /// - Parameter format: What the writer takes; at a rate of 0 that of the device, which is opened.
+  /// - Parameter format: What the file's writer takes; at a rate of 0 that of the device, which is opened.
   init(
-    _ format: PCMFormat, options: InputQueue.Options, server: JackServer,
+    _ format: PCMFormat, options: InputQueue.Options, server: any Server,
     onEvent: @escaping @Sendable () -> Void
   ) throws(QueueError) {
     let feed = RecordingFeed(onEvent)
@@ -38,11 +38,11 @@ final class FileRecorder: Sendable {
     try feed.allocate(queue)
   }
 
-  /// Records to `writer` from `time` on.
+  /// Records to `file` from `time` on.
   ///
   /// - Parameter limit: Frames to record; nil is until `stop`.
-  func start(_ writer: SoundWriter, at time: StartTime, limit: Int64?) throws(QueueError) {
-    feed.begin(writer, limit: limit)
+  func start(_ file: RecordingFile, at time: StartTime, limit: Int64?) throws(QueueError) {
+    feed.begin(file, limit: limit)
     try feed.enqueueIdle(queue)
     try queue.start(at: time)
   }
@@ -81,7 +81,7 @@ private final class RecordingFeed: Sendable {
     var buffers: [UInt32: QueueBuffer] = [:]
     /// Buffers that the queue does not have.
     var idle: [UInt32] = []
-    var writer: SoundWriter?
+    var file: RecordingFile?
     var limit: Int64?
     var isEnding = false
     /// The queue takes no buffers any more.
@@ -91,17 +91,22 @@ private final class RecordingFeed: Sendable {
     var silentFrames: Int64 = 0
     /// The frame of the run that follows on what was written.
     var nextFrame: Int64 = 0
+
+    /// Nothing more will be written.
+    var isOver: Bool { failure != nil || isCut || frames == limit }
   }
   private let state = Mutex(State())
   private let onEvent: @Sendable () -> Void
+  /// Signalled for each buffer that the queue does not get again.
+  private let returned = DispatchSemaphore(value: 0)
 
   init(_ onEvent: @escaping @Sendable () -> Void) { self.onEvent = onEvent }
 
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCut } }
   var frames: Int64 { state.withLock { $0.frames } }
   var silentFrames: Int64 { state.withLock { $0.silentFrames } }
-  var isOver: Bool { state.withLock { $0.failure != nil || $0.isCut || $0.frames == $0.limit } }
-  var isIdle: Bool { state.withLock { $0.idle.count == $0.buffers.count } }
+  var isOver: Bool { state.withLock { $0.isOver } }
+  private var isIdle: Bool { state.withLock { $0.idle.count == $0.buffers.count } }
 
   func allocate(_ queue: InputQueue) throws(QueueError) {
     let frames = max(256, Int(queue.format.sampleRate / Self.buffersPerSecond))
@@ -114,13 +119,14 @@ private final class RecordingFeed: Sendable {
     }
   }
 
-  func begin(_ writer: SoundWriter, limit: Int64?) {
+  func begin(_ file: RecordingFile, limit: Int64?) {
     state.withLock { state in
-      state.writer = writer
+      state.file = file
       state.limit = limit
     }
   }
 
+  /// No buffer is enqueued from now on.
   func end() { state.withLock { $0.isEnding = true } }
 
   func enqueueIdle(_ queue: InputQueue) throws(QueueError) {
@@ -136,7 +142,7 @@ private final class RecordingFeed: Sendable {
 
   /// Waits until every buffer has come back and been written.
   func waitUntilIdle() {
-    while !isIdle { usleep(2000) }
+    while !isIdle { returned.wait() }
   }
 
   /// Writes what a buffer holds, and enqueues it again unless that is over. One call at a time, on the
@@ -152,28 +158,31 @@ private final class RecordingFeed: Sendable {
         Screen.shared.complain("\(error)")
       }
     }
-    let isEnding = state.withLock { $0.isEnding } || self.isOver
-    var isEnqueued = false
-    if !isEnding {
-      do throws(QueueError) {
-        try queue.enqueue(recording.buffer)
-        isEnqueued = true
-      } catch {
-        state.withLock { $0.isCut = true }
+    let isEnqueued = state.withLock { state -> Bool in
+      // Decided in one step with `end`: what were enqueued after a stop would not come back.
+      if !state.isEnding, !state.isOver {
+        do throws(QueueError) {
+          try queue.enqueue(recording.buffer)
+          return true
+        } catch {
+          state.isCut = true
+        }
       }
+      state.idle.append(recording.buffer)
+      return false
     }
     guard !isEnqueued else { return }
-    state.withLock { $0.idle.append(recording.buffer) }
+    returned.signal()
     onEvent()
   }
 
   private func write(_ recording: Recording, _ buffer: QueueBuffer, _ format: PCMFormat)
     throws(SoundFileError)
   {
-    let (writer, next, written, limit) = state.withLock {
-      ($0.writer, $0.nextFrame, $0.frames, $0.limit)
+    let (file, next, written, limit) = state.withLock {
+      ($0.file, $0.nextFrame, $0.frames, $0.limit)
     }
-    guard let writer else { return }
+    guard let writer = try file?.beginning() else { return }
     var left = limit.map { $0 - written } ?? .max
     if recording.startFrame > next {
       let lost = min(recording.startFrame - next, left)

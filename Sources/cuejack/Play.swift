@@ -12,13 +12,13 @@ struct Play: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Play sound files together, from one frame on.",
     discussion: """
-      Each file is a JACK client of its own. All of them start on the same frame of the server, \
+      Each file is a JACK client of its own; the second one's name has -2 after it, and so on. All of them start on the same frame of the server, \
       to the sample; and so do several commands that are given the same --at.
 
       Nothing plays unless every file can be opened. If one turns out to be damaged while it \
       plays, the others play on. If the JACK server goes away, the command waits until it is back, \
       and goes on where it was. Give the files before --connect, which takes all the words up to \
-      the next option, or put -- between.
+      the next option, or put -- between. Without --at, they start a quarter of a second from now.
 
       The exit code is 0 when everything was played, 1 when something failed or was cut short, 64 \
       when the command makes no sense, and 130, 143 or 129 when SIGINT (Control-C), SIGTERM or \
@@ -71,35 +71,7 @@ struct Play: ParsableCommand {
       valueName: "seconds"))
   var stagger = 0.0
 
-  @Option(
-    help: ArgumentHelp(
-      "When to start: a frame of the server's frame time, or +SECONDS from now.",
-      discussion: """
-        A frame below 2^32 is one of the server's 32-bit counter, the nearest to now. A frame \
-        that is past means at once. Without it: a quarter of a second from now.
-        """,
-      valueName: "frame|+seconds"))
-  var at: StartOption?
-
-  @Option(help: "Stop after that many seconds of sound.")
-  var seconds: Double?
-
-  @Option(
-    help: "The JACK server, which has to run. Without it: the default one, started if need be.")
-  var server: String?
-
-  @Option(help: "The client's name; the second file's client has -2 after it, and so on.")
-  var name = "cuejack"
-
-  @Option(
-    parsing: .upToNextOption,
-    help: ArgumentHelp(
-      "Input ports to connect to, for each file: its first channel to the first, and so on.",
-      discussion: "Without it: the sound card's.", valueName: "port"))
-  var connect: [String] = []
-
-  @Flag(help: "Connect to nothing.")
-  var noConnect = false
+  @OptionGroup var client: ClientOptions
 
   @Option(
     help: ArgumentHelp(
@@ -116,13 +88,7 @@ struct Play: ParsableCommand {
   @Flag(help: "Let --render replace a file.")
   var force = false
 
-  @Flag(help: "Tell more on standard error.")
-  var verbose = false
-
   func validate() throws {
-    func check(_ holds: Bool, _ message: String) throws {
-      if !holds { throw ValidationError(message) }
-    }
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
     try check((0.5...2).contains(rate), "--rate takes a number from 0.5 to 2")
@@ -137,34 +103,26 @@ struct Play: ParsableCommand {
     }
     if let end { try check(end > start, "--end takes a time after --start") }
     try check(
-      !loop || fadeOut == 0 || seconds != nil, "--fade-out needs an end: give --seconds with --loop"
+      !loop || fadeOut == 0 || client.seconds != nil,
+      "--fade-out needs an end: give --seconds with --loop"
     )
-    if let seconds {
-      try check(
-        seconds > 0 && seconds <= StartOption.mostSeconds,
-        "--seconds takes a number greater than 0")
-    }
-    try check(
-      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-      "--name takes 1 to 59 bytes without a colon")
-    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
-    try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
     let playsOnly = [
-      ("--at", at != nil), ("--server", server != nil), ("--connect", !connect.isEmpty),
-      ("--no-connect", noConnect),
+      ("--at", client.at != nil), ("--server", client.server != nil),
+      ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
     ]
     for (option, isGiven) in playsOnly where isGiven {
       try check(render == nil, "--render needs no server: \(option) makes no sense with it")
     }
     try check(
-      render == nil || !loop || seconds != nil, "--render needs an end: give --seconds with --loop")
+      render == nil || !loop || client.seconds != nil,
+      "--render needs an end: give --seconds with --loop")
     try check(render != nil || !force, "--force is for --render")
   }
 
   func run() throws {
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
-    CommandLog.bootstrap(isVerbose: verbose)
+    CommandLog.bootstrap(isVerbose: client.verbose)
     let files = try openAll()
     let rendering = try beginRendering(files)
 
@@ -175,7 +133,7 @@ struct Play: ParsableCommand {
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
           file, passage(ofFile: i, file), options: options(forFile: i),
-          server: JackServer(named: server), onEnd: { awake.signal() })
+          server: client.jackServer, onEnd: { awake.signal() })
       }
       players.append(player)
       if let rendering {
@@ -199,14 +157,12 @@ struct Play: ParsableCommand {
       }
     }
     for player in players { announce(player, start) }
+    let serverName = players[0].queue.statistics.serverName
 
-    var isGone = false
+    var watch = ServerWatch("playing")
     while signals.received == nil, !players.allSatisfy(\.isOver) {
-      let isGoneNow = players.contains { !$0.isOver && $0.queue.isLost }
-      if isGoneNow != isGone {
-        isGone = isGoneNow
-        tellOfServer(players[0].queue.statistics.serverName, isGone: isGone)
-      }
+      watch.note(
+        isGone: players.contains { !$0.isOver && $0.queue.isLost }, server: serverName)
       if Screen.shared.isTerminal {
         let size = Screen.shared.size
         Screen.shared.draw(
@@ -293,7 +249,7 @@ struct Play: ParsableCommand {
     let sampleRate = file.format.sampleRate
     var passage = Passage(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
     if !loop { passage.frames = Int64(passage.part.count) }
-    if let seconds {
+    if let seconds = client.seconds {
       passage.frames = min(passage.frames ?? .max, Int64((seconds * rate * sampleRate).rounded()))
     }
     passage.delay = Int64((Double(index) * stagger * sampleRate).rounded())
@@ -304,29 +260,13 @@ struct Play: ParsableCommand {
 
   private func options(forFile index: Int) -> OutputQueue.Options {
     OutputQueue.Options(
-      clientName: index == 0 ? name : "\(name)-\(index + 1)",
-      connections: noConnect ? .none : connect.isEmpty ? .physicalOutputs : .ports(connect))
+      clientName: index == 0 ? client.name : "\(client.name)-\(index + 1)",
+      connections: client.noConnect
+        ? .none : client.connect.isEmpty ? .physicalOutputs : .ports(client.connect))
   }
 
-  /// Runs `body`; an error of it is told and ends the command.
   private func telling<R>(_ file: SoundReader, _ body: () throws(QueueError) -> R) throws -> R {
-    do throws(QueueError) {
-      return try body()
-    } catch {
-      Screen.shared.complain(words(for: error, file))
-      throw ExitCode.failure
-    }
-  }
-
-  private func words(for error: QueueError, _ file: SoundReader) -> String {
-    switch error {
-    case .cannotStart(let error): "\(error)"
-    case .invalidated: "\(ServerError.lost(server: JackServer(named: server).name))"
-    case .unsupportedFormat: "\(file.path): the file's format cannot be played on this server"
-    case .primeTimedOut: "\(file.path): its samples were not converted in time"
-    case .outOfMemory: "\(file.path): there is no memory for its buffers"
-    default: "\(file.path): cannot be played: \(error)"
-    }
+    try client.telling(file.path, cannotBe: "played", body)
   }
 
   // MARK: The start
@@ -344,15 +284,11 @@ struct Play: ParsableCommand {
     guard let now else { throw .invalidated }
     // Time enough to tell all of them, even on a busy machine.
     let soon = now + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    guard let at = client.at else { return Start(frame: soon) }
+    let frame = at.deviceFrame(now: now, sampleRate: rate)
     switch at {
-    case nil: return Start(frame: soon)
-    case .after(let seconds):
-      let frame = now + Int64((seconds * rate).rounded())
-      return Start(frame: players.count == 1 ? frame : max(frame, soon))
-    case .frame(let number):
-      let frame =
-        number < 1 << 32
-        ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
+    case .after: return Start(frame: players.count == 1 ? frame : max(frame, soon))
+    case .frame:
       if frame > now { return Start(frame: frame) }
       // At once; but several can begin together only if they know when.
       return Start(frame: players.count == 1 ? frame : soon, isPast: true)
@@ -373,18 +309,9 @@ struct Play: ParsableCommand {
     }
   }
 
-  private func tellOfServer(_ name: String, isGone: Bool) {
-    if isGone {
-      Screen.shared.remark("\(ServerError.lost(server: name)): waiting until it is back")
-    } else {
-      Screen.shared.remark("the JACK server “\(name)” is back: playing goes on")
-    }
-  }
-
   private func progress(of player: FilePlayer, _ start: Start) -> Progress {
-    let path = player.file.path
-    return Progress(
-      name: printable(path.split(separator: "/").last.map(String.init) ?? path),
+    Progress(
+      name: printable(fileName(player.file.path)),
       position: player.position(startingAt: start.frame),
       duration: player.duration,
       peaks: player.queue.takePeaks())
@@ -430,27 +357,5 @@ struct Play: ParsableCommand {
     return
       "\(player.file.path): played \(played) frames from frame \(begin); underruns: \(underruns)"
       + " (ran dry: \(result.starvations)\(silence), xruns: \(result.xruns))"
-  }
-}
-
-/// What `--at` takes.
-enum StartOption: ExpressibleByArgument {
-  /// A frame of the server's frame time.
-  case frame(Int64)
-  /// Seconds from now.
-  case after(Double)
-
-  /// More than thirty years; more would not fit into frames.
-  static var mostSeconds: Double { 1e9 }
-
-  init?(argument: String) {
-    if argument.hasPrefix("+") {
-      guard let seconds = Double(argument.dropFirst()), (0...Self.mostSeconds).contains(seconds)
-      else { return nil }
-      self = .after(seconds)
-    } else {
-      guard let frame = Int64(argument), frame >= 0 else { return nil }
-      self = .frame(frame)
-    }
   }
 }

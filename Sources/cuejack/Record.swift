@@ -20,12 +20,13 @@ struct Record: ParsableCommand {
       Frames that are lost, because the disk was too slow for too long or the machine too busy, are \
       silence in the file and are counted. If the JACK server goes away, the command waits until it is \
       back, and goes on: silence stands for the time between. If the file cannot be written any more, \
-      what has been recorded until then is kept.
+      what has been recorded until then is kept. A file that --force replaces stays as it is until the \
+      first frame comes. --connect takes output ports.
 
       The exit code is 0 when everything was recorded that was asked for (without --seconds: until a \
-      signal), 1 when something failed, 64 when the command makes no sense, and 130, 143 or 129 when \
-      SIGINT (Control-C), SIGTERM or SIGHUP came before the recording began or before --seconds were \
-      over.
+      signal). It is 1 when something failed, even if what was recorded until then is kept, or if --seconds \
+      are shorter than a frame; 64 when the command makes no sense; and 130, 143 or 129 when SIGINT \
+      (Control-C), SIGTERM or SIGHUP came before the first frame or before --seconds were over.
       """)
 
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
@@ -33,65 +34,18 @@ struct Record: ParsableCommand {
 
   @OptionGroup var coding: CodingOptions
 
-  @Option(help: ArgumentHelp("Record that much sound.", valueName: "seconds"))
-  var seconds: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "When to start: a frame of the server's frame time, or +SECONDS from now.",
-      discussion: """
-        A frame below 2^32 is one of the server's 32-bit counter, the nearest to now. A frame \
-        that is past means at once. Without it: at once.
-        """,
-      valueName: "frame|+seconds"))
-  var at: StartOption?
-
-  @Option(
-    help: "The JACK server, which has to run. Without it: the default one, started if need be.")
-  var server: String?
-
-  @Option(help: "The client's name.")
-  var name = "cuejack"
-
-  @Option(
-    parsing: .upToNextOption,
-    help: ArgumentHelp(
-      "Output ports to connect from: the first to the first channel, and so on.",
-      discussion: "Without it: the sound card's.", valueName: "port"))
-  var connect: [String] = []
-
-  @Flag(help: "Connect to nothing.")
-  var noConnect = false
+  @OptionGroup var client: ClientOptions
 
   @Flag(help: "Replace the file if there is one.")
   var force = false
 
-  @Flag(help: "Tell more on standard error.")
-  var verbose = false
-
-  func validate() throws {
-    func check(_ holds: Bool, _ message: String) throws {
-      if !holds { throw ValidationError(message) }
-    }
-    if let seconds {
-      try check(
-        seconds > 0 && seconds <= StartOption.mostSeconds,
-        "--seconds takes a number greater than 0")
-    }
-    try check(
-      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-      "--name takes 1 to 59 bytes without a colon")
-    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
-    try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
-  }
-
   func run() throws {
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
-    CommandLog.bootstrap(isVerbose: verbose)
+    CommandLog.bootstrap(isVerbose: client.verbose)
     let (kind, place) = try telling { () throws(SoundFileError) in
       let kind = try SoundFormat(
-        path: file, coding: coding.format, pcm: .pcm(.signedInteger, bits: 24))
+        path: file, coding, pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
       // Before anything else: what cannot be written need not be recorded.
       return (kind, try ClaimedPlace(file, isReplacing: force))
     }
@@ -102,39 +56,38 @@ struct Record: ParsableCommand {
       try makeRecorder(kind) { awake.signal() }
     }
     defer { recorder.close() }
+    let rate = recorder.queue.format.sampleRate
+    let limit = client.seconds.map { Int64(($0 * rate).rounded()) }
+    if limit == 0 {
+      Screen.shared.complain("\(file): --seconds is shorter than a frame")
+      throw ExitCode.failure
+    }
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
       return try startTime(on: recorder.queue)
     }
-    let rate = recorder.queue.format.sampleRate
-    let (store, writer) = try telling { () throws(SoundFileError) in
-      let plan = try SoundWriter.Plan(
-        file, container: kind.container,
-        format: kind.stream(sampleRate: rate, channels: channels, bits: coding.bits ?? 24),
-        encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond))
-      let store = try FileStore(creating: file, isReplacing: true)
-      return (store, try SoundWriter(store, plan))
+    let recording = try telling { () throws(SoundFileError) in
+      RecordingFile(
+        place,
+        try SoundWriter.Plan(
+          file, container: kind.container,
+          format: kind.stream(sampleRate: rate, channels: recorder.queue.format.channels),
+          encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)))
     }
-    if let signal = signals.received {
-      store.remove()
-      throw ExitCode(128 + signal)
-    }
-    announce(recorder, writer, start)
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+    announce(recorder, recording.plan, start)
     recorder.queue.isMetering = Screen.shared.isTerminal
     try telling { () throws(QueueError) in
-      try recorder.start(
-        writer, at: start.time, limit: seconds.map { Int64(($0 * rate).rounded()) })
+      try recorder.start(recording, at: start.time, limit: limit)
     }
 
     let serverName = recorder.queue.statistics.serverName
-    var isGone = false
-    while signals.received == nil, !recorder.isOver, isThere(store) {
-      if recorder.queue.isLost != isGone {
-        isGone.toggle()
-        tellOfServer(serverName, isGone: isGone)
-      }
+    var watch = ServerWatch("recording")
+    while signals.received == nil, !recorder.isOver, isThere(recording.store) {
+      watch.note(isGone: recorder.queue.isLost, server: serverName)
       if Screen.shared.isTerminal {
-        let line = progress(of: recorder, start, store).line(columns: Screen.shared.size.columns)
+        let line = progress(of: recorder, start, recording.store)
+          .line(columns: Screen.shared.size.columns)
         Screen.shared.draw([line])
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
@@ -142,15 +95,14 @@ struct Record: ParsableCommand {
     let signal = recorder.isOver ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
-    try finish(recorder, writer, store, stoppedBy: signal)
+    try finish(recorder, recording, stoppedBy: signal)
   }
-
-  private var channels: Int { coding.channels ?? (connect.isEmpty ? 2 : connect.count) }
 
   private var options: InputQueue.Options {
     InputQueue.Options(
-      clientName: name,
-      connections: noConnect ? .none : connect.isEmpty ? .physicalInputs : .ports(connect))
+      clientName: client.name,
+      connections: client.noConnect
+        ? .none : client.connect.isEmpty ? .physicalInputs : .ports(client.connect))
   }
 
   // MARK: Before
@@ -159,10 +111,12 @@ struct Record: ParsableCommand {
   private func makeRecorder(_ kind: SoundFormat, onEvent: @escaping @Sendable () -> Void)
     throws(QueueError) -> FileRecorder
   {
+    let usual = client.connect.isEmpty ? 2 : client.connect.count
+    let channels = coding.channels ?? kind.usableChannels(for: usual)
     func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
       try FileRecorder(
         kind.input(sampleRate: rate, channels: channels), options: options,
-        server: JackServer(named: server), onEvent: onEvent)
+        server: client.jackServer, onEvent: onEvent)
     }
     let first = try recorder(coding.rate ?? 0)
     let rate = kind.usableRate(for: first.queue.format.sampleRate)
@@ -183,22 +137,7 @@ struct Record: ParsableCommand {
   }
 
   private func telling<R>(_ body: () throws(QueueError) -> R) throws -> R {
-    do throws(QueueError) {
-      return try body()
-    } catch {
-      Screen.shared.complain(words(for: error))
-      throw ExitCode.failure
-    }
-  }
-
-  private func words(for error: QueueError) -> String {
-    switch error {
-    case .cannotStart(let error): "\(error)"
-    case .invalidated: "\(ServerError.lost(server: JackServer(named: server).name))"
-    case .unsupportedFormat: "\(file): this format cannot be recorded from this server"
-    case .outOfMemory: "\(file): there is no memory for its buffers"
-    default: "\(file): cannot be recorded: \(error)"
-    }
+    try client.telling(file, cannotBe: "recorded", body)
   }
 
   /// When recording begins.
@@ -209,24 +148,18 @@ struct Record: ParsableCommand {
   }
 
   private func startTime(on queue: InputQueue) throws(QueueError) -> Start {
-    guard let at else { return Start() }
+    guard let at = client.at else { return Start() }
     guard let now = queue.deviceTime?.frame else { throw .invalidated }
-    let frame =
-      switch at {
-      case .after(let seconds): now + Int64((seconds * (try queue.deviceSampleRate())).rounded())
-      case .frame(let number) where number < 1 << 32:
-        DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now)
-      case .frame(let number): number
-      }
+    let frame = at.deviceFrame(now: now, sampleRate: try queue.deviceSampleRate())
     return Start(time: .frame(frame), frame: frame)
   }
 
-  private func announce(_ recorder: FileRecorder, _ writer: SoundWriter, _ start: Start) {
+  private func announce(_ recorder: FileRecorder, _ plan: SoundWriter.Plan, _ start: Start) {
     let statistics = recorder.queue.statistics
     let frame = start.frame.map { ", start frame \($0)" } ?? ""
     Screen.shared.say(
       "\(file): server \(statistics.serverName), client \(statistics.clientName), "
-        + "\(writer.file.container): \(writer.file.format.words)\(frame)")
+        + "\(plan.container): \(plan.format.words)\(frame)")
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
       let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
       Screen.shared.say("  \(there) -> \(statistics.clientName):\(port)")
@@ -235,9 +168,9 @@ struct Record: ParsableCommand {
 
   // MARK: Meanwhile
 
-  private func isThere(_ store: FileStore) -> Bool {
+  private func isThere(_ store: FileStore?) -> Bool {
     do throws(SoundFileError) {
-      try store.checkPresence()
+      try store?.checkPresence()
       return true
     } catch {
       Screen.shared.complain("\(error)")
@@ -245,15 +178,7 @@ struct Record: ParsableCommand {
     }
   }
 
-  private func tellOfServer(_ name: String, isGone: Bool) {
-    if isGone {
-      Screen.shared.remark("\(ServerError.lost(server: name)): waiting until it is back")
-    } else {
-      Screen.shared.remark("the JACK server “\(name)” is back: recording goes on")
-    }
-  }
-
-  private func progress(of recorder: FileRecorder, _ start: Start, _ store: FileStore)
+  private func progress(of recorder: FileRecorder, _ start: Start, _ store: FileStore?)
     -> RecordingProgress
   {
     let queue = recorder.queue
@@ -262,8 +187,8 @@ struct Record: ParsableCommand {
       position = min(0, Double(now - frame) / queue.format.sampleRate)
     }
     return RecordingProgress(
-      name: printable(file.split(separator: "/").last.map(String.init) ?? file),
-      position: position, size: (try? store.byteCount()) ?? 0, overruns: recorder.overruns,
+      name: printable(fileName(file)),
+      position: position, size: (try? store?.byteCount()) ?? 0, overruns: recorder.overruns,
       peaks: queue.takePeaks())
   }
 
@@ -271,8 +196,13 @@ struct Record: ParsableCommand {
 
   /// Completes the file, says what was recorded, and throws the exit code if it is not 0.
   private func finish(
-    _ recorder: FileRecorder, _ writer: SoundWriter, _ store: FileStore, stoppedBy signal: CInt?
+    _ recorder: FileRecorder, _ recording: RecordingFile, stoppedBy signal: CInt?
   ) throws {
+    guard let store = recording.store, let writer = recording.writer else {
+      let old = recording.place.holdsOldFile ? "; the old file is as it was" : ""
+      Screen.shared.say("\(file): nothing was recorded\(old)")
+      throw recorder.hasFailed ? ExitCode.failure : ExitCode(128 + (signal ?? 0))
+    }
     var failed = recorder.hasFailed
     do throws(SoundFileError) {
       try writer.close()
@@ -280,41 +210,61 @@ struct Record: ParsableCommand {
       Screen.shared.complain("\(error)")
       failed = true
     }
-    let statistics = recorder.queue.statistics
-    guard recorder.frames > 0 else {
-      store.remove()
-      Screen.shared.say("\(file): nothing was recorded")
-      throw failed ? ExitCode.failure : ExitCode(128 + (signal ?? 0))
-    }
     var place = file
-    if let copy = rescue(store) {
-      place = copy
+    switch rescue(store) {
+    case .notNeeded: break
+    case .copied(let path):
+      place = path
       failed = true
+    case .lost: throw ExitCode.failure
+    }
+    // Of what could not be completed, only what can be read again counts.
+    let found = failed ? readableFrames(place) : writer.frames
+    guard let frames = found, frames > 0 else {
+      if found == 0 || recorder.frames == 0 { store.remove() }
+      Screen.shared.say("\(file): nothing was recorded")
+      throw ExitCode.failure
     }
     let size = (try? store.byteCount()) ?? 0
-    let frames = max(0, writer.frames)
     let seconds = Double(frames) / recorder.queue.format.sampleRate
     let silence =
       recorder.silentFrames > 0 ? " (\(recorder.silentFrames) frames of silence)" : ""
-    let begin = statistics.beganAt.map { " from frame \($0)" } ?? ""
+    let begin = recorder.queue.statistics.beganAt.map { " from frame \($0)" } ?? ""
     Screen.shared.say(
       "\(place): recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
         + "overruns: \(recorder.overruns)\(silence), \(byteCount(size))")
     if failed { throw ExitCode.failure }
-    if let signal, self.seconds != nil { throw ExitCode(128 + signal) }
+    if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
   }
+
+  /// Frames of sound that can be read from a file; nil if it cannot be opened, which has been told then.
+  private func readableFrames(_ path: String) -> Int64? {
+    do throws(SoundFileError) {
+      return try MediaFile.open(path: path).frameCount
+    } catch {
+      Screen.shared.complain("\(error)")
+      return nil
+    }
+  }
+}
+
+/// What became of a file that may have been deleted while it was written.
+private enum Rescue {
+  /// It is where it should be.
+  case notNeeded
+  /// What it held is in another file.
+  case copied(to: String)
+  case lost
 }
 
 /// Copies a file that was deleted while it was written to where it was, or else to the folder for
 /// temporary files, and says where.
-///
-/// - Returns: The copy's path; nil if the file is there, or cannot be copied.
-private func rescue(_ store: FileStore) -> String? {
+private func rescue(_ store: FileStore) -> Rescue {
   do throws(SoundFileError) {
     try store.checkPresence()
-    return nil
+    return .notNeeded
   } catch {}
-  let name = store.name.split(separator: "/").last.map(String.init) ?? store.name
+  let name = fileName(store.name)
   let folder = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
   for place in [store.name, "\(folder)/\(name)", "\(folder)/\(getpid())-\(name)"] {
     do throws(SoundFileError) {
@@ -326,13 +276,13 @@ private func rescue(_ store: FileStore) -> String? {
         throw error
       }
       Screen.shared.remark("what was recorded is kept in \(place)")
-      return place
+      return .copied(to: place)
     } catch {
       continue
     }
   }
   Screen.shared.complain("\(store.name): what was recorded could not be kept")
-  return nil
+  return .lost
 }
 
 extension FileStore {

@@ -1,13 +1,18 @@
 import AudioQueue
+import Codecs
 import Files
-import Glibc
 import RealTime
 
 /// What `cuejack play --render` makes: a file of what all players together would sound like.
+///
+/// The file appears under its name when it is complete.
 struct Rendering {
-  private let writer: SoundFileWriter
+  private let file: UnfinishedFile
+  private let writer: SoundWriter
   /// What each queue renders to, and what is mixed: floats at the first file's rate.
   let format: PCMFormat
+  /// Full scale of the file's integers; nil if it has floats, which have none.
+  private let fullScale: Double?
   private static var framesAtOnce: Int { 16384 }
 
   /// Begins the file `path` for the sound of `files`: at the rate and depth of the first of them, with as
@@ -17,28 +22,20 @@ struct Rendering {
       throw SoundFileError(
         .cannotWrite("its name has to end in .wav, .aiff, .caf, .w64, .rf64 or .au"), path: path)
     }
-    var status = stat()
-    if isReplacing, unsafe stat(path, &status) == 0 {
-      for file in files {
-        var other = stat()
-        if unsafe stat(file.path, &other) == 0, other.st_dev == status.st_dev,
-          other.st_ino == status.st_ino
-        {
-          throw SoundFileError(.cannotWrite("it is one of those that are played"), path: path)
-        }
-      }
-    }
     let first = files[0].format
-    let channels = files.map(\.format.channels).max() ?? 1
     let isFloat = first.kind == .float
     format = PCMFormat(
-      sampleRate: first.sampleRate, channels: channels, kind: .float, bitsPerSample: 32)
-    writer = try SoundFileWriter(
-      path: path, container: container,
-      format: PCMFormat(
-        sampleRate: first.sampleRate, channels: channels, kind: isFloat ? .float : .signedInteger,
-        bitsPerSample: isFloat ? 32 : max(16, first.bitsPerSample)),
-      isReplacing: isReplacing)
+      sampleRate: first.sampleRate, channels: files.map(\.format.channels).max() ?? 1, kind: .float,
+      bitsPerSample: 32)
+    let bits = isFloat ? 32 : max(16, first.bitsPerSample)
+    fullScale = isFloat ? nil : Double(sign: .plus, exponent: bits - 1, significand: 1)
+    let kind = SoundFormat(
+      container, .pcm(isFloat ? .float : .signedInteger, bits: bits))
+    let plan = try SoundWriter.Plan(
+      path, container: kind.container,
+      format: kind.stream(sampleRate: format.sampleRate, channels: format.channels), from: format)
+    file = try UnfinishedFile(path, isReplacing: isReplacing)
+    writer = try SoundWriter(file.store, plan)
   }
 
   /// What was written.
@@ -52,42 +49,47 @@ struct Rendering {
   ///
   /// - Parameters:
   ///   - players: They were started and render to `format`.
-  ///   - isStopped: Asked now and then: true to give it up, and the file is taken away.
+  ///   - isStopped: Asked now and then: true to give it up.
   /// - Returns: Nil if it was given up.
   func run(_ players: [FilePlayer], isStopped: () -> Bool) throws -> Result? {
     let count = Self.framesAtOnce * format.channels
     var mix = [Float](repeating: 0, count: count)
     var voice = [Float](repeating: 0, count: count)
     var result = Result()
-    do {
-      while true {
-        if isStopped() {
-          writer.discard()
-          return nil
-        }
-        var longest = 0
-        for player in players {
-          let frames = try render(player, &voice)
-          let samples = frames * format.channels
-          let common = min(samples, longest * format.channels)
-          for i in 0..<common { mix[i] += voice[i] }
-          for i in common..<samples { mix[i] = voice[i] }
-          longest = max(longest, frames)
-        }
-        if longest == 0 { break }
-        result.frames += Int64(longest)
-        let samples = longest * format.channels
-        result.clipped += try Int64(
-          unsafe mix.withUnsafeMutableBufferPointer {
-            try unsafe writer.write(UnsafeMutableBufferPointer(rebasing: $0[..<samples]))
-          })
+    while true {
+      if isStopped() { return nil }
+      var longest = 0
+      for player in players {
+        let frames = try render(player, &voice)
+        let samples = frames * format.channels
+        let common = min(samples, longest * format.channels)
+        for i in 0..<common { mix[i] += voice[i] }
+        for i in common..<samples { mix[i] = voice[i] }
+        longest = max(longest, frames)
       }
-      try writer.close()
-    } catch {
-      writer.discard()
-      throw error
+      if longest == 0 { break }
+      result.frames += Int64(longest)
+      let samples = mix[..<(longest * format.channels)]
+      result.clipped += clipped(samples)
+      let written = unsafe samples.withUnsafeBytes { bytes in
+        Swift.Result { () throws(SoundFileError) in try unsafe writer.write(bytes) }
+      }
+      try file.naming(written.get)
     }
+    try file.naming(writer.close)
+    try file.finish()
     return result
+  }
+
+  /// How many samples are louder than the file can hold.
+  private func clipped(_ samples: ArraySlice<Float>) -> Int64 {
+    guard let fullScale else { return 0 }
+    var count: Int64 = 0
+    for sample in samples {
+      let value = (Double(sample) * fullScale).rounded(.toNearestOrEven)
+      if value > fullScale - 1 || value < -fullScale { count += 1 }
+    }
+    return count
   }
 
   /// Renders as many frames as fit, or all that are left.

@@ -91,6 +91,9 @@ final class Screen: Sendable {
   }
 }
 
+/// The last part of a path.
+func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
 /// `text` without characters that would move a terminal's cursor.
 func printable(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "?" : $0 }))

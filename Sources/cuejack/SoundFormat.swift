@@ -16,8 +16,16 @@ enum SoundCoding: Equatable, ExpressibleByArgument {
     ("flac", .packets(.flac)), ("opus", .packets(.opus)), ("vorbis", .packets(.vorbis)),
     ("mp3", .packets(.mp3)), ("mp2", .packets(.mp2)), ("ac3", .packets(.ac3)),
     ("eac3", .packets(.eac3)), ("ima4", .packets(.ima4)), ("ulaw", .packets(.ulaw)),
-    ("alaw", .packets(.alaw)), ("amr", .packets(.amrNarrow)),
+    ("alaw", .packets(.alaw)), ("amr", .packets(.amrNarrow)), ("gsm", .packets(.gsm)),
+    ("msima", .packets(.msIMA)),
   ]
+
+  /// Integers of so many bits, as they are usual in a kind of file.
+  static func integers(bits: Int, in container: Container) -> SoundCoding {
+    // WAVE files have no sign in eight bits, all others have one.
+    let isWave = [.wave, .rf64, .wave64].contains(container)
+    return .pcm(bits <= 8 && isWave ? .unsignedInteger : .signedInteger, bits: max(8, bits))
+  }
 
   init?(argument: String) {
     guard let found = Self.names.first(where: { $0.name == argument.lowercased() }) else {
@@ -41,12 +49,17 @@ struct CodingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Frames per second.", valueName: "hertz"))
   var rate: Double?
 
-  @Option(help: ArgumentHelp("Channels.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp(
+      "Channels; without it as many as there are, or as the coding has room for.",
+      valueName: "count"))
   var channels: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Significant bits of a sample in a lossless format: 16 or 24.", valueName: "count"))
+      "Bits of a sample, without --format or with a lossless codec.",
+      discussion: "8, 16, 24 or 32 in linear PCM, 16 or 24 in Apple Lossless and FLAC.",
+      valueName: "count"))
   var bits: Int?
 
   @Option(
@@ -55,9 +68,6 @@ struct CodingOptions: ParsableArguments {
   var bitrate: BitRate?
 
   func validate() throws {
-    func check(_ holds: Bool, _ message: String) throws {
-      if !holds { throw ValidationError(message) }
-    }
     if let rate {
       try check(
         (1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
@@ -67,7 +77,11 @@ struct CodingOptions: ParsableArguments {
         (1...PCMFormat.maximumChannels).contains(channels),
         "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
     }
-    if let bits { try check(bits == 16 || bits == 24, "--bits takes 16 or 24") }
+    if let bits { try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32") }
+    if bits != nil, let format, case .pcm = format {
+      try check(
+        false, "--format \(format.defaultValueDescription) says how many bits: leave --bits out")
+    }
   }
 }
 
@@ -88,8 +102,10 @@ struct BitRate: ExpressibleByArgument {
 
 /// What kind of file is written, and how its sound is coded.
 struct SoundFormat {
-  var container: Container
-  var coding: SoundCoding
+  private(set) var container: Container
+  private let coding: SoundCoding
+  /// Significant bits of a sample, for lossless codecs.
+  private let losslessBits: Int
 
   /// The ends of names that choose a kind of file. (Nothing writes MPEG layer 1.)
   static var extensions: String {
@@ -100,16 +116,36 @@ struct SoundFormat {
 
   /// The kind from the file's name, and the coding that goes with it unless one is given.
   ///
-  /// - Parameter pcm: The coding for kinds that hold linear PCM.
+  /// - Parameters:
+  ///   - pcm: The coding for kinds that hold linear PCM, unless bits are given.
+  ///   - losslessBits: Significant bits of a sample for lossless codecs, unless they are given.
   init(
-    path: String, coding given: SoundCoding?, pcm: SoundCoding
+    path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
   ) throws(SoundFileError) {
     guard let container = Container(forPath: path) else {
       throw SoundFileError(
         .cannotWrite("its name has to end in one of \(Self.extensions)"), path: path)
     }
-    coding = given ?? Self.usualCoding(of: container) ?? pcm
+    let integers = options.bits.map { SoundCoding.integers(bits: $0, in: container) }
+    let coding = options.format ?? Self.usualCoding(of: container) ?? integers ?? pcm
+    if let bits = options.bits, case .packets(let codec) = coding,
+      !codec.encodedBits.contains(bits)
+    {
+      let kept = codec.encodedBits.map(String.init).joined(separator: " or ")
+      throw SoundFileError(
+        .notSupported(
+          codec.isLossless
+            ? "\(codec.name) keeps \(kept) bits of a sample, not \(bits)"
+            : "\(codec.name) has no bits of a sample to choose: leave --bits out"), path: path)
+    }
+    self.init(container, coding, losslessBits: options.bits ?? losslessBits)
+  }
+
+  /// A coding in a kind of file.
+  init(_ container: Container, _ coding: SoundCoding, losslessBits: Int = 0) {
     self.container = container
+    self.coding = coding
+    self.losslessBits = losslessBits
     // AIFF has nothing but integers.
     if case .aiff = container {
       switch coding {
@@ -134,26 +170,24 @@ struct SoundFormat {
   }
 
   /// The format of the file's sound.
-  ///
-  /// - Parameter bits: Significant bits of a sample, for lossless codecs.
-  func stream(sampleRate: Double, channels: Int, bits: Int) -> StreamFormat {
+  func stream(sampleRate: Double, channels: Int) -> StreamFormat {
     switch coding {
     case .pcm(let kind, let bits):
       return .pcm(
         PCMFormat(
           sampleRate: sampleRate, channels: channels, kind: kind, bitsPerSample: bits,
-          isBigEndian: bits > 8 && isBigEndian))
+          isBigEndian: bits > 8 && container.isBigEndian))
     case .packets(let codec):
       return .packets(
         PacketFormat(
           codec: codec, sampleRate: sampleRate, channels: channels,
-          bitsPerSample: codec.isLossless ? bits : 0))
+          bitsPerSample: codec.isLossless ? losslessBits : 0))
     }
   }
 
   /// What a queue records for the file: its own samples, or floats for an encoder.
   func input(sampleRate: Double, channels: Int) -> PCMFormat {
-    if case .pcm(let format) = stream(sampleRate: sampleRate, channels: channels, bits: 0) {
+    if case .pcm(let format) = stream(sampleRate: sampleRate, channels: channels) {
       return format
     }
     return PCMFormat(
@@ -167,23 +201,25 @@ struct SoundFormat {
     return rates.first { $0 >= wanted } ?? rates.last ?? wanted
   }
 
-  private var isBigEndian: Bool {
-    switch container {
-    case .aiff, .aifc, .next: true
-    default: false
-    }
+  /// As many channels as the coding takes, `wanted` at the most.
+  func usableChannels(for wanted: Int) -> Int {
+    guard case .packets(let codec) = coding else { return wanted }
+    return (1...max(1, wanted)).last { codec.encodes(channels: $0) } ?? 1
   }
 }
 
 extension StreamFormat {
+  /// The coding in a few words.
+  var coding: String {
+    switch self {
+    case .pcm(let format): format.words
+    case .packets(let format): format.words
+    }
+  }
+
   /// The format in a few words.
   var words: String {
-    let coding =
-      switch self {
-      case .pcm(let format): format.words
-      case .packets(let format): format.words
-      }
-    return "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
+    "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
   }
 }
 

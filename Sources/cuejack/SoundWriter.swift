@@ -3,47 +3,52 @@ import Files
 import RealTime
 import Server
 
-/// A sound file that is being written: linear PCM as it is, or packets that an encoder makes. One thread
-/// at a time; every call may block on the disk.
+/// A sound file that is being written: linear PCM, or packets that an encoder makes. One thread at a time;
+/// every call may block on the disk.
 final class SoundWriter: @unchecked Sendable {
   let file: MediaFile
-  /// What `write` takes: the file's own samples, or floats for the encoder.
+  /// What `write` takes.
   let input: PCMFormat
-  /// Nil for linear PCM.
-  private let encoding: (writer: MediaWriter, converter: StreamConverter)?
-  /// Bytes of linear PCM that were written.
+  /// What makes the file's samples or packets of the input; nil if they are the same.
+  private let conversion: (writer: MediaWriter, converter: StreamConverter)?
+  /// Bytes of linear PCM that were written as they are.
   private var position: Int64 = 0
   private var silence: [UInt8] = []
   /// Host time, in nanoseconds.
   private var nextCheckpoint: UInt64 = 0
 
   /// What a file is going to be. Made before the file, so that what cannot be written empties no old one.
-  struct Plan {
-    fileprivate let container: Container
-    fileprivate let format: StreamFormat
-    /// Nil for linear PCM.
+  /// For one writer.
+  struct Plan: @unchecked Sendable {
+    let container: Container
+    let format: StreamFormat
+    fileprivate let input: PCMFormat
     fileprivate let converter: StreamConverter?
 
     /// Fails if there is no such file, or nothing here encodes the format.
+    ///
+    /// - Parameter input: What is going to be written; nil for the file's own linear PCM, or floats for an
+    ///   encoder.
     init(
-      _ path: String, container: Container, format: StreamFormat,
+      _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
       encoding options: PacketEncoder.Options = PacketEncoder.Options()
     ) throws(SoundFileError) {
+      let input = input ?? format.decoded
       self.container = container
-      if case .packets = format {
+      self.input = input
+      if format == .pcm(input) {
+        converter = nil
+        self.format = format
+      } else {
         var all = StreamConverter.Options()
         all.encoding = options
         do throws(StreamConverter.Failure) {
-          let converter = try StreamConverter(
-            from: .pcm(SoundWriter.floats(format)), to: format, all)
+          let converter = try StreamConverter(from: .pcm(input), to: format, all)
           self.converter = converter
           self.format = converter.output
         } catch {
           throw MediaError.conversion(error).naming(path)
         }
-      } else {
-        converter = nil
-        self.format = format
       }
       guard MediaFile.canWrite(self.format, in: container) else {
         throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
@@ -51,26 +56,16 @@ final class SoundWriter: @unchecked Sendable {
     }
   }
 
-  /// What an encoder is given.
-  private static func floats(_ format: StreamFormat) -> PCMFormat {
-    PCMFormat(
-      sampleRate: format.sampleRate, channels: format.channels, kind: .float, bitsPerSample: 32)
-  }
-
   /// Begins a file.
   init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
     file = try MediaFile.create(store, container: plan.container, format: plan.format)
-    if case .pcm(let pcm) = plan.format {
-      input = pcm
-    } else {
-      input = Self.floats(plan.format)
-    }
+    input = plan.input
     guard let converter = plan.converter else {
-      encoding = nil
+      conversion = nil
       return
     }
     do throws(MediaError) {
-      encoding = (try MediaWriter(file), converter)
+      conversion = (try MediaWriter(file), converter)
     } catch {
       throw error.naming(store.name)
     }
@@ -78,7 +73,7 @@ final class SoundWriter: @unchecked Sendable {
 
   /// Appends whole frames of `input`.
   func write(_ bytes: UnsafeRawBufferPointer) throws(SoundFileError) {
-    guard let (writer, converter) = encoding else {
+    guard let (writer, converter) = conversion else {
       try unsafe file.writeBytes(at: position, from: bytes)
       position += Int64(bytes.count)
       return
@@ -119,33 +114,33 @@ final class SoundWriter: @unchecked Sendable {
   /// To be called some times in a second.
   func checkpoint() throws(SoundFileError) {
     // Of linear PCM it is but a few bytes each time.
-    guard encoding != nil else { return try file.checkpoint() }
+    guard file.pcm == nil else { return try file.checkpoint() }
     let now = HostTime.now
     guard now >= nextCheckpoint else { return }
     try file.checkpoint()
     nextCheckpoint = now + 700_000_000
   }
 
-  /// Frames that the file has: all that were written, unless it could not take them any more.
+  /// Frames that were written, and that a file has which was completed.
   var frames: Int64 {
-    guard let encoding else { return ((try? file.frameCount) ?? 0) }
-    let perPacket = Int64(encoding.converter.encoder?.format.framesPerPacket ?? 0)
-    guard perPacket > 0, let packets = try? file.packetCount else {
-      return encoding.writer.frameCount
-    }
-    let priming = Int64(encoding.converter.encodedPriming.leading)
-    return min(encoding.writer.frameCount, max(0, packets * perPacket - priming))
+    conversion?.writer.frameCount ?? position / Int64(input.bytesPerFrame)
   }
 
-  /// Completes the file.
+  /// Completes the file. It is closed whatever happens; the error is the first.
   func close() throws(SoundFileError) {
-    if let (writer, converter) = encoding {
+    var failure: SoundFileError?
+    if let (writer, converter) = conversion {
       do throws(MediaError) {
         try writer.finish(through: converter)
       } catch {
-        throw error.naming(file.path)
+        failure = error.naming(file.path)
       }
     }
-    try file.close()
+    do throws(SoundFileError) {
+      try file.close()
+    } catch {
+      failure = failure ?? error
+    }
+    if let failure { throw failure }
   }
 }

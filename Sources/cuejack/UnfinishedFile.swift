@@ -45,8 +45,10 @@ final class UnfinishedFile {
     }
   }
 
-  /// Gives the file its name; it has to be complete.
+  /// Gives the file its name; it has to be complete. Returns when it is on the disk, as far as the system
+  /// tells.
   func finish() throws(SoundFileError) {
+    try naming { () throws(SoundFileError) in try store.synchronize() }
     // Somebody may have been quicker.
     try Self.check(path, isReplacing: isReplacing)
     guard unsafe rename(store.name, path) == 0 else {

@@ -80,6 +80,52 @@ import Testing
     }
   }
 
+  /// Integers of so many bits, as they are usual in the new kind.
+  @Test func bitsAreChosen() throws {
+    try withTemporaryFolder { folder in
+      let input = try noise(in: folder)
+      for (end, bits, format) in [
+        ("wav", 8, "8-bit unsigned integer"), ("aiff", 8, "8-bit signed integer"),
+        ("wav", 16, "16-bit signed integer, little-endian"),
+        ("caf", 24, "24-bit signed integer, little-endian"),
+        ("au", 32, "32-bit signed integer, big-endian"), ("flac", 24, "FLAC, 24-bit"),
+      ] {
+        let output = folder.appendingPathComponent("a.\(end)").path
+        let result = try convert([input, output, "--bits", "\(bits)", "--force"])
+        #expect(result.output.contains(": \(format), 2 channels"), "\(result)")
+        let info = try cuejack("info", [output])
+        #expect(info.output.contains("format:    \(format)\n"), "\(info)")
+      }
+      let output = folder.appendingPathComponent("b.m4a").path
+      try expectFailure([input, output, "--bits", "24"], [output, "AAC has no bits"])
+    }
+  }
+
+  /// A codec that has no room for all channels gets those that it has room for, and that is said.
+  @Test func fewerChannelsAreTold() throws {
+    try withTemporaryFolder { folder in
+      let input = folder.appendingPathComponent("six.wav").path
+      let made = try run(
+        "ffmpeg",
+        ["-v", "error", "-f", "lavfi", "-i", "anullsrc=r=48000:cl=5.1:d=0.1", input])
+      try #require(made.status == 0, "\(made.errors)")
+      for (name, options, channels, words) in [
+        (
+          "a.mp3", [], "2 channels",
+          "MPEG Layer 3 has no room for 6 channels: the first 2 are taken"
+        ),
+        ("a.wav", ["--format", "gsm"], "1 channel,", "6 channels: all are mixed into one"),
+      ] {
+        let output = folder.appendingPathComponent(name).path
+        let result = try cuejack("convert", [input, output] + options)
+        #expect(result.status == 0 && result.output.contains(channels), "\(result)")
+        #expect(result.errors.hasPrefix("cuejack: \(output): ") && result.errors.contains(words))
+      }
+      let output = folder.appendingPathComponent("b.mp3").path
+      try expectFailure([input, output, "--channels", "6"], [output, "6 channels"])
+    }
+  }
+
   @Test func ratesAndChannelsAreConverted() throws {
     try withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("sine.wav").path

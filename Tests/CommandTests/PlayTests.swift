@@ -19,6 +19,43 @@ import Testing
     }
   }
 
+  /// What codecs put before the sound and after it is not heard, and nothing else is missing.
+  @Test func packetsAreHeardAsTheyAreDecoded() throws {
+    let kinds = [
+      ("a.m4a", ["-c:a", "aac"]), ("a.mp3", ["-c:a", "libmp3lame"]),
+      ("a.flac", ["-c:a", "flac", "-sample_fmt", "s32"]), ("a.opus", ["-c:a", "libopus"]),
+    ]
+    try withTemporaryFolder { folder in
+      let noise = try WaveFile("noise.wav", in: folder, coding: .s24, frames: 24_100)
+      let files = try kinds.map { name, arguments in
+        let file = folder.appendingPathComponent(name).path
+        let made = try run("ffmpeg", ["-v", "error", "-i", noise.path] + arguments + [file])
+        try #require(made.status == 0, "\(made.errors)")
+        return file
+      }
+      let recording = try Recording(
+        channels: 8, in: folder,
+        files.enumerated().map { number, file in
+          [file, "--name", "player-\(number)", "--connect", "capture:in_\(2 * number + 1)"]
+            + ["capture:in_\(2 * number + 2)"]
+        })
+      for (number, file) in files.enumerated() {
+        let raw = folder.appendingPathComponent("\(number).wav").path
+        let decoded = try cuejack("convert", [file, raw, "--format", "f32"])
+        #expect(decoded.status == 0 && decoded.output.contains(" 24100 frames"), "\(decoded)")
+        let data = try Data(contentsOf: URL(fileURLWithPath: raw)).suffix(8 * 24_100)
+        let samples = [UInt8](data).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+        for channel in 0..<2 {
+          recording.expect(
+            2 * number + channel, (0..<24_100).map { samples[2 * $0 + channel] })
+        }
+        let result = recording.results[number]
+        #expect(result.status == 0 && result.errors == "", "\(result)")
+        #expect(result.output.contains("played 24100 frames from frame "), "\(result)")
+      }
+    }
+  }
+
   @Test func twoProcessesStartOnOneFrame() throws {
     try withTemporaryFolder { folder in
       let first = try WaveFile("a.wav", in: folder, frames: 24_000, seed: 1)

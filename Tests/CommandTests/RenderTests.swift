@@ -144,20 +144,31 @@ import Testing
       try expectFailure("/proc/out.wav", "cannot be written")
       let kept = try Data(contentsOf: URL(fileURLWithPath: file.path))
       try expectFailure(file.path, "already")
-      try expectFailure(file.path, "one of those that are played", ["--force"])
       #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == kept)
       let directory = folder.appendingPathComponent("folder.wav")
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       try expectFailure(directory.path, "this is a directory", ["--force"])
-      // A disk that is full.
-      let full = folder.appendingPathComponent("full.wav").path
-      try FileManager.default.createSymbolicLink(
-        atPath: full, withDestinationPath: "/dev/full")
-      try expectFailure(full, "no room left", ["--force"])
       let out = folder.appendingPathComponent("out.wav").path
+      // A disk that is full: an old file stays.
+      try Data("old".utf8).write(to: URL(fileURLWithPath: out))
+      let program = try builtProduct(named: "cuejack").path
+      let full = try run(
+        "bash",
+        ["-c", "ulimit -f 5; exec \"$0\" play \"$1\" --render \"$2\" --force", program, file.path]
+          + [out])
+      #expect(full.status == 1 && full.errors.contains("\(out): the file cannot be written"))
+      #expect(text(of: URL(fileURLWithPath: out)) == "old")
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+          == ["folder.wav", "in.wav", "out.wav"])
+      try FileManager.default.removeItem(atPath: out)
       #expect(try render([file.path], to: out).status == 0)
       #expect(try render([file.path], to: out).status == 1)
       #expect(try render([file.path, "--force"], to: out).status == 0)
+      // A file can take the place of one that is played.
+      let louder = try render([out, out, "--force"], to: out)
+      #expect(louder.status == 0 && louder.output.contains("wrote 4800 frames"), "\(louder)")
+      #expect(try samples(of: out) != samples(of: file.path))
       // A damaged file: nothing is written at all.
       let cut = folder.appendingPathComponent("cut.wav")
       try kept.prefix(30).write(to: cut)

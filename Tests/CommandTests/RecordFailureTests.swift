@@ -1,0 +1,397 @@
+import CTestSupport
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of a recording when something goes wrong.
+@Suite(.serialized) struct RecordFailureTests {
+  /// Files as they lie there after a kill: they can be opened, by us and by `ffprobe`, and the last frame of
+  /// each is not older than a second.
+  @Test func aKillTakesTheLastSecondAtTheMost() throws {
+    let ends = ["wav", "aiff", "caf", "w64", "rf64", "au", "m4a", "flac", "ogg", "mp3", "aac"]
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 256)
+      let emitter = try Emitter(on: server)
+      let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
+      var oldest = Int.max
+      // A machine may be busy for longer than that: the next time is as good.
+      for attempt in 1...3 where oldest > server.rate {
+        let start = clock.frameTime &+ UInt32(10 * server.rate)
+        let files = ends.map { folder.appendingPathComponent("\(attempt).\($0)").path }
+        let recorders = try files.enumerated().map { number, file in
+          let recorder = try Playing(
+            "record",
+            [file, "--server", server.name, "--at", "\(start)", "--name", "recorder-\(number)"]
+              + (number < 6 ? ["--format", "f32"] : [])
+              + ["--connect", "emitter:out_1", "emitter:out_2"], in: folder)
+          try recorder.wait(for: ":in_2")
+          return recorder
+        }
+        try waitForSize(1_000_000, of: Array(files.prefix(6)))
+        let killed = clock.frameTime
+        for recorder in recorders { recorder.send(signal: SIGKILL) }
+        for recorder in recorders { #expect(try recorder.result().status == 128 + SIGKILL) }
+        oldest = 0
+        for file in files {
+          let frames = try openedFrames(file)
+          oldest = max(oldest, Int(Int32(bitPattern: killed &- start)) - frames)
+        }
+        let (found, first, wrong) = try emitted(files[0])
+        #expect(try found >= openedFrames(files[0]) && first == start & 0x3f_ffff)
+        // Cycles that came too late are silence.
+        if !recorders[0].errors.contains("not recorded") { #expect(wrong == 0) }
+      }
+      #expect(oldest <= server.rate, "the last \(oldest) frames are missing")
+      withExtendedLifetime(emitter) {}
+    }
+  }
+
+  /// Packets as they lie there after a kill: each frame is where it was recorded, from the first on.
+  @Test func whatAKillLeavesIsAligned() throws {
+    /// The most frames before the sound that a file may not tell of yet when it is killed.
+    let kinds: [(name: String, format: String, untold: Int)] = [
+      ("a.flac", "flac", 0), ("alac.m4a", "alac", 0), ("alac.caf", "alac", 0),
+      ("flac.ogg", "flac", 0), ("aac.m4a", "aac", 1024), ("aac.caf", "aac", 1024),
+      ("a.aac", "aac", 1024), ("a.mp3", "mp3", 576), ("a.opus", "opus", 312),
+    ]
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let noise = try WaveFile("noise.wav", in: folder, coding: .s16, frames: 60_000)
+      let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
+      let start = clock.frameTime &+ UInt32(10 * server.rate)
+      let at = ["--at", "\(start)", "--server", server.name]
+      let player = try Playing(
+        [noise.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
+      try player.wait(for: "start frame")
+      let recorders = try kinds.enumerated().map { number, kind in
+        let recorder = try Playing(
+          "record",
+          [folder.appendingPathComponent(kind.name).path, "--format", kind.format]
+            + ["--name", "recorder-\(number)", "--connect", "player:out_1", "player:out_2"] + at,
+          in: folder)
+        try recorder.wait(for: ":in_2")
+        return recorder
+      }
+      try #require(Int32(bitPattern: start &- clock.frameTime) > 0, "they were not ready in time")
+      let end = Date(timeIntervalSinceNow: 60)
+      while Int32(bitPattern: clock.frameTime &- start) < 3 * server.rate, Date() < end {
+        usleep(5000)
+      }
+      for recorder in recorders { recorder.send(signal: SIGKILL) }
+      for recorder in recorders { #expect(try recorder.result().status == 128 + SIGKILL) }
+      player.send(signal: SIGTERM)
+      _ = try player.result()
+      for (kind, recorder) in zip(kinds, recorders) {
+        let file = folder.appendingPathComponent(kind.name)
+        let frames = try openedFrames(file.path)
+        try #require(frames >= server.rate, "\(kind.name): \(frames)")
+        let back = folder.appendingPathComponent("back.wav")
+        let converted = try cuejack(
+          "convert", [file.path, back.path, "--format", "f32", "--force"])
+        #expect(converted.status == 0, "\(kind.name): \(converted)")
+        let found: [Float] = try decoded(back, as: "f32le")
+        #expect(found.count == 2 * frames)
+        guard kind.untold == 0 else {
+          let offset = offset(of: found, in: noise, most: kind.untold)
+          #expect([0, kind.untold].contains(offset), "\(kind.name): \(offset)")
+          continue
+        }
+        // Cycles that came too late are silence.
+        if recorder.errors.contains("not recorded") { continue }
+        let wrong = found.indices.first {
+          found[$0] != noise.samples[$0 % 2][$0 / 2 % noise.frames]
+        }
+        #expect(wrong == nil, "\(kind.name)")
+      }
+    }
+  }
+
+  /// How many frames later than in `noise`, which is repeated, the sound of two channels stands.
+  private func offset(of sound: [Float], in noise: WaveFile, most: Int) -> Int {
+    let first = 20_000
+    func likeness(_ offset: Int) -> Float {
+      (first..<first + 500).reduce(0) { sum, frame in
+        sum + sound[2 * (frame + offset)] * noise.samples[0][frame % noise.frames]
+      }
+    }
+    return (-200...most + 200).max { likeness($0) < likeness($1) } ?? 0
+  }
+
+  /// The disk is full, as far as these processes go. What fitted is there, to the last whole frame.
+  @Test func aFullDiskKeepsWhatWasRecorded() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let program = try builtProduct(named: "cuejack").path
+      let script =
+        "ulimit -f 200; for f in wav aiff caf w64 rf64 au; do"
+        + " \"$0\" record a.$f --server \"$1\" --format s16 & done; wait"
+      let result = try run("bash", ["-c", script, program, server.name], folder: folder)
+      for end in ["wav", "aiff", "caf", "w64", "rf64", "au"] {
+        #expect(result.errors.contains("cuejack: a.\(end): the file cannot be written"))
+        let line = try Regex("a\\.\(end): recorded (\\d+) frames")
+        let told = result.output.firstMatch(of: line)?[1].substring.flatMap { Int($0) } ?? 0
+        #expect(told > (204_800 - 4096) / 4 && told <= 204_800 / 4, "\(result.output)")
+        let file = folder.appendingPathComponent("a.\(end)")
+        #expect(try decoded(file).count == 2 * told)
+      }
+    }
+  }
+
+  /// The file or its whole folder is deleted: what was recorded is written anew, here or there.
+  @Test(arguments: [false, true]) func aFileThatIsDeletedIsRescued(withFolder: Bool) throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let emitter = try Emitter(on: server)
+      let inner = folder.appendingPathComponent("inner")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+      let name = "\(UUID().uuidString).wav"
+      let file = inner.appendingPathComponent(name)
+      let recorder = try recordEmitter(file.path, on: server, in: folder)
+      try FileManager.default.removeItem(at: withFolder ? inner : file)
+      let result = try recorder.result()
+      expectFailure(result, [file.path, "deleted"])
+      let kept =
+        withFolder
+        ? FileManager.default.temporaryDirectory.appendingPathComponent(name).path : file.path
+      expectFailure(result, ["kept in \(kept)"])
+      let (frames, _, wrong) = try emitted(kept)
+      #expect(frames > 10_000 && result.output.contains("\(kept): recorded \(frames) frames"))
+      if result.output.contains("overruns: 0") { #expect(wrong == 0) }
+      if withFolder { try FileManager.default.removeItem(atPath: kept) }
+      withExtendedLifetime(emitter) {}
+    }
+  }
+
+  /// Nor anywhere else: that is an error, and nothing is said to be there.
+  @Test func aFileThatCannotBeRescuedIsTold() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let inner = folder.appendingPathComponent("inner")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+      let file = inner.appendingPathComponent("a.wav").path
+      let recorder = try Playing(
+        "record", [file, "--server", server.name], in: folder,
+        environment: ["TMPDIR": folder.path + "/none"])
+      try waitForSize(10_000, of: [file])
+      try FileManager.default.removeItem(at: inner)
+      let result = try recorder.result()
+      expectFailure(result, [file, "deleted"])
+      expectFailure(result, [file, "could not be kept"])
+      #expect(!result.output.contains("recorded"))
+    }
+  }
+
+  /// Packets for which there is no room any more: those that fitted can be read, and are counted.
+  @Test func aFullDiskKeepsThePacketsThatFitted() throws {
+    // Kilobytes, and the most of them that may be wasted: room for a table that no longer fits, and a
+    // second of packets.
+    let kinds = [
+      (name: "aac.m4a", words: "--bitrate 256k", room: 60, lost: 40),
+      (name: "alac.caf", words: "--format alac", room: 400, lost: 300),
+      (name: "alac.m4a", words: "--format alac", room: 800, lost: 300),
+      (name: "own.flac", words: "", room: 400, lost: 300),
+      (name: "opus.ogg", words: "--bitrate 256k", room: 60, lost: 40),
+      (name: "mp3.mp3", words: "--bitrate 256k", room: 60, lost: 40),
+    ]
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let noise = try WaveFile("noise.wav", in: folder, coding: .s24, frames: 48_000)
+      let player = try Playing(
+        [noise.path, "--loop", "--no-connect", "--name", "player", "--server", server.name],
+        in: folder)
+      try player.wait(for: "start frame")
+      let script =
+        kinds.map {
+          "(ulimit -f \($0.room); exec \"$0\" record \($0.name) \($0.words) --server \"$1\""
+            + " --connect player:out_1 player:out_2) & "
+        }.joined() + "wait"
+      let program = try builtProduct(named: "cuejack").path
+      let result = try run("bash", ["-c", script, program, server.name], folder: folder)
+      for kind in kinds {
+        #expect(
+          result.errors.contains("cuejack: \(kind.name): the file cannot be written"),
+          "\(kind.name): \(result.errors)")
+        let line = try Regex("\(kind.name): recorded (\\d+) frames")
+        let told = result.output.firstMatch(of: line)?[1].substring.flatMap { Int($0) } ?? 0
+        let file = folder.appendingPathComponent(kind.name)
+        #expect(told > 0, "\(kind.name): \(result.output)")
+        #expect(try shownFrames(file.path) == told, "\(kind.name)")
+        let info = try cuejack("info", ["--json", file.path]).output
+        let bytes = info.firstMatch(of: #/"soundBytes" : (\d+)/#).flatMap { Int($0.output.1) } ?? 0
+        #expect(bytes >= 1024 * (kind.room - kind.lost), "\(kind.name): \(bytes)")
+        // They can be decoded, too.
+        let back = folder.appendingPathComponent("back.wav").path
+        let converted = try cuejack("convert", [file.path, back, "--format", "f32", "--force"])
+        #expect(
+          converted.status == 0 && converted.output.contains(" \(told) frames"),
+          "\(kind.name): \(converted)")
+      }
+      player.send(signal: SIGTERM)
+      _ = try player.result()
+    }
+  }
+
+  /// Nothing of a server is needed to find these out, and nothing is left behind.
+  @Test func whatCannotBeWrittenIsSaidAtOnce() throws {
+    try withTemporaryFolder { folder in
+      let noServer = [
+        "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())", "JACK_NO_START_SERVER": "1",
+      ]
+      func expect(_ path: String, _ words: String) throws {
+        expectFailure(try cuejack("record", [path], environment: noServer), [path, words])
+      }
+      let old = folder.appendingPathComponent("old.wav")
+      try Data("old".utf8).write(to: old)
+      try expect(old.path, "already")
+      try expect(folder.path + "/missing/a.wav", "no such folder")
+      try expect(folder.path + "/a.txt", "has to end in one of .aiff")
+      try expect("/dev/null.wav/a.wav", "no such folder")
+      try expect("/proc/a.wav", "cannot be written")
+      // Neither is an old file lost nor an empty one left if there is no server.
+      let new = folder.appendingPathComponent("new.wav").path
+      for arguments in [[new], [old.path, "--force"]] {
+        let result = try cuejack("record", arguments + ["--server", "no-such-server"])
+        expectFailure(result, ["“no-such-server”"])
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["old.wav"])
+      #expect(try Data(contentsOf: old) == Data("old".utf8))
+    }
+  }
+
+  /// Opus has rates of its own, MP3 two channels at the most.
+  @Test func whatCannotBeEncodedEmptiesNoOldFile() throws {
+    let server = try JackDaemon()
+    try withTemporaryFolder { folder in
+      for (name, options) in [
+        ("old.opus", ["--rate", "44100"]), ("old.mp3", ["--channels", "3"]),
+      ] {
+        let old = folder.appendingPathComponent(name)
+        try Data("old".utf8).write(to: old)
+        let result = try cuejack(
+          "record",
+          [old.path, "--force", "--seconds", "1", "--no-connect", "--server", server.name] + options
+        )
+        expectFailure(result, [old.path])
+        #expect(try Data(contentsOf: old) == Data("old".utf8))
+      }
+    }
+  }
+
+  /// As somebody who may not write there.
+  @Test(.enabled(if: mayBecomeNobody)) func aFolderThatIsReadOnlyIsNamed() throws {
+    try withTemporaryFolder { folder in
+      chmod(folder.path, 0o555)
+      let file = folder.appendingPathComponent("a.wav").path
+      let command =
+        geteuid() == 0
+        ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"]
+      let program = try builtProduct(named: "cuejack").path
+      let result = try run(command[0], command.dropFirst() + [program, "record", file])
+      expectFailure(result, [file, "may not write"])
+    }
+  }
+
+  /// True if the command can be run as somebody who may not write everywhere.
+  private static var mayBecomeNobody: Bool {
+    guard geteuid() == 0, let program = try? builtProduct(named: "cuejack").path else {
+      return geteuid() != 0
+    }
+    let words = ["--reuid=65534", "--regid=65534", "--clear-groups", program, "--help"]
+    return (try? run("setpriv", words).status) == 0
+  }
+
+  /// The recording goes on when the server is back, and is as long as was asked for.
+  @Test func recordingGoesOnWhenTheServerIsBack() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let file = folder.appendingPathComponent("a.wav").path
+      let recorder = try Playing(
+        "record", [file, "--server", server.name, "--seconds", "3", "--format", "s16"], in: folder)
+      try waitForSize(100_000, of: [file])
+      server.kill()
+      try recorder.waitForError("went away: waiting until it is back")
+      try server.start()
+      try recorder.waitForError("“\(server.name)” is back: recording goes on")
+      let result = try recorder.result()
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.output.contains("recorded 144000 frames"), "\(result.output)")
+      #expect(try decoded(URL(fileURLWithPath: file)).count == 2 * 144_000)
+    }
+  }
+
+  /// It ends with what it has if it is told to meanwhile.
+  @Test func aSignalEndsARecordingWhoseServerIsGone() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let file = folder.appendingPathComponent("a.wav").path
+      let recorder = try Playing("record", [file, "--server", server.name], in: folder)
+      try waitForSize(100_000, of: [file])
+      server.stop()
+      try recorder.waitForError("went away: waiting until it is back")
+      recorder.send(signal: SIGTERM)
+      let result = try recorder.result()
+      #expect(result.status == 0, "\(result.errors)")
+      let frames = try decoded(URL(fileURLWithPath: file)).count / 2
+      #expect(frames > 10_000 && result.output.contains("recorded \(frames) frames"))
+    }
+  }
+
+  /// Neither a file nor a change of an old one.
+  @Test(arguments: [false, true]) func aSignalBeforeTheStartLeavesNothing(serverGoes: Bool) throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      let new = folder.appendingPathComponent("new.wav").path
+      let old = folder.appendingPathComponent("old.wav")
+      try Data("old".utf8).write(to: old)
+      let recorders = try [[new], [old.path, "--force"]].map { words in
+        let recorder = try Playing(
+          "record", words + ["--server", server.name, "--at", "+60"], in: folder)
+        try recorder.wait(for: ":in_2")
+        return recorder
+      }
+      if serverGoes {
+        server.kill()
+        for recorder in recorders { try recorder.waitForError("waiting until it is back") }
+      }
+      let results = try recorders.map { recorder in
+        recorder.send(signal: SIGINT)
+        return try recorder.result()
+      }
+      #expect(results.map(\.status) == [130, 130])
+      #expect(results[0].output.hasSuffix("new.wav: nothing was recorded\n"))
+      #expect(
+        results[1].output.hasSuffix("old.wav: nothing was recorded; the old file is as it was\n"))
+      #expect(!FileManager.default.fileExists(atPath: new))
+      #expect(try Data(contentsOf: old) == Data("old".utf8))
+    }
+  }
+
+  @Test func lessThanAFrameIsNothingToRecord() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      let old = folder.appendingPathComponent("old.wav")
+      try Data("old".utf8).write(to: old)
+      let result = try cuejack(
+        "record", [old.path, "--force", "--server", server.name, "--seconds", "0.00001"])
+      expectFailure(result, [old.path, "--seconds is shorter than a frame"])
+      #expect(try Data(contentsOf: old) == Data("old".utf8))
+    }
+  }
+
+  /// The folder goes while the recording waits for its start.
+  @Test func aFolderThatIsGoneAtTheStartIsTold() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      let inner = folder.appendingPathComponent("inner")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+      let file = inner.appendingPathComponent("a.wav").path
+      let recorder = try Playing(
+        "record", [file, "--server", server.name, "--at", "+8"], in: folder)
+      try recorder.wait(for: ":in_2")
+      try FileManager.default.removeItem(at: inner)
+      let result = try recorder.result()
+      expectFailure(result, [file, "no such folder"])
+      #expect(result.output.hasSuffix("a.wav: nothing was recorded\n"))
+    }
+  }
+}
