@@ -36,9 +36,7 @@ enum CAFLayout {
     var roles: [ChannelRole]?
     switch tag {
     case usesBitmap:
-      let bitmap = UInt32(chunk.big(at: 4, bytes: 4))
-      guard bitmap.nonzeroBitCount == channels else { return nil }
-      roles = labels.filter { $0.label <= 18 && bitmap & 1 << ($0.label - 1) != 0 }.map(\.role)
+      roles = Self.roles(speakers: UInt32(chunk.big(at: 4, bytes: 4)))
     case usesDescriptions:
       let count = Int(chunk.big(at: 8, bytes: 4))
       guard count == channels, chunk.count >= 12 + 20 * count else { return nil }
@@ -51,21 +49,36 @@ enum CAFLayout {
     return roles?.count == channels ? roles : nil
   }
 
+  /// What a set of speakers says.
+  static func roles(speakers mask: UInt32) -> [ChannelRole] {
+    labels.filter { $0.label <= 18 && mask & 1 << ($0.label - 1) != 0 }.map(\.role)
+  }
+
   /// The chunk for roles.
   static func chunk(_ roles: [ChannelRole]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    if let tag = tagged.first(where: { $0.roles == roles })?.tag {
-      bytes.append(big: tag)
-      bytes.append(big: UInt64(0))
-      return bytes
-    }
-    bytes.append(big: usesDescriptions)
-    bytes.append(big: UInt32(0))
-    bytes.append(big: UInt32(roles.count))
+    words(roles).flatMap { [UInt8]($0, count: 4, bigEndian: true) }
+  }
+
+  /// A tag, a bitmap, the number of descriptions, and five words for each of these.
+  static func words(_ roles: [ChannelRole]) -> [UInt32] {
+    if let tag = tagged.first(where: { $0.roles == roles })?.tag { return [tag, 0, 0] }
+    return [usesDescriptions, 0, UInt32(roles.count)]
+      + roles.flatMap { [label($0) ?? UInt32.max, 0, 0, 0, 0] }
+  }
+
+  /// The roles as a set of speakers, of which each has a bit; nil if they are no such set, or not in its
+  /// order.
+  static func speakers(_ roles: [ChannelRole]) -> UInt32? {
+    var mask: UInt32 = 0
     for role in roles {
-      bytes.append(big: labels.first { $0.role == role }?.label ?? UInt32.max)
-      bytes += [UInt8](repeating: 0, count: 16)
+      guard let label = label(role == .mono ? .centre : role), label <= 18, mask >> (label - 1) == 0
+      else { return nil }
+      mask |= 1 << (label - 1)
     }
-    return bytes
+    return mask
+  }
+
+  private static func label(_ role: ChannelRole) -> UInt32? {
+    labels.first { $0.role == role }?.label
   }
 }

@@ -364,7 +364,7 @@ package final class MediaFile: Sendable {
   /// What the channels are for, if the file says so.
   package var channelRoles: [ChannelRole]? {
     switch body {
-    case .pcm(let file): file.channelRoles
+    case .pcm(let file): file.channelRoles ?? file.chunkRoles
     case .reader(let file): file.channelRoles
     case .writer(let file): file.with { $0.channelRoles }
     }

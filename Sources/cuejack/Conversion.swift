@@ -211,8 +211,8 @@ extension MediaFile {
       return marker
     }
     if let tags = try other.tags(), !tags.isEmpty, try self.tags() != nil { try setTags(tags) }
-    // Packets' files of ours have neither.
-    guard let new = pcm, let old = other.pcm else { return }
+    if let roles = other.channelRoles, roles.count == format.channels { try setChannelRoles(roles) }
+    guard let new = chunked, let old = other.chunked else { return }
     if var list = try old.markers(), !list.markers.isEmpty, try new.markers() != nil {
       list.markers = list.markers.compactMap(moved)
       try new.setMarkers(list)

@@ -48,8 +48,12 @@ struct FileReport: Encodable {
   let container: String
   /// The coding in words.
   let format: String
+  /// The forms in which the sound can be decoded.
+  let formats: [String]
   /// Significant bits of a sample; absent for lossy codecs.
   let bitsPerSample: Int?
+  /// Significant bits of a sample of the sound before it was coded; absent if the file does not say.
+  let sourceBits: Int?
   /// "signed integer", "unsigned integer" or "float"; absent for packets of a codec.
   let sampleType: String?
   /// "big" or "little"; absent for packets of a codec.
@@ -57,6 +61,8 @@ struct FileReport: Encodable {
   let channels: Int
   /// What each channel is for; absent if the file does not say.
   let layout: [String]?
+  /// The tag of Core Audio's layouts; absent if the file has none.
+  let layoutTag: UInt32?
   /// Frames per second.
   let sampleRate: Double
   /// Frames of sound.
@@ -71,13 +77,15 @@ struct FileReport: Encodable {
   let bitRate: Double
   /// Bytes of the sound, without head and tags.
   let soundBytes: Int64
+  /// Bytes before the sound.
+  let dataOffset: Int64
   /// A packet of linear PCM is a frame.
   let packets: Int64
   /// Absent if that varies.
   let framesPerPacket: Int?
   /// Absent if that varies.
   let bytesPerPacket: Int?
-  /// Bytes.
+  /// Bytes; no packet has more.
   let largestPacket: Int
   /// Frames that packets decode to before the sound and after it; absent if the file does not say.
   let primingFrames: Int?
@@ -86,6 +94,10 @@ struct FileReport: Encodable {
   let cookieSize: Int
   /// True if nothing has to be moved for the file to be played while it is fetched.
   let optimized: Bool
+  /// The names of the file's chunks in their order; absent if its kind has none.
+  let chunks: [String]?
+  /// Bytes of its ID3 tag; absent if it has none.
+  let id3TagSize: Int?
   let tags: [String: String]
   let markers: [Marker]
   let regions: [Region]
@@ -94,15 +106,31 @@ struct FileReport: Encodable {
     /// Frames from the start of the sound.
     let frame: Double
     let name: String?
+    let id: Int32
+    /// Four characters; absent for one that is nothing in particular.
+    let type: String?
+    /// From 1; absent for all channels.
+    let channel: UInt16?
     init(_ marker: MediaMarker) {
       frame = marker.position
       name = marker.name
+      id = marker.id
+      type = marker.type == 0 ? nil : ChunkID(marker.type).description
+      channel = marker.channel == 0 ? nil : marker.channel
     }
   }
 
   struct Region: Encodable {
     let name: String?
+    let id: UInt32
+    let loops: Bool
     let markers: [Marker]
+    init(_ region: MediaRegion) {
+      name = region.name
+      id = region.id
+      loops = region.flags.contains(.loops)
+      markers = region.markers.map(Marker.init)
+    }
   }
 
   init(_ file: MediaFile) throws(SoundFileError) {
@@ -125,7 +153,10 @@ struct FileReport: Encodable {
       framesPerPacket = packets.framesPerPacket > 0 ? packets.framesPerPacket : nil
       bytesPerPacket = packets.bytesPerPacket > 0 ? packets.bytesPerPacket : nil
     }
+    formats = [file.format.words]
+    sourceBits = file.sourceBits > 0 ? file.sourceBits : nil
     channels = file.format.channels
+    layoutTag = try file.channelLayoutTag
     layout = file.channelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
     frames = try file.frameCount
@@ -134,6 +165,7 @@ struct FileReport: Encodable {
     truncated = file.warning != nil
     bitRate = try file.bitRate
     soundBytes = try file.byteCount
+    dataOffset = try file.dataOffset
     packets = try file.packetCount
     largestPacket = try file.maximumPacketBytes
     primingFrames = table?.primingFrames
@@ -141,11 +173,10 @@ struct FileReport: Encodable {
     cookieSize = file.cookie.count
     optimized = try file.isOptimized
     tags = try file.tags() ?? [:]
-    markers = try file.pcm?.markers()?.markers.map(Marker.init) ?? []
-    regions =
-      try file.pcm?.regions()?.regions.map {
-        Region(name: $0.name, markers: $0.markers.map(Marker.init))
-      } ?? []
+    chunks = file.chunked?.chunkIDs.map(\.description)
+    id3TagSize = try file.id3Tag?.count
+    markers = try file.chunked?.markers()?.markers.map(Marker.init) ?? []
+    regions = try file.chunked?.regions()?.regions.map(Region.init) ?? []
   }
 
   /// The report as lines of text.
@@ -159,8 +190,9 @@ struct FileReport: Encodable {
       ("rate", hertz(sampleRate)),
       ("duration", "\(exactClock(duration)) (\(frames) frames)"),
       ("bit rate", "\(Int64(bitRate.rounded())) bits per second"),
-      ("size", "\(size) bytes"),
+      ("size", "\(size) bytes, \(soundBytes) of sound from byte \(dataOffset) on"),
     ]
+    if let sourceBits, sourceBits != bitsPerSample { rows.append(("source", "\(sourceBits)-bit")) }
     if sampleType == nil { rows.append(("packets", packetWords)) }
     if let primingFrames, let remainderFrames {
       rows.append(
@@ -168,6 +200,8 @@ struct FileReport: Encodable {
     }
     if cookieSize > 0 { rows.append(("cookie", "\(cookieSize) bytes")) }
     if !optimized { rows.append(("order", "not optimized: the sound is not what comes last")) }
+    if let chunks { rows.append(("chunks", chunks.joined(separator: ", "))) }
+    if let id3TagSize { rows.append(("ID3 tag", "\(id3TagSize) bytes")) }
     rows += tags.sorted { $0.key < $1.key }.map { ("tag", "\($0.key): \($0.value)") }
     rows += markers.map { ("marker", words(for: $0)) }
     for region in regions {

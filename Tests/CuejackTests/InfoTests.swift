@@ -24,7 +24,8 @@ import Testing
           rate:      44100 Hz
           duration:  00:00.023 (1000 frames)
           bit rate:  2116800 bits per second
-          size:      \(size) bytes
+          size:      \(size) bytes, 6000 of sound from byte \(size - 6000) on
+          chunks:    fmt , fact, data
 
         """)
   }
@@ -48,6 +49,13 @@ import Testing
     #expect(file["frames"] as? Int == 1000)
     #expect(file["truncated"] as? Bool == false)
     #expect(try abs(#require(file["duration"] as? Double) - 1000 / 44_100.0) < 1e-12)
+    #expect(file["sourceBits"] as? Int == 32)
+    #expect(file["chunks"] as? [String] == ["desc", "chan", "info", "data"])
+    #expect(file["soundBytes"] as? Int == 8000)
+    #expect(file["largestPacket"] as? Int == 8)
+    #expect(file["optimized"] as? Bool == true)
+    let size = try #require(file["size"] as? Int)
+    #expect(file["dataOffset"] as? Int == size - 8000)
     #expect(files[1]["layout"] as? [String] == ["left", "right"])
   }
 

@@ -1,0 +1,138 @@
+import Codecs
+import FileSupport
+import Files
+import Foundation
+import RealTime
+import Testing
+
+/// What `cuejack convert` keeps of a file besides its sound, as `cuejack info` shows it.
+@Suite struct MetadataTests {
+  private let folder: TemporaryFolder
+  private let cuejack: String
+  init() throws {
+    folder = try TemporaryFolder()
+    cuejack = try buildFolder() + "/cuejack"
+  }
+
+  private struct Shown: Decodable, Equatable {
+    struct Marker: Decodable, Equatable {
+      let frame: Double
+      let name: String?
+    }
+    struct Region: Decodable, Equatable {
+      let name: String?
+      let loops: Bool
+      let markers: [Marker]
+    }
+    let format: String
+    let layout: [String]?
+    let markers: [Marker]
+    let regions: [Region]
+    let chunks: [String]?
+    let id3TagSize: Int?
+  }
+
+  private func info(_ name: String) throws -> Shown {
+    let output = try tool(cuejack, ["info", "--json", folder.file(name)]).output
+    return try #require(JSONDecoder().decode([Shown].self, from: output).first)
+  }
+
+  private func convert(_ name: String, _ arguments: String...) throws {
+    let words = arguments.enumerated().map { $0 == 0 ? folder.file($1) : $1 }
+    try tool(cuejack, ["convert", folder.file(name)] + words)
+  }
+
+  /// A CAF file of two seconds with two markers and a region.
+  private func makeMarked() throws -> String {
+    let format = PCMFormat(
+      sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 16)
+    let file = try MediaFile.create(
+      path: folder.file("marked.caf"), container: .caf, format: .pcm(format), isReplacing: false)
+    let chunked = try #require(file.chunked)
+    try chunked.setMarkers(
+      MediaMarkers(markers: [
+        MediaMarker(position: 1000, name: "one", id: 1),
+        MediaMarker(position: 48_000, name: "two", id: 2),
+      ]))
+    try chunked.setRegions(
+      MediaRegions(regions: [
+        MediaRegion(
+          id: 3, name: "chorus", flags: .loops,
+          markers: [
+            MediaMarker(position: 2400, id: 4), MediaMarker(position: 72_000, id: 5),
+          ])
+      ]))
+    let sound = Coding.s16.samples(2 * 96_000)
+    try sound.withUnsafeBytes { try file.writeBytes(at: 0, from: $0) }
+    try file.close()
+    return "marked.caf"
+  }
+
+  /// In CAF files of packets as well as in those of linear PCM.
+  @Test func markersAndRegionsAreShownAndKept() throws {
+    let marked = try makeMarked()
+    let markers = [
+      Shown.Marker(frame: 1000, name: "one"), Shown.Marker(frame: 48_000, name: "two"),
+    ]
+    let first = try info(marked)
+    #expect(first.markers == markers)
+    let region = try #require(first.regions.first)
+    #expect(region.name == "chorus" && region.loops)
+    #expect(region.markers.map(\.frame) == [2400, 72_000])
+    try convert(marked, "alac.caf", "--format", "alac")
+    // Packets are copied, and decoded again.
+    try convert("alac.caf", "copy.caf", "--format", "alac")
+    try convert("alac.caf", "back.caf", "--format", "s16")
+    try convert(marked, "aac.caf", "--format", "aac")
+    for name in ["alac.caf", "copy.caf", "back.caf", "aac.caf"] {
+      let shown = try info(name)
+      #expect(shown.markers == markers && shown.regions == first.regions, "\(name)")
+      #expect(shown.chunks?.contains("mark") == true, "\(name)")
+    }
+    // At half the rate they stand at half the frames; in a part, from its start on.
+    try convert(marked, "half.caf", "--rate", "24000", "--format", "alac")
+    #expect(try info("half.caf").markers.map(\.frame) == [500, 24_000])
+    try convert(marked, "part.caf", "--start", "0.5", "--format", "alac")
+    #expect(try info("part.caf").markers.map(\.frame) == [24_000])
+    try convert(marked, "a.wav")
+    #expect(try info("a.wav").markers == markers)
+  }
+
+  /// Wherever the new kind has a place for it, for `ffprobe` too where it looks for one.
+  @Test func theChannelsKeepTheirPlaces() throws {
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i"]
+        + ["anullsrc=r=48000:cl=5.1(side):d=0.5", "-c:a", "pcm_s24le", folder.file("six.wav")])
+    let roles = ["left", "right", "centre", "low frequencies", "left side", "right side"]
+    #expect(try info("six.wav").layout == roles)
+    var last = "six.wav"
+    for name in ["a.caf", "a.aiff", "a.w64", "a.flac", "alac.caf", "a.rf64"] {
+      try convert(
+        last, name, "--format", name == "alac.caf" ? "alac" : name == "a.flac" ? "flac" : "s24")
+      #expect(try info(name).layout == roles, "\(name) of \(last)")
+      if name != "alac.caf" {
+        let probe = try tool(
+          "ffprobe",
+          ["-v", "error", "-show_entries", "stream=channel_layout", "-of", "csv=p=0"]
+            + [folder.file(name)])
+        #expect(probe.text == "5.1(side)\n", "\(name)")
+      }
+      last = name
+    }
+    // As many channels have to be there.
+    try convert("six.wav", "two.caf", "--channels", "2")
+    #expect(try info("two.caf").layout == nil)
+    // An AU file has no place for it.
+    try convert("six.wav", "a.au")
+    #expect(try info("a.au").layout == nil)
+  }
+
+  @Test func anID3TagIsShown() throws {
+    try convert(makeMarked(), "a.mp3")
+    let size = try #require(try info("a.mp3").id3TagSize)
+    let file = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file("a.mp3"))))
+    #expect(Array(file[..<3]) == Array("ID3".utf8) && file[size] == 0xFF)
+    #expect(try info("marked.caf").id3TagSize == nil)
+  }
+}
