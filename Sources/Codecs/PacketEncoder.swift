@@ -113,6 +113,14 @@ package final class PacketEncoder {
       unsafe avcodec_send_frame(codec.context, nil)
       try receive()
     }
+    // libopus ends with a packet of nothing but filling where the one before had room for the delay. Alone
+    // on a page of Ogg, it would lie behind the end.
+    if format.codec == .opus, let last = packets.last,
+      decodedFrames - last.frames >= primingFrames + validFrames
+    {
+      packets.removeLast()
+      decodedFrames -= last.frames
+    }
     remainderFrames = max(0, decodedFrames - primingFrames - validFrames)
   }
 
