@@ -31,9 +31,7 @@ import Testing
     ]
     try withTemporaryFolder { folder in
       let played = try WaveFile("played.wav", in: folder, coding: .s24, frames: 24_100)
-      let results = try record(
-        kinds.map { [$0.name] + ($0.format.map { ["--format", $0] } ?? []) }, playing: played,
-        in: folder)
+      let results = try record(kinds, playing: played, in: folder)
       for (kind, result) in zip(kinds, results) {
         expectSuccess(result, kind.name)
         let samples = try decoded(folder.appendingPathComponent(kind.name))
@@ -76,9 +74,7 @@ import Testing
     ]
     try withTemporaryFolder { folder in
       let played = try WaveFile("played.wav", in: folder, coding: .s24, frames: 24_100)
-      let results = try record(
-        kinds.map { [$0.name] + ($0.format.map { ["--format", $0] } ?? []) }, playing: played,
-        in: folder)
+      let results = try record(kinds, playing: played, in: folder)
       for (kind, result) in zip(kinds, results) {
         expectSuccess(result, kind.name)
         let told = try #require(
@@ -91,8 +87,8 @@ import Testing
     }
   }
 
-  /// Records what `played` sounds like, again and again, with all `commands` at once, from its first frame on.
-  private func record(_ commands: [[String]], playing played: WaveFile, in folder: URL) throws
+  /// Records what `played` sounds like, again and again, to all `kinds` at once, from its first frame on.
+  private func record(_ kinds: [Kind], playing played: WaveFile, in folder: URL) throws
     -> [CommandResult]
   {
     // Each client comes and goes in so many cycles: short ones.
@@ -104,11 +100,13 @@ import Testing
       [played.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
     try player.wait(for: "start frame")
     // One after the other: jackd may wedge when many come or go at once.
-    let recorders = try commands.enumerated().map { number, words in
+    let recorders = try kinds.enumerated().map { number, kind in
       let recorder = try Playing(
         "record",
-        [folder.appendingPathComponent(words[0]).path] + words.dropFirst()
-          + ["--name", "recorder-\(number)", "--connect", "player:out_1", "player:out_2"] + at,
+        [folder.appendingPathComponent(kind.name).path]
+          + (kind.format.map { ["--format", $0] } ?? []) + [
+            "--name", "recorder-\(number)", "--connect", "player:out_1", "player:out_2",
+          ] + at,
         in: folder)
       try recorder.wait(for: ":in_2")
       return recorder
