@@ -1,11 +1,15 @@
 import Glibc
 import Logging
+import RealTime
 import Server
+import Synchronization
 
 /// Something that a queue tells its app.
 protocol QueueNotice {
   /// True if the app gets a buffer with it.
   var isBuffer: Bool { get }
+  /// A property has changed.
+  static func changed(_ change: QueueChange) -> Self
 }
 
 /// The part of a queue's state that has to do with its buffers and with calling the app.
@@ -20,6 +24,9 @@ protocol CallingState {
   var resets: Int { get set }
   var disposal: QueueState.Disposal { get }
   var isLost: Bool { get }
+  var device: Device? { get }
+  /// The cycles measure levels.
+  var isMetering: Bool { get set }
   /// The thread that renders the queue's sound delivers, not a context.
   var isOffline: Bool { get }
   /// The place of the notice that the app is to be told next.
@@ -53,10 +60,46 @@ extension CallingState {
   }
 }
 
-/// A queue as far as its buffers and its calls to the app go.
+/// What runs in the cycles for a queue, and measures levels.
+protocol MeteringMemory: CycleMemory {
+  func setMetering(_ on: Bool)
+  /// The level of a channel in the latest cycle.
+  func level(ofChannel channel: Int) -> Level
+  /// The highest sample of a channel since the last call.
+  func takePeak(ofChannel channel: Int) -> Float
+}
+
+extension VoiceMemory: MeteringMemory {
+  func setMetering(_ on: Bool) { unsafe voice.pointee.setMetering(on) }
+  func level(ofChannel channel: Int) -> Level { unsafe voice.pointee.level(ofChannel: channel) }
+  func takePeak(ofChannel channel: Int) -> Float {
+    unsafe voice.pointee.takePeak(ofChannel: channel)
+  }
+}
+
+extension RecorderMemory: MeteringMemory {
+  func setMetering(_ on: Bool) { unsafe recorder.pointee.setMetering(on) }
+  func level(ofChannel channel: Int) -> Level { unsafe recorder.pointee.level(ofChannel: channel) }
+  func takePeak(ofChannel channel: Int) -> Float {
+    unsafe recorder.pointee.takePeak(ofChannel: channel)
+  }
+}
+
+/// Lets one call at a time change what a queue does.
+final class Turn: Sendable {
+  private let mutex = Mutex<Void>(())
+
+  func withLock<R>(_ body: () -> R) -> R { mutex.withLock { _ in body() } }
+}
+
+/// A queue as far as its buffers, its calls to the app and its place in the cycles go.
 protocol CallingQueue: AnyObject, Sendable {
   associatedtype State: CallingState
+  associatedtype Memory: MeteringMemory
+  var format: PCMFormat { get }
+  var memory: Memory { get }
   var state: Monitor<State> { get }
+  var control: Turn { get }
   /// Where the app is called back.
   var context: any CallbackContext { get }
   /// Calls the app. Without a lock.
@@ -64,6 +107,67 @@ protocol CallingQueue: AnyObject, Sendable {
 }
 
 extension CallingQueue {
+  // MARK: Changes
+
+  /// Runs `body` alone among the calls that change what the queue does.
+  func controlled<R>(evenIfLost: Bool = false, _ body: () throws(QueueError) -> R)
+    throws(QueueError) -> R
+  {
+    let result = control.withLock { () -> Result<R, QueueError> in
+      do throws(QueueError) {
+        try state.change { state throws(QueueError) in
+          if !evenIfLost { try state.checkUsable() }
+          try state.checkNotDisposed()
+        }
+        return .success(try body())
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  /// Runs `body` while no cycle of this device is in the queue's memory.
+  func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
+    do throws(ServerError) {
+      try device.holding(memory, body)
+    } catch {
+      log.error("\(error)")
+      throw .invalidated
+    }
+  }
+
+  // MARK: Levels
+
+  /// True while the cycles measure each channel's level. Costs nothing while it is off.
+  package var isMetering: Bool {
+    get { state.read { $0.isMetering } }
+    set {
+      state.change { state in
+        guard state.isMetering != newValue else { return }
+        state.isMetering = newValue
+        memory.setMetering(newValue)
+        state.notices.append(.changed(.metering))
+      }
+      context.wake()
+    }
+  }
+
+  /// Each channel's level in the latest cycle, as it went to the ports or came from them; silence while
+  /// the queue stands still. Nil while levels are not measured.
+  package var levels: [Level]? {
+    let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
+    guard isMetering else { return nil }
+    return (0..<format.channels).map {
+      isSilent ? Level(peak: 0, rms: 0) : memory.level(ofChannel: $0)
+    }
+  }
+
+  /// Each channel's highest sample since the last call; 1 is full scale.
+  package func takePeaks() -> [Float] {
+    (0..<format.channels).map { memory.takePeak(ofChannel: $0) }
+  }
+
   // MARK: Buffers
 
   /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is

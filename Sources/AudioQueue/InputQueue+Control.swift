@@ -163,7 +163,7 @@ extension InputQueue: Queue {
       state.delivering == nil || state.isInCallback ? () : nil
     }
     context.invalidate()
-    control.withLock { _ in
+    control.withLock {
       let device = state.change { state in
         defer { state.device = nil }
         return state.device
@@ -176,37 +176,10 @@ extension InputQueue: Queue {
 
   // MARK: Helpers
 
-  /// Runs `body` alone among the calls that change what the queue does.
-  func controlled<R>(evenIfLost: Bool = false, _ body: () throws(QueueError) -> R)
-    throws(QueueError) -> R
-  {
-    let result = control.withLock { _ -> Result<R, QueueError> in
-      do throws(QueueError) {
-        try state.change { state throws(QueueError) in
-          if !evenIfLost { try state.checkUsable() }
-          try state.checkNotDisposed()
-        }
-        return .success(try body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
-  }
-
   private var device: Device? { state.read { $0.device } }
 
-  /// Runs `body` while no cycle is in the queue's recorder.
-  private func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
-    do throws(ServerError) {
-      try device.holding(memory, body)
-    } catch {
-      log.error("\(error)")
-      throw .invalidated
-    }
-  }
-
-  /// The same, with the device if there is one; false if a cycle does not end, and nothing was done.
+  /// Runs `body` while no cycle is in the queue's recorder; false if a cycle does not end, and nothing
+  /// was done.
   @discardableResult
   func hold(_ body: () -> Void) -> Bool {
     guard let device else {

@@ -1,6 +1,6 @@
 import Codecs
 import Logging
-package import RealTime
+import RealTime
 package import Server
 import Synchronization
 import Timeline
@@ -76,7 +76,7 @@ extension InputQueue {
       switch options.connections {
       case .none: [String]()
       case .ports(let sources): sources
-      case .physicalInputs: Array(device.client.physicalInputs.prefix(ports.count))
+      case .physical: Array(device.client.physicalInputs.prefix(ports.count))
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, source) in sources.enumerated() {
@@ -96,35 +96,6 @@ extension InputQueue {
       if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
       return state.isRunning || state.isEnding
     }
-  }
-
-  /// True while the cycles measure each channel's level. Costs nothing while it is off.
-  package var isMetering: Bool {
-    get { state.read { $0.isMetering } }
-    set {
-      state.change { state in
-        guard state.isMetering != newValue else { return }
-        state.isMetering = newValue
-        unsafe memory.recorder.pointee.setMetering(newValue)
-        state.notices.append(.changed(.metering))
-      }
-      context.wake()
-    }
-  }
-
-  /// Each channel's level in the latest cycle, as it came from the ports; silence while the queue stands
-  /// still. Nil while levels are not measured.
-  package var levels: [Level]? {
-    let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
-    guard isMetering else { return nil }
-    return (0..<format.channels).map {
-      isSilent ? Level(peak: 0, rms: 0) : unsafe memory.recorder.pointee.level(ofChannel: $0)
-    }
-  }
-
-  /// Each channel's highest sample since the last call; 1 is full scale.
-  package func takePeaks() -> [Float] {
-    (0..<format.channels).map { unsafe memory.recorder.pointee.takePeak(ofChannel: $0) }
   }
 
   /// What went wrong last on the way to the buffers since the queue was made; nil if nothing has.

@@ -9,7 +9,7 @@ import Timeline
 
 extension InputQueue {
   package func deviceLost() {
-    control.withLock { _ in
+    control.withLock {
       guard let device = state.read({ $0.disposal == .none ? $0.device : nil }) else { return }
       let converter = claimConverter()
       state.change { state in
@@ -44,7 +44,7 @@ extension InputQueue {
   }
 
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
-    control.withLock { _ in
+    control.withLock {
       guard state.read({ $0.disposal == .none && $0.device != nil }) else { return }
       let new: RecordConverter?
       do throws(QueueError) {
@@ -74,7 +74,7 @@ extension InputQueue {
   }
 
   package func deviceReturned() {
-    control.withLock { _ in
+    control.withLock {
       let found = state.read { state in
         state.disposal == .none && state.isLost && !state.cannotReturn ? state.device : nil
       }

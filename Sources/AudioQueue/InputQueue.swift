@@ -13,39 +13,8 @@ import Timeline
 /// frames at the server's.
 @safe
 package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
-  /// How the queue appears on the server.
-  package struct Options: Sendable {
-    package enum Connections: Sendable {
-      /// Port by port from the sound card.
-      case physicalInputs
-      /// Port by port from these; what is more than the queue's channels is mixed in from the first on.
-      case ports([String])
-      case none
-    }
-    /// The name of the client.
-    package var clientName: String
-    package var connections: Connections
-
-    package init(clientName: String, connections: Connections = .physicalInputs) {
-      self.clientName = clientName
-      self.connections = connections
-    }
-  }
-
-  /// What the app is called with; the calls come one at a time, in order, on the queue's place.
-  package struct Handlers: Sendable {
-    /// A buffer comes back.
-    package var bufferDone: @Sendable (InputQueue, Recording) -> Void
-    package var changed: @Sendable (InputQueue, QueueChange) -> Void
-
-    package init(
-      bufferDone: @escaping @Sendable (InputQueue, Recording) -> Void,
-      changed: @escaping @Sendable (InputQueue, QueueChange) -> Void
-    ) {
-      self.bufferDone = bufferDone
-      self.changed = changed
-    }
-  }
+  package typealias Options = QueueOptions
+  package typealias Handlers = QueueHandlers<InputQueue, Recording>
 
   /// What buffers are filled with, at the device's rate if none was asked for.
   package let streamFormat: StreamFormat
@@ -59,7 +28,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let memory: RecorderMemory
   let state = Monitor(RecordState())
   /// Held by the calls that change what the queue does, never while the app is called.
-  let control = Mutex<Void>(())
+  let control = Turn()
   /// The server, or the device of another queue, that this one records from.
   let target: Mutex<OutputQueue.Target>
   /// What to do once the queue has given its device back.

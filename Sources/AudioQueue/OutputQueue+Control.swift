@@ -222,7 +222,7 @@ extension OutputQueue {
 
   /// Gives the device back. Nothing is played any more.
   func finishDisposal() {
-    control.withLock { _ in
+    control.withLock {
       let device = state.change { state in
         state.disposal = .disposed
         state.generation += 1
@@ -237,37 +237,9 @@ extension OutputQueue {
 
   // MARK: Helpers
 
-  /// Runs `body` alone among the calls that change what the queue does.
-  func controlled<R>(evenIfLost: Bool = false, _ body: () throws(QueueError) -> R)
-    throws(QueueError) -> R
-  {
-    let result = control.withLock { _ -> Result<R, QueueError> in
-      do throws(QueueError) {
-        try state.change { state throws(QueueError) in
-          if !evenIfLost { try state.checkUsable() }
-          try state.checkNotDisposed()
-        }
-        return .success(try body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
-  }
-
   /// Runs `body` while no cycle is in the queue's voice.
   private func holding(_ body: () -> Void) throws(QueueError) {
     guard let device = state.read({ $0.device }) else { return body() }
     try holding(device, body)
-  }
-
-  /// Runs `body` while no cycle is in the queue's voice on this device.
-  func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
-    do throws(ServerError) {
-      try device.holding(memory, body)
-    } catch {
-      log.error("\(error)")
-      throw .invalidated
-    }
   }
 }

@@ -87,7 +87,7 @@ extension OutputQueue {
       switch options.connections {
       case .none: [String]()
       case .ports(let destinations): destinations
-      case .physicalOutputs: Array(device.client.physicalOutputs.prefix(max(2, ports.count)))
+      case .physical: Array(device.client.physicalOutputs.prefix(max(2, ports.count)))
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, destination) in destinations.enumerated() {

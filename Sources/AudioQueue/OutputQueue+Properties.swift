@@ -1,5 +1,5 @@
 import Logging
-package import RealTime
+import RealTime
 import Server
 import Synchronization
 
@@ -42,37 +42,6 @@ extension OutputQueue {
   package func checkNotPrimed() throws(QueueError) {
     try checkIdle()
     if state.read({ $0.isPrimed }) { throw .invalidRunState }
-  }
-
-  // MARK: Levels
-
-  /// True while the cycles measure each channel's level. Costs nothing while it is off.
-  package var isMetering: Bool {
-    get { state.read { $0.isMetering } }
-    set {
-      state.change { state in
-        guard state.isMetering != newValue else { return }
-        state.isMetering = newValue
-        unsafe memory.voice.pointee.setMetering(newValue)
-        state.notices.append(.changed(.metering))
-      }
-      context.wake()
-    }
-  }
-
-  /// Each channel's level in the latest cycle, as it went to the ports; silence while the queue stands
-  /// still. Nil while levels are not measured.
-  package var levels: [Level]? {
-    let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
-    guard isMetering else { return nil }
-    return (0..<format.channels).map {
-      isSilent ? Level(peak: 0, rms: 0) : unsafe memory.voice.pointee.level(ofChannel: $0)
-    }
-  }
-
-  /// Each channel's highest sample since the last call; 1 is full scale.
-  package func takePeaks() -> [Float] {
-    (0..<format.channels).map { unsafe memory.voice.pointee.takePeak(ofChannel: $0) }
   }
 
   // MARK: Assignments

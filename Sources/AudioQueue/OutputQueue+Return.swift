@@ -8,7 +8,7 @@ import Timeline
 
 extension OutputQueue {
   package func deviceLost() {
-    control.withLock { _ in
+    control.withLock {
       // A queue that has given the device back meanwhile does not care.
       guard let device = state.read({ $0.device }) else { return }
       state.change { state in
@@ -34,7 +34,7 @@ extension OutputQueue {
   }
 
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
-    control.withLock { _ in
+    control.withLock {
       guard state.read({ $0.device }) != nil else { return }
       // No conversion begins any more.
       state.change { $0.resets += 1 }
@@ -70,7 +70,7 @@ extension OutputQueue {
   }
 
   package func deviceReturned() {
-    control.withLock { _ in
+    control.withLock {
       state.change { state in
         guard state.device != nil, state.isLost, !state.cannotReturn else { return }
         state.isLost = false

@@ -15,39 +15,9 @@ let log = Logger(label: "cuejack")
 /// frames at the server's.
 @safe
 package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
-  /// How the queue appears on the server.
-  package struct Options: Sendable {
-    package enum Connections: Sendable {
-      /// Port by port to the sound card; one channel is heard on the first two.
-      case physicalOutputs
-      /// Port by port to these; one channel is connected to all.
-      case ports([String])
-      case none
-    }
-    /// The name of the client.
-    package var clientName: String
-    package var connections: Connections
-
-    package init(clientName: String, connections: Connections = .physicalOutputs) {
-      self.clientName = clientName
-      self.connections = connections
-    }
-  }
-
-  /// What the app is called with; the calls come one at a time, in order, on the queue's place.
-  package struct Handlers: Sendable {
-    /// The queue is done with the buffer that the number names.
-    package var bufferDone: @Sendable (OutputQueue, UInt32) -> Void
-    package var changed: @Sendable (OutputQueue, QueueChange) -> Void
-
-    package init(
-      bufferDone: @escaping @Sendable (OutputQueue, UInt32) -> Void,
-      changed: @escaping @Sendable (OutputQueue, QueueChange) -> Void
-    ) {
-      self.bufferDone = bufferDone
-      self.changed = changed
-    }
-  }
+  package typealias Options = QueueOptions
+  /// The number names the buffer that the queue is done with.
+  package typealias Handlers = QueueHandlers<OutputQueue, UInt32>
 
   /// What buffers hold.
   package let streamFormat: StreamFormat
@@ -59,7 +29,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let memory: VoiceMemory
   let state = Monitor(QueueState())
   /// Held by the calls that change what the queue does, never while the app is called.
-  let control = Mutex<Void>(())
+  let control = Turn()
   /// The server, or the device of another queue, that this one plays through.
   let target: Mutex<Target>
   /// What to do once the queue has given its device back.

@@ -48,6 +48,8 @@ package protocol Queue: AnyObject, Sendable {
   var isMetering: Bool { get set }
   /// Each channel's level in the latest cycle; nil while levels are not measured.
   var levels: [Level]? { get }
+  /// Each channel's highest sample since the last call; 1 is full scale.
+  func takePeaks() -> [Float]
   /// Throws if the queue runs, is told to or is paused.
   func checkIdle() throws(QueueError)
   /// Throws if the queue renders offline: what is asked for is a device's.

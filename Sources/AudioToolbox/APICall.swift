@@ -48,6 +48,19 @@ func hasNull(_ pointers: [UnsafeRawPointer?]) -> Bool {
   unsafe pointers.contains { UInt(bitPattern: $0) == 0 }
 }
 
+/// Gives out a handle for what `make` makes; NULL if that fails.
+func putHandle<Object, Failure: APIFailure>(
+  in place: UnsafeMutablePointer<OpaquePointer?>?, of table: HandleTable<Object>,
+  _ make: () throws(Failure) -> Object
+) throws(Failure) {
+  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
+    throw .badArgument("there is nowhere to put what was made")
+  }
+  unsafe place.pointee = nil
+  let handle = try table.add { (_) throws(Failure) in try make() }
+  unsafe place.pointee = OpaquePointer(bitPattern: handle)
+}
+
 /// Copies bytes of the caller's; none from NULL, nil if there should be some.
 func copyBytes(at start: UnsafeRawPointer?, count: UInt32) -> [UInt8]? {
   if count == 0 { return [] }

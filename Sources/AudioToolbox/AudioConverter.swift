@@ -67,9 +67,9 @@ private func make(
   _ source: AudioStreamBasicDescription, _ destination: AudioStreamBasicDescription,
   _ out: UnsafeMutablePointer<AudioConverterRef?>
 ) throws(AudioConverterError) {
-  unsafe out.pointee = nil
-  let core = try AudioConverterCore(source, destination)
-  unsafe out.pointee = OpaquePointer(bitPattern: AudioConverterCore.all.add { _ in core })
+  try unsafe putHandle(in: out, of: AudioConverterCore.all) { () throws(AudioConverterError) in
+    try AudioConverterCore(source, destination)
+  }
 }
 
 /// See AudioConverterDispose in AudioConverter.h.

@@ -143,7 +143,7 @@ public func openAudioFile(
   _ outAudioFile: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
   answer("AudioFileOpenURL") { () throws(AudioFileFailure) in
-    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile, of: OpenFile.all) { () throws(AudioFileFailure) in
       let path = try unsafe path(of: inFileRef)
       let permissions = AudioFilePermissions(rawValue: inPermissions)
       guard let permissions, (1...3).contains(inPermissions) else {
@@ -168,7 +168,7 @@ public func createAudioFile(
   _ outAudioFile: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
   answer("AudioFileCreateWithURL") { () throws(AudioFileFailure) in
-    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile, of: OpenFile.all) { () throws(AudioFileFailure) in
       let path = try unsafe path(of: inFileRef)
       let kind = try unsafe newKind(inFileType, inFormat)
       let flags = AudioFileFlags(rawValue: inFlags)
@@ -195,7 +195,7 @@ public func AudioFileOpenWithCallbacks(
     "AudioFileOpenWithCallbacks", needs: unsafeBitCast(inReadFunc, to: UnsafeRawPointer?.self),
     unsafeBitCast(inGetSizeFunc, to: UnsafeRawPointer?.self)
   ) { () throws(AudioFileFailure) in
-    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile, of: OpenFile.all) { () throws(AudioFileFailure) in
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
         setSize: inSetSizeFunc)
@@ -224,7 +224,7 @@ public func AudioFileInitializeWithCallbacks(
     unsafeBitCast(inGetSizeFunc, to: UnsafeRawPointer?.self),
     unsafeBitCast(inSetSizeFunc, to: UnsafeRawPointer?.self), inFormat
   ) { () throws(AudioFileFailure) in
-    try unsafe putHandle(in: outAudioFile) { () throws(AudioFileFailure) in
+    try unsafe putHandle(in: outAudioFile, of: OpenFile.all) { () throws(AudioFileFailure) in
       let kind = try unsafe newKind(inFileType, inFormat)
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
@@ -241,19 +241,6 @@ public func AudioFileInitializeWithCallbacks(
 
 extension AudioFileFlags {
   var dataAlignment: Int64 { contains(.dontPageAlignAudioData) ? 1 : 4096 }
-}
-
-/// Gives out a handle for the file that `open` opens, or NULL.
-private func putHandle(
-  in place: UnsafeMutablePointer<OpaquePointer?>?,
-  _ open: () throws(AudioFileFailure) -> OpenFile
-) throws(AudioFileFailure) {
-  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
-    throw .badArgument("there is nowhere to put the AudioFileID")
-  }
-  unsafe place.pointee = nil
-  let file = try open()
-  unsafe place.pointee = OpaquePointer(bitPattern: OpenFile.all.add { _ in file })
 }
 
 /// The kind and the format of a file that is to be made.

@@ -31,19 +31,6 @@ private func withFile(
   }
 }
 
-/// Gives out a handle for the file that `open` opens, or NULL.
-private func putHandle(
-  in place: UnsafeMutablePointer<OpaquePointer?>?,
-  _ open: () throws(ExtAudioFileError) -> ExtAudioFileCore
-) throws(ExtAudioFileError) {
-  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
-    throw .badArgument("there is nowhere to put the ExtAudioFileRef")
-  }
-  unsafe place.pointee = nil
-  let core = try open()
-  unsafe place.pointee = OpaquePointer(bitPattern: ExtAudioFileCore.all.add { _ in core })
-}
-
 /// A file of our own, which has an AudioFileID too.
 private func own(
   _ media: MediaFile, isWriting: Bool, layout: ChannelLayout? = nil
@@ -68,7 +55,8 @@ public func openExtAudioFile(
   _ inURL: UnsafeRawPointer?, _ outExtAudioFile: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
   answer("ExtAudioFileOpenURL") { () throws(ExtAudioFileError) in
-    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
+      () throws(ExtAudioFileError) in
       let media = try onAudioFile { () throws(AudioFileFailure) in
         let path = try unsafe path(of: inURL)
         return try onFile { () throws(SoundFileError) in try MediaFile.open(path: path) }
@@ -86,7 +74,8 @@ public func ExtAudioFileWrapAudioFileID(
   _ outExtAudioFile: UnsafeMutablePointer<ExtAudioFileRef?>
 ) -> OSStatus {
   answer("ExtAudioFileWrapAudioFileID") { () throws(ExtAudioFileError) in
-    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
+      () throws(ExtAudioFileError) in
       let media = try onAudioFile { () throws(AudioFileFailure) in
         inForWriting
           ? try unsafe OpenFile.find(inFileID).media : try unsafe OpenFile.readable(inFileID)
@@ -120,7 +109,8 @@ public func createExtAudioFile(
   _ outExtAudioFile: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OSStatus {
   answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
-    try unsafe putHandle(in: outExtAudioFile) { () throws(ExtAudioFileError) in
+    try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
+      () throws(ExtAudioFileError) in
       let kind = try onAudioFile { () throws(AudioFileFailure) in
         try unsafe newKind(inFileType, inStreamDesc)
       }

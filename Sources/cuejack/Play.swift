@@ -262,7 +262,7 @@ struct Play: ParsableCommand {
     OutputQueue.Options(
       clientName: index == 0 ? client.name : "\(client.name)-\(index + 1)",
       connections: client.noConnect
-        ? .none : client.connect.isEmpty ? .physicalOutputs : .ports(client.connect))
+        ? .none : client.connect.isEmpty ? .physical : .ports(client.connect))
   }
 
   private func telling<R>(_ file: SoundReader, _ body: () throws(QueueError) -> R) throws -> R {

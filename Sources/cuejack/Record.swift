@@ -102,7 +102,7 @@ struct Record: ParsableCommand {
     InputQueue.Options(
       clientName: client.name,
       connections: client.noConnect
-        ? .none : client.connect.isEmpty ? .physicalInputs : .ports(client.connect))
+        ? .none : client.connect.isEmpty ? .physical : .ports(client.connect))
   }
 
   // MARK: Before

@@ -35,7 +35,7 @@ final class InputRig: @unchecked Sendable {
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
-    connections: InputQueue.Options.Connections = .physicalInputs
+    connections: QueueOptions.Connections = .physical
   ) throws {
     try self.init(.pcm(format), server: server, place: place, connections: connections)
   }
@@ -43,7 +43,7 @@ final class InputRig: @unchecked Sendable {
   init(
     _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
-    connections: InputQueue.Options.Connections = .physicalInputs
+    connections: QueueOptions.Connections = .physical
   ) throws {
     self.server = server
     server.hears = { frame, input in input == 1 ? Float(frame) : -Float(frame) }

@@ -45,7 +45,7 @@ private final class GatedServer: Server {
 struct JackReturnTests {
   private func makeQueue(
     _ format: PCMFormat, on server: GatedServer,
-    connections: OutputQueue.Options.Connections = .physicalOutputs
+    connections: OutputQueue.Options.Connections = .physical
   ) throws -> OutputQueue {
     try OutputQueue(
       format, options: OutputQueue.Options(clientName: "player", connections: connections),

@@ -207,8 +207,8 @@ import Testing
 
   @Test func theFirstOutputsAreTheDefault() throws {
     let cases: [(Int, OutputQueue.Options.Connections, [Int])] = [
-      (1, .physicalOutputs, [1]), (3, .physicalOutputs, [1, 2, 3]),
-      (6, .physicalOutputs, [1, 2, 3, 4, 0, 0]), (2, .none, [0, 0]),
+      (1, .physical, [1]), (3, .physical, [1, 2, 3]),
+      (6, .physical, [1, 2, 3, 4, 0, 0]), (2, .none, [0, 0]),
       (2, .ports(["card:4"]), [4, 0]),
     ]
     for (channels, connections, expected) in cases {

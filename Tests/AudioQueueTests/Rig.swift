@@ -27,7 +27,7 @@ final class Rig: @unchecked Sendable {
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
-    connections: OutputQueue.Options.Connections = .physicalOutputs
+    connections: QueueOptions.Connections = .physical
   ) throws {
     try self.init(.pcm(format), server: server, place: place, connections: connections)
   }
@@ -35,7 +35,7 @@ final class Rig: @unchecked Sendable {
   init(
     _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
     place: CallbackPlace = .ownThread,
-    connections: OutputQueue.Options.Connections = .physicalOutputs
+    connections: QueueOptions.Connections = .physical
   ) throws {
     self.server = server
     let box = Box()

@@ -9,35 +9,6 @@ import Testing
   .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct PlaybackQueueTests {
-  /// A server, and a client in the place of its sound card, which hears all.
-  private struct Studio {
-    let jack: JackDaemon
-    let card: CaptureClient
-    /// UID of the server.
-    var device: String { "jack:\(jack.name)" }
-
-    init() throws {
-      jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
-      card = try CaptureClient(on: jack, name: "card", capacity: 20 * jack.rate, isSoundCard: true)
-      card.arm()
-    }
-
-    /// What was heard from the first frame that was not silent to the last.
-    func heard(channels: Int = 1) -> [[Float]] {
-      card.disarm()
-      let all = (0..<channels).map { card.samples(channel: $0) }
-      guard let first = all[0].firstIndex(where: { $0 != 0 }),
-        let last = all[0].lastIndex(where: { $0 != 0 })
-      else { return all.map { _ in [] } }
-      return all.map { Array($0[first...last]) }
-    }
-
-    /// Waits until so many more cycles have run.
-    func wait(cycles: Int) {
-      #expect(card.wait(untilFrames: card.capturedFrames + cycles * jack.period))
-    }
-  }
-
   /// A sample that is never 0, exact in every format that is tried.
   private static func sample(_ frame: Int, channel: Int = 0) -> Float {
     Float((frame * 7 + channel * 13) % 9973 + 1) / 16384

@@ -8,27 +8,6 @@ import Testing
   .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct RecordingQueueTests {
-  private struct Studio {
-    let jack: JackDaemon
-    let card: CaptureClient
-    var device: String { "jack:\(jack.name)" }
-
-    init() throws {
-      jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
-      card = try CaptureClient(on: jack, name: "card", capacity: 20 * jack.rate, isSoundCard: true)
-    }
-
-    /// Connects the two ports that one queue plays to those that another records from.
-    func feed(_ player: PlaybackQueue, _ recorder: RecordingQueue) throws {
-      let names = try [player.value(of: .device), recorder.value(of: .device)].map {
-        $0.split(separator: "/").last ?? ""
-      }
-      for channel in 1...2 {
-        try card.connect("\(names[0]):out_\(channel)", to: "\(names[1]):in_\(channel)")
-      }
-    }
-  }
-
   /// Two channels of 16 bits that are never 0.
   private static let sound: [Int16] = (0..<60_000).map {
     Int16($0 % 997 + 1) * ($0 % 2 == 0 ? 9 : -7)

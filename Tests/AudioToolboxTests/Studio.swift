@@ -1,0 +1,43 @@
+import AudioToolbox
+import Foundation
+import TestSupport
+import Testing
+
+/// A server, and a client in the place of its sound card, which hears all.
+struct Studio {
+  let jack: JackDaemon
+  let card: CaptureClient
+  /// UID of the server.
+  var device: String { "jack:\(jack.name)" }
+
+  init() throws {
+    jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+    card = try CaptureClient(on: jack, name: "card", capacity: 20 * jack.rate, isSoundCard: true)
+    card.arm()
+  }
+
+  /// What was heard from the first frame that was not silent to the last.
+  func heard(channels: Int = 1) -> [[Float]] {
+    card.disarm()
+    let all = (0..<channels).map { card.samples(channel: $0) }
+    guard let first = all[0].firstIndex(where: { $0 != 0 }),
+      let last = all[0].lastIndex(where: { $0 != 0 })
+    else { return all.map { _ in [] } }
+    return all.map { Array($0[first...last]) }
+  }
+
+  /// Waits until so many more cycles have run.
+  func wait(cycles: Int) {
+    #expect(card.wait(untilFrames: card.capturedFrames + cycles * jack.period))
+  }
+
+  /// Connects the two ports that one queue plays to those that another records from.
+  func feed(_ player: PlaybackQueue, _ recorder: RecordingQueue) throws {
+    let names = try [player.value(of: .device), recorder.value(of: .device)].map {
+      $0.split(separator: "/").last ?? ""
+    }
+    for channel in 1...2 {
+      try card.connect("\(names[0]):out_\(channel)", to: "\(names[1]):in_\(channel)")
+    }
+  }
+}
