@@ -4,6 +4,8 @@ struct FileHead {
   var container: Container
   /// How the chunks lie, if the kind has chunks.
   var grammar: ChunkGrammar?
+  /// The order of bytes of numbers in the head, and in chunks.
+  var isBigEndian: Bool
   /// Where the content of the chunk of sound begins, and the sound in it.
   var soundOffset: Int64 = 0
   var dataOffset: Int64 = 0
@@ -31,6 +33,21 @@ struct FileHead {
     case unknown
   }
 
+  private init(container: Container, grammar: ChunkGrammar) {
+    self.container = container
+    self.grammar = grammar
+    isBigEndian = grammar.isBigEndian
+  }
+
+  /// NeXT and Sun files: one head, then the sound.
+  private init(next start: Bytes, isBigEndian: Bool) {
+    container = .next
+    self.isBigEndian = isBigEndian
+    dataOffset = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
+    let size = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: isBigEndian))
+    dataBytes = size == 0xFFFF_FFFF ? nil : size
+  }
+
   /// Reads the head. Blocks.
   static func find(in store: any ByteStore) throws(SoundFileError) -> Finding {
     let total = try store.byteCount()
@@ -47,16 +64,18 @@ struct FileHead {
     // Streams alone have tags before them.
     let isTagged = start.name(at: 0).hasPrefix("ID3")
     guard container.holdsPCM, !isTagged else { return .foreign(container.description) }
-    var head = FileHead(container: container)
+    let grammar: ChunkGrammar
     switch container {
-    case .wave: head.grammar = .riff(bigEndian: start.name(at: 0) == "RIFX")
-    case .rf64: head.grammar = .riff(bigEndian: false)
-    case .wave64: head.grammar = .wave64
-    case .aiff, .aifc: head.grammar = .aiff
-    case .caf: head.grammar = .caf
+    case .wave: grammar = .riff(bigEndian: start.name(at: 0) == "RIFX")
+    case .rf64: grammar = .riff(bigEndian: false)
+    case .wave64: grammar = .wave64
+    case .aiff, .aifc: grammar = .aiff
+    case .caf: grammar = .caf
     default:
-      return next(start, bigEndian: start.name(at: 0) == ".snd").map(Finding.head) ?? .cutShort
+      let isBigEndian = start.name(at: 0) == ".snd"
+      return start.count < 24 ? .cutShort : .head(FileHead(next: start, isBigEndian: isBigEndian))
     }
+    var head = FileHead(container: container, grammar: grammar)
     return try head.readChunks(store, total, start) ? .head(head) : .cutShort
   }
 
@@ -126,7 +145,7 @@ struct FileHead {
   ) throws(SoundFileError) -> Int64? {
     switch (container, chunk.id) {
     case (.wave, "data"), (.rf64, "data"):
-      let isBigEndian = grammar?.isBigEndian == true
+      let isBigEndian = isBigEndian
       let whole = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
       dataBytes =
         switch chunk.size {
@@ -171,7 +190,7 @@ struct FileHead {
       longDataBytes = Int64(clamping: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
     case (.wave, "fmt "), (.rf64, "fmt "), (.wave64, "fmt "):
       guard let format = try start(atLeast: 16) else { return false }
-      let isBigEndian = grammar?.isBigEndian == true
+      let isBigEndian = isBigEndian
       coding = Self.waveCoding(format, bigEndian: isBigEndian)
       if format.unsigned(at: 0, bytes: 2, bigEndian: isBigEndian) == 0xFFFE, format.count >= 26 {
         bitsPerSample = Int(format.unsigned(at: 18, bytes: 2, bigEndian: isBigEndian))
@@ -190,16 +209,6 @@ struct FileHead {
     default: break
     }
     return true
-  }
-
-  /// NeXT and Sun files: one head, then the sound.
-  private static func next(_ start: Bytes, bigEndian: Bool) -> FileHead? {
-    guard start.count >= 24 else { return nil }
-    let size = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: bigEndian))
-    return FileHead(
-      container: .next, soundOffset: 0,
-      dataOffset: Int64(start.unsigned(at: 4, bytes: 4, bigEndian: bigEndian)),
-      dataBytes: size == 0xFFFF_FFFF ? nil : size)
   }
 
   // MARK: Names

@@ -11,7 +11,7 @@ extension SoundFile: ChunkedFile {
   package var hasChunks: Bool { state.withLock { $0.grammar != nil } }
 
   package var sampleRate: Double { format.sampleRate }
-  package var hasBigEndianChunks: Bool { state.withLock { $0.grammar?.isBigEndian ?? true } }
+  package var hasBigEndianChunks: Bool { state.withLock { $0.isBigEndian } }
 
   package var chunkIDs: [ChunkID] {
     state.withLock { state in

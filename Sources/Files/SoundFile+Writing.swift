@@ -32,8 +32,8 @@ extension SoundFile {
       default: nil
       }
     var state = State(
-      container: container, grammar: grammar, soundOffset: 0, dataOffset: 0, dataBytes: 0,
-      before: [], after: [])
+      container: container, grammar: grammar, isBigEndian: grammar?.isBigEndian ?? true,
+      soundOffset: 0, dataOffset: 0, dataBytes: 0, before: [], after: [])
     state.hasHead = false
     state.hasOldSizes = true
     state.dataAlignment = dataAlignment
@@ -264,7 +264,7 @@ extension SoundFile {
   private func writeSizes(
     _ state: inout State, total: Int64, to store: any ByteStore
   ) throws(SoundFileError) {
-    let isBigEndian = state.grammar?.isBigEndian ?? true
+    let isBigEndian = state.isBigEndian
     func put(_ number: Int64, _ bytes: Int, at offset: Int64) throws(SoundFileError) {
       try store.write([UInt8](number, count: bytes, bigEndian: isBigEndian), at: offset)
     }

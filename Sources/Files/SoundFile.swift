@@ -26,6 +26,8 @@ package final class SoundFile: Sendable {
   struct State: Sendable {
     var container: Container
     let grammar: ChunkGrammar?
+    /// The order of bytes of numbers in the head, and in chunks.
+    let isBigEndian: Bool
     /// Where the content of the chunk of sound begins, and the sound in it.
     var soundOffset: Int64
     var dataOffset: Int64
@@ -129,9 +131,9 @@ package final class SoundFile: Sendable {
     framesAtFirst = frames
     sourceBits = min(head.bitsPerSample ?? format.bitsPerSample, format.bitsPerSample)
     var state = State(
-      container: head.container, grammar: head.grammar, soundOffset: head.soundOffset,
-      dataOffset: head.dataOffset, dataBytes: frames * bytesPerFrame, before: head.before,
-      after: head.after)
+      container: head.container, grammar: head.grammar, isBigEndian: head.isBigEndian,
+      soundOffset: head.soundOffset, dataOffset: head.dataOffset, dataBytes: frames * bytesPerFrame,
+      before: head.before, after: head.after)
     if store.isWritable { try Self.loadEnd(&state, store) }
     self.state = Mutex(state)
   }

@@ -155,6 +155,26 @@ extension SoundFile {
     #expect(decoded.errors == "" && decoded.output == samples)
   }
 
+  /// NeXT files of the other order of bytes: they are not made, but may be changed.
+  @Test func littleEndianFilesOfNeXTKeepTheirOrder() throws {
+    let head: [UInt8] =
+      Array("dns.".utf8) + [28, 0, 0, 0] + [8, 0, 0, 0] + [3, 0, 0, 0] + [0x44, 0xAC, 0, 0]
+      + [2, 0, 0, 0] + Array("note".utf8)
+    let store = MemoryStore(Data(head + [1, 0, 2, 0, 3, 0, 4, 0]))
+    let file = try SoundFile(store)
+    #expect(file.container == .next && !file.format.isBigEndian && file.frames == 2)
+    try file.write([5, 0, 6, 0, 7, 0, 8, 0], at: 4)
+    try file.close()
+    var expected = head
+    expected[8] = 12
+    #expect([UInt8](store.data) == expected + [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
+    let again = try SoundFile(store)
+    #expect(again.frames == 3 && !again.format.isBigEndian && !again.isTruncated)
+    let path = try folder.write(store.data, to: "a.au")
+    let decoded = try tool("sox", ["-t", "au", path, "-t", "raw", "-L", "-"])
+    #expect([UInt8](decoded.output) == [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
+  }
+
   // MARK: Damaged files
 
   /// Whatever is in a file, it is refused, or read, changed and written again.
