@@ -5,9 +5,9 @@ extension Container {
     var start = try store.bytes(at: 0, count: Int(min(total, 40))) ?? []
     // A tag of ID3 stands before streams of several kinds.
     var offset: Int64 = 0
-    while start.name(at: 0).hasPrefix("ID3"), start.count >= 10 {
-      let size = start[6..<10].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
-      offset += 10 + size + (start[5] & 0x10 != 0 ? 10 : 0)
+    for _ in 0..<ID3Tag.mostInARow {
+      guard let size = ID3Tag.byteCount(start) else { break }
+      offset += Int64(size)
       start = try store.bytes(at: offset, count: Int(min(max(0, total - offset), 40))) ?? []
     }
     guard let kind = Self.kind(start) else { return nil }

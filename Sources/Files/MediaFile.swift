@@ -312,11 +312,10 @@ package final class MediaFile: Sendable {
         if let tag = try file.chunk("ID3 ", most: Self.mostTagBytes) { return tag }
         return try file.chunk("id3 ", most: Self.mostTagBytes)
       }
-      guard let head = try store.bytes(at: 0, count: 10), head[0...2] == [0x49, 0x44, 0x33] else {
-        return nil
+      let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
+      return try ID3Tag.byteCount(head).flatMap { size throws(SoundFileError) in
+        try store.bytes(at: 0, count: size)
       }
-      let size = head[6..<10].reduce(0) { $0 << 7 | Int($1 & 0x7F) }
-      return try store.bytes(at: 0, count: 10 + size)
     }
   }
   private static var mostTagBytes: Int64 { 256 << 20 }

@@ -144,10 +144,8 @@ final class StreamBody: PacketFileBody {
     // What a decoder adds by itself is not counted.
     let decoderFrames = 529
     guard table.primingFrames >= decoderFrames else { return }
-    var start: Int64 = 0
-    if let head = try store.bytes(at: 0, count: 10), head.name(at: 0).hasPrefix("ID3") {
-      start = 10 + head[6..<10].reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
-    }
+    let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
+    let start = Int64(ID3Tag.byteCount(head) ?? 0)
     guard var frame = try store.bytes(at: start, count: 192) else { return }
     guard let tag = FrameKind.mpeg.head(frame, at: 0)?.informationOffset,
       ["Info", "Xing"].contains(frame.name(at: tag))

@@ -5,8 +5,10 @@ struct StreamHead {
     case needs(Int)
     /// The sound begins here; `dataBytes` is nil if the head does not tell how long it is.
     case found(Container, dataOffset: Int, dataBytes: Int64?)
-    /// A stream of frames without a head, after a tag of so many bytes.
-    case frames(tagBytes: Int)
+    /// A tag of so many bytes; what comes after it is another start.
+    case tag(bytes: Int)
+    /// A stream of frames without a head.
+    case frames
     case failed(StreamFailure)
   }
 
@@ -19,6 +21,7 @@ struct StreamHead {
   static func find(in bytes: [UInt8]) -> Finding {
     let head = Self(bytes: bytes)
     guard bytes.count >= 12 else { return .needs(12) }
+    if let size = ID3Tag.byteCount(bytes) { return .tag(bytes: size) }
     switch (head.name(0), head.name(8)) {
     case ("RIFF", "WAVE"), ("RIFX", "WAVE"), ("RF64", "WAVE"): return head.wave()
     case ("FORM", "AIFF"): return head.aiff(.aiff)
@@ -28,8 +31,7 @@ struct StreamHead {
     case ("dns.", _): return head.next(isBigEndian: false)
     case ("fLaC", _): return head.flac()
     case (_, _) where head.name(4) == "ftyp": return head.mpeg4()
-    case (let name, _) where name.hasPrefix("ID3"): return head.tag()
-    default: return .frames(tagBytes: 0)
+    default: return .frames
     }
   }
 
@@ -187,11 +189,5 @@ struct StreamHead {
       offset += size
     }
     return .failed(.damaged("its head has too many parts"))
-  }
-
-  private func tag() -> Finding {
-    // Seven bits of each byte count.
-    let size = bytes[6..<10].reduce(0) { $0 << 7 | Int($1 & 0x7F) }
-    return .frames(tagBytes: 10 + size + (bytes[5] & 0x10 != 0 ? 10 : 0))
   }
 }

@@ -51,14 +51,15 @@ extension StreamParser {
     var details: Details
     var framing: Framing
 
-    /// A stream with a head, of which `bytes` are the first.
+    /// A stream with a head, of which `bytes` are the first but for a tag.
     init(
-      _ bytes: [UInt8], _ container: Container, dataOffset: Int, dataBytes: Int64?
+      _ tag: [UInt8], _ bytes: [UInt8], _ container: Container, dataOffset: Int, dataBytes: Int64?
     ) throws(StreamFailure) {
       // An open end is far away.
       let (total, isTooLong) = Int64(dataOffset).addingReportingOverflow(dataBytes ?? 1 << 40)
       guard !isTooLong else { throw .damaged("its sound is too long") }
-      let store = HeadStore(bytes, apparentByteCount: total)
+      let store = HeadStore(
+        tag + bytes, apparentByteCount: tag.isEmpty ? total : total &+ Int64(tag.count))
       do throws(SoundFileError) {
         if container.holdsPCM, let file = try Self.sound(store) {
           self.init(file, dataOffset, dataBytes)
@@ -118,6 +119,8 @@ extension StreamParser {
       if reader.container == .wave || reader.container == .rf64, format.codec.isMPEGAudio {
         // Frames, as in a file of their own.
         framing = .frames(FrameScanner(.mpeg, proof: 2))
+        // The head of the file does not say, but there are no others.
+        details.channelRoles = format.channels == 1 ? [.mono] : [.left, .right]
         details.packetBytesLimit = FrameKind.mpeg.maximumPacketBytes
         details.dataBytes = dataBytes
         return
@@ -160,8 +163,11 @@ extension StreamParser {
       var scanner = scanner
       scanner.loseStep()
       framing = .frames(scanner)
-      // What lies before the first frame would lead a reader astray.
-      let store = HeadStore(tag + bytes[offset...], apparentByteCount: 0)
+      // What lies before the first frame would lead a reader astray. Two frames and a head are there
+      // however the stream was cut: what is found must not depend on that.
+      let next = scanner.kind.head(bytes, at: offset + head.bytes)
+      let end = offset + head.bytes + (next?.bytes ?? 0) + scanner.kind.headBytes
+      let store = HeadStore(tag + bytes[offset..<min(end, bytes.count)], apparentByteCount: 0)
       let container: Container =
         switch head.codec {
         case .mp1: .mp1

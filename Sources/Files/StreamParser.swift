@@ -53,7 +53,10 @@ package final class StreamParser {
   private var neededBytes = 12
   /// For streams without a head: the scanners of all kinds that it may be, and from where they go on.
   private var candidates: [(scanner: FrameScanner, offset: Int)] = []
+  /// Tags that came, and their bytes.
+  private var tagCount = 0
   private var tag: [UInt8] = []
+  private var isTagKept = true
 
   /// The packet that a list tells of next.
   private var nextPacket: Int64 = 0
@@ -172,8 +175,7 @@ package final class StreamParser {
   private func passOverTag() {
     let count = Int(min(skipped, Int64(bytes.count)))
     guard count > 0 else { return }
-    // A tag is kept, unless it is so long that pictures must be in it.
-    if tag.count + count <= StreamHead.maximumBytes { tag += bytes[..<count] }
+    if isTagKept { tag += bytes[..<count] }
     drop(count)
     skipped -= Int64(count)
   }
@@ -190,9 +192,17 @@ package final class StreamParser {
     switch StreamHead.find(in: bytes) {
     case .needs(let count): neededBytes = count
     case .failed(let failure): throw failure
-    case .frames(let tagBytes):
-      skipped = Int64(tagBytes)
+    case .tag(let count):
+      tagCount += 1
+      guard tagCount <= ID3Tag.mostInARow else { throw .unsupportedContainer }
+      // Tags are kept, unless they are so long that pictures must be in them.
+      isTagKept = count <= StreamHead.maximumBytes - tag.count
+      if !isTagKept { tag = [] }
+      skipped = Int64(count)
       passOverTag()
+      neededBytes = 12
+      try readHead()
+    case .frames:
       let kinds: [FrameKind] =
         switch hint {
         case .adts: [.adts]
@@ -201,15 +211,22 @@ package final class StreamParser {
         default: FrameKind.allCases
         }
       candidates = kinds.map { (FrameScanner($0, proof: 2), 0) }
-      if skipped == 0 { try findFrames() }
+      try findFrames()
     case .found(let container, let dataOffset, let dataBytes):
       // The decoder's first packets tell what tables may leave out.
       let lookAhead = container == .mp4 ? Int(min(dataBytes ?? 0, 2048)) : 0
-      guard bytes.count >= dataOffset + lookAhead else {
-        neededBytes = dataOffset + lookAhead
+      let needed = dataOffset + lookAhead
+      guard bytes.count >= needed else {
+        neededBytes = needed
         return
       }
-      begin(try Opening(bytes, container, dataOffset: dataOffset, dataBytes: dataBytes))
+      // Of the kinds with a head, FLAC alone may have a tag before it.
+      guard position == 0 || container == .flac else { throw .unsupportedContainer }
+      var opening = try Opening(
+        tag, Array(bytes[..<needed]), container, dataOffset: dataOffset, dataBytes: dataBytes)
+      opening.details.dataOffset += position
+      begin(opening)
+      tag = []
     }
   }
 

@@ -87,3 +87,22 @@ final class ReplayedStore: ByteStore {
     }
   }
 }
+
+/// Counts how often it is read.
+final class CountingStore: ByteStore, @unchecked Sendable {
+  private let store: ReplayedStore
+  private(set) var reads = 0
+  let name = "memory"
+  let isWritable = false
+  init(_ bytes: some Sequence<UInt8>) { store = ReplayedStore(bytes) }
+  func byteCount() throws(SoundFileError) -> Int64 { try store.byteCount() }
+  func read(
+    at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    reads += 1
+    return try store.read(at: offset, into: buffer)
+  }
+  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {}
+  func setByteCount(_ count: Int64) throws(SoundFileError) {}
+  func synchronize() {}
+}

@@ -251,6 +251,113 @@ private func read(_ path: String) throws -> Heard {
     #expect(joined.packets.count > expected.count / 5)
   }
 
+  /// All that a stream tells of itself, as text.
+  private func facts(_ parser: StreamParser) throws -> [String] {
+    let details = try #require(parser.details)
+    return [
+      "\(details.container) \(details.format) \(details.cookie) \(details.dataOffset)",
+      "\(details.tags.sorted { $0.key < $1.key }) \(details.packetTable as Any)",
+      "\(details.channelRoles as Any) \(details.dataBytes as Any) \(details.packetCount as Any)",
+      "\(details.maximumPacketBytes as Any) \(details.packetBytesLimit) \(details.bitRate as Any)",
+      "\(parser.averagePacketBytes as Any)",
+    ]
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func anySplitGivesTheSame(name: String) throws {
+    let bytes = try bytes(name)
+    let parser = StreamParser(hint: nil)
+    let whole = try parse(bytes[...], piece: { _ in bytes.count }, with: parser)
+    let facts = try facts(parser)
+    var dice = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: 1...UInt64.max, using: &dice)
+    var state = seed
+    func random(_ count: Int) -> Int {
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return Int(state >> 33) % count
+    }
+    let splits: [(Int) -> Int] = [
+      { _ in 1 }, { _ in 7 }, { _ in 4096 }, { _ in 1 + random(3000) },
+      { _ in random(3) == 0 ? 1 + random(20_000) : 1 + random(20) },
+    ]
+    for (number, split) in splits.enumerated() {
+      let parser = StreamParser(hint: nil)
+      let heard = try parse(bytes[...], piece: split, with: parser)
+      #expect(heard == whole, "split \(number) of \(seed)")
+      #expect(try self.facts(parser) == facts, "split \(number) of \(seed)")
+    }
+  }
+
+  @Test(arguments: streams.map(\.name))
+  func bytesThatAreLostTakeNoMoreThanTheirPackets(name: String) throws {
+    let bytes = try bytes(name)
+    let expected = try read(path(name)).packets
+    let parser = StreamParser(hint: nil)
+    let start = bytes.count / 2
+    var heard = try parse(bytes[..<start], piece: { _ in 600 }, with: parser).packets
+    let before = heard.count
+    var next = start + 1000
+    if case .equal(let size) = parser.framing {
+      // Nothing but their place tells where these begin.
+      let offset = Int(try #require(parser.details).dataOffset)
+      next = offset + (next - offset) / size * size
+    }
+    if case .listed = parser.framing {
+      #expect(throws: StreamFailure.lostPlace) {
+        try parse(bytes[next...], piece: { _ in 600 }, with: parser, isDiscontinuous: true)
+      }
+      return
+    }
+    let rest = try parse(
+      bytes[next...], piece: { _ in 600 }, with: parser, isDiscontinuous: true)
+    heard += rest.packets
+    #expect(heard.starts(with: expected.prefix(before)))
+    if case .equal(let size) = parser.framing {
+      let offset = Int(try #require(parser.details).dataOffset)
+      let kept = expected.dropFirst((next - offset) / size)
+      #expect(rest.packets.starts(with: kept) && kept.count > 0)
+    } else {
+      #expect(rest.packets == Array(expected.suffix(rest.packets.count)))
+      let size = expected.reduce(0) { $0 + $1.count } / expected.count
+      #expect(expected.count - heard.count <= 1000 / size + 3)
+    }
+  }
+
+  /// A tag of ID3 with so many bytes after its head.
+  private func tag(_ count: Int, version: UInt8 = 3) -> [UInt8] {
+    let size = [21, 14, 7, 0].map { UInt8(count >> $0 & 0x7F) }
+    return Array("ID3".utf8) + [version, 0, 0] + size + [UInt8](repeating: 0, count: count)
+  }
+
+  @Test(arguments: ["plain.mp3", "a.aac", "a.flac"])
+  func tagsInARowArePassedOver(name: String) throws {
+    let sound = try bytes(name)
+    let expected = try read(path(name)).packets
+    for tags in [[100], [10, 0, 3000], [20 << 20], [1 << 18, 20 << 20]] {
+      let bytes = tags.flatMap { tag($0) } + sound
+      let parser = StreamParser(hint: nil)
+      let heard = try parse(bytes[...], piece: { _ in 5000 }, with: parser)
+      #expect(heard.packets == expected, "\(tags)")
+      let offset = bytes.count - expected.reduce(0) { $0 + $1.count }
+      #expect(parser.details?.dataOffset == Int64(offset) || name == "a.aac")
+      #expect(try Container(contentOf: ReplayedStore(bytes)) == Container(forPath: name))
+    }
+    // What is no size is no tag.
+    var wrong = tag(100)
+    wrong[8] = 0x80
+    #expect(try Container(contentOf: ReplayedStore(wrong + sound)) == nil)
+  }
+
+  @Test func tagsWithoutEndAreRefused() throws {
+    let bytes = (0..<5000).flatMap { _ in tag(0) }
+    let store = CountingStore(bytes)
+    #expect(try Container(contentOf: store) == nil)
+    #expect(store.reads < 50)
+    #expect(failure(bytes) == .unsupportedContainer)
+  }
+
   private func failure(_ bytes: [UInt8], hint: Container? = nil) -> StreamFailure? {
     do {
       _ = try parse(bytes[...], piece: { _ in 777 }, with: StreamParser(hint: hint))
