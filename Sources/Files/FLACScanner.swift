@@ -12,6 +12,11 @@ struct FLACScanner {
   private var sum: UInt16 = 0
   /// How often the decoder was asked for this frame.
   private var tries = 0
+  /// What looked like heads and were none, since the last frame.
+  private var mistakes = 0
+
+  /// Rubbish made of heads is not looked at without end.
+  private static let mostMistakes = 64
 
   /// - Parameter maximumFrameBytes: As the stream's head says; 0 if it does not.
   init(maximumFrameBytes: Int, format: PacketFormat, cookie: [UInt8]) {
@@ -47,18 +52,21 @@ struct FLACScanner {
         continue
       case .head(let found): head = found
       }
-      while checked <= maximumPacketBytes {
+      let most = min(maximumPacketBytes, head.maximumBytes)
+      while checked <= most {
         let end = offset + checked
         if sum == 0, checked > head.bytes, isWhole(bytes, from: offset, to: end) {
           loseStep()
+          mistakes = 0
           return .frame(bytes: end - offset, frames: head.frames, at: offset)
         }
         guard end < bytes.count else { return .more(from: offset) }
         sum = sum << 8 ^ Self.table[Int(UInt8(sum >> 8) ^ bytes[end])]
         checked += 1
       }
-      // What looked like a head was none.
-      offset += checked
+      // It was no head, or its frame is damaged: the next one may begin right behind it.
+      mistakes += 1
+      offset += mistakes <= Self.mostMistakes ? 1 : checked
       loseStep()
     }
   }
@@ -83,6 +91,8 @@ struct FLACScanner {
     var bytes: Int
     /// Frames of sound.
     var frames: Int
+    /// Bytes that the frame does not exceed: no encoder makes one longer than its samples are.
+    var maximumBytes: Int
 
     enum Reading {
       case head(Head)
@@ -125,7 +135,11 @@ struct FLACScanner {
         case 7: Int(b[afterNumber]) << 8 + Int(b[afterNumber + 1]) + 1
         default: 256 << (size - 8)
         }
-      return .head(Head(bytes: end + 1 - start, frames: frames))
+      let bits = [32, 8, 12, 32, 16, 20, 24, 32][Int(b[start + 3] >> 1 & 7)]
+      let count = channels < 8 ? channels + 1 : 2
+      // The difference of two channels takes one bit more; some bytes go to heads and sums.
+      let most = 64 + count * (8 + frames * (bits + 1) / 8)
+      return .head(Head(bytes: end + 1 - start, frames: frames, maximumBytes: most))
     }
   }
 }

@@ -325,6 +325,17 @@ private func read(_ path: String) throws -> Heard {
     }
   }
 
+  @Test(arguments: ["a.flac", "small.flac"])
+  func aDamagedFrameIsTheOnlyOneThatIsLost(name: String) throws {
+    var bytes = try bytes(name)
+    let expected = try read(path(name)).packets
+    let number = expected.count / 2
+    let place = try #require(Data(bytes).range(of: Data(expected[number])))
+    bytes[(place.lowerBound + place.upperBound) / 2] ^= 0x10
+    let heard = try parse(bytes[...], piece: { _ in 500 }, with: StreamParser(hint: nil)).packets
+    #expect(heard == Array(expected[..<number] + expected[(number + 1)...]))
+  }
+
   /// A tag of ID3 with so many bytes after its head.
   private func tag(_ count: Int, version: UInt8 = 3) -> [UInt8] {
     let size = [21, 14, 7, 0].map { UInt8(count >> $0 & 0x7F) }
