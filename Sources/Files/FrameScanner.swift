@@ -45,8 +45,8 @@ enum FrameKind: CaseIterable {
   var maximumPacketBytes: Int {
     switch self {
     case .adts: 8191 - 7
-    // Layer 2 with 384 kbit/s at 32 kHz.
-    case .mpeg: 1729
+    // Layer 2 of MPEG 2.5 with 160 kbit/s at 8 kHz, and a byte that pads it.
+    case .mpeg: 2881
     case .ac3: 3840
     }
   }

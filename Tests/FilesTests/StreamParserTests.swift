@@ -369,6 +369,18 @@ private func read(_ path: String) throws -> Heard {
     #expect(failure(bytes) == .unsupportedContainer)
   }
 
+  @Test func theLongestFramesOfMPEGAreTaken() throws {
+    // Layer 2 of MPEG 2.5: 160 kbit/s at 8 kHz, padded.
+    let frame = [0xFF, 0xE5, 0xEA, 0xC0] + [UInt8](repeating: 0, count: 2877)
+    let bytes = (0..<8).flatMap { _ in frame }
+    let parser = StreamParser(hint: nil)
+    let heard = try parse(bytes[...], piece: { _ in 999 }, with: parser)
+    #expect(heard.packets == [[UInt8]](repeating: frame, count: 8))
+    let details = try #require(parser.details)
+    #expect(details.packetBytesLimit >= 2881 && details.container == .mp2)
+    #expect(details.format.sampleRate == 8000)
+  }
+
   private func failure(_ bytes: [UInt8], hint: Container? = nil) -> StreamFailure? {
     do {
       _ = try parse(bytes[...], piece: { _ in 777 }, with: StreamParser(hint: hint))
