@@ -73,6 +73,12 @@ extension StreamConverter {
       return 1
     }
 
+    /// Frames that packets stand for: as many as each tells, or `each` if it does not.
+    func frames(_ first: Int, count: Int, each: Int) -> Int {
+      guard case .varying(let extents) = sizes else { return count * each }
+      return extents[first..<first + count].reduce(0) { $0 + ($1.frames > 0 ? $1.frames : each) }
+    }
+
     /// The bytes of packets; none if they do not lie in the memory.
     func bytes(_ first: Int, count: Int) -> UnsafeRawBufferPointer {
       let (offset, bytes) =

@@ -459,17 +459,16 @@ package final class StreamConverter {
       // Even if it turns out to be unusable: the next one may not be.
       source.take(taken)
       packetsIn += taken
-      if unsafe bytes.isEmpty { return }
+      let told = packets.frames(
+        source.next - taken, count: taken, each: decoder.format.framesPerPacket)
+      if unsafe bytes.isEmpty {
+        return try replaceLost(told, decoder, from: decodedFrames + decoder.available)
+      }
       let before = decodedFrames + decoder.available
       do throws(CodecError) {
         try unsafe decoder.decode(bytes)
       } catch {
-        let lost = taken * decoder.format.framesPerPacket
-        if part != nil, 0..<0x10000 ~= lost {
-          try takeDecoded(decoder, keeping: 0)
-          try addSilence(lost - (decodedFrames - before))
-          try encodePending()
-        }
+        try replaceLost(told, decoder, from: before)
         throw .codec(error)
       }
       try takeDecoded(decoder, keeping: keptFrames)
@@ -479,6 +478,21 @@ package final class StreamConverter {
 
   /// Decoded frames at the end of the stream that may have to be cut off.
   private var keptFrames: Int { part == nil ? options.trailingFrames : 0 }
+
+  /// Has silence follow what is decoded already where a part of a file has packets that are missing or
+  /// damaged.
+  ///
+  /// - Parameters:
+  ///   - lost: Frames that they stand for.
+  ///   - first: Frames that were decoded before them.
+  private func replaceLost(
+    _ lost: Int, _ decoder: PacketDecoder, from first: Int
+  ) throws(Failure) {
+    guard part != nil, 0..<0x10000 ~= lost else { return }
+    try takeDecoded(decoder, keeping: 0)
+    try addSilence(lost - (decodedFrames - first))
+    try encodePending()
+  }
 
   /// Has silence take the place of frames that were not decoded.
   private func addSilence(_ frames: Int) throws(Failure) {

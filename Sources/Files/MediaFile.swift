@@ -369,11 +369,28 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// One line on a file that was cut short, else nil.
+  /// See `PacketFileReader.setupPackets(for:)`.
+  func setupPackets(for packet: Int64) -> Range<Int64> {
+    switch body {
+    case .reader(let file): file.setupPackets(for: packet)
+    case .pcm, .writer: 0..<0
+    }
+  }
+
+  /// True if the packets can be written to another file as they are.
+  package var hasPlainPackets: Bool {
+    switch body {
+    case .reader(let file): file.hasPlainPackets
+    case .pcm, .writer: true
+    }
+  }
+
+  /// One line on a file that was cut short, or is damaged, else nil.
   package var warning: String? {
     switch body {
     case .pcm(let file): file.warning
-    case .reader, .writer: nil
+    case .reader(let file): file.warning
+    case .writer: nil
     }
   }
 

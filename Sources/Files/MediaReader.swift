@@ -118,13 +118,22 @@ package final class MediaReader {
     try MediaError.conversion { () throws(StreamConverter.Failure) in
       try converter.restart(skipping: offset, frames: left)
     }
-    nextPacket = max(0, packet - Int64(format.codec.packetsBefore))
-    while nextPacket < packet {
-      var before = try next(count: Int(packet - nextPacket))
+    let setup = file.setupPackets(for: packet)
+    try prepare(converter, with: setup)
+    let first = max(setup.upperBound, packet - Int64(format.codec.packetsBefore))
+    try prepare(converter, with: first..<packet)
+    nextPacket = packet
+  }
+
+  private func prepare(
+    _ converter: StreamConverter, with packets: Range<Int64>
+  ) throws(MediaError) {
+    nextPacket = packets.lowerBound
+    while nextPacket < packets.upperBound {
+      var before = try next(count: Int(packets.upperBound - nextPacket))
       if before.isEmpty { break }
       converter.prepare(with: &before)
     }
-    nextPacket = packet
   }
 
   /// What comes next in the file.

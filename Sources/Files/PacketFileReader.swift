@@ -21,6 +21,13 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// What the file says of itself, by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
+  /// One line on a file that is damaged, or of which a part only is read, else nil.
+  package let warning: String?
+
+  /// True if no packet is missing, and the cookie is all that decoding any of them takes.
+  package let hasPlainPackets: Bool
+
+  private let setups: [Range<Int64>]
   private let store: any ByteStore
   private let claimedBitRate: Int
 
@@ -54,6 +61,9 @@ package final class PacketFileReader: Sendable {
     cookie = opened.source.cookie
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
+    setups = opened.source.setups
+    hasPlainPackets = setups.isEmpty && !opened.source.hasMissingPackets
+    warning = opened.source.damage.map { "\(store.name): \($0)" }
     claimedBitRate = opened.source.claimedBitRate
     state = Mutex(
       State(
@@ -252,6 +262,11 @@ package final class PacketFileReader: Sendable {
     return nil
   }
 
+  /// The packets that tell a decoder what it needs for `packet`; none if the cookie does.
+  package func setupPackets(for packet: Int64) -> Range<Int64> {
+    setups.last { $0.upperBound <= packet } ?? 0..<0
+  }
+
   /// Bytes of packet number `packet`; nil if there is none of that number.
   package func packetBytes(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }
@@ -419,28 +434,32 @@ private struct Opening {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
     let codec = source.format.codec
-    let pages = try OggPages(store) { first in
-      switch (codec, first.first, first.dropFirst().prefix(6)) {
-      case (.opus, 0x4F, let name) where name.elementsEqual("pusHea".utf8): 2
-      case (.vorbis, 1, let name) where name.elementsEqual("vorbis".utf8): 3
-      // The first head counts the others.
-      case (.flac, 0x7F, let name) where name.starts(with: "FLAC".utf8):
-        1 + Int(first.big(at: 7, bytes: 2))
-      default: nil
-      }
-    }
-    guard let pages else {
+    var scanner = OggScanner(store, codec, sampleRate: source.format.sampleRate)
+    guard try scanner.scan() else {
       throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
     }
-    let scanner = try PacketScanner(
-      store, demuxer, .pages(pages), isRegular: source.format.framesPerPacket > 0,
-      frames: PacketFrames.counter(source.format.codec, demuxer.extradata))
-    while try scanner.step(&source.index) {}
-    source.findCommonFrames()
+    source.index = scanner.index
+    source.setups = scanner.setups
+    source.hasMissingPackets = scanner.missingFrames > 0
+    let frames = scanner.index.frames
+    // A chain of streams, or one with gaps, may have packets that its head knows nothing of.
+    let length = source.format.framesPerPacket
+    if length > 0, source.index.isRegular(frames: length) {
+      source.index.forgetFrames()
+    } else {
+      source.format.framesPerPacket = 0
+      source.findCommonFrames()
+    }
     source.table = PacketTable(
-      priming: Int64(scanner.skippedFrames),
-      valid: codec == .flac ? demuxer.promisedFrames : nil,
-      remainder: Int64(scanner.discardedFrames), of: source.frames)
+      priming: scanner.primingFrames,
+      valid: frames - scanner.primingFrames - scanner.remainderFrames, of: source.frames)
+    if let offset = scanner.otherSoundOffset {
+      source.damage = "it is read up to byte \(offset): sound of another format follows"
+    } else if scanner.skippedBytes > 0 || scanner.missingFrames > 0 {
+      source.damage =
+        "the file is damaged: \(scanner.missingFrames) frames are missing, "
+        + "and \(scanner.skippedBytes) bytes belong to nothing"
+    }
     return Opened(source: source)
   }
 

@@ -98,6 +98,13 @@ struct PacketIndex: Sendable {
     return entries.allSatisfy { $0.frames == first } ? Int(first) : nil
   }
 
+  /// True if all packets have so many frames, but for the last, which may have fewer.
+  func isRegular(frames: Int) -> Bool {
+    guard case .listed(let entries) = shape else { return true }
+    return entries.dropLast().allSatisfy { $0.frames == frames }
+      && entries.last.map { $0.frames <= frames } ?? true
+  }
+
   func pieces(of packet: Int64) -> [Piece] {
     switch shape {
     case .listed(let entries):

@@ -11,13 +11,11 @@ final class PacketScanner {
     case told
     /// Right after the packet before, or as soon after it as its bytes are met.
     case searched
-    /// On an Ogg file's pages.
-    case pages(OggPages)
   }
 
   private let store: any ByteStore
   private let demuxer: Demuxer
-  private var places: Places
+  private let places: Places
   /// The head of a packet that is no part of it, as in ADTS.
   private let headBytes: ([UInt8]) -> Int
   /// Frames that a packet decodes to; nil to take libavformat's word.
@@ -84,11 +82,6 @@ final class PacketScanner {
       guard let offset = try unsafe find(packet.bytes) else { return nil }
       end = offset + Int64(size)
       return trimmed(offset, size, unsafe Array(packet.bytes.prefix(16)))
-    case .pages(var pages):
-      let pieces = try pages.next()
-      places = .pages(pages)
-      guard let pieces, pieces.reduce(0, { $0 + $1.bytes }) == size else { return nil }
-      return pieces
     }
   }
 

@@ -17,6 +17,12 @@ struct PacketSource: Sendable {
   var table: PacketTable?
   /// The chunks of a CAF file but for its sound.
   var chunks: [Chunk] = []
+  /// Packets that have a decoder begin anew.
+  var setups: [Range<Int64>] = []
+  /// Packets that are missing stand in the list, without bytes.
+  var hasMissingPackets = false
+  /// What is wrong with the file.
+  var damage: String?
 
   /// Frames that all packets decode to.
   var frames: Int64 {

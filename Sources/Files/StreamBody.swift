@@ -166,7 +166,7 @@ final class StreamBody: PacketFileBody {
   private func endLastPage(_ facts: PacketFileFacts) throws(SoundFileError) {
     let total = try store.byteCount()
     // No page is longer.
-    let reach = Int(min(total, 27 + 255 + 255 * 255))
+    let reach = Int(min(total, Int64(OggPage.maximumBytes)))
     guard packets > 0, let end = try store.bytes(at: total - Int64(reach), count: reach) else {
       return
     }
@@ -182,9 +182,7 @@ final class StreamBody: PacketFileBody {
     page[5] |= 4
     let sound = facts.table.validFrames + Int64(facts.table.primingFrames)
     page.replaceSubrange(6..<14, with: [UInt8](sound, count: 8, bigEndian: false))
-    page.replaceSubrange(22..<26, with: [0, 0, 0, 0])
-    let sum = unsafe av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, page, page.count)
-    page.replaceSubrange(22..<26, with: [UInt8](sum, count: 4, bigEndian: true))
+    page.replaceSubrange(OggPage.sum, with: OggPage.checkSum(page))
     try store.write(page, at: total - Int64(end.count - place))
   }
 }

@@ -48,6 +48,7 @@ struct Conversion {
       copies =
         changesNothing && source.codec == wanted.codec
         && MediaFile.canWrite(reader.file.format, in: kind.container)
+        && reader.file.hasPlainPackets
     } else {
       copies = false
     }

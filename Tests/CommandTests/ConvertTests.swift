@@ -277,6 +277,27 @@ import Testing
     }
   }
 
+  /// Where packets are missing there is nothing to copy: silence is encoded in their place.
+  @Test func packetsOfADamagedFileAreNotCopied() throws {
+    try withTemporaryFolder { folder in
+      let first = folder.appendingPathComponent("first.ogg").path
+      let arguments = ["-ar", "48000", "-c:a", "libopus", "-page_duration", "100000", first]
+      try ffmpeg(noise(in: folder, frames: 44_100), arguments)
+      let second = folder.appendingPathComponent("second.caf").path
+      let conversion = [first, second, "--format", "opus"]
+      #expect(try convert(conversion).output.contains("packets copied"))
+      try FileManager.default.removeItem(atPath: second)
+
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: first))
+      bytes[bytes.count / 2] ^= 1
+      try bytes.write(to: URL(fileURLWithPath: first))
+      let result = try cuejack("convert", conversion)
+      #expect(result.errors.contains("frames are missing"))
+      #expect(!result.output.contains("packets copied"))
+      #expect(result.output.contains("48000 frames"), "\(result)")
+    }
+  }
+
   // MARK: What goes wrong
 
   private func expectFailure(

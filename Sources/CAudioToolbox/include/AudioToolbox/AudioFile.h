@@ -35,7 +35,9 @@ CF_ENUM(AudioFileTypeID) {
   kAudioFile3GP2Type = '3gp2',
   kAudioFileAMRType = 'amrf',
   kAudioFileFLACType = 'flac',
-  /// Ogg has no name in Apple's headers; this is the one that their tools show.
+  /// Ogg has no name in Apple's headers; this is the one that their tools show. Streams that follow each
+  /// other in a file are read as one as long as their codec, rate and channels are the same. Where pages
+  /// were lost, packets without bytes stand for them, and count as many frames.
   kAudioFileOggType = 'Oggf'
 };
 

@@ -1,0 +1,266 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// Ogg files with pages of a tenth of a second, made once.
+private let corpus = Result {
+  let folder = try TemporaryFolder()
+  func make(_ name: String, _ source: String, _ arguments: [String]) throws {
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i", source] + arguments
+        + ["-page_duration", "100000", folder.file(name)])
+  }
+  // A tone that climbs: no two places sound alike.
+  let sweep = "aevalsrc='0.4*sin(2*PI*(200+300*t)*t)':d=2"
+  try make("opus", sweep + ":s=48000", ["-c:a", "libopus", "-f", "ogg"])
+  try make("vorbis", sweep + ":s=44100", ["-c:a", "libvorbis", "-f", "ogg"])
+  try make("better vorbis", sweep + ":s=44100", ["-c:a", "libvorbis", "-q:a", "9", "-f", "ogg"])
+  try make("slow vorbis", sweep + ":s=22050", ["-c:a", "libvorbis", "-f", "ogg"])
+  try make("wide vorbis", sweep + ":s=44100", ["-c:a", "libvorbis", "-ac", "2", "-f", "ogg"])
+  try make("flac", sweep + ":s=44100", ["-c:a", "flac", "-f", "ogg"])
+  for milliseconds in [20, 100, 500, 900] {
+    let source = "sine=r=44100:d=\(Double(milliseconds) / 1000)"
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-f", "lavfi", "-i", source, "-c:a", "libvorbis", "-f", "ogg"]
+        + [folder.file("\(milliseconds)")])
+  }
+  return folder
+}
+
+private func bytes(_ name: String) throws -> [UInt8] {
+  [UInt8](try Data(contentsOf: URL(fileURLWithPath: corpus.get().file(name))))
+}
+
+private func reader(_ bytes: [UInt8]) throws -> PacketFileReader {
+  try PacketFileReader(ReplayedStore(bytes))
+}
+
+/// Where the pages of a file lie that is not damaged.
+private func pages(_ bytes: [UInt8]) -> [Range<Int>] {
+  var pages: [Range<Int>] = []
+  var start = 0
+  while start + 27 <= bytes.count {
+    let laces = Int(bytes[start + 26])
+    let end = bytes[(start + 27)...].prefix(laces).reduce(start + 27 + laces) { $0 + Int($1) }
+    pages.append(start..<end)
+    start = end
+  }
+  return pages
+}
+
+/// The sound from a frame on, through a converter as all files are read with.
+private func sound(_ bytes: [UInt8], from frame: Int64 = 0) throws -> [Float] {
+  let media = try MediaFile.open(ReplayedStore(bytes))
+  return try sound(MediaReader(media), from: [frame])[0]
+}
+
+/// The sound from several frames on, by one reader, a second at the most.
+private func sound(_ reader: MediaReader, from frames: [Int64]) throws -> [[Float]] {
+  let format = reader.file.format
+  let pcm = PCMFormat(
+    sampleRate: format.sampleRate, channels: 1, kind: .float, bitsPerSample: 32)
+  var options = StreamConverter.Options()
+  options.cookie = reader.file.cookie
+  let converter = try StreamConverter(from: format, to: .pcm(pcm), options)
+  return try frames.map { frame in
+    reader.seek(to: frame)
+    var samples = [Float](repeating: 0, count: 10 * Int(format.sampleRate))
+    let count = try samples.withUnsafeMutableBytes { memory in
+      let buffers = SampleBuffers(pcm, at: [memory.baseAddress!])!
+      var sink = StreamConverter.Sink.frames(
+        buffers, room: memory.count / MemoryLayout<Float>.size)
+      try reader.read(&sink, through: converter)
+      return sink.count
+    }
+    return Array(samples[..<count])
+  }
+}
+
+/// The largest difference of two stretches; 2, which is more than there can be, if one is too short.
+private func difference(
+  _ a: some Collection<Float>, _ b: some Collection<Float>, at place: Int, frames: Int = 15_000
+) -> Float {
+  guard min(a.count, b.count) >= place + frames else { return 2 }
+  return difference(a.dropFirst(place).prefix(frames), b.dropFirst(place).prefix(frames))
+}
+
+/// The largest difference of two stretches.
+private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) -> Float {
+  zip(a, b).reduce(0) { max($0, abs($1.0 - $1.1)) }
+}
+
+@Suite struct OggTests {
+  @Test(
+    "a damaged page takes its own packets with it, and silence of their length is heard",
+    arguments: ["opus", "vorbis", "flac"])
+  func aDamagedPage(name: String) throws {
+    var bytes = try bytes(name)
+    let whole = try sound(bytes)
+    let intact = try reader(bytes)
+    let packets = try intact.allPackets().map(\.bytes)
+    #expect(intact.warning == nil)
+    let page = pages(bytes)[pages(bytes).count / 2]
+    bytes[page.upperBound - 20] ^= 0x40
+
+    let file = try reader(bytes)
+    let left = try file.allPackets()
+    let missing = left.filter { $0.bytes.isEmpty }
+    // One packet for all, so that programs do not get a buffer of nothing.
+    #expect(missing.count == 1)
+    #expect(max(missing.first?.frames ?? 0, file.format.framesPerPacket) > 2000)
+    #expect(try file.frameCount == intact.frameCount)
+    #expect(try file.packetTable == intact.packetTable)
+    // What is left is what was there, on both sides.
+    let first = try #require(left.firstIndex { $0.bytes.isEmpty })
+    let after = left[first...].drop { $0.bytes.isEmpty }.map(\.bytes)
+    #expect(left[..<first].map(\.bytes).elementsEqual(packets[..<first]))
+    #expect(after == packets.suffix(after.count) && after.count > 3)
+    #expect(packets.count - first - after.count <= 12)
+    #expect(!file.hasPlainPackets && intact.hasPlainPackets)
+    let warning = try #require(file.warning)
+    #expect(warning.hasPrefix("memory: the file is damaged: "))
+
+    let heard = try sound(bytes)
+    #expect(heard.count == whole.count)
+    let start = heard.count * 3 / 10
+    #expect(difference(heard[..<start], whole[..<start]) == 0)
+    #expect(heard.count { $0 == 0 } > 2000)
+    let end = heard.count * 8 / 10
+    #expect(difference(heard[end...], whole[end...]) < (name == "opus" ? 0.02 : 1e-6))
+  }
+
+  @Test("what is no page is passed over", arguments: ["opus", "vorbis", "flac"])
+  func rubbishBetweenPages(name: String) throws {
+    let bytes = try bytes(name)
+    let packets = try reader(bytes).allPackets().map(\.bytes)
+    let place = pages(bytes)[pages(bytes).count / 2].lowerBound
+    // Rubbish, with what looks like a page in it.
+    let rubbish = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 * 7) } + bytes[..<40]
+    let file = try reader(bytes[..<place] + rubbish + bytes[place...])
+    #expect(try file.allPackets().map(\.bytes) == packets)
+    #expect(try #require(file.warning).contains("\(rubbish.count) bytes belong to nothing"))
+
+    // A page that is missing altogether.
+    let lost = pages(bytes)[pages(bytes).count / 2]
+    let cut = try reader(Array(bytes[..<lost.lowerBound] + bytes[lost.upperBound...]))
+    #expect(try cut.frameCount == reader(bytes).frameCount)
+    #expect(try cut.allPackets().contains { $0.bytes.isEmpty })
+  }
+
+  @Test(
+    "links of a chain are read as one",
+    arguments: [
+      ("opus", "opus"), ("vorbis", "vorbis"), ("vorbis", "better vorbis"), ("flac", "flac"),
+    ])
+  func aChain(first: String, second: String) throws {
+    let links = try [bytes(first), bytes(second), bytes(first)]
+    let files = try links.map { try reader($0) }
+    let chain = try reader(links.flatMap { $0 })
+    #expect(chain.warning == nil)
+    let heads = first == "vorbis" ? 3 : 0
+    #expect(chain.hasPlainPackets == (heads == 0))
+    #expect(
+      try chain.packetCount == files.reduce(0) { try $0 + $1.packetCount } + Int64(2 * heads))
+    // Links follow each other with all that their packets hold.
+    let frames = try files.map { file in
+      try file.allPackets().reduce(Int64(0)) {
+        $0 + Int64($1.frames > 0 ? $1.frames : file.format.framesPerPacket)
+      }
+    }
+    let whole = try sound(links.flatMap { $0 })
+    if first != "flac" {
+      #expect(try chain.frameCount == frames.reduce(0, +))
+      let table = try #require(try files[2].packetTable)
+      #expect(
+        try chain.validFrames == frames.reduce(0, +) - Int64(table.remainderFrames)
+          - Int64(table.primingFrames))
+    } else {
+      #expect(try chain.validFrames == 3 * files[0].validFrames)
+    }
+    #expect(try Int64(whole.count) == chain.validFrames)
+
+    // Each link sounds as it does alone; any place is reached from any other.
+    let media = try MediaFile.open(ReplayedStore(links.flatMap { $0 }))
+    let alone = try sound(links[1])
+    let priming = try files[0].packetTable?.primingFrames ?? 0
+    let start = first == "flac" ? try files[0].validFrames : frames[0]
+    let middle = start + 40_000
+    let heard = try sound(MediaReader(media), from: [middle, 30_000, start])
+    let limit: Float = first == "opus" ? 0.03 : 1e-6
+    #expect(difference(heard[0], alone.dropFirst(40_000), at: 5000) < limit)
+    #expect(difference(heard[1], whole.dropFirst(30_000), at: 5000) < limit)
+    #expect(difference(heard[2], alone, at: 5000) < limit)
+    #expect(priming == (first == "opus" ? 312 : 0))
+  }
+
+  @Test(
+    "a chain ends before a link of another format, which is told",
+    arguments: [("vorbis", "slow vorbis"), ("vorbis", "wide vorbis"), ("vorbis", "opus")])
+  func anotherFormat(first: String, second: String) throws {
+    let (one, two) = try (bytes(first), bytes(second))
+    let file = try reader(one + two + one)
+    #expect(
+      file.warning
+        == "memory: it is read up to byte \(one.count): sound of another format follows"
+        || second == "opus")
+    let alone = try reader(one)
+    if second != "opus" { #expect(try file.validFrames == alone.validFrames) }
+    #expect(try file.allPackets().map(\.bytes).starts(with: alone.allPackets().map(\.bytes)))
+    let last = try reader(one + two)
+    #expect(try last.validFrames == alone.validFrames)
+    #expect(last.warning?.contains("up to byte \(one.count):") == true)
+  }
+
+  @Test("streams that lie beside the sound are passed over, in each link")
+  func streamsBesideTheSound() throws {
+    let link = try bytes("vorbis")
+    // A stream of something else, in a page of its own, and no end of the link before.
+    var beside = Array("OggS".utf8) + [0, 2] + [UInt8](repeating: 0, count: 8) + [9, 9, 9, 9]
+    beside += [UInt8](repeating: 0, count: 8) + [1, 8] + Array("strange".utf8) + [0]
+    beside.replaceSubrange(OggPage.sum, with: OggPage.checkSum(beside))
+    let last = try #require(pages(link).last)
+    let cut = Array(link[..<last.lowerBound])
+    let packets = try reader(link).allPackets().map(\.bytes)
+    let count = try reader(cut).packetCount
+    for first in [beside + cut, cut] {
+      let chain = try reader(first + beside + link)
+      #expect(chain.warning == nil)
+      let found = try chain.allPackets().map(\.bytes)
+      #expect(found.count == Int(count) + 3 + packets.count)
+      #expect(Array(found.suffix(packets.count)) == packets)
+    }
+  }
+
+  /// As oggdec and sox have it; ffmpeg takes 128 frames from the start.
+  @Test("Vorbis in a single page has its exact length", arguments: [20, 100, 500, 900])
+  func aSinglePage(milliseconds: Int) throws {
+    let bytes = try bytes("\(milliseconds)")
+    #expect(pages(bytes).count == 3)
+    let file = try reader(bytes)
+    let frames = 441 * milliseconds / 10
+    #expect(try file.validFrames == Int64(frames))
+    #expect(try sound(bytes).count == frames)
+    let path = try corpus.get().file("\(milliseconds)")
+    let raw = try tool("sox", ["-t", "ogg", path, "-t", "raw", "-e", "float", "-b", "32", "-"])
+    let theirs = raw.output.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+    #expect(theirs.count == frames)
+    #expect(difference(try sound(bytes), theirs) < 1e-3)
+  }
+
+  @Test("pages that are made up are not looked at without end")
+  func madeUpPages() throws {
+    let bytes = try bytes("opus")
+    let place = pages(bytes)[3].lowerBound
+    let fake = Array("OggS".utf8) + [UInt8](repeating: 0, count: 23)
+    let rubbish = (0..<30_000).flatMap { _ in fake }
+    let store = CountingStore(bytes[..<place] + rubbish + bytes[place...])
+    _ = try PacketFileReader(store).packetCount
+    #expect(store.reads < 60_000)
+  }
+}
