@@ -73,8 +73,7 @@ extension ChunkedFile {
   package func setTags(_ tags: [String: String]) throws(SoundFileError) {
     switch container {
     case .wave, .rf64:
-      let known = WaveChunks.tagNames.contains { tags[$0.key] != nil }
-      try put("LIST", index: list("INFO").index, known ? wave.chunk(tags: tags) : [])
+      try put("LIST", index: list("INFO").index, wave.chunk(tags: tags))
     case .caf: try put("info", tags.isEmpty ? [] : CAFChunks.chunk(tags: tags))
     case .aiff, .aifc:
       for (id, key) in aiffTags { try put(id, tags[key].map { Array($0.utf8) } ?? []) }
@@ -88,7 +87,7 @@ extension ChunkedFile {
   package func markers() throws(SoundFileError) -> MediaMarkers? {
     switch container {
     case .wave, .rf64:
-      return wave.markers(cue: try content("cue "), notes: try list("adtl").bytes)
+      return wave.markers(try places())
     case .caf:
       return CAFChunks.markers(
         try content("mark"), names: CAFChunks.names(try content("strg")))
@@ -100,9 +99,7 @@ extension ChunkedFile {
   /// Nil if the kind of file has none. Blocks.
   package func regions() throws(SoundFileError) -> MediaRegions? {
     switch container {
-    case .wave, .rf64:
-      return wave.regions(
-        cue: try content("cue "), notes: try list("adtl").bytes, sampler: try content("smpl"))
+    case .wave, .rf64: return wave.regions(try places())
     case .caf:
       return CAFChunks.regions(
         try content("regn"), names: CAFChunks.names(try content("strg")))
@@ -113,7 +110,7 @@ extension ChunkedFile {
   /// Replaces all markers. Blocks.
   package func setMarkers(_ list: MediaMarkers) throws(SoundFileError) {
     switch container {
-    case .wave, .rf64: try putWave(list.markers, regions()?.regions ?? [])
+    case .wave, .rf64: try put(wave.set(list.markers, in: places()))
     case .caf:
       try put("mark", list.markers.isEmpty ? [] : CAFChunks.chunk(list))
       try putNames(list, regions())
@@ -125,7 +122,8 @@ extension ChunkedFile {
   /// Replaces all regions. Blocks.
   package func setRegions(_ list: MediaRegions) throws(SoundFileError) {
     switch container {
-    case .wave, .rf64: try putWave(markers()?.markers ?? [], list.regions)
+    case .wave, .rf64:
+      try put(wave.set(list.regions, in: places(), sampleRate: sampleRate))
     case .caf:
       try put("regn", list.regions.isEmpty ? [] : CAFChunks.chunk(list))
       try putNames(markers(), list)
@@ -137,13 +135,15 @@ extension ChunkedFile {
     SoundFileError(.notSupported("\(container) files have no \(what)"), path: path)
   }
 
-  private func putWave(
-    _ markers: [MediaMarker], _ regions: [MediaRegion]
-  ) throws(SoundFileError) {
-    let chunks = wave.chunks(markers, regions, sampleRate: sampleRate)
-    try put("cue ", chunks.cue)
-    try put("LIST", index: list("adtl").index, chunks.notes)
-    try put("smpl", chunks.sampler)
+  private func places() throws(SoundFileError) -> WaveChunks.Places {
+    WaveChunks.Places(
+      cue: try content("cue "), notes: try list("adtl").bytes, sampler: try content("smpl"))
+  }
+
+  private func put(_ places: WaveChunks.Places) throws(SoundFileError) {
+    try put("cue ", places.cue)
+    try put("LIST", index: list("adtl").index, places.notes)
+    try put("smpl", places.sampler)
   }
 
   /// Names of CAF stand in a chunk of their own, by the ids of what they name.

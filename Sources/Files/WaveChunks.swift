@@ -22,9 +22,11 @@ struct WaveChunks {
     return found
   }
 
+  /// A list of chunks; nothing at all if there are none.
   func list(_ name: ChunkID, _ chunks: [(id: ChunkID, bytes: [UInt8])]) -> [UInt8] {
     let grammar = ChunkGrammar.riff(bigEndian: isBigEndian)
-    return name.bytes + chunks.flatMap { grammar.chunk($0.id, $0.bytes) }
+    return chunks.isEmpty
+      ? [] : name.bytes + chunks.flatMap { grammar.chunk($0.id, $0.bytes) }
   }
 
   // MARK: Tags
@@ -56,6 +58,20 @@ struct WaveChunks {
 
   // MARK: Markers and regions
 
+  /// The chunks that are about places in the sound; those that are empty are not needed.
+  struct Places {
+    var cue: [UInt8]
+    /// The list of notes.
+    var notes: [UInt8]
+    var sampler: [UInt8]
+  }
+
+  /// A cue point or a loop, as it stands in its chunk: its id comes first.
+  private struct Entry {
+    var id: UInt32
+    var bytes: Bytes
+  }
+
   /// A stretch after a cue point, and what points and stretches are called.
   private struct Notes {
     var names: [UInt32: String] = [:]
@@ -73,33 +89,37 @@ struct WaveChunks {
     return notes
   }
 
-  private func points(_ chunk: [UInt8]) -> [MediaMarker] {
+  private static var entryBytes: Int { 24 }
+  private static var samplerHeadBytes: Int { 36 }
+
+  private func points(_ cue: [UInt8]) -> [Entry] { entries(cue, countAt: 0, from: 4) }
+  private func loops(_ sampler: [UInt8]) -> [Entry] {
+    entries(sampler, countAt: 28, from: Self.samplerHeadBytes)
+  }
+  private func entries(_ chunk: [UInt8], countAt place: Int, from start: Int) -> [Entry] {
     let bytes = Bytes(chunk)
-    let count = min(number(bytes, 0), max(0, chunk.count - 4) / 24)
+    let count = min(number(bytes, place), max(0, chunk.count - start) / Self.entryBytes)
     return (0..<count).map { index in
-      let point = 4 + 24 * index
-      return MediaMarker(
-        position: Double(number(bytes, point + 20)),
-        id: Int32(truncatingIfNeeded: number(bytes, point)))
+      let entry = Bytes(bytes.slice(at: start + Self.entryBytes * index, count: Self.entryBytes))
+      return Entry(id: UInt32(number(entry, 0)), bytes: entry)
     }
   }
 
+  private func position(_ point: Entry) -> Double { Double(number(point.bytes, 20)) }
+
   /// The cue points that no stretch begins at.
-  func markers(cue: [UInt8], notes: [UInt8]) -> MediaMarkers {
-    let notes = self.notes(notes)
+  func markers(_ places: Places) -> MediaMarkers {
+    let notes = self.notes(places.notes)
     return MediaMarkers(
-      markers: points(cue).compactMap { point in
-        let id = UInt32(bitPattern: point.id)
-        guard notes.lengths[id] == nil else { return nil }
-        var point = point
-        point.name = notes.names[id]
-        return point
+      markers: points(places.cue).filter { notes.lengths[$0.id] == nil }.map {
+        MediaMarker(
+          position: position($0), name: notes.names[$0.id], id: Int32(bitPattern: $0.id))
       })
   }
 
   /// Stretches after cue points, and a sampler's loops.
-  func regions(cue: [UInt8], notes: [UInt8], sampler: [UInt8]) -> MediaRegions {
-    let notes = self.notes(notes)
+  func regions(_ places: Places) -> MediaRegions {
+    let notes = self.notes(places.notes)
     func region(_ id: UInt32, _ start: Double, _ end: Double, _ flags: MediaRegion.Flags)
       -> MediaRegion
     {
@@ -110,85 +130,161 @@ struct WaveChunks {
           MediaMarker(position: end, id: Int32(bitPattern: id)),
         ])
     }
-    let stretches = points(cue).compactMap { point -> MediaRegion? in
-      let id = UInt32(bitPattern: point.id)
-      return notes.lengths[id].map { region(id, point.position, point.position + Double($0), []) }
+    let stretches = points(places.cue).compactMap { point in
+      notes.lengths[point.id].map {
+        region(point.id, position(point), position(point) + Double($0), [])
+      }
     }
-    let bytes = Bytes(sampler)
-    let count = min(number(bytes, 28), max(0, sampler.count - 36) / 24)
-    let loops = (0..<count).map { index in
-      let loop = 36 + 24 * index
-      let direction: MediaRegion.Flags =
-        switch number(bytes, loop + 4) {
-        case 1: [.playsForward, .playsBackward]
-        case 2: .playsBackward
-        default: .playsForward
-        }
+    let loops = loops(places.sampler).map { loop in
       // A loop's last frame is part of it.
-      return region(
-        UInt32(number(bytes, loop)), Double(number(bytes, loop + 8)),
-        Double(number(bytes, loop + 12) + 1), direction.union(.loops))
+      region(
+        loop.id, Double(number(loop.bytes, 8)), Double(number(loop.bytes, 12) + 1),
+        Self.direction(number(loop.bytes, 4)).union(.loops))
     }
     return MediaRegions(regions: stretches + loops)
   }
 
-  /// The chunks for all markers and regions; empty ones are not needed.
-  func chunks(
-    _ markers: [MediaMarker], _ regions: [MediaRegion], sampleRate: Double
-  ) -> (cue: [UInt8], notes: [UInt8], sampler: [UInt8]) {
-    var points: [UInt8] = []
-    var notes: [(id: ChunkID, bytes: [UInt8])] = []
-    var loops: [UInt8] = []
-    func frame(_ position: Double) -> UInt32 {
-      position.isFinite ? UInt32(min(max(position.rounded(), 0), Double(UInt32.max))) : 0
+  private static func direction(_ kind: Int) -> MediaRegion.Flags {
+    switch kind {
+    case 1: [.playsForward, .playsBackward]
+    case 2: .playsBackward
+    default: .playsForward
     }
-    func add(_ id: UInt32, _ position: Double) {
-      // The place in the order of play, the chunk, two unused starts, and the frame.
-      points += number(id)
-      points += number(frame(position))
-      points += ChunkID("data").bytes
-      points += number(0)
-      points += number(0)
-      points += number(frame(position))
+  }
+
+  private func frame(_ position: Double) -> UInt32 {
+    position.isFinite ? UInt32(min(max(position.rounded(), 0), Double(UInt32.max))) : 0
+  }
+
+  /// The chunks with other markers. What else is in them stays, but for notes on markers that went.
+  func set(_ markers: [MediaMarker], in places: Places) -> Places {
+    let points = points(places.cue)
+    let stretches = Set(notes(places.notes).lengths.keys)
+    let ids = markers.map { UInt32(bitPattern: $0.id) }
+    var new = places
+    new.cue = cue(
+      zip(ids, markers).map { id, marker in
+        point(id, marker.position, like: points.first { $0.id == id })
+      } + points.filter { stretches.contains($0.id) }.map { $0.bytes.slice(at: 0, count: .max) })
+    new.notes = list(
+      "adtl",
+      renamed(
+        list(places.notes), names: zip(ids, markers).map { ($0, $1.name) },
+        replacing: Set(points.map(\.id)).subtracting(stretches),
+        beside: stretches.union(loops(places.sampler).map(\.id))))
+    return new
+  }
+
+  /// The chunks with other regions. What else is in them stays, but for notes on regions that went.
+  func set(_ regions: [MediaRegion], in places: Places, sampleRate: Double) -> Places {
+    let points = points(places.cue)
+    let loops = loops(places.sampler)
+    let oldNotes = list(places.notes)
+    let stretches = Set(notes(places.notes).lengths.keys)
+    let isStretch = { (id: ChunkID, bytes: [UInt8]) in
+      id == "ltxt" && number(Bytes(bytes), 4) > 0
     }
-    func name(_ id: UInt32, _ name: String?) {
-      guard let name else { return }
-      notes.append(("labl", number(id) + name.utf8.filter { $0 != 0 } + [0]))
-    }
-    for marker in markers {
-      add(UInt32(bitPattern: marker.id), marker.position)
-      name(UInt32(bitPattern: marker.id), marker.name)
-    }
+    var newPoints: [[UInt8]] = []
+    var newLoops: [[UInt8]] = []
+    var newNotes = renamed(
+      oldNotes.filter { !isStretch($0.id, $0.bytes) }, names: regions.map { ($0.id, $0.name) },
+      replacing: stretches.union(loops.map(\.id)),
+      beside: Set(points.map(\.id)).subtracting(stretches))
     for region in regions {
       guard let start = region.markers.first, let end = region.markers.last else { continue }
-      let (first, past) = (frame(start.position), max(frame(start.position), frame(end.position)))
-      name(region.id, region.name)
+      let first = frame(start.position)
+      let past = max(first, frame(end.position))
       if region.flags.contains(.loops) {
-        let direction =
-          !region.flags.contains(.playsBackward) ? 0 : region.flags.contains(.playsForward) ? 1 : 2
-        loops += number(region.id)
-        loops += number(direction)
-        loops += number(first)
-        loops += number(max(first, past &- 1))
-        loops += number(0)
-        loops += number(0)
+        let old = loops.first { $0.id == region.id }
+        newLoops.append(
+          loop(region, first, last: max(first, past &- 1), like: old))
       } else {
-        add(region.id, start.position)
-        var note = number(region.id)
-        note += number(past - first)
-        note += ChunkID("rgn ").bytes
+        newPoints.append(
+          point(region.id, start.position, like: points.first { $0.id == region.id }))
+        let old = oldNotes.first {
+          isStretch($0.id, $0.bytes) && number(Bytes($0.bytes), 0) == region.id
+        }
         // No country, language or page.
-        note += number(0)
-        note += number(0)
-        notes.append(("ltxt", note))
+        let rest =
+          old.map { Array($0.bytes.dropFirst(8)) } ?? ChunkID("rgn ").bytes + number(0) + number(0)
+        newNotes.append(("ltxt", number(region.id) + number(past - first) + rest))
       }
     }
+    let kept = points.filter { !stretches.contains($0.id) }
+    return Places(
+      cue: cue(kept.map { $0.bytes.slice(at: 0, count: .max) } + newPoints),
+      notes: list("adtl", newNotes),
+      sampler: sampler(newLoops, like: places.sampler, sampleRate: sampleRate))
+  }
+
+  private func cue(_ points: [[UInt8]]) -> [UInt8] {
+    points.isEmpty ? [] : number(points.count) + points.flatMap { $0 }
+  }
+
+  /// A cue point, with all that an old one of its id tells but for the place.
+  private func point(_ id: UInt32, _ position: Double, like old: Entry?) -> [UInt8] {
+    let place = number(frame(position))
+    // The chunk that it is in, and two starts that are not used.
+    let others = old?.bytes.slice(at: 8, count: 12) ?? ChunkID("data").bytes + number(0) + number(0)
+    return number(id) + place + others + place
+  }
+
+  /// A loop, with all that an old one of its id tells but for the place and the direction.
+  private func loop(
+    _ region: MediaRegion, _ first: UInt32, last: UInt32, like old: Entry?
+  ) -> [UInt8] {
+    var kind =
+      !region.flags.contains(.playsBackward) ? 0 : region.flags.contains(.playsForward) ? 1 : 2
+    if let old {
+      // There are kinds that a sampler's maker chose.
+      let known = number(old.bytes, 4)
+      if Self.direction(known) == Self.direction(kind) { kind = known }
+    }
+    // A fraction of a frame, and how often it is played.
+    let rest = old?.bytes.slice(at: 16, count: 8) ?? number(0) + number(0)
+    return number(region.id) + number(kind) + number(first) + number(last) + rest
+  }
+
+  private func sampler(
+    _ loops: [[UInt8]], like old: [UInt8], sampleRate: Double
+  ) -> [UInt8] {
+    guard !loops.isEmpty || !old.isEmpty else { return [] }
     let period = Int((1e9 / max(1, sampleRate)).rounded())
     // No maker or product; the length of a frame in ns; the middle C; no SMPTE offset.
-    let sampler = [0, 0, period, 60, 0, 0, 0, loops.count / 24, 0].flatMap { number($0) } + loops
-    return (
-      points.isEmpty ? [] : number(points.count / 24) + points,
-      notes.isEmpty ? [] : list("adtl", notes), loops.isEmpty ? [] : sampler
-    )
+    var head = [0, 0, period, 60, 0, 0, 0, 0, 0].flatMap { number($0) }
+    var rest: ArraySlice<UInt8> = []
+    if old.count >= Self.samplerHeadBytes {
+      head = Array(old[..<Self.samplerHeadBytes])
+      rest = old[(Self.samplerHeadBytes + Self.entryBytes * self.loops(old).count)...]
+    }
+    head.replaceSubrange(28..<32, with: number(loops.count))
+    return head + loops.flatMap { $0 } + rest
+  }
+
+  /// Notes with the names of other markers or regions.
+  ///
+  /// - Parameters:
+  ///   - names: Of the new ones, by their ids.
+  ///   - replacing: The ids of the old ones.
+  ///   - others: Ids of what stays.
+  private func renamed(
+    _ notes: [(id: ChunkID, bytes: [UInt8])], names: [(id: UInt32, name: String?)],
+    replacing old: Set<UInt32>, beside others: Set<UInt32>
+  ) -> [(id: ChunkID, bytes: [UInt8])] {
+    let named = Set(names.filter { $0.name != nil }.map(\.id))
+    let gone = old.subtracting(others)
+    let present = Set(names.map(\.id))
+    let kept = notes.filter { note in
+      let id = UInt32(number(Bytes(note.bytes), 0))
+      switch note.id {
+      case "labl": return !named.contains(id) && !gone.contains(id)
+      case "note", "ltxt", "file": return present.contains(id) || !gone.contains(id)
+      default: return true
+      }
+    }
+    return kept
+      + names.compactMap { id, name in
+        name.map { ("labl", number(id) + $0.utf8.filter { $0 != 0 } + [0]) }
+      }
   }
 }
