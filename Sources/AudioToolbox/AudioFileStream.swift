@@ -142,7 +142,8 @@ private final class FileStream: @unchecked Sendable {
     kAudioFileStreamProperty_AudioDataByteCount, kAudioFileStreamProperty_AudioDataPacketCount,
     kAudioFileStreamProperty_MaximumPacketSize, kAudioFileStreamProperty_PacketSizeUpperBound,
     kAudioFileStreamProperty_PacketTableInfo, kAudioFileStreamProperty_AverageBytesPerPacket,
-    kAudioFileStreamProperty_BitRate, kAudioFileStreamProperty_InfoDictionary,
+    kAudioFileStreamProperty_BitRate, kAudioFileStreamProperty_RestrictsRandomAccess,
+    kAudioFileStreamProperty_InfoDictionary,
     kAudioFileStreamProperty_ReadyToProducePackets,
   ]
 
@@ -191,6 +192,8 @@ private final class FileStream: @unchecked Sendable {
       return try known(details == nil ? nil : parser.averagePacketBytes)
     case kAudioFileStreamProperty_BitRate:
       return try known(details?.bitRate.map { UInt32(clamping: $0) })
+    case kAudioFileStreamProperty_RestrictsRandomAccess:
+      return try known(details == nil ? nil : UInt32(0))
     case kAudioFileStreamProperty_InfoDictionary:
       guard let tags = details?.tags, !tags.isEmpty else { throw unknown }
       return .dictionary(tags)
@@ -358,10 +361,9 @@ public func AudioFileStreamGetProperty(
   unsafe answer("AudioFileStreamGetProperty", needs: ioPropertyDataSize, outPropertyData) {
     () throws(FileStreamFailure) in
     let room = unsafe ioPropertyDataSize.pointee
-    let given = unsafe Array(
-      UnsafeRawBufferPointer(
-        start: outPropertyData, count: translationProperties.contains(inPropertyID) ? Int(room) : 0)
-    )
+    // There may be room for more than the question, which alone may be read.
+    let asked = min(Int(room), translationBytes(inPropertyID) ?? 0)
+    let given = unsafe Array(UnsafeRawBufferPointer(start: outPropertyData, count: asked))
     let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
     do throws(AudioFileFailure) {
       try unsafe value.copy(to: outPropertyData, size: ioPropertyDataSize)
@@ -371,11 +373,16 @@ public func AudioFileStreamGetProperty(
   }
 }
 
-/// Properties whose value is asked with one, and answered in its place.
-private let translationProperties: Set = [
-  kAudioFileStreamProperty_PacketToFrame, kAudioFileStreamProperty_FrameToPacket,
-  kAudioFileStreamProperty_PacketToByte, kAudioFileStreamProperty_ByteToPacket,
-]
+/// Bytes of a question, which the answer takes the place of; nil if a property needs none.
+private func translationBytes(_ id: AudioFileStreamPropertyID) -> Int? {
+  switch id {
+  case kAudioFileStreamProperty_PacketToFrame, kAudioFileStreamProperty_FrameToPacket:
+    MemoryLayout<AudioFramePacketTranslation>.size
+  case kAudioFileStreamProperty_PacketToByte, kAudioFileStreamProperty_ByteToPacket:
+    MemoryLayout<AudioBytePacketTranslation>.size
+  default: nil
+  }
+}
 
 /// See AudioFileStreamSetProperty in AudioFileStream.h.
 @c @implementation

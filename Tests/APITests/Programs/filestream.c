@@ -175,6 +175,20 @@ static void properties(void) {
                                    &byte));
   CHECK(byte.mPacket == 100 && byte.mByteOffsetInPacket == 3 && byte.mFlags == 0);
 
+  // What says to have more room than there is loses nothing: the question alone is read.
+  byte.mByte = 407;
+  size = UINT32_MAX;
+  WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_ByteToPacket, &size,
+                                   &byte));
+  CHECK(byte.mPacket == 101 && byte.mByteOffsetInPacket == 3 && size == sizeof byte);
+  for (size = 0; size < sizeof byte; size += sizeof byte - 1) {
+    UInt32 room = size;
+    GIVES(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_ByteToPacket, &room,
+                                     &byte),
+          kAudioFileStreamError_BadPropertySize);
+  }
+  EQUAL(number(heard.stream, kAudioFileStreamProperty_RestrictsRandomAccess, 4), 0);
+
   size = 3;
   GIVES(
       AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_FileFormat, &size, memory),

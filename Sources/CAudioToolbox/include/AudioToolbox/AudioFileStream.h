@@ -109,6 +109,9 @@ CF_ENUM(AudioFileStreamPropertyID) {
   kAudioFileStreamProperty_AverageBytesPerPacket = 'abpp',
   /// UInt32: bits per second of sound.
   kAudioFileStreamProperty_BitRate = 'brat',
+  /// UInt32: 1 if decoding cannot begin with any packet. Always 0: no codec that is read forbids it,
+  /// though some need a few packets before the one that is wanted.
+  kAudioFileStreamProperty_RestrictsRandomAccess = 'rrap',
   /// CFDictionaryRef of strings, which the caller releases.
   kAudioFileStreamProperty_InfoDictionary = 'info'
 };
