@@ -47,12 +47,16 @@ final class SystemSounds: Sendable {
   }
 
   static let shared = SystemSounds()
-  /// The sound that is always there.
-  static let alert: UInt32 = 0x1000
+  /// The sounds that are always there, the last of which makes a tone.
+  static let builtIn: ClosedRange<UInt32> = 0xFFE...0x1000
+  static let alert = builtIn.upperBound
   /// Seconds that a sound may last.
   static let maximumSeconds = 30.0
 
-  private let state = Mutex(State(entries: [alert: Entry(sound: .tone)]))
+  private let state = Mutex(
+    State(
+      entries: Dictionary(
+        uniqueKeysWithValues: builtIn.map { ($0, Entry(sound: $0 == alert ? .tone : .none)) })))
   /// Opening a client takes long, so it is not done on the app's thread.
   private let work = DispatchQueue(label: "cuejack.sounds")
   private let callbacks = DispatchQueue(label: "cuejack.sounds.callbacks")
@@ -70,7 +74,7 @@ final class SystemSounds: Sendable {
   /// Ends a sound, even while it plays. False if there is none.
   func remove(_ id: UInt32) -> Bool {
     let (isThere, plays) = state.withLock { state in
-      let entry = id == Self.alert ? nil : state.entries.removeValue(forKey: id)
+      let entry = Self.builtIn.contains(id) ? nil : state.entries.removeValue(forKey: id)
       entry?.completion?.cancel()
       return (entry != nil, state.plays.filter { $0.value.sound == id }.map(\.key))
     }
@@ -119,6 +123,10 @@ final class SystemSounds: Sendable {
     work.async { [self] in
       guard let entry = state.withLock({ $0.entries[id] }) else {
         log.warning("there is no system sound \(id)")
+        return over()
+      }
+      if entry.sound.bytes.isEmpty {
+        entry.completion?.call()
         return over()
       }
       let play = state.withLock { state in
@@ -193,6 +201,10 @@ final class SystemSounds: Sendable {
 }
 
 extension SystemSounds.Sound {
+  /// Nothing that is heard.
+  static let none = Self(
+    format: PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32), bytes: [])
+
   /// A short tone that dies away.
   static let tone: Self = {
     let rate = 48000.0

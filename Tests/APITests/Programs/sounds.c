@@ -108,6 +108,125 @@ static void playing(cue_capture *card) {
   passed("the alert");
 }
 
+// MARK: Compressed sounds
+
+static CFURLRef url_of(const char *name) {
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return CFURLCreateFromFileSystemRepresentation(NULL, (UInt8 *)path, (CFIndex)strlen(path), false);
+}
+
+/// Makes a file of a tone, and reads what it decodes to, at most `FRAMES` and some more.
+static UInt32 encode(CFURLRef url, AudioFileTypeID type, AudioFormatID codec, float *decoded,
+                     UInt32 room) {
+  AudioStreamBasicDescription client = float_format(RATE, 2), format;
+  memset(&format, 0, sizeof format);
+  format.mSampleRate = RATE;
+  format.mFormatID = codec;
+  format.mChannelsPerFrame = 2;
+  ExtAudioFileRef file = NULL;
+  WORKS(ExtAudioFileCreateWithURL(url, type, &format, NULL, 0, &file));
+  WORKS(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof client,
+                                &client));
+  static float tone[FRAMES * 2];
+  for (int i = 0; i < FRAMES; i++) {
+    tone[2 * i] = 0.4f * sinf((float)i * 0.06f);
+    tone[2 * i + 1] = 0.3f * sinf((float)i * 0.09f);
+  }
+  AudioBufferList list = {1, {{2, sizeof tone, tone}}};
+  WORKS(ExtAudioFileWrite(file, FRAMES, &list));
+  WORKS(ExtAudioFileDispose(file));
+
+  WORKS(ExtAudioFileOpenURL(url, &file));
+  WORKS(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof client,
+                                &client));
+  UInt32 frames = 0;
+  while (frames < room) {
+    UInt32 count = room - frames;
+    AudioBufferList rest = {1, {{2, count * FRAME_BYTES, decoded + 2 * frames}}};
+    WORKS(ExtAudioFileRead(file, &count, &rest));
+    if (count == 0) break;
+    frames += count;
+  }
+  WORKS(ExtAudioFileDispose(file));
+  return frames;
+}
+
+static void compressed(cue_capture *card) {
+  static const struct {
+    const char *name;
+    AudioFileTypeID type;
+    AudioFormatID codec;
+  } kinds[] = {
+      {"a.m4a", kAudioFileM4AType, kAudioFormatMPEG4AAC},
+      {"a.mp3", kAudioFileMP3Type, kAudioFormatMPEGLayer3},
+      {"a.ogg", kAudioFileOggType, kAudioFormatOpus},
+      {"a.flac", kAudioFileFLACType, kAudioFormatFLAC},
+  };
+  static float decoded[2 * (FRAMES + 5000)];
+  for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+    CFURLRef url = url_of(kinds[kind].name);
+    UInt32 frames =
+        encode(url, kinds[kind].type, kinds[kind].codec, decoded, sizeof decoded / FRAME_BYTES);
+    CHECK(frames >= FRAMES && frames < FRAMES + 5000);
+    SystemSoundID sound = 0;
+    WORKS(AudioServicesCreateSystemSoundID(url, &sound));
+    CFRelease(url);
+    unlink(path);
+    size_t at = cue_capture_frames(card);
+    static volatile int blocks;
+    blocks = 0;
+    AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+      blocks++;
+    });
+    WAIT(blocks == 1);
+    record(card, SETTLED);
+    // Every frame that the file decodes to, from the first that is not silent on.
+    UInt32 first = 0;
+    while (first < frames && decoded[2 * first] == 0)
+      first++;
+    CHECK(first < FRAMES / 10);
+    at = find_sound(card, at);
+    CHECK(at + frames - first < cue_capture_frames(card));
+    for (UInt32 i = first; i < frames; i++, at++) {
+      CHECK(cue_capture_samples(card, 0)[at] == decoded[2 * i]);
+      CHECK(cue_capture_samples(card, 1)[at] == decoded[2 * i + 1]);
+    }
+    HEAR_SILENCE(card, at);
+    WORKS(AudioServicesDisposeSystemSoundID(sound));
+  }
+  passed("compressed sounds");
+}
+
+static SystemSoundID ended;
+
+static void silent_completed(SystemSoundID sound, void *data) {
+  CHECK(data == &ended);
+  ended = sound;
+}
+
+/// What a phone's motor and a screen would do.
+static void silent(cue_capture *card) {
+  static const SystemSoundID sounds[] = {kSystemSoundID_Vibrate, kSystemSoundID_FlashScreen};
+  size_t at = cue_capture_frames(card);
+  for (int i = 0; i < 2; i++) {
+    static volatile int blocks;
+    blocks = 0;
+    WORKS(AudioServicesAddSystemSoundCompletion(sounds[i], NULL, NULL, silent_completed, &ended));
+    AudioServicesPlayAlertSoundWithCompletion(sounds[i], ^{
+      blocks++;
+    });
+    RUN_LOOP_UNTIL(blocks == 1 && ended == sounds[i]);
+    AudioServicesRemoveSystemSoundCompletion(sounds[i]);
+    UInt32 value = 0, size = 4;
+    WORKS(AudioServicesGetProperty(kAudioServicesPropertyIsUISound, 4, &sounds[i], &size, &value));
+    EQUAL(value, 1);
+    GIVES(AudioServicesDisposeSystemSoundID(sounds[i]), kAudioServicesSystemSoundUnspecifiedError);
+  }
+  record(card, SETTLED);
+  HEAR_SILENCE(card, at);
+  passed("vibration and flash");
+}
+
 static void many(cue_capture *card) {
   // Several at once share a client, and add up.
   SystemSoundID sound = make_sound("many", 2 * RATE);
@@ -238,6 +357,8 @@ int main(int count, char **arguments) {
   main_thread = pthread_self();
   cue_capture *card = open_card(60);
   playing(card);
+  compressed(card);
+  silent(card);
   many(card);
   mistakes();
   properties();

@@ -348,6 +348,8 @@ CHECK(sizeof(AudioFileStreamParseFlags) == 4 && sizeof(AudioFileStreamSeekFlags)
 CHECK(sizeof(AudioFileStreamPropertyFlags) == 4 && sizeof(AudioFileStreamPropertyID) == 4);
 
 CHECK(kSystemSoundID_UserPreferredAlert == 0x1000 && kUserPreferredAlert == 0x1000);
+CHECK(kSystemSoundID_FlashScreen == 0xFFE && kSystemSoundID_Vibrate == 0xFFF);
+CHECK(kAudioFileStreamProperty_RestrictsRandomAccess == 'rrap');
 CHECK(kAudioServicesNoError == 0 && kAudioServicesUnsupportedPropertyError == 'pty?');
 CHECK(kAudioServicesBadPropertySizeError == '!siz');
 CHECK(kAudioServicesBadSpecifierSizeError == '!spc');

@@ -16,6 +16,10 @@ typedef void (*AudioServicesSystemSoundCompletionProc)(SystemSoundID ssID,
                                                        void *_Nullable clientData);
 
 enum {
+  /// The flash of the screen and the vibration of phones. Nothing here does either: to play them is
+  /// over at once, and makes no sound. They have completions and properties like all sounds.
+  kSystemSoundID_FlashScreen = 0x00000FFE,
+  kSystemSoundID_Vibrate = 0x00000FFF,
   /// A tone that is always there.
   kSystemSoundID_UserPreferredAlert = 0x00001000,
   kUserPreferredAlert = kSystemSoundID_UserPreferredAlert
