@@ -6,14 +6,16 @@ import Testing
 
 @testable import AudioToolbox
 
-private func open(_ path: String) throws -> AudioFileID {
+/// Opens a file for reading.
+func openToRead(_ path: String) throws -> AudioFileID {
   let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
   var id: AudioFileID?
   #expect(AudioFileOpenURL(url!, .readPermission, 0, &id) == noErr)
   return try #require(id)
 }
 
-private func value<Value: BitwiseCopyable>(
+/// The value of a property, which may take a question from `value`; nil if there is none.
+func value<Value: BitwiseCopyable>(
   _ id: AudioFileID, _ property: AudioFilePropertyID, _ value: Value
 ) -> Value? {
   var value = value
@@ -111,7 +113,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: Copy.all)
   fileprivate func packetsAreCopied(copy: Copy) throws {
-    let source = try open(make(copy))
+    let source = try openToRead(make(copy))
     defer { #expect(AudioFileClose(source) == noErr) }
     let original = try packets(source)
     #expect(original.count > 5)
@@ -171,7 +173,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
       #expect(count == 0)
       #expect(AudioFileClose(file) == noErr)
 
-      let again = try open(path)
+      let again = try openToRead(path)
       #expect(value(again, kAudioFilePropertyFileFormat, UInt32(0)) == kind)
       let got = try #require(
         value(again, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
@@ -195,46 +197,8 @@ private struct Copy: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test func placesAreTranslated() throws {
-    let copy = try #require(Copy.all.first { $0.name == "vorbis.ogg" })
-    let file = try open(make(copy))
-    defer { AudioFileClose(file) }
-    let packets = try packets(file)
-    let starts = packets.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.frames)) }
-    let offsets = packets.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.bytes.count)) }
-    #expect(Set(packets.map(\.frames)).count > 1, "frames vary")
-    for packet in [0, 1, 5, packets.count - 1] {
-      let frames = value(
-        file, kAudioFilePropertyPacketToFrame,
-        AudioFramePacketTranslation(mFrame: 0, mPacket: Int64(packet), mFrameOffsetInPacket: 0))
-      #expect(frames?.mFrame == starts[packet])
-      let bytes = value(
-        file, kAudioFilePropertyPacketToByte,
-        AudioBytePacketTranslation(
-          mByte: 0, mPacket: Int64(packet), mByteOffsetInPacket: 0, mFlags: []))
-      #expect(bytes?.mByte == offsets[packet])
-      guard packets[packet].frames > 3 else { continue }
-      let back = value(
-        file, kAudioFilePropertyFrameToPacket,
-        AudioFramePacketTranslation(
-          mFrame: starts[packet] + 3, mPacket: 0, mFrameOffsetInPacket: 0))
-      #expect(back?.mPacket == Int64(packet) && back?.mFrameOffsetInPacket == 3)
-      let byteBack = value(
-        file, kAudioFilePropertyByteToPacket,
-        AudioBytePacketTranslation(
-          mByte: offsets[packet] + 2, mPacket: 0, mByteOffsetInPacket: 0, mFlags: []))
-      #expect(byteBack?.mPacket == Int64(packet) && byteBack?.mByteOffsetInPacket == 2)
-    }
-    // Bytes are those of the packets, one behind the other.
-    var memory = [UInt8](repeating: 0, count: 2000)
-    var count: UInt32 = 2000
-    #expect(AudioFileReadBytes(file, false, offsets[2] + 7, &count, &memory) == noErr)
-    let all = packets.reduce(into: Data()) { $0 += $1.bytes }
-    #expect(Data(memory) == all.dropFirst(Int(offsets[2]) + 7).prefix(2000))
-  }
-
   @Test func chunksOfFilesOfPackets() throws {
-    let source = try open(make(Copy.all[0]))
+    let source = try openToRead(make(Copy.all[0]))
     defer { AudioFileClose(source) }
     var format = try #require(
       value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
@@ -266,7 +230,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
       "a cookie is no user data")
     #expect(AudioFileClose(file) == noErr)
 
-    let again = try open(path)
+    let again = try openToRead(path)
     defer { AudioFileClose(again) }
     var data: [UInt8] = [0, 0, 0, 0]
     var size: UInt32 = 4
@@ -279,12 +243,12 @@ private struct Copy: Sendable, CustomTestStringConvertible {
 
   @Test func tagsOfID3AreGivenWhole() throws {
     let path = try make(try #require(Copy.all.first { $0.name == "mp3.mp3" }))
-    let file = try open(path)
+    let file = try openToRead(path)
     defer { AudioFileClose(file) }
     let tag = try #require(bytes(file, kAudioFilePropertyID3Tag))
     let whole = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
     #expect(tag == Array(whole.prefix(tag.count)) && tag.count > 20)
     #expect(tag.prefix(3).elementsEqual("ID3".utf8) && whole[tag.count] == 0xFF)
-    #expect(bytes(try open(make(Copy.all[0])), kAudioFilePropertyID3Tag) == nil)
+    #expect(bytes(try openToRead(make(Copy.all[0])), kAudioFilePropertyID3Tag) == nil)
   }
 }
