@@ -201,13 +201,19 @@ final class Demuxer {
   }
 
   /// Where the packets lie, if libavformat took that from the file's own table.
-  func table() -> [(offset: Int64, bytes: Int)] {
+  func table() -> [(offset: Int64, bytes: Int, frames: Int64)] {
     guard let sound = unsafe sound else { return [] }
     let count = unsafe avformat_index_get_entries_count(sound)
-    return (0..<count).compactMap { i in
-      guard let entry = unsafe avformat_index_get_entry(sound, i) else { return nil }
-      return unsafe (entry.pointee.pos, Int(entry.pointee.size))
+    var table: [(offset: Int64, bytes: Int, frames: Int64)] = []
+    var next = promisedFrames ?? 0
+    for i in (0..<count).reversed() {
+      guard let entry = unsafe avformat_index_get_entry(sound, i) else { continue }
+      let start = unsafe frames(entry.pointee.timestamp)
+      let (length, isWild) = next.subtractingReportingOverflow(start)
+      unsafe table.append((entry.pointee.pos, Int(entry.pointee.size), isWild ? 0 : max(0, length)))
+      next = start
     }
+    return table.reversed()
   }
 
   /// Frames of a time, which the stream counts in units of its own.

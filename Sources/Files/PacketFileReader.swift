@@ -402,22 +402,34 @@ private struct Opening {
     var source = try describe(demuxer)
     let format = source.format
     let spanned: Int64
-    if file.isFragmented || format.framesPerPacket == 0 {
+    if file.isFragmented {
       let scanner = try PacketScanner(
         store, demuxer, .told, isRegular: format.framesPerPacket > 0,
         frames: PacketFrames.counter(format.codec, demuxer.extradata))
       while try scanner.step(&source.index) {}
       spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
     } else {
-      let table = demuxer.table()
+      let count =
+        format.framesPerPacket == 0
+        ? PacketFrames.counter(format.codec, demuxer.extradata) : nil
       let total = try store.byteCount()
-      for entry in table {
+      for entry in demuxer.table() {
         // What is missing at the end of a file that was cut is not there.
         guard entry.bytes > 0, entry.offset >= 0, entry.offset <= total - Int64(entry.bytes) else {
           break
         }
+        var frames: Int64 = 0
+        if format.framesPerPacket == 0 {
+          // A packet tells more than its time, if it has come: that of the last one may be cut short.
+          let start =
+            try count == nil
+            ? nil
+            : store.bytes(
+              at: entry.offset, count: min(entry.bytes, PacketFrames.tellingBytes))
+          frames = count.flatMap { count in start.map { Int64(count($0)) } } ?? entry.frames
+        }
         source.index.append(
-          [PacketIndex.Piece(offset: entry.offset, bytes: entry.bytes)], frames: 0)
+          [PacketIndex.Piece(offset: entry.offset, bytes: entry.bytes)], frames: frames)
       }
       let scale = Double(max(1, file.timescale))
       let frames = (Double(file.duration) * format.sampleRate / scale).rounded()

@@ -2,6 +2,9 @@ import Codecs
 
 /// Frames of packets by their own bytes.
 enum PacketFrames {
+  /// First bytes of a packet that are enough to tell.
+  static let tellingBytes = 16
+
   /// Tells the frames of one packet after another; nil if the codec's packets do not tell simply.
   static func counter(_ codec: Codec, _ extradata: [UInt8]) -> (([UInt8]) -> Int)? {
     switch codec {

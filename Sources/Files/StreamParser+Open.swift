@@ -7,9 +7,11 @@ final class HeadStore: ByteStore {
   let name = "the stream"
   let isWritable = false
   private let bytes: [UInt8]
+  private let knownCount: Int
   private let count: Int64
 
   init(_ bytes: [UInt8], apparentByteCount: Int64) {
+    knownCount = bytes.count
     count = max(Int64(bytes.count), apparentByteCount)
     let zeros = min(64, count - Int64(bytes.count))
     self.bytes = bytes + [UInt8](repeating: 0, count: Int(zeros))
@@ -18,7 +20,7 @@ final class HeadStore: ByteStore {
   func byteCount() -> Int64 { count }
 
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard offset >= 0, offset < bytes.count else { return 0 }
+    guard offset >= 0, offset < knownCount else { return 0 }
     let part = bytes[Int(offset)...].prefix(buffer.count)
     unsafe buffer.copyBytes(from: part)
     return part.count

@@ -48,11 +48,12 @@ import Testing
 
   /// Packets as they lie there after a kill: each frame is where it was recorded, from the first on.
   @Test func whatAKillLeavesIsAligned() throws {
-    /// The most frames before the sound that a file may not tell of yet when it is killed.
-    let kinds: [(name: String, format: String, untold: Int)] = [
-      ("a.flac", "flac", 0), ("alac.m4a", "alac", 0), ("alac.caf", "alac", 0),
-      ("flac.ogg", "flac", 0), ("aac.m4a", "aac", 1024), ("aac.caf", "aac", 1024),
-      ("a.aac", "aac", 1024), ("a.mp3", "mp3", 576), ("a.opus", "opus", 312),
+    /// The most frames before the sound that a file cannot tell of: ADTS has no place for that. Nil if
+    /// each sample is to come back.
+    let kinds: [(name: String, format: String, untold: Int?)] = [
+      ("a.flac", "flac", nil), ("alac.m4a", "alac", nil), ("alac.caf", "alac", nil),
+      ("flac.ogg", "flac", nil), ("aac.m4a", "aac", 0), ("aac.caf", "aac", 0),
+      ("a.aac", "aac", 1024), ("a.mp3", "mp3", 0), ("a.opus", "opus", 0),
     ]
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -91,9 +92,9 @@ import Testing
         #expect(converted.status == 0, "\(kind.name): \(converted)")
         let found: [Float] = try decoded(back, as: "f32le")
         #expect(found.count == 2 * frames)
-        guard kind.untold == 0 else {
-          let offset = offset(of: found, in: noise, most: kind.untold)
-          #expect([0, kind.untold].contains(offset), "\(kind.name): \(offset)")
+        if let untold = kind.untold {
+          let offset = offset(of: found, in: noise, most: untold)
+          #expect([0, untold].contains(offset), "\(kind.name): \(offset)")
           continue
         }
         // Cycles that came too late are silence.
