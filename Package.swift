@@ -44,6 +44,8 @@ let package = Package(
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat",
       providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
+    .systemLibrary(
+      name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
@@ -67,6 +69,12 @@ let package = Package(
       name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
       swiftSettings: strict),
     .target(
+      name: "Host",
+      dependencies: [
+        "CLilv", "CRealTime", "RealTime", "Server", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
       name: "AudioQueue",
       dependencies: [
         "CLibdispatch", "Codecs", "CRealTime", "RealTime", "Server", "Timeline",
@@ -81,7 +89,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack",
       dependencies: [
-        "AudioQueue", "Codecs", "Files", "RealTime", "Server", "Timeline",
+        "AudioQueue", "Codecs", "Files", "Host", "RealTime", "Server", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -133,6 +141,14 @@ let package = Package(
       exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
     .testTarget(
       name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "HostTests",
+      dependencies: ["CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline"],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "GraphTests",
+      dependencies: ["CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline"],
       swiftSettings: relaxed),
     .testTarget(
       name: "CodecsTests", dependencies: ["CFFmpeg", "Codecs", "FileSupport", "RealTime"],

@@ -15,7 +15,7 @@ import Testing
       "Server": ground.union(["CJack"]),
       "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg"]),
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
-      "Host": ground.union(["CLilv"]),
+      "Host": ground.union(["CLilv", "Server"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": upper.union(["CAudioToolbox"]),
       "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),

@@ -139,6 +139,39 @@ static inline void cue_rt_leave(void) CUE_REALTIME {
   if (__rtsan_realtime_exit) __rtsan_realtime_exit();
 }
 
+/// What a node of a graph works on in one call. The arrays, and what they point to, are the graph's.
+typedef struct cue_block {
+  /// Frames of each plane: 1 to the graph's block length.
+  uint32_t frames;
+  /// A cycle comes as soon as the one before is over: waiting is allowed.
+  bool is_freewheeling;
+  /// Device frame of the first one.
+  int64_t frame;
+  /// A plane of samples for each audio or CV input.
+  const float *_Nonnull const *_Nullable inputs;
+  /// A plane for each audio or CV output; none shares its memory with an input.
+  float *_Nonnull const *_Nullable outputs;
+  /// An LV2 atom sequence for each event input, its times in frames from the block's first.
+  const void *_Nonnull const *_Nullable event_inputs;
+  /// An LV2 atom chunk, its size set to its capacity, for each event output: the node makes it a
+  /// sequence.
+  void *_Nonnull const *_Nullable event_outputs;
+} cue_block;
+
+/// What runs in the place of one node of a graph.
+typedef struct cue_node {
+  void (*run)(void *context, const cue_block *block);
+  void *context;
+} cue_node;
+
+/// Has `node` work on `block`.
+static inline void cue_rt_run_node(cue_node node, const cue_block *block) CUE_REALTIME {
+  CUE_TRUST_BEGIN // Our own nodes are checked where they are written; a plugin's run() is trusted:
+                  // see lv2:hardRTCapable.
+      node.run(node.context, block);
+  CUE_TRUST_END
+}
+
 static inline float cue_rt_sqrt(float x) CUE_REALTIME {
   return __builtin_sqrtf(x);
 }

@@ -1,0 +1,32 @@
+package import CRealTime
+
+/// Something that a graph runs between its sources and its outputs: a plugin, a mixer, a callback.
+package protocol GraphNode: AnyObject, Sendable {
+  /// What messages and listings call it.
+  var name: String { get }
+  /// Planes of samples that it reads and that it writes.
+  var inputs: Int { get }
+  var outputs: Int { get }
+  /// Event sequences (LV2 atoms) that it reads and that it writes.
+  var eventInputs: Int { get }
+  var eventOutputs: Int { get }
+  /// Frames by which what it writes comes later than what it reads. May change while it runs: the
+  /// graph asks after each cycle in which `latencyChanged` says so. Any thread.
+  var latencyFrames: Int { get }
+  /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
+  var processor: cue_node { get }
+  /// Makes ready for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before the
+  /// first cycle that runs the node, and again, while none runs it, when one of them changes.
+  func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError)
+  /// Has the node pass its input on by itself, without a click, or process it again. Any thread.
+  ///
+  /// - Returns: False if it cannot: the graph then crossfades around it.
+  func setEnabled(_ on: Bool) -> Bool
+}
+
+extension GraphNode {
+  package var eventInputs: Int { 0 }
+  package var eventOutputs: Int { 0 }
+  package var latencyFrames: Int { 0 }
+  package func setEnabled(_ on: Bool) -> Bool { false }
+}

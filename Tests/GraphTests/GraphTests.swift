@@ -1,0 +1,2 @@
+import Host
+import Testing
