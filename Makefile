@@ -11,8 +11,11 @@ DESTDIR ?=
 VERSION := 0.1.0
 # The build that `install` takes: release, or debug.
 CONFIG ?= release
-# A folder of products that are built already: given one, `install` builds nothing.
+# A folder of products that are built already: given one, `install` builds no more than the plugins.
 BUILT ?=
+
+# Our LV2 bundles, by the names of their folders.
+PLUGINS := $(notdir $(wildcard Plugins/*.lv2))
 
 SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Examples Benchmarks Plugins sessions)
 # clang-format 14 takes CF_ENUM for a function and breaks what follows: those headers are left to their
@@ -37,6 +40,10 @@ build: deps ## Builds everything for debugging.
 release: deps ## Builds the library and the command line, optimised.
 	@swift build -c release --product AudioToolbox
 	swift build -c release --product cuejack
+
+.PHONY: plugins
+plugins: ## Builds the LV2 plugins, complete, into .build/lv2.
+	@$(MAKE) --no-print-directory -C Plugins
 
 # The three files together are one piece: they are to sound as if they were one.
 .PHONY: demo
@@ -94,7 +101,7 @@ bench: release ## Measures, side by side with other programs.
 	.build/release/cuejack-bench
 
 .PHONY: install
-install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
+install: plugins ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	@built='$(BUILT)'
 	if [ -z "$$built" ]; then
 	  swift build -c $(CONFIG) --product AudioToolbox
@@ -107,6 +114,10 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	install -Dm755 -t "$$root/bin" "$$built/cuejack"
 	install -Dm755 -t "$$root/lib" "$$built/libAudioToolbox.so"
 	(cd Sources/CAudioToolbox/include && find . -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/{}" ';')
+	for plugin in $(PLUGINS); do
+	  install -Dm755 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.so
+	  install -Dm644 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.ttl
+	done
 	install -d "$$root/lib/pkgconfig"
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@TOOLCHAIN@|$$toolchain|" -e 's|@VERSION@|$(VERSION)|' \
 	  AudioToolbox.pc.in > "$$root/lib/pkgconfig/AudioToolbox.pc"
@@ -115,7 +126,7 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
 	rm -f "$$root/bin/cuejack" "$$root/lib/libAudioToolbox.so" "$$root/lib/pkgconfig/AudioToolbox.pc"
-	rm -rf "$$root/include/cuejack"
+	rm -rf "$$root/include/cuejack" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
 
 .PHONY: clean
 clean: ## Removes everything that was built or generated.

@@ -172,6 +172,15 @@ import Testing
           // A prefix below DESTDIR is not the one that programs are to see.
           let file = text(of: root.appendingPathComponent("usr/lib/pkgconfig/AudioToolbox.pc"))
           #expect(file.contains("prefix=/usr\n") && !file.contains("@"))
+          // A bundle is complete: a library, and at least the turtle that it begins with.
+          let bundles = root.appendingPathComponent("usr/lib/lv2")
+          let names = try FileManager.default.contentsOfDirectory(atPath: bundles.path)
+          #expect(names.count == 6, "\(names)")
+          for name in names {
+            let folder = bundles.appendingPathComponent(name)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(files.contains { $0.hasSuffix(".so") } && files.contains("manifest.ttl"))
+          }
         }
       }
     }

@@ -1,0 +1,43 @@
+import CPlugin
+
+/// Filters one after another, and a gain behind them.
+struct Equalizer {
+  private var filters = InlineArray<16, Filter>(repeating: Filter())
+  private var gain = Ramp(1)
+  private let rate: Double
+
+  init(rate: Double) { self.rate = rate }
+
+  mutating func reset() {
+    for i in filters.indices { filters[i].reset() }
+  }
+
+  /// - Parameter gain: Decibels.
+  mutating func set(gain: Double, in frames: Int) {
+    self.gain.aim(at: cue_rt_amplitude(gain), in: frames)
+  }
+
+  mutating func set(_ filter: Int, to settings: FilterSettings, in frames: Int) {
+    filters[filter].set(settings, rate: rate, in: frames)
+  }
+
+  mutating func process(_ block: inout Block) {
+    for i in filters.indices where filters[i].isNeeded {
+      let first = filters[i].move(&block)
+      guard filters[i].isNeeded else { continue }
+      let factors = filters[i].factors
+      var state = filters[i].state
+      for frame in first..<block.count {
+        block.wet[frame] = factors.apply(block.wet[frame], &state)
+      }
+      filters[i].state = state
+    }
+    if gain.isMoving || gain.value != 1 {
+      for i in 0..<block.count { block.wet[i] *= gain.next() }
+    }
+  }
+
+  mutating func settle() {
+    for i in filters.indices where filters[i].isNeeded { filters[i].settle() }
+  }
+}

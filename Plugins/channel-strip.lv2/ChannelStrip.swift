@@ -1,0 +1,39 @@
+import CPlugin
+
+/// Gain, pan and mute.
+struct ChannelStrip: Effect {
+  // What pans a mono channel has two outputs, too.
+  static var layouts: (Layout, Layout) {
+    (
+      Layout(uri: "urn:cuejack:plugins:channel-strip", inputs: 2, outputs: 2),
+      Layout(uri: "urn:cuejack:plugins:channel-strip-mono", inputs: 1, outputs: 2)
+    )
+  }
+  static var controlInputs: Int { 4 }
+
+  private var left = Ramp(1)
+  private var right = Ramp(1)
+
+  init?(rate: Double) {}
+
+  mutating func reset() {}
+
+  /// Equal power: the squares of both sides' factors make 2 together, and each is 1 in the middle.
+  mutating func update(_ controls: Controls, in frames: Int) {
+    let decibels = controls.value(1, from: -90, to: 24, else: 0)
+    let pan = controls.value(2, from: -1, to: 1, else: 0)
+    let isSilent = decibels == -90 || controls.isOn(3, else: false)
+    let gain = isSilent ? 0 : cue_rt_amplitude(decibels) * 1.4142135623730951
+    let angle = (pan + 1) * Double.pi / 4
+    left.aim(at: pan == 1 ? 0 : gain * cue_rt_cos(angle), in: frames)
+    right.aim(at: pan == -1 ? 0 : gain * cue_rt_sin(angle), in: frames)
+  }
+
+  mutating func process(_ block: inout Block) {
+    for i in 0..<block.count { block.wet[i] *= SIMD2(left.next(), right.next()) }
+  }
+
+  mutating func settle() {}
+}
+
+typealias Bundle = ChannelStrip

@@ -1,0 +1,40 @@
+import CPlugin
+
+/// A high pass of first order, far below what is heard.
+struct DCBlocker: Effect {
+  static var layouts: (Layout, Layout) {
+    (
+      Layout(uri: "urn:cuejack:plugins:dc-blocker", inputs: 2, outputs: 2),
+      Layout(uri: "urn:cuejack:plugins:dc-blocker-mono", inputs: 1, outputs: 1)
+    )
+  }
+  static var controlInputs: Int { 2 }
+
+  private let rate: Double
+  /// What of the way to the input the low pass goes in half a frame.
+  private var share = Ramp(0)
+  private var state = SIMD2<Double>.zero
+
+  init?(rate: Double) { self.rate = rate }
+
+  mutating func reset() { state = .zero }
+
+  mutating func update(_ controls: Controls, in frames: Int) {
+    let cutoff = controls.value(1, from: 1, to: 100, else: 10)
+    let tangent = cue_rt_tan(Double.pi * min(cutoff / rate, 0.49))
+    share.aim(at: tangent / (1 + tangent), in: frames)
+  }
+
+  mutating func process(_ block: inout Block) {
+    for i in 0..<block.count {
+      let half = (block.wet[i] - state) * share.next()
+      let low = state + half
+      state = low + half
+      block.wet[i] -= low
+    }
+  }
+
+  mutating func settle() { state = settled(state) }
+}
+
+typealias Bundle = DCBlocker

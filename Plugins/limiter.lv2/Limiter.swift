@@ -1,0 +1,157 @@
+import CPlugin
+
+/// A peak limiter that looks 5 ms ahead. No sample comes out above its ceiling.
+///
+/// Of the gains that the frames of the look-ahead need, the least holds until its frame has gone, rises
+/// again by the release, and the mean of the last of these is what the sound is multiplied by. The
+/// mean for a frame is one of values that are all at most the gain which that frame needs. Gains are whole
+/// numbers, so that the running sum of that mean stays exact.
+@safe
+struct Limiter: Effect {
+  static var layouts: (Layout, Layout) {
+    (
+      Layout(uri: "urn:cuejack:plugins:limiter", inputs: 2, outputs: 2),
+      Layout(uri: "urn:cuejack:plugins:limiter-mono", inputs: 1, outputs: 1)
+    )
+  }
+  static var controlInputs: Int { 4 }
+
+  /// The whole number that stands for a gain of 1.
+  private static var unity: Double { 281_474_976_710_656 }
+
+  private let rate: Double
+  /// Frames by which the sound is late.
+  private let latency: Int
+  private let memory: UnsafeMutableRawPointer
+  /// The sound of the look-ahead, as it came and amplified; the oldest is at `place`, as it is in `held`.
+  private let frames: UnsafeMutablePointer<SIMD2<Float>>
+  private let amplified: UnsafeMutablePointer<SIMD2<Double>>
+  /// The gains that the mean is of.
+  private let held: UnsafeMutablePointer<UInt64>
+  private var place = 0
+  private var sum: UInt64 = 0
+  private var least: SlidingLeast
+  /// The held gain, which rises by the release.
+  private var risen = Self.unity
+
+  private var gain = Ramp(1)
+  private var ceiling = 1.0
+  /// What of the way to the gain that is needed it goes in a frame.
+  private var rise = 1.0
+  /// The latest gain.
+  private var reduction = 1.0
+
+  init?(rate: Double) {
+    self.rate = rate
+    latency = Int(max(1, (rate * 0.005).rounded()))
+    let count = latency + 1
+    // Widest first: each part begins where its type may lie.
+    let bytes = count * (16 + 16 + 8 + 8)
+    guard let memory = unsafe calloc(1, bytes) else { return nil }
+    unsafe self.memory = unsafe memory
+    unsafe amplified = unsafe memory.bindMemory(to: SIMD2<Double>.self, capacity: count)
+    let slots = unsafe (memory + 16 * count).bindMemory(to: SlidingLeast.Slot.self, capacity: count)
+    least = unsafe SlidingLeast(slots: slots, count: count)
+    unsafe frames = unsafe (memory + 32 * count).bindMemory(to: SIMD2<Float>.self, capacity: count)
+    unsafe held = unsafe (memory + 40 * count).bindMemory(to: UInt64.self, capacity: count)
+    reset()
+  }
+
+  func release() { unsafe free(memory) }
+
+  mutating func reset() {
+    for i in 0...latency {
+      unsafe frames[i] = .zero
+      unsafe amplified[i] = .zero
+      unsafe held[i] = UInt64(Self.unity)
+    }
+    least.reset()
+    place = 0
+    sum = UInt64(Self.unity) * UInt64(latency + 1)
+    risen = Self.unity
+    reduction = 1
+  }
+
+  mutating func update(_ controls: Controls, in frames: Int) {
+    gain.aim(at: cue_rt_amplitude(controls.value(1, from: -24, to: 24, else: 0)), in: frames)
+    // A number that a sample can have: rounding cannot lift one above it. The gains follow smoothly.
+    ceiling = Double(Float(cue_rt_amplitude(controls.value(2, from: -24, to: 0, else: -1))))
+    let milliseconds = controls.value(3, from: 1, to: 2000, else: 100)
+    rise = 1 - cue_rt_exp(-1000 / (milliseconds * rate))
+  }
+
+  mutating func process(_ block: inout Block) {
+    let whole = Self.unity * Double(latency + 1)
+    for i in 0..<block.count {
+      unsafe frames[place] = block.frames[i]
+      // What is not a number would be heard as silence for ever.
+      let sound = settled(block.wet[i]) * gain.next()
+      unsafe amplified[place] = sound
+      let peak = max(abs(sound.x), abs(sound.y))
+      let needed = peak > ceiling ? Self.unity * (ceiling / peak) : Self.unity
+      let wanted = Double(least.push(UInt64(needed)))
+      // Near the end the rest of the way is nothing.
+      risen = wanted - risen < 1e6 ? wanted : risen + (wanted - risen) * rise
+      let gain = UInt64(risen)
+      sum = unsafe sum - held[place] + gain
+      unsafe held[place] = gain
+      place = place == latency ? 0 : place + 1
+      reduction = Double(sum) / whole
+      // The oldest: it came `latency` frames ago.
+      block.frames[i] = unsafe frames[place]
+      block.wet[i] = unsafe amplified[place] * reduction
+    }
+  }
+
+  mutating func settle() {}
+
+  func report(_ controls: Controls) {
+    controls.write(20 * cue_rt_log10(reduction), to: 4)
+    controls.write(Double(latency), to: 5)
+  }
+}
+
+/// The least of the last `count` numbers.
+@safe
+struct SlidingLeast {
+  struct Slot {
+    var value: UInt64
+    var number: Int
+  }
+  /// Numbers that may yet be the least, each greater than the one before it.
+  private let slots: UnsafeMutablePointer<Slot>
+  private let count: Int
+  private var first = 0
+  private var used = 0
+  private var pushed = 0
+
+  init(slots: UnsafeMutablePointer<Slot>, count: Int) {
+    unsafe self.slots = unsafe slots
+    self.count = count
+  }
+
+  mutating func reset() {
+    first = 0
+    used = 0
+    pushed = 0
+  }
+
+  private func place(_ index: Int) -> Int {
+    let place = first + index
+    return place < count ? place : place - count
+  }
+
+  mutating func push(_ value: UInt64) -> UInt64 {
+    while used > 0, unsafe slots[place(used - 1)].value >= value { used -= 1 }
+    if used > 0, unsafe slots[first].number <= pushed - count {
+      first = place(1)
+      used -= 1
+    }
+    unsafe slots[place(used)] = Slot(value: value, number: pushed)
+    used += 1
+    pushed += 1
+    return unsafe slots[first].value
+  }
+}
+
+typealias Bundle = Limiter
