@@ -144,11 +144,18 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "HostTests",
-      dependencies: ["CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline"],
+      dependencies: [
+        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
+      ],
       swiftSettings: relaxed),
     .testTarget(
       name: "GraphTests",
-      dependencies: ["CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline"],
+      dependencies: [
+        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
+      ],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
       swiftSettings: relaxed),
     .testTarget(
       name: "CodecsTests", dependencies: ["CFFmpeg", "Codecs", "FileSupport", "RealTime"],

@@ -1,0 +1,94 @@
+import Foundation
+
+/// A filter of second order by the formulas of Robert Bristow-Johnson's cookbook, as the plugins are to
+/// sound.
+struct Biquad {
+  var b: [Double]
+  var a: [Double]
+
+  /// The cookbook's filters for the plugin's types.
+  ///
+  /// The cookbook's Q is free. For bands it is the one with which the digital filter's lower edge, half
+  /// the gain or 3 dB, lies half the octaves below the middle. Where the bandwidth only says how much a
+  /// filter resonates, it is that of the analog prototype.
+  init(type: Int, frequency: Double, bandwidth: Double, gain: Double, rate: Double) {
+    let w = 2 * Double.pi * frequency / rate
+    let (s, c) = (sin(w), cos(w))
+    let amplitude = pow(10, gain / 40)
+    let edge = tan(w / 2) / tan(w / 2 * pow(2, -bandwidth / 2))
+    let alpha =
+      switch type {
+      case 0, 5, 6: s / 2 * (edge - 1 / edge)
+      case 3, 4, 9, 10: s * sinh(log(2) / 2 * bandwidth)
+      default: s / 2 * 2.squareRoot()
+      }
+    switch type {
+    case 0:
+      b = [1 + alpha * amplitude, -2 * c, 1 - alpha * amplitude]
+      a = [1 + alpha / amplitude, -2 * c, 1 - alpha / amplitude]
+    case 1, 3:
+      b = [(1 - c) / 2, 1 - c, (1 - c) / 2]
+      a = [1 + alpha, -2 * c, 1 - alpha]
+    case 2, 4:
+      b = [(1 + c) / 2, -(1 + c), (1 + c) / 2]
+      a = [1 + alpha, -2 * c, 1 - alpha]
+    case 5:
+      b = [alpha, 0, -alpha]
+      a = [1 + alpha, -2 * c, 1 - alpha]
+    case 6:
+      b = [1, -2 * c, 1]
+      a = [1 + alpha, -2 * c, 1 - alpha]
+    default:
+      let root = 2 * amplitude.squareRoot() * alpha
+      // The high shelf is the low one with the frequencies turned round.
+      let sign: Double = type == 7 || type == 9 ? 1 : -1
+      let (up, down) = (amplitude + 1, amplitude - 1)
+      b = [
+        amplitude * (up - sign * down * c + root), sign * 2 * amplitude * (down - sign * up * c),
+        amplitude * (up - sign * down * c - root),
+      ]
+      a = [
+        up + sign * down * c + root, -sign * 2 * (down + sign * up * c),
+        up + sign * down * c - root,
+      ]
+    }
+  }
+
+  /// Decibels at a frequency.
+  func response(at frequency: Double, rate: Double) -> Double {
+    decibels(of: b, at: frequency, rate: rate) - decibels(of: a, at: frequency, rate: rate)
+  }
+}
+
+/// Decibels, at a frequency, of a filter with this impulse response.
+func decibels(of impulse: [Double], at frequency: Double, rate: Double) -> Double {
+  let w = 2 * Double.pi * frequency / rate
+  var (x, y) = (0.0, 0.0)
+  for (i, value) in impulse.enumerated() where value != 0 {
+    x += value * cos(w * Double(i))
+    y += value * sin(w * Double(i))
+  }
+  return 10 * log10(x * x + y * y)
+}
+
+/// Compares a plugin's impulse response with `expected` decibels, at a few frequencies, in each channel.
+/// Returns the largest difference where something is to be heard.
+func largestError(of plugin: Plugin, _ expected: (Double) -> Double) -> Double {
+  var sound = plugin.silence(1 << 16)
+  for i in sound.indices { sound[i][0] = 1 }
+  var worst = 0.0
+  let found = plugin.run(sound)
+  guard found.allSatisfy({ $0 == found[0] }) else { return .infinity }
+  // What is left of a tail is far below what is compared.
+  let end = (found[0].lastIndex { abs($0) > 1e-9 } ?? 0) + 1
+  let impulse = found[0][..<end].map(Double.init)
+  for frequency in [20, 50, 110, 240, 600, 1000, 1900, 3700, 7000, 11000, 16000, 20000] as [Double]
+  {
+    let wanted = expected(frequency)
+    // Single precision of the samples hides what lies deeper.
+    guard wanted > -50 else { continue }
+    let error = abs(decibels(of: impulse, at: frequency, rate: plugin.rate) - wanted)
+    worst = error.isNaN ? .infinity : max(worst, error)
+  }
+  return worst
+}
