@@ -53,13 +53,16 @@ struct Block {
   ///
   /// Nothing of it is subnormal, which would make whatever comes next slow.
   mutating func mix(_ fade: inout Ramp) {
-    if fade.isMoving {
-      for i in 0..<count {
-        let dry = SIMD2<Double>(frames[i])
-        frames[i] = SIMD2<Float>(audible(dry + (wet[i] - dry) * fade.next()))
-      }
-    } else if fade.value > 0 {
-      for i in 0..<count { frames[i] = SIMD2<Float>(audible(wet[i])) }
+    var i = 0
+    while i < count && fade.isMoving {
+      let dry = SIMD2<Double>(frames[i])
+      frames[i] = SIMD2<Float>(audible(dry + (wet[i] - dry) * fade.next()))
+      i += 1
+    }
+    guard fade.value > 0 else { return }
+    while i < count {
+      frames[i] = SIMD2<Float>(audible(wet[i]))
+      i += 1
     }
   }
 }

@@ -75,7 +75,8 @@ extension PluginsTests {
       let input = lilv_new_uri(bundles.world, "\(lv2)InputPort")
       defer { lilv_node_free(designation) }
       defer { lilv_node_free(input) }
-      let enabled = lilv_plugin_get_port_by_designation(plugin, input, designation)
+      let enabled = try #require(
+        lilv_plugin_get_port_by_designation(plugin, input, designation))
       let index = try Plugin(name).controls["enabled"]
       #expect(Int(lilv_port_get_index(plugin, enabled)) == index)
     }

@@ -24,7 +24,9 @@ extension PluginsTests {
     func theSoundIsTheSameHoweverItIsDivided(name: String) throws {
       let frames = 10000
       let whole = try Plugin(name, rate: 44100, Self.busy(name))
-      let sound = whole.noise(frames)
+      var sound = whole.noise(frames)
+      // What is no number must not last longer here than there, either.
+      sound[0][4321] = .infinity
       let changes =
         whole.randomChanges(every: 997, until: frames, seed: 7)
         + [
@@ -143,12 +145,16 @@ extension PluginsTests {
       }
     }
 
-    /// A tail fades into numbers that processors compute slowly. They are not written.
-    @Test(arguments: Bundles.plugins)
+    /// Sound that is very quiet, and tails, would become numbers that processors compute slowly. They are
+    /// not written. (The meter writes nothing of its own.)
+    @Test(arguments: Bundles.plugins.filter { !$0.hasPrefix("meter") })
     func nothingThatIsWrittenIsSubnormal(name: String) throws {
       let plugin = try Plugin(name, Self.busy(name))
       var sound = plugin.silence(200_000)
-      for i in sound.indices { sound[i][10] = 1 }
+      for i in sound.indices {
+        sound[i][10] = 1
+        for frame in 100_000..<110_000 { sound[i][frame] = 1e-38 * Float(frame % 7) }
+      }
       let found = plugin.run(sound)
       #expect(found.allSatisfy { $0.contains { $0 != 0 } })
       #expect(found.allSatisfy { !$0.contains { $0.isSubnormal } })
