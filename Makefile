@@ -42,7 +42,7 @@ release: deps ## Builds the library and the command line, optimised.
 	swift build -c release --product cuejack
 
 .PHONY: plugins
-plugins: ## Builds the LV2 plugins, complete, into .build/lv2.
+plugins: deps ## Builds the LV2 plugins, complete, into .build/lv2.
 	@$(MAKE) --no-print-directory -C Plugins
 
 # The three files together are one piece: they are to sound as if they were one.
@@ -101,8 +101,9 @@ bench: release ## Measures, side by side with other programs.
 	.build/release/cuejack-bench
 
 .PHONY: install
-install: plugins ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
-	@built='$(BUILT)'
+install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
+	@$(MAKE) --no-print-directory -C Plugins
+	built='$(BUILT)'
 	if [ -z "$$built" ]; then
 	  swift build -c $(CONFIG) --product AudioToolbox
 	  swift build -c $(CONFIG) --product cuejack
