@@ -1,6 +1,6 @@
 /// The control ports of a plugin, `lv2:enabled` being number 0.
 @safe
-struct Controls {
+struct Controls: ~Copyable {
   static var capacity: Int { 82 }
   private var ports = unsafe InlineArray<82, UnsafeMutablePointer<Float>?>(repeating: nil)
   private var values = InlineArray<82, Float>(repeating: .nan)
@@ -24,17 +24,19 @@ struct Controls {
   }
 
   /// The value that was read, within the limits; `fallback` if there is none.
-  func value(_ index: Int, from least: Double, to most: Double, else fallback: Double) -> Double {
+  mutating func value(_ index: Int, from least: Double, to most: Double, else fallback: Double)
+    -> Double
+  {
     let value = Double(values[index])
     return value.isNaN ? fallback : min(max(value, least), most)
   }
 
-  func isOn(_ index: Int, else fallback: Bool) -> Bool {
+  mutating func isOn(_ index: Int, else fallback: Bool) -> Bool {
     values[index].isNaN ? fallback : values[index] > 0
   }
 
   /// Writes an output port.
-  func write(_ value: Double, to index: Int) {
+  mutating func write(_ value: Double, to index: Int) {
     if let port = unsafe ports[index] { unsafe port.pointee = Float(value) }
   }
 }

@@ -1,8 +1,9 @@
 /// What a bundle is made of: `Entry.swift` does the rest, and takes it under the name `Bundle`.
 ///
 /// A plugin's ports are its audio inputs, its audio outputs, then its controls: `lv2:enabled`, the other
-/// inputs, the outputs. All but `init` and `release` run in the host's audio thread.
-protocol Effect {
+/// inputs, the outputs. Effects, controls and blocks are large: they cannot be copied, and go as `inout`,
+/// for the compiler loads the whole of what it borrows. All but `init` and `release` run in the host's audio thread.
+protocol Effect: ~Copyable {
   /// The stereo plugin of the bundle, and the mono one.
   static var layouts: (Layout, Layout) { get }
   /// Control inputs, with `lv2:enabled`, which comes first.
@@ -17,19 +18,19 @@ protocol Effect {
   /// Forgets all sound.
   mutating func reset()
   /// A control has changed. The sound is to follow in that many frames, or at once if there are none.
-  mutating func update(_ controls: Controls, in frames: Int)
+  mutating func update(_ controls: inout Controls, in frames: Int)
   /// Computes `block.wet`; it holds the input. `block.frames` is what is heard when it is not enabled.
   mutating func process(_ block: inout Block)
   /// Called every `Block.capacity` frames: the place to drop what has become too small to matter.
   mutating func settle()
   /// Writes the control outputs.
-  func report(_ controls: Controls)
+  mutating func report(_ controls: inout Controls)
 }
 
-extension Effect {
+extension Effect where Self: ~Copyable {
   static var changesSound: Bool { true }
   func release() {}
-  func report(_ controls: Controls) {}
+  mutating func report(_ controls: inout Controls) {}
 }
 
 /// What a host sees of a plugin.
@@ -40,7 +41,7 @@ struct Layout {
 }
 
 /// A few frames of sound, two channels side by side; a mono plugin has the same in both.
-struct Block {
+struct Block: ~Copyable {
   static var capacity: Int { 64 }
   /// Frames in it.
   var count = 0

@@ -2,7 +2,7 @@ public import CPlugin
 
 /// A plugin as a host holds it. The host sees to it that no two calls meet.
 @safe
-private struct Instance {
+private struct Instance: ~Copyable {
   private let layout: Layout
   private var effect: Bundle
   private var controls = Controls()
@@ -49,7 +49,7 @@ private struct Instance {
     if controls.read(Bundle.controlInputs) || isFresh {
       let ramp = isFresh ? 0 : fadeFrames
       fade.aim(at: controls.isOn(0, else: true) ? 1 : 0, in: ramp)
-      effect.update(controls, in: ramp)
+      effect.update(&controls, in: ramp)
     }
     if frames > 0 { isFresh = false }
     var done = 0
@@ -66,7 +66,7 @@ private struct Instance {
         position = 0
       }
     }
-    effect.report(controls)
+    effect.report(&controls)
   }
 
   /// Everything is read before anything is written: a host may give one memory to several ports.
@@ -79,7 +79,7 @@ private struct Instance {
     }
   }
 
-  private func store(from first: Int) {
+  private mutating func store(from first: Int) {
     for i in 0..<block.count { unsafe outputs[0]?[first + i] = block.frames[i].x }
     guard layout.outputs > 1 else { return }
     for i in 0..<block.count { unsafe outputs[1]?[first + i] = block.frames[i].y }

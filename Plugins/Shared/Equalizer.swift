@@ -1,8 +1,8 @@
 import CPlugin
 
 /// Filters one after another, and a gain behind them.
-struct Equalizer {
-  private var filters = InlineArray<16, Filter>(repeating: Filter())
+struct Equalizer: ~Copyable {
+  private var filters = InlineArray<16, Filter> { _ in Filter() }
   private var gain = Ramp(1)
   private let rate: Double
 
@@ -22,22 +22,13 @@ struct Equalizer {
   }
 
   mutating func process(_ block: inout Block) {
-    for i in filters.indices where filters[i].isNeeded {
-      let first = filters[i].move(&block)
-      guard filters[i].isNeeded else { continue }
-      let factors = filters[i].factors
-      var state = filters[i].state
-      for frame in first..<block.count {
-        block.wet[frame] = factors.apply(block.wet[frame], &state)
-      }
-      filters[i].state = state
-    }
+    for i in filters.indices { filters[i].process(&block) }
     if gain.isMoving || gain.value != 1 {
       for i in 0..<block.count { block.wet[i] *= gain.next() }
     }
   }
 
   mutating func settle() {
-    for i in filters.indices where filters[i].isNeeded { filters[i].settle() }
+    for i in filters.indices { filters[i].settle() }
   }
 }

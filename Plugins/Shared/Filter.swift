@@ -105,28 +105,33 @@ struct FilterStep {
   }
 }
 
-/// The factors of one frame of a filter.
+/// The factors of one frame of a filter, solved for its state, so that a frame waits for little of the one
+/// before it.
 struct FilterFactors {
-  private let a1, a2, a3, direct, band, low: Double
+  /// What of the input, the first and the second state comes out, and becomes either state.
+  private let output, first, second: SIMD3<Double>
 
   init(_ shape: FilterShape) {
-    a1 = 1 / (1 + shape.frequency * (shape.frequency + shape.damping))
-    a2 = shape.frequency * a1
-    a3 = shape.frequency * a2
-    direct = shape.direct
-    band = shape.band * shape.damping
-    low = shape.low
+    // The band pass is a1 · first + a2 · (input - second), the low pass second + a2 · first + a3 · (input -
+    // second); a state becomes what it lacks to twice its output.
+    let a1 = 1 / (1 + shape.frequency * (shape.frequency + shape.damping))
+    let a2 = shape.frequency * a1
+    let a3 = shape.frequency * a2
+    let band = shape.band * shape.damping
+    output = SIMD3(
+      shape.direct + band * a2 + shape.low * a3, band * a1 + shape.low * a2,
+      shape.low * (1 - a3) - band * a2)
+    first = SIMD3(2 * a2, 2 * a1 - 1, -2 * a2)
+    second = SIMD3(2 * a3, 2 * a2, 1 - 2 * a3)
   }
 
   /// One frame, in two channels.
   @inline(__always)
   func apply(_ input: SIMD2<Double>, _ state: inout FilterState) -> SIMD2<Double> {
-    let high = input - state.second
-    let middle = a1 * state.first + a2 * high
-    let bottom = state.second + a2 * state.first + a3 * high
-    state.first = 2 * middle - state.first
-    state.second = 2 * bottom - state.second
-    return direct * input + band * middle + low * bottom
+    let (a, b) = (state.first, state.second)
+    state.first = first.x * input + first.y * a + first.z * b
+    state.second = second.x * input + second.y * a + second.z * b
+    return output.x * input + output.y * a + output.z * b
   }
 }
 
@@ -137,18 +142,16 @@ struct FilterState {
 }
 
 /// A filter that follows its settings smoothly.
-struct Filter {
-  private(set) var settings = FilterSettings()
+struct Filter: ~Copyable {
+  private var settings = FilterSettings()
   private var shape = FilterShape()
   private var target = FilterShape()
   private var step = FilterStep(from: FilterShape(), to: FilterShape(), in: 1)
   private var framesLeft = 0
-  private(set) var factors = FilterFactors(FilterShape())
-  var state = FilterState()
+  private var factors = FilterFactors(FilterShape())
+  private var state = FilterState()
   /// False if what comes in comes out, and will.
-  private(set) var isNeeded = false
-
-  var isMoving: Bool { framesLeft > 0 }
+  private var isNeeded = false
 
   mutating func reset() { state = FilterState() }
 
@@ -180,10 +183,10 @@ struct Filter {
     if !isNeeded { reset() }
   }
 
-  /// The frames in which it moves. Returns the number of the first frame after them.
-  mutating func move(_ block: inout Block) -> Int {
+  mutating func process(_ block: inout Block) {
+    guard isNeeded else { return }
     var i = 0
-    while i < block.count && isMoving {
+    while i < block.count && framesLeft > 0 {
       framesLeft -= 1
       if framesLeft == 0 {
         // Its state is still needed for this frame.
@@ -195,10 +198,18 @@ struct Filter {
       }
       i += 1
     }
-    return i
+    guard isNeeded else { return }
+    let factors = self.factors
+    var state = self.state
+    while i < block.count {
+      block.wet[i] = factors.apply(block.wet[i], &state)
+      i += 1
+    }
+    self.state = state
   }
 
   mutating func settle() {
+    guard isNeeded else { return }
     state.first = settled(state.first)
     state.second = settled(state.second)
   }

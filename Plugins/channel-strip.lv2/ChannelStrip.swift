@@ -1,7 +1,7 @@
 import CPlugin
 
 /// Gain, pan and mute.
-struct ChannelStrip: Effect {
+struct ChannelStrip: Effect, ~Copyable {
   // What pans a mono channel has two outputs, too.
   static var layouts: (Layout, Layout) {
     (
@@ -19,11 +19,11 @@ struct ChannelStrip: Effect {
   mutating func reset() {}
 
   /// Equal power: the squares of both sides' factors make 2 together, and each is 1 in the middle.
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     let decibels = controls.value(1, from: -90, to: 24, else: 0)
     let pan = controls.value(2, from: -1, to: 1, else: 0)
-    let isSilent = decibels == -90 || controls.isOn(3, else: false)
-    let gain = isSilent ? 0 : cue_rt_amplitude(decibels) * 1.4142135623730951
+    let isMuted = controls.isOn(3, else: false)
+    let gain = isMuted || decibels == -90 ? 0 : cue_rt_amplitude(decibels) * 1.4142135623730951
     let angle = (pan + 1) * Double.pi / 4
     left.aim(at: pan == 1 ? 0 : gain * cue_rt_cos(angle), in: frames)
     right.aim(at: pan == -1 ? 0 : gain * cue_rt_sin(angle), in: frames)

@@ -1,7 +1,7 @@
 import CPlugin
 
 /// A high pass of first order, far below what is heard.
-struct DCBlocker: Effect {
+struct DCBlocker: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:dc-blocker", inputs: 2, outputs: 2),
@@ -19,7 +19,7 @@ struct DCBlocker: Effect {
 
   mutating func reset() { state = .zero }
 
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     let cutoff = controls.value(1, from: 1, to: 100, else: 10)
     let tangent = cue_rt_tan(Double.pi * min(cutoff / rate, 0.49))
     share.aim(at: tangent / (1 + tangent), in: frames)

@@ -7,7 +7,7 @@ import CPlugin
 /// mean for a frame is one of values that are all at most the gain which that frame needs. Gains are whole
 /// numbers, so that the running sum of that mean stays exact.
 @safe
-struct Limiter: Effect {
+struct Limiter: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:limiter", inputs: 2, outputs: 2),
@@ -27,9 +27,9 @@ struct Limiter: Effect {
   private let frames: UnsafeMutablePointer<SIMD2<Float>>
   private let amplified: UnsafeMutablePointer<SIMD2<Double>>
   /// The gains that the mean is of.
-  private let held: UnsafeMutablePointer<UInt64>
+  private let held: UnsafeMutablePointer<Int64>
   private var place = 0
-  private var sum: UInt64 = 0
+  private var sum: Int64 = 0
   private var least: SlidingLeast
   /// The held gain, which rises by the release.
   private var risen = Self.unity
@@ -53,7 +53,7 @@ struct Limiter: Effect {
     let slots = unsafe (memory + 16 * count).bindMemory(to: SlidingLeast.Slot.self, capacity: count)
     least = unsafe SlidingLeast(slots: slots, count: count)
     unsafe frames = unsafe (memory + 32 * count).bindMemory(to: SIMD2<Float>.self, capacity: count)
-    unsafe held = unsafe (memory + 40 * count).bindMemory(to: UInt64.self, capacity: count)
+    unsafe held = unsafe (memory + 40 * count).bindMemory(to: Int64.self, capacity: count)
     reset()
   }
 
@@ -63,16 +63,16 @@ struct Limiter: Effect {
     for i in 0...latency {
       unsafe frames[i] = .zero
       unsafe amplified[i] = .zero
-      unsafe held[i] = UInt64(Self.unity)
+      unsafe held[i] = Int64(Self.unity)
     }
     least.reset()
     place = 0
-    sum = UInt64(Self.unity) * UInt64(latency + 1)
+    sum = Int64(Self.unity) * Int64(latency + 1)
     risen = Self.unity
     reduction = 1
   }
 
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     gain.aim(at: cue_rt_amplitude(controls.value(1, from: -24, to: 24, else: 0)), in: frames)
     // A number that a sample can have: rounding cannot lift one above it. The gains follow smoothly.
     ceiling = Double(Float(cue_rt_amplitude(controls.value(2, from: -24, to: 0, else: -1))))
@@ -89,10 +89,10 @@ struct Limiter: Effect {
       unsafe amplified[place] = sound
       let peak = max(abs(sound.x), abs(sound.y))
       let needed = peak > ceiling ? Self.unity * (ceiling / peak) : Self.unity
-      let wanted = Double(least.push(UInt64(needed)))
+      let wanted = Double(least.push(Int64(needed)))
       // Near the end the rest of the way is nothing.
       risen = wanted - risen < 1e6 ? wanted : risen + (wanted - risen) * rise
-      let gain = UInt64(risen)
+      let gain = Int64(risen)
       sum = unsafe sum - held[place] + gain
       unsafe held[place] = gain
       place = place == latency ? 0 : place + 1
@@ -105,7 +105,7 @@ struct Limiter: Effect {
 
   mutating func settle() {}
 
-  func report(_ controls: Controls) {
+  mutating func report(_ controls: inout Controls) {
     controls.write(20 * cue_rt_log10(reduction), to: 4)
     controls.write(Double(latency), to: 5)
   }
@@ -113,9 +113,9 @@ struct Limiter: Effect {
 
 /// The least of the last `count` numbers.
 @safe
-struct SlidingLeast {
+struct SlidingLeast: ~Copyable {
   struct Slot {
-    var value: UInt64
+    var value: Int64
     var number: Int
   }
   /// Numbers that may yet be the least, each greater than the one before it.
@@ -141,7 +141,7 @@ struct SlidingLeast {
     return place < count ? place : place - count
   }
 
-  mutating func push(_ value: UInt64) -> UInt64 {
+  mutating func push(_ value: Int64) -> Int64 {
     while used > 0, unsafe slots[place(used - 1)].value >= value { used -= 1 }
     if used > 0, unsafe slots[first].number <= pushed - count {
       first = place(1)

@@ -1,7 +1,7 @@
 import CPlugin
 
 /// Tells peak and RMS of what passes. The sound stays as it is, to the bit.
-struct Meter: Effect {
+struct Meter: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:meter", inputs: 2, outputs: 2),
@@ -32,7 +32,7 @@ struct Meter: Effect {
     meanSquare = .zero
   }
 
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     isOn = controls.isOn(0, else: true)
     if !isOn { reset() }
   }
@@ -54,7 +54,7 @@ struct Meter: Effect {
   }
 
   /// A mono plugin has no ports for the second channel.
-  func report(_ controls: Controls) {
+  mutating func report(_ controls: inout Controls) {
     for channel in 0..<2 {
       controls.write(max(Self.silence, 20 * cue_rt_log10(peak[channel])), to: 1 + 2 * channel)
       controls.write(max(Self.silence, 10 * cue_rt_log10(meanSquare[channel])), to: 2 + 2 * channel)

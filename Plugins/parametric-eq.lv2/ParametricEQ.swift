@@ -1,5 +1,5 @@
 /// Sixteen filters of any kind.
-struct ParametricEQ: Effect {
+struct ParametricEQ: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:parametric-eq", inputs: 2, outputs: 2),
@@ -14,7 +14,7 @@ struct ParametricEQ: Effect {
 
   mutating func reset() { equalizer.reset() }
 
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     equalizer.set(gain: controls.value(1, from: -96, to: 24, else: 0), in: frames)
     for i in 0..<16 {
       let first = 2 + 5 * i

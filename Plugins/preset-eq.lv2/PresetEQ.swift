@@ -1,5 +1,5 @@
 /// Ten peaks of the parametric equaliser, an octave wide and an octave apart, set by one knob.
-struct PresetEQ: Effect {
+struct PresetEQ: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:preset-eq", inputs: 2, outputs: 2),
@@ -14,7 +14,7 @@ struct PresetEQ: Effect {
 
   mutating func reset() { equalizer.reset() }
 
-  mutating func update(_ controls: Controls, in frames: Int) {
+  mutating func update(_ controls: inout Controls, in frames: Int) {
     let number = Int(controls.value(1, from: 0, to: 21, else: 0) + 0.5)
     equalizer.set(gain: controls.value(2, from: -24, to: 24, else: 0), in: frames)
     let gains = (Preset(rawValue: number) ?? .flat).gains
