@@ -1,8 +1,9 @@
 /// What a bundle is made of: `Entry.swift` does the rest, and takes it under the name `Bundle`.
 ///
 /// A plugin's ports are its audio inputs, its audio outputs, then its controls: `lv2:enabled`, the other
-/// inputs, the outputs. Effects, controls and blocks are large: they cannot be copied, and go as `inout`,
-/// for the compiler loads the whole of what it borrows. All but `init` and `release` run in the host's audio thread.
+/// inputs, the outputs. All but `init` and `release` run in the host's audio thread. Effects, controls and
+/// blocks are large: they cannot be copied, and go as `inout`, for the compiler loads the whole of what it
+/// borrows.
 protocol Effect: ~Copyable {
   /// The stereo plugin of the bundle, and the mono one.
   static var layouts: (Layout, Layout) { get }

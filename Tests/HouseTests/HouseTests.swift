@@ -96,6 +96,18 @@ import Testing
     }
   }
 
+  /// Other hosts load them, with no runtime of ours or of Swift's.
+  @Test func thePluginsImportNothingElse() {
+    let names = Self.files(in: "Plugins", endingWith: ".swift", deep: true)
+    #expect(!names.isEmpty)
+    for name in names {
+      let text = text(of: repository.appendingPathComponent("Plugins/\(name)"))
+      let wrong = Set(Self.imports(of: text)).subtracting(["CPlugin"])
+      #expect(wrong.isEmpty, "Plugins/\(name) imports \(wrong.sorted())")
+      #expect(!text.contains("_unsafePerformance") && !text.contains("no_performance_analysis"))
+    }
+  }
+
   /// What silences the compiler's own check of real-time code.
   @Test(arguments: ["RealTime", "Timeline", "CRealTime"])
   func nothingSilencesTheCheckOfRealTimeCode(module: String) {
