@@ -11,7 +11,7 @@ package protocol GraphNode: AnyObject, Sendable {
   var eventInputs: Int { get }
   var eventOutputs: Int { get }
   /// Frames by which what it writes comes later than what it reads. May change while it runs: the
-  /// graph asks after each cycle in which `latencyChanged` says so. Any thread.
+  /// graph asks after each cycle in which the node set its block's `attention`. Any thread.
   var latencyFrames: Int { get }
   /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
   var processor: cue_node { get }

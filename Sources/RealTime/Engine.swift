@@ -2,23 +2,26 @@ package import CRealTime
 import Synchronization
 import Timeline
 
-/// The voices that a cycle plays, in order, and the recorders that it fills. Never changed once a
-/// cycle can see it.
+/// The voices that a cycle plays, in order, the graph that it runs after them, and the recorders that it
+/// fills. Never changed once a cycle can see it.
 @safe
 package struct Roster: BitwiseCopyable {
   let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   let count: Int
   let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>?
   let recorderCount: Int
-  /// A roster of `count` voices and of recorders in memory that it does not own.
+  let graph: UnsafeMutablePointer<GraphCycle>?
+  /// A roster of `count` voices, of recorders and of a graph in memory that it does not own.
   package init(
     voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>, count: Int,
-    recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>? = nil, recorderCount: Int = 0
+    recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>? = nil, recorderCount: Int = 0,
+    graph: UnsafeMutablePointer<GraphCycle>? = nil
   ) {
     unsafe self.voices = voices
     self.count = count
     unsafe self.recorders = recorders
     self.recorderCount = recorderCount
+    unsafe self.graph = graph
   }
 }
 
@@ -129,6 +132,9 @@ package struct Engine: ~Copyable {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
       for i in 0..<roster.count {
         if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
+      }
+      if let graph = unsafe roster.graph {
+        if unsafe graph.pointee.cycle(frames: time.frames, at: time.frame) { happened = true }
       }
       if let recorders = unsafe roster.recorders {
         for i in 0..<roster.recorderCount {

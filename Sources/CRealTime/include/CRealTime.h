@@ -139,7 +139,8 @@ static inline void cue_rt_leave(void) CUE_REALTIME {
   if (__rtsan_realtime_exit) __rtsan_realtime_exit();
 }
 
-/// What a node of a graph works on in one call. The arrays, and what they point to, are the graph's.
+/// What a node of a graph works on in one call. The arrays, and what they point to, are the
+/// graph's.
 typedef struct cue_block {
   /// Frames of each plane: 1 to the graph's block length.
   uint32_t frames;
@@ -156,6 +157,8 @@ typedef struct cue_block {
   /// An LV2 atom chunk, its size set to its capacity, for each event output: the node makes it a
   /// sequence.
   void *_Nonnull const *_Nullable event_outputs;
+  /// If it is there, the node sets it to have the host ask for its latency anew.
+  bool *_Nullable attention;
 } cue_block;
 
 /// What runs in the place of one node of a graph.
@@ -172,8 +175,22 @@ static inline void cue_rt_run_node(cue_node node, const cue_block *block) CUE_RE
   CUE_TRUST_END
 }
 
+/// True if no sample is infinite or not a number.
+static inline bool cue_rt_are_finite(const float *samples, uint32_t frames) CUE_REALTIME {
+  // An exponent of ones, and only that, carries into the sign.
+  uint32_t carry = 0;
+  for (uint32_t i = 0; i < frames; i++) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, samples + i, sizeof bits);
+    carry |= (bits & 0x7fffffffu) + 0x00800000u;
+  }
+  return (carry & 0x80000000u) == 0;
+}
+
 static inline float cue_rt_sqrt(float x) CUE_REALTIME {
   return __builtin_sqrtf(x);
 }
 
 #pragma clang assume_nonnull end
+
+#include "cue_events.h"

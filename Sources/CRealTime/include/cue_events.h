@@ -1,0 +1,153 @@
+// Events in a cycle: LV2 atom sequences whose times are frames, and what JACK's MIDI ports have of
+// them.
+#pragma once
+
+#include "CRealTime.h"
+
+#include <jack/midiport.h>
+#include <lv2/atom/atom.h>
+#include <string.h>
+
+#pragma clang assume_nonnull begin
+
+/// The types of atoms that a graph itself reads and writes, as the host numbers them.
+typedef struct cue_event_types {
+  uint32_t sequence, chunk, midi;
+} cue_event_types;
+
+/// Makes `sequence` an empty one.
+static inline void cue_rt_clear_events(void *sequence, uint32_t type) CUE_REALTIME {
+  LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
+  s->atom.size = sizeof(LV2_Atom_Sequence_Body);
+  s->atom.type = type;
+  s->body.unit = 0;
+  s->body.pad = 0;
+}
+
+/// Makes `sequence`, in memory of `capacity` bytes, room for a node to write to.
+static inline void cue_rt_offer_events(void *sequence, uint32_t capacity,
+                                       uint32_t type) CUE_REALTIME {
+  LV2_Atom *atom = (LV2_Atom *)sequence;
+  atom->size = capacity - (uint32_t)sizeof(LV2_Atom);
+  atom->type = type;
+}
+
+/// True if what a node wrote is a sequence that ends within `capacity` bytes.
+static inline bool cue_rt_is_sequence(const void *sequence, uint32_t capacity,
+                                      uint32_t type) CUE_REALTIME {
+  const LV2_Atom *atom = (const LV2_Atom *)sequence;
+  return atom->type == type && atom->size >= sizeof(LV2_Atom_Sequence_Body) &&
+         atom->size <= capacity - sizeof(LV2_Atom);
+}
+
+/// The event at `offset` in the body of `sequence`; NULL if it ends before.
+static inline const LV2_Atom_Event *_Nullable cue_rt_event_at(const void *sequence,
+                                                              uint32_t offset) CUE_REALTIME {
+  const LV2_Atom_Sequence *s = (const LV2_Atom_Sequence *)sequence;
+  if ((uint64_t)offset + sizeof(LV2_Atom_Event) > s->atom.size) return NULL;
+  const LV2_Atom_Event *event =
+      (const LV2_Atom_Event *)(const void *)((const char *)&s->body + offset);
+  if ((uint64_t)offset + sizeof(LV2_Atom_Event) + event->body.size > s->atom.size) return NULL;
+  return event;
+}
+
+/// Offset of the first event of a sequence.
+static inline uint32_t cue_rt_first_event(void) CUE_REALTIME {
+  return (uint32_t)sizeof(LV2_Atom_Sequence_Body);
+}
+
+/// Offset of what follows `event`, which is at `offset`.
+static inline uint32_t cue_rt_event_after(const LV2_Atom_Event *event,
+                                          uint32_t offset) CUE_REALTIME {
+  return offset + (uint32_t)sizeof(LV2_Atom_Event) + ((event->body.size + 7u) & ~7u);
+}
+
+/// Adds an event at `frame` with `size` bytes of data.
+///
+/// Returns false if memory of `capacity` bytes has no room for it.
+static inline bool cue_rt_add_event(void *sequence, uint32_t capacity, int64_t frame, uint32_t type,
+                                    uint32_t size, const void *data) CUE_REALTIME {
+  LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
+  uint32_t offset = (s->atom.size + 7u) & ~7u;
+  uint64_t end = (uint64_t)offset + sizeof(LV2_Atom_Event) + (((uint64_t)size + 7u) & ~7ull);
+  if (end > capacity - sizeof(LV2_Atom)) return false;
+  LV2_Atom_Event *event = (LV2_Atom_Event *)(void *)((char *)&s->body + offset);
+  event->time.frames = frame;
+  event->body.size = size;
+  event->body.type = type;
+  memcpy(event + 1, data, size);
+  s->atom.size = (uint32_t)end;
+  return true;
+}
+
+/// Removes the events of `sequence` before `offset`, and has those that are left come `frames`
+/// frames earlier.
+static inline void cue_rt_advance_events(void *sequence, uint32_t offset,
+                                         int64_t frames) CUE_REALTIME {
+  LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
+  uint32_t first = cue_rt_first_event();
+  if (offset > first) {
+    uint32_t left = s->atom.size > offset ? s->atom.size - offset : 0;
+    memmove((char *)&s->body + first, (char *)&s->body + offset, left);
+    s->atom.size = first + left;
+  }
+  offset = first;
+  const LV2_Atom_Event *event;
+  while ((event = cue_rt_event_at(s, offset))) {
+    ((LV2_Atom_Event *)event)->time.frames -= frames;
+    offset = cue_rt_event_after(event, offset);
+  }
+}
+
+/// Adds the MIDI events of a cycle that fall into its `frames` frames from frame `first` on.
+///
+/// Returns how many `sequence` had no room for.
+static inline uint32_t cue_rt_read_midi(void *buffer, uint32_t first, uint32_t frames,
+                                        void *sequence, uint32_t capacity,
+                                        uint32_t type) CUE_REALTIME {
+  uint32_t lost = 0;
+  CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback; reads the port's memory.
+      uint32_t count = jack_midi_get_event_count(buffer);
+  for (uint32_t i = 0; i < count; i++) {
+    jack_midi_event_t event;
+    if (jack_midi_event_get(&event, buffer, i) != 0) continue;
+    if (event.time < first || event.time - first >= frames) continue;
+    if (!cue_rt_add_event(sequence, capacity, event.time - first, type, (uint32_t)event.size,
+                          event.buffer))
+      lost++;
+  }
+  CUE_TRUST_END
+  return lost;
+}
+
+/// Empties a MIDI port's memory: before anything is written to it in a cycle.
+static inline void cue_rt_clear_midi(void *buffer) CUE_REALTIME {
+  CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback.
+      jack_midi_clear_buffer(buffer);
+  CUE_TRUST_END
+}
+
+/// Writes the MIDI events of `sequence` to a port, `first` frames later.
+///
+/// Returns how many it did not take.
+static inline uint32_t cue_rt_write_midi(void *buffer, uint32_t first, uint32_t frames,
+                                         const void *sequence, uint32_t type) CUE_REALTIME {
+  uint32_t lost = 0;
+  uint32_t offset = cue_rt_first_event();
+  const LV2_Atom_Event *event;
+  while ((event = cue_rt_event_at(sequence, offset))) {
+    offset = cue_rt_event_after(event, offset);
+    if (event->body.type != type) continue;
+    int64_t frame = event->time.frames < 0 ? 0 : event->time.frames;
+    if (frame >= frames) frame = frames - 1;
+    CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback; writes to the port's
+                    // memory.
+        if (jack_midi_event_write(buffer, first + (uint32_t)frame,
+                                  (const jack_midi_data_t *)(event + 1), event->body.size) != 0)
+            lost++;
+    CUE_TRUST_END
+  }
+  return lost;
+}
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,201 @@
+package import CRealTime
+import Synchronization
+
+/// What a cycle runs of a graph: an order, swapped whole.
+///
+/// It owns no memory and never moves. The host gives an old order's memory back when `areOver(_:)` says
+/// that no cycle can still see it.
+@safe
+package struct GraphCycle: ~Copyable {
+  private let order: Atomic<UnsafeMutableRawPointer?>
+  private let begun = Atomic<UInt64>(0)
+  private let ended = Atomic<UInt64>(0)
+  private let held = Atomic<Bool>(false)
+  private let freewheels = Atomic<Bool>(false)
+  private let latestFrame = Atomic<Int64>(.min)
+  private let faded = Atomic<UInt64>(0)
+  private let wantsAttention = Atomic<Bool>(false)
+  private let types: cue_event_types
+  /// Nodes set it; only cycles look at it.
+  private let attention: UnsafeMutablePointer<Bool>
+
+  /// A graph without an order, in memory that it does not own.
+  package init(types: cue_event_types, attention: UnsafeMutablePointer<Bool>) {
+    unsafe order = Atomic(nil)
+    self.types = types
+    unsafe self.attention = attention
+  }
+
+  // MARK: Host
+
+  /// Has cycles that begin from now on run `order`. One host thread at a time.
+  package func swap(_ order: UnsafeMutablePointer<GraphOrder>) {
+    unsafe self.order.store(UnsafeMutableRawPointer(order), ordering: .sequentiallyConsistent)
+  }
+  /// Keeps cycles that begin from now on out of the nodes: there is silence.
+  package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
+  /// Lets cycles in again.
+  package func release() { held.store(false, ordering: .sequentiallyConsistent) }
+  /// Tells nodes whether a cycle may wait for them. Any thread.
+  package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
+
+  /// The cycles that have begun: what `areOver` asks for.
+  package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }
+  /// True once all of the first `count` cycles are over.
+  package func areOver(_ count: UInt64) -> Bool {
+    ended.load(ordering: .sequentiallyConsistent) >= count
+  }
+  /// No cycle is under way: one that has begun and not ended never will.
+  package func rebase() {
+    ended.store(cyclesBegun, ordering: .sequentiallyConsistent)
+    latestFrame.store(.min, ordering: .relaxed)
+  }
+  /// The number of the latest order whose fade is over.
+  package var fadedOrder: UInt64 { faded.load(ordering: .acquiring) }
+  /// True if a node has something to be asked for, once.
+  package func takeAttention() -> Bool {
+    wantsAttention.exchange(false, ordering: .acquiringAndReleasing)
+  }
+
+  // MARK: The cycle
+
+  /// Runs every node for a cycle of `frames` frames that begins at device frame `frame`. Sources are
+  /// filled by then.
+  ///
+  /// A cycle that comes a second time is passed over: the ports hold it already.
+  ///
+  /// - Returns: True if the host has something to see to.
+  @_noLocks package borrowing func cycle(frames: Int, at frame: Int64) -> Bool {
+    let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
+    var happened = false
+    if let order = unsafe order.load(ordering: .sequentiallyConsistent), frames > 0 {
+      let order = unsafe order.assumingMemoryBound(to: GraphOrder.self)
+      if held.load(ordering: .sequentiallyConsistent) {
+        for i in unsafe 0..<order.pointee.stepCount {
+          unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
+        }
+      } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
+        happened = unsafe run(order, frames, frame)
+      }
+    }
+    ended.store(number, ordering: .releasing)
+    return happened
+  }
+
+  @_noLocks private borrowing func run(
+    _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ frame: Int64
+  ) -> Bool {
+    let steps = unsafe order.pointee.steps
+    let stepCount = unsafe order.pointee.stepCount
+    let blockFrames = unsafe order.pointee.blockFrames
+    var block = unsafe cue_block()
+    unsafe block.is_freewheeling = freewheels.load(ordering: .relaxed)
+    unsafe block.attention = attention
+    var at = 0
+    while at < frames {
+      let count = min(blockFrames, frames &- at)
+      unsafe block.frames = UInt32(count)
+      unsafe block.frame = frame &+ Int64(at)
+      for i in 0..<stepCount {
+        unsafe run(steps[i], order, block, at: at, cycle: frames)
+      }
+      at &+= count
+      if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
+    }
+    for i in 0..<stepCount { unsafe steps[i].cell.pointee.clearPorts(frames) }
+    var happened = false
+    if unsafe order.pointee.fades && !order.pointee.isFading && !order.pointee.hasTold {
+      unsafe order.pointee.hasTold = true
+      unsafe faded.store(order.pointee.number, ordering: .releasing)
+      happened = true
+    }
+    if unsafe attention.pointee {
+      unsafe attention.pointee = false
+      wantsAttention.store(true, ordering: .releasing)
+      happened = true
+    }
+    return happened
+  }
+
+  /// One cell's turn in the block that begins at frame `first` of a cycle.
+  @_noLocks private borrowing func run(
+    _ step: GraphStep, _ order: UnsafeMutablePointer<GraphOrder>, _ block: cue_block,
+    at first: Int, cycle: Int
+  ) {
+    let cell = unsafe step.cell
+    let frames = unsafe Int(block.frames)
+    let blockFrames = unsafe order.pointee.blockFrames
+    switch unsafe cell.pointee.kind {
+    case .source:
+      unsafe cell.pointee.findPorts(
+        cell.pointee.outputs, at: first, step: blockFrames, cycle: cycle)
+      unsafe cell.pointee.readMIDI(at: first, frames: frames, cycle: cycle, types)
+      return
+    case .sink:
+      unsafe cell.pointee.findPorts(cell.pointee.inputs, at: first, step: blockFrames, cycle: cycle)
+    case .node, .mixer: break
+    }
+    let inputs = unsafe cell.pointee.inputs
+    for i in 0..<inputs {
+      let input = unsafe step.inputs[i]
+      let edges = unsafe order.pointee.edges + input.first
+      if case .sink = unsafe cell.pointee.kind {
+        unsafe sum(edges, input.count, into: cell.pointee.sum(i), frames, order)
+      } else if input.count == 1, unsafe edges.pointee.isPlain {
+        unsafe cell.pointee.setInput(i, edges.pointee.source.pointee)
+      } else {
+        unsafe sum(edges, input.count, into: cell.pointee.sum(i), frames, order)
+        unsafe cell.pointee.setInput(i, cell.pointee.sum(i))
+      }
+    }
+    for i in unsafe 0..<cell.pointee.eventInputs {
+      let input = unsafe step.inputs[inputs &+ i]
+      unsafe cell.pointee.mergeEvents(
+        i, order.pointee.eventEdges + input.first, count: input.count, frames: frames, types)
+    }
+    switch unsafe cell.pointee.kind {
+    case .node: unsafe cell.pointee.run(block, types)
+    case .sink: unsafe cell.pointee.writeMIDI(at: first, frames: frames, cycle: cycle, types)
+    case .source, .mixer: break
+    }
+  }
+
+  /// Writes the sum of `count` edges to `plane`.
+  @_noLocks private borrowing func sum(
+    _ edges: UnsafeMutablePointer<GraphEdge>, _ count: Int,
+    into plane: UnsafeMutablePointer<Float>, _ frames: Int,
+    _ order: UnsafeMutablePointer<GraphOrder>
+  ) {
+    var isFirst = true
+    for i in 0..<count {
+      let edge = unsafe edges[i]
+      var source = unsafe edge.source.pointee
+      if let delay = unsafe edge.delay {
+        let scratch = unsafe order.pointee.scratch
+        unsafe delay.pointee.pass(source, to: scratch, frames)
+        unsafe source = scratch
+      }
+      let from = unsafe order.pointee.isFading ? edge.from : edge.to
+      if from == edge.to {
+        if from == 0 { continue }
+        if isFirst {
+          if from == 1 {
+            unsafe copy(source, to: plane, frames)
+          } else {
+            for frame in 0..<frames { unsafe plane[frame] = source[frame] * from }
+          }
+        } else {
+          for frame in 0..<frames { unsafe plane[frame] += source[frame] * from }
+        }
+      } else {
+        if isFirst { unsafe plane.initialize(repeating: 0, count: frames) }
+        let order = unsafe order.pointee
+        for frame in 0..<frames {
+          unsafe plane[frame] += source[frame] * order.gain(edge, at: frame)
+        }
+      }
+      isFirst = false
+    }
+    if isFirst { unsafe plane.initialize(repeating: 0, count: frames) }
+  }
+}
