@@ -38,6 +38,8 @@ extension Device {
           owner.deviceWillReturn(from: old.sampleRate, to: fresh.sampleRate)
         }
       }
+      seating.withLock { $0.graph }?.prepare(
+        sampleRate: fresh.sampleRate, blockFrames: fresh.periodFrames)
       unsafe engine.pointee.rebase(client: fresh.handle, anchor: fresh.deviceFrame)
       try unsafe fresh.activate(engine, self)
       try restorePorts(on: fresh)
@@ -49,10 +51,13 @@ extension Device {
     makeMissingConnections()
     // Cycles that come now carry what they play over the connections that were made.
     awaitCycles(2)
+    let graph = seating.withLock { $0.graph }
+    graph?.begin()
     seating.withLock { seating in
       seating.isAway = false
       change(&seating) { _ in }
     }
+    if let graph { fresh.setLatencies(graph.latencies) }
     if fresh.sampleRate != old.sampleRate { rateChanges.add(1, ordering: .relaxed) }
     if lostServer.exchange(false, ordering: .relaxed) { restarts.add(1, ordering: .relaxed) }
     survived.store(seen, ordering: .releasing)
@@ -70,6 +75,7 @@ extension Device {
       return seating.seats.compactMap { $0.owner }
     }
     for owner in owners { owner.deviceLost() }
+    seating.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
     letGo()
     // A thread of JACK's may have been ended in the middle of a cycle.
     unsafe engine.pointee.rebase(client: nil, anchor: latestFrame)
@@ -81,8 +87,15 @@ extension Device {
     patchbay.withLock { $0.lose() }
   }
 
-  /// Gives each voice its ports again, under their names.
+  /// Gives each voice, and the graph, its ports again, under their names.
   private func restorePorts(on client: any ServerClient) throws(ServerError) {
+    for port in seating.withLock({ $0.graph })?.wantedPorts ?? [] {
+      let made = try Self.add(port, to: client)
+      port.give(made)
+      seating.withLock {
+        $0.graphPorts[port.name] = GraphPlace(port: made, direction: port.direction)
+      }
+    }
     for seat in seating.withLock({ $0.seats }) {
       var ports: [ClientPort] = []
       for name in seat.portNames {
@@ -117,8 +130,11 @@ extension Device {
   /// Connects a voice's or a recorder's port `name` to the port with the full name `other`, now and after
   /// each return of the server.
   package func connect(_ name: String, to other: String) throws(ServerError) {
-    let seat = seating.withLock { $0.seats.first { $0.portNames.contains(name) } }
-    switch seat?.memory.direction {
+    let direction = seating.withLock { seating in
+      seating.graphPorts[name]?.direction
+        ?? seating.seats.first { $0.portNames.contains(name) }?.memory.direction
+    }
+    switch direction {
     case .input: try client.connect(other, toOurs: name)
     case .output, nil: try client.connect(name, to: other)
     }

@@ -97,6 +97,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var roster: UnsafeMutablePointer<Roster>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
     var recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
+    /// Cycles run it once `runsGraph` is true.
+    var graph: (any DeviceGraph)?
+    var runsGraph = false
+    var graphPorts: [String: GraphPlace] = [:]
+  }
+  struct GraphPlace: Sendable {
+    let port: ClientPort
+    let direction: PortDirection
   }
   let seating: Mutex<Seating>
 
@@ -158,25 +166,28 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   /// Gives a voice or a recorder a port for each channel and has the cycles play or fill it.
   ///
+  /// - Parameter places: Where a voice's channels go, one for each, if not to ports of its own: the
+  ///   places of a source of the graph. They stay as long as the voice is seated.
   /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on; those of a later voice or
   ///   recorder have a number before. If that fails and nothing else is seated, the device closes.
-  package func seat(_ memory: some CycleMemory, owner: any VoiceOwner) throws(ServerError)
-    -> [String]
-  {
+  package func seat(
+    _ memory: some CycleMemory, owner: any VoiceOwner, places: [ClientPort]? = nil
+  ) throws(ServerError) -> [String] {
+    precondition(places.map { $0.count == memory.channels } ?? true, "a place for each channel")
     let arrival = losses.load(ordering: .acquiring)
     let direction = memory.direction
     let number: Int? = seating.withLock { seating in
       if seating.isOver || isLost { return nil }
       seating.users += 1
-      seating.seated[direction, default: 0] += 1
-      return seating.seated[direction]
+      if places == nil { seating.seated[direction, default: 0] += 1 }
+      return seating.seated[direction, default: 0]
     }
     guard let number else {
       closeIfUnused()
       throw isLost ? .lost(server: client.serverName) : .closed(client: client.name)
     }
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
-    let portNames = (1...memory.channels).map { "\(prefix)\($0)" }
+    let portNames = places == nil ? (1...memory.channels).map { "\(prefix)\($0)" } : []
     var ports: [ClientPort] = []
     do {
       for name in portNames { ports.append(try client.addPort(named: name, direction)) }
@@ -184,7 +195,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
       leave(ports, portNames)
       throw error
     }
-    for (channel, port) in ports.enumerated() { unsafe memory.ports[channel] = port.place }
+    for (channel, port) in (places ?? ports).enumerated() {
+      unsafe memory.ports[channel] = port.place
+    }
     let seat = Seat(
       memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
     let isSeated = seating.withLock { seating in
@@ -278,7 +291,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   private static let cyclesToIsolate: UInt64 = 2
 
   /// Ends one use of the device and of `ports`, which no cycle sees.
-  private func leave(_ ports: [ClientPort], _ portNames: [String], areIsolated: Bool = false) {
+  func leave(_ ports: [ClientPort], _ portNames: [String], areIsolated: Bool = false) {
     patchbay.withLock { $0.forget(portNames) }
     func isLast(_ seating: inout Seating) -> Bool {
       // Those that wait for silence need not once the client goes.
@@ -287,20 +300,26 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     var closes = seating.withLock { isLast(&$0) }
     if !closes {
-      // Still counted, so that nobody closes the device meanwhile. And first alone: jackd's cycle falls
-      // into itself, and jackd with it, if it still knows of a connection from an output whose number is
-      // an input's by now.
-      if !areIsolated, !isLost {
-        for port in ports { client.isolate(port) }
-        awaitCycles(Self.cyclesToIsolate)
-      }
-      for port in ports { client.removePort(port) }
+      // Still counted, so that nobody closes the device meanwhile.
+      remove(ports, areIsolated: areIsolated)
       closes = seating.withLock { seating in
         defer { seating.users -= 1 }
         return isLast(&seating)
       }
     }
     if closes { close() }
+  }
+
+  /// Takes ports away that no cycle sees.
+  func remove(_ ports: [ClientPort], areIsolated: Bool = false) {
+    if ports.isEmpty { return }
+    // First alone: jackd's cycle falls into itself, and jackd with it, if it still knows of a connection
+    // from an output whose number is an input's by now.
+    if !areIsolated, !isLost {
+      for port in ports { client.isolate(port) }
+      awaitCycles(Self.cyclesToIsolate)
+    }
+    for port in ports { client.removePort(port) }
   }
 
   /// Closes a device that nobody has come to use.
@@ -336,7 +355,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
     unsafe roster.initialize(
       to: Roster(
-        voices: voices, count: count, recorders: recorders, recorderCount: recorderCount))
+        voices: voices, count: count, recorders: recorders, recorderCount: recorderCount,
+        graph: seating.isAway || !seating.runsGraph ? nil : seating.graph?.cycle))
     // Apply.
     unsafe engine.pointee.swap(roster)
     let old = unsafe (seating.roster, seating.voices, seating.recorders)
@@ -350,6 +370,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
       unsafe old.2.deallocate()
     } else {
       // A cycle that never ends may still look at it: keep it for ever.
+      if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
       for seat in removed { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
     }
   }
@@ -426,21 +447,30 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   // MARK: Relay
 
-  /// Has every owner read its events, on the calling thread.
-  package func relay() {
-    let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
+  /// Has every owner read its events, and the graph do its part, on the calling thread.
+  package func relay() { _ = relayOnce() }
+
+  /// - Returns: The seconds after which the graph wants to be called again.
+  private func relayOnce() -> Double? {
+    let (owners, graph) = seating.withLock { seating in
+      (seating.seats.compactMap { $0.owner }, seating.runsGraph ? seating.graph : nil)
+    }
     for owner in owners { owner.relay() }
+    return graph?.tend()
   }
+
+  /// Has the relay thread look at everything soon. Any thread.
+  package func wake() { relayThread.post() }
 
   /// The relay thread's work: reads events, waits for a server that has gone, and makes connections
   /// that have become possible.
   ///
   /// - Returns: The seconds after which it is to be done again even if nothing happens.
   private func relayAll() -> Double? {
-    relay()
+    let patience = relayOnce()
     if isLost { return comeBack() ? 0 : 0.5 }
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
-    return dismissRetired()
+    return [patience, dismissRetired()].compactMap { $0 }.min()
   }
 
   package func serverLost() {

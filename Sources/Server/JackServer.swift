@@ -142,19 +142,21 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let name: String
   let sampleRate: Double
   let handle: OpaquePointer?
-  private let client: OpaquePointer
+  let client: OpaquePointer
   /// Calls of JACK go on side by side; closing waits for them and keeps later ones out, since the
   /// handle is then no more.
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
   /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
   /// socket and keeps a list of its ports, both without a lock. The value is the latest of them.
-  private let requests = Mutex<Change?>(nil)
+  let requests = Mutex<Change?>(nil)
+  /// Our ports' latencies, for JACK's callback.
+  let latencies = Mutex<[JackLatency]>([])
   /// How often JACK has told of a new order of the graph.
   private let orders = Atomic<UInt32>(0)
 
   /// A change of the graph that JACK may not have told of yet.
-  private struct Change {
+  struct Change {
     /// The cycle in which it was asked for: the counter at its first frame.
     let cycle: UInt32
     /// How many orders had been told by then.
@@ -196,7 +198,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   fileprivate func orderChanged() { orders.add(1, ordering: .releasing) }
 
   /// Notes that the graph has been asked to change.
-  private func note(_ change: inout Change?) {
+  func note(_ change: inout Change?) {
     change = unsafe Change(
       cycle: jack_last_frame_time(client), orders: orders.load(ordering: .acquiring))
   }
@@ -263,7 +265,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   /// Runs `body`, which calls JACK with the handle; nil if the client is closed.
-  private func whileOpen<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R? {
+  func whileOpen<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R? {
     unsafe pthread_rwlock_rdlock(gate)
     defer { unsafe pthread_rwlock_unlock(gate) }
     return isClosed ? nil : try body()
@@ -275,6 +277,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   var counter: UInt32 { whileOpen { unsafe jack_frame_time(client) } ?? 0 }
+
+  var periodFrames: Int { Int(whileOpen { unsafe jack_get_buffer_size(client) } ?? 0) }
 
   var deviceFrame: Int64 {
     let microseconds = jack_get_time()
@@ -339,6 +343,19 @@ final class JackClient: ServerClient, @unchecked Sendable {
         unsafe NoticeLink.from(argument)?.rate(rate)
         return 0
       }, argument)
+    unsafe jack_set_buffer_size_callback(
+      client,
+      { frames, argument in
+        unsafe NoticeLink.from(argument)?.notices?.periodChanged(to: Int(frames))
+        return 0
+      }, argument)
+    unsafe jack_set_freewheel_callback(
+      client,
+      { isOn, argument in unsafe NoticeLink.from(argument)?.notices?.freewheels(isOn != 0) },
+      argument)
+    unsafe jack_set_latency_callback(
+      client, { mode, argument in unsafe NoticeLink.from(argument)?.tellLatencies(mode) },
+      argument)
     unsafe jack_set_graph_order_callback(
       client,
       { argument in
@@ -358,13 +375,23 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {
+    try addPort(named: name, direction, JACK_DEFAULT_AUDIO_TYPE)
+  }
+
+  func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)
+    -> ClientPort
+  { try addPort(named: name, direction, JACK_DEFAULT_MIDI_TYPE) }
+
+  private func addPort(named name: String, _ direction: PortDirection, _ type: String)
+    throws(ServerError) -> ClientPort
+  {
     let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
     let port = whileOpen {
       requests.withLock { change in
         defer { note(&change) }
         return unsafe UInt(
           bitPattern: jack_port_register(
-            client, name, JACK_DEFAULT_AUDIO_TYPE, UInt(flags.rawValue), 0))
+            client, name, type, UInt(flags.rawValue), 0))
       }
     }
     guard let port else { throw .closed(client: self.name) }
@@ -523,6 +550,8 @@ private final class NoticeLink: Sendable {
   }
 
   func orderChanged() { links.client?.orderChanged() }
+
+  func tellLatencies(_ mode: jack_latency_callback_mode_t) { links.client?.tellLatencies(mode) }
 
   /// Also told when the client begins.
   func rate(_ rate: jack_nframes_t) {

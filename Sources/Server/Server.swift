@@ -19,6 +19,8 @@ package protocol ServerClient: AnyObject, Sendable {
   var name: String { get }
   /// Frames per second.
   var sampleRate: Double { get }
+  /// Frames of a cycle, as far as that can be told beforehand.
+  var periodFrames: Int { get }
   /// What the frame counter shows now.
   var counter: UInt32 { get }
   /// The device time now, found without knowing an earlier one.
@@ -37,6 +39,10 @@ package protocol ServerClient: AnyObject, Sendable {
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
+  /// A port for events; one that carries nothing if the server has no such ports.
+  func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
+  /// Has the server know how long our ports take. May wait for all clients of the server.
+  func setLatencies(_ latencies: [PortLatency])
   /// Takes all connections of our port away.
   func isolate(_ port: ClientPort)
   /// Takes our port away: one that has no connections in any cycle.
@@ -62,6 +68,11 @@ package protocol ServerClient: AnyObject, Sendable {
 
 extension ServerClient {
   package var relaysItself: Bool { false }
+  package var periodFrames: Int { 1024 }
+  package func setLatencies(_ latencies: [PortLatency]) {}
+  package func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)
+    -> ClientPort
+  { unsafe ClientPort(cue_port()) }
 }
 
 /// One port of a client.
@@ -79,6 +90,10 @@ package protocol ServerNotices: AnyObject, Sendable {
   func xrun()
   /// The server has another sample rate.
   func rateChanged()
+  /// Cycles will have that many frames. None is under way, if the server can help it.
+  func periodChanged(to frames: Int)
+  /// Cycles come as soon as the one before is over, or by the clock again.
+  func freewheels(_ on: Bool)
   /// Our port `name` was connected to the port with the full name `destination`, by whomever.
   func connected(_ name: String, to destination: String)
   /// That connection was taken away.

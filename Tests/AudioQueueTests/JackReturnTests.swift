@@ -7,37 +7,11 @@ import Testing
 
 @testable import AudioQueue
 
-/// A JACK server on which lost clients are opened again only when the test says so: it has its own
-/// clients to open before, and JACK's library is not made for two threads that do that at once.
-private final class GatedServer: Server {
-  private let server: JackServer
-  private let isOpen = Mutexed(false)
-  private let attempts = Mutexed(0)
-
-  init(_ jack: JackDaemon) { server = JackServer(named: jack.name) }
-
-  func openClient(named name: String) throws(ServerError) -> any ServerClient {
-    try server.openClient(named: name)
-  }
-
-  func reopenClient(named name: String) -> (any ServerClient)? {
-    attempts.value += 1
-    return isOpen.value ? server.reopenClient(named: name) : nil
-  }
-
+extension GatedServer {
   /// Ends `jack` and waits until the queue has left it.
-  func end(_ jack: JackDaemon, crash: Bool, _ queue: OutputQueue) {
+  fileprivate func end(_ jack: JackDaemon, crash: Bool, _ queue: OutputQueue) {
     end(jack, crash: crash) { queue.isLost }
   }
-
-  func end(_ jack: JackDaemon, crash: Bool, _ isLost: () -> Bool) {
-    isOpen.value = false
-    attempts.value = 0
-    if crash { jack.kill() } else { jack.stop() }
-    waitUntil { attempts.value > 0 && isLost() }
-  }
-
-  func open() { isOpen.value = true }
 }
 
 /// 34: a running jackd ends, or is killed, and is started again.

@@ -1,0 +1,121 @@
+import RealTime
+package import Server
+import Synchronization
+
+// A graph in a device.
+
+extension Graph: DeviceGraph {
+  /// Has the cycles of `device` run the graph, after its voices; its port nodes get their JACK ports.
+  package func run(on device: Device) throws(HostError) {
+    seat.withLock { $0.device = device }
+    do throws(ServerError) {
+      try device.seat(self)
+    } catch {
+      seat.withLock { $0.device = nil }
+      throw .server(error)
+    }
+  }
+
+  /// Takes the graph out of its device's cycles. A voice that plays into one of its sources is taken out
+  /// of the device before.
+  package func stop() {
+    let device = seat.withLock { seat in
+      defer { seat.device = nil }
+      return seat.device
+    }
+    device?.unseat(self)
+  }
+
+  package var wantedPorts: [WantedPort] {
+    state.withLock { Self.portCells($0).flatMap(\.wantedPorts) }
+  }
+
+  /// Takes ports away that no cycle sees any more, and tells of new latencies.
+  func settlePorts(_ gone: [CellMemory]) {
+    guard let device = seat.withLock({ $0.device }) else { return }
+    let hasChanged = state.withLock { state in
+      if state.isFading { return false }
+      let latencies = Self.latencies(state)
+      defer { state.reported = latencies }
+      return latencies != state.reported
+    }
+    if hasChanged { device.setLatencies(of: self) }
+    if !gone.isEmpty {
+      device.removePorts(of: self, named: gone.flatMap { $0.jackPorts.map(\.name) })
+    }
+  }
+
+  package var latencies: [PortLatency] {
+    state.withLock { state in
+      state.reported = Self.latencies(state)
+      return state.reported
+    }
+  }
+
+  /// One of a cell's planes or sequences.
+  private struct Place: Hashable {
+    let cell: Int
+    let isInput: Bool
+    let isEvent: Bool
+    let number: Int
+  }
+
+  private static func latencies(_ state: State) -> [PortLatency] {
+    let plan = state.plan
+    // What each place is made from.
+    var before: [Place: [Place]] = [:]
+    for (edge, gain) in plan.edges where gain != 0 {
+      before[
+        Place(cell: edge.destination, isInput: true, isEvent: false, number: edge.input),
+        default: []
+      ].append(
+        Place(cell: edge.source, isInput: edge.isDry, isEvent: false, number: edge.output))
+    }
+    for edge in plan.eventEdges.keys {
+      before[
+        Place(cell: edge.destination, isInput: true, isEvent: true, number: edge.input),
+        default: []
+      ].append(
+        Place(cell: edge.source, isInput: edge.isDry, isEvent: true, number: edge.output))
+    }
+    func origins(of place: Place) -> [Place] {
+      if place.isInput { return before[place] ?? [] }
+      let cell = plan.cells[place.cell]!
+      if cell.kind == .mixer {
+        return [Place(cell: cell.number, isInput: true, isEvent: false, number: place.number)]
+      }
+      return (0..<cell.inputs).map {
+        Place(cell: cell.number, isInput: true, isEvent: false, number: $0)
+      }
+        + (0..<cell.eventInputs).map {
+          Place(cell: cell.number, isInput: true, isEvent: true, number: $0)
+        }
+    }
+    func jackInputs(into place: Place) -> [String] {
+      var names: Set<String> = []
+      var seen: Set = [place]
+      var open = [place]
+      while let next = open.popLast() {
+        let cell = plan.cells[next.cell]!
+        if cell.kind == .source {
+          let port = next.isEvent ? cell.outputs + next.number : next.number
+          if port < cell.jackPorts.count { names.insert(cell.jackPorts[port].name) }
+          continue
+        }
+        for other in origins(of: next) where seen.insert(other).inserted { open.append(other) }
+      }
+      return names.sorted()
+    }
+    return plan.cells.values.filter { $0.kind == .sink }.sorted { $0.number < $1.number }
+      .flatMap { cell in
+        cell.jackPorts.enumerated().map { i, port in
+          let place = Place(
+            cell: cell.number, isInput: true, isEvent: i >= cell.inputs,
+            number: i >= cell.inputs ? i - cell.inputs : i)
+          return PortLatency(
+            output: port.name, inputs: jackInputs(into: place),
+            frames: plan.inputLatency[cell.number] ?? 0)
+        }
+      }
+  }
+}

@@ -1,0 +1,183 @@
+import RealTime
+package import Server
+import Synchronization
+
+// Nodes come and go.
+
+extension Graph {
+  // MARK: Adding
+
+  /// Adds a node, made ready for the graph's rate and blocks.
+  package func add(_ node: any GraphNode) throws(HostError) -> NodeID {
+    let cell = try prepared(node)
+    return state.withLock { insert(cell, &$0) }
+  }
+
+  /// Adds a mixer: each of its outputs is the sum of what is connected to the input of its number.
+  package func addMixer(named name: String, channels: Int) -> NodeID {
+    state.withLock { state in
+      insert(
+        makeCell(name, .mixer, inputs: channels, outputs: channels, &state), &state)
+    }
+  }
+
+  /// Adds a source with memory that is filled before each cycle, by a voice: see `places(of:)`. It is
+  /// silent in cycles before which it is not filled.
+  package func addSource(named name: String, channels: Int) -> NodeID {
+    state.withLock { state in
+      insert(makeCell(name, .source, outputs: channels, hasMemory: true, &state), &state)
+    }
+  }
+
+  /// Adds ports of the JACK client: what other programs play to us comes out of the node's outputs.
+  package func addInputs(named name: String, audio: [String], midi: [String] = [])
+    throws(HostError) -> NodeID
+  {
+    try addPorts(name, .source, .input, audio, midi)
+  }
+
+  /// Adds ports of the JACK client: what reaches the node's inputs goes to other programs.
+  package func addOutputs(named name: String, audio: [String], midi: [String] = [])
+    throws(HostError) -> NodeID
+  {
+    try addPorts(name, .sink, .output, audio, midi)
+  }
+
+  private func addPorts(
+    _ name: String, _ kind: GraphCell.Kind, _ direction: PortDirection, _ audio: [String],
+    _ midi: [String]
+  ) throws(HostError) -> NodeID {
+    let ports =
+      audio.map { GraphPort(name: $0, direction: direction, isMIDI: false) }
+      + midi.map { GraphPort(name: $0, direction: direction, isMIDI: true) }
+    let isSource = kind == .source
+    let cell = try state.withLock { state throws(HostError) in
+      var taken = Set(
+        (Self.portCells(state) + state.arriving).flatMap { $0.jackPorts.map(\.name) })
+      for port in ports where !taken.insert(port.name).inserted {
+        throw .portNameTaken(port.name)
+      }
+      let cell = makeCell(
+        name, kind, inputs: isSource ? 0 : audio.count, outputs: isSource ? audio.count : 0,
+        eventInputs: isSource ? 0 : midi.count, eventOutputs: isSource ? midi.count : 0,
+        jackPorts: ports, &state)
+      state.arriving.append(cell)
+      return cell
+    }
+    defer { state.withLock { $0.arriving.removeAll { $0 === cell } } }
+    do throws(ServerError) {
+      try seat.withLock({ $0.device })?.addPorts(to: self, cell.wantedPorts)
+    } catch {
+      throw .server(error)
+    }
+    return state.withLock { state in
+      defer { apply(&state) }
+      return insert(cell, &state)
+    }
+  }
+
+  /// The cells that have JACK ports, those on their way out too.
+  static func portCells(_ state: State) -> [CellMemory] {
+    state.leaving.map(\.cell)
+      + state.wiring.items.values.map(\.cell).filter { !$0.jackPorts.isEmpty }
+      .sorted { $0.number < $1.number }
+  }
+
+  private func prepared(_ node: any GraphNode) throws(HostError) -> CellMemory {
+    while true {
+      let (rate, frames) = state.withLock { ($0.sampleRate, $0.blockFrames) }
+      let cell = try preparing.withLock { _ throws(HostError) -> CellMemory? in
+        guard state.withLock({ $0.sampleRate == rate && $0.blockFrames == frames }) else {
+          return nil
+        }
+        try node.prepare(sampleRate: rate, maximumFrames: frames)
+        return state.withLock { state in
+          makeCell(
+            node.name, .node, node, inputs: node.inputs, outputs: node.outputs,
+            eventInputs: node.eventInputs, eventOutputs: node.eventOutputs, &state)
+        }
+      }
+      if let cell { return cell }
+    }
+  }
+
+  private func makeCell(
+    _ name: String, _ kind: GraphCell.Kind, _ node: (any GraphNode)? = nil, inputs: Int = 0,
+    outputs: Int = 0, eventInputs: Int = 0, eventOutputs: Int = 0, jackPorts: [GraphPort] = [],
+    hasMemory: Bool = false, _ state: inout State
+  ) -> CellMemory {
+    defer { state.nextCell += 1 }
+    return CellMemory(
+      number: state.nextCell, name: name, kind: kind, node: node, inputs: inputs, outputs: outputs,
+      eventInputs: eventInputs, eventOutputs: eventOutputs, jackPorts: jackPorts,
+      hasMemory: hasMemory, types: types, blockFrames: state.blockFrames)
+  }
+
+  private func insert(_ cell: CellMemory, _ state: inout State) -> NodeID {
+    let id = NodeID(number: state.nextNode)
+    state.nextNode += 1
+    state.wiring.add(id, cell)
+    return id
+  }
+
+  /// Where a voice is to write the channels of a source.
+  package func places(of id: NodeID) throws(HostError) -> [ClientPort] {
+    let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
+    return (0..<cell.outputs).map { unsafe ClientPort(cell.ports[$0]) }
+  }
+
+  // MARK: Editing
+
+  /// Connects an output to an input, or changes the gain of that connection.
+  package func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
+    try edit { wiring throws(HostError) in try wiring.connect(wire, gain: gain) }
+  }
+
+  /// Connects all outputs of a node to another's inputs, mixed up or down if their numbers differ.
+  package func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
+    try edit { wiring throws(HostError) in try wiring.connect(a, to: b, gain: gain) }
+  }
+
+  package func disconnect(_ wire: Wire) throws(HostError) {
+    try edit { wiring throws(HostError) in try wiring.disconnect(wire) }
+  }
+
+  /// Puts a node into all ways for samples from one node to another.
+  package func insert(_ id: NodeID, between a: NodeID, and b: NodeID) throws(HostError) {
+    try edit { wiring throws(HostError) in try wiring.insert(id, between: a, and: b) }
+  }
+
+  /// Takes a node away with its wires, once it has faded.
+  ///
+  /// - Parameter joins: What came to it goes on to where it led.
+  package func remove(_ id: NodeID, joins: Bool = false) throws(HostError) {
+    try edit { wiring throws(HostError) in try wiring.remove(id, joins: joins) }
+  }
+
+  /// Has another node take the place of one, with a crossfade from one to the other. A bypass stays.
+  package func replace(_ id: NodeID, with node: any GraphNode) throws(HostError) {
+    let cell = try prepared(node)
+    let isDisabled = try state.withLock { state throws(HostError) in
+      try state.wiring.item(id).isDisabled
+    }
+    let byItself = isDisabled && node.setEnabled(false)
+    try edit { wiring throws(HostError) in
+      try wiring.replace(id, with: cell)
+      wiring.setBypassed(id, isDisabled, byItself: byItself)
+    }
+  }
+
+  /// Has a node pass its input on, output by output, as late as its sound would have come; or process it
+  /// again.
+  package func setBypassed(_ id: NodeID, _ on: Bool) throws(HostError) {
+    let node = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell.node }
+    let byItself = node?.setEnabled(!on) ?? false
+    try edit { wiring throws(HostError) in
+      _ = try wiring.item(id)
+      wiring.setBypassed(id, on, byItself: byItself)
+    }
+  }
+
+  /// The present wishes: wires and gains.
+  package var wires: [Wire: Float] { state.withLock { $0.wiring.wires } }
+}

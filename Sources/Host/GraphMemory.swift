@@ -1,0 +1,295 @@
+import CRealTime
+import RealTime
+package import Server
+
+/// A JACK port of a graph.
+package struct GraphPort: Hashable, Sendable {
+  package let name: String
+  package let direction: PortDirection
+  package let isMIDI: Bool
+}
+
+/// Samples at addresses that suit vector instructions, touched and kept in memory.
+@safe
+final class Plane: @unchecked Sendable {
+  let samples: UnsafeMutablePointer<Float>
+  private let memory: UnsafeMutableRawBufferPointer
+
+  /// That many samples of silence.
+  init(frames: Int) {
+    unsafe memory = .allocate(byteCount: max(frames, 1) * MemoryLayout<Float>.size, alignment: 64)
+    unsafe samples = memory.bindMemory(to: Float.self).baseAddress!
+    unsafe samples.initialize(repeating: 0, count: max(frames, 1))
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
+  }
+
+  deinit {
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
+    unsafe memory.deallocate()
+  }
+}
+
+/// Memory for events.
+@safe
+final class EventPlane: @unchecked Sendable {
+  static let bytes: UInt32 = 32768
+  let sequence: UnsafeMutableRawPointer
+
+  init(_ types: cue_event_types) {
+    unsafe sequence = .allocate(byteCount: Int(Self.bytes), alignment: 64)
+    unsafe sequence.initializeMemory(as: UInt8.self, repeating: 0, count: Int(Self.bytes))
+    unsafe cue_rt_clear_events(sequence, types.sequence)
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(start: sequence, count: Int(Self.bytes)))
+  }
+
+  deinit {
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(start: sequence, count: Int(Self.bytes)))
+    unsafe sequence.deallocate()
+  }
+}
+
+/// Owns the memory of one node's part in the cycles.
+@safe
+final class CellMemory: @unchecked Sendable {
+  /// No other has it.
+  let number: Int
+  let name: String
+  let kind: GraphCell.Kind
+  let node: (any GraphNode)?
+  let inputs: Int
+  let outputs: Int
+  let eventInputs: Int
+  let eventOutputs: Int
+  /// The JACK ports, audio first; none if a source has memory of its own.
+  let jackPorts: [GraphPort]
+  let cell: UnsafeMutablePointer<GraphCell>
+  /// Where each port is: changed while no cycle sees the cell.
+  let ports: UnsafeMutablePointer<cue_port>
+  private let planePointers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
+  private var planes: [Plane] = []
+  private let eventPlanes: [EventPlane]
+  private let sourcePlanes: [Plane]
+
+  /// Frames of the longest cycle that a source with memory of its own can be filled for: JACK's own
+  /// limit.
+  static let longestCycle = 8192
+
+  init(
+    number: Int, name: String, kind: GraphCell.Kind, node: (any GraphNode)? = nil, inputs: Int,
+    outputs: Int, eventInputs: Int = 0, eventOutputs: Int = 0, jackPorts: [GraphPort] = [],
+    hasMemory: Bool = false, types: cue_event_types, blockFrames: Int
+  ) {
+    self.number = number
+    self.name = name
+    self.kind = kind
+    self.node = node
+    self.inputs = inputs
+    self.outputs = outputs
+    self.eventInputs = eventInputs
+    self.eventOutputs = eventOutputs
+    self.jackPorts = jackPorts
+    let audio = inputs + outputs
+    let events = eventInputs + eventOutputs
+    unsafe ports = .allocate(capacity: max(1, audio + events))
+    unsafe ports.initialize(repeating: cue_port(), count: audio + events)
+    unsafe planePointers = .allocate(capacity: max(1, audio))
+    unsafe places = .allocate(capacity: max(1, audio))
+    unsafe sequences = .allocate(capacity: max(1, events))
+    eventPlanes = (0..<events).map { _ in EventPlane(types) }
+    for i in 0..<events { unsafe (sequences + i).initialize(to: eventPlanes[i].sequence) }
+    sourcePlanes = hasMemory ? (0..<outputs).map { _ in Plane(frames: Self.longestCycle) } : []
+    for (i, plane) in sourcePlanes.enumerated() {
+      unsafe ports[i] = cue_port(port: nil, memory: plane.samples, connections: nil)
+    }
+    unsafe cell = .allocate(capacity: 1)
+    unsafe cell.initialize(
+      to: GraphCell(
+        kind: kind, node: node?.processor, inputs: inputs, outputs: outputs,
+        eventInputs: eventInputs, eventOutputs: eventOutputs, ports: ports, clearsPorts: hasMemory,
+        planes: planePointers, places: places, sequences: sequences, eventBytes: EventPlane.bytes))
+    resize(blockFrames)
+  }
+
+  deinit {
+    unsafe cell.deinitialize(count: 1)
+    unsafe cell.deallocate()
+    unsafe sequences.deallocate()
+    unsafe places.deallocate()
+    unsafe planePointers.deallocate()
+    unsafe ports.deallocate()
+  }
+
+  /// Gives the cell silent planes for blocks of `blockFrames` frames. While no cycle sees it.
+  func resize(_ blockFrames: Int) {
+    planes = (0..<inputs + outputs).map { _ in Plane(frames: blockFrames) }
+    for (i, plane) in planes.enumerated() {
+      unsafe (planePointers + i).initialize(to: plane.samples)
+      unsafe (places + i).initialize(to: plane.samples)
+    }
+  }
+
+  /// Where the cycle finds an input or an output.
+  func place(ofInput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
+    unsafe places + i
+  }
+  func place(ofOutput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
+    unsafe places + inputs + i
+  }
+  func sequence(ofInput i: Int) -> UnsafeMutableRawPointer { unsafe eventPlanes[i].sequence }
+  func sequence(ofOutput i: Int) -> UnsafeMutableRawPointer {
+    unsafe eventPlanes[eventInputs + i].sequence
+  }
+
+  /// The JACK ports that it wants.
+  var wantedPorts: [WantedPort] {
+    jackPorts.enumerated().map { i, port in
+      WantedPort(name: port.name, direction: port.direction, isMIDI: port.isMIDI) { [self] in
+        unsafe ports[i] = $0.place
+      }
+    }
+  }
+
+  /// Whether what it makes is for somebody outside the graph, or for nobody else.
+  var isEnd: Bool { kind == .sink || outputs + eventOutputs == 0 }
+}
+
+/// Owns a delay.
+@safe
+final class DelayMemory: @unchecked Sendable {
+  let line: UnsafeMutablePointer<DelayLine>
+  private let plane: Plane
+
+  init(frames: Int) {
+    plane = Plane(frames: frames)
+    unsafe line = .allocate(capacity: 1)
+    unsafe line.initialize(to: DelayLine(plane.samples, frames: frames))
+  }
+
+  deinit { unsafe line.deallocate() }
+}
+
+/// Owns a delay of events.
+@safe
+final class EventDelayMemory: @unchecked Sendable {
+  let delay: UnsafeMutablePointer<EventDelay>
+  private let pending: EventPlane
+  private let due: EventPlane
+
+  init(_ types: cue_event_types) {
+    pending = EventPlane(types)
+    due = EventPlane(types)
+    unsafe delay = .allocate(capacity: 1)
+    unsafe delay.initialize(
+      to: EventDelay(
+        pending: pending.sequence, due: due.sequence, bytes: EventPlane.bytes, types))
+  }
+
+  deinit { unsafe delay.deallocate() }
+}
+
+/// Owns a running order, and keeps what it points to.
+@safe
+final class OrderMemory: @unchecked Sendable {
+  let number: UInt64
+  let order: UnsafeMutablePointer<GraphOrder>
+  let cells: [CellMemory]
+  private let delays: [DelayMemory]
+  private let eventDelays: [EventDelayMemory]
+  private let scratch: Plane
+  private let steps: UnsafeMutablePointer<GraphStep>
+  private let inputs: UnsafeMutablePointer<GraphInput>
+  private let edges: UnsafeMutablePointer<GraphEdge>
+  private let eventEdges: UnsafeMutablePointer<GraphEventEdge>
+
+  /// One edge, before it is given a place.
+  struct Edge {
+    let key: Plan.Edge
+    let from: Float
+    let to: Float
+    let delay: DelayMemory?
+  }
+  struct EventEdge {
+    let key: Plan.EventEdge
+    let frames: Int
+    let delay: EventDelayMemory
+  }
+
+  /// An order of `cells` with edges sorted by what they lead to.
+  init(
+    number: UInt64, cells: [CellMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
+    fillFrames: Int, fadeFrames: Int, fades: Bool, blockFrames: Int
+  ) {
+    self.number = number
+    self.cells = cells
+    delays = list.compactMap(\.delay)
+    eventDelays = eventList.map(\.delay)
+    scratch = Plane(frames: blockFrames)
+    let byNumber = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0) })
+    unsafe steps = .allocate(capacity: max(1, cells.count))
+    unsafe inputs = .allocate(
+      capacity: max(1, cells.reduce(0) { $0 + $1.inputs + $1.eventInputs }))
+    unsafe edges = .allocate(capacity: max(1, list.count))
+    unsafe eventEdges = .allocate(capacity: max(1, eventList.count))
+    for (i, edge) in list.enumerated() {
+      let source = byNumber[edge.key.source]!
+      unsafe (edges + i).initialize(
+        to: GraphEdge(
+          source: edge.key.isDry
+            ? source.place(ofInput: edge.key.output) : source.place(ofOutput: edge.key.output),
+          delay: edge.delay?.line, from: edge.from, to: edge.to))
+    }
+    for (i, edge) in eventList.enumerated() {
+      let source = byNumber[edge.key.source]!
+      unsafe (eventEdges + i).initialize(
+        to: GraphEventEdge(
+          source: edge.key.isDry
+            ? source.sequence(ofInput: edge.key.output)
+            : source.sequence(ofOutput: edge.key.output), delay: edge.delay.delay,
+          frames: edge.frames))
+    }
+    let ranges = Self.ranges(list) { [$0.key.destination, $0.key.input] }
+    let eventRanges = Self.ranges(eventList) { [$0.key.destination, $0.key.input] }
+    let none = GraphInput(first: 0, count: 0)
+    var input = 0
+    for (i, cell) in cells.enumerated() {
+      unsafe (steps + i).initialize(to: GraphStep(cell.cell, inputs: inputs + input))
+      for k in 0..<cell.inputs {
+        unsafe (inputs + input + k).initialize(to: ranges[[cell.number, k]] ?? none)
+      }
+      input += cell.inputs
+      for k in 0..<cell.eventInputs {
+        unsafe (inputs + input + k).initialize(to: eventRanges[[cell.number, k]] ?? none)
+      }
+      input += cell.eventInputs
+    }
+    unsafe order = .allocate(capacity: 1)
+    unsafe order.initialize(
+      to: GraphOrder(
+        number: number, steps: steps, stepCount: cells.count, edges: edges,
+        eventEdges: eventEdges, fillFrames: fillFrames, fadeFrames: fadeFrames, fades: fades,
+        blockFrames: blockFrames, scratch: scratch.samples))
+  }
+
+  /// Where the edges of each input are in a list that is sorted by input.
+  private static func ranges<E>(_ list: [E], _ target: (E) -> [Int]) -> [[Int]: GraphInput] {
+    var ranges: [[Int]: GraphInput] = [:]
+    var first = 0
+    while first < list.count {
+      let input = target(list[first])
+      let end = list[first...].firstIndex { target($0) != input } ?? list.count
+      ranges[input] = GraphInput(first: first, count: end - first)
+      first = end
+    }
+    return ranges
+  }
+
+  deinit {
+    unsafe order.deallocate()
+    unsafe eventEdges.deallocate()
+    unsafe edges.deallocate()
+    unsafe inputs.deallocate()
+    unsafe steps.deallocate()
+  }
+}

@@ -1,0 +1,194 @@
+import RealTime
+
+/// How a wiring sounds: the edges of a running order once it stands, with the delays that make parallel
+/// ways equally long. A value.
+struct Plan: Equatable {
+  /// An edge for samples; cells are named by their numbers.
+  struct Edge: Hashable {
+    let source: Int
+    /// It begins where the source's input is, not its output.
+    let isDry: Bool
+    let output: Int
+    let destination: Int
+    let input: Int
+    let delay: Int
+  }
+  /// An edge for events.
+  struct EventEdge: Hashable {
+    let source: Int
+    let isDry: Bool
+    let output: Int
+    let destination: Int
+    let input: Int
+  }
+  /// Those that take part, by number.
+  var cells: [Int: CellMemory] = [:]
+  var edges: [Edge: Float] = [:]
+  /// Frames by which events come later.
+  var eventEdges: [EventEdge: Int] = [:]
+  /// Frames that what comes in at a source has taken by the cell's inputs.
+  var inputLatency: [Int: Int] = [:]
+  /// What each cell takes itself.
+  var latency: [Int: Int] = [:]
+
+  static func == (a: Plan, b: Plan) -> Bool {
+    a.edges == b.edges && a.eventEdges == b.eventEdges && a.cells.keys == b.cells.keys
+      && a.inputLatency == b.inputLatency
+  }
+
+  init() {}
+
+  /// - Parameters:
+  ///   - others: Cells without wires that take part.
+  ///   - latency: What to take for a cell's latency.
+  init(_ wiring: Wiring, and others: [CellMemory], latency latencyOf: (CellMemory) -> Int) {
+    // A port that nobody writes would go on with its last cycle's sound.
+    for cell in wiring.items.values.map(\.cell) + others where cell.kind == .sink {
+      cells[cell.number] = cell
+    }
+    var outgoing: [NodeID: [Wire]] = [:]
+    for wire in wiring.wires.keys {
+      for id in [wire.from, wire.to] {
+        let cell = wiring.items[id]!.cell
+        cells[cell.number] = cell
+      }
+      outgoing[wire.from, default: []].append(wire)
+    }
+    for cell in cells.values {
+      latency[cell.number] = latencyOf(cell)
+      inputLatency[cell.number] = 0
+    }
+    let links = wiring.wires.keys.map {
+      Link(from: wiring.items[$0.from]!.cell.number, to: wiring.items[$0.to]!.cell.number)
+    }
+    for cell in Self.order(cells, links) ?? [] {
+      let out = inputLatency[cell.number]! + latency[cell.number]!
+      for link in links where link.from == cell.number {
+        inputLatency[link.to] = max(inputLatency[link.to]!, out)
+      }
+    }
+    for (wire, gain) in wiring.wires {
+      let from = wiring.items[wire.from]!
+      let to = wiring.items[wire.to]!.cell
+      let isDry = from.isBypassed
+      var output = wire.output
+      var leaves = inputLatency[from.cell.number]!
+      if isDry {
+        let count = wire.isEvent ? from.cell.eventInputs : from.cell.inputs
+        // What makes its own sound is silent.
+        if count == 0 { continue }
+        output %= count
+      } else {
+        leaves += latency[from.cell.number]!
+      }
+      let delay = inputLatency[to.number]! - leaves
+      if wire.isEvent {
+        eventEdges[
+          EventEdge(
+            source: from.cell.number, isDry: isDry, output: output, destination: to.number,
+            input: wire.input)] = delay
+      } else {
+        edges[
+          Edge(
+            source: from.cell.number, isDry: isDry, output: output, destination: to.number,
+            input: wire.input, delay: delay), default: 0] += gain
+      }
+    }
+  }
+
+  func hasEdges(_ cell: CellMemory) -> Bool {
+    links.contains { $0.from == cell.number || $0.to == cell.number }
+  }
+
+  /// Frames of the longest way through.
+  var longestLatency: Int { inputLatency.values.max() ?? 0 }
+
+  // MARK: Order
+
+  /// One cell runs before the other.
+  struct Link: Hashable {
+    let from: Int
+    let to: Int
+  }
+
+  var links: Set<Link> {
+    Set(edges.keys.map { Link(from: $0.source, to: $0.destination) })
+      .union(eventEdges.keys.map { Link(from: $0.source, to: $0.destination) })
+  }
+
+  /// The cells in an order in which each comes after those that lead to it; nil if there is none.
+  static func order(_ cells: [Int: CellMemory], _ links: some Sequence<Link>) -> [CellMemory]? {
+    var waiting: [Int: Int] = [:]
+    var next: [Int: [Int]] = [:]
+    for link in Set(links) {
+      waiting[link.to, default: 0] += 1
+      next[link.from, default: []].append(link.to)
+    }
+    var ready = cells.keys.filter { waiting[$0] == nil }.sorted(by: >)
+    var order: [CellMemory] = []
+    while let number = ready.popLast() {
+      order.append(cells[number]!)
+      var freed: [Int] = []
+      for other in next[number] ?? [] {
+        waiting[other]! -= 1
+        if waiting[other] == 0 { freed.append(other) }
+      }
+      ready += freed.sorted(by: >)
+    }
+    return order.count == cells.count ? order : nil
+  }
+
+  /// The cells from which something reaches an end of the graph.
+  var heard: Set<Int> {
+    var heard = Set(cells.values.filter(\.isEnd).map(\.number))
+    var before: [Int: [Int]] = [:]
+    for link in links { before[link.to, default: []].append(link.from) }
+    var open = Array(heard)
+    while let number = open.popLast() {
+      for other in before[number] ?? [] where heard.insert(other).inserted { open.append(other) }
+    }
+    return heard
+  }
+
+  /// A plan to go to first, if a fade from one plan to the other would need a ring of edges: two nodes
+  /// change places, say. In it the nodes of such a ring stand side by side.
+  static func between(_ a: Plan, _ b: Plan) -> Plan {
+    let links = a.links.union(b.links)
+    var next: [Int: [Int]] = [:]
+    for link in links { next[link.from, default: []].append(link.to) }
+    func reached(from start: Int) -> Set<Int> {
+      var seen: Set<Int> = []
+      var open = [start]
+      while let number = open.popLast() {
+        for other in next[number] ?? [] where seen.insert(other).inserted { open.append(other) }
+      }
+      return seen
+    }
+    let all = a.cells.merging(b.cells) { a, _ in a }
+    let reach = Dictionary(uniqueKeysWithValues: all.keys.map { ($0, reached(from: $0)) })
+    func isInRing(_ number: Int) -> Bool { reach[number]!.contains(number) }
+    func shareRing(_ a: Int, _ b: Int) -> Bool {
+      reach[a]!.contains(b) && reach[b]!.contains(a)
+    }
+    var plan = Plan()
+    for edge in Set(a.edges.keys).union(b.edges.keys)
+    where !shareRing(edge.source, edge.destination) {
+      let (old, new) = (a.edges[edge], b.edges[edge])
+      if isInRing(edge.source) {
+        plan.edges[edge] = ((old ?? 0) + (new ?? 0)) / 2
+      } else if isInRing(edge.destination) {
+        plan.edges[edge] = old ?? new
+      } else {
+        plan.edges[edge] = old
+      }
+    }
+    for (edge, frames) in a.eventEdges where !shareRing(edge.source, edge.destination) {
+      plan.eventEdges[edge] = frames
+    }
+    let used = plan.links.flatMap { [$0.from, $0.to] }
+    plan.cells = all.filter { $0.value.kind == .sink || used.contains($0.key) }
+    plan.latency = a.latency.merging(b.latency) { a, _ in a }
+    plan.inputLatency = a.inputLatency.merging(b.inputLatency) { max($0, $1) }
+    return plan
+  }
+}

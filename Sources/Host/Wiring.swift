@@ -1,0 +1,195 @@
+/// A node of a graph, for as long as it is in it.
+package struct NodeID: Hashable, Comparable, Sendable {
+  /// Counts from 1, never used again.
+  package let number: Int
+  package static func < (a: NodeID, b: NodeID) -> Bool { a.number < b.number }
+}
+
+/// A way for samples or events from a node's output to a node's input; both count from 0.
+package struct Wire: Hashable, Sendable {
+  package let from: NodeID
+  package let output: Int
+  package let to: NodeID
+  package let input: Int
+  package let isEvent: Bool
+  package init(
+    from: NodeID, _ output: Int = 0, to: NodeID, _ input: Int = 0, isEvent: Bool = false
+  ) {
+    self.from = from
+    self.output = output
+    self.to = to
+    self.input = input
+    self.isEvent = isEvent
+  }
+}
+
+/// What a graph is to be: nodes, wires and their gains. A value; no thread of its own.
+package struct Wiring {
+  struct Item {
+    var cell: CellMemory
+    /// The graph leads around it.
+    var isBypassed = false
+    /// It passes its input on, by itself or because the graph leads around it.
+    var isDisabled = false
+  }
+  private(set) var items: [NodeID: Item] = [:]
+  /// The gain of each wire; that of one for events is of no account.
+  package private(set) var wires: [Wire: Float] = [:]
+
+  // MARK: Reading
+
+  func item(_ id: NodeID) throws(HostError) -> Item {
+    guard let item = items[id] else { throw .unknownNode(number: id.number) }
+    return item
+  }
+
+  /// The wires in an order that does not depend on how they came to be.
+  var sortedWires: [(wire: Wire, gain: Float)] {
+    wires.map { ($0.key, $0.value) }.sorted { a, b in
+      let (a, b) = (a.0, b.0)
+      return (a.to, a.isEvent ? 1 : 0, a.input, a.from, a.output)
+        < (b.to, b.isEvent ? 1 : 0, b.input, b.from, b.output)
+    }
+  }
+
+  /// The wires from one node to another, samples only.
+  private func wires(from a: NodeID, to b: NodeID) -> [(wire: Wire, gain: Float)] {
+    sortedWires.filter { $0.wire.from == a && $0.wire.to == b && !$0.wire.isEvent }
+  }
+
+  /// A way from one node to another along wires; nil if there is none.
+  private func path(from start: NodeID, to end: NodeID) -> [NodeID]? {
+    var next: [NodeID: Set<NodeID>] = [:]
+    for wire in wires.keys { next[wire.from, default: []].insert(wire.to) }
+    var cameFrom: [NodeID: NodeID] = [:]
+    var seen: Set = [start]
+    var open = [start]
+    while let node = open.popLast() {
+      if node == end {
+        var path = [end]
+        while let before = cameFrom[path.last!] { path.append(before) }
+        return path.reversed()
+      }
+      for other in (next[node] ?? []).sorted() where seen.insert(other).inserted {
+        cameFrom[other] = node
+        open.append(other)
+      }
+    }
+    return nil
+  }
+
+  // MARK: Editing
+
+  mutating func add(_ id: NodeID, _ cell: CellMemory) { items[id] = Item(cell: cell) }
+
+  /// Connects, or changes the gain.
+  package mutating func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
+    try check(wire)
+    if let path = path(from: wire.to, to: wire.from) {
+      let names = ([wire.from] + path).map { items[$0]!.cell.name }
+      throw .feedback(path: names)
+    }
+    wires[wire] = gain
+  }
+
+  private func check(_ wire: Wire) throws(HostError) {
+    let from = try item(wire.from).cell
+    let to = try item(wire.to).cell
+    guard wire.output >= 0, wire.output < (wire.isEvent ? from.eventOutputs : from.outputs) else {
+      throw .noSuchPort(
+        node: from.name, kind: wire.isEvent ? .eventOutput : .output, number: wire.output + 1)
+    }
+    guard wire.input >= 0, wire.input < (wire.isEvent ? to.eventInputs : to.inputs) else {
+      throw .noSuchPort(
+        node: to.name, kind: wire.isEvent ? .eventInput : .input, number: wire.input + 1)
+    }
+  }
+
+  package mutating func disconnect(_ wire: Wire) throws(HostError) {
+    let from = try item(wire.from).cell.name
+    let to = try item(wire.to).cell.name
+    guard wires.removeValue(forKey: wire) != nil else { throw .notConnected(from: from, to: to) }
+  }
+
+  /// Connects every output of a node, mixed up or down to the other's inputs.
+  package mutating func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
+    let (from, to) = (try item(a).cell, try item(b).cell)
+    guard from.outputs > 0 else { throw .doesNotFit(node: from.name) }
+    guard to.inputs > 0 else { throw .doesNotFit(node: to.name) }
+    for (output, input, share) in Self.spread(from.outputs, over: to.inputs) {
+      try connect(Wire(from: a, output, to: b, input), gain: gain * share)
+    }
+  }
+
+  /// How `channels` channels go to `others`: one to one; or each to several; or several to one, with as
+  /// much gain as keeps the sum of equal ones as it is.
+  static func spread(_ channels: Int, over others: Int) -> [(Int, Int, Float)] {
+    if channels <= others { return (0..<others).map { ($0 % channels, $0, 1) } }
+    return (0..<channels).map { channel in
+      let other = channel % others
+      let sharing = (channels - other + others - 1) / others
+      return (channel, other, 1 / Float(sharing))
+    }
+  }
+
+  /// Puts a node that is in the graph already into all ways for samples from one node to another.
+  package mutating func insert(_ id: NodeID, between a: NodeID, and b: NodeID) throws(HostError) {
+    let cell = try item(id).cell
+    let (from, to) = (try item(a).cell.name, try item(b).cell.name)
+    let old = wires(from: a, to: b)
+    guard !old.isEmpty else { throw .notConnected(from: from, to: to) }
+    guard cell.inputs > 0, cell.outputs > 0 else { throw .doesNotFit(node: cell.name) }
+    let channels = Array(Set(old.map(\.wire.input))).sorted()
+    for (wire, _) in old { try disconnect(wire) }
+    for (channel, input, share) in Self.spread(channels.count, over: cell.inputs) {
+      for (wire, gain) in old where wire.input == channels[channel] {
+        let new = Wire(from: a, wire.output, to: id, input)
+        try connect(new, gain: (wires[new] ?? 0) + gain * share)
+      }
+    }
+    for (output, channel, share) in Self.spread(cell.outputs, over: channels.count) {
+      try connect(Wire(from: id, output, to: b, channels[channel]), gain: share)
+    }
+  }
+
+  /// Takes a node away with its wires.
+  ///
+  /// - Parameter joins: What came to it goes on to where it led: each input to what the output of its
+  ///   number led to.
+  package mutating func remove(_ id: NodeID, joins: Bool = false) throws(HostError) {
+    let cell = try item(id).cell
+    let before = sortedWires.filter { $0.wire.to == id }
+    let after = sortedWires.filter { $0.wire.from == id }
+    items[id] = nil
+    for (wire, _) in before + after { wires[wire] = nil }
+    guard joins else { return }
+    for (out, outGain) in after {
+      let count = out.isEvent ? cell.eventInputs : cell.inputs
+      for (into, inGain) in before
+      where into.isEvent == out.isEvent && into.input == out.output % count {
+        let wire = Wire(
+          from: into.from, into.output, to: out.to, out.input, isEvent: into.isEvent)
+        wires[wire, default: 0] += inGain * outGain
+      }
+    }
+  }
+
+  /// Has another cell be the node; all wires stay, and so does a bypass.
+  mutating func replace(_ id: NodeID, with cell: CellMemory) throws(HostError) {
+    let old = try item(id)
+    items[id]?.cell = cell
+    for wire in wires.keys where wire.from == id || wire.to == id {
+      do throws(HostError) {
+        try check(wire)
+      } catch {
+        items[id] = old
+        throw error
+      }
+    }
+  }
+
+  mutating func setBypassed(_ id: NodeID, _ on: Bool, byItself: Bool) {
+    items[id]?.isDisabled = on
+    items[id]?.isBypassed = on && !byItself
+  }
+}

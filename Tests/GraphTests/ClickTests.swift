@@ -1,0 +1,172 @@
+import CRealTime
+import Foundation
+import Host
+import TestSupport
+import Testing
+
+/// 1 kHz, full scale.
+private func sine(_ frame: Int64) -> Float {
+  Float(sin(Double(frame) * 2 * Double.pi * 1000 / 48000))
+}
+
+/// A sine through a graph that is changed a thousand times without a click.
+@Suite(.serialized) struct ClickTests {
+  /// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
+  private func faults(_ samples: [Float]) -> (step: Float, silent: Int) {
+    var step: Float = 0
+    var silent = 0
+    for i in 1..<samples.count {
+      step = max(step, abs(samples[i] - samples[i - 1]))
+      if abs(samples[i]) < 1e-5 && abs(samples[i - 1]) < 1e-5 { silent += 1 }
+    }
+    return (step, silent)
+  }
+
+  private let sinesOwn = Float(2 * sin(Double.pi * 1000 / 48000))
+
+  /// A chain of two nodes, mixed with nothing else.
+  private struct Chain {
+    let rig = Rig()
+    let source: NodeID
+    let first: NodeID
+    let second: NodeID
+    let output: NodeID
+    init(_ first: TestNode = Gain("first"), _ second: TestNode = Gain("second")) throws {
+      source = try rig.graph.add(Generator("source", sine))
+      self.first = try rig.graph.add(first)
+      self.second = try rig.graph.add(second)
+      output = try rig.graph.addOutputs(named: "out", audio: ["out"])
+      try rig.graph.connect(source, to: self.first)
+      try rig.graph.connect(self.first, to: self.second)
+      try rig.graph.connect(self.second, to: output)
+      rig.begin()
+      rig.run(256)
+      rig.forget()
+    }
+  }
+
+  /// Every way is equally loud: the sine stays just what it is.
+  @Test func rewiringIsNotHeard() throws {
+    let chain = try Chain()
+    let graph = chain.rig.graph
+    var random = SplitMix(state: 1)
+    var order = [chain.first, chain.second]
+    for _ in 0..<1000 {
+      let new = [
+        [], [chain.first], [chain.second], [chain.first, chain.second],
+        [chain.second, chain.first],
+      ].randomElement(using: &random)!
+      try graph.edit { wiring throws(HostError) in
+        let old = [chain.source] + order + [chain.output]
+        for (a, b) in zip(old, old.dropFirst()) { try wiring.disconnect(Wire(from: a, to: b)) }
+        let next = [chain.source] + new + [chain.output]
+        for (a, b) in zip(next, next.dropFirst()) { try wiring.connect(a, to: b) }
+      }
+      order = new
+      // In the middle of a fade, too.
+      if Bool.random(using: &random) { chain.rig.settle() } else { chain.rig.run(64) }
+    }
+    chain.rig.settle()
+    let heard = chain.rig.heard["out"]!
+    let (step, silent) = faults(heard)
+    #expect(step <= sinesOwn * 1.0001)
+    #expect(silent == 0)
+    let wrong = heard.enumerated().count { abs($0.element - sine(256 + Int64($0.offset))) > 1e-5 }
+    #expect(wrong == 0)
+  }
+
+  @Test func bypassingAndReplacingIsNotHeard() throws {
+    let chain = try Chain()
+    for i in 0..<1000 {
+      switch i % 3 {
+      case 0: try chain.rig.graph.setBypassed(chain.first, i % 2 == 0)
+      case 1: try chain.rig.graph.replace(chain.second, with: Gain("second"))
+      default:
+        let new = try chain.rig.graph.add(Gain("new"))
+        try chain.rig.graph.insert(new, between: chain.first, and: chain.second)
+        chain.rig.settle()
+        try chain.rig.graph.remove(new, joins: true)
+      }
+      if i % 4 != 0 { chain.rig.settle() } else { chain.rig.run(128) }
+    }
+    chain.rig.settle()
+    let heard = chain.rig.heard["out"]!
+    let wrong = heard.enumerated().count { abs($0.element - sine(256 + Int64($0.offset))) > 1e-5 }
+    #expect(wrong == 0)
+    #expect(faults(heard).silent == 0)
+  }
+
+  /// With gains and latencies that differ a fade is heard as a fade: no step is larger than the sine's
+  /// own and the fade's together, and it never falls silent.
+  @Test func fadesAreSmooth() throws {
+    let chain = try Chain(Delay("first", 96), Gain("second", 0.5))
+    let graph = chain.rig.graph
+    chain.rig.run(512)
+    chain.rig.forget()
+    var isIn = true
+    for i in 0..<1000 {
+      switch i % 4 {
+      case 0: try graph.setBypassed(chain.second, i % 8 == 0)
+      case 1: try graph.connect(chain.second, to: chain.output, gain: i % 3 == 0 ? 1 : 0.75)
+      case 2: try graph.replace(chain.first, with: Delay("first", i % 5 * 48))
+      default:
+        if isIn {
+          try graph.edit { wiring throws(HostError) in
+            try wiring.disconnect(Wire(from: chain.source, to: chain.first))
+            try wiring.disconnect(Wire(from: chain.first, to: chain.second))
+            try wiring.connect(chain.source, to: chain.second)
+          }
+        } else {
+          try graph.insert(chain.first, between: chain.source, and: chain.second)
+        }
+        isIn.toggle()
+      }
+      chain.rig.settle()
+    }
+    let (step, silent) = faults(chain.rig.heard["out"]!)
+    #expect(step <= sinesOwn + 1.0 / 480 + 1e-5)
+    #expect(silent == 0)
+    // Not by being silent all along.
+    #expect(chain.rig.heard["out"]!.max()! > 0.7)
+  }
+
+  /// Where two nodes change places there is no order of both chains at once.
+  @Test func nodesChangePlaces() throws {
+    let chain = try Chain(Gain("first", 0.5), Gain("second", 2))
+    let graph = chain.rig.graph
+    for _ in 0..<20 {
+      for order in [[chain.second, chain.first], [chain.first, chain.second]] {
+        try graph.edit { wiring throws(HostError) in
+          let old = [chain.source] + order.reversed() + [chain.output]
+          for (a, b) in zip(old, old.dropFirst()) { try wiring.disconnect(Wire(from: a, to: b)) }
+          let next = [chain.source] + order + [chain.output]
+          for (a, b) in zip(next, next.dropFirst()) { try wiring.connect(a, to: b) }
+        }
+        chain.rig.settle()
+      }
+    }
+    // Between the two the nodes stand side by side, and are somewhat louder.
+    let (step, silent) = faults(chain.rig.heard["out"]!)
+    #expect(step <= sinesOwn * 1.3 + 1.0 / 480)
+    #expect(silent == 0)
+    chain.rig.forget()
+    let begin = chain.rig.frame
+    chain.rig.run(64)
+    #expect(chain.rig.heard["out"] == (begin..<begin + 64).map(sine))
+  }
+
+  /// The gain in the middle of a fade is the one that the frame says.
+  @Test func aFadeIsLinearAndInStep() throws {
+    let rig = Rig()
+    let one = try rig.graph.add(Generator("one") { _ in 1 })
+    let output = try rig.graph.addOutputs(named: "out", audio: ["out"])
+    try rig.graph.connect(one, to: output)
+    rig.begin()
+    rig.run(64)
+    try rig.graph.connect(one, to: output, gain: 0.5)
+    let heard = rig.listen(640)
+    for frame in 0..<640 {
+      #expect(abs(heard[frame] - max(0.5, 1 - 0.5 * Float(frame) / 480)) < 1e-6)
+    }
+  }
+}

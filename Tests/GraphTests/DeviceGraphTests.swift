@@ -1,0 +1,225 @@
+import CRealTime
+import Foundation
+import Host
+import RealTime
+import Server
+import Synchronization
+import TestSupport
+import Testing
+import Timeline
+
+private final class Nobody: VoiceOwner {
+  func relay() {}
+  func deviceLost() {}
+}
+
+private final class Editors: Sendable {
+  let done = Atomic<Int>(0)
+}
+
+/// Waits for a condition; false if it does not come to hold in half a minute.
+func waits(for condition: () -> Bool) -> Bool {
+  let end = Date(timeIntervalSinceNow: 30)
+  while !condition() {
+    if Date() >= end { return condition() }
+    usleep(1000)
+  }
+  return true
+}
+
+private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
+
+/// Graphs in devices that a test drives.
+@Suite(.serialized) struct DeviceGraphTests {
+  private let owner = Nobody()
+
+  private func voice(_ samples: [Float], _ body: (VoiceMemory) throws -> Void) throws {
+    let memory = VoiceMemory(channels: 1)
+    try samples.withUnsafeBytes { bytes in
+      _ = memory.voice.pointee.entries.push(
+        Entry(
+          bytes.baseAddress!, frames: samples.count, layout: .float32(channels: 1), token: 0))
+      _ = memory.voice.pointee.entries.push(.end)
+      try body(memory)
+    }
+  }
+
+  @Test func twoVoicesMeetInAMixerBehindAChain() throws {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let (a, b) = (
+      graph.addSource(named: "a", channels: 1), graph.addSource(named: "b", channels: 1)
+    )
+    let gain = try graph.add(Gain("gain", 0.5))
+    let mixer = graph.addMixer(named: "mixer", channels: 1)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.edit { wiring throws(HostError) in
+      try wiring.connect(a, to: gain)
+      try wiring.connect(gain, to: mixer)
+      try wiring.connect(b, to: mixer)
+      try wiring.connect(mixer, to: output)
+    }
+    try graph.run(on: device)
+    #expect(server.clients[0].outputs.map(\.name) == ["main"])
+    try voice((0..<300).map { Float($0) }) { first in
+      try voice((0..<300).map { Float(1000 * $0) }) { second in
+        for (memory, id) in [(first, a), (second, b)] {
+          let names = try device.seat(memory, owner: owner, places: graph.places(of: id))
+          #expect(names.isEmpty)
+          try device.holding(memory) {
+            memory.voice.pointee.start(at: StartPoint(.frame(100)))
+          }
+        }
+        for _ in 0..<4 { server.cycle(frames: 128) }
+        let expected = (0..<512).map { (frame: Int) -> Float in
+          frame < 100 || frame >= 400 ? 0 : Float(frame - 100) * 1000.5
+        }
+        #expect(server.clients[0].samples == [expected])
+        // The ports are the graph's: a voice that goes leaves silence behind, at once.
+        device.unseat(first)
+        server.cycle(frames: 64)
+        #expect(server.clients[0].samples[0].suffix(64).allSatisfy { $0 == 0 })
+        device.unseat(second)
+      }
+    }
+    #expect(!server.clients[0].isClosed)
+    graph.stop()
+    #expect(server.clients[0].isClosed)
+  }
+
+  /// What a voice wrote is heard once, even if nobody writes there in the next cycle.
+  @Test func aVoiceThatGoesInTheMiddleOfItsSoundIsNotRepeated() throws {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let source = graph.addSource(named: "source", channels: 1)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.connect(source, to: output)
+    try graph.run(on: device)
+    try voice(Array(repeating: 1, count: 1000)) { memory in
+      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
+      server.cycle(frames: 128)
+      device.unseat(memory)
+      server.cycle(frames: 128)
+    }
+    let heard = server.clients[0].samples[0]
+    #expect(heard == Array(repeating: 1, count: 128) + Array(repeating: 0, count: 128))
+    graph.stop()
+  }
+
+  @Test func portsComeAndGoWithTheirNodes() throws {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let input = try graph.addInputs(named: "in", audio: ["in_l"])
+    server.hears = { frame, _ in name(Int64(frame)) }
+    try graph.run(on: device)
+    let client = server.clients[0]
+    server.cycle(frames: 64)
+    let output = try graph.addOutputs(named: "out", audio: ["out_l"])
+    #expect(client.outputs.map(\.name) == ["out_l"])
+    server.cycle(frames: 64)
+    #expect(client.samples[0] == Array(repeating: 0, count: 64))
+    try graph.connect(input, to: output)
+    for _ in 0..<10 { server.cycle(frames: 64) }
+    #expect(client.samples[0].suffix(64) == (704..<768).map { name($0) }[...])
+    try graph.remove(output)
+    // It fades, falls silent for a whole cycle, and goes.
+    while !client.outputs[0].isRemoved {
+      server.cycle(frames: 64)
+      device.relay()
+      try #require(server.counter < 100_000)
+    }
+    #expect(client.samples.isEmpty)
+    #expect(client.outputs[0].samples.suffix(64) == Array(repeating: 0, count: 64)[...])
+    #expect(graph.isSettled)
+    #expect(throws: HostError.portNameTaken("in_l")) {
+      _ = try graph.addOutputs(named: "again", audio: ["in_l"])
+    }
+    _ = try graph.addOutputs(named: "again", audio: ["out_l"])
+    graph.stop()
+  }
+
+  @Test func portsThatThereAreNoneOfAreReported() throws {
+    let server = HandDrivenServer()
+    server.portLimit = 1
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    _ = try graph.addOutputs(named: "out", audio: ["l", "r"])
+    #expect(throws: HostError.server(.cannotAddPort(name: "r", client: "graph"))) {
+      try graph.run(on: device)
+    }
+    #expect(server.clients[0].isClosed)
+  }
+
+  /// The server goes and comes back at another rate, in the middle of a fade: the graph is there again.
+  @Test func aGraphOutlivesItsServer() throws {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let gain = Gain("gain", 1)
+    let input = try graph.addInputs(named: "in", audio: ["in_l"])
+    let gainID = try graph.add(gain)
+    let output = try graph.addOutputs(named: "out", audio: ["out_l"])
+    try graph.connect(input, to: gainID)
+    try graph.connect(gainID, to: output)
+    server.hears = { frame, _ in name(Int64(frame)) }
+    try graph.run(on: device)
+    server.cycle(frames: 64)
+    #expect(server.clients[0].samples[0] == (0..<64).map { name($0) })
+    try graph.connect(gainID, to: output, gain: 0.5)
+    server.cycle(frames: 64)
+    server.goAway()
+    #expect(waits { device.isLost && server.attempts > 0 })
+    // Edits are taken while it is away.
+    try graph.connect(input, to: output, gain: 2)
+    server.comeBack(sampleRate: 96000, counter: 5000)
+    #expect(waits { device.restarts.load(ordering: .acquiring) == 1 && !device.isLost })
+    #expect(gain.prepared.map(\.rate) == [48000, 48000, 96000])
+    let client = server.clients[server.clients.count - 1]
+    #expect(client.outputs.map(\.name) == ["out_l"])
+    #expect(client.inputs.map(\.name) == ["in_l"])
+    server.cycle(frames: 64)
+    #expect(client.samples[0] == (5000..<5064).map { 2.5 * name($0) })
+    graph.stop()
+  }
+
+  /// Other threads edit, cycles run, and whoever relays relays.
+  @Test func everyThreadMayEdit() throws {
+    let server = HandDrivenServer(keepsSamples: false)
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64, fadeSeconds: 0.001)
+    let input = try graph.addInputs(named: "in", audio: ["in_l"])
+    let output = try graph.addOutputs(named: "out", audio: ["out_l"])
+    try graph.connect(input, to: output)
+    try graph.run(on: device)
+    let editors = Editors()
+    for editor in 0..<4 {
+      startThread(named: "editor") {
+        for i in 0..<100 {
+          do {
+            let id = try graph.add(Delay("\(editor)", i % 30))
+            try graph.connect(input, to: id)
+            try graph.connect(id, to: output)
+            try graph.setBypassed(id, i % 2 == 0)
+            if i % 10 == 0 { graph.prepare(sampleRate: 48000, blockFrames: 64 + i) }
+            _ = graph.description
+            try graph.remove(id)
+          } catch {
+            Issue.record("\(error)")
+          }
+        }
+        editors.done.add(1, ordering: .releasing)
+      }
+    }
+    while editors.done.load(ordering: .acquiring) < 4 { server.cycle(frames: 32) }
+    while !graph.isSettled {
+      server.cycle(frames: 64)
+      device.relay()
+    }
+    #expect(graph.wires == [Wire(from: input, to: output): 1])
+    graph.stop()
+  }
+}

@@ -1,0 +1,136 @@
+import CRealTime
+import Host
+import RealTime
+import Synchronization
+import TestSupport
+import Testing
+
+/// Writes one event, of one byte, at each of some device frames.
+final class EventSource: TestNode, @unchecked Sendable {
+  private let events: [(frame: Int64, byte: UInt8)]
+  init(_ name: String, _ events: [(Int64, UInt8)]) {
+    self.events = events
+    super.init(name, inputs: 0, outputs: 0, eventOutputs: 1)
+  }
+  override func work(_ block: cue_block) {
+    let sequence = block.event_outputs![0]
+    // The memory is offered with its size.
+    let capacity = sequence.assumingMemoryBound(to: LV2_Atom.self).pointee.size
+    cue_rt_clear_events(sequence, types.sequence)
+    for (frame, byte) in events
+    where frame >= block.frame && frame < block.frame + Int64(block.frames) {
+      var byte = byte
+      _ = cue_rt_add_event(sequence, capacity, frame - block.frame, types.midi, 1, &byte)
+    }
+  }
+}
+
+/// Keeps the events that reach it.
+final class EventSink: TestNode, @unchecked Sendable {
+  struct Heard: Equatable, CustomStringConvertible {
+    let frame: Int64
+    let byte: UInt8
+    var description: String { "\(byte)@\(frame)" }
+  }
+  private let lock = Mutex<[Heard]>([])
+  var heard: [Heard] { lock.withLock { $0 } }
+  init(_ name: String) { super.init(name, inputs: 0, outputs: 0, eventInputs: 1) }
+  override func work(_ block: cue_block) {
+    let sequence = block.event_inputs![0]
+    var offset = cue_rt_first_event()
+    while let event = cue_rt_event_at(sequence, offset) {
+      offset = cue_rt_event_after(event, offset)
+      #expect(event.pointee.time.frames < Int64(block.frames))
+      lock.withLock {
+        $0.append(
+          Heard(
+            frame: block.frame + event.pointee.time.frames,
+            byte: UnsafeRawPointer(event + 1).load(as: UInt8.self)))
+      }
+    }
+  }
+}
+
+/// Passes events on after some frames.
+private final class LateEvents: TestNode, @unchecked Sendable {
+  private let late: Int
+  init(_ late: Int) {
+    self.late = late
+    super.init("late", inputs: 1, outputs: 1, eventInputs: 1, eventOutputs: 1)
+  }
+  override var latencyFrames: Int { late }
+}
+
+@Suite(.serialized) struct EventTests {
+  private func heard(_ list: [(Int64, UInt8)]) -> [EventSink.Heard] {
+    list.map { EventSink.Heard(frame: $0.0, byte: $0.1) }
+  }
+
+  @Test(arguments: [7, 64, 1024]) func eventsAreMergedByFrame(period: Int) throws {
+    let rig = Rig(blockFrames: 50)
+    let a = try rig.graph.add(EventSource("a", [(0, 1), (10, 2), (63, 3), (64, 4), (500, 5)]))
+    let b = try rig.graph.add(EventSource("b", [(5, 11), (10, 12), (64, 13), (499, 14)]))
+    let sink = EventSink("sink")
+    let sinkID = try rig.graph.add(sink)
+    try rig.graph.connect(Wire(from: a, to: sinkID, isEvent: true))
+    try rig.graph.connect(Wire(from: b, to: sinkID, isEvent: true))
+    rig.begin()
+    rig.run(1024, period: period)
+    #expect(
+      sink.heard
+        == heard([
+          (0, 1), (5, 11), (10, 2), (10, 12), (63, 3), (64, 4), (64, 13), (499, 14), (500, 5),
+        ]))
+  }
+
+  /// Events that go along with sound that takes a while come as late.
+  @Test(arguments: [7, 64, 1024]) func eventsAreHeldBackWithTheSound(period: Int) throws {
+    let rig = Rig(blockFrames: 50)
+    let source = try rig.graph.add(
+      EventSource("source", [(0, 1), (10, 2), (63, 3), (64, 4), (500, 5)]))
+    let sink = EventSink("sink")
+    let sinkID = try rig.graph.add(sink)
+    let late = try rig.graph.add(LateEvents(100))
+    try rig.graph.connect(Wire(from: source, to: sinkID, isEvent: true))
+    try rig.graph.connect(Wire(from: source, to: late, isEvent: true))
+    try rig.graph.connect(Wire(from: late, to: sinkID, isEvent: true))
+    rig.begin()
+    rig.run(1024, period: period)
+    #expect(sink.heard == heard([(100, 1), (110, 2), (163, 3), (164, 4), (600, 5)]))
+  }
+
+  /// A node that writes no sequence at all has no events; one that is bypassed hands its own on.
+  @Test func aBypassedNodeHandsItsEventsOn() throws {
+    let rig = Rig()
+    let source = try rig.graph.add(EventSource("source", [(10, 2), (200, 3)]))
+    let sink = EventSink("sink")
+    let sinkID = try rig.graph.add(sink)
+    let late = try rig.graph.add(LateEvents(0))
+    try rig.graph.connect(Wire(from: source, to: late, isEvent: true))
+    try rig.graph.connect(Wire(from: late, to: sinkID, isEvent: true))
+    rig.begin()
+    rig.run(100)
+    #expect(sink.heard.isEmpty)
+    try rig.graph.setBypassed(late, true)
+    rig.run(200)
+    #expect(sink.heard == heard([(200, 3)]))
+  }
+
+  @Test func eventsThatThereIsNoRoomForAreCounted() throws {
+    let rig = Rig()
+    let many = (0..<2000).map { (Int64($0 / 4), UInt8($0 & 0x7f)) }
+    let sink = EventSink("sink")
+    let sinkID = try rig.graph.add(sink)
+    for name in ["a", "b"] {
+      let id = try rig.graph.add(EventSource(name, many.map { ($0.0, $0.1) }))
+      try rig.graph.connect(Wire(from: id, to: sinkID, isEvent: true))
+    }
+    rig.begin()
+    rig.cycle(512)
+    let lost = try rig.graph.lostEvents(of: sinkID)
+    // What fits into 32 KiB at 24 bytes each.
+    #expect(sink.heard.count == (32768 - 16) / 24)
+    #expect(lost > 0)
+    #expect(sink.heard.map(\.frame) == sink.heard.map(\.frame).sorted())
+  }
+}

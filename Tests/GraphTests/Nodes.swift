@@ -1,0 +1,186 @@
+import CRealTime
+import Host
+import RealTime
+import Server
+import Synchronization
+import TestSupport
+
+/// A node that a test makes: `body` works on a block.
+class TestNode: GraphNode, @unchecked Sendable {
+  let name: String
+  let inputs: Int
+  let outputs: Int
+  let eventInputs: Int
+  let eventOutputs: Int
+  /// What `prepare` was called with, one after another.
+  private(set) var prepared: [(rate: Double, frames: Int)] = []
+  var refuses = false
+
+  init(
+    _ name: String, inputs: Int = 1, outputs: Int = 1, eventInputs: Int = 0, eventOutputs: Int = 0
+  ) {
+    self.name = name
+    self.inputs = inputs
+    self.outputs = outputs
+    self.eventInputs = eventInputs
+    self.eventOutputs = eventOutputs
+  }
+
+  var latencyFrames: Int { 0 }
+
+  /// The graph keeps the node as long as it may run.
+  var processor: cue_node {
+    cue_node(
+      run: { context, block in
+        Unmanaged<TestNode>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.work(block.pointee)
+        }
+      }, context: Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
+    if refuses { throw .unknownPlugin(uri: name) }
+    prepared.append((sampleRate, maximumFrames))
+  }
+
+  func work(_ block: cue_block) {}
+}
+
+/// Each output is the input of its number, with gain.
+final class Gain: TestNode, @unchecked Sendable {
+  let gain: Float
+  init(_ name: String, _ gain: Float = 1, channels: Int = 1) {
+    self.gain = gain
+    super.init(name, inputs: channels, outputs: channels)
+  }
+  override func work(_ block: cue_block) {
+    for channel in 0..<outputs {
+      for i in 0..<Int(block.frames) {
+        block.outputs![channel][i] = block.inputs![channel][i] * gain
+      }
+    }
+  }
+}
+
+/// Its output is its input some frames before, and it says so.
+final class Delay: TestNode, @unchecked Sendable {
+  private let frames: Atomic<Int>
+  /// As the cycle last took it.
+  private let taken: Atomic<Int>
+  private let history = UnsafeMutablePointer<Float>.allocate(capacity: 1024)
+  private var at = 0
+
+  init(_ name: String, _ frames: Int) {
+    self.frames = Atomic(frames)
+    taken = Atomic(frames)
+    history.initialize(repeating: 0, count: 1024)
+    super.init(name)
+  }
+  deinit { history.deallocate() }
+
+  override var latencyFrames: Int { taken.load(ordering: .acquiring) }
+  /// Has the next cycle delay by another number of frames.
+  func change(to frames: Int) { self.frames.store(frames, ordering: .releasing) }
+
+  override func work(_ block: cue_block) {
+    let frames = frames.load(ordering: .acquiring)
+    if frames != taken.load(ordering: .relaxed) {
+      taken.store(frames, ordering: .releasing)
+      block.attention?.pointee = true
+    }
+    for i in 0..<Int(block.frames) {
+      history[at & 1023] = block.inputs![0][i]
+      block.outputs![0][i] = history[(at - frames) & 1023]
+      at += 1
+    }
+  }
+}
+
+/// Makes a function of the device frame.
+final class Generator: TestNode, @unchecked Sendable {
+  private let sample: (Int64) -> Float
+  init(_ name: String, _ sample: @escaping (Int64) -> Float) {
+    self.sample = sample
+    super.init(name, inputs: 0)
+  }
+  override func work(_ block: cue_block) {
+    for i in 0..<Int(block.frames) { block.outputs![0][i] = sample(block.frame + Int64(i)) }
+  }
+}
+
+let types = cue_event_types(sequence: 1, chunk: 2, midi: 3)
+
+/// A graph whose cycles a test runs.
+final class Rig {
+  let graph: Graph
+  /// The next cycle's first frame.
+  var frame: Int64 = 0
+  /// What each output port has put out, by name.
+  private(set) var heard: [String: [Float]] = [:]
+  private var ports: [String: UnsafeMutablePointer<Float>] = [:]
+  private var outputs: [String] = []
+  /// What the input ports carry, by name and frame.
+  var plays: (String, Int64) -> Float = { _, _ in 0 }
+
+  init(blockFrames: Int = 1024, fadeSeconds: Double = 0.01) {
+    graph = Graph(
+      types: types, sampleRate: 48000, blockFrames: blockFrames, fadeSeconds: fadeSeconds)
+  }
+
+  deinit { ports.values.forEach { $0.deallocate() } }
+
+  /// Cycles come from now on; all port nodes have been added.
+  func begin() {
+    for wanted in graph.wantedPorts where !wanted.isMIDI {
+      let memory = UnsafeMutablePointer<Float>.allocate(capacity: 8192)
+      memory.initialize(repeating: .nan, count: 8192)
+      ports[wanted.name] = memory
+      if wanted.direction == .output {
+        outputs.append(wanted.name)
+        heard[wanted.name] = []
+      }
+      wanted.give(ClientPort(cue_port(port: nil, memory: memory, connections: nil)))
+    }
+    graph.begin()
+  }
+
+  /// One cycle. What it leaves unwritten shows.
+  @discardableResult func cycle(_ frames: Int) -> Bool {
+    for (name, memory) in ports {
+      if outputs.contains(name) {
+        memory.update(repeating: .nan, count: frames)
+      } else {
+        for i in 0..<frames { memory[i] = plays(name, frame + Int64(i)) }
+      }
+    }
+    let happened = graph.cycle.pointee.cycle(frames: frames, at: frame)
+    for name in outputs { heard[name]! += UnsafeBufferPointer(start: ports[name]!, count: frames) }
+    frame += Int64(frames)
+    if happened { _ = graph.tend() }
+    return happened
+  }
+
+  func run(_ frames: Int, period: Int = 64) {
+    var left = frames
+    while left > 0 {
+      cycle(min(left, period))
+      left -= period
+    }
+  }
+
+  /// Runs until every edit is in force.
+  func settle(period: Int = 64) {
+    while !graph.isSettled {
+      cycle(period)
+      _ = graph.tend()
+    }
+  }
+
+  /// Forgets what was heard, runs, and returns what is heard.
+  func listen(_ frames: Int, period: Int = 64, to port: String = "out") -> [Float] {
+    forget()
+    run(frames, period: period)
+    return heard[port]!
+  }
+  func forget() { for name in outputs { heard[name] = [] } }
+}
