@@ -74,7 +74,7 @@ extension InputQueue {
   {
     let sources =
       switch options.connections {
-      case .none: [String]()
+      case .none, .places: [String]()
       case .ports(let sources): sources
       case .physical: Array(device.client.physicalInputs.prefix(ports.count))
       }

@@ -42,7 +42,7 @@ extension OutputQueue {
         }
       }
       unsafe memory.voice.pointee.closeSecondPort()
-      portNames = try device.seat(memory, owner: self)
+      portNames = try device.seat(memory, owner: self, places: places)
       prepareRendering(on: device)
       do throws(ServerError) {
         connections = try connect(portNames, of: device)
@@ -74,6 +74,12 @@ extension OutputQueue {
     return device
   }
 
+  /// Where the channels go if not to ports. Offline there is no graph.
+  private var places: [ClientPort]? {
+    guard case .places(let places) = options.connections else { return nil }
+    return state.read { $0.offlineServer } == nil ? places : nil
+  }
+
   /// Connects the queue's ports as its options say.
   ///
   /// - Returns: For each port what it is connected to now.
@@ -85,7 +91,7 @@ extension OutputQueue {
     }
     let destinations =
       switch options.connections {
-      case .none: [String]()
+      case .none, .places: [String]()
       case .ports(let destinations): destinations
       case .physical: Array(device.client.physicalOutputs.prefix(max(2, ports.count)))
       }

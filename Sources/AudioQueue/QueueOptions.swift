@@ -1,3 +1,5 @@
+package import Server
+
 /// How a queue appears on the server.
 package struct QueueOptions: Sendable {
   package enum Connections: Sendable {
@@ -6,6 +8,9 @@ package struct QueueOptions: Sendable {
     /// Port by port to or from these. One channel that is played is connected to all; what is more
     /// than the channels of a queue that records is mixed in from the first on.
     case ports([String])
+    /// None: a queue that plays has no ports, and plays into these places, one for each channel, of the
+    /// graph of the device that it is given. The same as `none` for one that records.
+    case places([ClientPort])
     case none
   }
   /// The name of the client.

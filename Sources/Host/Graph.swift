@@ -345,42 +345,53 @@ package final class Graph: @unchecked Sendable {
   ///
   /// A node that cannot be made ready is led around.
   package func prepare(sampleRate: Double, blockFrames: Int) {
-    preparing.withLock { _ in
-      let wanted = state.withLock { state -> (cells: [CellMemory], frames: Int)? in
-        if state.sampleRate == sampleRate && state.blockFrames >= blockFrames { return nil }
-        state.sampleRate = sampleRate
-        state.blockFrames = max(state.blockFrames, blockFrames)
-        return (state.wiring.items.values.map(\.cell), state.blockFrames)
+    preparing.withLock { _ in prepareAlone(sampleRate, blockFrames) }
+  }
+
+  /// The same for longer blocks only. A node that is being added keeps it from that: then cycles run in
+  /// blocks of the present length.
+  package func prepare(blockFrames: Int) {
+    _ = preparing.withLockIfAvailable { _ in
+      prepareAlone(state.withLock { $0.sampleRate }, blockFrames)
+    }
+  }
+
+  /// Holding `preparing`.
+  private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) {
+    let wanted = state.withLock { state -> (cells: [CellMemory], frames: Int)? in
+      if state.sampleRate == sampleRate && state.blockFrames >= blockFrames { return nil }
+      state.sampleRate = sampleRate
+      state.blockFrames = max(state.blockFrames, blockFrames)
+      return (state.wiring.items.values.map(\.cell), state.blockFrames)
+    }
+    guard let (cells, frames) = wanted else { return }
+    unsafe cycle.pointee.hold()
+    defer { unsafe cycle.pointee.release() }
+    let count = unsafe cycle.pointee.cyclesBegun
+    let deadline = HostTime.now + 5_000_000_000
+    while unsafe !cycle.pointee.areOver(count) && HostTime.now < deadline { usleep(50) }
+    var failed: Set<Int> = []
+    for cell in cells {
+      do throws(HostError) {
+        try cell.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
+      } catch {
+        graphLog.error("“\(cell.name)” does not go on: \(error)")
+        failed.insert(cell.number)
       }
-      guard let (cells, frames) = wanted else { return }
-      unsafe cycle.pointee.hold()
-      defer { unsafe cycle.pointee.release() }
-      let count = unsafe cycle.pointee.cyclesBegun
-      let deadline = HostTime.now + 5_000_000_000
-      while unsafe !cycle.pointee.areOver(count) && HostTime.now < deadline { usleep(50) }
-      var failed: Set<Int> = []
-      for cell in cells {
-        do throws(HostError) {
-          try cell.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
-        } catch {
-          graphLog.error("“\(cell.name)” does not go on: \(error)")
-          failed.insert(cell.number)
-        }
+    }
+    state.withLock { state in
+      for (id, item) in state.wiring.items where failed.contains(item.cell.number) {
+        state.wiring.setBypassed(id, true, byItself: false)
       }
-      state.withLock { state in
-        for (id, item) in state.wiring.items where failed.contains(item.cell.number) {
-          state.wiring.setBypassed(id, true, byItself: false)
-        }
-        // Those that are on their way out have planes of the old length, too.
-        for cell in state.order?.cells ?? [] { cell.resize(state.blockFrames) }
-        for item in state.wiring.items.values { item.cell.resize(state.blockFrames) }
-        state.latency = [:]
-        let wasHalted = state.isHalted
-        state.isHalted = true
-        state.isFading = false
-        apply(&state)
-        state.isHalted = wasHalted
-      }
+      // Those that are on their way out have planes of the old length, too.
+      for cell in state.order?.cells ?? [] { cell.resize(state.blockFrames) }
+      for item in state.wiring.items.values { item.cell.resize(state.blockFrames) }
+      state.latency = [:]
+      let wasHalted = state.isHalted
+      state.isHalted = true
+      state.isFading = false
+      apply(&state)
+      state.isHalted = wasHalted
     }
   }
 }

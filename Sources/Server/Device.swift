@@ -173,7 +173,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func seat(
     _ memory: some CycleMemory, owner: any VoiceOwner, places: [ClientPort]? = nil
   ) throws(ServerError) -> [String] {
-    precondition(places.map { $0.count == memory.channels } ?? true, "a place for each channel")
+    if let places, places.count != memory.channels {
+      throw .wrongPlaces(count: places.count, channels: memory.channels)
+    }
     let arrival = losses.load(ordering: .acquiring)
     let direction = memory.direction
     let number: Int? = seating.withLock { seating in

@@ -44,8 +44,10 @@ package protocol DeviceGraph: AnyObject, Sendable {
   var wantedPorts: [WantedPort] { get }
   /// Latencies of its output ports, as cycles play them.
   var latencies: [PortLatency] { get }
-  /// Makes it ready for another rate, or for longer cycles.
+  /// Makes it ready for another rate.
   func prepare(sampleRate: Double, blockFrames: Int)
+  /// Makes it ready for longer cycles, if that can begin at once: it runs those in parts otherwise.
+  func prepare(blockFrames: Int)
   /// Cycles come from now on.
   func begin()
   /// No cycle is under way, and none comes until `begin`.
@@ -159,7 +161,7 @@ extension Device {
 
   package func periodChanged(to frames: Int) {
     guard let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else { return }
-    graph.prepare(sampleRate: client.sampleRate, blockFrames: frames)
+    graph.prepare(blockFrames: frames)
   }
 
   package func freewheels(_ on: Bool) {

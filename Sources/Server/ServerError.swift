@@ -18,6 +18,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
   case noSuchPort(name: String, server: String)
   case noSuchSource(name: String, server: String)
   case cannotConnect(from: String, to: String)
+  /// A voice or a recorder was to have another number of places than it has channels.
+  case wrongPlaces(count: Int, channels: Int)
   /// The server went away, or stopped answering.
   case lost(server: String)
 
@@ -50,6 +52,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
       "the JACK server “\(server)” has no output port named “\(name)”"
     case .cannotConnect(let from, let to):
       "JACK does not connect “\(from)” to “\(to)”"
+    case .wrongPlaces(let count, let channels):
+      "a sound of \(channels) channels cannot go to \(count) places of a graph"
     case .lost(let server):
       "the JACK server “\(server)” went away"
     }

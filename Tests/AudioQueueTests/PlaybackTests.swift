@@ -1,4 +1,5 @@
 import CProbe
+import CRealTime
 import Foundation
 import RealTime
 import Server
@@ -10,6 +11,26 @@ import Timeline
 
 /// The numbers are those of the lines of semantics that a test speaks of.
 @Suite(.serialized) struct PlaybackTests {
+  // MARK: In a graph
+
+  @Test func aQueuePlaysIntoPlacesOfAGraph() throws {
+    let memory = UnsafeMutablePointer<Float>.allocate(capacity: 64)
+    defer { memory.deallocate() }
+    memory.initialize(repeating: .nan, count: 64)
+    let place = ClientPort(cue_port(port: nil, memory: memory, connections: nil))
+    let rig = try Rig(connections: .places([place]))
+    try rig.enqueue(ramp(100))
+    try rig.queue.start(at: .frame(0))
+    rig.server.cycle(frames: 64)
+    #expect(Array(UnsafeBufferPointer(start: memory, count: 64)) == ramp(64))
+    #expect(rig.server.clients[0].outputs.isEmpty)
+    try rig.queue.dispose(afterPlaying: false)
+    let wrong = try Rig(connections: .places([place, place]))
+    #expect(
+      throws: QueueError.cannotStart(.wrongPlaces(count: 2, channels: 1))
+    ) { try wrong.queue.start() }
+  }
+
   // MARK: Callbacks
 
   @Test("1: buffers come back in order, each once, when its last frame has left")
