@@ -111,8 +111,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "RealTime", "Server",
-        "TestSupport",
+        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Host", "RealTime",
+        "Server", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", swiftSettings: relaxed),
 

@@ -14,7 +14,8 @@ struct Bench: ParsableCommand {
       server, one of the program's own. The cost of rendering is that of a file converted by a queue \
       that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
-      with a flag. Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
+      with a flag. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
+      Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
   @Flag(help: "Print JSON instead of a table.")
@@ -24,7 +25,7 @@ struct Bench: ParsableCommand {
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
-    case cycles, players, renders, codecs, latency, queues
+    case cycles, players, renders, codecs, latency, graph, queues
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -65,6 +66,7 @@ struct Bench: ParsableCommand {
       renders: only ?? .renders == .renders ? RenderCost.all(effort) : [],
       codecs: only ?? .codecs == .codecs ? CodecCost.all(effort) : [],
       latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
+      graphs: only ?? .graph == .graph ? GraphCost.all(effort) : [],
       queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
     print(json ? try report.json() : report.table())
   }

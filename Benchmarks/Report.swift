@@ -9,6 +9,7 @@ struct Report: Codable {
   var renders: [RenderCost]
   var codecs: [CodecCost]
   var latencies: [Latency]
+  var graphs: [GraphCost]
   var queues: [QueueCost]
 
   func json() throws -> String {
@@ -28,6 +29,7 @@ struct Report: Codable {
     if !renders.isEmpty { lines += renderLines }
     if !codecs.isEmpty { lines += codecLines }
     if !latencies.isEmpty { lines += latencyLines }
+    if !graphs.isEmpty { lines += graphLines }
     if !queues.isEmpty { lines += queueLines }
     return lines.joined(separator: "\n")
   }
@@ -46,6 +48,23 @@ struct Report: Codable {
       + cycles.map { row in
         left(row.format, 6) + right("\(row.channels)", 4) + right("\(row.period)", 8)
           + cells(row.oneQueue) + cells(row.furtherQueue) + cells(row.recording)
+      }
+  }
+
+  private var graphLines: [String] {
+    let head = [
+      "",
+      "A graph's cycle, against plain loops that do the same (medians); what each node of a chain, or each"
+        + " source of a mixer, adds beyond the loop",
+      "",
+      "shape  count  frames      cycle       loop      each",
+    ]
+    return head
+      + graphs.map { row in
+        left(row.shape, 6) + right("\(row.count)", 6) + right("\(row.period)", 8)
+          + right("\(number(row.cycleNanoseconds, 1)) ns", 11)
+          + right("\(number(row.loopNanoseconds, 1)) ns", 11)
+          + right(row.slope.map { "\(number($0, 1)) ns" } ?? "-", 10)
       }
   }
 

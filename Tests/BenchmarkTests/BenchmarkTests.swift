@@ -59,6 +59,15 @@ import Testing
       let found = numbers(in: codec)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
     }
+    let graphs = try #require(report["graphs"] as? [[String: Any]])
+    #expect(graphs.count == 16)
+    let shapes = Set(graphs.map { "\($0["shape"]!) \($0["count"]!) \($0["period"]!)" })
+    #expect(shapes.count == 16)
+    for graph in graphs {
+      let found = numbers(in: graph)
+      #expect(found.count == (graph["count"] as? Int == 1 ? 4 : 5), "\(graph)")
+      #expect(found.allSatisfy { $0.isFinite }, "\(graph)")
+    }
     let latencies = try #require(report["latencies"] as? [[String: Any]])
     #expect(
       latencies.map { "\($0["period"]!) \($0["path"]!)" } == [
