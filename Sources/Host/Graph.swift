@@ -230,7 +230,8 @@ package final class Graph: @unchecked Sendable {
         let (a, b) = (a.key, b.key)
         return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output)
           < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output)
-      }, fillFrames: fillFrames, fadeFrames: fadeFrames, fades: fades,
+      }, before: state.order?.eventKeys ?? [], fillFrames: fillFrames, fadeFrames: fadeFrames,
+      fades: fades,
       blockFrames: state.blockFrames)
     state.nextOrder += 1
     unsafe cycle.pointee.swap(order.order)

@@ -196,7 +196,7 @@ final class OrderMemory: @unchecked Sendable {
   let order: UnsafeMutablePointer<GraphOrder>
   let cells: [CellMemory]
   private let delays: [DelayMemory]
-  private let eventDelays: [EventDelayMemory]
+  private let eventList: [EventEdge]
   private let scratch: Plane
   private let steps: UnsafeMutablePointer<GraphStep>
   private let inputs: UnsafeMutablePointer<GraphInput>
@@ -216,15 +216,22 @@ final class OrderMemory: @unchecked Sendable {
     let delay: EventDelayMemory
   }
 
+  /// The edges that events come along.
+  var eventKeys: [Plan.EventEdge] { eventList.map(\.key) }
+
   /// An order of `cells` with edges sorted by what they lead to.
+  ///
+  /// - Parameter before: Edges that events came along in the order before.
   init(
     number: UInt64, cells: [CellMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
+    before: [Plan.EventEdge],
     fillFrames: Int, fadeFrames: Int, fades: Bool, blockFrames: Int
   ) {
     self.number = number
     self.cells = cells
     delays = list.compactMap(\.delay)
-    eventDelays = eventList.map(\.delay)
+    self.eventList = eventList
+    let gone = Set(before).subtracting(eventList.map(\.key))
     scratch = Plane(frames: blockFrames)
     let byNumber = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0) })
     unsafe steps = .allocate(capacity: max(1, cells.count))
@@ -251,16 +258,21 @@ final class OrderMemory: @unchecked Sendable {
     }
     let ranges = Self.ranges(list) { [$0.key.destination, $0.key.input] }
     let eventRanges = Self.ranges(eventList) { [$0.key.destination, $0.key.input] }
-    let none = GraphInput(first: 0, count: 0)
     var input = 0
     for (i, cell) in cells.enumerated() {
       unsafe (steps + i).initialize(to: GraphStep(cell.cell, inputs: inputs + input))
       for k in 0..<cell.inputs {
-        unsafe (inputs + input + k).initialize(to: ranges[[cell.number, k]] ?? none)
+        let edges = ranges[[cell.number, k]] ?? (first: 0, count: 0)
+        unsafe (inputs + input + k).initialize(
+          to: GraphInput(first: edges.first, count: edges.count))
       }
       input += cell.inputs
       for k in 0..<cell.eventInputs {
-        unsafe (inputs + input + k).initialize(to: eventRanges[[cell.number, k]] ?? none)
+        let edges = eventRanges[[cell.number, k]] ?? (first: 0, count: 0)
+        unsafe (inputs + input + k).initialize(
+          to: GraphInput(
+            first: edges.first, count: edges.count,
+            endsNotes: gone.contains { $0.destination == cell.number && $0.input == k }))
       }
       input += cell.eventInputs
     }
@@ -273,13 +285,15 @@ final class OrderMemory: @unchecked Sendable {
   }
 
   /// Where the edges of each input are in a list that is sorted by input.
-  private static func ranges<E>(_ list: [E], _ target: (E) -> [Int]) -> [[Int]: GraphInput] {
-    var ranges: [[Int]: GraphInput] = [:]
+  private static func ranges<E>(_ list: [E], _ target: (E) -> [Int]) -> [[Int]: (
+    first: Int, count: Int
+  )] {
+    var ranges: [[Int]: (first: Int, count: Int)] = [:]
     var first = 0
     while first < list.count {
       let input = target(list[first])
       let end = list[first...].firstIndex { target($0) != input } ?? list.count
-      ranges[input] = GraphInput(first: first, count: end - first)
+      ranges[input] = (first, end - first)
       first = end
     }
     return ranges

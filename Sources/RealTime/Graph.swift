@@ -225,9 +225,12 @@ package struct GraphEdge: BitwiseCopyable {
 package struct GraphInput: BitwiseCopyable {
   let first: Int
   let count: Int
-  package init(first: Int, count: Int) {
+  /// Events came to it in the order before that come no more: notes that sound are to end.
+  let endsNotes: Bool
+  package init(first: Int, count: Int, endsNotes: Bool = false) {
     self.first = first
     self.count = count
+    self.endsNotes = endsNotes
   }
 }
 
@@ -267,6 +270,8 @@ package struct GraphOrder: BitwiseCopyable {
   /// Frames that have passed since cycles saw it, until the fade is over.
   var passed = 0
   var hasTold = false
+  /// A block of it has been run.
+  var hasBegun = false
 
   /// An order in memory that it does not own.
   package init(

@@ -100,6 +100,7 @@ package struct GraphCycle: ~Copyable {
         unsafe run(steps[i], order, block, at: at, cycle: frames)
       }
       at &+= count
+      unsafe order.pointee.hasBegun = true
       if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
     }
     for i in 0..<stepCount { unsafe steps[i].cell.pointee.clearPorts(frames) }
@@ -151,7 +152,8 @@ package struct GraphCycle: ~Copyable {
     for i in unsafe 0..<cell.pointee.eventInputs {
       let input = unsafe step.inputs[inputs &+ i]
       unsafe cell.pointee.mergeEvents(
-        i, order.pointee.eventEdges + input.first, count: input.count, frames: frames, types)
+        i, order.pointee.eventEdges + input.first, count: input.count, frames: frames,
+        endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
     }
     switch unsafe cell.pointee.kind {
     case .node: unsafe cell.pointee.run(block, types)

@@ -87,14 +87,15 @@ package struct GraphEventEdge: BitwiseCopyable {
 }
 
 extension GraphCell {
-  /// Makes the sequence of event input `i`: all events of `count` edges, by frame; of those of one frame,
+  /// Makes the sequence of event input `i`: if need be the ends of all notes, and then all events of `count` edges, by frame; of those of one frame,
   /// an earlier edge's are first.
   @_noLocks borrowing func mergeEvents(
     _ i: Int, _ edges: UnsafeMutablePointer<GraphEventEdge>, count: Int, frames: Int,
-    _ types: cue_event_types
+    endsNotes: Bool, _ types: cue_event_types
   ) {
     let sequence = unsafe eventInput(i)
     unsafe cue_rt_clear_events(sequence, types.sequence)
+    if endsNotes { unsafe cue_rt_add_note_ends(sequence, eventBytes, types.midi) }
     var lost: UInt64 = 0
     for edge in 0..<count { lost &+= unsafe edges[edge].begin(frames, types) }
     while true {

@@ -80,6 +80,17 @@ static inline bool cue_rt_add_event(void *sequence, uint32_t capacity, int64_t f
   return true;
 }
 
+/// Adds, at frame 0, what ends all notes on all MIDI channels: no pedal (64), all notes off (123).
+static inline void cue_rt_add_note_ends(void *sequence, uint32_t capacity,
+                                        uint32_t type) CUE_REALTIME {
+  for (uint32_t channel = 0; channel < 16; channel++) {
+    const uint8_t pedal[] = {(uint8_t)(0xb0 | channel), 64, 0};
+    const uint8_t notes[] = {(uint8_t)(0xb0 | channel), 123, 0};
+    cue_rt_add_event(sequence, capacity, 0, type, sizeof pedal, pedal);
+    cue_rt_add_event(sequence, capacity, 0, type, sizeof notes, notes);
+  }
+}
+
 /// Removes the events of `sequence` before `offset`, and has those that are left come `frames`
 /// frames earlier.
 static inline void cue_rt_advance_events(void *sequence, uint32_t offset,
