@@ -1,0 +1,148 @@
+import CLilv
+import Foundation
+import Synchronization
+
+/// What lilv found in one look at the disk. Its C objects are used under one lock.
+@safe
+final class Scan: @unchecked Sendable {
+  private let lock = NSLock()
+  private let world: OpaquePointer
+
+  /// Reads the manifests of all bundles in `path`; nil for LV2_PATH, or lilv's own default.
+  init(path: String?) {
+    unsafe world = unsafe lilv_world_new()
+    if let path {
+      let node = unsafe lilv_new_string(world, path)
+      unsafe lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node)
+      unsafe lilv_node_free(node)
+    }
+    unsafe lilv_world_load_all(world)
+  }
+
+  /// Reads one bundle's manifest, and nothing else.
+  init(bundle: String) {
+    unsafe world = unsafe lilv_world_new()
+    let node = unsafe lilv_new_file_uri(world, nil, bundle)
+    unsafe lilv_world_load_bundle(world, node)
+    unsafe lilv_node_free(node)
+  }
+
+  deinit { unsafe lilv_world_free(world) }
+
+  /// Calls `body` while nobody else uses the world.
+  func withWorld<Result, Failure>(_ body: (OpaquePointer) throws(Failure) -> Result)
+    throws(Failure) -> Result
+  {
+    lock.lock()
+    defer { lock.unlock() }
+    return unsafe try body(world)
+  }
+
+  /// The plugin with a URI, in a world that is locked.
+  func plugin(_ uri: String, in world: OpaquePointer) -> OpaquePointer? {
+    guard uri.contains(":"), let node = unsafe lilv_new_uri(world, uri) else { return nil }
+    defer { unsafe lilv_node_free(node) }
+    return unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
+  }
+
+  /// URIs of all plugins, in alphabetical order.
+  var uris: [String] {
+    unsafe withWorld { world in
+      let plugins = unsafe lilv_world_get_all_plugins(world)
+      var found: [String] = []
+      var place = unsafe lilv_plugins_begin(plugins)
+      while unsafe !lilv_plugins_is_end(plugins, place) {
+        if let plugin = unsafe lilv_plugins_get(plugins, place),
+          let uri = unsafe lilv_node_as_uri(lilv_plugin_get_uri(plugin))
+        {
+          unsafe found.append(String(cString: uri))
+        }
+        unsafe place = unsafe lilv_plugins_next(plugins, place)
+      }
+      return found.sorted()
+    }
+  }
+
+  /// What the bundle says of the plugin with a URI; nil if there is no such plugin.
+  func description(of uri: String) -> PluginDescription? {
+    unsafe withWorld { world in
+      unsafe plugin(uri, in: world).map {
+        unsafe PluginReader(world: world, plugin: $0).description
+      }
+    }
+  }
+}
+
+/// The plugins that are installed. Any thread.
+///
+/// The disk is read when the world is made, and again when `rescan()` is called; instances that were
+/// made before go on with what was found then.
+package final class World: Sendable {
+  private struct State {
+    var scan: Scan
+    var descriptions: [String: PluginDescription] = [:]
+  }
+  private let state: Mutex<State>
+  private let path: String?
+
+  /// The plugins in the folders of `path`, which are separated by colons.
+  ///
+  /// - Parameter path: Nil for the environment's LV2_PATH, and without that lilv's own list.
+  package init(path: String? = nil) {
+    self.path = path
+    state = Mutex(State(scan: Scan(path: path)))
+  }
+
+  /// Looks at the disk again. What was described before may have changed.
+  package func rescan() {
+    let scan = Scan(path: path)
+    state.withLock { $0 = State(scan: scan) }
+  }
+
+  /// URIs of all plugins, in alphabetical order.
+  package var uris: [String] { scan.uris }
+
+  /// What the bundle says of a plugin.
+  ///
+  /// - Throws: `HostError.unknownPlugin`.
+  package func description(of uri: String) throws(HostError) -> PluginDescription {
+    try found(uri).description
+  }
+
+  var scan: Scan { state.withLock { $0.scan } }
+
+  /// A plugin's description, and the scan that it is from.
+  func found(_ uri: String) throws(HostError) -> (scan: Scan, description: PluginDescription) {
+    let (scan, known) = state.withLock { ($0.scan, $0.descriptions[uri]) }
+    if let known { return (scan, known) }
+    guard let description = scan.description(of: uri) else { throw .unknownPlugin(uri: uri) }
+    state.withLock { if $0.scan === scan { $0.descriptions[uri] = description } }
+    return (scan, description)
+  }
+
+  #if arch(arm64)
+    private static let machine = "aarch64"
+  #else
+    private static let machine = "x86_64"
+  #endif
+
+  /// Folders in which bundles are looked for, in order.
+  package var folders: [String] {
+    let home = NSHomeDirectory()
+    let path =
+      self.path ?? ProcessInfo.processInfo.environment["LV2_PATH"]
+      ?? "~/.lv2:/usr/lib/\(Self.machine)-linux-gnu/lv2:/usr/lib/lv2:/usr/local/lib/lv2"
+    return path.split(separator: ":").map {
+      $0.hasPrefix("~") ? home + $0.dropFirst() : String($0)
+    }
+  }
+
+  /// Paths of all bundles in `folders`, each with a slash at its end, whether they can be read or not.
+  package var bundles: [String] {
+    folders.flatMap { folder in
+      ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        .map { "\(folder)/\($0)/" }
+        .filter { FileManager.default.fileExists(atPath: $0 + "manifest.ttl") }
+    }
+  }
+}

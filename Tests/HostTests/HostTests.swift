@@ -1,2 +1,0 @@
-import Host
-import Testing
