@@ -18,6 +18,34 @@ package enum HostError: Error, Hashable, Sendable {
   case portNameTaken(String)
   /// The JACK server did not give what the graph needs.
   case server(ServerError)
+  /// The plugin's bundle lacks something that no plugin can do without.
+  case faultyBundle(uri: String, bundle: String, problems: [String])
+  /// The plugin crashed, hung or failed when it was tried in a process of its own.
+  case faultyPlugin(uri: String, reason: String)
+  /// The plugin requires features that we do not have.
+  case missingFeatures(uri: String, features: [String])
+  /// The plugin's own instantiate function, or the loading of its library, failed.
+  case notInstantiated(uri: String, sampleRate: Double)
+  /// The plugin has no port with this symbol that could be used so.
+  case unknownPort(plugin: String, symbol: String)
+  /// A control's value is not a number or beyond its range.
+  case valueOutOfRange(plugin: String, symbol: String, value: Float, range: ClosedRange<Float>)
+  /// The plugin has no parameter with this URI, or it may not be used so.
+  case unknownParameter(plugin: String, parameter: String)
+  /// The plugin has no event input that takes this.
+  case notAccepted(plugin: String, what: String)
+  /// More changes are on their way to the cycle than there is room for, or one is too large.
+  case tooManyChanges(plugin: String)
+  /// The plugin has no preset with this URI.
+  case unknownPreset(plugin: String, preset: String)
+  /// The state is another plugin's.
+  case stateOfAnother(plugin: String, other: String)
+  /// No state can be read from this file.
+  case unreadableState(path: String)
+  /// A state could not be written to this folder.
+  case unwritableState(folder: String)
+  /// The process that was to try plugins does not start.
+  case noProbe(path: String, reason: String)
 
   /// What a port of a node is.
   package enum PortKind: String, Hashable, Sendable {
@@ -40,6 +68,28 @@ extension HostError: CustomStringConvertible {
     case .doesNotFit(let node): "“\(node)” does not fit there: it has too few inputs or outputs"
     case .portNameTaken(let name): "the graph has a port “\(name)” already"
     case .server(let error): "\(error)"
+    case .faultyBundle(let uri, let bundle, let problems):
+      "the bundle \(bundle) of <\(uri)> is faulty: \(problems.joined(separator: "; "))"
+    case .faultyPlugin(let uri, let reason): "the plugin <\(uri)> is faulty: it \(reason)"
+    case .missingFeatures(let uri, let features):
+      "the plugin <\(uri)> requires what is not there: \(features.joined(separator: ", "))"
+    case .notInstantiated(let uri, let rate):
+      "the plugin <\(uri)> cannot be instantiated at \(rate) Hz: it refuses, or its library does not"
+        + " load"
+    case .unknownPort(let plugin, let symbol): "<\(plugin)> has no such control as “\(symbol)”"
+    case .valueOutOfRange(let plugin, let symbol, let value, let range):
+      "\(value) is no value for “\(symbol)” of <\(plugin)>: \(range.lowerBound) to \(range.upperBound)"
+    case .unknownParameter(let plugin, let parameter):
+      "<\(plugin)> has no such parameter as <\(parameter)>"
+    case .notAccepted(let plugin, let what): "<\(plugin)> has no input for \(what)"
+    case .tooManyChanges(let plugin):
+      "<\(plugin)> was sent more at once than its next cycle can take"
+    case .unknownPreset(let plugin, let preset): "<\(plugin)> has no preset <\(preset)>"
+    case .stateOfAnother(let plugin, let other):
+      "the state is one of <\(other)>, not of <\(plugin)>"
+    case .unreadableState(let path): "no plugin's state can be read from \(path)"
+    case .unwritableState(let folder): "the plugin's state cannot be written to \(folder)"
+    case .noProbe(let path, let reason): "\(path) cannot be run to try plugins: \(reason)"
     }
   }
 }

@@ -1,5 +1,5 @@
 // The few C calls that a cycle makes, each marked with the promise that it neither blocks nor
-// allocates. Everything here is inline: the library exports none of it.
+// allocates. Everything here is inline or hidden: the library exports none of it.
 #pragma once
 
 #include <errno.h>
@@ -194,3 +194,4 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #pragma clang assume_nonnull end
 
 #include "cue_events.h"
+#include "cue_plugin.h"

@@ -1,0 +1,199 @@
+// What runs one LV2 plugin in a cycle. All memory is the host's; nothing here is exported.
+#pragma once
+
+#include <jack/ringbuffer.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUE_HIDDEN __attribute__((visibility("hidden")))
+
+/// URIs as numbers, for plugins of any thread: neither way takes a lock or allocates. Never moves.
+typedef struct cue_urids {
+  /// `capacity` places, a power of two, all NULL at first.
+  char **slots;
+  uint32_t capacity;
+  /// Where the URIs' texts are kept.
+  char *text;
+  size_t text_bytes, text_used;
+} cue_urids;
+
+/// The number of `uri`, the same each time; 0 if the table is full. `urids` is a cue_urids.
+CUE_HIDDEN uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME;
+
+/// The URI whose number is `urid`; NULL if there is none. `urids` is a cue_urids.
+CUE_HIDDEN const char *cue_urids_unmap(void *urids, uint32_t urid) CUE_REALTIME;
+
+/// The frame of a change or a message that is to come as soon as possible.
+#define CUE_NOW INT64_MIN
+
+/// Frames of one step of a ramp.
+#define CUE_RAMP_STEP 32
+
+/// A control input of the plugin.
+typedef struct cue_plugin_control {
+  /// What the plugin reads.
+  float value;
+  /// To which a trigger returns after a run.
+  float usual;
+  bool is_trigger, is_ramping;
+  /// The ramp that is under way: from where, to where, its first device frame, its frames.
+  float from, to;
+  int64_t start;
+  uint32_t length;
+} cue_plugin_control;
+
+/// A control output of the plugin.
+typedef struct cue_plugin_readout {
+  /// What the plugin writes.
+  float value;
+  /// The bits of `value` after the latest run: for any thread, by cue_plugin_shown.
+  uint32_t shown;
+} cue_plugin_readout;
+
+/// A change of a control, on its way to the cycle.
+typedef struct cue_control_change {
+  /// Device frame, or CUE_NOW.
+  int64_t frame;
+  uint32_t control;
+  float value;
+  /// Frames that the change takes, in steps of CUE_RAMP_STEP.
+  uint32_t ramp;
+} cue_control_change;
+
+/// What comes before an atom in the ring of messages (an event port's number) and that of replies.
+typedef struct cue_message_head {
+  /// Device frame, or CUE_NOW.
+  int64_t frame;
+  uint32_t port;
+  /// Bytes of the atom that follows, its own head included.
+  uint32_t bytes;
+} cue_message_head;
+
+/// What comes before a text in the ring of log entries.
+typedef struct cue_log_head {
+  uint32_t type, bytes;
+} cue_log_head;
+
+/// An atom port of the plugin.
+typedef struct cue_event_port {
+  /// The plugin's number for it.
+  uint32_t index;
+  /// Sequences of a part of a block are made here.
+  void *buffer;
+  uint32_t buffer_bytes;
+  /// What the plugin is connected to.
+  const void *connected;
+  /// Used in a run only.
+  uint32_t capacity, used;
+} cue_event_port;
+
+/// One plugin, as a cycle sees it. Prepared by the host; never moves.
+typedef struct cue_plugin {
+  // The plugin.
+  void *handle;
+  void (*connect_port)(void *handle, uint32_t port, void *data);
+  void (*run)(void *handle, uint32_t frames);
+  /// NULL if it has none.
+  void (*work_response)(void *handle, uint32_t bytes, const void *body);
+  void (*end_run)(void *handle);
+
+  // Its ports: audio and CV by their numbers, with what they are connected to.
+  const uint32_t *inputs, *outputs;
+  const void **connected_inputs, **connected_outputs;
+  uint32_t input_count, output_count;
+  cue_event_port *event_inputs, *event_outputs;
+  uint32_t event_input_count, event_output_count;
+  cue_plugin_control *controls;
+  uint32_t control_count;
+  cue_plugin_readout *readouts;
+  uint32_t readout_count;
+  /// Which control tells the plugin of freewheeling; -1 if none does.
+  int32_t freewheeling_control;
+
+  // Changes of controls: the ring, and those that wait for their frame, in their order.
+  jack_ringbuffer_t *changes;
+  cue_control_change *pending;
+  uint32_t pending_capacity, pending_count, ramping_count;
+
+  // Atoms for event inputs, those that are due, and those from event outputs that are for the host.
+  jack_ringbuffer_t *messages, *replies;
+  void *staged;
+  uint32_t staged_bytes, staged_used;
+
+  // The worker: its requests, what it answers, and what restoring a state answers.
+  jack_ringbuffer_t *requests, *responses, *restored;
+  /// Room for the largest response.
+  void *response;
+  /// Does all requests that wait, in the calling thread. Called only while waiting is allowed.
+  void (*work_now)(void *context);
+
+  // The log: what the plugin says in a cycle, and where it says anything else.
+  jack_ringbuffer_t *log;
+  void (*log_now)(void *context, uint32_t type, const char *text);
+
+  /// What the two functions are given.
+  void *context;
+  /// Posted after a run that left something for the host: requests, log entries, replies.
+  cue_signal *signal;
+  bool wants_signal;
+
+  uint32_t urid_sequence, urid_chunk, urid_object, urid_patch_set, urid_patch_put;
+
+  /// Nothing ever runs in real time: waiting is always allowed.
+  bool is_offline;
+  /// Runs are never split.
+  bool has_fixed_blocks;
+  /// Waiting is allowed in this run.
+  bool is_synchronous;
+  /// The thread that runs the plugin now, or 0.
+  uintptr_t runner;
+  /// Events, replies and requests that found no room. Any thread, by atomic loads.
+  uint64_t lost;
+} cue_plugin;
+
+/// The `run` of the plugin's cue_node; `plugin` is a cue_plugin.
+CUE_HIDDEN void cue_plugin_run(void *plugin, const cue_block *block) CUE_REALTIME;
+
+/// `plugin` as a graph runs it.
+static inline cue_node cue_plugin_node(cue_plugin *plugin) {
+  cue_node node = {cue_plugin_run, plugin};
+  return node;
+}
+
+/// Has the changes that wait for no frame take effect, and hands over all responses. Not real time,
+/// and only while no cycle runs the plugin.
+CUE_HIDDEN void cue_plugin_settle(cue_plugin *plugin);
+
+/// What the latest run wrote to a readout. Any thread.
+static inline float cue_plugin_shown(const cue_plugin_readout *readout) {
+  uint32_t bits = __atomic_load_n(&readout->shown, __ATOMIC_RELAXED);
+  float value;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// How many events, replies and requests found no room. Any thread.
+static inline uint64_t cue_plugin_lost(const cue_plugin *plugin) {
+  return __atomic_load_n(&plugin->lost, __ATOMIC_RELAXED);
+}
+
+/// LV2's schedule_work, for runs: `plugin` is a cue_plugin. The cycle's thread.
+CUE_HIDDEN uint32_t cue_plugin_schedule(void *plugin, uint32_t bytes,
+                                        const void *body) CUE_REALTIME;
+
+/// LV2's respond function of the worker: `plugin` is a cue_plugin. Whoever does the work.
+CUE_HIDDEN uint32_t cue_plugin_respond(void *plugin, uint32_t bytes, const void *body);
+
+/// The same for work that restoring a state asks for.
+CUE_HIDDEN uint32_t cue_plugin_respond_restored(void *plugin, uint32_t bytes, const void *body);
+
+/// The feature log:log, laid out as LV2_Log_Log.
+typedef struct cue_plugin_log {
+  void *plugin;
+  int (*print)(void *plugin, uint32_t type, const char *format, ...);
+  int (*vprint)(void *plugin, uint32_t type, const char *format, __builtin_va_list arguments);
+} cue_plugin_log;
+
+/// A log that goes to `plugin`, a cue_plugin.
+CUE_HIDDEN void cue_plugin_log_initialize(cue_plugin_log *log, void *plugin);

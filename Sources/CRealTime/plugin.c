@@ -1,0 +1,533 @@
+#include "CRealTime.h"
+
+#include <lv2/atom/atom.h>
+#include <lv2/log/log.h>
+#include <lv2/worker/worker.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(cue_plugin_log) == sizeof(LV2_Log_Log), "laid out as LV2_Log_Log");
+
+// MARK: URIs
+
+static uint32_t hash(const char *text, size_t *length) CUE_REALTIME {
+  uint32_t hash = 2166136261u; // FNV-1a
+  const char *c = text;
+  for (; *c; ++c)
+    hash = (hash ^ (uint8_t)*c) * 16777619u;
+  *length = (size_t)(c - text);
+  return hash;
+}
+
+uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
+  cue_urids *table = urids;
+  size_t length = 0;
+  uint32_t place = hash(uri, &length);
+  char *ours = NULL;
+  for (uint32_t i = 0; i < table->capacity; ++i, ++place) {
+    uint32_t slot = place & (table->capacity - 1);
+    char *text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);
+    if (!text) {
+      if (!ours) {
+        size_t begin = __atomic_fetch_add(&table->text_used, length + 1, __ATOMIC_RELAXED);
+        if (begin + length + 1 > table->text_bytes) return 0;
+        ours = table->text + begin;
+        memcpy(ours, uri, length + 1);
+      }
+      if (__atomic_compare_exchange_n(&table->slots[slot], &text, ours, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE))
+        return slot + 1;
+    }
+    if (strcmp(text, uri) == 0) return slot + 1;
+  }
+  return 0;
+}
+
+const char *cue_urids_unmap(void *urids, uint32_t urid) CUE_REALTIME {
+  const cue_urids *table = urids;
+  if (urid == 0 || urid > table->capacity) return NULL;
+  return __atomic_load_n(&table->slots[urid - 1], __ATOMIC_ACQUIRE);
+}
+
+// MARK: Rings
+
+// jack/ringbuffer.h: lock-free between one reader and one writer, in memory that is there already.
+static size_t readable(const jack_ringbuffer_t *ring) CUE_REALTIME {
+  CUE_TRUST_BEGIN
+  return jack_ringbuffer_read_space(ring);
+  CUE_TRUST_END
+}
+
+static void peek(jack_ringbuffer_t *ring, void *head, size_t bytes) CUE_REALTIME {
+  CUE_TRUST_BEGIN
+  jack_ringbuffer_peek(ring, head, bytes);
+  CUE_TRUST_END
+}
+
+static void take(jack_ringbuffer_t *ring, void *data, size_t bytes) CUE_REALTIME {
+  CUE_TRUST_BEGIN
+  jack_ringbuffer_read(ring, data, bytes);
+  CUE_TRUST_END
+}
+
+/// Copies into the writer's two pieces and publishes both at once.
+static bool put(jack_ringbuffer_t *ring, const void *head, size_t head_bytes, const void *body,
+                size_t body_bytes) CUE_REALTIME {
+  jack_ringbuffer_data_t room[2];
+  CUE_TRUST_BEGIN
+  jack_ringbuffer_get_write_vector(ring, room);
+  CUE_TRUST_END
+  // One byte stays free, so that a full ring is not an empty one.
+  if (head_bytes + body_bytes > room[0].len + room[1].len) return false;
+  const void *parts[2] = {head, body};
+  size_t bytes[2] = {head_bytes, body_bytes};
+  size_t piece = 0, at = 0;
+  for (int i = 0; i < 2; ++i) {
+    const char *from = parts[i];
+    size_t left = bytes[i];
+    while (left > 0) {
+      if (at == room[piece].len) {
+        ++piece;
+        at = 0;
+      }
+      size_t count = room[piece].len - at < left ? room[piece].len - at : left;
+      memcpy(room[piece].buf + at, from, count);
+      from += count;
+      at += count;
+      left -= count;
+    }
+  }
+  CUE_TRUST_BEGIN
+  jack_ringbuffer_write_advance(ring, head_bytes + body_bytes);
+  CUE_TRUST_END
+  return true;
+}
+
+static void lose(cue_plugin *plugin) CUE_REALTIME {
+  __atomic_fetch_add(&plugin->lost, 1, __ATOMIC_RELAXED);
+}
+
+// MARK: The plugin's own functions, which are trusted: see lv2:hardRTCapable
+
+static void connect_port(cue_plugin *plugin, uint32_t port, const void *data) CUE_REALTIME {
+  CUE_TRUST_BEGIN
+  plugin->connect_port(plugin->handle, port, (void *)data);
+  CUE_TRUST_END
+}
+
+static void run(cue_plugin *plugin, uint32_t frames) CUE_REALTIME {
+  CUE_TRUST_BEGIN
+  plugin->run(plugin->handle, frames);
+  CUE_TRUST_END
+}
+
+// MARK: Controls
+
+static void take_changes(cue_plugin *plugin) CUE_REALTIME {
+  while (plugin->pending_count < plugin->pending_capacity &&
+         readable(plugin->changes) >= sizeof(cue_control_change)) {
+    cue_control_change change;
+    take(plugin->changes, &change, sizeof change);
+    // Those of one frame keep their order.
+    uint32_t i = plugin->pending_count++;
+    for (; i > 0 && plugin->pending[i - 1].frame > change.frame; --i)
+      plugin->pending[i] = plugin->pending[i - 1];
+    plugin->pending[i] = change;
+  }
+}
+
+/// Begins the changes whose frame is `now` or earlier.
+static void begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME {
+  uint32_t count = 0;
+  while (count < plugin->pending_count && plugin->pending[count].frame <= now) {
+    const cue_control_change *change = &plugin->pending[count++];
+    cue_plugin_control *control = &plugin->controls[change->control];
+    if (control->is_ramping) --plugin->ramping_count;
+    control->is_ramping = change->ramp > 0;
+    if (control->is_ramping) {
+      ++plugin->ramping_count;
+      control->from = control->value;
+      control->to = change->value;
+      control->start = now;
+      control->length = change->ramp;
+    } else {
+      control->value = change->value;
+    }
+  }
+  if (count > 0) {
+    plugin->pending_count -= count;
+    memmove(plugin->pending, plugin->pending + count,
+            plugin->pending_count * sizeof *plugin->pending);
+  }
+}
+
+/// Sets the values of the ramps' steps that `now` lies in.
+///
+/// A step's value does not depend on how the frames are cut into blocks.
+///
+/// - Returns: For how many of the next `frames` frames they hold.
+static uint32_t step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames) CUE_REALTIME {
+  if (plugin->ramping_count == 0) return frames;
+  for (uint32_t i = 0; i < plugin->control_count; ++i) {
+    cue_plugin_control *control = &plugin->controls[i];
+    if (!control->is_ramping) continue;
+    uint64_t elapsed = (uint64_t)now - (uint64_t)control->start;
+    if (plugin->has_fixed_blocks) elapsed += frames - 1;
+    uint64_t end = (elapsed / CUE_RAMP_STEP + 1) * CUE_RAMP_STEP;
+    if (now < control->start || end >= control->length) {
+      control->value = control->to;
+      control->is_ramping = false;
+      --plugin->ramping_count;
+    } else {
+      double part = (double)end / control->length;
+      control->value = (float)(control->from + ((double)control->to - control->from) * part);
+      if (!plugin->has_fixed_blocks && end - elapsed < frames) frames = (uint32_t)(end - elapsed);
+    }
+  }
+  return frames;
+}
+
+static void reset_triggers(cue_plugin *plugin) CUE_REALTIME {
+  for (uint32_t i = 0; i < plugin->control_count; ++i)
+    if (plugin->controls[i].is_trigger) plugin->controls[i].value = plugin->controls[i].usual;
+}
+
+// MARK: Events
+
+static LV2_Atom_Event *first_event(const LV2_Atom_Sequence *sequence) CUE_REALTIME {
+  return (LV2_Atom_Event *)(sequence + 1);
+}
+
+static uint32_t padded(uint32_t bytes) CUE_REALTIME {
+  return (bytes + 7) & ~7u;
+}
+
+/// The event after `event`, if that one lies wholly before `end`; NULL if not.
+static LV2_Atom_Event *checked(LV2_Atom_Event *event, const char *end) CUE_REALTIME {
+  if ((const char *)event + sizeof *event > end) return NULL;
+  uint32_t room = (uint32_t)(end - (const char *)(event + 1));
+  return event->body.size > room ? NULL : event;
+}
+
+static LV2_Atom_Event *next_event(LV2_Atom_Event *event) CUE_REALTIME {
+  return (LV2_Atom_Event *)((char *)(event + 1) + padded(event->body.size));
+}
+
+static const char *end_of(const LV2_Atom_Sequence *sequence) CUE_REALTIME {
+  return (const char *)&sequence->body + sequence->atom.size;
+}
+
+static void clear(cue_plugin *plugin, LV2_Atom_Sequence *sequence) CUE_REALTIME {
+  sequence->atom.size = sizeof sequence->body;
+  sequence->atom.type = plugin->urid_sequence;
+  sequence->body.unit = 0;
+  sequence->body.pad = 0;
+}
+
+/// Appends an event to a sequence in `bytes` bytes of memory.
+static void append(cue_plugin *plugin, LV2_Atom_Sequence *sequence, uint32_t bytes, int64_t frames,
+                   const LV2_Atom *atom) CUE_REALTIME {
+  uint32_t used = (uint32_t)sizeof(LV2_Atom) + padded(sequence->atom.size);
+  uint32_t needed = (uint32_t)sizeof(LV2_Atom_Event) + padded(atom->size);
+  if (atom->size > bytes || used + needed > bytes) {
+    lose(plugin);
+    return;
+  }
+  LV2_Atom_Event *event = (LV2_Atom_Event *)((char *)sequence + used);
+  event->time.frames = frames;
+  memcpy(&event->body, atom, sizeof *atom + atom->size);
+  sequence->atom.size = used + needed - (uint32_t)sizeof(LV2_Atom);
+}
+
+/// Takes the host's messages that are due before `end` from the ring.
+static void stage_messages(cue_plugin *plugin, int64_t end) CUE_REALTIME {
+  plugin->staged_used = 0;
+  while (readable(plugin->messages) >= sizeof(cue_message_head)) {
+    cue_message_head head;
+    peek(plugin->messages, &head, sizeof head);
+    uint32_t needed = (uint32_t)sizeof head + padded(head.bytes);
+    if (head.frame >= end || plugin->staged_used + needed > plugin->staged_bytes) return;
+    char *place = (char *)plugin->staged + plugin->staged_used;
+    take(plugin->messages, place, sizeof head + head.bytes);
+    plugin->staged_used += needed;
+  }
+}
+
+/// Appends the staged messages of a port from `*place` on that come before `before`, in frames from
+/// `now`.
+static void append_staged(cue_plugin *plugin, uint32_t number, uint32_t *place, int64_t now,
+                          int64_t before, LV2_Atom_Sequence *sequence,
+                          uint32_t bytes) CUE_REALTIME {
+  while (*place < plugin->staged_used) {
+    const cue_message_head *head =
+        (const cue_message_head *)((const char *)plugin->staged + *place);
+    if (head->port == number) {
+      int64_t time = head->frame > now ? head->frame - now : 0;
+      if (time >= before) return;
+      append(plugin, sequence, bytes, time, (const LV2_Atom *)(head + 1));
+    }
+    *place += (uint32_t)sizeof *head + padded(head->bytes);
+  }
+}
+
+static bool has_staged(const cue_plugin *plugin, uint32_t number) CUE_REALTIME {
+  for (uint32_t place = 0; place < plugin->staged_used;) {
+    const cue_message_head *head = (const cue_message_head *)((const char *)plugin->staged + place);
+    if (head->port == number) return true;
+    place += (uint32_t)sizeof *head + padded(head->bytes);
+  }
+  return false;
+}
+
+/// What event input `number` reads in the part of `block` from `offset` on.
+static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32_t number,
+                              uint32_t offset, uint32_t frames) CUE_REALTIME {
+  cue_event_port *port = &plugin->event_inputs[number];
+  const LV2_Atom_Sequence *whole = block->event_inputs ? block->event_inputs[number] : NULL;
+  bool staged = has_staged(plugin, number);
+  if (whole && !staged && frames == block->frames) return whole;
+  LV2_Atom_Sequence *part = port->buffer;
+  clear(plugin, part);
+  uint32_t place = 0;
+  int64_t now = block->frame + offset;
+  if (whole) {
+    const char *end = end_of(whole);
+    for (LV2_Atom_Event *event = first_event(whole); (event = checked(event, end));
+         event = next_event(event)) {
+      int64_t time = event->time.frames - offset;
+      if (time < 0) continue;
+      if (time >= frames) break;
+      append_staged(plugin, number, &place, now, time, part, port->buffer_bytes);
+      append(plugin, part, port->buffer_bytes, time, &event->body);
+    }
+  }
+  append_staged(plugin, number, &place, now, frames, part, port->buffer_bytes);
+  return part;
+}
+
+/// Where event output `number` is written in a part of `block`.
+static void *part_output(cue_plugin *plugin, const cue_block *block, uint32_t number,
+                         uint32_t frames) CUE_REALTIME {
+  cue_event_port *port = &plugin->event_outputs[number];
+  bool direct = block->event_outputs && frames == block->frames;
+  LV2_Atom *chunk = direct ? block->event_outputs[number] : port->buffer;
+  chunk->size = direct ? port->capacity : port->buffer_bytes - (uint32_t)sizeof *chunk;
+  chunk->type = plugin->urid_chunk;
+  return chunk;
+}
+
+static bool is_for_host(const cue_plugin *plugin, const LV2_Atom *atom) CUE_REALTIME {
+  if (atom->type != plugin->urid_object || atom->size < sizeof(LV2_Atom_Object_Body)) return false;
+  uint32_t kind = ((const LV2_Atom_Object *)atom)->body.otype;
+  return kind == plugin->urid_patch_set || kind == plugin->urid_patch_put;
+}
+
+/// Takes what the plugin wrote to event output `number` from `offset` on.
+static void finish_output(cue_plugin *plugin, const cue_block *block, uint32_t number,
+                          uint32_t offset, uint32_t frames) CUE_REALTIME {
+  cue_event_port *port = &plugin->event_outputs[number];
+  bool direct = block->event_outputs && frames == block->frames;
+  LV2_Atom_Sequence *part = direct ? block->event_outputs[number] : port->buffer;
+  uint32_t room = direct ? port->capacity : port->buffer_bytes - (uint32_t)sizeof(LV2_Atom);
+  // A plugin that leaves its port alone has nothing to say.
+  if (part->atom.type != plugin->urid_sequence || part->atom.size < sizeof part->body ||
+      part->atom.size > room)
+    clear(plugin, part);
+  LV2_Atom_Sequence *whole = block->event_outputs ? block->event_outputs[number] : NULL;
+  const char *end = end_of(part);
+  for (LV2_Atom_Event *event = first_event(part); (event = checked(event, end));
+       event = next_event(event)) {
+    if (whole && !direct)
+      append(plugin, whole, port->capacity + (uint32_t)sizeof(LV2_Atom),
+             event->time.frames + offset, &event->body);
+    if (is_for_host(plugin, &event->body)) {
+      cue_message_head head = {block->frame + offset + event->time.frames, number,
+                               (uint32_t)sizeof(LV2_Atom) + event->body.size};
+      if (put(plugin->replies, &head, sizeof head, &event->body, head.bytes))
+        plugin->wants_signal = true;
+      else
+        lose(plugin);
+    }
+  }
+}
+
+// MARK: The worker
+
+static void deliver_from(cue_plugin *plugin, jack_ringbuffer_t *ring) CUE_REALTIME {
+  uint32_t bytes = 0;
+  while (readable(ring) >= sizeof bytes) {
+    take(ring, &bytes, sizeof bytes);
+    take(ring, plugin->response, bytes);
+    CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
+        if (plugin->work_response) plugin->work_response(plugin->handle, bytes, plugin->response);
+    CUE_TRUST_END
+  }
+}
+
+static void deliver(cue_plugin *plugin) CUE_REALTIME {
+  deliver_from(plugin, plugin->restored);
+  deliver_from(plugin, plugin->responses);
+  CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
+      if (plugin->end_run) plugin->end_run(plugin->handle);
+  CUE_TRUST_END
+}
+
+uint32_t cue_plugin_schedule(void *plugin_, uint32_t bytes, const void *body) CUE_REALTIME {
+  cue_plugin *plugin = plugin_;
+  if (!put(plugin->requests, &bytes, sizeof bytes, body, bytes)) {
+    lose(plugin);
+    return LV2_WORKER_ERR_NO_SPACE;
+  }
+  CUE_TRUST_BEGIN // Waiting is allowed then.
+      if (plugin->is_synchronous) plugin->work_now(plugin->context);
+  else plugin->wants_signal = true;
+  CUE_TRUST_END
+  return LV2_WORKER_SUCCESS;
+}
+
+static uint32_t respond(jack_ringbuffer_t *ring, uint32_t bytes, const void *body) {
+  return put(ring, &bytes, sizeof bytes, body, bytes) ? LV2_WORKER_SUCCESS
+                                                      : LV2_WORKER_ERR_NO_SPACE;
+}
+
+uint32_t cue_plugin_respond(void *plugin_, uint32_t bytes, const void *body) {
+  cue_plugin *plugin = plugin_;
+  return respond(plugin->responses, bytes, body);
+}
+
+uint32_t cue_plugin_respond_restored(void *plugin_, uint32_t bytes, const void *body) {
+  cue_plugin *plugin = plugin_;
+  return respond(plugin->restored, bytes, body);
+}
+
+// MARK: The log
+
+static int vprint(void *plugin_, uint32_t type, const char *format, va_list arguments) {
+  cue_plugin *plugin = plugin_;
+  char text[512];
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  if (length < 0) return length;
+  if (__atomic_load_n(&plugin->runner, __ATOMIC_RELAXED) != (uintptr_t)pthread_self()) {
+    plugin->log_now(plugin->context, type, text);
+    return length;
+  }
+  cue_log_head head = {type, length < (int)sizeof text ? (uint32_t)length : sizeof text - 1};
+  if (put(plugin->log, &head, sizeof head, text, head.bytes))
+    plugin->wants_signal = true;
+  else
+    lose(plugin);
+  return length;
+}
+
+static int print(void *plugin, uint32_t type, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vprint(plugin, type, format, arguments);
+  va_end(arguments);
+  return length;
+}
+
+void cue_plugin_log_initialize(cue_plugin_log *log, void *plugin) {
+  log->plugin = plugin;
+  log->print = print;
+  log->vprint = vprint;
+}
+
+// MARK: A run
+
+/// Runs the plugin on the `frames` frames of `block` from `offset` on.
+static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset,
+                     uint32_t frames) CUE_REALTIME {
+  for (uint32_t i = 0; i < plugin->input_count; ++i) {
+    const float *plane = block->inputs[i] + offset;
+    if (plugin->connected_inputs[i] == plane) continue;
+    plugin->connected_inputs[i] = plane;
+    connect_port(plugin, plugin->inputs[i], plane);
+  }
+  for (uint32_t i = 0; i < plugin->output_count; ++i) {
+    const float *plane = block->outputs[i] + offset;
+    if (plugin->connected_outputs[i] == plane) continue;
+    plugin->connected_outputs[i] = plane;
+    connect_port(plugin, plugin->outputs[i], plane);
+  }
+  if (plugin->event_input_count > 0) stage_messages(plugin, block->frame + offset + frames);
+  for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
+    const void *sequence = part_input(plugin, block, i, offset, frames);
+    if (plugin->event_inputs[i].connected == sequence) continue;
+    plugin->event_inputs[i].connected = sequence;
+    connect_port(plugin, plugin->event_inputs[i].index, sequence);
+  }
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i) {
+    void *chunk = part_output(plugin, block, i, frames);
+    if (plugin->event_outputs[i].connected == chunk) continue;
+    plugin->event_outputs[i].connected = chunk;
+    connect_port(plugin, plugin->event_outputs[i].index, chunk);
+  }
+  run(plugin, frames);
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i)
+    finish_output(plugin, block, i, offset, frames);
+  deliver(plugin);
+  reset_triggers(plugin);
+}
+
+static uintptr_t this_thread(void) CUE_REALTIME {
+  CUE_TRUST_BEGIN // Reads a register.
+      return (uintptr_t)pthread_self();
+  CUE_TRUST_END
+}
+
+void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
+  cue_plugin *plugin = plugin_;
+  __atomic_store_n(&plugin->runner, this_thread(), __ATOMIC_RELAXED);
+  plugin->is_synchronous = plugin->is_offline || block->is_freewheeling;
+  CUE_TRUST_BEGIN // Waiting is allowed then: what was asked for before comes first.
+      if (plugin->is_synchronous && readable(plugin->requests) > 0)
+          plugin->work_now(plugin->context);
+  CUE_TRUST_END
+  if (plugin->freewheeling_control >= 0)
+    plugin->controls[plugin->freewheeling_control].value = block->is_freewheeling ? 1 : 0;
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i) {
+    if (!block->event_outputs) break;
+    LV2_Atom_Sequence *whole = block->event_outputs[i];
+    plugin->event_outputs[i].capacity = whole->atom.size;
+  }
+  take_changes(plugin);
+  uint32_t offset = 0;
+  bool is_split = false;
+  while (offset < block->frames) {
+    int64_t now = block->frame + offset;
+    uint32_t frames = block->frames - offset;
+    begin_changes(plugin, plugin->has_fixed_blocks ? now + frames - 1 : now);
+    if (plugin->pending_count > 0 && plugin->pending[0].frame - now < frames)
+      frames = (uint32_t)(plugin->pending[0].frame - now);
+    frames = step_ramps(plugin, now, frames);
+    if (frames < block->frames && !is_split) {
+      is_split = true;
+      for (uint32_t i = 0; i < plugin->event_output_count; ++i)
+        if (block->event_outputs) clear(plugin, block->event_outputs[i]);
+    }
+    run_part(plugin, block, offset, frames);
+    offset += frames;
+  }
+  for (uint32_t i = 0; i < plugin->readout_count; ++i) {
+    cue_plugin_readout *readout = &plugin->readouts[i];
+    uint32_t bits;
+    memcpy(&bits, &readout->value, sizeof bits);
+    __atomic_store_n(&readout->shown, bits, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&plugin->runner, 0, __ATOMIC_RELAXED);
+  if (plugin->wants_signal) {
+    plugin->wants_signal = false;
+    if (plugin->signal) cue_rt_signal_post(plugin->signal);
+  }
+}
+
+void cue_plugin_settle(cue_plugin *plugin) {
+  do {
+    take_changes(plugin);
+    begin_changes(plugin, CUE_NOW);
+  } while (readable(plugin->changes) > 0 && plugin->pending_count < plugin->pending_capacity);
+  deliver(plugin);
+}

@@ -1,0 +1,285 @@
+import CLilv
+import CRealTime
+import Foundation
+import Logging
+import Server
+import Synchronization
+
+private let log = Logger(label: "cuejack")
+
+/// A plugin's code at work: what it is connected to, its worker, its log, and the thread that looks after
+/// them.
+///
+/// `PluginInstance` holds it and so does the thread: the instance can go while the thread sleeps.
+@safe
+final class PluginCore: @unchecked Sendable {
+  let description: PluginDescription
+  let scan: Scan
+  let memory: PluginMemory
+  private(set) var settings: PluginSettings
+  private(set) var features: PluginFeatures!
+  private(set) var instance: UnsafeMutablePointer<LilvInstance>?
+  private var isActive = false
+  private var worker: UnsafePointer<LV2_Worker_Interface>?
+  /// One piece of work at a time.
+  private let workLock = NSLock()
+  private let body: UnsafeMutableRawPointer
+  private let signal: UnsafeMutablePointer<cue_signal>
+  private let isOver = Atomic<Bool>(false)
+  private let thread = Atomic<UInt>(0)
+  private let hasEnded = DispatchSemaphore(value: 0)
+  /// Called with what the plugin has to say of its parameters.
+  let listener = Mutex<(@Sendable (ParameterMessage) -> Void)?>(nil)
+
+  init(description: PluginDescription, scan: Scan, settings: PluginSettings) {
+    self.description = description
+    self.scan = scan
+    self.settings = settings
+    memory = PluginMemory(
+      description, sampleRate: settings.sampleRate, leftOut: settings.leftOut)
+    unsafe body = .allocate(byteCount: PluginMemory.ringBytes, alignment: 16)
+    unsafe signal = .allocate(capacity: 1)
+    unsafe signal.initialize(to: cue_signal())
+    unsafe cue_signal_initialize(signal)
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let plugin = unsafe memory.plugin
+    unsafe plugin.pointee.context = unsafe context
+    unsafe plugin.pointee.signal = unsafe signal
+    unsafe plugin.pointee.work_now = { context in
+      unsafe Unmanaged<PluginCore>.fromOpaque(context!).takeUnretainedValue().work()
+    }
+    unsafe plugin.pointee.log_now = { context, type, text in
+      unsafe Unmanaged<PluginCore>.fromOpaque(context!).takeUnretainedValue()
+        .say(type, String(cString: text!))
+    }
+    unsafe plugin.pointee.is_offline = settings.isOffline
+    unsafe plugin.pointee.has_fixed_blocks = settings.hasFixedBlocks
+    features = PluginFeatures(settings, memory: memory)
+  }
+
+  deinit {
+    unload()
+    // The plugin is gone: nothing points to its features.
+    features = nil
+    unsafe cue_signal_destroy(signal)
+    unsafe signal.deallocate()
+    unsafe body.deallocate()
+  }
+
+  // MARK: The plugin's code
+
+  /// Instantiates the plugin and connects its controls. No cycle may run it.
+  ///
+  /// - Throws: `HostError.notInstantiated`.
+  func load() throws(HostError) {
+    let made = unsafe scan.withWorld { world in
+      unsafe scan.plugin(description.uri, in: world).flatMap {
+        unsafe lilv_plugin_instantiate($0, settings.sampleRate, features.all)
+      }
+    }
+    guard let made = unsafe made, let descriptor = unsafe made.pointee.lv2_descriptor?.pointee
+    else {
+      throw .notInstantiated(uri: description.uri, sampleRate: settings.sampleRate)
+    }
+    unsafe instance = unsafe made
+    unsafe worker = unsafe extensionData(LV2.worker("interface"), as: LV2_Worker_Interface.self)
+    let plugin = unsafe memory.plugin
+    unsafe plugin.pointee.handle = unsafe made.pointee.lv2_handle
+    unsafe plugin.pointee.connect_port = unsafe descriptor.connect_port
+    unsafe plugin.pointee.run = unsafe descriptor.run
+    unsafe plugin.pointee.work_response = unsafe worker?.pointee.work_response.map {
+      unsafe unsafeBitCast(
+        $0, to: (@convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafeRawPointer?) -> Void).self)
+    }
+    unsafe plugin.pointee.end_run = unsafe worker?.pointee.end_run.map {
+      unsafe unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
+    }
+    memory.connect()
+    for port in description.ports
+    where port.kind == .other || settings.leftOut.contains(port.symbol) {
+      unsafe descriptor.connect_port(made.pointee.lv2_handle, UInt32(port.index), nil)
+    }
+  }
+
+  /// Makes the plugin ready to run. No cycle may run it.
+  func activate() {
+    guard let instance = unsafe instance, !isActive else { return }
+    unsafe lilv_instance_activate(instance)
+    isActive = true
+    startThreadIfNeeded()
+  }
+
+  /// Frees the plugin's instance. No cycle may run it.
+  private func unload() {
+    guard let instance = unsafe instance else { return }
+    if isActive { unsafe lilv_instance_deactivate(instance) }
+    isActive = false
+    workLock.lock()
+    defer { workLock.unlock() }
+    unsafe worker = nil
+    unsafe self.instance = nil
+    unsafe scan.withWorld { _ in unsafe lilv_instance_free(instance) }
+  }
+
+  /// Instantiates the plugin anew under other settings. What it remembers is lost. No cycle may run it.
+  func reload(_ settings: PluginSettings) throws(HostError) {
+    unload()
+    self.settings = settings
+    features.update(settings)
+    try load()
+  }
+
+  /// Tells the plugin of another block length, if it can be told. No cycle may run it.
+  ///
+  /// - Returns: False if it must be instantiated anew for that.
+  func tell(_ settings: PluginSettings) -> Bool {
+    let needs = description.requiredFeatures + description.optionalFeatures
+    let cares = needs.contains {
+      $0 == LV2.options("options") || $0.hasPrefix(LV2.bufferSize(""))
+    }
+    let interface = unsafe extensionData(LV2.options("interface"), as: LV2_Options_Interface.self)
+    guard let interface = unsafe interface, let set = unsafe interface.pointee.set,
+      let instance = unsafe instance
+    else {
+      if !cares {
+        self.settings = settings
+        features.update(settings)
+      }
+      return !cares
+    }
+    self.settings = settings
+    features.update(settings)
+    // The first three: minimum, maximum and nominal length.
+    var told = unsafe (0..<3).map { unsafe features.options[$0] } + [LV2_Options_Option()]
+    _ = unsafe set(instance.pointee.lv2_handle, &told)
+    return true
+  }
+
+  private func extensionData<Interface>(_ uri: String, as type: Interface.Type)
+    -> UnsafePointer<Interface>?
+  {
+    guard let instance = unsafe instance, description.extensionData.contains(uri) else {
+      return nil
+    }
+    return unsafe lilv_instance_get_extension_data(instance, uri)?.assumingMemoryBound(to: type)
+  }
+
+  // MARK: The worker
+
+  /// Does all the work that was asked for, in the calling thread.
+  func work() {
+    workLock.lock()
+    defer { workLock.unlock() }
+    let requests = unsafe memory.plugin.pointee.requests!
+    var bytes: UInt32 = 0
+    while unsafe jack_ringbuffer_read_space(requests) >= 4 {
+      unsafe withUnsafeMutableBytes(of: &bytes) {
+        _ = unsafe jack_ringbuffer_read(requests, $0.baseAddress, 4)
+      }
+      _ = unsafe jack_ringbuffer_read(requests, body, Int(bytes))
+      guard let worker = unsafe worker, let instance = unsafe instance,
+        let work = unsafe worker.pointee.work
+      else { continue }
+      _ = unsafe work(
+        instance.pointee.lv2_handle,
+        { plugin, bytes, body in
+          unsafe LV2_Worker_Status(rawValue: cue_plugin_respond(plugin, bytes, body))
+        }, unsafe memory.plugin, bytes, unsafe body)
+    }
+  }
+
+  /// Does at once what restoring a state asks for. Whoever restores.
+  func workRestored(_ bytes: UInt32, _ body: UnsafeRawPointer?) -> LV2_Worker_Status {
+    workLock.lock()
+    defer { workLock.unlock() }
+    guard let worker = unsafe worker, let instance = unsafe instance,
+      let work = unsafe worker.pointee.work
+    else {
+      return LV2_WORKER_ERR_UNKNOWN
+    }
+    return unsafe work(
+      instance.pointee.lv2_handle,
+      { plugin, bytes, body in
+        unsafe LV2_Worker_Status(rawValue: cue_plugin_respond_restored(plugin, bytes, body))
+      }, unsafe memory.plugin, bytes, unsafe body)
+  }
+
+  // MARK: The log
+
+  private func say(_ type: UInt32, _ text: String) {
+    let text = "\(description.name): \(text.trimmingCharacters(in: .whitespacesAndNewlines))"
+    switch URIDs.shared.uri(type) {
+    case LV2.log("Error"): log.error("\(text)")
+    case LV2.log("Warning"): log.warning("\(text)")
+    case LV2.log("Trace"): log.trace("\(text)")
+    default: log.info("\(text)")
+    }
+  }
+
+  private func drainLog() {
+    let ring = unsafe memory.plugin.pointee.log!
+    var head = cue_log_head()
+    while unsafe jack_ringbuffer_read_space(ring) >= 8 {
+      _ = unsafe withUnsafeMutableBytes(of: &head) {
+        unsafe jack_ringbuffer_read(ring, $0.baseAddress, 8)
+      }
+      var text = [CChar](repeating: 0, count: Int(head.bytes))
+      _ = unsafe jack_ringbuffer_read(ring, &text, text.count)
+      say(head.type, String(decoding: text.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+  }
+
+  // MARK: Replies
+
+  private func drainReplies() {
+    let ring = unsafe memory.plugin.pointee.replies!
+    var head = cue_message_head()
+    let headBytes = MemoryLayout<cue_message_head>.size
+    while unsafe jack_ringbuffer_read_space(ring) >= headBytes {
+      _ = unsafe withUnsafeMutableBytes(of: &head) {
+        unsafe jack_ringbuffer_read(ring, $0.baseAddress, headBytes)
+      }
+      let atom = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(head.bytes), alignment: 8)
+      defer { unsafe atom.deallocate() }
+      _ = unsafe jack_ringbuffer_read(ring, atom.baseAddress, atom.count)
+      let message = ParameterMessage(UnsafeRawBufferPointer(atom))
+      if !message.values.isEmpty { listener.withLock { $0 }?(message) }
+    }
+  }
+
+  // MARK: The thread
+
+  /// Does what the cycle left to be done: work, log entries, replies.
+  private func lookAfter() {
+    work()
+    drainLog()
+    drainReplies()
+  }
+
+  private func startThreadIfNeeded() {
+    let needs = description.requiredFeatures + description.optionalFeatures
+    guard
+      unsafe worker != nil || needs.contains(LV2.log("log")) || !memory.eventOutputs.isEmpty,
+      thread.load(ordering: .relaxed) == 0
+    else { return }
+    thread.store(.max, ordering: .relaxed)
+    startThread(named: "cuejack-plugin") { [self] in
+      thread.store(UInt(pthread_self()), ordering: .relaxed)
+      while true {
+        unsafe cue_signal_wait(signal)
+        if isOver.load(ordering: .acquiring) { break }
+        lookAfter()
+      }
+      hasEnded.signal()
+    }
+  }
+
+  /// Ends the thread, and waits for that. No cycle may run the plugin any more.
+  func end() {
+    let thread = thread.load(ordering: .relaxed)
+    guard thread != 0 else { return }
+    isOver.store(true, ordering: .releasing)
+    unsafe cue_rt_signal_post(signal)
+    if thread != UInt(pthread_self()) { hasEnded.wait() }
+  }
+}

@@ -1,0 +1,119 @@
+import CLilv
+import CRealTime
+import Foundation
+import Synchronization
+
+extension PluginInstance {
+  // MARK: Parameters
+
+  /// Sets a parameter, by a patch:Set message.
+  ///
+  /// - Parameter frame: The device frame at which it changes; nil for as soon as possible.
+  /// - Throws: `HostError`: no parameter that may be set, or too many changes at once.
+  package func setParameter(_ uri: String, to value: ParameterValue, at frame: Int64? = nil)
+    throws(HostError)
+  {
+    guard description.parameters.contains(where: { $0.uri == uri && $0.isWritable }) else {
+      throw .unknownParameter(plugin: description.uri, parameter: uri)
+    }
+    try send(
+      LV2.patch("Message"),
+      frame, capacity: 1 << 14
+    ) {
+      $0.object(
+        LV2.patch("Set"), [(LV2.patch("property"), .uri(uri)), (LV2.patch("value"), value)])
+    }
+  }
+
+  /// Asks for a parameter's value, by a patch:Get message, or for those of all: the answers appear in
+  /// `parameterValues` after a cycle.
+  ///
+  /// - Throws: `HostError`.
+  package func requestParameter(_ uri: String? = nil) throws(HostError) {
+    if let uri, !description.parameters.contains(where: { $0.uri == uri }) {
+      throw .unknownParameter(plugin: description.uri, parameter: uri)
+    }
+    try send(LV2.patch("Message"), nil, capacity: 256) {
+      $0.object(LV2.patch("Get"), uri.map { [(LV2.patch("property"), .uri($0))] } ?? [])
+    }
+  }
+
+  /// What the plugin said of its parameters so far, by their URIs.
+  package var parameterValues: [String: ParameterValue] { shared.withLock { $0.parameters } }
+
+  /// Has `body` called, on a thread of the plugin's own, each time that the plugin tells the values of
+  /// parameters.
+  package func whenParametersChange(
+    _ body: @escaping @Sendable ([String: ParameterValue]) -> Void
+  ) {
+    core.listener.withLock {
+      $0 = { [weak self] message in
+        self?.shared.withLock { $0.parameters.merge(message.values) { $1 } }
+        body(message.values)
+      }
+    }
+  }
+
+  // MARK: Events
+
+  /// Sends a MIDI message to the first port that takes MIDI.
+  ///
+  /// - Throws: `HostError`.
+  package func send(midi bytes: [UInt8], at frame: Int64? = nil) throws(HostError) {
+    try send(LV2.midi("MidiEvent"), frame, capacity: 64 + bytes.count) { $0.midi(bytes) }
+  }
+
+  /// Tells the plugin where the music stands.
+  ///
+  /// - Throws: `HostError.notAccepted` if it has no port that takes it.
+  package func send(_ position: TransportPosition, at frame: Int64? = nil) throws(HostError) {
+    try send(LV2.time("Position"), frame, capacity: 512) {
+      $0.object(
+        LV2.time("Position"),
+        [
+          (LV2.time("frame"), .long(position.frame)), (LV2.time("speed"), .float(position.speed)),
+          (LV2.time("bar"), .long(position.bar)), (LV2.time("barBeat"), .float(position.barBeat)),
+          (LV2.time("beatUnit"), .int(position.beatUnit)),
+          (LV2.time("beatsPerBar"), .float(position.beatsPerBar)),
+          (LV2.time("beatsPerMinute"), .float(position.beatsPerMinute)),
+        ])
+    }
+  }
+
+  /// True if the plugin has a port for events of a kind: MIDI's, patch messages or positions.
+  package func accepts(_ type: String) -> Bool { port(for: type) != nil }
+
+  private func port(for type: String) -> Int? {
+    let ports = core.memory.eventInputs
+    // A port for control messages takes patch messages even if it does not say so.
+    return ports.firstIndex { $0.eventTypes.contains(type) }
+      ?? (type == LV2.patch("Message")
+        ? ports.firstIndex { $0.designation == LV2.core("control") } : nil)
+  }
+
+  private func send(
+    _ type: String, _ frame: Int64?, capacity: Int, _ write: (inout AtomWriter) -> Void
+  ) throws(HostError) {
+    guard let port = port(for: type) else {
+      throw .notAccepted(plugin: description.uri, what: "<\(type)>")
+    }
+    var writer = AtomWriter(bytes: capacity)
+    write(&writer)
+    let ring = unsafe core.memory.plugin.pointee.messages!
+    // One writer at a time.
+    let sent = unsafe writer.withAtom { atom in
+      var head = cue_message_head(
+        frame: frame ?? .min, port: UInt32(port), bytes: UInt32(atom.count))
+      return shared.withLock { _ in
+        let message = unsafe withUnsafeBytes(of: &head) { unsafe Array($0) } + Array(atom)
+        guard unsafe jack_ringbuffer_write_space(ring) >= message.count else { return false }
+        unsafe message.withUnsafeBytes {
+          _ = unsafe jack_ringbuffer_write(
+            ring, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+        return true
+      }
+    }
+    guard sent == true else { throw .tooManyChanges(plugin: description.uri) }
+  }
+}

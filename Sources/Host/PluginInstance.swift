@@ -1,0 +1,188 @@
+import CLilv
+package import CRealTime
+import Foundation
+import Logging
+import Synchronization
+
+private let log = Logger(label: "cuejack")
+
+/// One instance of a plugin, to be run by a graph. Any thread, unless said otherwise.
+@safe
+package final class PluginInstance: GraphNode, @unchecked Sendable {
+  package let name: String
+  package var description: PluginDescription { core.description }
+  let core: PluginCore
+  let world: World
+  /// Held while the instance is made anew, saved or restored.
+  let lock = NSLock()
+
+  struct Shared {
+    /// The controls' values as they were last set.
+    var controls: [Float]
+    var parameters: [String: ParameterValue] = [:]
+    var hasDoubtfulLatency = false
+  }
+  let shared: Mutex<Shared>
+
+  /// Instantiates the plugin with a URI, in its default state, and makes it ready to run.
+  ///
+  /// - Parameter name: What messages call it; nil for the plugin's own name.
+  /// - Throws: `HostError`: an unknown plugin, a faulty bundle, features that we do not have, or a
+  ///   plugin that refuses.
+  package convenience init(
+    _ uri: String, in world: World, settings: PluginSettings, name: String? = nil
+  ) throws(HostError) {
+    try self.init(uri, in: world, settings: settings, name: name, state: nil)
+  }
+
+  init(
+    _ uri: String, in world: World, settings: PluginSettings, name: String?, state: PluginState?
+  ) throws(HostError) {
+    let (scan, description) = try world.found(uri)
+    guard description.problems.isEmpty else {
+      throw .faultyBundle(uri: uri, bundle: description.bundle, problems: description.problems)
+    }
+    let supported = PluginFeatures.supported(settings)
+    let missing = description.requiredFeatures.filter { !supported.contains($0) }
+    guard missing.isEmpty else { throw .missingFeatures(uri: uri, features: missing) }
+    for symbol in settings.leftOut where description.port(symbol)?.isOptional != true {
+      throw .unknownPort(plugin: uri, symbol: symbol)
+    }
+    self.world = world
+    self.name = name ?? description.name
+    core = PluginCore(description: description, scan: scan, settings: settings)
+    shared = Mutex(
+      Shared(
+        controls: core.memory.controls.map { $0.usualValue(sampleRate: settings.sampleRate) }))
+    try core.load()
+    core.listener.withLock {
+      $0 = { [weak self] message in
+        self?.shared.withLock { $0.parameters.merge(message.values) { $1 } }
+      }
+    }
+    if let state { apply(state) } else if let usual = try defaultState() { apply(usual) }
+    core.activate()
+    unsafe cue_plugin_settle(core.memory.plugin)
+  }
+
+  deinit { core.end() }
+
+  // MARK: The graph's node
+
+  package var inputs: Int { core.memory.inputs.count }
+  package var outputs: Int { core.memory.outputs.count }
+  package var eventInputs: Int { core.memory.eventInputs.count }
+  package var eventOutputs: Int { core.memory.eventOutputs.count }
+
+  /// Bytes that the graph's event buffers must have for this plugin.
+  package var eventBytes: Int { core.memory.eventBytes }
+
+  /// What the plugin's latency port says. What cannot be true (not a number, negative, over half a
+  /// minute) counts as 0, and is told once.
+  package var latencyFrames: Int {
+    guard let index = core.memory.readouts.firstIndex(where: \.reportsLatency) else { return 0 }
+    let frames = unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
+    if frames >= 0 && Double(frames) <= 30 * core.settings.sampleRate {
+      return Int(frames.rounded())
+    }
+    let isFirst = shared.withLock { shared in
+      defer { shared.hasDoubtfulLatency = true }
+      return !shared.hasDoubtfulLatency
+    }
+    if isFirst { log.warning("\(name) says that its latency is \(frames) frames: taken as none") }
+    return 0
+  }
+
+  package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
+
+  /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes
+  /// with it.
+  package func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
+    lock.lock()
+    defer { lock.unlock() }
+    var settings = core.settings
+    settings.sampleRate = sampleRate
+    settings.maximumFrames = maximumFrames
+    if settings == core.settings { return }
+    if settings.sampleRate == core.settings.sampleRate && core.tell(settings) { return }
+    let state = try captureLocked(folder: nil)
+    try core.reload(settings)
+    apply(state)
+    core.activate()
+    unsafe cue_plugin_settle(core.memory.plugin)
+  }
+
+  /// By the control designated lv2:enabled, if the plugin has it.
+  package func setEnabled(_ on: Bool) -> Bool {
+    guard
+      let index = core.memory.controls.firstIndex(where: { $0.designation == LV2.core("enabled") })
+    else { return false }
+    return change(index, to: on ? 1 : 0, at: nil, over: 0)
+  }
+
+  // MARK: Controls
+
+  /// Symbols of the controls that can be set.
+  package var controls: [String] { core.memory.controls.map(\.symbol) }
+
+  /// Sets a control.
+  ///
+  /// - Parameters:
+  ///   - frame: The device frame at which it changes; nil for as soon as possible.
+  ///   - rampFrames: Over how many frames it changes, in steps of 32.
+  /// - Throws: `HostError`: no such control, a value beyond its range, or too many changes at once.
+  package func set(
+    _ symbol: String, to value: Float, at frame: Int64? = nil, over rampFrames: Int = 0
+  ) throws(HostError) {
+    let uri = description.uri
+    guard let index = core.memory.controls.firstIndex(where: { $0.symbol == symbol }) else {
+      throw .unknownPort(plugin: uri, symbol: symbol)
+    }
+    let range = core.memory.controls[index].range(sampleRate: core.settings.sampleRate)
+    let low = range.minimum ?? -.greatestFiniteMagnitude
+    let bounds = low...max(low, range.maximum ?? .greatestFiniteMagnitude)
+    guard bounds.contains(value) else {
+      throw .valueOutOfRange(plugin: uri, symbol: symbol, value: value, range: bounds)
+    }
+    guard change(index, to: value, at: frame, over: rampFrames) else {
+      throw .tooManyChanges(plugin: uri)
+    }
+  }
+
+  /// The value of a control as it was last set, or that the plugin wrote in its latest run.
+  ///
+  /// - Throws: `HostError.unknownPort`.
+  package func value(of symbol: String) throws(HostError) -> Float {
+    if let index = core.memory.controls.firstIndex(where: { $0.symbol == symbol }) {
+      return shared.withLock { $0.controls[index] }
+    }
+    if let index = core.memory.readouts.firstIndex(where: { $0.symbol == symbol }) {
+      return unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
+    }
+    throw .unknownPort(plugin: description.uri, symbol: symbol)
+  }
+
+  /// Sends a change on its way.
+  ///
+  /// - Returns: False if there is no room.
+  func change(_ index: Int, to value: Float, at frame: Int64?, over rampFrames: Int) -> Bool {
+    var change = cue_control_change(
+      frame: frame ?? .min, control: UInt32(index), value: value,
+      ramp: UInt32(clamping: rampFrames))
+    // One writer at a time, and what is remembered is what was sent last.
+    return shared.withLock { shared in
+      let ring = unsafe core.memory.plugin.pointee.changes!
+      let bytes = MemoryLayout<cue_control_change>.size
+      guard unsafe jack_ringbuffer_write_space(ring) >= bytes else { return false }
+      unsafe withUnsafeBytes(of: &change) {
+        _ = unsafe jack_ringbuffer_write(
+          ring, $0.baseAddress!.assumingMemoryBound(to: CChar.self), bytes)
+      }
+      shared.controls[index] = value
+      return true
+    }
+  }
+
+  /// Events, messages and requests that found no room in the cycle so far.
+  package var lostEvents: UInt64 { unsafe cue_plugin_lost(core.memory.plugin) }
+}

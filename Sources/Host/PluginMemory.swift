@@ -1,0 +1,170 @@
+import CLilv
+import CRealTime
+import Foundation
+import Server
+
+/// Owns the memory in which one plugin runs: a cycle sees only this.
+///
+/// Touched and, where the system allows it, locked when it is made, so that no cycle faults.
+@safe
+final class PluginMemory: @unchecked Sendable {
+  /// Bytes of each ring of messages, replies, requests and responses, and of each event buffer unless
+  /// its port wants more.
+  static let ringBytes = 1 << 16
+
+  /// What a cycle works on. It stays where it is.
+  let plugin: UnsafeMutablePointer<cue_plugin>
+  /// The ports behind its arrays, in their order.
+  let inputs, outputs, eventInputs, eventOutputs, controls, readouts: [PluginPort]
+  /// Bytes that every event buffer has at least.
+  let eventBytes: Int
+  private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
+  private var rings: [UnsafeMutablePointer<jack_ringbuffer_t>] = unsafe []
+
+  /// Memory for the ports of a plugin, save those in `leftOut`, and for `controls` at a sample rate.
+  init(_ description: PluginDescription, sampleRate: Double, leftOut: Set<String>) {
+    func ports(_ direction: PluginPort.Direction, _ kinds: PluginPort.Kind...) -> [PluginPort] {
+      description.ports.filter {
+        $0.direction == direction && kinds.contains($0.kind) && !leftOut.contains($0.symbol)
+      }
+    }
+    inputs = ports(.input, .audio, .cv)
+    outputs = ports(.output, .audio, .cv)
+    eventInputs = ports(.input, .atom)
+    eventOutputs = ports(.output, .atom)
+    controls = ports(.input, .control)
+    readouts = ports(.output, .control)
+    eventBytes = (eventInputs + eventOutputs).reduce(Self.ringBytes) {
+      max($0, $1.minimumBytes ?? 0)
+    }
+    unsafe plugin = .allocate(capacity: 1)
+    unsafe plugin.initialize(to: cue_plugin())
+
+    unsafe plugin.pointee.inputs = unsafe UnsafePointer(indices(inputs))
+    unsafe plugin.pointee.connected_inputs = unsafe planes(inputs.count)
+    unsafe plugin.pointee.input_count = UInt32(inputs.count)
+    unsafe plugin.pointee.outputs = unsafe UnsafePointer(indices(outputs))
+    unsafe plugin.pointee.connected_outputs = unsafe planes(outputs.count)
+    unsafe plugin.pointee.output_count = UInt32(outputs.count)
+    unsafe plugin.pointee.event_inputs = unsafe events(eventInputs)
+    unsafe plugin.pointee.event_input_count = UInt32(eventInputs.count)
+    unsafe plugin.pointee.event_outputs = unsafe events(eventOutputs)
+    unsafe plugin.pointee.event_output_count = UInt32(eventOutputs.count)
+
+    unsafe plugin.pointee.controls = unsafe allocate(controls.count, of: cue_plugin_control.self)
+    unsafe plugin.pointee.control_count = UInt32(controls.count)
+    for (i, port) in controls.enumerated() {
+      unsafe plugin.pointee.controls[i].usual = port.usualValue(sampleRate: sampleRate)
+      unsafe plugin.pointee.controls[i].value = unsafe plugin.pointee.controls[i].usual
+      unsafe plugin.pointee.controls[i].is_trigger = port.isTrigger
+    }
+    unsafe plugin.pointee.readouts = unsafe allocate(readouts.count, of: cue_plugin_readout.self)
+    unsafe plugin.pointee.readout_count = UInt32(readouts.count)
+    unsafe plugin.pointee.freewheeling_control = Int32(
+      controls.firstIndex { $0.designation == LV2.core("freeWheeling") } ?? -1)
+
+    let changes = max(1024, 4 * controls.count)
+    unsafe plugin.pointee.changes = unsafe ring(changes * MemoryLayout<cue_control_change>.stride)
+    unsafe plugin.pointee.pending = unsafe allocate(changes, of: cue_control_change.self)
+    unsafe plugin.pointee.pending_capacity = UInt32(changes)
+    unsafe plugin.pointee.messages = unsafe ring(Self.ringBytes)
+    unsafe plugin.pointee.replies = unsafe ring(Self.ringBytes)
+    // As much as the ring holds, with each message's padding.
+    unsafe plugin.pointee.staged = unsafe UnsafeMutableRawPointer(
+      allocate(2 * Self.ringBytes, of: UInt8.self))
+    unsafe plugin.pointee.staged_bytes = UInt32(2 * Self.ringBytes)
+    unsafe plugin.pointee.requests = unsafe ring(Self.ringBytes)
+    unsafe plugin.pointee.responses = unsafe ring(Self.ringBytes)
+    unsafe plugin.pointee.restored = unsafe ring(Self.ringBytes)
+    unsafe plugin.pointee.response = unsafe UnsafeMutableRawPointer(
+      allocate(Self.ringBytes, of: UInt8.self))
+    unsafe plugin.pointee.log = unsafe ring(Self.ringBytes)
+
+    let urids = URIDs.shared
+    unsafe plugin.pointee.urid_sequence = urids[LV2.atom("Sequence")]
+    unsafe plugin.pointee.urid_chunk = urids[LV2.atom("Chunk")]
+    unsafe plugin.pointee.urid_object = urids[LV2.atom("Object")]
+    unsafe plugin.pointee.urid_patch_set = urids[LV2.patch("Set")]
+    unsafe plugin.pointee.urid_patch_put = urids[LV2.patch("Put")]
+  }
+
+  deinit {
+    for unsafeblock in unsafe blocks {
+      unsafe unlockFromMemory(UnsafeRawBufferPointer(block))
+      unsafe block.deallocate()
+    }
+    unsafe rings.forEach { unsafe jack_ringbuffer_free($0) }
+    unsafe plugin.deallocate()
+  }
+
+  /// Connects a plugin's control ports, which stay where they are, and has it forget its others. While
+  /// no cycle runs it.
+  func connect() {
+    for (i, port) in controls.enumerated() {
+      unsafe plugin.pointee.connect_port(
+        plugin.pointee.handle, UInt32(port.index), control(i).pointer(to: \.value)!)
+    }
+    for (i, port) in readouts.enumerated() {
+      let readout = unsafe plugin.pointee.readouts + i
+      unsafe plugin.pointee.connect_port(
+        plugin.pointee.handle, UInt32(port.index), readout.pointer(to: \.value)!)
+    }
+    for i in inputs.indices { unsafe plugin.pointee.connected_inputs[i] = nil }
+    for i in outputs.indices { unsafe plugin.pointee.connected_outputs[i] = nil }
+    for i in eventInputs.indices { unsafe plugin.pointee.event_inputs[i].connected = nil }
+    for i in eventOutputs.indices { unsafe plugin.pointee.event_outputs[i].connected = nil }
+  }
+
+  func control(_ index: Int) -> UnsafeMutablePointer<cue_plugin_control> {
+    unsafe plugin.pointee.controls + index
+  }
+
+  private func allocate<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type)
+    -> UnsafeMutablePointer<Element>
+  {
+    let bytes = max(1, count) * MemoryLayout<Element>.stride
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 16)
+    unsafe memset(block.baseAddress!, 0, bytes)
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(block))
+    unsafe blocks.append(block)
+    return unsafe block.baseAddress!.bindMemory(to: Element.self, capacity: max(1, count))
+  }
+
+  private func indices(_ ports: [PluginPort]) -> UnsafeMutablePointer<UInt32> {
+    let indices = unsafe allocate(ports.count, of: UInt32.self)
+    for (i, port) in ports.enumerated() { unsafe indices[i] = UInt32(port.index) }
+    return unsafe indices
+  }
+
+  private func planes(_ count: Int) -> UnsafeMutablePointer<UnsafeRawPointer?> {
+    unsafe allocate(count, of: UnsafeRawPointer?.self)
+  }
+
+  private func events(_ ports: [PluginPort]) -> UnsafeMutablePointer<cue_event_port> {
+    let events = unsafe allocate(ports.count, of: cue_event_port.self)
+    for (i, port) in ports.enumerated() {
+      unsafe events[i].index = UInt32(port.index)
+      unsafe events[i].buffer = unsafe UnsafeMutableRawPointer(allocate(eventBytes, of: UInt8.self))
+      unsafe events[i].buffer_bytes = UInt32(eventBytes)
+    }
+    return unsafe events
+  }
+
+  private func ring(_ bytes: Int) -> UnsafeMutablePointer<jack_ringbuffer_t> {
+    let ring = unsafe jack_ringbuffer_create(bytes)!
+    unsafe jack_ringbuffer_mlock(ring)
+    unsafe rings.append(ring)
+    return unsafe ring
+  }
+}
+
+extension PluginPort {
+  /// The value that a control has before anybody sets it.
+  func usualValue(sampleRate: Double) -> Float {
+    let range = range(sampleRate: sampleRate)
+    if let value = range.default { return value }
+    return min(
+      max(0, range.minimum ?? -.infinity),
+      max(range.maximum ?? .infinity, range.minimum ?? -.infinity))
+  }
+}

@@ -1,0 +1,217 @@
+import CLilv
+import CRealTime
+import Foundation
+
+/// Everything that a plugin remembers: its controls and what it stores itself. Any thread.
+@safe
+package final class PluginState: @unchecked Sendable {
+  let scan: Scan
+  let state: OpaquePointer
+  /// URI of the plugin whose state it is.
+  package let plugin: String
+  package let label: String?
+
+  /// Takes over lilv's state.
+  init(_ state: OpaquePointer, scan: Scan) {
+    self.scan = scan
+    unsafe self.state = unsafe state
+    (plugin, label) = unsafe scan.withWorld { world in
+      let nodes = unsafe Nodes(world: world)
+      return unsafe (
+        nodes.text(lilv_state_get_plugin_uri(state)) ?? "",
+        lilv_state_get_label(state).map { unsafe String(cString: $0) }
+      )
+    }
+  }
+
+  deinit { unsafe scan.withWorld { _ in unsafe lilv_state_free(state) } }
+
+  /// The state that was saved in a folder.
+  ///
+  /// - Throws: `HostError.unreadableState`.
+  package convenience init(folder: String, world: World) throws(HostError) {
+    let path = folder + "/" + Self.file
+    let scan = world.scan
+    let state =
+      unsafe FileManager.default.fileExists(atPath: path)
+      ? scan.withWorld { unsafe lilv_state_new_from_file($0, URIDs.shared.map, nil, path) } : nil
+    guard let state = unsafe state else { throw .unreadableState(path: path) }
+    unsafe self.init(state, scan: scan)
+    if plugin.isEmpty { throw .unreadableState(path: path) }
+  }
+
+  /// What the state's file is called in its folder.
+  static let file = "state.ttl"
+
+  /// Writes the state, which was captured for this folder, into it.
+  fileprivate func write(to folder: String) throws(HostError) {
+    let status = unsafe scan.withWorld {
+      unsafe lilv_state_save(
+        $0, URIDs.shared.map, URIDs.shared.unmap, state, nil, folder, Self.file)
+    }
+    if status != 0 { throw .unwritableState(folder: folder) }
+  }
+}
+
+extension World {
+  /// The state of a preset of a plugin.
+  ///
+  /// - Throws: `HostError`: no such plugin or preset, or one that cannot be read.
+  package func preset(_ uri: String, of plugin: String) throws(HostError) -> PluginState {
+    let (scan, description) = try found(plugin)
+    guard description.presets.contains(where: { $0.uri == uri }) else {
+      throw .unknownPreset(plugin: plugin, preset: uri)
+    }
+    let state = unsafe scan.withWorld { world in
+      unsafe Nodes(world: world).withURI(uri) { node in
+        unsafe lilv_world_load_resource(world, node)
+        return unsafe lilv_state_new_from_world(world, URIDs.shared.map, node)
+      }
+    }
+    guard let state = unsafe state else { throw .unreadableState(path: uri) }
+    return unsafe PluginState(state, scan: scan)
+  }
+}
+
+extension PluginInstance {
+  /// True if a state can be restored while a cycle runs the plugin.
+  package var canRestoreWhileRunning: Bool {
+    !description.extensionData.contains(LV2.state("interface"))
+      || (description.requiredFeatures + description.optionalFeatures).contains(
+        LV2.state("threadSafeRestore"))
+  }
+
+  /// The plugin's state as it is now.
+  package func capture() throws(HostError) -> PluginState {
+    lock.lock()
+    defer { lock.unlock() }
+    return try captureLocked(folder: nil)
+  }
+
+  /// Saves the plugin's state to a folder of its own, which is made if it is not there, with copies of
+  /// the files that the plugin made and links to those that it uses.
+  ///
+  /// - Throws: `HostError.unwritableState`.
+  package func save(to folder: String) throws(HostError) {
+    lock.lock()
+    defer { lock.unlock() }
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    } catch {
+      throw .unwritableState(folder: folder)
+    }
+    try captureLocked(folder: folder).write(to: folder)
+  }
+
+  /// Restores a state in this very instance: while no cycle runs it, or if `canRestoreWhileRunning`.
+  ///
+  /// - Throws: `HostError.stateOfAnother`.
+  package func restore(_ state: PluginState) throws(HostError) {
+    try check(state)
+    lock.lock()
+    defer { lock.unlock() }
+    apply(state)
+  }
+
+  /// A second instance, ready to run, with a state: for the graph to crossfade to. This one goes on.
+  ///
+  /// - Throws: `HostError`.
+  package func replacement(restoring state: PluginState) throws(HostError) -> PluginInstance {
+    try check(state)
+    return try PluginInstance(
+      description.uri, in: world, settings: core.settings, name: name, state: state)
+  }
+
+  private func check(_ state: PluginState) throws(HostError) {
+    if state.plugin != description.uri {
+      throw .stateOfAnother(plugin: description.uri, other: state.plugin)
+    }
+  }
+
+  /// The state that the bundle has for a new instance, if the plugin asks for it.
+  func defaultState() throws(HostError) -> PluginState? {
+    let features = description.requiredFeatures + description.optionalFeatures
+    guard features.contains(LV2.state("loadDefaultState")) else { return nil }
+    let state = unsafe core.scan.withWorld { world in
+      unsafe Nodes(world: world).withURI(description.uri) {
+        unsafe lilv_state_new_from_world(world, URIDs.shared.map, $0)
+      }
+    }
+    return unsafe state.map { unsafe PluginState($0, scan: core.scan) }
+  }
+
+  /// The state as it is now, for being written to `folder`; nil if it stays in memory.
+  func captureLocked(folder: String?) throws(HostError) -> PluginState {
+    let values = StateValues(self)
+    let state = unsafe withExtendedLifetime(values) {
+      unsafe core.scan.withWorld { world -> OpaquePointer? in
+        guard let plugin = unsafe core.scan.plugin(description.uri, in: world) else { return nil }
+        return unsafe lilv_state_new_from_instance(
+          plugin, core.instance, URIDs.shared.map, core.features.scratch, folder, folder, folder,
+          { symbol, values, bytes, type in
+            guard let symbol = unsafe symbol, let values = unsafe values else { return nil }
+            return unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
+              .value(of: String(cString: symbol), bytes, type)
+          }, unsafe Unmanaged.passUnretained(values).toOpaque(), 0,
+          unsafe core.features.forRestoring)
+      }
+    }
+    guard let state = unsafe state else { throw .unwritableState(folder: folder ?? "memory") }
+    return unsafe PluginState(state, scan: core.scan)
+  }
+
+  /// Has the instance take over a state. What no control can take is left out.
+  func apply(_ state: PluginState) {
+    let values = StateValues(self)
+    withExtendedLifetime(values) {
+      // The plugin may answer with any call but one of lilv's: the lock keeps the state as it is.
+      unsafe state.scan.withWorld { _ in
+        unsafe lilv_state_restore(
+          state.state, core.instance,
+          { symbol, values, value, bytes, type in
+            guard let symbol = unsafe symbol, let values = unsafe values, let value = unsafe value
+            else { return }
+            unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
+              .set(String(cString: symbol), value, bytes, type)
+          }, unsafe Unmanaged.passUnretained(values).toOpaque(), 0,
+          unsafe core.features.forRestoring)
+      }
+    }
+  }
+}
+
+/// The values of an instance's controls, as lilv asks for them and sets them.
+@safe
+private final class StateValues {
+  private let instance: PluginInstance
+  private let value = UnsafeMutablePointer<Float>.allocate(capacity: 1)
+
+  init(_ instance: PluginInstance) { self.instance = instance }
+
+  deinit { unsafe value.deallocate() }
+
+  func value(
+    of symbol: String, _ bytes: UnsafeMutablePointer<UInt32>?,
+    _ type: UnsafeMutablePointer<UInt32>?
+  ) -> UnsafeRawPointer? {
+    guard let current = try? instance.value(of: symbol) else { return nil }
+    unsafe value.pointee = current
+    unsafe bytes?.pointee = 4
+    unsafe type?.pointee = URIDs.shared[LV2.atom("Float")]
+    return unsafe UnsafeRawPointer(value)
+  }
+
+  func set(_ symbol: String, _ body: UnsafeRawPointer, _ bytes: UInt32, _ type: UInt32) {
+    let atom = UnsafeMutableRawPointer.allocate(byteCount: 8 + Int(bytes), alignment: 8)
+    defer { unsafe atom.deallocate() }
+    unsafe atom.storeBytes(of: LV2_Atom(size: bytes, type: type), as: LV2_Atom.self)
+    unsafe (atom + 8).copyMemory(from: body, byteCount: Int(bytes))
+    guard
+      let index = instance.core.memory.controls.firstIndex(where: { $0.symbol == symbol }),
+      let number = unsafe ParameterValue(atom.assumingMemoryBound(to: LV2_Atom.self))?.number,
+      number.isFinite
+    else { return }
+    // Twice as many changes as there are controls find room.
+    _ = instance.change(index, to: number, at: nil, over: 0)
+  }
+}

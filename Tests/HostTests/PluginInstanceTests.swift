@@ -1,0 +1,292 @@
+import CProbe
+import CRealTime
+import Foundation
+import Host
+import Synchronization
+import TestSupport
+import Testing
+
+let examples = "http://lv2plug.in/plugins/eg-"
+let installed = World()
+let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
+
+/// Instances of real plugins, run by hand.
+@Suite(.serialized) struct PluginInstanceTests {
+  private func instance(_ uri: String, _ settings: PluginSettings = usual) throws -> PluginInstance
+  {
+    try PluginInstance(uri, in: installed, settings: settings)
+  }
+
+  private func wait(_ what: String, _ condition: () -> Bool) throws {
+    let end = Date() + 20
+    while !condition() {
+      if Date() > end { throw SupportError("waited in vain for \(what)") }
+      usleep(1000)
+    }
+  }
+
+  // MARK: Sound and controls
+
+  @Test func soundPasses() throws {
+    let amp = try instance(examples + "amp")
+    #expect(amp.inputs == 1 && amp.outputs == 1 && amp.eventInputs == 0)
+    let input = noise(3000)
+    #expect(HandRun(amp).run([input], blocks: [64, 17, 1024]).sound == [input])
+  }
+
+  @Test func aControlChangesOnItsFrame() throws {
+    let amp = try instance(examples + "amp")
+    let run = HandRun(amp)
+    run.frame = 1000
+    let ones = [Float](repeating: 1, count: 1024)
+    try amp.set("gain", to: 20, at: 1000 + 333)
+    try amp.set("gain", to: 0, at: 1000 + 700)
+    let sound = run.run([ones]).sound[0]
+    #expect(sound[..<333].allSatisfy { $0 == 1 })
+    #expect(sound[333..<700].allSatisfy { abs($0 - 10) < 1e-5 })
+    #expect(sound[700...].allSatisfy { $0 == 1 })
+    // One that comes too late takes effect at once.
+    try amp.set("gain", to: 20, at: 5)
+    #expect(run.run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    #expect(try amp.value(of: "gain") == 20)
+  }
+
+  /// In steps of 32 frames from its first frame, the same however the frames are cut into blocks.
+  @Test(arguments: [[1024], [64], [17], [1], [5, 300, 64, 1]])
+  func aRampDoesNotDependOnTheBlocks(blocks: [Int]) throws {
+    let amp = try instance(examples + "amp")
+    try amp.set("gain", to: -40, at: 100, over: 1000)
+    let ones = [Float](repeating: 1, count: 2048)
+    let sound = HandRun(amp).run([ones], blocks: blocks).sound[0]
+    for (i, sample) in sound.enumerated() {
+      let step = i < 100 ? 0 : Float((i - 100) / 32 + 1) * 32 / 1000
+      let expected = pow(10, -40 * min(1, step) / 20)
+      #expect(abs(sample - expected) <= 1e-5, "frame \(i)")
+    }
+  }
+
+  @Test func wrongValuesAreRefusedByName() throws {
+    let amp = try instance(examples + "amp")
+    #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "volume")) {
+      try amp.set("volume", to: 1)
+    }
+    #expect(
+      throws: HostError.valueOutOfRange(
+        plugin: examples + "amp", symbol: "gain", value: 25, range: -90...24)
+    ) { try amp.set("gain", to: 25) }
+    #expect(throws: HostError.self) { try amp.set("gain", to: .nan) }
+    #expect(
+      throws: HostError.notAccepted(
+        plugin: examples + "amp", what: "<http://lv2plug.in/ns/ext/midi#MidiEvent>")
+    ) {
+      try amp.send(midi: [0x90, 60, 100])
+    }
+    // What does not fit is refused, and nothing that was sent before is lost.
+    var sent = 0
+    #expect(throws: HostError.tooManyChanges(plugin: examples + "amp")) {
+      while true {
+        try amp.set("gain", to: Float(sent % 20), at: Int64(sent))
+        sent += 1
+      }
+    }
+    #expect(sent >= 1024)
+  }
+
+  @Test func aCycleNeitherAllocatesNorLocks() throws {
+    let amp = try instance(examples + "amp")
+    let run = HandRun(amp)
+    let fifths = try instance(examples + "fifths")
+    let second = HandRun(fifths)
+    let params = try instance(examples + "params")
+    let third = HandRun(params)
+    for turn in 0..<20 {
+      try amp.set("gain", to: Float(turn), at: Int64(turn * 64 + 20), over: 100)
+      try fifths.send(midi: [0x90, 60, 100], at: Int64(turn * 64 + 9))
+      try params.setParameter(examples + "params#float", to: .float(1), at: Int64(turn * 64 + 3))
+      for run in [run, second, third] {
+        run.run([noise(64)], frames: 64) { body in
+          cue_probe_enter()
+          body()
+          let seen = cue_probe_leave()
+          #expect(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
+          #expect(seen.retains == 0 && seen.releases == 0)
+        }
+      }
+    }
+  }
+
+  // MARK: Events
+
+  @Test(arguments: [[1024], [64], [17], [1]])
+  func eventsKeepTheirFrames(blocks: [Int]) throws {
+    let fifths = try instance(examples + "fifths")
+    let midi = [0, 1, 16, 17, 63, 64, 500, 1023, 1024].map {
+      TimedEvent(frame: $0, bytes: [0x90, UInt8($0 % 100), 100])
+    }
+    let out = HandRun(fifths).run(frames: 2000, blocks: blocks, midi: midi).events
+    let expected = midi.flatMap {
+      [$0, TimedEvent(frame: $0.frame, bytes: [$0.bytes[0], $0.bytes[1] + 7, $0.bytes[2]])]
+    }
+    #expect(out == expected)
+  }
+
+  /// Those from the host come between those of the graph, also where a change splits the run.
+  @Test(arguments: [[1024], [64], [17], [1]])
+  func theHostsEventsJoinTheGraphs(blocks: [Int]) throws {
+    let fifths = try instance(examples + "fifths")
+    let run = HandRun(fifths)
+    run.frame = 5000
+    let frames = [3, 100, 100, 101, 700]
+    for frame in frames { try fifths.send(midi: [0x80, 60, 0], at: 5000 + Int64(frame)) }
+    let midi = [0, 100, 102, 699, 701].map { TimedEvent(frame: $0, bytes: [0x90, 50, 1]) }
+    let out = run.run(frames: 1000, blocks: blocks, midi: midi).events
+    let roots = out.filter { $0.bytes[1] % 10 == 0 }
+    #expect(out.count == 20 && out.map(\.frame) == out.map(\.frame).sorted())
+    #expect(roots.map(\.frame) == (frames + midi.map(\.frame)).sorted())
+    #expect(roots.filter { $0.bytes[0] == 0x80 }.map(\.frame) == frames)
+    // What was asked for before its block comes with the block's first frame.
+    try fifths.send(midi: [0x80, 60, 0], at: 1)
+    #expect(run.run(frames: 64).events.map(\.frame) == [0, 0])
+  }
+
+  /// The gate of this plugin is told each state one event late: what matters is that it sees them all.
+  @Test func aNoteOpensTheGate() throws {
+    let gate = try instance(examples + "midigate")
+    let ones = [Float](repeating: 1, count: 1000)
+    try gate.send(midi: [0x90, 60, 100], at: 100)
+    try gate.send(midi: [0x80, 60, 0], at: 400)
+    let midi = [
+      TimedEvent(frame: 600, bytes: [0x90, 61, 100]), TimedEvent(frame: 601, bytes: [0x80, 61, 0]),
+    ]
+    let sound = HandRun(gate).run([ones], blocks: [512], midi: midi).sound[0]
+    #expect(sound.indices.filter { sound[$0] == 1 } == Array(0..<100) + Array(512..<600))
+  }
+
+  @Test func aPositionIsTold() throws {
+    let metro = try instance(examples + "metro")
+    let run = HandRun(metro)
+    #expect(metro.accepts("http://lv2plug.in/ns/ext/time#Position"))
+    #expect(run.run(frames: 4800).sound[0].allSatisfy { $0 == 0 })
+    try metro.send(TransportPosition(frame: 0, speed: 1, beatsPerMinute: 120), at: run.frame + 100)
+    let sound = run.run(frames: 48000).sound[0]
+    #expect(sound[..<100].allSatisfy { $0 == 0 })
+    #expect(sound[100...].contains { $0 != 0 })
+    try metro.send(TransportPosition(frame: 0, speed: 0, beatsPerMinute: 120))
+    run.run(frames: 4800)
+    #expect(run.run(frames: 48000).sound[0].allSatisfy { $0 == 0 })
+  }
+
+  @Test func parametersAreSetAndTold() throws {
+    let params = try instance(examples + "params")
+    let run = HandRun(params)
+    let values: [(String, ParameterValue)] = [
+      ("int", .int(42)), ("long", .long(1 << 40)), ("float", .float(1.5)), ("double", .double(2.5)),
+      ("bool", .bool(true)), ("string", .string("hello")), ("path", .path("/etc/hostname")),
+    ]
+    for (name, value) in values { try params.setParameter(examples + "params#\(name)", to: value) }
+    run.run(frames: 64)
+    try params.requestParameter()
+    run.run(frames: 64)
+    try wait("the answer") { params.parameterValues.count >= values.count }
+    for (name, value) in values {
+      #expect(params.parameterValues[examples + "params#\(name)"] == value)
+    }
+    #expect(
+      throws: HostError.unknownParameter(plugin: examples + "params", parameter: "urn:no")
+    ) { try params.setParameter("urn:no", to: .int(1)) }
+  }
+
+  // MARK: The worker
+
+  private static let sample = examples + "sampler#sample"
+
+  /// A sample of one second that begins with a step.
+  private func makeSample(in folder: URL, level: Float) throws -> String {
+    let path = folder.appendingPathComponent("sample-\(level).wav").path
+    try writeWave([[Float](repeating: level, count: 48000)], to: path)
+    return path
+  }
+
+  @Test(arguments: [true, false])
+  func workIsDoneAtOnceWhereWaitingIsAllowed(isOffline: Bool) throws {
+    try withTemporaryFolder { folder in
+      let sampler = try instance(
+        examples + "sampler",
+        PluginSettings(sampleRate: 48000, maximumFrames: 1024, isOffline: isOffline))
+      let run = HandRun(sampler)
+      run.isFreewheeling = !isOffline
+      try sampler.setParameter(Self.sample, to: .path(makeSample(in: folder, level: 0.25)))
+      run.run(frames: 64)
+      // The very next block plays the new sample.
+      let sound = run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound[0]
+      #expect(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
+    }
+  }
+
+  @Test func workIsDoneOnAThreadOfItsOwn() throws {
+    try withTemporaryFolder { folder in
+      let sampler = try instance(examples + "sampler")
+      let run = HandRun(sampler)
+      try sampler.setParameter(Self.sample, to: .path(makeSample(in: folder, level: 0.25)))
+      try wait("the sample") {
+        let sound = run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound
+        return sound[0].allSatisfy { abs($0 - 0.25) < 1e-4 }
+      }
+      #expect(sampler.lostEvents == 0)
+    }
+  }
+
+  // MARK: Settings
+
+  @Test func anotherRateKeepsTheState() throws {
+    let amp = try instance(examples + "amp")
+    try amp.set("gain", to: 20)
+    let ones = [Float](repeating: 1, count: 64)
+    #expect(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    try amp.prepare(sampleRate: 96000, maximumFrames: 2048)
+    #expect(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    #expect(try amp.value(of: "gain") == 20)
+  }
+
+  @Test func optionalPortsCanBeLeftOut() throws {
+    #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "in")) {
+      try instance(
+        examples + "amp", PluginSettings(sampleRate: 48000, maximumFrames: 64, leftOut: ["in"]))
+    }
+  }
+
+  @Test func instancesComeAndGoWithTheirThreads() throws {
+    weak var last: PluginInstance?
+    for _ in 0..<20 {
+      let sampler = try instance(examples + "sampler")
+      HandRun(sampler).run(frames: 64)
+      last = sampler
+    }
+    #expect(last == nil)
+  }
+
+  // MARK: Against lv2apply
+
+  /// Every mda effect whose output depends on its input only, not on how it is cut.
+  @Test(arguments: [
+    "Bandisto", "Combo", "DeEss", "Delay", "Dynamics", "Image", "Limiter", "Loudness", "Overdrive",
+    "RingMod", "Stereo",
+  ])
+  func theOutputIsThatOfLV2Apply(name: String) throws {
+    try withTemporaryFolder { folder in
+      let uri = "http://drobilla.net/plugins/mda/\(name)"
+      let channels = try installed.description(of: uri).planes(.input).count
+      let input = (0..<channels).map { noise(5000, seed: UInt64($0 + 1)) }
+      let source = folder.appendingPathComponent("in.wav").path
+      let target = folder.appendingPathComponent("out.wav").path
+      try writeWave(input, to: source)
+      let result = try TestSupport.run("lv2apply", ["-i", source, "-o", target, uri])
+      try #require(result.status == 0, "\(result.errors)")
+      let expected = try readWave(target)
+      for blocks in [[1], [64], [17, 1024, 3], [1024]] {
+        let sound = HandRun(try instance(uri)).run(input, blocks: blocks).sound
+        #expect(sound == expected, "blocks of \(blocks)")
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Host
+import TestSupport
+import Testing
+
+/// States and presets of real plugins.
+@Suite(.serialized) struct StateTests {
+  private func instance(_ uri: String) throws -> PluginInstance {
+    try PluginInstance(uri, in: installed, settings: usual)
+  }
+
+  private func offline(_ uri: String) throws -> PluginInstance {
+    try PluginInstance(
+      uri, in: installed,
+      settings: PluginSettings(sampleRate: 48000, maximumFrames: 1024, isOffline: true))
+  }
+
+  @Test func controlsAreSavedAndRestored() throws {
+    try withTemporaryFolder { folder in
+      let amp = try instance(examples + "amp")
+      try amp.set("gain", to: -12.5)
+      let place = folder.appendingPathComponent("new/amp").path
+      try amp.save(to: place)
+      let state = try PluginState(folder: place, world: installed)
+      #expect(state.plugin == examples + "amp")
+      let second = try instance(examples + "amp")
+      try second.restore(state)
+      #expect(try second.value(of: "gain") == -12.5)
+      let ones = [Float](repeating: 1, count: 64)
+      #expect(HandRun(second).run([ones]).sound == HandRun(amp).run([ones]).sound)
+    }
+  }
+
+  @Test func aPresetIsRestored() throws {
+    let uri = "http://drobilla.net/plugins/mda/EPiano"
+    let piano = try instance(uri)
+    let presets = piano.description.presets
+    var seen: Set<[Float]> = []
+    for preset in presets {
+      try piano.restore(installed.preset(preset.uri, of: uri))
+      seen.insert(try piano.controls.map { try piano.value(of: $0) })
+    }
+    #expect(seen.count == presets.count)
+    #expect(throws: HostError.unknownPreset(plugin: uri, preset: "urn:no")) {
+      try installed.preset("urn:no", of: uri)
+    }
+    let preset = try installed.preset(presets[0].uri, of: uri)
+    #expect(preset.label == presets[0].label)
+    #expect(throws: HostError.stateOfAnother(plugin: examples + "amp", other: uri)) {
+      try instance(examples + "amp").restore(preset)
+    }
+  }
+
+  /// What the plugin stores itself, with a path in it.
+  @Test func parametersAreSavedAndRestored() throws {
+    try withTemporaryFolder { folder in
+      let params = try instance(examples + "params")
+      try params.setParameter(examples + "params#string", to: .string("kept"))
+      try params.setParameter(examples + "params#path", to: .path("/etc/hostname"))
+      HandRun(params).run(frames: 64)
+      try params.save(to: folder.path)
+      let second = try params.replacement(
+        restoring: PluginState(folder: folder.path, world: installed))
+      #expect(second !== params)
+      try second.requestParameter()
+      HandRun(second).run(frames: 64)
+      let end = Date() + 20
+      while second.parameterValues.isEmpty && Date() < end { usleep(1000) }
+      #expect(second.parameterValues[examples + "params#string"] == .string("kept"))
+      guard case .path(let path)? = second.parameterValues[examples + "params#path"] else {
+        Issue.record("no path: \(second.parameterValues)")
+        return
+      }
+      #expect(
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path == "/etc/hostname", "\(path)")
+    }
+  }
+
+  /// The first block of an instance that was made with a state has its sample.
+  @Test func aReplacementIsReadyWithItsFirstBlock() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.appendingPathComponent("sample.wav").path
+      try writeWave([[Float](repeating: 0.25, count: 48000)], to: path)
+      let sampler = try offline(examples + "sampler")
+      try sampler.setParameter(examples + "sampler#sample", to: .path(path))
+      HandRun(sampler).run(frames: 64)
+      let state = folder.appendingPathComponent("state").path
+      try sampler.save(to: state)
+      #expect(FileManager.default.fileExists(atPath: state + "/sample.wav"))
+      let second = try instance(examples + "sampler").replacement(
+        restoring: PluginState(folder: state, world: installed))
+      let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
+      let sound = HandRun(second).run(frames: 64, midi: note).sound[0]
+      #expect(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
+    }
+  }
+
+  /// eg-sampler's own sample, which its bundle names as part of its default state.
+  @Test func theDefaultStateIsLoaded() throws {
+    let sampler = try instance(examples + "sampler")
+    let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
+    let sound = HandRun(sampler).run(frames: 4800, midi: note).sound[0]
+    #expect(sound.contains { $0 != 0 })
+  }
+
+  @Test func aRestoreThatIsSafeMayMeetACycle() throws {
+    #expect(try instance(examples + "sampler").canRestoreWhileRunning)
+    #expect(try instance(examples + "amp").canRestoreWhileRunning)
+    #expect(try !instance(examples + "params").canRestoreWhileRunning)
+    let sampler = try instance(examples + "sampler")
+    let state = try sampler.capture()
+    let run = HandRun(sampler)
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      for _ in 0..<50 { try? sampler.restore(state) }
+      done.signal()
+    }
+    while done.wait(timeout: .now()) != .success {
+      run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])])
+    }
+    let sound = run.run(frames: 4800, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound[0]
+    #expect(sound.contains { $0 != 0 })
+  }
+
+  @Test func whatIsNoStateIsNamed() throws {
+    try withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("state.ttl")
+      #expect(throws: HostError.unreadableState(path: file.path)) {
+        try PluginState(folder: folder.path, world: installed)
+      }
+      try "rubbish".write(to: file, atomically: false, encoding: .utf8)
+      #expect(throws: HostError.unreadableState(path: file.path)) {
+        try PluginState(folder: folder.path, world: installed)
+      }
+      #expect(throws: HostError.unwritableState(folder: "/proc/nowhere")) {
+        try instance(examples + "amp").save(to: "/proc/nowhere")
+      }
+    }
+  }
+}

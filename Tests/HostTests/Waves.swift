@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+
+/// Writes channels of equal length as a WAVE file of floats at 48 kHz.
+func writeWave(_ channels: [[Float]], to path: String) throws {
+  let frames = channels[0].count
+  var bytes = Data()
+  func add(_ value: some FixedWidthInteger) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+  let size = frames * channels.count * 4
+  bytes.append(contentsOf: "RIFF".utf8)
+  add(UInt32(36 + size))
+  bytes.append(contentsOf: "WAVEfmt ".utf8)
+  add(UInt32(16))
+  add(UInt16(3))
+  add(UInt16(channels.count))
+  add(UInt32(48000))
+  add(UInt32(48000 * 4 * channels.count))
+  add(UInt16(4 * channels.count))
+  add(UInt16(32))
+  bytes.append(contentsOf: "data".utf8)
+  add(UInt32(size))
+  for frame in 0..<frames { for channel in channels { add(channel[frame].bitPattern) } }
+  try bytes.write(to: URL(fileURLWithPath: path))
+}
+
+/// The channels of a WAVE file of floats.
+func readWave(_ path: String) throws -> [[Float]] {
+  let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+  func number(_ place: Int, _ count: Int) -> Int {
+    (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }
+  }
+  var place = 12
+  var channels = 0
+  while place + 8 <= bytes.count {
+    let size = number(place + 4, 4)
+    let name = String(decoding: bytes[place..<place + 4], as: UTF8.self)
+    if name == "fmt " { channels = number(place + 10, 2) }
+    if name == "data" {
+      var sound = [[Float]](repeating: [], count: channels)
+      for i in 0..<size / 4 {
+        sound[i % channels].append(
+          Float(bitPattern: UInt32(number(place + 8 + 4 * i, 4))))
+      }
+      return sound
+    }
+    place += 8 + size + size % 2
+  }
+  throw SupportError("\(path) has no sound")
+}
