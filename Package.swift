@@ -145,9 +145,10 @@ let package = Package(
     .testTarget(
       name: "HostTests",
       dependencies: [
-        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
+        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline", "cuejack",
+        .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: relaxed),
+      exclude: ["Fixtures"], swiftSettings: relaxed),
     .testTarget(
       name: "GraphTests",
       dependencies: [

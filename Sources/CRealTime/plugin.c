@@ -478,8 +478,19 @@ static uintptr_t this_thread(void) CUE_REALTIME {
   CUE_TRUST_END
 }
 
+static void be_silent(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
+  for (uint32_t i = 0; i < plugin->output_count; ++i)
+    memset(block->outputs[i], 0, block->frames * sizeof(float));
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i)
+    if (block->event_outputs) clear(plugin, block->event_outputs[i]);
+}
+
 void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   cue_plugin *plugin = plugin_;
+  if (!plugin->run) {
+    be_silent(plugin, block);
+    return;
+  }
   __atomic_store_n(&plugin->runner, this_thread(), __ATOMIC_RELAXED);
   plugin->is_synchronous = plugin->is_offline || block->is_freewheeling;
   CUE_TRUST_BEGIN // Waiting is allowed then: what was asked for before comes first.
@@ -515,6 +526,8 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     cue_plugin_readout *readout = &plugin->readouts[i];
     uint32_t bits;
     memcpy(&bits, &readout->value, sizeof bits);
+    if (plugin->latency_readout == (int32_t)i && bits != readout->shown && block->attention)
+      *block->attention = true;
     __atomic_store_n(&readout->shown, bits, __ATOMIC_RELAXED);
   }
   __atomic_store_n(&plugin->runner, 0, __ATOMIC_RELAXED);

@@ -5,7 +5,8 @@ import Logging
 import Server
 import Synchronization
 
-private let log = Logger(label: "cuejack")
+/// Made anew each time: who hosts plugins may set logging up late.
+private var log: Logger { Logger(label: "cuejack") }
 
 /// A plugin's code at work: what it is connected to, its worker, its log, and the thread that looks after
 /// them.
@@ -18,6 +19,8 @@ final class PluginCore: @unchecked Sendable {
   let memory: PluginMemory
   private(set) var settings: PluginSettings
   private(set) var features: PluginFeatures!
+  /// Where the plugin makes files.
+  let scratch = ScratchFolder()
   private(set) var instance: UnsafeMutablePointer<LilvInstance>?
   private var isActive = false
   private var worker: UnsafePointer<LV2_Worker_Interface>?
@@ -54,11 +57,13 @@ final class PluginCore: @unchecked Sendable {
     }
     unsafe plugin.pointee.is_offline = settings.isOffline
     unsafe plugin.pointee.has_fixed_blocks = settings.hasFixedBlocks
-    features = PluginFeatures(settings, memory: memory)
+    features = PluginFeatures(
+      settings, required: description.requiredFeatures, memory: memory, scratch: scratch.path)
   }
 
   deinit {
-    unload()
+    finishWork()
+    if let instance = unsafe instance { unsafe free(instance) }
     // The plugin is gone: nothing points to its features.
     features = nil
     unsafe cue_signal_destroy(signal)
@@ -81,6 +86,8 @@ final class PluginCore: @unchecked Sendable {
     else {
       throw .notInstantiated(uri: description.uri, sampleRate: settings.sampleRate)
     }
+    workLock.lock()
+    defer { workLock.unlock() }
     unsafe instance = unsafe made
     unsafe worker = unsafe extensionData(LV2.worker("interface"), as: LV2_Worker_Interface.self)
     let plugin = unsafe memory.plugin
@@ -109,24 +116,50 @@ final class PluginCore: @unchecked Sendable {
     startThreadIfNeeded()
   }
 
-  /// Frees the plugin's instance. No cycle may run it.
-  private func unload() {
-    guard let instance = unsafe instance else { return }
+  /// Has the plugin do the work that it asked for, such as to free what it used. No cycle may run it.
+  private func finishWork() {
+    guard unsafe worker != nil else { return }
+    work()
+    unsafe cue_plugin_settle(memory.plugin)
+    work()
+    unsafe jack_ringbuffer_reset(memory.plugin.pointee.responses)
+  }
+
+  private func free(_ instance: UnsafeMutablePointer<LilvInstance>) {
     if isActive { unsafe lilv_instance_deactivate(instance) }
     isActive = false
-    workLock.lock()
-    defer { workLock.unlock() }
-    unsafe worker = nil
-    unsafe self.instance = nil
     unsafe scan.withWorld { _ in unsafe lilv_instance_free(instance) }
   }
 
-  /// Instantiates the plugin anew under other settings. What it remembers is lost. No cycle may run it.
+  /// Instantiates the plugin anew under other settings. What it remembers is lost. If it cannot be
+  /// instantiated, it goes back to the settings of before. No cycle may run it.
   func reload(_ settings: PluginSettings) throws(HostError) {
-    unload()
+    let (old, oldFeatures, oldSettings) = unsafe (instance, features, self.settings)
+    finishWork()
     self.settings = settings
-    features.update(settings)
-    try load()
+    features = PluginFeatures(
+      settings, required: description.requiredFeatures, memory: memory, scratch: scratch.path)
+    do throws(HostError) {
+      try load()
+      if let old = unsafe old { unsafe free(old) }
+      return
+    } catch {}
+    // Some libraries have room for one rate at a time.
+    if let old = unsafe old { unsafe free(old) }
+    unsafe instance = nil
+    do throws(HostError) {
+      try load()
+    } catch {
+      features = oldFeatures
+      self.settings = oldSettings
+      do throws(HostError) {
+        try load()
+      } catch {
+        // Nothing is left: the node is silent.
+        unsafe memory.plugin.pointee.run = nil
+      }
+      throw error
+    }
   }
 
   /// Tells the plugin of another block length, if it can be told. No cycle may run it.
@@ -137,6 +170,8 @@ final class PluginCore: @unchecked Sendable {
     let cares = needs.contains {
       $0 == LV2.options("options") || $0.hasPrefix(LV2.bufferSize(""))
     }
+    // Whether a length is a power of two is no option.
+    if settings.hasFixedBlocks { return false }
     let interface = unsafe extensionData(LV2.options("interface"), as: LV2_Options_Interface.self)
     guard let interface = unsafe interface, let set = unsafe interface.pointee.set,
       let instance = unsafe instance
@@ -282,4 +317,12 @@ final class PluginCore: @unchecked Sendable {
     unsafe cue_rt_signal_post(signal)
     if thread != UInt(pthread_self()) { hasEnded.wait() }
   }
+}
+
+/// A folder for the files of one plugin, which goes with the last who knows it. It is made by whoever
+/// writes the first file.
+final class ScratchFolder: Sendable {
+  let path = NSTemporaryDirectory() + "cuejack-plugin-\(UUID().uuidString)"
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

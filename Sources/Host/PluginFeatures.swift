@@ -9,8 +9,8 @@ final class PluginFeatures: @unchecked Sendable {
   /// For instantiating; for restoring a state, where work is done at once.
   let all, forRestoring: UnsafeMutablePointer<UnsafePointer<LV2_Feature>?>
   let options: UnsafeMutablePointer<LV2_Options_Option>
-  /// Where the plugin may make files: a folder of its own, made when it asks for the first one.
-  let scratch: String
+  /// The folder where the plugin may make files, made when it asks for the first one.
+  private let scratch: String
   /// The numbers that the options point to.
   private let numbers: UnsafeMutablePointer<Int32>
   private let rate: UnsafeMutablePointer<Float>
@@ -27,9 +27,8 @@ final class PluginFeatures: @unchecked Sendable {
       LV2.bufferSize("boundedBlockLength"), LV2.worker("schedule"), LV2.log("log"),
       LV2.state("makePath"), LV2.state("mapPath"), LV2.state("freePath"),
       LV2.state("loadDefaultState"), LV2.state("threadSafeRestore"), LV2.resizePort("resize"),
-      LV2.core("inPlaceBroken"), LV2.core("hardRTCapable"),
+      LV2.core("inPlaceBroken"), LV2.core("hardRTCapable"), LV2.core("isLive"),
     ]
-    if !settings.isOffline { uris.insert(LV2.core("isLive")) }
     if settings.hasFixedBlocks {
       uris.insert(LV2.bufferSize("fixedBlockLength"))
       if settings.maximumFrames.nonzeroBitCount == 1 {
@@ -40,8 +39,13 @@ final class PluginFeatures: @unchecked Sendable {
   }
 
   /// Features for the plugin that runs in `memory`.
-  init(_ settings: PluginSettings, memory: PluginMemory) {
-    scratch = NSTemporaryDirectory() + "cuejack-plugin-\(UUID().uuidString)"
+  ///
+  /// - Parameter required: What the plugin requires: one that requires to be live is told so even if it
+  ///   runs offline, since it would not run otherwise.
+  init(
+    _ settings: PluginSettings, required: [String], memory: PluginMemory, scratch: String
+  ) {
+    self.scratch = scratch
     unsafe numbers = .allocate(capacity: 4)
     unsafe numbers.initialize(repeating: 0, count: 4)
     unsafe rate = .allocate(capacity: 1)
@@ -144,7 +148,6 @@ final class PluginFeatures: @unchecked Sendable {
     unsafe numbers.deallocate()
     unsafe rate.deallocate()
     unsafe log.deallocate()
-    try? FileManager.default.removeItem(atPath: scratch)
   }
 
   /// Has the options tell what is true now. While no cycle runs the plugin.
@@ -173,7 +176,8 @@ final class PluginFeatures: @unchecked Sendable {
     _ list: UnsafeMutablePointer<UnsafePointer<LV2_Feature>?>,
     _ data: [(String, UnsafeMutableRawPointer?)]
   ) {
-    for unsafe(i, (uri, data)) in unsafe data.enumerated() {
+    for i in unsafe data.indices {
+      let (uri, data) = unsafe data[i]
       let string = unsafe strdup(uri)!
       unsafe strings.append(string)
       let feature = UnsafeMutablePointer<LV2_Feature>.allocate(capacity: 1)

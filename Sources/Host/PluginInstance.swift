@@ -4,7 +4,8 @@ import Foundation
 import Logging
 import Synchronization
 
-private let log = Logger(label: "cuejack")
+/// Made anew each time: who hosts plugins may set logging up late.
+private var log: Logger { Logger(label: "cuejack") }
 
 /// One instance of a plugin, to be run by a graph. Any thread, unless said otherwise.
 @safe
@@ -21,6 +22,8 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     var controls: [Float]
     var parameters: [String: ParameterValue] = [:]
     var hasDoubtfulLatency = false
+    /// The state that was restored last: its files may be in use.
+    var state: PluginState?
   }
   let shared: Mutex<Shared>
 
@@ -47,6 +50,9 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     guard missing.isEmpty else { throw .missingFeatures(uri: uri, features: missing) }
     for symbol in settings.leftOut where description.port(symbol)?.isOptional != true {
       throw .unknownPort(plugin: uri, symbol: symbol)
+    }
+    if let failure = try world.prober?.plugin(uri, in: world).failures.first {
+      throw .faultyPlugin(uri: uri, reason: failure)
     }
     self.world = world
     self.name = name ?? description.name
@@ -77,11 +83,17 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   /// Bytes that the graph's event buffers must have for this plugin.
   package var eventBytes: Int { core.memory.eventBytes }
 
+  /// What the plugin's latency port says; 0 if it has none.
+  var reportedLatency: Float {
+    let index = unsafe Int(core.memory.plugin.pointee.latency_readout)
+    return index < 0
+      ? 0 : unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
+  }
+
   /// What the plugin's latency port says. What cannot be true (not a number, negative, over half a
   /// minute) counts as 0, and is told once.
   package var latencyFrames: Int {
-    guard let index = core.memory.readouts.firstIndex(where: \.reportsLatency) else { return 0 }
-    let frames = unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
+    let frames = reportedLatency
     if frames >= 0 && Double(frames) <= 30 * core.settings.sampleRate {
       return Int(frames.rounded())
     }
@@ -104,12 +116,20 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     settings.sampleRate = sampleRate
     settings.maximumFrames = maximumFrames
     if settings == core.settings { return }
+    let missing = description.requiredFeatures.filter {
+      !PluginFeatures.supported(settings).contains($0)
+    }
+    guard missing.isEmpty else {
+      throw .missingFeatures(uri: description.uri, features: missing)
+    }
     if settings.sampleRate == core.settings.sampleRate && core.tell(settings) { return }
     let state = try captureLocked(folder: nil)
+    defer {
+      apply(state)
+      core.activate()
+      unsafe cue_plugin_settle(core.memory.plugin)
+    }
     try core.reload(settings)
-    apply(state)
-    core.activate()
-    unsafe cue_plugin_settle(core.memory.plugin)
   }
 
   /// By the control designated lv2:enabled, if the plugin has it.

@@ -60,6 +60,8 @@ final class PluginMemory: @unchecked Sendable {
     }
     unsafe plugin.pointee.readouts = unsafe allocate(readouts.count, of: cue_plugin_readout.self)
     unsafe plugin.pointee.readout_count = UInt32(readouts.count)
+    unsafe plugin.pointee.latency_readout = Int32(
+      readouts.firstIndex(where: \.reportsLatency) ?? -1)
     unsafe plugin.pointee.freewheeling_control = Int32(
       controls.firstIndex { $0.designation == LV2.core("freeWheeling") } ?? -1)
 
@@ -89,7 +91,7 @@ final class PluginMemory: @unchecked Sendable {
   }
 
   deinit {
-    for unsafeblock in unsafe blocks {
+    unsafe blocks.forEach { block in
       unsafe unlockFromMemory(UnsafeRawBufferPointer(block))
       unsafe block.deallocate()
     }

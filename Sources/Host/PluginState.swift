@@ -1,6 +1,7 @@
 import CLilv
 import CRealTime
 import Foundation
+import Synchronization
 
 /// Everything that a plugin remembers: its controls and what it stores itself. Any thread.
 @safe
@@ -10,18 +11,27 @@ package final class PluginState: @unchecked Sendable {
   /// URI of the plugin whose state it is.
   package let plugin: String
   package let label: String?
+  /// Where files that it names may lie.
+  private let scratch: ScratchFolder?
 
   /// Takes over lilv's state.
-  init(_ state: OpaquePointer, scan: Scan) {
+  ///
+  /// - Parameter plugin: Whose it is; nil if the state says it. A preset may be one of several plugins.
+  init(
+    _ state: OpaquePointer, scan: Scan, of plugin: String? = nil, scratch: ScratchFolder? = nil
+  ) {
+    self.scratch = scratch
     self.scan = scan
     unsafe self.state = unsafe state
-    (plugin, label) = unsafe scan.withWorld { world in
+    let (named, label) = unsafe scan.withWorld { world in
       let nodes = unsafe Nodes(world: world)
       return unsafe (
         nodes.text(lilv_state_get_plugin_uri(state)) ?? "",
         lilv_state_get_label(state).map { unsafe String(cString: $0) }
       )
     }
+    self.plugin = plugin ?? named
+    self.label = label
   }
 
   deinit { unsafe scan.withWorld { _ in unsafe lilv_state_free(state) } }
@@ -69,7 +79,7 @@ extension World {
       }
     }
     guard let state = unsafe state else { throw .unreadableState(path: uri) }
-    return unsafe PluginState(state, scan: scan)
+    return unsafe PluginState(state, scan: scan, of: plugin)
   }
 }
 
@@ -147,7 +157,7 @@ extension PluginInstance {
       unsafe core.scan.withWorld { world -> OpaquePointer? in
         guard let plugin = unsafe core.scan.plugin(description.uri, in: world) else { return nil }
         return unsafe lilv_state_new_from_instance(
-          plugin, core.instance, URIDs.shared.map, core.features.scratch, folder, folder, folder,
+          plugin, core.instance, URIDs.shared.map, core.scratch.path, folder, folder, folder,
           { symbol, values, bytes, type in
             guard let symbol = unsafe symbol, let values = unsafe values else { return nil }
             return unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
@@ -157,11 +167,12 @@ extension PluginInstance {
       }
     }
     guard let state = unsafe state else { throw .unwritableState(folder: folder ?? "memory") }
-    return unsafe PluginState(state, scan: core.scan)
+    return unsafe PluginState(state, scan: core.scan, scratch: core.scratch)
   }
 
   /// Has the instance take over a state. What no control can take is left out.
   func apply(_ state: PluginState) {
+    shared.withLock { $0.state = state }
     let values = StateValues(self)
     withExtendedLifetime(values) {
       // The plugin may answer with any call but one of lilv's: the lock keeps the state as it is.

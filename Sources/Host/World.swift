@@ -83,13 +83,18 @@ package final class World: Sendable {
     var descriptions: [String: PluginDescription] = [:]
   }
   private let state: Mutex<State>
-  private let path: String?
+  let path: String?
+  /// Who tries plugins before they are instantiated here.
+  let prober: Prober?
 
   /// The plugins in the folders of `path`, which are separated by colons.
   ///
-  /// - Parameter path: Nil for the environment's LV2_PATH, and without that lilv's own list.
-  package init(path: String? = nil) {
+  /// - Parameters:
+  ///   - path: Nil for the environment's LV2_PATH, and without that lilv's own list.
+  ///   - prober: Has each plugin tried before its first instance; nil if they are to be trusted.
+  package init(path: String? = nil, prober: Prober? = nil) {
     self.path = path
+    self.prober = prober
     state = Mutex(State(scan: Scan(path: path)))
   }
 

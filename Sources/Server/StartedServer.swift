@@ -123,33 +123,9 @@ final class StartedServer: Sendable {
   private static func spawn(_ program: String, _ arguments: [String], outputPath: String)
     throws(ServerError) -> pid_t
   {
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    unsafe posix_spawn_file_actions_addopen(
-      &actions, 1, outputPath, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    // It may outlive us: what else we have open (sockets, pipes) is not for it to keep.
-    _ = unsafe cue_spawn_close_from(&actions, 3)
-    var attributes = posix_spawnattr_t()
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    // A group of its own: an interrupt from the terminal is for us, who then end the server.
-    unsafe posix_spawnattr_setpgroup(&attributes, 0)
-    var none = sigset_t()
-    unsafe sigemptyset(&none)
-    unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    var all = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-    unsafe posix_spawnattr_setflags(
-      &attributes,
-      Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-    defer { unsafe argv.forEach { unsafe free($0) } }
     var process: pid_t = 0
-    let status = unsafe posix_spawn(&process, program, &actions, &attributes, &argv, environ)
+    let status = startProcess(
+      &process, program, arguments, files: [.nothing, .new(path: outputPath), .open(1)])
     guard status == 0 else { throw .jackdFailed(unsafe String(cString: strerror(status))) }
     return process
   }

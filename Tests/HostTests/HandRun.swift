@@ -22,6 +22,8 @@ final class HandRun {
   /// Device frame of the next block's first frame.
   var frame: Int64 = 0
   var isFreewheeling = false
+  /// Whether a node asked for attention in the latest run.
+  private(set) var sawAttention = false
 
   init(_ node: any GraphNode, capacity: Int = 4096, eventBytes: Int = 1 << 16) {
     self.node = node
@@ -70,6 +72,7 @@ final class HandRun {
     let frames = frames ?? input.first?.count ?? 0
     var sound = [[Float]](repeating: [], count: outputs.count)
     var events: [TimedEvent] = []
+    sawAttention = false
     var done = 0
     var turn = 0
     while done < frames {
@@ -94,7 +97,10 @@ final class HandRun {
       block.event_inputs = UnsafePointer(inputEvents)
       block.event_outputs = UnsafePointer(outputEvents)
       let processor = node.processor
-      around { cue_rt_run_node(processor, &block) }
+      withUnsafeMutablePointer(to: &sawAttention) { attention in
+        block.attention = attention
+        around { cue_rt_run_node(processor, &block) }
+      }
       for (i, plane) in outputs.enumerated() {
         sound[i] += UnsafeBufferPointer(start: plane, count: length)
       }

@@ -122,6 +122,29 @@ import Testing
     #expect(sound.contains { $0 != 0 })
   }
 
+  /// A preset may say that it applies to more than one plugin.
+  @Test func aPresetOfSeveralPluginsIsTakenByEach() throws {
+    try withTemporaryFolder { folder in
+      let second = "urn:fixture"
+      let fixture = try Fixture(in: folder)
+      try fixture.write(
+        """
+        @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
+        @prefix pset: <http://lv2plug.in/ns/ext/presets#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        <urn:fixture> a lv2:Plugin ; lv2:binary <fixture.so> ; rdfs:seeAlso <fixture.ttl> .
+        <urn:preset> a pset:Preset ; lv2:appliesTo <\(examples)amp> , <urn:fixture> ;
+          rdfs:label "Both" ; lv2:port [ lv2:symbol "gain" ; pset:value -6.0 ] .
+        """, to: "manifest.ttl")
+      let world = World(path: fixture.path)
+      for uri in [examples + "amp", second] {
+        let plugin = try PluginInstance(uri, in: world, settings: usual)
+        try plugin.restore(world.preset("urn:preset", of: uri))
+        if uri != second { #expect(try plugin.value(of: "gain") == -6) }
+      }
+    }
+  }
+
   @Test func whatIsNoStateIsNamed() throws {
     try withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("state.ttl")

@@ -90,7 +90,7 @@ typedef struct cue_event_port {
 
 /// One plugin, as a cycle sees it. Prepared by the host; never moves.
 typedef struct cue_plugin {
-  // The plugin.
+  // The plugin; without a run function the node is silent.
   void *handle;
   void (*connect_port)(void *handle, uint32_t port, void *data);
   void (*run)(void *handle, uint32_t frames);
@@ -108,8 +108,8 @@ typedef struct cue_plugin {
   uint32_t control_count;
   cue_plugin_readout *readouts;
   uint32_t readout_count;
-  /// Which control tells the plugin of freewheeling; -1 if none does.
-  int32_t freewheeling_control;
+  /// Which control tells the plugin of freewheeling, and which readout is its latency; -1 for none.
+  int32_t freewheeling_control, latency_readout;
 
   // Changes of controls: the ring, and those that wait for their frame, in their order.
   jack_ringbuffer_t *changes;

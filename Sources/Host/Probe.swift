@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+
+/// What a probe is to do. One line of JSON on its standard input.
+struct ProbeTask: Codable {
+  enum Kind: Codable {
+    /// Read one bundle, and describe its plugins.
+    case bundle(String)
+    /// Try one plugin.
+    case plugin(uri: String, TrialLength)
+  }
+  var kind: Kind
+  /// Folders of bundles; nil for the environment's.
+  var path: String?
+}
+
+/// What a probe writes, one line of JSON each: any number of phases, and one answer.
+enum ProbeLine: Codable {
+  /// What the plugin is doing now.
+  case phase(String)
+  case plugin(TrialReport)
+  case bundle(BundleReport)
+}
+
+/// What is in a bundle.
+package struct BundleReport: Codable, Hashable, Sendable {
+  /// URIs of its plugins.
+  package var plugins: [String]
+  /// What is wrong with it, in words.
+  package var problems: [String]
+
+  package init(plugins: [String] = [], problems: [String] = []) {
+    self.plugins = plugins
+    self.problems = problems
+  }
+}
+
+/// The other side of a `Prober`: a process that may die of what it tries.
+package enum Probe {
+  /// Does what standard input asks for, and answers on standard output, until the input ends. What
+  /// plugins and lilv print goes to standard error.
+  package static func serve() {
+    let answers = dup(1)
+    dup2(2, 1)
+    // A crash here is an answer, not worth a file.
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    let encoder = JSONEncoder()
+    func answer(_ line: ProbeLine) {
+      guard var bytes = try? encoder.encode(line) else { return }
+      bytes.append(UInt8(ascii: "\n"))
+      unsafe bytes.withUnsafeBytes { buffer in
+        var done = 0
+        while done < buffer.count {
+          let count = unsafe write(answers, buffer.baseAddress! + done, buffer.count - done)
+          if count <= 0 { exit(1) }
+          done += count
+        }
+      }
+    }
+    var world: (path: String?, world: World)?
+    while let line = readLine() {
+      guard let task = try? JSONDecoder().decode(ProbeTask.self, from: Data(line.utf8)) else {
+        return
+      }
+      switch task.kind {
+      case .bundle(let path): answer(.bundle(read(path) { answer(.phase($0)) }))
+      case .plugin(let uri, let length):
+        if world == nil || world?.path != task.path { world = (task.path, World(path: task.path)) }
+        answer(
+          .plugin(
+            PluginTrial.run(uri, in: world!.world, length) { answer(.phase($0)) }))
+      }
+    }
+  }
+
+  private static func read(_ path: String, phase: (String) -> Void) -> BundleReport {
+    let scan = Scan(bundle: path)
+    var report = BundleReport()
+    report.plugins = scan.uris
+    for uri in report.plugins {
+      phase("describes <\(uri)>")
+      for problem in scan.description(of: uri)?.problems ?? [] {
+        report.problems.append("<\(uri)>: \(problem)")
+      }
+    }
+    return report
+  }
+}

@@ -1,0 +1,264 @@
+import Foundation
+import Glibc
+import Server
+
+/// Tries bundles and plugins in a process of its own, and remembers what came of it. Any thread.
+@safe
+package final class Prober: @unchecked Sendable {
+  private let executable: String
+  private let arguments: [String]
+  private let patience: Double
+  private let cache: ProbeCache
+  private let lock = NSLock()
+  private var process: ProbeProcess?
+
+  /// - Parameters:
+  ///   - executable: A program that calls `Probe.serve()` when it is given `arguments`.
+  ///   - cacheFolder: Where to remember verdicts; nil for nowhere.
+  ///   - patience: Seconds that one step may take before it counts as hanging.
+  package init(
+    executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "probe"],
+    cacheFolder: String? = Prober.usualCacheFolder, patience: Double = 30
+  ) {
+    self.executable = executable
+    self.arguments = arguments
+    self.patience = patience
+    cache = ProbeCache(folder: cacheFolder)
+  }
+
+  /// `cuejack` in XDG_CACHE_HOME, or in `~/.cache`.
+  package static var usualCacheFolder: String {
+    let home = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"]
+    return (home.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache")
+      + "/cuejack"
+  }
+
+  /// What is in a bundle. What was found before counts until a file of the bundle changes.
+  ///
+  /// - Throws: `HostError.noProbe`.
+  package func bundle(_ path: String) throws(HostError) -> BundleReport {
+    let key = "bundle \(path)"
+    if let known: BundleReport = cache.entry(key, bundle: path) { return known }
+    var report = BundleReport()
+    lock.lock()
+    defer { lock.unlock() }
+    switch try ask(ProbeTask(kind: .bundle(path), path: nil)) {
+    case .answer(.bundle(let answer), let messages):
+      report = answer
+      report.problems = messages.filter { $0.contains("error:") } + report.problems
+    case .answer(_, _): report.problems = ["the probe gave no answer"]
+    case .died(let how, let phase):
+      report.problems = ["reading it \(how)\(phase.map { ", while it \($0)" } ?? "")"]
+    }
+    cache.set(report, key, bundle: path)
+    return report
+  }
+
+  /// Tries a plugin shortly: whether it can be instantiated, run and freed. What was found before counts
+  /// until a file of its bundle changes.
+  ///
+  /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
+  package func plugin(_ uri: String, in world: World) throws(HostError) -> TrialReport {
+    let bundle = try world.description(of: uri).bundle
+    let key = "plugin \(uri)"
+    if let known: TrialReport = cache.entry(key, bundle: bundle) { return known }
+    let report = try trial(uri, in: world, .short)
+    cache.set(report, key, bundle: bundle)
+    return report
+  }
+
+  /// Tries a plugin, whatever was found before.
+  ///
+  /// - Throws: `HostError.noProbe`.
+  package func trial(_ uri: String, in world: World, _ length: TrialLength) throws(HostError)
+    -> TrialReport
+  {
+    lock.lock()
+    defer { lock.unlock() }
+    switch try ask(ProbeTask(kind: .plugin(uri: uri, length), path: world.path)) {
+    case .answer(.plugin(let report), _): return report
+    case .answer(_, _): return TrialReport(failures: ["gave no answer"])
+    case .died(let how, let phase):
+      return TrialReport(failures: [phase.map { "\(how) while it \($0)" } ?? how])
+    }
+  }
+
+  private enum Outcome {
+    case answer(ProbeLine, messages: [String])
+    /// How the process ended, and what the plugin was doing.
+    case died(String, phase: String?)
+  }
+
+  private func ask(_ task: ProbeTask) throws(HostError) -> Outcome {
+    let process: ProbeProcess
+    if let running = self.process {
+      process = running
+    } else {
+      process = try ProbeProcess(executable, arguments)
+      self.process = process
+    }
+    process.send(task)
+    var phase: String?
+    while true {
+      guard let line = process.line(patience: patience) else { break }
+      if case .phase(let name) = line {
+        phase = name
+      } else {
+        return .answer(line, messages: process.messages())
+      }
+    }
+    self.process = nil
+    return .died(process.end(), phase: phase)
+  }
+}
+
+/// A running probe.
+@safe
+private final class ProbeProcess {
+  private var process: pid_t = 0
+  private let socket: CInt
+  private let messagePath: String
+  private var received: [UInt8] = []
+  private var readMessages: UInt64 = 0
+
+  init(_ executable: String, _ arguments: [String]) throws(HostError) {
+    var pair: [CInt] = [-1, -1]
+    let made = unsafe Glibc.socketpair(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair)
+    guard made == 0 else {
+      throw unsafe .noProbe(path: executable, reason: String(cString: strerror(errno)))
+    }
+    socket = pair[0]
+    messagePath = NSTemporaryDirectory() + "cuejack-probe-\(UUID().uuidString).log"
+    var environment = ProcessInfo.processInfo.environment
+    // A crash is told by the signal.
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    let status = startProcess(
+      &process, executable, [executable] + arguments,
+      environment: environment.map { "\($0)=\($1)" },
+      files: [.open(pair[1]), .open(pair[1]), .new(path: messagePath)])
+    close(pair[1])
+    if status != 0 {
+      close(socket)
+      throw unsafe .noProbe(path: executable, reason: String(cString: strerror(status)))
+    }
+  }
+
+  deinit {
+    _ = end()
+    close(socket)
+    unsafe unlink(messagePath)
+  }
+
+  func send(_ task: ProbeTask) {
+    guard var bytes = try? JSONEncoder().encode(task) else { return }
+    bytes.append(UInt8(ascii: "\n"))
+    // One that has died is noticed when it does not answer.
+    _ = unsafe bytes.withUnsafeBytes {
+      unsafe Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+    }
+  }
+
+  /// The next line; nil if none comes for so many seconds, or ever.
+  func line(patience: Double) -> ProbeLine? {
+    while true {
+      if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = Data(received[..<end])
+        received.removeSubrange(...end)
+        return try? JSONDecoder().decode(ProbeLine.self, from: line)
+      }
+      var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&place, 1, CInt(patience * 1000))
+      if ready < 0 && errno == EINTR { continue }
+      guard ready > 0 else { return nil }
+      var chunk = [UInt8](repeating: 0, count: 1 << 16)
+      let count = unsafe recv(socket, &chunk, chunk.count, 0)
+      guard count > 0 else { return nil }
+      received += chunk[..<count]
+    }
+  }
+
+  /// What the process wrote to its standard error since the last call, line by line.
+  func messages() -> [String] {
+    guard let file = FileHandle(forReadingAtPath: messagePath) else { return [] }
+    defer { try? file.close() }
+    try? file.seek(toOffset: readMessages)
+    guard let data = try? file.readToEnd() else { return [] }
+    readMessages += UInt64(data.count)
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// Ends the process, if it runs.
+  ///
+  /// - Returns: How it ended, in words.
+  func end() -> String {
+    guard process > 0 else { return "had ended" }
+    var status: CInt = 0
+    // One whose socket has closed is about to end by itself.
+    var place = pollfd(fd: socket, events: 0, revents: 0)
+    let hasClosed = unsafe poll(&place, 1, 0) > 0
+    if !hasClosed { kill(process, SIGKILL) }
+    while unsafe waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    process = 0
+    if !hasClosed { return "hangs" }
+    let signal = status & 0x7f
+    return signal == 0
+      ? "ended the process with code \(status >> 8 & 0xff)"
+      : unsafe "crashed (\(String(cString: strsignal(signal))))"
+  }
+}
+
+/// What probes found, in one file.
+private final class ProbeCache: @unchecked Sendable {
+  private struct Entry: Codable {
+    /// When the newest of the bundle's files was changed, in seconds since 1970, and all their bytes.
+    var modified: Double
+    var bytes: Int
+    var report: Data
+  }
+  private let path: String?
+  private let lock = NSLock()
+  private var entries: [String: Entry] = [:]
+
+  init(folder: String?) {
+    path = folder.map { $0 + "/plugins.json" }
+    guard let path, let data = FileManager.default.contents(atPath: path) else { return }
+    // One that cannot be read is made anew.
+    entries = (try? JSONDecoder().decode([String: Entry].self, from: data)) ?? [:]
+  }
+
+  func entry<Report: Codable>(_ key: String, bundle: String) -> Report? {
+    let (modified, bytes) = Self.stamp(bundle)
+    lock.lock()
+    defer { lock.unlock() }
+    guard let entry = entries["\(key) \(bundle)"], entry.modified == modified, entry.bytes == bytes
+    else { return nil }
+    return try? JSONDecoder().decode(Report.self, from: entry.report)
+  }
+
+  func set<Report: Codable>(_ report: Report, _ key: String, bundle: String) {
+    guard let path, let data = try? JSONEncoder().encode(report) else { return }
+    let (modified, bytes) = Self.stamp(bundle)
+    lock.lock()
+    defer { lock.unlock() }
+    entries["\(key) \(bundle)"] = Entry(modified: modified, bytes: bytes, report: data)
+    // What cannot be kept is found out again.
+    try? FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try? JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: path), options: .atomic)
+  }
+
+  private static func stamp(_ bundle: String) -> (modified: Double, bytes: Int) {
+    var modified = 0.0
+    var bytes = 0
+    for name in (FileManager.default.enumerator(atPath: bundle)?.compactMap { $0 as? String } ?? [])
+    {
+      var status = stat()
+      guard unsafe stat(bundle + "/" + name, &status) == 0 else { continue }
+      let time = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
+      modified = max(modified, time)
+      bytes += Int(status.st_size)
+    }
+    return (modified, bytes)
+  }
+}

@@ -1,0 +1,103 @@
+import FileSupport
+import Foundation
+import Testing
+
+/// `cuejack plugins`, on lv2-examples and mda-lv2.
+@Suite struct PluginsTests {
+  let folder: TemporaryFolder
+  let cuejack: String
+  private let amp = "http://lv2plug.in/plugins/eg-amp"
+  init() throws {
+    folder = try TemporaryFolder()
+    cuejack = try buildFolder() + "/cuejack"
+  }
+
+  /// Runs the command with a cache and, if they are given, bundles of its own.
+  private func plugins(_ arguments: [String], path: String? = nil) throws -> Outcome {
+    var settings = ["XDG_CACHE_HOME=\(folder.path)/cache"]
+    if let path { settings.append("LV2_PATH=\(path)") }
+    return try run("env", settings + [cuejack, "plugins"] + arguments)
+  }
+
+  /// A folder with two of Debian's bundles and one that cannot be read.
+  private func bundles() throws -> String {
+    let bundles = "\(folder.path)/bundles"
+    try FileManager.default.createDirectory(
+      atPath: bundles + "/broken.lv2", withIntermediateDirectories: true)
+    try "<urn:a> nonsense .".write(
+      toFile: bundles + "/broken.lv2/manifest.ttl", atomically: false, encoding: .utf8)
+    for name in ["eg-amp.lv2", "eg-fifths.lv2"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: bundles + "/" + name, withDestinationPath: "/usr/lib/lv2/" + name)
+    }
+    return bundles
+  }
+
+  @Test func installedPluginsAreListedAndBrokenBundlesNamed() throws {
+    let path = try bundles()
+    let outcome = try plugins(["list"], path: path)
+    #expect(outcome.status == 0)
+    #expect(
+      outcome.text == """
+        http://lv2plug.in/plugins/eg-amp     Simple Amplifier (Plugin)
+        http://lv2plug.in/plugins/eg-fifths  Example Fifths (Plugin)
+
+        """)
+    #expect(outcome.errors.contains("cuejack: \(path)/broken.lv2/: error: "), "\(outcome.errors)")
+    #expect(outcome.errors.contains("manifest.ttl:1:"))
+    #expect(try plugins(["list", "FIFTHS"], path: path).text.split(separator: "\n").count == 1)
+    let json = try plugins(["list", "--json", "amp"], path: path)
+    let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
+    #expect((object?["plugins"] as? [[String: Any]])?.map { $0["uri"] as? String } == [amp])
+    #expect((object?["problems"] as? [String: Any])?.keys.sorted() == ["\(path)/broken.lv2/"])
+  }
+
+  @Test func aPluginIsDescribed() throws {
+    let words = try plugins(["info", amp])
+    #expect(words.status == 0 && words.errors.isEmpty)
+    #expect(
+      words.text.contains(
+        "port:      0 gain “Gain”: control in, -90.0 to 24.0, 0.0 at first, in dB; -10.0 -10,"))
+    let json = try plugins(["info", "--json", amp])
+    let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
+    #expect(object?["uri"] as? String == amp)
+    #expect(
+      (object?["ports"] as? [[String: Any]])?.map { $0["symbol"] as? String } == [
+        "gain", "in", "out",
+      ])
+  }
+
+  @Test func presetsAreListed() throws {
+    let outcome = try plugins(["presets", "http://drobilla.net/plugins/mda/EPiano"])
+    #expect(
+      outcome.text.contains("http://drobilla.net/plugins/mda/presets#EPiano-bright  Bright\n"))
+    #expect(try plugins(["presets", amp]).text == "")
+  }
+
+  @Test(arguments: ["info", "presets", "check"])
+  func aWrongURIIsNamed(command: String) throws {
+    let outcome = try plugins([command, "urn:nothing"])
+    #expect(outcome.status == 1)
+    #expect(
+      outcome.errors
+        == "cuejack: no plugin <urn:nothing> is installed (LV2_PATH tells where to look)\n")
+  }
+
+  @Test func pluginsAreChecked() throws {
+    let fifths = "http://lv2plug.in/plugins/eg-fifths"
+    let outcome = try plugins(["check", "--all", "--seconds", "0.2"], path: bundles())
+    #expect(outcome.status == 0)
+    #expect(outcome.text == "passed  \(amp)\npassed  \(fifths)\n2 of 2 passed\n")
+    let json = try plugins(["check", "--json", "--seconds", "0.2", amp])
+    let object =
+      try JSONSerialization.jsonObject(with: json.output) as? [String: [String: [String]]]
+    #expect(object == [amp: ["failures": [], "remarks": []]])
+    #expect(try plugins(["check"]).status == 64)
+    #expect(try plugins(["check", "--all", amp]).status == 64)
+    #expect(try plugins(["check", amp, "--seconds", "nan"]).status == 64)
+  }
+
+  @Test func theProbeIsNotShown() throws {
+    #expect(try !plugins(["--help"]).text.contains("probe"))
+  }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import Host
+import TestSupport
+import Testing
+
+/// Bundles that are broken, each in its own way: the host lives and says what is wrong.
+@Suite(.serialized) struct BundleTests {
+  private func fixture(
+    _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
+    hasLibrary: Bool = true, _ body: (Fixture) throws -> Void
+  ) throws {
+    try withTemporaryFolder { folder in
+      try body(
+        Fixture(in: folder, kind, ports: ports, facts: facts, hasLibrary: hasLibrary))
+    }
+  }
+
+  /// What instantiating says, with each plugin tried in a process of its own.
+  private func refusal(_ fixture: Fixture, patience: Double = 20) throws -> String {
+    let world = World(path: fixture.path, prober: try fixture.prober(patience: patience))
+    do {
+      _ = try PluginInstance(Fixture.uri, in: world, settings: usual)
+      return "nothing"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func aSoundBundleIsTaken() throws {
+    try fixture { fixture in
+      let prober = try fixture.prober()
+      let report = try prober.bundle(fixture.bundle)
+      #expect(report == BundleReport(plugins: [Fixture.uri], problems: []))
+      let words = try refusal(fixture)
+      #expect(words == "nothing")
+    }
+  }
+
+  @Test func aSyntaxErrorIsToldWithItsPlace() throws {
+    try fixture { fixture in
+      try fixture.write("@prefix lv2: <urn:x> .\n<urn:a> lv2:b [ .\n", to: "manifest.ttl")
+      let report = try fixture.prober().bundle(fixture.bundle)
+      #expect(report.plugins == [])
+      #expect(report.problems.contains { $0.contains("fixture.lv2/manifest.ttl:2:") }, "\(report)")
+      #expect(throws: HostError.unknownPlugin(uri: Fixture.uri)) {
+        try World(path: fixture.path).description(of: Fixture.uri)
+      }
+    }
+    try fixture { fixture in
+      try fixture.write("nonsense", to: "fixture.ttl")
+      let report = try fixture.prober().bundle(fixture.bundle)
+      #expect(report.problems.contains { $0.contains("fixture.lv2/fixture.ttl:1:") }, "\(report)")
+      let words = try refusal(fixture)
+      #expect(words.contains("it has no name"))
+    }
+  }
+
+  @Test func aMissingLibraryIsTold() throws {
+    try fixture(hasLibrary: false) { fixture in
+      let problem = "its library \(fixture.bundle)fixture.so is missing"
+      let words = try refusal(fixture)
+      #expect(
+        words
+          == "the bundle \(fixture.bundle) of <urn:fixture> is faulty: \(problem)")
+      let problems = try fixture.prober().bundle(fixture.bundle).problems
+      #expect(problems == ["<urn:fixture>: \(problem)"])
+    }
+  }
+
+  @Test func aPortWithoutANameIsTold() throws {
+    let ports = Fixture.sound.replacingOccurrences(of: "; lv2:name \"Out\"", with: "")
+    try fixture(ports: ports) { fixture in
+      let words = try refusal(fixture)
+      #expect(words.contains("port 1 (out) has no name (lv2:name)"))
+    }
+    let noSymbol = Fixture.sound.replacingOccurrences(of: "; lv2:symbol \"out\"", with: "")
+    try fixture(ports: noSymbol) { fixture in
+      let words = try refusal(fixture)
+      #expect(words.contains("ports lack a type, an index or a symbol"))
+    }
+  }
+
+  @Test func aFeatureThatIsNotThereIsToldBeforeInstantiating() throws {
+    try fixture("CRASHES_AT_ONCE", facts: "lv2:requiredFeature <urn:magic>, <urn:more> ;") {
+      fixture in
+      #expect(
+        throws: HostError.missingFeatures(uri: Fixture.uri, features: ["urn:magic", "urn:more"])
+      ) {
+        try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+      }
+    }
+  }
+
+  @Test(arguments: ["HAS_NO_DESCRIPTOR", "REFUSES"])
+  func onePluginThatCannotBeMadeIsTold(kind: String) throws {
+    try fixture(kind) { fixture in
+      #expect(throws: HostError.notInstantiated(uri: Fixture.uri, sampleRate: 48000)) {
+        try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+      }
+      let words = try refusal(fixture)
+      #expect(words.contains("cannot be instantiated at 48000.0 Hz"))
+    }
+  }
+
+  @Test func onePluginThatCrashesTakesNothingWithIt() throws {
+    try fixture("CRASHES_AT_ONCE") { fixture in
+      let words = try refusal(fixture)
+      #expect(
+        words == "the plugin <urn:fixture> is faulty: "
+          + "it crashed (Segmentation fault) while it is instantiated at 48000 Hz")
+    }
+    try fixture("CRASHES_IN_RUN") { fixture in
+      let words = try refusal(fixture)
+      #expect(
+        words
+          == "the plugin <urn:fixture> is faulty: it crashed (Aborted) while it runs")
+      // The next plugin is tried by a new process.
+      let prober = try fixture.prober()
+      let world = World(path: fixture.path)
+      #expect(
+        try prober.plugin(Fixture.uri, in: world).failures == ["crashed (Aborted) while it runs"])
+      #expect(try prober.plugin(examples + "amp", in: world) == TrialReport())
+    }
+  }
+
+  @Test func onePluginThatHangsIsEnded() throws {
+    try fixture("HANGS") { fixture in
+      let words = try refusal(fixture, patience: 2)
+      #expect(
+        words
+          == "the plugin <urn:fixture> is faulty: it hangs while it runs")
+    }
+  }
+
+  @Test func whatIsNoNumberIsTold() throws {
+    try fixture("WRITES_NAN") { fixture in
+      let words = try refusal(fixture)
+      #expect(
+        words == "the plugin <urn:fixture> is faulty: "
+          + "it writes samples that are no numbers, with its default controls")
+    }
+  }
+
+  @Test func anIncredibleLatencyIsTold() throws {
+    let ports =
+      Fixture.sound + ", [ a lv2:ControlPort, lv2:OutputPort ; lv2:index 2 ; "
+      + "lv2:symbol \"latency\" ; lv2:name \"Latency\" ; lv2:portProperty lv2:reportsLatency ]"
+    try fixture("IS_LATE", ports: ports) { fixture in
+      let late = try PluginInstance(
+        Fixture.uri, in: World(path: fixture.path), settings: usual)
+      HandRun(late).run([noise(64)])
+      #expect(late.latencyFrames == 0)
+      let words = try refusal(fixture)
+      #expect(words.contains("it says that its latency is 1e+12 frames"))
+    }
+  }
+
+  @Test func whatAPluginPrintsIsNoAnswer() throws {
+    try fixture("PRINTS") { fixture in
+      let words = try refusal(fixture)
+      #expect(words == "nothing")
+    }
+  }
+
+  /// Until a file of the bundle changes.
+  @Test func aVerdictIsRemembered() throws {
+    try fixture("REFUSES") { fixture in
+      let cache = fixture.folder.appendingPathComponent("cache").path
+      let world = World(path: fixture.path)
+      let report = try fixture.prober(cache: cache).plugin(Fixture.uri, in: world)
+      #expect(report.failures.count == 1)
+      // A probe that cannot start is not asked.
+      let none = Prober(executable: "/no/such/probe", cacheFolder: cache)
+      #expect(try none.plugin(Fixture.uri, in: world) == report)
+      try fixture.write("# changed", to: "more.ttl")
+      #expect(throws: HostError.self) { try none.plugin(Fixture.uri, in: world) }
+    }
+  }
+
+  @Test func aProbeThatDoesNotStartIsNamed() throws {
+    let none = Prober(executable: "/no/such/probe", cacheFolder: nil)
+    #expect(
+      throws: HostError.noProbe(path: "/no/such/probe", reason: "No such file or directory")
+    ) { try none.bundle("/usr/lib/lv2/eg-amp.lv2/") }
+    let mute = Prober(executable: "/bin/true", cacheFolder: nil)
+    let failures = try mute.plugin(examples + "amp", in: installed).failures
+    #expect(failures == ["ended the process with code 0"])
+  }
+
+  /// Like blop's oscillators, whose tables are for one rate as long as the library is loaded.
+  @Test func aLibraryThatBearsOneRateIsLetGoFirst() throws {
+    try fixture("BEARS_ONE_RATE") { fixture in
+      let plugin = try PluginInstance(
+        Fixture.uri, in: World(path: fixture.path), settings: usual)
+      let input = noise(64)
+      try plugin.prepare(sampleRate: 44100, maximumFrames: 1024)
+      #expect(HandRun(plugin).run([input]).sound == [input])
+      // One that refuses altogether stays as it was.
+      #expect(throws: HostError.notInstantiated(uri: Fixture.uri, sampleRate: 192_000)) {
+        try plugin.prepare(sampleRate: 192_000, maximumFrames: 1024)
+      }
+      #expect(HandRun(plugin).run([input]).sound == [input])
+    }
+  }
+
+  // MARK: The conformance pass
+
+  @Test(arguments: ["amp", "fifths", "metro", "midigate", "params", "sampler"])
+  func theExamplesPass(name: String) throws {
+    let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+    let report = try prober.trial(examples + name, in: installed, .full(seconds: 0.5))
+    #expect(report == TrialReport())
+  }
+
+  @Test func everyMDAPluginPasses() throws {
+    let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+    let uris = installed.uris.filter { $0.hasPrefix("http://drobilla.net/plugins/mda/") }
+    #expect(uris.count == 36)
+    for uri in uris {
+      let report = try prober.trial(uri, in: installed, .full(seconds: 0.3))
+      #expect(report.failures == [], "\(uri)")
+    }
+  }
+}

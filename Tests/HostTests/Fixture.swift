@@ -1,0 +1,67 @@
+import Foundation
+import Host
+import TestSupport
+
+/// A bundle made for a test, with one plugin, `urn:fixture`.
+struct Fixture {
+  static let uri = "urn:fixture"
+  let folder: URL
+  /// Path of the bundle.
+  var bundle: String { folder.appendingPathComponent("fixture.lv2").path + "/" }
+  /// Where lilv is to look: for the bundle, and for LV2's own.
+  var path: String { folder.path + ":/usr/lib/lv2" }
+
+  /// Ports that every fixture has.
+  static let sound = """
+    [ a lv2:AudioPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ] ,
+    [ a lv2:AudioPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ]
+    """
+
+  /// - Parameters:
+  ///   - kind: What plugin.c is to be, as one of its macros.
+  ///   - ports: Its ports, in Turtle.
+  ///   - facts: More that the bundle says of the plugin.
+  init(
+    in folder: URL, _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
+    hasLibrary: Bool = true
+  ) throws {
+    self.folder = folder
+    try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+    let prefixes = """
+      @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
+      @prefix atom: <http://lv2plug.in/ns/ext/atom#> .
+      @prefix doap: <http://usefulinc.com/ns/doap#> .
+      @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+      @prefix pprop: <http://lv2plug.in/ns/ext/port-props#> .
+
+      """
+    try write(
+      prefixes
+        + "<urn:fixture> a lv2:Plugin ; lv2:binary <fixture.so> ; rdfs:seeAlso <fixture.ttl> .",
+      to: "manifest.ttl")
+    try write(
+      prefixes
+        + "<urn:fixture> a lv2:Plugin ; doap:name \"Fixture\" ; \(facts) lv2:port \(ports) .",
+      to: "fixture.ttl")
+    if hasLibrary {
+      let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("Fixtures/plugin.c").path
+      let result = try TestSupport.run(
+        try SwiftToolchain().clang,
+        [
+          "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function",
+          "-D\(kind)", "-fPIC", "-shared", "-o", bundle + "fixture.so", source, "-lm",
+        ])
+      if result.status != 0 { throw SupportError("\(kind): \(result.errors)") }
+    }
+  }
+
+  func write(_ text: String, to file: String) throws {
+    try text.write(toFile: bundle + file, atomically: false, encoding: .utf8)
+  }
+
+  func prober(cache: String? = nil, patience: Double = 20) throws -> Prober {
+    Prober(
+      executable: try builtProduct(named: "cuejack").path, cacheFolder: cache, patience: patience)
+  }
+}

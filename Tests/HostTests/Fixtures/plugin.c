@@ -1,0 +1,179 @@
+// A plugin that does one thing wrong, or tells what its host does: which one, the build says.
+#include <lv2/atom/atom.h>
+#include <lv2/atom/util.h>
+#include <lv2/core/lv2.h>
+#include <lv2/log/log.h>
+#include <lv2/options/options.h>
+#include <lv2/state/state.h>
+#include <lv2/urid/urid.h>
+#include <lv2/worker/worker.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_BLOCK "http://lv2plug.in/ns/ext/buf-size#maxBlockLength"
+
+enum {
+  IN,
+  OUT,
+  ENABLED,
+  FREEWHEELING,
+  TRIGGER,
+  WANTED,
+  LATENCY,
+  MAXIMUM,
+  LONGEST,
+  MADE,
+  PORTS
+};
+
+typedef struct {
+  float *ports[PORTS];
+  LV2_URID_Map *map;
+  LV2_Log_Log *log;
+  LV2_Worker_Schedule *schedule;
+  float maximum, longest, made;
+} Plugin;
+
+static float instances = 0;
+#if defined(BEARS_ONE_RATE)
+static double alive_at = 0;
+#endif
+
+static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, const char *bundle,
+                              const LV2_Feature *const *features) {
+  (void)descriptor, (void)rate, (void)bundle;
+#if defined(REFUSES)
+  return NULL;
+#elif defined(BEARS_ONE_RATE)
+  if ((instances > 0 && rate != alive_at) || rate > 100000) return NULL;
+  alive_at = rate;
+#elif defined(CRASHES_AT_ONCE)
+  *(volatile int *)8 = 1;
+#elif defined(PRINTS)
+  printf("{\"phase\":{\"_0\":\"prints to the probe\"}}\n");
+  fflush(stdout);
+#endif
+  Plugin *plugin = calloc(1, sizeof *plugin);
+  for (int i = 0; features[i]; ++i) {
+    if (!strcmp(features[i]->URI, LV2_URID__map)) plugin->map = features[i]->data;
+    if (!strcmp(features[i]->URI, LV2_LOG__log)) plugin->log = features[i]->data;
+    if (!strcmp(features[i]->URI, LV2_WORKER__schedule)) plugin->schedule = features[i]->data;
+  }
+  for (int i = 0; features[i]; ++i) {
+    if (strcmp(features[i]->URI, LV2_OPTIONS__options)) continue;
+    const LV2_Options_Option *option = features[i]->data;
+    for (; option->key; ++option)
+      if (option->key == plugin->map->map(plugin->map->handle, MAX_BLOCK))
+        plugin->maximum = (float)*(const int32_t *)option->value;
+  }
+  plugin->made = ++instances;
+  return plugin;
+}
+
+static void connect_port(LV2_Handle handle, uint32_t port, void *data) {
+  ((Plugin *)handle)->ports[port] = data;
+}
+
+static void run(LV2_Handle handle, uint32_t frames) {
+  Plugin *plugin = handle;
+#if defined(CRASHES_IN_RUN)
+  abort();
+#elif defined(HANGS)
+  for (;;)
+    pause();
+#elif defined(ECHOES)
+  const LV2_Atom_Sequence *in = (const void *)plugin->ports[IN];
+  LV2_Atom_Sequence *out = (void *)plugin->ports[OUT];
+  const uint32_t capacity = out->atom.size;
+  out->atom.type = plugin->map->map(plugin->map->handle, LV2_ATOM__Sequence);
+  lv2_atom_sequence_clear(out);
+  LV2_ATOM_SEQUENCE_FOREACH(in, event)
+  if (event->time.frames >= 0 && event->time.frames < frames)
+    lv2_atom_sequence_append_event(out, capacity, event);
+  return;
+#endif
+  for (uint32_t i = 0; i < frames; ++i) {
+#if defined(WRITES_NAN)
+    plugin->ports[OUT][i] = i % 2 ? NAN : INFINITY;
+#elif defined(WITNESS)
+    plugin->ports[OUT][i] =
+        *plugin->ports[ENABLED] + 2 * *plugin->ports[FREEWHEELING] + 4 * *plugin->ports[TRIGGER];
+#else
+    plugin->ports[OUT][i] = plugin->ports[IN][i];
+#endif
+  }
+#if defined(WITNESS)
+  if (*plugin->ports[TRIGGER] > 0) {
+    LV2_URID warning = plugin->map->map(plugin->map->handle, LV2_LOG__Warning);
+    plugin->log->printf(plugin->log->handle, warning, "triggered in %d of %s\n", (int)frames,
+                        "run");
+    plugin->schedule->schedule_work(plugin->schedule->handle, 7, "worked");
+  }
+  *plugin->ports[LATENCY] = *plugin->ports[WANTED];
+  *plugin->ports[MAXIMUM] = plugin->maximum;
+  if (frames > plugin->longest) plugin->longest = (float)frames;
+  *plugin->ports[LONGEST] = plugin->longest;
+  *plugin->ports[MADE] = plugin->made;
+#elif defined(IS_LATE)
+  *plugin->ports[2] = 1e12f;
+#endif
+}
+
+static void cleanup(LV2_Handle handle) {
+  free(handle);
+}
+
+#if defined(WITNESS)
+static LV2_Worker_Status work(LV2_Handle handle, LV2_Worker_Respond_Function respond,
+                              LV2_Worker_Respond_Handle to, uint32_t size, const void *data) {
+  Plugin *plugin = handle;
+  LV2_URID note = plugin->map->map(plugin->map->handle, LV2_LOG__Warning);
+  plugin->log->printf(plugin->log->handle, note, "%.*s outside", (int)size - 1, (const char *)data);
+  return respond(to, size, data);
+}
+
+static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const void *body) {
+  Plugin *plugin = handle;
+  if (size == 7 && !strcmp(body, "worked")) plugin->maximum = -plugin->maximum;
+  return LV2_WORKER_SUCCESS;
+}
+
+static uint32_t get_options(LV2_Handle handle, LV2_Options_Option *options) {
+  (void)handle, (void)options;
+  return LV2_OPTIONS_ERR_UNKNOWN;
+}
+
+static uint32_t set_options(LV2_Handle handle, const LV2_Options_Option *options) {
+  Plugin *plugin = handle;
+  for (; options->key; ++options)
+    if (options->key == plugin->map->map(plugin->map->handle, MAX_BLOCK))
+      plugin->maximum = (float)*(const int32_t *)options->value;
+  return LV2_OPTIONS_SUCCESS;
+}
+
+static const void *extension_data(const char *uri) {
+  static const LV2_Worker_Interface worker = {work, work_response, NULL};
+  static const LV2_Options_Interface options = {get_options, set_options};
+  if (!strcmp(uri, LV2_WORKER__interface)) return &worker;
+  if (!strcmp(uri, LV2_OPTIONS__interface)) return &options;
+  return NULL;
+}
+#else
+static const void *extension_data(const char *uri) {
+  (void)uri;
+  return NULL;
+}
+#endif
+
+static const LV2_Descriptor descriptor = {"urn:fixture", instantiate, connect_port, NULL,
+                                          run,           NULL,        cleanup,      extension_data};
+
+#if !defined(HAS_NO_DESCRIPTOR)
+LV2_SYMBOL_EXPORT const LV2_Descriptor *lv2_descriptor(uint32_t index) {
+  return index == 0 ? &descriptor : NULL;
+}
+#endif

@@ -1,0 +1,246 @@
+import CRealTime
+import Foundation
+import Host
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a plugin sees of its host, told by a plugin that is made for that.
+@Suite(.serialized) struct WitnessTests {
+  private static let ports: String = {
+    let controls: [(String, String, String)] = [
+      ("Input", "enabled", "lv2:designation lv2:enabled ; lv2:default 1 ;"),
+      ("Input", "freewheeling", "lv2:designation lv2:freeWheeling ; lv2:default 0 ;"),
+      ("Input", "trigger", "lv2:portProperty pprop:trigger ; lv2:default 0 ;"),
+      ("Input", "wanted", "lv2:default 0 ; lv2:maximum 1e9 ;"),
+      ("Output", "latency", "lv2:designation lv2:latency ;"), ("Output", "maximum", ""),
+      ("Output", "longest", ""), ("Output", "made", ""),
+    ]
+    return controls.enumerated().reduce(Fixture.sound) { ports, item in
+      let (i, (direction, symbol, facts)) = item
+      return ports + ",\n[ a lv2:ControlPort, lv2:\(direction)Port ; \(facts) lv2:index \(i + 2) ; "
+        + "lv2:symbol \"\(symbol)\" ; lv2:name \"\(symbol)\" ]"
+    }
+  }()
+
+  private func witness(
+    interface: Bool = true, settings: PluginSettings = usual,
+    _ body: (PluginInstance, HandRun) throws -> Void
+  ) throws {
+    try withTemporaryFolder { folder in
+      let options =
+        interface ? "lv2:extensionData <http://lv2plug.in/ns/ext/options#interface> ;" : ""
+      let fixture = try Fixture(
+        in: folder, "WITNESS", ports: Self.ports,
+        facts: """
+          lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ,
+            <http://lv2plug.in/ns/ext/options#options> ,
+            <http://lv2plug.in/ns/ext/buf-size#boundedBlockLength> ,
+            <http://lv2plug.in/ns/ext/log#log> , <http://lv2plug.in/ns/ext/worker#schedule> ;
+          lv2:extensionData <http://lv2plug.in/ns/ext/worker#interface> ; \(options)
+          """)
+      let instance = try PluginInstance(
+        Fixture.uri, in: World(path: fixture.path), settings: settings)
+      try body(instance, HandRun(instance))
+    }
+  }
+
+  private let silence = [[Float](repeating: 0, count: 64)]
+
+  @Test func enabledFreewheelingAndTriggersAreTold() throws {
+    try witness { plugin, run in
+      #expect(run.run(silence).sound[0].allSatisfy { $0 == 1 })
+      #expect(plugin.setEnabled(false))
+      #expect(run.run(silence).sound[0].allSatisfy { $0 == 0 })
+      #expect(plugin.setEnabled(true))
+      run.isFreewheeling = true
+      #expect(run.run(silence).sound[0].allSatisfy { $0 == 3 })
+      run.isFreewheeling = false
+      try plugin.set("trigger", to: 1, at: run.frame + 10)
+      // From its frame to the end of that run; then it is back.
+      let sound = run.run(silence).sound[0]
+      #expect(sound[..<10].allSatisfy { $0 == 1 } && sound[10...].allSatisfy { $0 == 5 })
+      #expect(run.run(silence).sound[0].allSatisfy { $0 == 1 })
+    }
+    let amp = try PluginInstance(examples + "amp", in: installed, settings: usual)
+    #expect(!amp.setEnabled(false))
+  }
+
+  /// Where a change of a control splits a run, its events are split, too.
+  @Test(arguments: [[1024], [64], [17], [1]])
+  func eventsKeepTheirFramesInSplitRuns(blocks: [Int]) throws {
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(
+        in: folder, "ECHOES",
+        ports: """
+          [ a atom:AtomPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ;
+            atom:supports <http://lv2plug.in/ns/ext/midi#MidiEvent> ] ,
+          [ a atom:AtomPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ] ,
+          [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol "x" ; lv2:name "X" ]
+          """, facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
+      let echo = try PluginInstance(
+        Fixture.uri, in: World(path: fixture.path), settings: usual)
+      let run = HandRun(echo)
+      run.frame = 7000
+      for frame in [5, 100, 101, 640] { try echo.set("x", to: 1, at: 7000 + Int64(frame)) }
+      try echo.set("x", to: 0, at: 7000 + 700, over: 200)
+      try echo.send(midi: [2, 2, 2], at: 7000 + 100)
+      try echo.send(midi: [3, 3, 3], at: 7000 + 641)
+      let midi = [0, 4, 5, 6, 99, 100, 102, 639, 640, 732, 1000].map {
+        TimedEvent(frame: $0, bytes: [1, 1, 1])
+      }
+      let out = run.run(frames: 1500, blocks: blocks, midi: midi).events
+      #expect(out.filter { $0.bytes[0] == 1 } == midi)
+      #expect(
+        out.filter { $0.bytes[0] > 1 } == [
+          TimedEvent(frame: 100, bytes: [2, 2, 2]), TimedEvent(frame: 641, bytes: [3, 3, 3]),
+        ])
+      #expect(out.map(\.frame) == out.map(\.frame).sorted())
+    }
+  }
+
+  @Test func aLatencyIsFollowedAndAsksForAttention() throws {
+    try witness { plugin, run in
+      run.run(silence)
+      #expect(plugin.latencyFrames == 0)
+      try plugin.set("wanted", to: 333)
+      run.run(silence)
+      #expect(plugin.latencyFrames == 333 && run.sawAttention)
+      run.run(silence)
+      #expect(plugin.latencyFrames == 333 && !run.sawAttention)
+      try plugin.set("wanted", to: 1e9)
+      run.run(silence)
+      #expect(plugin.latencyFrames == 0 && run.sawAttention)
+    }
+  }
+
+  @Test func blockLengthsAreTold() throws {
+    try witness { plugin, run in
+      run.run(silence)
+      #expect(try plugin.value(of: "maximum") == 1024)
+      let made = try plugin.value(of: "made")
+      try plugin.prepare(sampleRate: 48000, maximumFrames: 2048)
+      run.run(silence)
+      #expect(try plugin.value(of: "maximum") == 2048)
+      #expect(try plugin.value(of: "made") == made)
+      try plugin.set("wanted", to: 5)
+      try plugin.prepare(sampleRate: 96000, maximumFrames: 2048)
+      run.run(silence)
+      #expect(try plugin.value(of: "made") == made + 1 && plugin.latencyFrames == 5)
+    }
+    // One that cannot be told is made anew.
+    try witness(interface: false) { plugin, run in
+      run.run(silence)
+      let made = try plugin.value(of: "made")
+      try plugin.set("wanted", to: 5)
+      try plugin.prepare(sampleRate: 48000, maximumFrames: 2048)
+      run.run(silence)
+      #expect(try plugin.value(of: "maximum") == 2048)
+      #expect(try plugin.value(of: "made") == made + 1)
+      #expect(plugin.latencyFrames == 5)
+    }
+  }
+
+  /// Fixed blocks are never split, and are claimed only then.
+  @Test func fixedBlocksStayWhole() throws {
+    var settings = PluginSettings(sampleRate: 48000, maximumFrames: 64)
+    settings.hasFixedBlocks = true
+    try witness(settings: settings) { plugin, run in
+      try plugin.set("wanted", to: 100, at: 20, over: 100)
+      run.run(silence)
+      #expect(try plugin.value(of: "longest") == 64)
+      run.run(silence)
+      run.run(silence)
+      #expect(plugin.latencyFrames == 100)
+    }
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(
+        in: folder,
+        facts: """
+          lv2:requiredFeature <http://lv2plug.in/ns/ext/buf-size#fixedBlockLength> ,
+            <http://lv2plug.in/ns/ext/buf-size#powerOf2BlockLength> ,
+            <http://lv2plug.in/ns/lv2core#isLive> ;
+          """)
+      let world = World(path: fixture.path)
+      func missing(_ settings: PluginSettings) -> [String] {
+        do {
+          _ = try PluginInstance(Fixture.uri, in: world, settings: settings)
+          return []
+        } catch HostError.missingFeatures(_, let features) {
+          return features.map { $0.split(separator: "#").last.map(String.init) ?? "" }
+        } catch { return ["\(error)"] }
+      }
+      #expect(missing(usual) == ["fixedBlockLength", "powerOf2BlockLength"])
+      #expect(missing(settings) == [])
+      settings.maximumFrames = 65
+      #expect(missing(settings) == ["powerOf2BlockLength"])
+      // One that requires to be live runs offline all the same.
+      settings.maximumFrames = 64
+      settings.isOffline = true
+      #expect(missing(settings) == [])
+    }
+  }
+
+  /// What is logged in a run comes out on another thread, and work answers in the cycle.
+  @Test func theLogAndTheWorkerAnswer() throws {
+    try witness { plugin, run in
+      let entries = Entries.shared
+      entries.clear()
+      let thread = pthread_self()
+      try plugin.set("trigger", to: 1)
+      run.run(silence)
+      let end = Date() + 20
+      while Date() < end && entries.all.count < 2 { usleep(1000) }
+      #expect(
+        Set(entries.all.map(\.text)) == [
+          "Fixture: triggered in 64 of run", "Fixture: worked outside",
+        ])
+      #expect(entries.all.allSatisfy { $0.thread != thread })
+      while Date() < end, try plugin.value(of: "maximum") > 0 {
+        run.run(silence)
+        usleep(1000)
+      }
+      #expect(try plugin.value(of: "maximum") == -1024)
+    }
+  }
+
+  /// Where waiting is allowed, the answer is there in the same block.
+  @Test func workOfflineIsDoneWithinItsBlock() throws {
+    var settings = usual
+    settings.isOffline = true
+    try witness(settings: settings) { plugin, run in
+      try plugin.set("trigger", to: 1, at: 10)
+      try plugin.set("wanted", to: 1, at: 32)
+      run.run(silence)
+      // The run from frame 32 on came after the answer.
+      #expect(try plugin.value(of: "maximum") == -1024)
+    }
+  }
+}
+
+/// What the host logs.
+final class Entries: LogHandler, @unchecked Sendable {
+  struct Entry {
+    var text: String
+    var thread: pthread_t
+  }
+  static let shared: Entries = {
+    let entries = Entries()
+    LoggingSystem.bootstrap { _ in entries }
+    return entries
+  }()
+  private let entries = Mutex<[Entry]>([])
+  var logLevel: Logger.Level = .trace
+  var metadata: Logger.Metadata = [:]
+  var metadataProvider: Logger.MetadataProvider?
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set { _ = newValue }
+  }
+  var all: [Entry] { entries.withLock { $0 } }
+  func clear() { entries.withLock { $0 = [] } }
+  func log(event: LogEvent) {
+    entries.withLock { $0.append(Entry(text: "\(event.message)", thread: pthread_self())) }
+  }
+}
