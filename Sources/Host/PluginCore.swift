@@ -134,30 +134,22 @@ final class PluginCore: @unchecked Sendable {
   /// Instantiates the plugin anew under other settings. What it remembers is lost. If it cannot be
   /// instantiated, it goes back to the settings of before. No cycle may run it.
   func reload(_ settings: PluginSettings) throws(HostError) {
-    let (old, oldFeatures, oldSettings) = unsafe (instance, features, self.settings)
     finishWork()
+    // First of all the old instance goes: some libraries have room for one rate at a time.
+    if let instance = unsafe instance { unsafe free(instance) }
+    unsafe instance = nil
+    unsafe memory.plugin.pointee.run = nil
+    let (oldFeatures, oldSettings) = (features, self.settings)
     self.settings = settings
     features = PluginFeatures(
       settings, required: description.requiredFeatures, memory: memory, scratch: scratch.path)
     do throws(HostError) {
       try load()
-      if let old = unsafe old { unsafe free(old) }
-      return
-    } catch {}
-    // Some libraries have room for one rate at a time.
-    if let old = unsafe old { unsafe free(old) }
-    unsafe instance = nil
-    do throws(HostError) {
-      try load()
     } catch {
       features = oldFeatures
       self.settings = oldSettings
-      do throws(HostError) {
-        try load()
-      } catch {
-        // Nothing is left: the node is silent.
-        unsafe memory.plugin.pointee.run = nil
-      }
+      // If that fails, too, nothing is left: the node is silent.
+      try? load()
       throw error
     }
   }

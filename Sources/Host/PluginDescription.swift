@@ -68,7 +68,8 @@ package struct PluginPort: Codable, Hashable, Sendable {
   package let name: String
   package let direction: Direction
   package let kind: Kind
-  /// A control's values, as the bundle has them: with `isSampleRate`, in parts of the rate.
+  /// A control's values, as the bundle has them: with `isSampleRate`, the bounds are in parts of the
+  /// rate.
   package let defaultValue: Float?
   package let minimum: Float?
   package let maximum: Float?
@@ -82,7 +83,7 @@ package struct PluginPort: Codable, Hashable, Sendable {
   package let isTrigger: Bool
   /// It may be left unconnected.
   package let isOptional: Bool
-  /// Its values are to be multiplied by the sample rate.
+  /// Its bounds are to be multiplied by the sample rate.
   package let isSampleRate: Bool
   /// Not for people to set.
   package let isHidden: Bool
@@ -103,7 +104,7 @@ package struct PluginPort: Codable, Hashable, Sendable {
   package func range(sampleRate: Double) -> (default: Float?, minimum: Float?, maximum: Float?) {
     let factor = isSampleRate ? Float(sampleRate) : 1
     return (
-      defaultValue.map { $0 * factor }, minimum.map { $0 * factor }, maximum.map { $0 * factor }
+      defaultValue, minimum.map { $0 * factor }, maximum.map { $0 * factor }
     )
   }
 }

@@ -46,7 +46,7 @@ import Testing
     #expect(outcome.errors.contains("cuejack: \(path)/broken.lv2/: error: "), "\(outcome.errors)")
     #expect(outcome.errors.contains("manifest.ttl:1:"))
     #expect(try plugins(["list", "FIFTHS"], path: path).text.split(separator: "\n").count == 1)
-    let json = try plugins(["list", "--json", "amp"], path: path)
+    let json = try plugins(["list", "--json", "EG-amp"], path: path)
     let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
     #expect((object?["plugins"] as? [[String: Any]])?.map { $0["uri"] as? String } == [amp])
     #expect((object?["problems"] as? [String: Any])?.keys.sorted() == ["\(path)/broken.lv2/"])

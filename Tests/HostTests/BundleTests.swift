@@ -155,6 +155,23 @@ import Testing
     }
   }
 
+  /// The bounds are parts of the rate; what the control is at first is not.
+  @Test func boundsFollowTheRate() throws {
+    let ports =
+      Fixture.sound + ", [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol \"f\" ; "
+      + "lv2:name \"F\" ; lv2:minimum 0.0 ; lv2:maximum 0.4 ; lv2:default 440.0 ; "
+      + "lv2:portProperty lv2:sampleRate ]"
+    try fixture(ports: ports) { fixture in
+      let plugin = try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+      #expect(try plugin.value(of: "f") == 440)
+      try plugin.set("f", to: 19200)
+      #expect(
+        throws: HostError.valueOutOfRange(
+          plugin: Fixture.uri, symbol: "f", value: 19201, range: 0...19200)
+      ) { try plugin.set("f", to: 19201) }
+    }
+  }
+
   @Test func whatAPluginPrintsIsNoAnswer() throws {
     try fixture("PRINTS") { fixture in
       let words = try refusal(fixture)

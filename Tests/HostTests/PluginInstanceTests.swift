@@ -248,6 +248,17 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(try amp.value(of: "gain") == 20)
   }
 
+  @Test func anotherRateKeepsWhatThePluginStores() throws {
+    let params = try instance(examples + "params")
+    try params.setParameter(examples + "params#string", to: .string("kept"))
+    HandRun(params).run(frames: 64)
+    try params.prepare(sampleRate: 96000, maximumFrames: 1024)
+    try params.requestParameter()
+    HandRun(params).run(frames: 64)
+    try wait("the answer") { !params.parameterValues.isEmpty }
+    #expect(params.parameterValues[examples + "params#string"] == .string("kept"))
+  }
+
   @Test func optionalPortsCanBeLeftOut() throws {
     #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "in")) {
       try instance(

@@ -86,12 +86,35 @@ import Testing
       HandRun(sampler).run(frames: 64)
       let state = folder.appendingPathComponent("state").path
       try sampler.save(to: state)
+      #expect(FileManager.default.fileExists(atPath: path))
       #expect(FileManager.default.fileExists(atPath: state + "/sample.wav"))
       let second = try instance(examples + "sampler").replacement(
         restoring: PluginState(folder: state, world: installed))
       let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
       let sound = HandRun(second).run(frames: 64, midi: note).sound[0]
       #expect(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
+    }
+  }
+
+  /// Also if the folder is reached by a link and the sample lies in it.
+  @Test func savingLeavesFilesWhereTheyAre() throws {
+    try withTemporaryFolder { folder in
+      let place = folder.appendingPathComponent("place")
+      let link = folder.appendingPathComponent("link").path
+      try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: place.path)
+      let path = place.appendingPathComponent("sample.wav").path
+      try writeWave([[Float](repeating: 0.25, count: 480)], to: path)
+      let before = try Data(contentsOf: URL(fileURLWithPath: path))
+      let sampler = try offline(examples + "sampler")
+      try sampler.setParameter(examples + "sampler#sample", to: .path(path))
+      HandRun(sampler).run(frames: 64)
+      for target in [link, place.path, link] {
+        try sampler.save(to: target)
+        let kind = try FileManager.default.attributesOfItem(atPath: path)[.type]
+        #expect(kind as? FileAttributeType == .typeRegular)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+      }
     }
   }
 
