@@ -190,6 +190,7 @@ static uint32_t step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames) CUE
 }
 
 static void reset_triggers(cue_plugin *plugin) CUE_REALTIME {
+  if (!plugin->has_triggers) return;
   for (uint32_t i = 0; i < plugin->control_count; ++i)
     if (plugin->controls[i].is_trigger) plugin->controls[i].value = plugin->controls[i].usual;
 }
@@ -367,6 +368,7 @@ static void deliver_from(cue_plugin *plugin, jack_ringbuffer_t *ring) CUE_REALTI
 }
 
 static void deliver(cue_plugin *plugin) CUE_REALTIME {
+  if (!plugin->work_response && !plugin->end_run) return;
   deliver_from(plugin, plugin->restored);
   deliver_from(plugin, plugin->responses);
   CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
@@ -542,5 +544,6 @@ void cue_plugin_settle(cue_plugin *plugin) {
     take_changes(plugin);
     begin_changes(plugin, CUE_NOW);
   } while (readable(plugin->changes) > 0 && plugin->pending_count < plugin->pending_capacity);
-  deliver(plugin);
+  deliver_from(plugin, plugin->restored);
+  deliver_from(plugin, plugin->responses);
 }

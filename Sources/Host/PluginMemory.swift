@@ -52,6 +52,7 @@ final class PluginMemory: @unchecked Sendable {
     unsafe plugin.pointee.event_output_count = UInt32(eventOutputs.count)
 
     unsafe plugin.pointee.controls = unsafe allocate(controls.count, of: cue_plugin_control.self)
+    unsafe plugin.pointee.has_triggers = controls.contains(where: \.isTrigger)
     unsafe plugin.pointee.control_count = UInt32(controls.count)
     for (i, port) in controls.enumerated() {
       unsafe plugin.pointee.controls[i].usual = port.usualValue(sampleRate: sampleRate)

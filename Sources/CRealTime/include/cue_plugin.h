@@ -106,6 +106,8 @@ typedef struct cue_plugin {
   uint32_t event_input_count, event_output_count;
   cue_plugin_control *controls;
   uint32_t control_count;
+  /// One of the controls is a trigger.
+  bool has_triggers;
   cue_plugin_readout *readouts;
   uint32_t readout_count;
   /// Which control tells the plugin of freewheeling, and which readout is its latency; -1 for none.
