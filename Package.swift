@@ -148,7 +148,7 @@ let package = Package(
         "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline", "cuejack",
         .product(name: "Logging", package: "swift-log"),
       ],
-      exclude: ["Fixtures"], swiftSettings: relaxed),
+      exclude: ["Fixtures", "conformance.md"], swiftSettings: relaxed),
     .testTarget(
       name: "GraphTests",
       dependencies: [
