@@ -47,8 +47,10 @@ plugins: deps ## Builds the LV2 plugins, complete, into .build/lv2.
 
 # The three files together are one piece: they are to sound as if they were one.
 .PHONY: demo
-demo: release sessions/demo/drums.wav ## Makes three sound files and plays them, locked to one sample.
-	@.build/release/cuejack play sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf
+demo: release plugins sessions/demo/drums.wav ## Makes three sound files and plays them, locked to one sample, through plugins.
+	@LV2_PATH="$(CURDIR)/.build/lv2" .build/release/cuejack play \
+	  sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf \
+	  --plugin 'urn:cuejack:plugins:preset-eq#rock' --plugin urn:cuejack:plugins:limiter
 
 sessions/demo/drums.wav: $(wildcard sessions/generator/*)
 	@swift run -c release make-sessions sessions/demo

@@ -113,11 +113,18 @@ package struct Wiring {
 
   /// Connects every output of a node, mixed up or down to the other's inputs.
   package mutating func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
-    let (from, to) = (try item(a).cell, try item(b).cell)
-    guard from.outputs > 0 else { throw .doesNotFit(node: from.name) }
-    guard to.inputs > 0 else { throw .doesNotFit(node: to.name) }
-    for (output, input, share) in Self.spread(from.outputs, over: to.inputs) {
-      try connect(Wire(from: a, output, to: b, input), gain: gain * share)
+    try connect(
+      a, Array(0..<item(a).cell.outputs), to: b, Array(0..<item(b).cell.inputs), gain: gain)
+  }
+
+  /// Connects some outputs of a node, mixed up or down to some of another's inputs.
+  package mutating func connect(
+    _ a: NodeID, _ outputs: [Int], to b: NodeID, _ inputs: [Int], gain: Float = 1
+  ) throws(HostError) {
+    guard !outputs.isEmpty else { throw .doesNotFit(node: try item(a).cell.name) }
+    guard !inputs.isEmpty else { throw .doesNotFit(node: try item(b).cell.name) }
+    for (output, input, share) in Self.spread(outputs.count, over: inputs.count) {
+      try connect(Wire(from: a, outputs[output], to: b, inputs[input]), gain: gain * share)
     }
   }
 

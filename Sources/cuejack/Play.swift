@@ -3,6 +3,7 @@ import AudioQueue
 import Dispatch
 import Files
 import Glibc
+import Host
 import RealTime
 import Server
 import Timeline
@@ -88,6 +89,25 @@ struct Play: ParsableCommand {
   @Flag(help: "Let --render replace a file.")
   var force = false
 
+  @Option(
+    name: .customLong("plugin"),
+    help: ArgumentHelp(
+      "Send the sum of all files through an LV2 plugin; give it again for one after another.",
+      discussion: """
+        A preset follows the plugin's URI after a #, and values of controls after a colon: \
+        urn:cuejack:plugins:preset-eq#rock, or http://lv2plug.in/plugins/eg-amp:gain=-6. A plugin for \
+        one channel has an instance for each. All files share one client then. `cuejack plugins` lists \
+        what there is.
+        """,
+      valueName: "uri[#preset][:symbol=value,...]"))
+  var plugins: [PluginOption] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Go on for so long after the last sound, for what rings on in plugins.", valueName: "seconds")
+  )
+  var tail = 0.0
+
   func validate() throws {
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
@@ -95,6 +115,7 @@ struct Play: ParsableCommand {
     try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")
     let times = [
       ("--fade-in", fadeIn), ("--fade-out", fadeOut), ("--start", start), ("--stagger", stagger),
+      ("--tail", tail),
     ]
     for (option, time) in times {
       try check(
@@ -117,6 +138,7 @@ struct Play: ParsableCommand {
       render == nil || !loop || client.seconds != nil,
       "--render needs an end: give --seconds with --loop")
     try check(render != nil || !force, "--force is for --render")
+    try check(!plugins.isEmpty || tail == 0, "--tail is for --plugin")
   }
 
   func run() throws {
@@ -125,17 +147,28 @@ struct Play: ParsableCommand {
     CommandLog.bootstrap(isVerbose: client.verbose)
     let files = try openAll()
     let rendering = try beginRendering(files)
+    let channels = files.map(\.format.channels).max() ?? 1
+    let studio =
+      plugins.isEmpty || rendering != nil
+      ? nil : try PluginClient(plugins, channels: channels, client)
+    defer { studio?.close() }
 
     var players: [FilePlayer] = []
     defer { for player in players { player.close() } }
     for (i, file) in files.enumerated() {
       if let signal = signals.received { throw ExitCode(128 + signal) }
+      let places = try studio?.places(for: file)
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
-          file, passage(ofFile: i, file), options: options(forFile: i),
+          file, passage(ofFile: i, file), options: options(forFile: i, places: places),
           server: client.jackServer, onEnd: { awake.signal() })
       }
       players.append(player)
+      if let studio {
+        try telling(file) { () throws(QueueError) in
+          try player.queue.setDeviceUID(studio.device.uid)
+        }
+      }
       if let rendering {
         try telling(file) { () throws(QueueError) in
           try player.queue.setOfflineFormat(rendering.format)
@@ -150,13 +183,17 @@ struct Play: ParsableCommand {
 
     if let rendering { return try finish(rendering, players, signals) }
 
-    let start = try telling(files[0]) { () throws(QueueError) in try startFrame(of: players) }
+    let latency = Int64(studio?.chain.latencyFrames ?? 0)
+    let start = try telling(files[0]) { () throws(QueueError) in
+      try startFrame(of: players, latency: latency)
+    }
     for player in players {
       try telling(player.file) { () throws(QueueError) in
-        try player.queue.start(at: .frame(start.frame))
+        try player.queue.start(at: .frame(start.queueFrame))
       }
     }
     for player in players { announce(player, start) }
+    if let studio { announce(studio) }
     let serverName = players[0].queue.statistics.serverName
 
     var watch = ServerWatch("playing")
@@ -170,6 +207,13 @@ struct Play: ParsableCommand {
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
+    if let studio {
+      let rest = Int64((tail * studio.device.client.sampleRate).rounded())
+      let end = studio.device.now + Int64(studio.chain.latencyFrames) + rest
+      while signals.received == nil, !studio.device.isLost, studio.device.now < end {
+        _ = awake.wait(timeout: .now() + .milliseconds(20))
+      }
+    }
     let stop = players.allSatisfy(\.isOver) ? nil : signals.received
     Screen.shared.draw([])
     try finish(players, start, stoppedBy: stop)
@@ -180,13 +224,21 @@ struct Play: ParsableCommand {
   /// The file that is to be written; nil if the files are to be played.
   private func beginRendering(_ files: [SoundReader]) throws -> Rendering? {
     guard let render else { return nil }
+    let effects = try plugins.isEmpty ? nil : makeEffects(files)
     do throws(SoundFileError) {
-      return try Rendering(render, of: files, isReplacing: force)
+      return try Rendering(render, of: files, through: effects, isReplacing: force)
     } catch {
       Screen.shared.complain("\(error)")
       if !force, unsafe access(render, F_OK) == 0 { Screen.shared.remark("--force replaces it") }
       throw ExitCode.failure
     }
+  }
+
+  private func makeEffects(_ files: [SoundReader]) throws -> Effects {
+    let rate = files[0].format.sampleRate
+    return try Effects(
+      plugins, channels: files.map(\.format.channels).max() ?? 1, sampleRate: rate,
+      tail: Int((tail * rate).rounded()))
   }
 
   /// Writes the file, and says what became of it.
@@ -258,11 +310,12 @@ struct Play: ParsableCommand {
     return passage
   }
 
-  private func options(forFile index: Int) -> OutputQueue.Options {
+  private func options(forFile index: Int, places: [ClientPort]?) -> OutputQueue.Options {
     OutputQueue.Options(
       clientName: index == 0 ? client.name : "\(client.name)-\(index + 1)",
-      connections: client.noConnect
-        ? .none : client.connect.isEmpty ? .physical : .ports(client.connect))
+      connections: places.map { .places($0) }
+        ?? (client.noConnect
+          ? .none : client.connect.isEmpty ? .physical : .ports(client.connect)))
   }
 
   private func telling<R>(_ file: SoundReader, _ body: () throws(QueueError) -> R) throws -> R {
@@ -271,27 +324,45 @@ struct Play: ParsableCommand {
 
   // MARK: The start
 
-  /// The device frame on which all players begin.
+  /// The device frame on which all players begin to be heard.
   private struct Start {
     var frame: Int64
+    /// Frames that plugins take.
+    var latency: Int64
     /// True if it was past already when we looked.
     var isPast = false
+    /// When the queues begin.
+    var queueFrame: Int64 { frame - latency }
   }
 
-  private func startFrame(of players: [FilePlayer]) throws(QueueError) -> Start {
+  private func startFrame(of players: [FilePlayer], latency: Int64) throws(QueueError) -> Start {
     let rate = try players[0].queue.deviceSampleRate()
     let now = players.compactMap { $0.queue.deviceTime?.frame }.max()
     guard let now else { throw .invalidated }
     // Time enough to tell all of them, even on a busy machine.
-    let soon = now + Int64((0.25 + 0.02 * Double(players.count)) * rate)
-    guard let at = client.at else { return Start(frame: soon) }
+    let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    func start(_ frame: Int64, isPast: Bool = false) -> Start {
+      Start(frame: frame, latency: latency, isPast: isPast)
+    }
+    guard let at = client.at else { return start(soon) }
     let frame = at.deviceFrame(now: now, sampleRate: rate)
     switch at {
-    case .after: return Start(frame: players.count == 1 ? frame : max(frame, soon))
+    case .after: return start(players.count == 1 ? max(frame, now + latency) : max(frame, soon))
     case .frame:
-      if frame > now { return Start(frame: frame) }
+      if frame > now + latency { return start(frame) }
       // At once; but several can begin together only if they know when.
-      return Start(frame: players.count == 1 ? frame : soon, isPast: true)
+      return start(players.count == 1 ? frame : soon, isPast: true)
+    }
+  }
+
+  private func announce(_ studio: PluginClient) {
+    let name = studio.device.client.name
+    let latency = studio.chain.latencyFrames
+    Screen.shared.say(
+      "plugins: client \(name)" + (latency > 0 ? ", \(latency) frames of latency" : ""))
+    for (port, connections) in zip(studio.chain.portNames, studio.connections) {
+      let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
+      Screen.shared.say("  \(name):\(port) -> \(there)")
     }
   }
 
@@ -312,7 +383,7 @@ struct Play: ParsableCommand {
   private func progress(of player: FilePlayer, _ start: Start) -> Progress {
     Progress(
       name: printable(fileName(player.file.path)),
-      position: player.position(startingAt: start.frame),
+      position: player.position(startingAt: start.queueFrame),
       duration: player.duration,
       peaks: player.queue.takePeaks())
   }
@@ -333,29 +404,32 @@ struct Play: ParsableCommand {
       if player.hasFailed || player.file.isTruncated && player.playsToTheEnd {
         failed = true
       }
-      Screen.shared.say(summary(player, result))
+      Screen.shared.say(summary(player, result, start))
     }
     let begins = Set(results.compactMap(\.beganAt))
     // On a server that came back, each starts as soon as it can.
     if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")
       failed = true
-    } else if begins.count == 1, let begin = begins.first, begin != start.frame, !start.isPast,
+    } else if begins.count == 1, let begin = begins.first, begin != start.queueFrame, !start.isPast,
       results.allSatisfy({ $0.restarts == 0 })
     {
-      Screen.shared.remark("frame \(start.frame) was past; playing started on frame \(begin)")
+      Screen.shared.remark(
+        "frame \(start.frame) was past; playing started on frame \(begin + start.latency)")
     }
     if let signal { throw ExitCode(128 + signal) }
     if failed { throw ExitCode.failure }
   }
 
-  private func summary(_ player: FilePlayer, _ result: OutputQueue.Statistics) -> String {
+  private func summary(
+    _ player: FilePlayer, _ result: OutputQueue.Statistics, _ start: Start
+  ) -> String {
     guard let begin = result.beganAt else { return "\(player.file.path): did not start" }
     let played = result.lastedFrames - Int64(result.starvedFrames)
     let underruns = result.starvations + result.xruns
     let silence = result.starvedFrames > 0 ? ", \(result.starvedFrames) frames of silence" : ""
     return
-      "\(player.file.path): played \(played) frames from frame \(begin); underruns: \(underruns)"
+      "\(player.file.path): played \(played) frames from frame \(begin + start.latency); underruns: \(underruns)"
       + " (ran dry: \(result.starvations)\(silence), xruns: \(result.xruns))"
   }
 }

@@ -1,6 +1,7 @@
 import AudioQueue
 import Codecs
 import Files
+import Host
 import RealTime
 
 /// What `cuejack play --render` makes: a file of what all players together would sound like.
@@ -13,11 +14,15 @@ struct Rendering {
   let format: PCMFormat
   /// Full scale of the file's integers; nil if it has floats, which have none.
   private let fullScale: Double?
+  /// What the mix goes through.
+  private let effects: Effects?
   private static var framesAtOnce: Int { 16384 }
 
   /// Begins the file `path` for the sound of `files`: at the rate and depth of the first of them, with as
-  /// many channels as any has.
-  init(_ path: String, of files: [SoundReader], isReplacing: Bool) throws(SoundFileError) {
+  /// many channels as any has, or as come out of plugins.
+  init(
+    _ path: String, of files: [SoundReader], through effects: Effects?, isReplacing: Bool
+  ) throws(SoundFileError) {
     guard let container = Container(forPath: path), container.holdsPCM else {
       throw SoundFileError(
         .cannotWrite("its name has to end in .wav, .aiff, .caf, .w64, .rf64 or .au"), path: path)
@@ -31,9 +36,13 @@ struct Rendering {
     fullScale = isFloat ? nil : Double(sign: .plus, exponent: bits - 1, significand: 1)
     let kind = SoundFormat(
       container, .pcm(isFloat ? .float : .signedInteger, bits: bits))
+    self.effects = effects
+    var written = format
+    if let effects { written.channels = effects.channels }
     let plan = try SoundWriter.Plan(
       path, container: kind.container,
-      format: kind.stream(sampleRate: format.sampleRate, channels: format.channels), from: format)
+      format: kind.stream(sampleRate: written.sampleRate, channels: written.channels), from: written
+    )
     file = try UnfinishedFile(path, isReplacing: isReplacing)
     writer = try SoundWriter(file.store, plan)
   }
@@ -68,17 +77,25 @@ struct Rendering {
         longest = max(longest, frames)
       }
       if longest == 0 { break }
-      result.frames += Int64(longest)
       let samples = mix[..<(longest * format.channels)]
-      result.clipped += clipped(samples)
-      let written = unsafe samples.withUnsafeBytes { bytes in
-        Swift.Result { () throws(SoundFileError) in try unsafe writer.write(bytes) }
-      }
-      try file.naming(written.get)
+      try write(effects?.process(samples) ?? samples, &result)
+    }
+    while let effects, let rest = effects.takeRest() {
+      if isStopped() { return nil }
+      try write(rest, &result)
     }
     try file.naming(writer.close)
     try file.finish()
     return result
+  }
+
+  private func write(_ samples: ArraySlice<Float>, _ result: inout Result) throws {
+    result.frames += Int64(samples.count / (effects?.channels ?? format.channels))
+    result.clipped += clipped(samples)
+    let written = unsafe samples.withUnsafeBytes { bytes in
+      Swift.Result { () throws(SoundFileError) in try unsafe writer.write(bytes) }
+    }
+    try file.naming(written.get)
   }
 
   /// How many samples are louder than the file can hold.
@@ -112,5 +129,47 @@ struct Rendering {
       }
     }
     return try result.get()
+  }
+}
+
+/// Plugins that a mix goes through on its way to a file: what comes out begins with the mix's first frame.
+final class Effects {
+  private let graph: OfflineGraph
+  /// Frames that still come out before the sound, and those that come out after it.
+  private var early: Int
+  private var rest: Int
+
+  var channels: Int { graph.channels }
+
+  /// - Parameters:
+  ///   - channels: Those of the mix.
+  ///   - tail: Frames to go on for after the sound.
+  init(
+    _ plugins: [PluginOption], channels: Int, sampleRate: Double, tail: Int
+  ) throws {
+    let chain = try PluginChain(
+      plugins, channels: channels, sampleRate: sampleRate, isOffline: true)
+    let source = chain.graph.addSource(named: "files", channels: channels)
+    try chain.graph.connect(source, to: chain.entrance)
+    graph = try OfflineGraph(chain.graph, source: source)
+    early = chain.latencyFrames
+    rest = early + tail
+  }
+
+  func process(_ samples: ArraySlice<Float>) -> ArraySlice<Float> { cut(graph.run(samples)) }
+
+  /// The next piece of what comes after the sound; nil if that is all.
+  func takeRest() -> ArraySlice<Float>? {
+    if rest == 0 { return nil }
+    let frames = min(rest, 16384)
+    rest -= frames
+    return cut(graph.run([], silence: frames))
+  }
+
+  /// Leaves out what the plugins' latency puts before the sound.
+  private func cut(_ samples: [Float]) -> ArraySlice<Float> {
+    let frames = min(early, samples.count / channels)
+    early -= frames
+    return samples[(frames * channels)...]
   }
 }

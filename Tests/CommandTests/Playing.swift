@@ -99,7 +99,7 @@ struct Recording {
   /// Plays with each of the `commands`, and `--at` and `--server`; players of half a second that
   /// are not connected by a command are connected by `connect`, once they are ready.
   init(
-    channels: Int, in folder: URL, _ commands: [[String]],
+    channels: Int, in folder: URL, _ commands: [[String]], environment: [String: String] = [:],
     connect: (CaptureClient) throws -> Void = { _ in }
   ) throws {
     let server = try JackDaemon()
@@ -107,7 +107,8 @@ struct Recording {
     // Far enough away for the players to get ready by the clock.
     let at = capture.frameTime &+ UInt32(10 * server.rate)
     let players = try commands.map {
-      try Playing($0 + ["--at", "\(at)", "--server", server.name], in: folder)
+      try Playing(
+        $0 + ["--at", "\(at)", "--server", server.name], in: folder, environment: environment)
     }
     for player in players { try player.wait(for: "start frame") }
     try connect(capture)

@@ -1,0 +1,79 @@
+import CRealTime
+import RealTime
+import Server
+
+/// Runs a graph by hand, as fast as it can be done: interleaved samples go into one of its sources, and
+/// what reaches its output ports comes out. One thread.
+///
+/// Some cycles of silence go before the samples: plugins tell of their latency when they run.
+@safe
+package final class OfflineGraph {
+  private let graph: Graph
+  private let inputs: [ClientPort]
+  private let outputs: [UnsafeMutablePointer<Float>]
+  private var frame: Int64 = 0
+  /// Frames of one cycle.
+  private static var cycleFrames: Int { 1024 }
+
+  /// Channels that come out.
+  package var channels: Int { unsafe outputs.count }
+
+  /// - Parameter source: What the samples go into.
+  /// - Throws: `HostError.unknownNode`.
+  package init(_ graph: Graph, source: NodeID) throws(HostError) {
+    self.graph = graph
+    inputs = try graph.places(of: source)
+    let ports = graph.wantedPorts.filter { $0.direction == .output && !$0.isMIDI }
+    unsafe outputs = unsafe ports.map { _ in
+      let plane = UnsafeMutablePointer<Float>.allocate(capacity: Self.cycleFrames)
+      unsafe plane.initialize(repeating: 0, count: Self.cycleFrames)
+      return unsafe plane
+    }
+    for (i, port) in ports.enumerated() {
+      port.give(unsafe ClientPort(cue_port(port: nil, memory: outputs[i], connections: nil)))
+    }
+    unsafe graph.cycle.pointee.setFreewheeling(true)
+    graph.begin()
+    // Most need one; the longest delays that are made up for are filled in this many.
+    for _ in 0..<1000 {
+      _ = run([], silence: Self.cycleFrames)
+      if graph.isSettled { break }
+    }
+  }
+
+  deinit {
+    graph.halt()
+    unsafe outputs.forEach { unsafe $0.deallocate() }
+  }
+
+  /// Runs as many frames as `samples` has, of as many channels as the source has; or `frames` frames of
+  /// silence after them.
+  ///
+  /// - Returns: As many frames, interleaved, of `channels` channels.
+  package func run(_ samples: ArraySlice<Float>, silence frames: Int = 0) -> [Float] {
+    let given = samples.count / inputs.count
+    let total = given + frames
+    var result = [Float](repeating: 0, count: total * channels)
+    var done = 0
+    while done < total {
+      let count = min(Self.cycleFrames, total - done)
+      for (channel, port) in inputs.enumerated() {
+        guard let plane = unsafe port.place.memory else { continue }
+        for i in 0..<count {
+          let place = samples.startIndex + (done + i) * inputs.count + channel
+          unsafe plane[i] = done + i < given ? samples[place] : 0
+        }
+      }
+      _ = unsafe graph.cycle.pointee.cycle(frames: count, at: frame)
+      _ = graph.tend()
+      for channel in 0..<channels {
+        for i in 0..<count {
+          result[(done + i) * channels + channel] = unsafe outputs[channel][i]
+        }
+      }
+      done += count
+      frame += Int64(count)
+    }
+    return result
+  }
+}

@@ -1,0 +1,126 @@
+import CRealTime
+
+extension Graph {
+  /// An empty graph for plugins: its events have the numbers that plugins know them by.
+  package convenience init(
+    sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
+  ) {
+    self.init(
+      types: cue_event_types(
+        sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
+        midi: urid(LV2.midi("MidiEvent"))),
+      sampleRate: sampleRate, blockFrames: blockFrames, fadeSeconds: fadeSeconds)
+  }
+}
+
+/// Which plugin a chain is to have, and how it is set.
+package struct PluginChoice: Hashable, Sendable {
+  package var uri: String
+  /// URI of a preset of it.
+  package var preset: String?
+  /// Values of controls by their symbols; they come after the preset.
+  package var values: [String: Float]
+
+  package init(uri: String, preset: String? = nil, values: [String: Float] = [:]) {
+    self.uri = uri
+    self.preset = preset
+    self.values = values
+  }
+
+  /// The plugin, and the preset, that a text names: `URI`, or `URI#PRESET`, where the preset is named by
+  /// its URI, by the end of that after a `#`, or by its label.
+  ///
+  /// - Throws: `HostError`: no such plugin, or no such preset.
+  package init(_ text: String, values: [String: Float], in world: World) throws(HostError) {
+    let uris = Set(world.uris)
+    self.init(uri: text, values: values)
+    if uris.contains(text) { return }
+    for mark in text.indices.reversed()
+    where text[mark] == "#" && uris.contains(String(text[..<mark])) {
+      uri = String(text[..<mark])
+      let name = String(text[text.index(after: mark)...])
+      let presets = try world.description(of: uri).presets
+      let found =
+        presets.first { $0.uri == name || $0.uri == text || $0.uri.hasSuffix("#" + name) }
+        ?? presets.first { $0.label.lowercased() == name.lowercased() }
+      guard let found else { throw .unknownPreset(plugin: uri, preset: name) }
+      preset = found.uri
+      return
+    }
+    throw .unknownPlugin(uri: text)
+  }
+
+  /// An instance that is set so, ready to run.
+  func instance(in world: World, _ settings: PluginSettings) throws(HostError) -> PluginInstance {
+    let instance = try PluginInstance(uri, in: world, settings: settings)
+    if let preset { try instance.restore(world.preset(preset, of: uri)) }
+    for (symbol, value) in values.sorted(by: { $0.key < $1.key }) {
+      try instance.set(symbol, to: value)
+    }
+    return instance
+  }
+}
+
+/// A graph of plugins one after another, from sources to output ports. Any thread.
+package struct PluginChain: Sendable {
+  package let graph: Graph
+  /// What sources are connected to.
+  package let entrance: NodeID
+  /// The ports `out_1` and so on.
+  package let exit: NodeID
+  package let portNames: [String]
+
+  /// Frames that the sound takes on its way through.
+  package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
+
+  /// A chain for sound of some channels.
+  ///
+  /// A plugin with one audio input and one output has an instance for each channel; channels go to others
+  /// as the graph mixes them up or down.
+  ///
+  /// - Throws: `HostError`: a plugin that cannot be made, set or put there.
+  package init(
+    _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool
+  ) throws(HostError) {
+    graph = Graph(sampleRate: sampleRate, blockFrames: 1024)
+    let settings = PluginSettings(
+      sampleRate: sampleRate, maximumFrames: 1024, isOffline: isOffline)
+    entrance = graph.addMixer(named: "mix", channels: channels)
+    var last = entrance
+    var outputs = Array(0..<channels)
+    for choice in choices {
+      let first = try choice.instance(in: world, settings)
+      func places(_ direction: PluginPort.Direction) -> [Int] {
+        let planes = first.description.planes(direction)
+        return planes.indices.filter { planes[$0].kind == .audio }
+      }
+      let (ins, outs) = (places(.input), places(.output))
+      if ins.count == 1, outs.count == 1, outputs.count > 1 {
+        let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
+        for (channel, output) in outputs.enumerated() {
+          let id = try graph.add(channel == 0 ? first : choice.instance(in: world, settings))
+          try graph.connect(Wire(from: last, output, to: id, ins[0]))
+          try graph.connect(Wire(from: id, outs[0], to: join, channel))
+        }
+        last = join
+        outputs = Array(outputs.indices)
+      } else {
+        let id = try graph.add(first)
+        let from = last
+        let sent = outputs
+        try graph.edit { wiring throws(HostError) in
+          try wiring.connect(from, sent, to: id, ins)
+        }
+        guard !outs.isEmpty else { throw .doesNotFit(node: first.name) }
+        last = id
+        outputs = outs
+      }
+    }
+    portNames = outputs.indices.map { "out_\($0 + 1)" }
+    exit = try graph.addOutputs(named: "ports", audio: portNames)
+    let (from, sent, to) = (last, outputs, exit)
+    try graph.edit { wiring throws(HostError) in
+      try wiring.connect(from, sent, to: to, Array(sent.indices))
+    }
+  }
+}

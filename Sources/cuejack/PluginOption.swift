@@ -1,0 +1,101 @@
+import ArgumentParser
+import AudioQueue
+import Host
+import RealTime
+import Server
+
+/// What `--plugin` takes: a plugin, perhaps a preset of it, and values of its controls.
+struct PluginOption: ExpressibleByArgument {
+  /// All that comes before the values.
+  let plugin: String
+  let values: [String: Float]
+
+  init?(argument: String) {
+    guard
+      let parts = argument.wholeMatch(
+        of: #/(.+?)(?::([A-Za-z_]\w*=[^,=]*(?:,[A-Za-z_]\w*=[^,=]*)*))?/#)
+    else { return nil }
+    plugin = String(parts.1)
+    var values: [String: Float] = [:]
+    for setting in parts.2?.split(separator: ",") ?? [] {
+      let sides = setting.split(separator: "=")
+      guard sides.count == 2, let value = Float(sides[1]), value.isFinite else { return nil }
+      values[String(sides[0])] = value
+    }
+    self.values = values
+  }
+}
+
+extension PluginChain {
+  /// What `--plugin` asks for; an error is told and ends the command.
+  init(_ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false) throws
+  {
+    do throws(HostError) {
+      let world = World(prober: Prober())
+      var choices: [PluginChoice] = []
+      for option in options {
+        choices.append(try PluginChoice(option.plugin, values: option.values, in: world))
+      }
+      try self.init(
+        choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline)
+    } catch {
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
+  }
+}
+
+/// The client that all files play through when there are plugins.
+struct PluginClient {
+  let device: Device
+  let chain: PluginChain
+  /// For each port what it is connected to.
+  private(set) var connections: [[String]] = []
+
+  /// Opens the client and connects its ports; an error is told and ends the command.
+  init(_ options: [PluginOption], channels: Int, _ client: ClientOptions) throws {
+    do throws(ServerError) {
+      device = try Device(client.jackServer, clientName: client.name)
+    } catch {
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
+    chain = try PluginChain(options, channels: channels, sampleRate: device.client.sampleRate)
+    do {
+      try chain.graph.run(on: device)
+      try connect(client)
+      // Plugins tell of their latency when they run.
+      device.awaitCycle(device.cycleThatHearsAll)
+      _ = chain.graph.tend()
+    } catch {
+      close()
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
+  }
+
+  private mutating func connect(_ client: ClientOptions) throws(ServerError) {
+    let ports = chain.portNames
+    let physical = device.client.physicalOutputs.prefix(max(2, ports.count))
+    let others =
+      client.noConnect ? [] : client.connect.isEmpty ? Array(physical) : client.connect
+    connections = ports.map { _ in [] }
+    // What is more than the ports goes round; one port is connected to all.
+    for (i, other) in others.enumerated() {
+      let port = i % ports.count
+      try device.connect(ports[port], to: other)
+      connections[port].append(other)
+    }
+  }
+
+  /// Where the channels of a file are to be played.
+  func places(for file: SoundReader) throws(HostError) -> [ClientPort] {
+    let graph = chain.graph
+    let source = graph.addSource(named: fileName(file.path), channels: file.format.channels)
+    try graph.connect(source, to: chain.entrance)
+    return try graph.places(of: source)
+  }
+
+  /// Ends the client. No queue may play through it any more.
+  func close() { chain.graph.stop() }
+}

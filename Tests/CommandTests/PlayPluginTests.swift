@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `cuejack play --plugin`: what is heard, and what is written.
+@Suite(.serialized) struct PlayPluginTests {
+  private static let amp = "http://lv2plug.in/plugins/eg-amp"
+  private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
+
+  /// Where our plugins, which are built first, and Debian's are found; verdicts are kept in `folder`.
+  private func environment(_ folder: URL) throws -> [String: String] {
+    let built = repository.appendingPathComponent(".build/lv2").path
+    let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
+    try #require(made.status == 0, "\(made)")
+    return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]
+  }
+
+  /// What eg-amp makes of samples at a gain in dB.
+  private func amplified(_ samples: [Float], by decibels: Float) -> [Float] {
+    let factor = powf(10, decibels * 0.05)
+    return samples.map { $0 * factor }
+  }
+
+  private func rendered(_ arguments: [String], frames: Int, channels: Int) throws -> [[Float]] {
+    try withTemporaryFolder { folder in
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try play(
+        arguments + ["--render", out],
+        environment: environment(folder).merging(["JACK_NO_START_SERVER": "1"]) { $1 })
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      #expect(result.output == "\(out): wrote \(frames) frames\n")
+      let raw = folder.appendingPathComponent("out.raw").path
+      let made = try run(
+        "ffmpeg", ["-v", "error", "-i", out, "-f", "f32le", "-c:a", "pcm_f32le", raw])
+      try #require(made.status == 0, "\(made.errors)")
+      let samples = try Data(contentsOf: URL(fileURLWithPath: raw)).withUnsafeBytes {
+        Array($0.bindMemory(to: Float.self))
+      }
+      #expect(samples.count == frames * channels)
+      return (0..<channels).map { channel in
+        stride(from: channel, to: samples.count, by: channels).map { samples[$0] }
+      }
+    }
+  }
+
+  @Test func aFileIsWrittenAsPluginsMakeIt() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 20_011)
+      let written = try rendered(
+        [file.path, "--plugin", "\(Self.amp):gain=-6", "--plugin", "\(Self.amp):gain=2.5"],
+        frames: 20_011, channels: 2)
+      for channel in 0..<2 {
+        let expected = amplified(amplified(file.samples[channel], by: -6), by: 2.5)
+        #expect(written[channel] == expected)
+      }
+    }
+  }
+
+  /// The limiter looks ahead: what comes out begins with the file's first frame all the same, and its
+  /// last ones are not lost.
+  @Test func latencyIsNotWritten() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 10_007)
+      let limiter = ["--volume", "0.25", "--plugin", "urn:cuejack:plugins:limiter"]
+      let written = try rendered([file.path] + limiter, frames: 10_007, channels: 2)
+      let longer = try rendered(
+        [file.path] + limiter + ["--tail", "0.25"], frames: 10_007 + 12_000, channels: 2)
+      for channel in 0..<2 {
+        #expect(written[channel] == file.samples[channel].map { $0 * 0.25 })
+        #expect(longer[channel].prefix(10_007).elementsEqual(written[channel]))
+        #expect(longer[channel].dropFirst(10_007).allSatisfy { $0 == 0 })
+      }
+    }
+  }
+
+  @Test func filesMeetAndAreHeardOnTheFrameThatWasAsked() throws {
+    try withTemporaryFolder { folder in
+      let stereo = try WaveFile("a.wav", in: folder, coding: .f32, frames: 24_100, seed: 1)
+      let mono = try WaveFile(
+        "b.wav", in: folder, coding: .f32, channels: 1, frames: 12_000, seed: 2)
+      let recording = try Recording(
+        channels: 2, in: folder,
+        [
+          [stereo.path, mono.path, "--volume", "0.25"]
+            + ["--plugin", "\(Self.amp):gain=-6", "--plugin", "urn:cuejack:plugins:limiter"]
+            + toCapture
+        ], environment: environment(folder))
+      for channel in 0..<2 {
+        let sum = stereo.samples[channel].indices.map { frame in
+          stereo.samples[channel][frame] * 0.25
+            + (frame < mono.frames ? mono.samples[0][frame] * 0.25 : 0)
+        }
+        recording.expect(channel, amplified(sum, by: -6))
+      }
+      let result = recording.results[0]
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      #expect(result.output.contains("240 frames of latency"), "\(result)")
+      #expect(result.output.contains("cuejack:out_2 -> capture:in_2"), "\(result)")
+    }
+  }
+
+  /// By the end of its URI, by its label, and by the control that it sets.
+  @Test func aPresetIsFoundByItsName() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, channels: 1, frames: 9000)
+      let equalizer = "urn:cuejack:plugins:preset-eq-mono"
+      let heard = try [
+        "\(equalizer):preset=16", "\(equalizer)#rock", "\(equalizer)#Rock", equalizer,
+      ]
+      .map { try rendered([file.path, "--plugin", $0], frames: 9000, channels: 1) }
+      #expect(heard[1] == heard[0] && heard[2] == heard[0] && heard[3] != heard[0])
+    }
+  }
+
+  @Test(arguments: [
+    ("http://example.org/none", "no plugin <http://example.org/none> is installed"),
+    ("http://lv2plug.in/plugins/eg-amp#none", "has no preset <none>"),
+    ("http://lv2plug.in/plugins/eg-amp:loud=1", "has no such control as “loud”"),
+    ("http://lv2plug.in/plugins/eg-amp:gain=1000", "1000.0 is no value for “gain”"),
+  ])
+  func whatCannotBeIsNamed(plugin: String, message: String) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 1000)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try play(
+        [file.path, "--plugin", plugin, "--render", out], environment: environment(folder))
+      #expect(result.status == 1 && result.errors.contains(message), "\(result)")
+      #expect(!FileManager.default.fileExists(atPath: out))
+    }
+  }
+
+  @Test func valuesAreNumbers() throws {
+    let result = try play(["a.wav", "--plugin", "\(Self.amp):gain=loud"])
+    #expect(result.status == 64, "\(result)")
+  }
+}
