@@ -316,6 +316,18 @@ private func place(
 // MARK: Setting
 
 extension MediaFile {
+  /// False if a new file of a kind could not be made with a channel layout: what has no place for any
+  /// leaves it out.
+  static func hasPlace(
+    for layout: ChannelLayout, _ format: StreamFormat, in container: Container
+  ) -> Bool {
+    switch format {
+    case .packets: layout.roles != nil
+    case .pcm:
+      ![.wave, .rf64, .wave64].contains(container) || layout.speakers.map { $0 < 1 << 18 } == true
+    }
+  }
+
   /// Says what the channels are for.
   func setLayout(_ layout: ChannelLayout) throws(SoundFileError) {
     try setChannelLayout(words: layout.words, mask: layout.speakers, roles: layout.roles)

@@ -115,12 +115,19 @@ public func createExtAudioFile(
         try unsafe newKind(inFileType, inStreamDesc)
       }
       let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
+      let place = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
+      if let layout, !MediaFile.hasPlace(for: layout, kind.format, in: kind.container) {
+        // An old file is not lost for that.
+        throw .audioFile(
+          .file(
+            SoundFileError(
+              .notSupported("the file has no place for this channel layout"), path: place)))
+      }
       let media = try onAudioFile { () throws(AudioFileFailure) in
-        let path = try unsafe path(of: inURL)
         let flags = AudioFileFlags(rawValue: inFlags)
         return try onFile { () throws(SoundFileError) in
           try MediaFile.create(
-            path: path, container: kind.container, format: kind.format,
+            path: place, container: kind.container, format: kind.format,
             isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
         }
       }
@@ -128,7 +135,7 @@ public func createExtAudioFile(
         return try own(media, isWriting: true, layout: layout)
       } catch {
         // Nobody has it, and nothing is in it.
-        unsafe unlink(media.path)
+        (media.store as? FileStore)?.remove()
         throw error
       }
     }

@@ -222,6 +222,10 @@ package final class FileStore: ByteStore {
     let start = String(decoding: path[slash...].utf8.prefix(200), as: UTF8.self)
     let new = try makeBeside("\(folder).\(start).\(getpid())")
     do throws(SoundFileError) {
+      // Nobody else may read meanwhile what the old file may not be read of.
+      guard fchmod(new.descriptor, 0o600) == 0 else {
+        throw SoundFileError(writing: errno, path: name)
+      }
       try write(new)
       // Not every user may give files away.
       _ = fchown(new.descriptor, own.st_uid, own.st_gid)

@@ -78,6 +78,11 @@ enum CAFLayout {
     return mask
   }
 
+  /// The roles in the order in which decoded channels come: that of WAVE files.
+  static func decoded(_ roles: [ChannelRole]) -> [ChannelRole] {
+    roles.sorted { (label($0) ?? .max) < (label($1) ?? .max) }
+  }
+
   private static func label(_ role: ChannelRole) -> UInt32? {
     labels.first { $0.role == role }?.label
   }

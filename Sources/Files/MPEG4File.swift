@@ -201,7 +201,8 @@ struct MPEG4File {
   func table(
     frames: Int64, spanned: Int64, sampleRate: Double, gapless: String?
   ) -> PacketTable? {
-    let spanned = max(0, min(spanned, frames))
+    // Wild times tell nothing.
+    let spanned = spanned > 0 ? min(spanned, frames) : frames
     func scaled(_ units: Int64, _ scale: Int64) -> Int64 {
       let frames = scale > 0 ? (Double(units) * sampleRate / Double(scale)).rounded() : 0
       return frames.magnitude < 1e15 ? Int64(frames) : 0

@@ -58,8 +58,9 @@ struct MPEG4Order {
     // How long it becomes, then what is in it.
     let room = Int64(try rewritten(table, 0..<table.count, depth: 0, isWide) { $0 }.count)
     let moved = try rewritten(table, 0..<table.count, depth: 0, isWide) { offset in
-      if offset < start { return offset }
-      return offset < place.lowerBound ? offset + room : offset + room - Int64(place.count)
+      // What lies beyond the file tells of nothing in it.
+      if offset < start || offset >= total { return offset }
+      return offset < place.lowerBound ? offset + room : offset - Int64(place.count) + room
     }
     try store.replaceContents { new throws(SoundFileError) in
       var end = try new.copy(0..<start, of: store, to: 0)
@@ -109,7 +110,8 @@ struct MPEG4Order {
           places += [UInt8](move(Int64(clamping: place)), count: newWidth, bigEndian: true)
         }
         result += Self.box(newWidth == 8 ? "co64" : "stco", places)
-      case "saio", "iloc": throw refusal("a file with a box '\(name)' cannot be optimized")
+      case "saio", "iloc", "cmov", "rmra":
+        throw refusal("a file with a box '\(name)' cannot be optimized")
       default: result += bytes[offset..<offset + size]
       }
       offset += size

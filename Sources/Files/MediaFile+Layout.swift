@@ -15,6 +15,12 @@ extension MediaFile {
     }
   }
 
+  /// What the channels of the file's linear PCM, or of its decoded packets, are for; nil if the file does
+  /// not say.
+  package var decodedChannelRoles: [ChannelRole]? {
+    pcm == nil ? channelRoles.map(CAFLayout.decoded) : channelRoles
+  }
+
   /// The tag of Core Audio's layouts that the file names; nil if it names none.
   package var channelLayoutTag: UInt32? {
     get throws(SoundFileError) {

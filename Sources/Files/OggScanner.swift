@@ -244,7 +244,8 @@ struct OggScanner {
     let excess = (stream.position ?? 0) + stream.framesSince - granule
     remainderFrames = 0
     if excess < 0, stream.hasGap {
-      addMissing(-excess, at: page.offset)
+      // A stream may have been under way when its recording began.
+      if stream.position != nil { addMissing(-excess, at: page.offset) }
     } else if excess > 0 {
       if stream.position == nil, !page.isLast {
         // What is before time 0 is not to be heard. Opus tells it in its head.

@@ -63,7 +63,7 @@ final class PacketScanner {
       let (start, isTooFar) = first.subtractingReportingOverflow(firstFrame ?? 0)
       let (end, isTooLong) = unsafe start.addingReportingOverflow(packet.frames)
       // Wild times tell nothing.
-      spannedFrames = isTooFar || isTooLong ? 0 : max(0, end)
+      if !isTooFar && !isTooLong { spannedFrames = max(spannedFrames, end) }
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
     return true

@@ -9,8 +9,7 @@ extension Graph {
 
   /// Adds a node, made ready for the graph's rate and blocks.
   package func add(_ node: any GraphNode) throws(HostError) -> NodeID {
-    let cell = try prepared(node)
-    return state.withLock { insert(cell, &$0) }
+    try withPrepared(node) { cell in state.withLock { insert(cell, &$0) } }
   }
 
   /// Adds a mixer: each of its outputs is the sum of what is connected to the input of its number.
@@ -83,21 +82,19 @@ extension Graph {
       .sorted { $0.number < $1.number }
   }
 
-  private func prepared(_ node: any GraphNode) throws(HostError) -> CellMemory {
-    while true {
+  /// Calls `body` with a node's cell, made ready: neither rate nor blocks change before it is done.
+  private func withPrepared<Result: Sendable>(
+    _ node: any GraphNode, _ body: (CellMemory) throws(HostError) -> Result
+  ) throws(HostError) -> Result {
+    try preparing.withLock { _ throws(HostError) -> Result in
       let (rate, frames) = state.withLock { ($0.sampleRate, $0.blockFrames) }
-      let cell = try preparing.withLock { _ throws(HostError) -> CellMemory? in
-        guard state.withLock({ $0.sampleRate == rate && $0.blockFrames == frames }) else {
-          return nil
-        }
-        try node.prepare(sampleRate: rate, maximumFrames: frames)
-        return state.withLock { state in
-          makeCell(
-            node.name, .node, node, inputs: node.inputs, outputs: node.outputs,
-            eventInputs: node.eventInputs, eventOutputs: node.eventOutputs, &state)
-        }
+      try node.prepare(sampleRate: rate, maximumFrames: frames)
+      let cell = state.withLock { state in
+        makeCell(
+          node.name, .node, node, inputs: node.inputs, outputs: node.outputs,
+          eventInputs: node.eventInputs, eventOutputs: node.eventOutputs, &state)
       }
-      if let cell { return cell }
+      return try body(cell)
     }
   }
 
@@ -156,14 +153,15 @@ extension Graph {
 
   /// Has another node take the place of one, with a crossfade from one to the other. A bypass stays.
   package func replace(_ id: NodeID, with node: any GraphNode) throws(HostError) {
-    let cell = try prepared(node)
-    let isDisabled = try state.withLock { state throws(HostError) in
-      try state.wiring.item(id).isDisabled
-    }
-    let byItself = isDisabled && node.setEnabled(false)
-    try edit { wiring throws(HostError) in
-      try wiring.replace(id, with: cell)
-      wiring.setBypassed(id, isDisabled, byItself: byItself)
+    try withPrepared(node) { cell throws(HostError) in
+      let isDisabled = try state.withLock { state throws(HostError) in
+        try state.wiring.item(id).isDisabled
+      }
+      let byItself = isDisabled && node.setEnabled(false)
+      try edit { wiring throws(HostError) in
+        try wiring.replace(id, with: cell)
+        wiring.setBypassed(id, isDisabled, byItself: byItself)
+      }
     }
   }
 

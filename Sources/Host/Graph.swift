@@ -359,15 +359,17 @@ package final class Graph: @unchecked Sendable {
 
   /// Holding `preparing`.
   private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) {
-    let wanted = state.withLock { state -> (cells: [CellMemory], frames: Int)? in
-      if state.sampleRate == sampleRate && state.blockFrames >= blockFrames { return nil }
+    guard
+      state.withLock({ $0.sampleRate != sampleRate || $0.blockFrames < blockFrames })
+    else { return }
+    // No edit meanwhile leads to cycles of the new length with planes of the old one.
+    unsafe cycle.pointee.hold()
+    defer { unsafe cycle.pointee.release() }
+    let (cells, frames) = state.withLock { state in
       state.sampleRate = sampleRate
       state.blockFrames = max(state.blockFrames, blockFrames)
       return (state.wiring.items.values.map(\.cell), state.blockFrames)
     }
-    guard let (cells, frames) = wanted else { return }
-    unsafe cycle.pointee.hold()
-    defer { unsafe cycle.pointee.release() }
     let count = unsafe cycle.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
     while unsafe !cycle.pointee.areOver(count) && HostTime.now < deadline { usleep(50) }

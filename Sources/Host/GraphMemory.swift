@@ -32,18 +32,21 @@ final class Plane: @unchecked Sendable {
 /// Memory for events.
 @safe
 final class EventPlane: @unchecked Sendable {
-  static let bytes: UInt32 = 32768
+  /// What is enough for nodes that say nothing of it.
+  static let usualBytes = 32768
+  let bytes: Int
   let sequence: UnsafeMutableRawPointer
 
-  init(_ types: cue_event_types) {
-    unsafe sequence = .allocate(byteCount: Int(Self.bytes), alignment: 64)
-    unsafe sequence.initializeMemory(as: UInt8.self, repeating: 0, count: Int(Self.bytes))
+  init(_ types: cue_event_types, bytes: Int = EventPlane.usualBytes) {
+    self.bytes = bytes
+    unsafe sequence = .allocate(byteCount: bytes, alignment: 64)
+    unsafe sequence.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     unsafe cue_rt_clear_events(sequence, types.sequence)
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(start: sequence, count: Int(Self.bytes)))
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(start: sequence, count: bytes))
   }
 
   deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(start: sequence, count: Int(Self.bytes)))
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(start: sequence, count: bytes))
     unsafe sequence.deallocate()
   }
 }
@@ -97,7 +100,8 @@ final class CellMemory: @unchecked Sendable {
     unsafe planePointers = .allocate(capacity: max(1, audio))
     unsafe places = .allocate(capacity: max(1, audio))
     unsafe sequences = .allocate(capacity: max(1, events))
-    eventPlanes = (0..<events).map { _ in EventPlane(types) }
+    let eventBytes = max(EventPlane.usualBytes, node?.eventBytes ?? 0)
+    eventPlanes = (0..<events).map { _ in EventPlane(types, bytes: eventBytes) }
     for i in 0..<events { unsafe (sequences + i).initialize(to: eventPlanes[i].sequence) }
     sourcePlanes = hasMemory ? (0..<outputs).map { _ in Plane(frames: Self.longestCycle) } : []
     for (i, plane) in sourcePlanes.enumerated() {
@@ -108,7 +112,8 @@ final class CellMemory: @unchecked Sendable {
       to: GraphCell(
         kind: kind, node: node?.processor, inputs: inputs, outputs: outputs,
         eventInputs: eventInputs, eventOutputs: eventOutputs, ports: ports, clearsPorts: hasMemory,
-        planes: planePointers, places: places, sequences: sequences, eventBytes: EventPlane.bytes))
+        planes: planePointers, places: places, sequences: sequences,
+        eventBytes: UInt32(eventBytes)))
     resize(blockFrames)
   }
 
@@ -183,7 +188,7 @@ final class EventDelayMemory: @unchecked Sendable {
     unsafe delay = .allocate(capacity: 1)
     unsafe delay.initialize(
       to: EventDelay(
-        pending: pending.sequence, due: due.sequence, bytes: EventPlane.bytes, types))
+        pending: pending.sequence, due: due.sequence, bytes: UInt32(EventPlane.usualBytes), types))
   }
 
   deinit { unsafe delay.deallocate() }

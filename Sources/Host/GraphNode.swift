@@ -10,6 +10,8 @@ package protocol GraphNode: AnyObject, Sendable {
   /// Event sequences (LV2 atoms) that it reads and that it writes.
   var eventInputs: Int { get }
   var eventOutputs: Int { get }
+  /// Bytes that each of its event sequences must have room for.
+  var eventBytes: Int { get }
   /// Frames by which what it writes comes later than what it reads. May change while it runs: the
   /// graph asks after each cycle in which the node set its block's `attention`. Any thread.
   var latencyFrames: Int { get }
@@ -27,6 +29,7 @@ package protocol GraphNode: AnyObject, Sendable {
 extension GraphNode {
   package var eventInputs: Int { 0 }
   package var eventOutputs: Int { 0 }
+  package var eventBytes: Int { 0 }
   package var latencyFrames: Int { 0 }
   package func setEnabled(_ on: Bool) -> Bool { false }
 }

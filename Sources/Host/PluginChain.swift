@@ -66,6 +66,8 @@ package struct PluginChain: Sendable {
   package let graph: Graph
   /// What sources are connected to.
   package let entrance: NodeID
+  /// Channels of `entrance`.
+  package let channels: Int
   /// The ports `out_1` and so on.
   package let exit: NodeID
   package let portNames: [String]
@@ -85,6 +87,7 @@ package struct PluginChain: Sendable {
     graph = Graph(sampleRate: sampleRate, blockFrames: 1024)
     let settings = PluginSettings(
       sampleRate: sampleRate, maximumFrames: 1024, isOffline: isOffline)
+    self.channels = channels
     entrance = graph.addMixer(named: "mix", channels: channels)
     var last = entrance
     var outputs = Array(0..<channels)

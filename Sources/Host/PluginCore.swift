@@ -148,8 +148,8 @@ final class PluginCore: @unchecked Sendable {
     } catch {
       features = oldFeatures
       self.settings = oldSettings
-      // If that fails, too, nothing is left: the node is silent.
-      try? load()
+      // If that fails, too, or it would run longer blocks than it is told of, the node is silent.
+      if settings.maximumFrames <= oldSettings.maximumFrames { try? load() }
       throw error
     }
   }
@@ -178,8 +178,7 @@ final class PluginCore: @unchecked Sendable {
     features.update(settings)
     // The first three: minimum, maximum and nominal length.
     var told = unsafe (0..<3).map { unsafe features.options[$0] } + [LV2_Options_Option()]
-    _ = unsafe set(instance.pointee.lv2_handle, &told)
-    return true
+    return unsafe set(instance.pointee.lv2_handle, &told) == LV2_OPTIONS_SUCCESS.rawValue
   }
 
   private func extensionData<Interface>(_ uri: String, as type: Interface.Type)
@@ -301,13 +300,19 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, and waits for that. No cycle may run the plugin any more.
+  /// Ends the thread, waits for that, and frees the plugin. No cycle may run it any more.
   func end() {
     let thread = thread.load(ordering: .relaxed)
-    guard thread != 0 else { return }
-    isOver.store(true, ordering: .releasing)
-    unsafe cue_rt_signal_post(signal)
-    if thread != UInt(pthread_self()) { hasEnded.wait() }
+    if thread != 0 {
+      isOver.store(true, ordering: .releasing)
+      unsafe cue_rt_signal_post(signal)
+      if thread != UInt(pthread_self()) { hasEnded.wait() }
+    }
+    finishWork()
+    if let instance = unsafe instance { unsafe free(instance) }
+    unsafe instance = nil
+    unsafe worker = nil
+    unsafe memory.plugin.pointee.run = nil
   }
 }
 

@@ -126,7 +126,11 @@ final class PluginFeatures: @unchecked Sendable {
       (LV2.resizePort("resize"), resize),
     ]
     let withData = unsafe Set(data.map(unsafe \.0) + [LV2.worker("schedule")])
-    let plain = unsafe Self.supported(settings).subtracting(withData).sorted().map {
+    var told = Self.supported(settings)
+    if settings.isOffline && !required.contains(LV2.core("isLive")) {
+      told.remove(LV2.core("isLive"))
+    }
+    let plain = unsafe told.subtracting(withData).sorted().map {
       unsafe ($0, nil as UnsafeMutableRawPointer?)
     }
     unsafe fill(all, data + plain + [(LV2.worker("schedule"), schedule)])

@@ -31,7 +31,9 @@ package struct EventDelay: BitwiseCopyable {
     var offset = cue_rt_first_event()
     while let event = unsafe cue_rt_event_at(source, offset) {
       offset = unsafe cue_rt_event_after(event, offset)
-      let frame = unsafe event.pointee.time.frames &+ Int64(delay)
+      // A node may write times beyond the block, which would hold up all that follow.
+      let time = unsafe min(max(0, event.pointee.time.frames), Int64(frames) &- 1)
+      let frame = time &+ Int64(delay)
       if unsafe !cue_rt_add_event(
         pending, bytes, frame, event.pointee.body.type, event.pointee.body.size, event + 1)
       {

@@ -83,6 +83,9 @@ extension Device {
       seating.users -= seating.retired
       seating.seats.removeAll { $0.retiredUntil != nil }
       for i in seating.seats.indices { seating.seats[i].ports = [] }
+      seating.graphPorts = seating.graphPorts.mapValues {
+        GraphPlace(port: unsafe ClientPort(cue_port()), direction: $0.direction)
+      }
     }
     patchbay.withLock { $0.lose() }
   }

@@ -325,7 +325,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   }
 
   /// Closes a device that nobody has come to use.
-  private func closeIfUnused() {
+  func closeIfUnused() {
     let isUnused = seating.withLock { seating in
       defer { if seating.users == 0 { seating.isOver = true } }
       return seating.users == 0 && !seating.isOver

@@ -70,6 +70,7 @@ extension Device {
       return true
     }
     guard isFree else {
+      closeIfUnused()
       throw isLost ? .lost(server: client.serverName) : .closed(client: client.name)
     }
     graph.prepare(sampleRate: client.sampleRate, blockFrames: client.periodFrames)

@@ -212,7 +212,8 @@ extension MediaFile {
       return marker
     }
     if let tags = try other.tags(), !tags.isEmpty, try self.tags() != nil { try setTags(tags) }
-    if let roles = other.channelRoles, roles.count == format.channels { try setChannelRoles(roles) }
+    let roles = part == nil ? other.channelRoles : other.decodedChannelRoles
+    if let roles, roles.count == format.channels { try setChannelRoles(roles) }
     guard let new = chunked, let old = other.chunked else { return }
     if var list = try old.markers(), !list.markers.isEmpty, try new.markers() != nil {
       list.markers = list.markers.compactMap(moved)

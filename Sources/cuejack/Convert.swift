@@ -47,7 +47,9 @@ struct Convert: ParsableCommand {
     guard (0...StartOption.mostSeconds).contains(start) else {
       throw ValidationError("--start takes a number of seconds from 0 on")
     }
-    if let end, !(end > start) { throw ValidationError("--end takes a time after --start") }
+    if let end, !(end > start && end <= StartOption.mostSeconds) {
+      throw ValidationError("--end takes a time after --start")
+    }
   }
 
   func run() throws {

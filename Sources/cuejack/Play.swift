@@ -122,7 +122,10 @@ struct Play: ParsableCommand {
         (0...StartOption.mostSeconds).contains(time),
         "\(option) takes a number of seconds from 0 on")
     }
-    if let end { try check(end > start, "--end takes a time after --start") }
+    if let end {
+      try check(
+        end > start && end <= StartOption.mostSeconds, "--end takes a time after --start")
+    }
     try check(
       !loop || fadeOut == 0 || client.seconds != nil,
       "--fade-out needs an end: give --seconds with --loop"
@@ -147,7 +150,8 @@ struct Play: ParsableCommand {
     CommandLog.bootstrap(isVerbose: client.verbose)
     let files = try openAll()
     let rendering = try beginRendering(files)
-    let channels = files.map(\.format.channels).max() ?? 1
+    // One channel has a balance between two.
+    let channels = max(files.map(\.format.channels).max() ?? 1, pan == 0 ? 1 : 2)
     let studio =
       plugins.isEmpty || rendering != nil
       ? nil : try PluginClient(plugins, channels: channels, client)
@@ -157,7 +161,7 @@ struct Play: ParsableCommand {
     defer { for player in players { player.close() } }
     for (i, file) in files.enumerated() {
       if let signal = signals.received { throw ExitCode(128 + signal) }
-      let places = try studio?.places(for: file)
+      let places = try studio?.places(for: file, pan: pan)
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
           file, passage(ofFile: i, file), options: options(forFile: i, places: places),
@@ -207,16 +211,22 @@ struct Play: ParsableCommand {
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
+    var isCut = false
     if let studio {
       let rest = Int64((tail * studio.device.client.sampleRate).rounded())
-      let end = studio.device.now + Int64(studio.chain.latencyFrames) + rest
+      // The end of the sound is told of in the cycle that it lies in.
+      let end =
+        studio.device.now + Int64(studio.chain.latencyFrames) + rest
+        + 2 * Int64(studio.device.client.periodFrames)
       while signals.received == nil, !studio.device.isLost, studio.device.now < end {
         _ = awake.wait(timeout: .now() + .milliseconds(20))
       }
+      isCut = studio.device.now < end || studio.device.isLost
     }
-    let stop = players.allSatisfy(\.isOver) ? nil : signals.received
+    let stop = players.allSatisfy(\.isOver) && !isCut ? nil : signals.received
     Screen.shared.draw([])
-    try finish(players, start, stoppedBy: stop)
+    if isCut, stop == nil { Screen.shared.complain("the end of what plugins made was cut off") }
+    try finish(players, start, isCut: isCut, stoppedBy: stop)
   }
 
   // MARK: Rendering
@@ -391,11 +401,13 @@ struct Play: ParsableCommand {
   // MARK: Afterwards
 
   /// Ends what still plays, says what was played, and throws the exit code if it is not 0.
-  private func finish(_ players: [FilePlayer], _ start: Start, stoppedBy signal: CInt?) throws {
+  private func finish(
+    _ players: [FilePlayer], _ start: Start, isCut: Bool, stoppedBy signal: CInt?
+  ) throws {
     // All fall silent before anything else is done.
     for player in players where !player.isOver { try? player.queue.stop() }
     let results = players.map(\.queue.statistics)
-    var failed = false
+    var failed = isCut
     for (player, result) in zip(players, results) {
       if player.queue.isLost, !player.isOver {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")

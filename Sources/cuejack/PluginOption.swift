@@ -60,7 +60,12 @@ struct PluginClient {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
-    chain = try PluginChain(options, channels: channels, sampleRate: device.client.sampleRate)
+    do {
+      chain = try PluginChain(options, channels: channels, sampleRate: device.client.sampleRate)
+    } catch {
+      device.close()
+      throw error
+    }
     do {
       try chain.graph.run(on: device)
       try connect(client)
@@ -69,6 +74,7 @@ struct PluginClient {
       _ = chain.graph.tend()
     } catch {
       close()
+      device.close()
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
@@ -89,10 +95,17 @@ struct PluginClient {
   }
 
   /// Where the channels of a file are to be played.
-  func places(for file: SoundReader) throws(HostError) -> [ClientPort] {
+  ///
+  /// - Parameter pan: The balance of a file of one channel, if there are two for it.
+  func places(for file: SoundReader, pan: Float) throws(HostError) -> [ClientPort] {
     let graph = chain.graph
     let source = graph.addSource(named: fileName(file.path), channels: file.format.channels)
-    try graph.connect(source, to: chain.entrance)
+    let entrance = chain.entrance
+    try graph.connect(source, to: entrance)
+    if file.format.channels == 1, chain.channels > 1 {
+      try graph.connect(Wire(from: source, 0, to: entrance, 0), gain: min(1, 1 - pan))
+      try graph.connect(Wire(from: source, 0, to: entrance, 1), gain: min(1, 1 + pan))
+    }
     return try graph.places(of: source)
   }
 

@@ -270,6 +270,7 @@ import Testing
     ["--connect", "system:playback_1", "a.wav"], ["a.wav", "--loop", "--fade-out", "1"],
     ["a.wav", "--pan", "-1.5"], ["a.wav", "--pan", "left"], ["a.wav", "--fade-in=-1"],
     ["a.wav", "--start", "nan"], ["a.wav", "--start", "2", "--end", "2"],
+    ["a.wav", "--end", "inf"],
     ["a.wav", "--stagger=-0.5"], ["a.wav", "--rate", "0.4"], ["a.wav", "--rate", "2.1"],
     ["a.wav", "--pitch", "-2401"], ["a.wav", "--pitch", "high"],
   ])

@@ -7,14 +7,6 @@ import Testing
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
 
-  /// Where our plugins, which are built first, and Debian's are found; verdicts are kept in `folder`.
-  private func environment(_ folder: URL) throws -> [String: String] {
-    let built = repository.appendingPathComponent(".build/lv2").path
-    let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
-    try #require(made.status == 0, "\(made)")
-    return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]
-  }
-
   /// What eg-amp makes of samples at a gain in dB.
   private func amplified(_ samples: [Float], by decibels: Float) -> [Float] {
     let factor = powf(10, decibels * 0.05)
@@ -26,7 +18,7 @@ import Testing
       let out = folder.appendingPathComponent("out.wav").path
       let result = try play(
         arguments + ["--render", out],
-        environment: environment(folder).merging(["JACK_NO_START_SERVER": "1"]) { $1 })
+        environment: pluginEnvironment(folder).merging(["JACK_NO_START_SERVER": "1"]) { $1 })
       #expect(result.status == 0 && result.errors == "", "\(result)")
       #expect(result.output == "\(out): wrote \(frames) frames\n")
       let raw = folder.appendingPathComponent("out.raw").path
@@ -84,7 +76,7 @@ import Testing
           [stereo.path, mono.path, "--volume", "0.25"]
             + ["--plugin", "\(Self.amp):gain=-6", "--plugin", "urn:cuejack:plugins:limiter"]
             + toCapture
-        ], environment: environment(folder))
+        ], environment: pluginEnvironment(folder))
       for channel in 0..<2 {
         let sum = stereo.samples[channel].indices.map { frame in
           stereo.samples[channel][frame] * 0.25
@@ -123,9 +115,14 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, frames: 1000)
       let out = folder.appendingPathComponent("out.wav").path
       let result = try play(
-        [file.path, "--plugin", plugin, "--render", out], environment: environment(folder))
+        [file.path, "--plugin", plugin, "--render", out], environment: pluginEnvironment(folder))
       #expect(result.status == 1 && result.errors.contains(message), "\(result)")
       #expect(!FileManager.default.fileExists(atPath: out))
+      let server = try JackDaemon()
+      let live = try play(
+        [file.path, "--plugin", plugin, "--server", server.name],
+        environment: pluginEnvironment(folder))
+      #expect(live.status == 1 && live.errors.contains(message), "\(live)")
     }
   }
 

@@ -250,16 +250,21 @@ import Testing
   /// The demo's command, on its own files; only the server is another.
   @Test func theDemoPlaysItsFilesTogether() throws {
     let makefile = text(of: repository.appendingPathComponent("Makefile"))
-    let command = try #require(makefile.firstMatch(of: #/cuejack play (.*)\n/#))
-    let files = command.output.1.split(separator: " ").map(String.init)
-    #expect(files.count == 3 && files.allSatisfy { $0.hasPrefix("sessions/demo/") })
+    let command = try #require(makefile.firstMatch(of: #/cuejack play ((?:.*\\\n)*.*)\n/#))
+    let words = command.output.1.replacing("\\\n", with: " ").replacing("'", with: "")
+      .split(whereSeparator: \.isWhitespace).map(String.init)
+    let files = words.filter { $0.hasPrefix("sessions/demo/") }
+    let plugins = words.filter { !$0.hasPrefix("sessions/demo/") }
+    #expect(files.count == 3 && plugins.count { $0 == "--plugin" } == 2 && plugins.count == 4)
     try withTemporaryFolder { folder in
       let made = try run(
         builtProduct(named: "make-sessions").path, ["sessions/demo"], folder: folder)
       try #require(made.status == 0, "\(made.errors)")
       let server = try JackDaemon(period: 1024)
       let paths = files.map { folder.appendingPathComponent($0).path }
-      let result = try play(paths + ["--seconds", "1", "--server", server.name])
+      let result = try play(
+        paths + plugins + ["--seconds", "1", "--server", server.name],
+        environment: pluginEnvironment(folder))
       #expect(result.status == 0, "\(result.errors)")
       let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
       #expect(starts.count == 3)

@@ -87,6 +87,14 @@ func cuejack(
   }
 }
 
+/// Where our plugins, which are built first, and Debian's are found; verdicts are kept in `folder`.
+func pluginEnvironment(_ folder: URL) throws -> [String: String] {
+  let built = repository.appendingPathComponent(".build/lv2").path
+  let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
+  guard made.status == 0 else { throw SupportError("\(made.output)\(made.errors)") }
+  return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]
+}
+
 /// What was heard of several players that were given one start frame, on a server that then ran
 /// as fast as it could: no cycle is late, so each frame counts.
 struct Recording {

@@ -140,7 +140,8 @@ private let long = Result {
     for spanned in [Int64.min, -1, .max] {
       let table = try #require(
         file.table(frames: 10_000, spanned: spanned, sampleRate: 44_100, gapless: nil))
-      #expect((0...10_000).contains(table.validFrames))
+      // What is not known is not taken for silence.
+      #expect((5000...10_000).contains(table.validFrames))
     }
   }
 

@@ -96,6 +96,20 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
 }
 
 @Suite struct OggTests {
+  @Test("nothing is missing before a stream that was under way when it was recorded")
+  func joinedLate() throws {
+    let whole = try bytes("opus")
+    let pages = pages(whole)
+    // The heads, then what came from the middle on.
+    let late = Array(whole[..<pages[1].upperBound] + whole[pages[pages.count / 2].lowerBound...])
+    let file = try reader(late)
+    let all = try reader(whole).allPackets().map(\.bytes)
+    let packets = try file.allPackets().map(\.bytes)
+    #expect(packets.allSatisfy { !$0.isEmpty } && packets.count > 20)
+    #expect(all.suffix(packets.count).elementsEqual(packets))
+    #expect(file.hasPlainPackets)
+  }
+
   @Test(
     "a damaged page takes its own packets with it, and silence of their length is heard",
     arguments: ["opus", "vorbis", "flac"])

@@ -95,6 +95,13 @@ static void new_files(void) {
               kExtAudioFileError_InvalidChannelMap);
   create_with("none.wav", kAudioFileWAVEType, 0, kAudioChannelLayoutTag_MPEG_5_1_D,
               kAudioFileOperationNotSupportedError);
+  // A file that was there before is not lost for that.
+  FILE *old = fopen(path_of("kept.wav"), "w");
+  CHECK(old && fputs("still here", old) >= 0 && fclose(old) == 0);
+  create_with("kept.wav", kAudioFileWAVEType, 0, kAudioChannelLayoutTag_MPEG_5_1_D,
+              kAudioFileOperationNotSupportedError);
+  struct stat kept;
+  CHECK(stat(path_of("kept.wav"), &kept) == 0 && kept.st_size == 10);
   CHECK(access(path_of("none.caf"), F_OK) != 0);
   CHECK(access(path_of("none.wav"), F_OK) != 0);
   passed("new files");
