@@ -21,13 +21,23 @@ private func complain(_ message: String) {
   FileHandle.standardError.write(Data("cuejack: \(message)\n".utf8))
 }
 
+/// What a plugin's bundle says of it; that there is none is told and ends the command.
+private func description(of uri: String) throws -> PluginDescription {
+  do throws(HostError) {
+    return try World().description(of: uri)
+  } catch {
+    complain(error.description)
+    throw ExitCode.failure
+  }
+}
+
 /// `cuejack plugins list`.
 struct ListPlugins: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the plugins, and what is wrong with bundles.",
     discussion: """
-      Each bundle is read in a process of its own the first time, and again when it has changed. The \
-      environment's LV2_PATH tells where to look.
+      What is wrong with a bundle is found out in a process of its own, the first time and again when it \
+      has changed. The environment's LV2_PATH tells where to look.
       """)
 
   @Flag(help: "Print a JSON object: “plugins” and “problems”.")
@@ -87,13 +97,7 @@ struct PluginInfo: ParsableCommand {
   var uri: String
 
   func run() throws {
-    let plugin: PluginDescription
-    do throws(HostError) {
-      plugin = try World().description(of: uri)
-    } catch {
-      complain(error.description)
-      throw ExitCode.failure
-    }
+    let plugin = try description(of: uri)
     if json { return try printJSON(plugin) }
     print(printable(plugin.uri))
     var rows = [("name", plugin.name), ("class", plugin.className)]
@@ -155,13 +159,7 @@ struct PluginPresets: ParsableCommand {
   var uri: String
 
   func run() throws {
-    let presets: [PluginPreset]
-    do throws(HostError) {
-      presets = try World().description(of: uri).presets
-    } catch {
-      complain(error.description)
-      throw ExitCode.failure
-    }
+    let presets = try description(of: uri).presets
     if json { return try printJSON(presets) }
     for preset in presets { print("\(printable(preset.uri))  \(printable(preset.label))") }
   }
