@@ -145,7 +145,8 @@ let package = Package(
     .testTarget(
       name: "HostTests",
       dependencies: [
-        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline", "cuejack",
+        "CLilv", "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
+        "cuejack",
         .product(name: "Logging", package: "swift-log"),
       ],
       exclude: ["Fixtures", "conformance.md"], swiftSettings: relaxed),

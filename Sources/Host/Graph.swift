@@ -320,6 +320,11 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
+  /// True if a node may tell of another latency once it has run.
+  var reportsLatency: Bool {
+    state.withLock { $0.wiring.items.values.contains { $0.cell.node?.reportsLatency == true } }
+  }
+
   // MARK: Halt and resume
 
   /// Cycles come from now on: edits fade.

@@ -15,6 +15,8 @@ package protocol GraphNode: AnyObject, Sendable {
   /// Frames by which what it writes comes later than what it reads. May change while it runs: the
   /// graph asks after each cycle in which the node set its block's `attention`. Any thread.
   var latencyFrames: Int { get }
+  /// It may tell of another latency once it has run.
+  var reportsLatency: Bool { get }
   /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
   var processor: cue_node { get }
   /// Makes ready for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before the
@@ -31,5 +33,6 @@ extension GraphNode {
   package var eventOutputs: Int { 0 }
   package var eventBytes: Int { 0 }
   package var latencyFrames: Int { 0 }
+  package var reportsLatency: Bool { false }
   package func setEnabled(_ on: Bool) -> Bool { false }
 }

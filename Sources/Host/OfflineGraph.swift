@@ -5,7 +5,8 @@ import Server
 /// Runs a graph by hand, as fast as it can be done: interleaved samples go into one of its sources, and
 /// what reaches its output ports comes out. One thread.
 ///
-/// Some cycles of silence go before the samples: plugins tell of their latency when they run.
+/// Some cycles of silence go before the samples if there are nodes that report a latency: they do so when
+/// they run.
 @safe
 package final class OfflineGraph {
   private let graph: Graph
@@ -34,6 +35,7 @@ package final class OfflineGraph {
     }
     unsafe graph.cycle.pointee.setFreewheeling(true)
     graph.begin()
+    guard graph.reportsLatency else { return }
     // Most need one; the longest delays that are made up for are filled in this many.
     for _ in 0..<1000 {
       _ = run([], silence: Self.cycleFrames)

@@ -105,6 +105,8 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     return 0
   }
 
+  package var reportsLatency: Bool { core.memory.readouts.contains(where: \.reportsLatency) }
+
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
 
   /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes

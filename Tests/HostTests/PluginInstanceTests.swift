@@ -275,29 +275,4 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     }
     #expect(last == nil)
   }
-
-  // MARK: Against lv2apply
-
-  /// Every mda effect whose output depends on its input only, not on how it is cut.
-  @Test(arguments: [
-    "Bandisto", "Combo", "DeEss", "Delay", "Dynamics", "Image", "Limiter", "Loudness", "Overdrive",
-    "RingMod", "Stereo",
-  ])
-  func theOutputIsThatOfLV2Apply(name: String) throws {
-    try withTemporaryFolder { folder in
-      let uri = "http://drobilla.net/plugins/mda/\(name)"
-      let channels = try installed.description(of: uri).planes(.input).count
-      let input = (0..<channels).map { noise(5000, seed: UInt64($0 + 1)) }
-      let source = folder.appendingPathComponent("in.wav").path
-      let target = folder.appendingPathComponent("out.wav").path
-      try writeWave(input, to: source)
-      let result = try TestSupport.run("lv2apply", ["-i", source, "-o", target, uri])
-      try #require(result.status == 0, "\(result.errors)")
-      let expected = try readWave(target)
-      for blocks in [[1], [64], [17, 1024, 3], [1024]] {
-        let sound = HandRun(try instance(uri)).run(input, blocks: blocks).sound
-        #expect(sound == expected, "blocks of \(blocks)")
-      }
-    }
-  }
 }

@@ -1,8 +1,7 @@
 import Foundation
-import TestSupport
 
 /// Writes channels of equal length as a WAVE file of floats at 48 kHz.
-func writeWave(_ channels: [[Float]], to path: String) throws {
+package func writeWave(_ channels: [[Float]], to path: String) throws {
   let frames = channels[0].count
   var bytes = Data()
   func add(_ value: some FixedWidthInteger) {
@@ -26,7 +25,7 @@ func writeWave(_ channels: [[Float]], to path: String) throws {
 }
 
 /// The channels of a WAVE file of floats.
-func readWave(_ path: String) throws -> [[Float]] {
+package func readWave(_ path: String) throws -> [[Float]] {
   let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   func number(_ place: Int, _ count: Int) -> Int {
     (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }

@@ -1,0 +1,238 @@
+import Foundation
+import Host
+import TestSupport
+import Testing
+
+/// What the host makes of sound is, bit for bit and however it is cut into blocks, what lv2apply makes of
+/// it: for every plugin of swh-lv2 and mda-lv2 that has audio inputs and outputs. lv2apply runs one frame
+/// at a time, with all controls at their defaults.
+///
+/// Plugins that are not themselves from one run to the next are in a table. Each is shown to be so without
+/// our host, and the host is held to what can be held.
+@Suite(.serialized) struct AgainstLV2ApplyTests {
+  static let families = ["http://plugin.org.uk/swh-plugins/", "http://drobilla.net/plugins/mda/"]
+
+  /// Why a plugin's output is not a function of its input.
+  enum Peculiarity {
+    /// It treats the ends or the length of a block in a way of their own. The host's output is that of a
+    /// plain loop with the same blocks.
+    case blocks
+    /// It draws random numbers. The host's output is that of a plain loop from the same seed.
+    case chance
+    /// It reads memory that it never wrote. In a process where new memory is zero, the host's output is
+    /// that of lv2apply.
+    case memory
+    /// It reads what it never wrote, and more than new memory, or divides by the length of a block less
+    /// one. Its output cannot be held to anything.
+    case rubbish
+    /// Its transforms are those that FFTW measured to be fastest just then, and they do not round alike.
+    case plans
+  }
+
+  static let peculiar: [String: (Peculiarity, String)] = [
+    "Degrade": (.blocks, "forgets everything at the end of a block that is quiet there"),
+    "Leslie": (.blocks, "turns its rotors every 32 frames from the beginning of each block"),
+    "allpass_n": (.blocks, "slides to its first delay within the first block"),
+    "autoPhaser": (.blocks, "keeps less than all of its state from block to block"),
+    "comb": (.blocks, "slides to its first offset within the first block"),
+    "combSplitter": (.blocks, "slides to its first offset within the first block"),
+    "comb_n": (.blocks, "slides to its first delay within the first block"),
+    "decay": (.blocks, "keeps less than all of its state from block to block"),
+    "delay_n": (.blocks, "slides to its first delay within the first block"),
+    "delayorama": (.blocks, "slides to its first delays within the first block"),
+    "gverb": (.blocks, "sets its room anew at the beginning of each block"),
+    "matrixSpatialiser": (.blocks, "divides by the block's length less one"),
+    "BeatBox": (.chance, "its hi-hat is noise"),
+    "VocInput": (.chance, "its breath is noise"),
+    "retroFlange": (.chance, "its tape slips at random"),
+    "vynil": (.chance, "its dust falls at random"),
+    "dcRemove": (.memory, "its filter begins with it"),
+    "harmonicGen": (.memory, "its filter begins with it"),
+    "valve": (.memory, "its filter begins with it"),
+    "chebstortion": (.rubbish, "its envelope and its counter begin with it"),
+    "const": (.rubbish, "slides from it to its first value"),
+    "mbeq": (.plans, "filters in the frequency domain"),
+    "pitchScaleHQ": (.plans, "shifts in the frequency domain"),
+  ]
+
+  /// Debian does not link them to the library whose functions they call: whoever loads them must have it.
+  static let unlinked = ["mbeq", "pitchScaleHQ"]
+  static let missingLibrary = "libfftw3f.so.3"
+
+  static let plugins: [String] = installed.uris.filter { uri in
+    guard families.contains(where: uri.hasPrefix),
+      let plugin = try? installed.description(of: uri)
+    else { return false }
+    return !plugin.planes(.input).isEmpty && !plugin.planes(.output).isEmpty
+      && plugin.events(.input).isEmpty
+      && !plugin.extensionData.contains("http://lv2plug.in/ns/ext/state#interface")
+  }
+
+  /// Blocks of one length, and of lengths from 1 to 1024 at random.
+  static let splits: [[Int]] = {
+    var random = SplitMix(state: 22)
+    return [[1], [17], [64], [1024]]
+      + (0..<2).map { _ in (0..<64).map { _ in Int.random(in: 1...1024, using: &random) } }
+  }()
+
+  private func name(_ uri: String) -> String { String(uri[uri.lastIndex(of: "/")!...].dropFirst()) }
+
+  private func bits(_ sound: [[Float]]) -> [[UInt32]] { sound.map { $0.map(\.bitPattern) } }
+
+  /// What the host makes of `input`.
+  private func hosted(_ uri: String, _ input: [[Float]], _ blocks: [Int]) throws -> [[UInt32]] {
+    srand(1)
+    return bits(
+      HandRun(try PluginInstance(uri, in: installed, settings: usual)).run(input, blocks: blocks)
+        .sound)
+  }
+
+  /// What a plain loop makes of it.
+  private func looped(
+    _ uri: String, _ input: [[Float]], _ blocks: [Int], isSeeded: Bool = true
+  ) throws -> [[UInt32]] {
+    if isSeeded { srand(1) }
+    let bundle = try installed.description(of: uri).bundle
+    return bits(try PlainLoop(uri, bundle: bundle).run(input, blocks: blocks))
+  }
+
+  /// Calls `body` with a folder in which hosts find the plugin's bundle and no other.
+  private func withBundle(_ uri: String, _ body: (URL) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let bundle = URL(fileURLWithPath: try installed.description(of: uri).bundle)
+      let lv2 = folder.appendingPathComponent("lv2")
+      try FileManager.default.createDirectory(at: lv2, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        at: lv2.appendingPathComponent(bundle.lastPathComponent), withDestinationURL: bundle)
+      try body(folder)
+    }
+  }
+
+  /// What lv2apply makes of `in.wav` of a folder.
+  ///
+  /// - Parameter memory: What every byte of new memory is to be; nil for whatever it is.
+  private func applied(_ uri: String, in folder: URL, memory: UInt8? = nil) throws -> [[UInt32]] {
+    let out = folder.appendingPathComponent("out.wav").path
+    var environment = environment(folder, memory: memory)
+    if Self.unlinked.contains(name(uri)) { environment["LD_PRELOAD"] = Self.missingLibrary }
+    let result = try TestSupport.run(
+      "lv2apply", ["-i", folder.appendingPathComponent("in.wav").path, "-o", out, uri],
+      environment: environment)
+    try #require(result.status == 0, "\(uri): \(result)")
+    return bits(try readWave(out))
+  }
+
+  private func environment(_ folder: URL, memory: UInt8?) -> [String: String] {
+    var environment = ["LV2_PATH": folder.path + "/lv2", "XDG_CACHE_HOME": folder.path]
+    if let memory {
+      // Memory that is used again stays as it is unless it goes back first.
+      environment["GLIBC_TUNABLES"] =
+        "glibc.malloc.tcache_count=0:glibc.malloc.perturb=\(~memory)"
+    }
+    return environment
+  }
+
+  private func input(_ uri: String, frames: Int = 4000) throws -> [[Float]] {
+    (0..<(try installed.description(of: uri)).planes(.input).count).map {
+      noise(frames, seed: UInt64($0 + 1))
+    }
+  }
+
+  @Test func allAreThere() {
+    #expect(Self.plugins.filter { $0.hasPrefix(Self.families[0]) }.count == 104)
+    #expect(Self.plugins.filter { $0.hasPrefix(Self.families[1]) }.count == 32)
+    #expect(Set(Self.peculiar.keys).subtracting(Self.plugins.map(name)).isEmpty)
+  }
+
+  @Test(arguments: plugins) func theOutputIsThatOfLV2Apply(uri: String) throws {
+    if Self.unlinked.contains(name(uri)) {
+      try #require(dlopen(Self.missingLibrary, RTLD_NOW | RTLD_GLOBAL) != nil)
+    }
+    let input = try input(uri)
+    try withBundle(uri) { folder in
+      try writeWave(input, to: folder.appendingPathComponent("in.wav").path)
+      let expected = try applied(uri, in: folder)
+      switch Self.peculiar[name(uri)]?.0 {
+      case nil:
+        for blocks in Self.splits {
+          #expect(try hosted(uri, input, blocks) == expected, "blocks of \(blocks)")
+        }
+      case .blocks:
+        #expect(try hosted(uri, input, [1]) == expected)
+        for blocks in Self.splits {
+          #expect(
+            try hosted(uri, input, blocks) == looped(uri, input, blocks), "blocks of \(blocks)")
+        }
+        #expect(try Self.splits.contains { try looped(uri, input, $0) != expected })
+      case .chance:
+        for blocks in Self.splits {
+          #expect(
+            try hosted(uri, input, blocks) == looped(uri, input, blocks), "blocks of \(blocks)")
+        }
+        #expect(try hosted(uri, input, [1]) == expected)
+        // Some draw seldom.
+        let first = try looped(uri, input, [1024])
+        #expect(
+          try (0..<100).contains { _ in try looped(uri, input, [1024], isSeeded: false) != first })
+      case .memory:
+        #expect(
+          try applied(uri, in: folder, memory: 0x55) != applied(uri, in: folder, memory: 0xfe))
+        let zeros = try applied(uri, in: folder, memory: 0)
+        #expect(try rendered(uri, in: folder, memory: 0) == zeros)
+      case .rubbish:
+        #expect(
+          try applied(uri, in: folder, memory: 0x55) != applied(uri, in: folder, memory: 0xfe))
+        #expect(try hosted(uri, input, [64])[0].count == input[0].count)
+      case .plans:
+        #expect(try (0..<20).contains { _ in try applied(uri, in: folder) != expected })
+        for blocks in Self.splits {
+          let wrong = try zip(hosted(uri, input, blocks)[0], expected[0]).count {
+            abs(Float(bitPattern: $0) - Float(bitPattern: $1)) > 2e-3
+          }
+          #expect(wrong == 0, "blocks of \(blocks)")
+        }
+      }
+    }
+  }
+
+  /// What `cuejack play --render` makes of `in.wav` of a folder.
+  private func rendered(_ uri: String, in folder: URL, memory: UInt8? = nil) throws -> [[UInt32]] {
+    let out = folder.appendingPathComponent("rendered.wav").path
+    let result = try TestSupport.run(
+      builtProduct(named: "cuejack").path,
+      [
+        "play", folder.appendingPathComponent("in.wav").path, "--plugin", uri, "--render", out,
+        "--force",
+      ], environment: environment(folder, memory: memory))
+    try #require(result.status == 0, "\(uri): \(result)")
+    return bits(try readWave(out))
+  }
+
+  /// From the first frame on: one that sways begins where it begins under lv2apply.
+  @Test(arguments: [
+    "swh-plugins/plate", "swh-plugins/sc4", "swh-plugins/multivoiceChorus", "swh-plugins/lfoPhaser",
+    "mda/Overdrive", "mda/ThruZero", "mda/RoundPan", "mda/Ambience",
+  ]) func aRenderedFileIsThatOfLV2Apply(name: String) throws {
+    let uri = try #require(Self.plugins.first { $0.hasSuffix(name) })
+    try withBundle(uri) { folder in
+      try writeWave(input(uri, frames: 9001), to: folder.appendingPathComponent("in.wav").path)
+      #expect(try rendered(uri, in: folder) == applied(uri, in: folder))
+    }
+  }
+
+  /// What comes early under lv2apply, by the latency that the plugin tells of, is left out.
+  @Test(arguments: ["hilbert", "bodeShifter"])
+  func aRenderedFileBeginsAfterTheLatency(name: String) throws {
+    let uri = Self.families[0] + name
+    let plugin = try PluginInstance(uri, in: installed, settings: usual)
+    HandRun(plugin).run(frames: 64)
+    let latency = plugin.latencyFrames
+    #expect(latency > 0)
+    try withBundle(uri) { folder in
+      try writeWave(input(uri, frames: 9001), to: folder.appendingPathComponent("in.wav").path)
+      let expected = try applied(uri, in: folder)
+      let written = try rendered(uri, in: folder)
+      #expect(written.map { $0.prefix(9001 - latency) } == expected.map { $0.dropFirst(latency) })
+    }
+  }
+}
