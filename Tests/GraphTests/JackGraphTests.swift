@@ -71,20 +71,7 @@ import Testing
       server.open()
     }
 
-    /// What jack_lsp says of a port: its capture and its playback latency.
-    func latency(_ port: String) throws -> [String: [Int]] {
-      let result = try run("jack_lsp", ["-s", jack.name, "-l", port])
-      var found: [String: [Int]] = [:]
-      var isPort = false
-      for line in result.output.split(separator: "\n") {
-        if !line.hasPrefix("\t") && !line.hasPrefix(" ") { isPort = line == port }
-        guard isPort,
-          let match = line.firstMatch(of: #/port (capture|playback) latency = \[ (\d+) (\d+) \]/#)
-        else { continue }
-        found[String(match.output.1)] = [Int(match.output.2)!, Int(match.output.3)!]
-      }
-      return found
-    }
+    func latency(_ port: String) throws -> [String: [Int]] { try jackLatency(of: port, on: jack) }
   }
 
   /// Where a sound arrives is where JACK says that it does, also after a change.
@@ -198,4 +185,19 @@ private final class Watcher: TestNode, @unchecked Sendable {
     let isFreewheeling = block.is_freewheeling
     seen.withLock { _ = $0.insert(isFreewheeling) }
   }
+}
+
+/// What jack_lsp says of a port: its capture and its playback latency, the least and the most.
+func jackLatency(of port: String, on jack: JackDaemon) throws -> [String: [Int]] {
+  let result = try run("jack_lsp", ["-s", jack.name, "-l", port])
+  var found: [String: [Int]] = [:]
+  var isPort = false
+  for line in result.output.split(separator: "\n") {
+    if !line.hasPrefix("\t") && !line.hasPrefix(" ") { isPort = line == port }
+    guard isPort,
+      let match = line.firstMatch(of: #/port (capture|playback) latency = \[ (\d+) (\d+) \]/#)
+    else { continue }
+    found[String(match.output.1)] = [Int(match.output.2)!, Int(match.output.3)!]
+  }
+  return found
 }
