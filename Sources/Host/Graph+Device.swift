@@ -5,7 +5,8 @@ import Synchronization
 // A graph in a device.
 
 extension Graph: DeviceGraph {
-  /// Has the cycles of `device` run the graph, after its voices; its port nodes get their JACK ports.
+  /// Has the cycles of `device` run the graph, after its voices; its port nodes get their JACK ports, and
+  /// other processes of the user can ask for its report.
   package func run(on device: Device) throws(HostError) {
     seat.withLock { $0.device = device }
     do throws(ServerError) {
@@ -14,16 +15,21 @@ extension Graph: DeviceGraph {
       seat.withLock { $0.device = nil }
       throw .server(error)
     }
+    let teller = GraphTeller(client: device.client.name) { [weak self] in
+      try? self?.report.json()
+    }
+    seat.withLock { $0.teller = teller }
   }
 
   /// Takes the graph out of its device's cycles. A voice that plays into one of its sources is taken out
   /// of the device before.
   package func stop() {
-    let device = seat.withLock { seat in
-      defer { seat.device = nil }
-      return seat.device
+    let seat = seat.withLock { seat in
+      defer { seat = Seat() }
+      return seat
     }
-    device?.unseat(self)
+    seat.teller?.end()
+    seat.device?.unseat(self)
   }
 
   package var wantedPorts: [WantedPort] {

@@ -57,7 +57,10 @@ package final class Graph: @unchecked Sendable {
   let state: Mutex<State>
   /// Held while nodes are made ready: they may take their time. Taken before `state`.
   let preparing = Mutex<Void>(())
-  struct Seat: @unchecked Sendable { weak var device: Device? }
+  struct Seat: @unchecked Sendable {
+    weak var device: Device?
+    var teller: GraphTeller?
+  }
   let seat = Mutex(Seat())
 
   /// An empty graph.
@@ -79,6 +82,7 @@ package final class Graph: @unchecked Sendable {
 
   /// No cycle may be under way.
   deinit {
+    seat.withLock { $0.teller?.end() }
     unsafe cycle.deinitialize(count: 1)
     unsafe cycle.deallocate()
     unsafe attention.deallocate()
@@ -404,4 +408,5 @@ package final class Graph: @unchecked Sendable {
   }
 }
 
-let graphLog = Logger(label: "cuejack")
+/// Made anew each time: who hosts plugins may set logging up late.
+var graphLog: Logger { Logger(label: "cuejack") }

@@ -1,96 +1,123 @@
-import RealTime
-import Synchronization
-
 // A graph as text.
 
 extension Graph: CustomStringConvertible {
-  /// One line for each node, in running order, and below it one for each wire that leads to it.
-  package var description: String {
-    listing().nodes.map { node in
-      var line = "\(node.id.number) \(node.name) (\(node.shape))"
-      if node.latency > 0 { line += ", \(node.latency) frames" }
-      if node.isBypassed { line += ", bypassed" }
-      for input in node.inputs { line += "\n    \(input)" }
-      return line
-    }.joined(separator: "\n")
+  package var description: String { report.text() }
+}
+
+extension GraphReport {
+  /// Where it runs, in one line.
+  package var headline: String {
+    let rate = sampleRate == sampleRate.rounded() ? "\(Int(sampleRate))" : "\(sampleRate)"
+    return
+      "“\(client)” on the JACK server “\(server)”: process \(process) (\(command)), \(rate) Hz, "
+      + "periods of \(periodFrames) frames"
+      + (latencyFrames > 0 ? ", \(latencyFrames) frames of latency" : "")
+      + (isServerGone ? "; the server is gone, and waited for" : "")
+  }
+
+  /// A line for each node, in running order, and below it one for each wire that leads to it, for each
+  /// connection of its JACK ports, and, if wanted, for each control.
+  package func text(withControls: Bool = false) -> String {
+    let byNumber = Dictionary(uniqueKeysWithValues: nodes.map { ($0.number, $0) })
+    var lines: [String] = []
+    for node in nodes {
+      lines.append("\(node.number) \(node.name): \(node.words)")
+      for wire in wires where wire.to == node.number {
+        guard let from = byNumber[wire.from] else { continue }
+        let input = (wire.isEvent ? node.eventInputs : node.inputs)[wire.input - 1]
+        let output = (wire.isEvent ? from.eventOutputs : from.outputs)[wire.output - 1]
+        var line = "    \(input) ← \(from.name) (\(from.number)) \(output)"
+        if wire.isEvent { line += ", events" } else if wire.gain != 1 { line += " × \(wire.gain)" }
+        if wire.delayFrames > 0 { line += ", held back \(wire.delayFrames) frames" }
+        lines.append(line)
+      }
+      for (port, others) in node.jackPorts {
+        let arrow = node.kind == .jackInputs ? "←" : "→"
+        lines += others.map { "    \(port) \(arrow) \($0)" }
+      }
+      if !withControls { continue }
+      for control in node.controls {
+        let unit = control.unit.map { " \($0)" } ?? ""
+        lines.append(
+          "    \(control.symbol) \(control.isOutput ? "→" : "=") \(control.value)\(unit)")
+      }
+    }
+    return lines.joined(separator: "\n")
   }
 
   /// The graph in Graphviz' language.
-  package var dot: String {
-    let (nodes, wires) = listing()
-    func quoted(_ text: String) -> String {
-      let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-      return "\"\(escaped)\""
-    }
+  package func dot(withControls: Bool = false) -> String {
     var lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
+    if !client.isEmpty { lines.append("  label=\(Self.quoted(headline));") }
+    var others: [String: Int] = [:]
+    var connections: [String] = []
     for node in nodes {
-      let style = node.isBypassed ? ", style=dashed" : ""
-      lines.append("  n\(node.id.number) [label=\(quoted(node.name))\(style)];")
-    }
-    for (wire, gain) in wires {
-      var attributes = ["label=\(quoted("\(wire.output + 1) → \(wire.input + 1)"))"]
-      if wire.isEvent { attributes = ["style=dotted", attributes[0]] }
-      if !wire.isEvent, gain != 1 {
-        attributes = ["label=\(quoted("\(wire.output + 1) → \(wire.input + 1) × \(gain)"))"]
+      var label = ["\(node.number) \(node.name)"]
+      if node.latencyFrames > 0 { label.append("\(node.latencyFrames) frames") }
+      if withControls {
+        label += node.controls.map { "\($0.symbol) = \($0.value)\($0.unit.map { " \($0)" } ?? "")" }
       }
-      lines.append(
-        "  n\(wire.from.number) -> n\(wire.to.number) [\(attributes.joined(separator: ", "))];")
-    }
-    return (lines + ["}"]).joined(separator: "\n")
-  }
-
-  private struct Line {
-    let id: NodeID
-    let name: String
-    let shape: String
-    let latency: Int
-    let isBypassed: Bool
-    let inputs: [String]
-  }
-
-  private func listing() -> (nodes: [Line], wires: [(wire: Wire, gain: Float)]) {
-    state.withLock { state in
-      let wiring = state.wiring
-      let wires = wiring.sortedWires
-      let cells = Dictionary(
-        uniqueKeysWithValues: wiring.items.values.map { ($0.cell.number, $0.cell) })
-      let links = wires.map {
-        Plan.Link(
-          from: wiring.items[$0.wire.from]!.cell.number,
-          to: wiring.items[$0.wire.to]!.cell.number)
-      }
-      let ids = Dictionary(
-        uniqueKeysWithValues: wiring.items.map { ($0.value.cell.number, $0.key) })
-      let order = (Plan.order(cells, links) ?? []).map { ids[$0.number]! }
-      let nodes = order.map { id in
-        let item = wiring.items[id]!
-        let inputs = wires.filter { $0.wire.to == id }.map { wire, gain in
-          let from = "\(wiring.items[wire.from]!.cell.name) \(wire.output + 1)"
-          let kind = wire.isEvent ? "events " : ""
-          let factor = wire.isEvent || gain == 1 ? "" : " × \(gain)"
-          return "\(kind)\(wire.input + 1) ← \(from)\(factor)"
+      var attributes = ["label=\(Self.quoted(label.joined(separator: "\n")))"]
+      if let uri = node.uri { attributes.append("tooltip=\(Self.quoted(uri))") }
+      if node.isBypassed || node.isUnready { attributes.append("style=dashed") }
+      lines.append("  n\(node.number) [\(attributes.joined(separator: ", "))];")
+      for (port, names) in node.jackPorts {
+        for name in names {
+          let other = others[name] ?? others.count + 1
+          others[name] = other
+          let ends =
+            node.kind == .jackInputs
+            ? "p\(other) -> n\(node.number)" : "n\(node.number) -> p\(other)"
+          connections.append("  \(ends) [label=\(Self.quoted(port))];")
         }
-        return Line(
-          id: id, name: item.cell.name, shape: Self.shape(item.cell),
-          latency: state.latency[item.cell.number] ?? 0, isBypassed: item.isDisabled,
-          inputs: inputs)
       }
-      return (nodes, wires)
+    }
+    for (name, number) in others.sorted(by: { $0.value < $1.value }) {
+      lines.append("  p\(number) [label=\(Self.quoted(name)), shape=ellipse];")
+    }
+    for wire in wires {
+      var label = "\(wire.output) → \(wire.input)"
+      if !wire.isEvent, wire.gain != 1 { label += " × \(wire.gain)" }
+      if wire.delayFrames > 0 { label += "\n+ \(wire.delayFrames) frames" }
+      let style = wire.isEvent ? "style=dotted, " : ""
+      lines.append("  n\(wire.from) -> n\(wire.to) [\(style)label=\(Self.quoted(label))];")
+    }
+    return (lines + connections + ["}"]).joined(separator: "\n")
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+      .replacing("\n", with: "\\n")
+    return "\"\(escaped)\""
+  }
+}
+
+extension GraphReport.Node {
+  /// Its JACK ports, in order, with what each is connected to.
+  fileprivate var jackPorts: [(port: String, others: [String])] {
+    (kind == .jackInputs ? outputs + eventOutputs : inputs + eventInputs).compactMap { port in
+      connections[port].map { (port, $0) }
     }
   }
 
-  private static func shape(_ cell: CellMemory) -> String {
-    let kind =
-      switch cell.kind {
-      case .source: cell.jackPorts.isEmpty ? "source" : "JACK inputs"
-      case .node: "node"
-      case .mixer: "mixer"
-      case .sink: "JACK outputs"
-      }
-    var ends = ["\(cell.inputs) in", "\(cell.outputs) out"]
-    if cell.eventInputs > 0 { ends.append("\(cell.eventInputs) events in") }
-    if cell.eventOutputs > 0 { ends.append("\(cell.eventOutputs) events out") }
-    if !cell.jackPorts.isEmpty { ends = cell.jackPorts.map(\.name) }
-    return "\(kind): \(ends.joined(separator: ", "))"
+  /// What it is, and how it fares.
+  fileprivate var words: String {
+    var words = [kind.rawValue + (uri.map { " <\($0)>" } ?? "")]
+    for (names, direction, what) in [
+      (inputs, "in", ""), (outputs, "out", ""), (eventInputs, "in", " for events"),
+      (eventOutputs, "out", " for events"),
+    ] where !names.isEmpty {
+      words.append("\(names.count) \(direction)\(what)")
+    }
+    if latencyFrames > 0 { words.append("takes \(latencyFrames) frames") }
+    if kind == .jackOutputs, arrivalFrames > 0 { words.append("\(arrivalFrames) frames late") }
+    if isUnready {
+      words.append("led around: it does not run at this rate or block length")
+    } else if isBypassed {
+      words.append("bypassed")
+    }
+    if badSamples > 0 { words.append("\(badSamples) samples were no numbers") }
+    if lostEvents > 0 { words.append("\(lostEvents) events were lost") }
+    return words.joined(separator: ", ")
   }
 }

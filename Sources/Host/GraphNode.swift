@@ -17,6 +17,8 @@ package protocol GraphNode: AnyObject, Sendable {
   var latencyFrames: Int { get }
   /// It may tell of another latency once it has run.
   var reportsLatency: Bool { get }
+  /// What listings tell of it. Any thread.
+  var details: NodeDetails { get }
   /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
   var processor: cue_node { get }
   /// Makes ready for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before the
@@ -34,5 +36,28 @@ extension GraphNode {
   package var eventBytes: Int { 0 }
   package var latencyFrames: Int { 0 }
   package var reportsLatency: Bool { false }
+  package var details: NodeDetails { NodeDetails() }
   package func setEnabled(_ on: Bool) -> Bool { false }
+}
+
+/// What a listing tells of a node, beyond what the graph knows itself.
+package struct NodeDetails: Sendable {
+  /// The URI of the plugin that it is.
+  package var uri: String?
+  /// What its ports are called, in order; those that have no names here are called by their numbers.
+  package var inputs, outputs, eventInputs, eventOutputs: [String]
+  /// The present values of its controls, and then those that it tells.
+  package var controls: [GraphReport.Control]
+
+  package init(
+    uri: String? = nil, inputs: [String] = [], outputs: [String] = [], eventInputs: [String] = [],
+    eventOutputs: [String] = [], controls: [GraphReport.Control] = []
+  ) {
+    self.uri = uri
+    self.inputs = inputs
+    self.outputs = outputs
+    self.eventInputs = eventInputs
+    self.eventOutputs = eventOutputs
+    self.controls = controls
+  }
 }

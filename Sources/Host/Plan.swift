@@ -70,7 +70,7 @@ struct Plan: Equatable {
     for (wire, gain) in wiring.wires {
       let from = wiring.items[wire.from]!
       let to = wiring.items[wire.to]!.cell
-      let isDry = from.isBypassed
+      let isDry = from.isLedAround
       var output = wire.output
       var leaves = inputLatency[from.cell.number]!
       if isDry {

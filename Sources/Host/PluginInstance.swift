@@ -109,6 +109,19 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
 
+  package var details: NodeDetails {
+    let memory = core.memory
+    return NodeDetails(
+      uri: description.uri, inputs: memory.inputs.map(\.symbol),
+      outputs: memory.outputs.map(\.symbol), eventInputs: memory.eventInputs.map(\.symbol),
+      eventOutputs: memory.eventOutputs.map(\.symbol),
+      controls: (memory.controls + memory.readouts).map { port in
+        GraphReport.Control(
+          symbol: port.symbol, name: port.name, value: (try? value(of: port.symbol)) ?? .nan,
+          unit: port.unit?.symbol ?? port.unit?.name, isOutput: port.direction == .output)
+      })
+  }
+
   /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes
   /// with it.
   package func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {

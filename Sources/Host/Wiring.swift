@@ -27,10 +27,14 @@ package struct Wire: Hashable, Sendable {
 package struct Wiring {
   struct Item {
     var cell: CellMemory
-    /// The graph leads around it.
+    /// The graph is to lead around it.
     var isBypassed = false
     /// It passes its input on, by itself or because the graph leads around it.
     var isDisabled = false
+    /// It could not be made ready for the present rate or block length.
+    var isUnready = false
+    /// The graph leads around it.
+    var isLedAround: Bool { isBypassed || isUnready }
   }
   private(set) var items: [NodeID: Item] = [:]
   /// The gain of each wire; that of one for events is of no account.
@@ -185,6 +189,7 @@ package struct Wiring {
   mutating func replace(_ id: NodeID, with cell: CellMemory) throws(HostError) {
     let old = try item(id)
     items[id]?.cell = cell
+    items[id]?.isUnready = false
     for wire in wires.keys where wire.from == id || wire.to == id {
       do throws(HostError) {
         try check(wire)
@@ -199,4 +204,6 @@ package struct Wiring {
     items[id]?.isDisabled = on
     items[id]?.isBypassed = on && !byItself
   }
+
+  mutating func setUnready(_ id: NodeID, _ isUnready: Bool) { items[id]?.isUnready = isUnready }
 }

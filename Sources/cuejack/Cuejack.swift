@@ -4,5 +4,7 @@ import ArgumentParser
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",
-    subcommands: [Convert.self, Info.self, Play.self, Plugins.self, Record.self])
+    subcommands: [
+      Convert.self, Info.self, Play.self, Plugins.self, Record.self, ShowGraph.self,
+    ])
 }

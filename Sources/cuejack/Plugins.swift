@@ -11,9 +11,13 @@ struct Plugins: ParsableCommand {
     ])
 }
 
-private func printJSON(_ value: some Encodable) throws {
+/// Prints a value as JSON for people.
+func printJSON(_ value: some Encodable) throws {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  // What a plugin tells may be anything.
+  encoder.nonConformingFloatEncodingStrategy = .convertToString(
+    positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
   print(String(decoding: try encoder.encode(value), as: UTF8.self))
 }
 

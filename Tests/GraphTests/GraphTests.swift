@@ -356,30 +356,32 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(synth, to: output, gain: 0.25)
     try rig.graph.connect(slow, to: output)
     try rig.graph.setBypassed(slow, true)
+    let report = rig.graph.report
+    #expect(try GraphReport(json: report.json()) == report)
     #expect(
       rig.graph.description == """
-        1 in (JACK inputs: in_l, keys)
-        2 slow "one" (node: 1 in, 1 out), 64 frames, bypassed
-            1 ← in 1
-        3 synth (node: 0 in, 1 out, 1 events in)
-            events 1 ← in 1
-        4 out (JACK outputs: out_l)
-            1 ← slow "one" 1
-            1 ← synth 1 × 0.25
+        1 in: JACK inputs, 1 out, 1 out for events
+        2 slow "one": node, 1 in, 1 out, takes 64 frames, bypassed
+            1 ← in (1) in_l
+        3 synth: node, 1 out, 1 in for events
+            1 ← in (1) keys, events
+        4 out: JACK outputs, 1 in, 64 frames late
+            out_l ← slow "one" (2) 1, held back 64 frames
+            out_l ← synth (3) 1 × 0.25, held back 64 frames
         """)
     #expect(
-      rig.graph.dot == """
+      rig.graph.report.dot() == """
         digraph {
           rankdir=LR;
           node [shape=box];
-          n1 [label="in"];
-          n2 [label="slow \\"one\\"", style=dashed];
-          n3 [label="synth"];
-          n4 [label="out"];
+          n1 [label="1 in"];
+          n2 [label="2 slow \\"one\\"\\n64 frames", style=dashed];
+          n3 [label="3 synth"];
+          n4 [label="4 out"];
           n1 -> n2 [label="1 → 1"];
           n1 -> n3 [style=dotted, label="1 → 1"];
-          n2 -> n4 [label="1 → 1"];
-          n3 -> n4 [label="1 → 1 × 0.25"];
+          n2 -> n4 [label="1 → 1\\n+ 64 frames"];
+          n3 -> n4 [label="1 → 1 × 0.25\\n+ 64 frames"];
         }
         """)
   }

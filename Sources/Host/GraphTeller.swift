@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import Logging
+import Server
+import Synchronization
+
+/// Tells other processes of the user what a graph is: whoever connects to its socket is sent the present
+/// `GraphReport` as JSON.
+///
+/// It has a thread of its own, far from the cycles, which serves one asker after another.
+@safe
+final class GraphTeller: Sendable {
+  private let socket: Int32
+  private let path: String
+  private let isOver = Atomic<Bool>(false)
+
+  /// Seconds that an asker may take to read.
+  private static let patience = 2
+
+  /// Begins to tell what `report` returns, under the number of the process and a client's name; nil if
+  /// there is no place for that: the graph runs all the same.
+  init?(client: String, report: @escaping @Sendable () -> Data?) {
+    guard let folder = GraphFolder.forServing(), let socket = GraphFolder.newSocket() else {
+      graphLog.info("“cuejack graph” will not find the graph: there is no folder for its socket")
+      return nil
+    }
+    guard let path = Self.listen(socket, in: folder, client: client) else {
+      graphLog.info("“cuejack graph” will not find the graph: no socket can be made in \(folder)")
+      Glibc.close(socket)
+      return nil
+    }
+    self.socket = socket
+    self.path = path
+    startThread(named: "cuejack-graph") { [self] in serve(report) }
+  }
+
+  /// Has the socket listen at a path that nothing else has.
+  ///
+  /// Until it listens it has another name: who found it before would take its process for dead.
+  private static func listen(_ socket: Int32, in folder: String, client: String) -> String? {
+    let hidden = "\(folder)/.\(UUID().uuidString.prefix(13))"
+    defer { unsafe unlink(hidden) }
+    let isBound = unsafe GraphFolder.withAddress(of: hidden) { address, bytes in
+      unsafe bind(socket, address, bytes) == 0
+    }
+    guard isBound == true, Glibc.listen(socket, 16) == 0 else { return nil }
+    let characters = client.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+    let start = "\(folder)/\(getpid())-"
+    let room = GraphFolder.longestPath - start.utf8.count - 3
+    guard room > 0 else { return nil }
+    for number in 1...99 {
+      let path = start + characters.prefix(room) + (number == 1 ? "" : "-\(number)")
+      if unsafe link(hidden, path) == 0 { return path }
+      if errno != EEXIST { return nil }
+    }
+    return nil
+  }
+
+  /// The thread's work.
+  private func serve(_ report: () -> Data?) {
+    defer { close(socket) }
+    while true {
+      let asker = accept(socket, nil, nil)
+      if isOver.load(ordering: .acquiring) {
+        if asker >= 0 { close(asker) }
+        return
+      }
+      guard asker >= 0 else {
+        // Too many files are open, say.
+        if errno != EINTR && errno != ECONNABORTED { usleep(100_000) }
+        continue
+      }
+      if let report = report() { Self.send(report, to: asker) }
+      close(asker)
+    }
+  }
+
+  private static func send(_ data: Data, to asker: Int32) {
+    var patience = timeval(tv_sec: patience, tv_usec: 0)
+    unsafe setsockopt(
+      asker, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    unsafe data.withUnsafeBytes { bytes in
+      var sent = 0
+      while sent < bytes.count {
+        let count = unsafe Glibc.send(
+          asker, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+        if count <= 0 { return }
+        sent += count
+      }
+    }
+  }
+
+  /// Ends the telling. Once.
+  func end() {
+    unsafe unlink(path)
+    isOver.store(true, ordering: .releasing)
+    // Its thread wakes, and closes it.
+    shutdown(socket, Int32(SHUT_RDWR))
+  }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `cuejack graph`: graphs of players that run, seen from outside.
+@Suite(.serialized) struct GraphCommandTests {
+  private static let amp = "http://lv2plug.in/plugins/eg-amp"
+  private static let limiter = "urn:cuejack:plugins:limiter"
+
+  /// A folder for files, and the environment in which players and the command find each other.
+  private func withPlace(_ body: (URL, URL, [String: String]) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let runtime = folder.appendingPathComponent("run")
+      mkdir(runtime.path, 0o700)
+      let environment = try pluginEnvironment(folder).merging([
+        "XDG_RUNTIME_DIR": runtime.path, "TMPDIR": folder.path,
+      ]) { $1 }
+      try body(folder, runtime.appendingPathComponent("cuejack"), environment)
+    }
+  }
+
+  /// A player that goes on for ever, once it runs.
+  private func player(
+    on server: JackDaemon, named name: String, in folder: URL, _ environment: [String: String]
+  ) throws -> Playing {
+    let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 48000)
+    let playing = try Playing(
+      [
+        file.path, "--loop", "--server", server.name, "--name", name, "--connect",
+        "system:playback_1", "system:playback_2", "--plugin", "\(Self.amp):gain=-6", "--plugin",
+        Self.limiter,
+      ], in: folder, environment: environment)
+    try playing.wait(for: "latency")
+    return playing
+  }
+
+  private func headline(_ name: String, _ server: JackDaemon, _ playing: Playing) -> String {
+    "“\(name)” on the JACK server “\(server.name)”: process \(playing.processIdentifier) (cuejack), "
+      + "48000 Hz, periods of 1024 frames, 240 frames of latency\n"
+  }
+
+  private func sockets(_ folder: URL) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+  }
+
+  /// A socket on which nobody ever answers, until `body` is over.
+  private func withSilentSocket(_ path: String, _ body: () throws -> Void) throws {
+    let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer {
+      close(file)
+      unlink(path)
+    }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    try #require(isBound && listen(file, 4) == 0)
+    try body()
+  }
+
+  @Test func aRunningGraphIsShown() throws {
+    try withPlace { folder, sockets, environment in
+      let server = try JackDaemon(period: 1024)
+      let playing = try player(on: server, named: "deck", in: folder, environment)
+      func graph(_ arguments: String...) throws -> CommandResult {
+        try cuejack("graph", arguments, environment: environment)
+      }
+      let shown = try graph("--controls")
+      #expect(shown.status == 0 && shown.errors == "", "\(shown)")
+      #expect(
+        shown.output == headline("deck", server, playing) + """
+          7 a.wav: source, 2 out
+          1 mix: mixer, 2 in, 2 out
+              1 ← a.wav (7) 1
+              2 ← a.wav (7) 2
+          3 Simple Amplifier: plugin <\(Self.amp)>, 1 in, 1 out
+              in ← mix (1) 1
+              gain = -6.0 dB
+          4 Simple Amplifier: plugin <\(Self.amp)>, 1 in, 1 out
+              in ← mix (1) 2
+              gain = -6.0 dB
+          2 Simple Amplifier ×2: mixer, 2 in, 2 out
+              1 ← Simple Amplifier (3) out
+              2 ← Simple Amplifier (4) out
+          5 Limiter: plugin <\(Self.limiter)>, 2 in, 2 out, takes 240 frames
+              in_l ← Simple Amplifier ×2 (2) 1
+              in_r ← Simple Amplifier ×2 (2) 2
+              enabled = 1.0
+              gain = 0.0 dB
+              ceiling = -1.0 dB
+              release = 100.0 ms
+              reduction → 0.0 dB
+              latency → 240.0 frames
+          6 ports: JACK outputs, 2 in, 240 frames late
+              out_1 ← Limiter (5) out_l
+              out_2 ← Limiter (5) out_r
+              out_1 → system:playback_1
+              out_2 → system:playback_2
+
+          """)
+      let object = try JSONSerialization.jsonObject(
+        with: Data(try graph("deck", "--json").output.utf8))
+      let json = try #require(object as? [String: Any])
+      #expect(json["server"] as? String == server.name && json["client"] as? String == "deck")
+      #expect(json["process"] as? Int32 == playing.processIdentifier)
+      #expect(json["sampleRate"] as? Int == 48000 && json["periodFrames"] as? Int == 1024)
+      let nodes = try #require(json["nodes"] as? [[String: Any]])
+      #expect(nodes.compactMap { $0["number"] as? Int } == [7, 1, 3, 4, 2, 5, 6])
+      #expect(
+        nodes.last?["connections"] as? [String: [String]]
+          == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+      let wires = try #require(json["wires"] as? [[String: Any]])
+      #expect(wires.count == 10 && wires.allSatisfy { $0["gain"] as? Double == 1 })
+
+      let dot = try parsed(try graph("--dot", "--controls").output)
+      #expect(dot.nodes.count == 9 && dot.edges.count == 12)
+      #expect(
+        dot.nodes["n5"]?["label"]?.hasPrefix(#"5 Limiter\n240 frames\nenabled = 1.0\n"#) == true)
+      #expect(dot.nodes["n5"]?["tooltip"] == Self.limiter)
+      #expect(dot.edges.contains { $0 == ("n6", "p1", "out_1") })
+
+      // One that hangs is told of, and keeps nobody.
+      let silent = sockets.appendingPathComponent("1-silent").path
+      try withSilentSocket(silent) {
+        let result = try graph("deck")
+        #expect(result.status == 0 && result.output.hasPrefix(headline("deck", server, playing)))
+        #expect(
+          result.errors
+            == "cuejack: the process of \(silent) does not answer: no word in 2.0 seconds\n")
+      }
+      playing.send(signal: SIGINT)
+      _ = try playing.result()
+    }
+  }
+
+  /// On two servers, under one name.
+  @Test func oneOfSeveralIsChosen() throws {
+    try withPlace { folder, sockets, environment in
+      func graph(_ arguments: String...) throws -> CommandResult {
+        try cuejack("graph", arguments, environment: environment)
+      }
+      let none = try graph()
+      #expect(none.status == 1 && none.errors == "cuejack: no graph is running\n", "\(none)")
+
+      let servers = [try JackDaemon(period: 1024), try JackDaemon(period: 1024)]
+        .sorted { $0.name < $1.name }
+      let players = try servers.map {
+        try player(on: $0, named: "deck", in: folder, environment)
+      }
+      let lines = zip(servers, players).map { headline("deck", $0, $1) }
+      #expect(try graph().output == lines.joined())
+      let both = try graph("deck")
+      #expect(both.status == 1 && both.output == "", "\(both)")
+      #expect(
+        both.errors.hasSuffix("cuejack: several graphs have that client: say which --server\n"))
+      #expect(try graph("--dot").errors.hasSuffix("name the client of one\n"))
+      let all = try JSONSerialization.jsonObject(with: Data(try graph("--json").output.utf8))
+      #expect(((all as? [String: Any])?["graphs"] as? [Any])?.count == 2)
+      let one = try graph("deck", "--server", servers[1].name)
+      #expect(one.status == 0 && one.output.hasPrefix(lines[1] + "7 a.wav"), "\(one)")
+      let other = try graph("drums")
+      #expect(
+        other.status == 1
+          && other.errors.hasPrefix(
+            "cuejack: no graph of the client “drums” is running, but “deck”")
+      )
+
+      // One that was killed leaves its socket behind, which goes.
+      #expect(self.sockets(sockets).count == 2)
+      players[0].send(signal: SIGKILL)
+      _ = try players[0].result()
+      #expect(self.sockets(sockets).count == 2)
+      let left = try graph()
+      #expect(left.status == 0 && left.output.hasPrefix(lines[1] + "7 a.wav"), "\(left)")
+      #expect(self.sockets(sockets) == ["\(players[1].processIdentifier)-deck"])
+      players[1].send(signal: SIGINT)
+      _ = try players[1].result()
+      #expect(self.sockets(sockets) == [])
+      #expect(try graph().status == 1)
+    }
+  }
+
+  /// What others could have put there is not looked at.
+  @Test func onlyWhatIsOursIsTrusted() throws {
+    try withPlace { _, sockets, environment in
+      func graph() throws -> String {
+        let result = try cuejack("graph", [], environment: environment)
+        #expect(result.status == 1 && result.output == "", "\(result)")
+        return result.errors
+      }
+      let path = sockets.appendingPathComponent("1-deck").path
+      mkdir(sockets.path, 0o700)
+      // Only the superuser can make something another user's.
+      if geteuid() == 0 {
+        try withSilentSocket(path) {
+          try #require(lchown(path, 65534, 65534) == 0)
+          #expect(try graph().hasPrefix("cuejack: \(path) is not asked: it is another user's\n"))
+        }
+      }
+      chmod(sockets.path, 0o755)
+      try withSilentSocket(path) {
+        let told = try graph()
+        #expect(
+          told == """
+            cuejack: \(sockets.path) is not looked into: it is not a folder of yours that is closed to \
+            others
+            cuejack: no graph that could be asked is running
+
+            """)
+      }
+    }
+  }
+
+  // MARK: Graphviz' language
+
+  /// The nodes and edges of a graph, as strictly as we write them: every end of an edge is a node.
+  private func parsed(_ text: String) throws -> (
+    nodes: [String: [String: String]], edges: [(from: String, to: String, label: String)]
+  ) {
+    var lines = text.split(separator: "\n")[...]
+    #expect(lines.popFirst() == "digraph {" && lines.popLast() == "}")
+    var nodes: [String: [String: String]] = [:]
+    var edges: [(from: String, to: String, label: String)] = []
+    let quoted = #/"(?:[^"\\]|\\["\\n])*"/#
+    for line in lines {
+      if line == "  rankdir=LR;" || line == "  node [shape=box];" { continue }
+      if let label = line.wholeMatch(of: #/  label=(".*");/#) {
+        #expect(label.1.wholeMatch(of: quoted) != nil, "\(line)")
+        continue
+      }
+      let statement = try #require(
+        line.wholeMatch(of: #/  ([np]\d+)(?: -> ([np]\d+))? \[(.*)\];/#), "\(line)")
+      var attributes: [String: String] = [:]
+      var rest = statement.3
+      while !rest.isEmpty {
+        let next = try #require(
+          rest.prefixMatch(of: #/(\w+)=("(?:[^"\\]|\\["\\n])*"|\w+)(, |$)/#), "\(line)")
+        attributes[String(next.1)] = next.2.trimmingCharacters(in: ["\""])
+        rest = rest[next.range.upperBound...]
+      }
+      if let to = statement.2 {
+        edges.append((String(statement.1), String(to), attributes["label"] ?? ""))
+      } else {
+        nodes[String(statement.1)] = attributes
+      }
+    }
+    for edge in edges { #expect(nodes[edge.from] != nil && nodes[edge.to] != nil, "\(edge)") }
+    return (nodes, edges)
+  }
+}
