@@ -75,10 +75,6 @@ final class CellMemory: @unchecked Sendable {
   private let eventPlanes: [EventPlane]
   private let sourcePlanes: [Plane]
 
-  /// Frames of the longest cycle that a source with memory of its own can be filled for: JACK's own
-  /// limit.
-  static let longestCycle = 8192
-
   init(
     number: Int, name: String, kind: GraphCell.Kind, node: (any GraphNode)? = nil, inputs: Int,
     outputs: Int, eventInputs: Int = 0, eventOutputs: Int = 0, jackPorts: [GraphPort] = [],
@@ -103,7 +99,8 @@ final class CellMemory: @unchecked Sendable {
     let eventBytes = max(EventPlane.usualBytes, node?.eventBytes ?? 0)
     eventPlanes = (0..<events).map { _ in EventPlane(types, bytes: eventBytes) }
     for i in 0..<events { unsafe (sequences + i).initialize(to: eventPlanes[i].sequence) }
-    sourcePlanes = hasMemory ? (0..<outputs).map { _ in Plane(frames: Self.longestCycle) } : []
+    sourcePlanes =
+      hasMemory ? (0..<outputs).map { _ in Plane(frames: GraphCycle.longestCycle) } : []
     for (i, plane) in sourcePlanes.enumerated() {
       unsafe ports[i] = cue_port(port: nil, memory: plane.samples, connections: nil)
     }

@@ -12,6 +12,8 @@ package enum HostError: Error, Hashable, Sendable {
   case feedback(path: [String])
   /// There is no such connection.
   case notConnected(from: String, to: String)
+  /// The gain of a connection is infinite or not a number.
+  case gainIsNoNumber(from: String, to: String, gain: String)
   /// A node cannot stand there, because it has no inputs or no outputs, or too few of them.
   case doesNotFit(node: String)
   /// The graph has a JACK port of this name already.
@@ -65,6 +67,8 @@ extension HostError: CustomStringConvertible {
     case .feedback(let path):
       "that would feed back: \(path.map { "“\($0)”" }.joined(separator: " → "))"
     case .notConnected(let from, let to): "“\(from)” is not connected to “\(to)”"
+    case .gainIsNoNumber(let from, let to, let gain):
+      "\(gain) is no gain for a connection from “\(from)” to “\(to)”"
     case .doesNotFit(let node): "“\(node)” does not fit there: it has too few inputs or outputs"
     case .portNameTaken(let name): "the graph has a port “\(name)” already"
     case .server(let error): "\(error)"

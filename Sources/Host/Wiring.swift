@@ -89,6 +89,10 @@ package struct Wiring {
   /// Connects, or changes the gain.
   package mutating func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
     try check(wire)
+    guard gain.isFinite else {
+      throw .gainIsNoNumber(
+        from: items[wire.from]!.cell.name, to: items[wire.to]!.cell.name, gain: "\(gain)")
+    }
     if let path = path(from: wire.to, to: wire.from) {
       let names = ([wire.from] + path).map { items[$0]!.cell.name }
       throw .feedback(path: names)

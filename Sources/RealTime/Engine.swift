@@ -130,7 +130,9 @@ package struct Engine: ~Copyable {
     var happened = false
     if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
-      for i in 0..<roster.count {
+      // Some of them may write to a graph's sources, which hold no more.
+      let isTooLong = unsafe roster.graph != nil && time.frames > GraphCycle.longestCycle
+      for i in 0..<(isTooLong ? 0 : roster.count) {
         if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
       }
       if let graph = unsafe roster.graph {

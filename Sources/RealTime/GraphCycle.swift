@@ -59,6 +59,10 @@ package struct GraphCycle: ~Copyable {
 
   // MARK: The cycle
 
+  /// Frames of the longest cycle that nodes are run in, which is JACK's own limit: sources have memory
+  /// for as many. Longer ones are silent.
+  package static var longestCycle: Int { @_noLocks get { 8192 } }
+
   /// Runs every node for a cycle of `frames` frames that begins at device frame `frame`. Sources are
   /// filled by then.
   ///
@@ -70,7 +74,7 @@ package struct GraphCycle: ~Copyable {
     var happened = false
     if let order = unsafe order.load(ordering: .sequentiallyConsistent), frames > 0 {
       let order = unsafe order.assumingMemoryBound(to: GraphOrder.self)
-      if held.load(ordering: .sequentiallyConsistent) {
+      if held.load(ordering: .sequentiallyConsistent) || frames > Self.longestCycle {
         for i in unsafe 0..<order.pointee.stepCount {
           unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
         }

@@ -1,3 +1,4 @@
+import Logging
 package import RealTime
 import Synchronization
 
@@ -75,6 +76,7 @@ extension Device {
     }
     graph.prepare(sampleRate: client.sampleRate, blockFrames: client.periodFrames)
     do throws(ServerError) {
+      try checkPeriod(client.periodFrames)
       try addPorts(to: graph, graph.wantedPorts)
     } catch {
       leaveGraph(graph)
@@ -114,8 +116,22 @@ extension Device {
     leave(ports.values.map(\.port), Array(ports.keys))
   }
 
-  /// Gives ports to a graph that is seated, or about to be. No cycle sees their places yet.
+  /// Gives ports to a graph that is seated, or about to be: all of them, or none. No cycle sees their
+  /// places yet.
   package func addPorts(to graph: any DeviceGraph, _ wanted: [WantedPort]) throws(ServerError) {
+    var added: [String] = []
+    do throws(ServerError) {
+      try addPorts(to: graph, wanted, &added)
+    } catch {
+      removePorts(of: graph, named: added)
+      throw error
+    }
+  }
+
+  /// - Parameter added: Takes the names of those that were added, even if not all could be.
+  private func addPorts(
+    to graph: any DeviceGraph, _ wanted: [WantedPort], _ added: inout [String]
+  ) throws(ServerError) {
     let arrival = losses.load(ordering: .acquiring)
     let client = client
     for port in wanted {
@@ -131,6 +147,7 @@ extension Device {
         client.removePort(made)
         throw .lost(server: client.serverName)
       }
+      added.append(port.name)
       port.give(made)
     }
   }
@@ -162,7 +179,20 @@ extension Device {
 
   package func periodChanged(to frames: Int) {
     guard let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else { return }
-    graph.prepare(blockFrames: frames)
+    do throws(ServerError) {
+      try checkPeriod(frames)
+      graph.prepare(blockFrames: frames)
+    } catch {
+      log.error("\(error): there is silence until it has shorter ones")
+    }
+  }
+
+  /// Cycles with a graph are silent if they are longer than the memory of its sources.
+  private func checkPeriod(_ frames: Int) throws(ServerError) {
+    if frames > GraphCycle.longestCycle {
+      throw .periodTooLong(
+        server: client.serverName, frames: frames, longest: GraphCycle.longestCycle)
+    }
   }
 
   package func freewheels(_ on: Bool) {

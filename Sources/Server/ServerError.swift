@@ -20,6 +20,8 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
   case cannotConnect(from: String, to: String)
   /// A voice or a recorder was to have another number of places than it has channels.
   case wrongPlaces(count: Int, channels: Int)
+  /// A graph cannot run in cycles that are so long.
+  case periodTooLong(server: String, frames: Int, longest: Int)
   /// The server went away, or stopped answering.
   case lost(server: String)
 
@@ -54,6 +56,9 @@ package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
       "JACK does not connect “\(from)” to “\(to)”"
     case .wrongPlaces(let count, let channels):
       "a sound of \(channels) channels cannot go to \(count) places of a graph"
+    case .periodTooLong(let server, let frames, let longest):
+      "the JACK server “\(server)” has periods of \(frames) frames: plugins run in periods of \(longest)"
+        + " at most"
     case .lost(let server):
       "the JACK server “\(server)” went away"
     }

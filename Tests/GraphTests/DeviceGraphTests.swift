@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Timeline
 
-private final class Nobody: VoiceOwner {
+final class Nobody: VoiceOwner {
   func relay() {}
   func deviceLost() {}
 }
@@ -152,6 +152,60 @@ private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
       try graph.run(on: device)
     }
     #expect(server.clients[0].isClosed)
+  }
+
+  /// If one of a node's ports is not to be had, those before it are given back.
+  @Test func portsComeAllOrNone() throws {
+    let server = HandDrivenServer()
+    server.portLimit = 2
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    _ = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.run(on: device)
+    server.cycle(frames: 64)
+    #expect(throws: HostError.server(.cannotAddPort(name: "r", client: "graph"))) {
+      _ = try graph.addOutputs(named: "more", audio: ["l", "r"])
+    }
+    let client = server.clients[0]
+    #expect(client.outputs.map(\.name) == ["main", "l"])
+    #expect(client.outputs.map(\.isRemoved) == [false, true])
+    server.portLimit = 10
+    _ = try graph.addOutputs(named: "more", audio: ["l", "r"])
+    server.cycle(frames: 64)
+    #expect(client.samples.map(\.count) == [128, 64, 64])
+    graph.stop()
+  }
+
+  /// A source has memory for JACK's longest cycle. On a server that has longer ones nothing is overwritten.
+  @Test func cyclesThatAreTooLongAreRefusedOrSilent() throws {
+    let server = HandDrivenServer(maximumFrames: 16384)
+    server.periodFrames = 16384
+    let refused = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let error = ServerError.periodTooLong(server: "by-hand", frames: 16384, longest: 8192)
+    #expect(throws: HostError.server(error)) {
+      try refused.run(on: try Device(server, clientName: "refused"))
+    }
+    server.periodFrames = 8192
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let source = graph.addSource(named: "source", channels: 1)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.connect(source, to: output)
+    try graph.run(on: device)
+    try voice(Array(repeating: 1, count: 40_000)) { memory in
+      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
+      for frames in [8192, 16384, 8192] {
+        server.changePeriod(to: frames)
+        server.cycle(frames: frames)
+      }
+      device.unseat(memory)
+    }
+    let heard = server.clients[1].samples[0]
+    #expect(heard[..<8192].allSatisfy { $0 == 1 })
+    #expect(heard[8192..<24576].allSatisfy { $0 == 0 })
+    #expect(heard[24576...].allSatisfy { $0 == 1 })
+    graph.stop()
   }
 
   /// The server goes and comes back, perhaps at another rate, in the middle of a fade: the graph is there

@@ -101,6 +101,9 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     #expect(throws: HostError.portNameTaken("out")) {
       _ = try rig.graph.addInputs(named: "in", audio: ["out"])
     }
+    #expect(throws: HostError.gainIsNoNumber(from: "c", to: "b", gain: "nan")) {
+      try rig.graph.connect(try rig.graph.add(Gain("c")), to: b, gain: .nan)
+    }
     #expect(throws: HostError.doesNotFit(node: "out")) { try rig.graph.connect(output, to: b) }
     let bad = Gain("bad")
     bad.refuses = true

@@ -42,6 +42,8 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var attempts: Int { lock.withLock { _attempts } }
   /// If set, opening a client fails with it.
   package var failure: ServerError?
+  /// What the clients say of the length of a cycle.
+  package var periodFrames = 1024
   /// The ports that a client may have.
   package var portLimit = Int.max
 
@@ -81,6 +83,12 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
       _counter = counter
       if let sampleRate { _sampleRate = sampleRate }
     }
+  }
+
+  /// The server goes on with cycles of another length.
+  package func changePeriod(to frames: Int) {
+    periodFrames = frames
+    for client in clients { client.changePeriod(to: frames) }
   }
 
   /// The server goes on at another rate, as PipeWire does.
@@ -167,6 +175,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   package var counter: UInt32 { server?.counter ?? 0 }
   package var deviceFrame: Int64 { Int64(counter) }
+  package var periodFrames: Int { server?.periodFrames ?? 1024 }
   package var handle: OpaquePointer? { nil }
   package var physicalOutputs: [String] { server?.physicalOutputs ?? [] }
   package var physicalInputs: [String] { server?.physicalInputs ?? [] }
@@ -281,6 +290,9 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   func changeRate() { lock.withLock { engine == nil ? nil : notices }?.rateChanged() }
+  func changePeriod(to frames: Int) {
+    lock.withLock { engine == nil ? nil : notices }?.periodChanged(to: frames)
+  }
   func portAppeared() { lock.withLock { engine == nil ? nil : notices }?.portAppeared() }
 
   func cycle(frames: Int, counter: UInt32) {
