@@ -237,6 +237,11 @@ package final class Graph: @unchecked Sendable {
       }, before: state.order?.eventKeys ?? [], fillFrames: fillFrames, fadeFrames: fadeFrames,
       fades: fades,
       blockFrames: state.blockFrames)
+    run(order, &state)
+  }
+
+  /// Has cycles that begin from now on run an order.
+  private func run(_ order: OrderMemory, _ state: inout State) {
     state.nextOrder += 1
     unsafe cycle.pointee.swap(order.order)
     let count = unsafe cycle.pointee.cyclesBegun
@@ -374,10 +379,11 @@ package final class Graph: @unchecked Sendable {
     // No edit meanwhile leads to cycles of the new length with planes of the old one.
     unsafe cycle.pointee.hold()
     defer { unsafe cycle.pointee.release() }
-    let (cells, frames) = state.withLock { state in
+    let (cells, frames, isOtherRate) = state.withLock { state in
+      let isOtherRate = state.sampleRate != sampleRate
       state.sampleRate = sampleRate
       state.blockFrames = max(state.blockFrames, blockFrames)
-      return (state.wiring.items.values.map(\.cell), state.blockFrames)
+      return (state.wiring.items.values.map(\.cell), state.blockFrames, isOtherRate)
     }
     let count = unsafe cycle.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
@@ -392,13 +398,21 @@ package final class Graph: @unchecked Sendable {
       }
     }
     state.withLock { state in
-      for (id, item) in state.wiring.items where failed.contains(item.cell.number) {
-        state.wiring.setBypassed(id, true, byItself: false)
+      var isInterrupted = state.isHalted || isOtherRate
+      for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.cell.number)
+      {
+        state.wiring.setUnready(id, !item.isUnready)
+        isInterrupted = true
       }
       // Those that are on their way out have planes of the old length, too.
       for cell in state.order?.cells ?? [] { cell.resize(state.blockFrames) }
       for item in state.wiring.items.values { item.cell.resize(state.blockFrames) }
       state.latency = [:]
+      if !isInterrupted, let order = state.order {
+        // The sound goes on: what is in delays stays, and so does the place in a fade.
+        run(OrderMemory(order, number: state.nextOrder, blockFrames: state.blockFrames), &state)
+        return
+      }
       let wasHalted = state.isHalted
       state.isHalted = true
       state.isFading = false

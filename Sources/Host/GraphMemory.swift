@@ -197,8 +197,10 @@ final class OrderMemory: @unchecked Sendable {
   let number: UInt64
   let order: UnsafeMutablePointer<GraphOrder>
   let cells: [CellMemory]
-  private let delays: [DelayMemory]
+  private let list: [Edge]
   private let eventList: [EventEdge]
+  /// Edges that events came along in the order before.
+  private let before: [Plan.EventEdge]
   private let scratch: Plane
   private let steps: UnsafeMutablePointer<GraphStep>
   private let inputs: UnsafeMutablePointer<GraphInput>
@@ -231,8 +233,9 @@ final class OrderMemory: @unchecked Sendable {
   ) {
     self.number = number
     self.cells = cells
-    delays = list.compactMap(\.delay)
+    self.list = list
     self.eventList = eventList
+    self.before = before
     let gone = Set(before).subtracting(eventList.map(\.key))
     scratch = Plane(frames: blockFrames)
     let byNumber = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0) })
@@ -284,6 +287,16 @@ final class OrderMemory: @unchecked Sendable {
         number: number, steps: steps, stepCount: cells.count, edges: edges,
         eventEdges: eventEdges, fillFrames: fillFrames, fadeFrames: fadeFrames, fades: fades,
         blockFrames: blockFrames, scratch: scratch.samples))
+  }
+
+  /// The same order in blocks of another length, at the place where `old` is: no cycle may be in that one.
+  convenience init(_ old: OrderMemory, number: UInt64, blockFrames: Int) {
+    let order = unsafe old.order.pointee
+    self.init(
+      number: number, cells: old.cells, edges: old.list, eventEdges: old.eventList,
+      before: old.before, fillFrames: order.fillFrames, fadeFrames: order.fadeFrames,
+      fades: order.fades, blockFrames: blockFrames)
+    unsafe self.order.pointee.goOn(from: order)
   }
 
   /// Where the edges of each input are in a list that is sorted by input.

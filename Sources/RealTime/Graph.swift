@@ -261,9 +261,9 @@ package struct GraphOrder: BitwiseCopyable {
   let edges: UnsafeMutablePointer<GraphEdge>
   let eventEdges: UnsafeMutablePointer<GraphEventEdge>
   /// Frames before the fade begins, in which delays and new nodes fill, and of the fade.
-  let fillFrames: Int
-  let fadeFrames: Int
-  let fades: Bool
+  package let fillFrames: Int
+  package let fadeFrames: Int
+  package let fades: Bool
   /// Frames of a block at most, and memory for as many.
   let blockFrames: Int
   let scratch: UnsafeMutablePointer<Float>
@@ -290,6 +290,12 @@ package struct GraphOrder: BitwiseCopyable {
     self.fades = fades
     self.blockFrames = blockFrames
     unsafe self.scratch = scratch
+  }
+
+  /// Begins where another order of the same edges is, which no cycle sees any more.
+  package mutating func goOn(from other: GraphOrder) {
+    passed = other.passed
+    hasBegun = other.hasBegun
   }
 
   /// An edge's gain `frame` frames into the block.

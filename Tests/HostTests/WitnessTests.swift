@@ -205,6 +205,32 @@ import Testing
     }
   }
 
+  /// A bypass by lv2:enabled outlives longer blocks, one change after another, though each makes the plugin
+  /// anew.
+  @Test(arguments: [true, false]) func aBypassOutlivesLongerBlocks(interface: Bool) throws {
+    try witness(interface: interface) { plugin, _ in
+      let graph = Graph(sampleRate: 48000, blockFrames: 64)
+      let source = graph.addSource(named: "source", channels: 1)
+      let id = try graph.add(plugin)
+      let output = try graph.addOutputs(named: "out", audio: ["out"])
+      try graph.connect(source, to: id)
+      try graph.connect(id, to: output)
+      let offline = try OfflineGraph(graph, source: source)
+      // 1 while it is enabled, and 2 since it freewheels.
+      let enabled = [Float](repeating: 3, count: 4000)
+      #expect(offline.run([], silence: 4000) == enabled)
+      try graph.setBypassed(id, true)
+      let made = try plugin.value(of: "made")
+      for frames in [1500, 4000] { graph.prepare(blockFrames: frames) }
+      #expect(offline.run([], silence: 4000) == enabled.map { $0 - 1 })
+      #expect(try plugin.value(of: "maximum") == 4000)
+      #expect(try (plugin.value(of: "made") > made) != interface)
+      #expect(graph.report.nodes.first { $0.number == id.number }?.isBypassed == true)
+      try graph.setBypassed(id, false)
+      #expect(offline.run([], silence: 4000) == enabled)
+    }
+  }
+
   /// Where waiting is allowed, the answer is there in the same block.
   @Test func workOfflineIsDoneWithinItsBlock() throws {
     var settings = usual
