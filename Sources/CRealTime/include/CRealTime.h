@@ -125,6 +125,26 @@ static inline void cue_rt_flush_denormals(void) CUE_REALTIME {
 #endif
 }
 
+/// How this thread treats denormals, among other things.
+static inline uint64_t cue_float_mode(void) {
+  uint64_t mode = 0;
+#if defined(__SSE__)
+  mode = _mm_getcsr();
+#elif defined(__aarch64__)
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+#endif
+  return mode;
+}
+
+/// Has this thread treat them as cue_float_mode told.
+static inline void cue_set_float_mode(uint64_t mode) {
+#if defined(__SSE__)
+  _mm_setcsr((unsigned)mode);
+#elif defined(__aarch64__)
+  __asm__ volatile("msr fpcr, %0" ::"r"(mode));
+#endif
+}
+
 // RealtimeSanitizer's brackets, present only in a program that was linked with it.
 void __rtsan_realtime_enter(void) __attribute__((weak, nonblocking));
 void __rtsan_realtime_exit(void) __attribute__((weak, nonblocking));

@@ -103,6 +103,8 @@ static void run(LV2_Handle handle, uint32_t frames) {
   for (uint32_t i = 0; i < frames; ++i) {
 #if defined(WRITES_NAN)
     plugin->ports[OUT][i] = i % 2 ? NAN : INFINITY;
+#elif defined(LOOKS_FOR_A_PORT)
+    plugin->ports[OUT][i] = plugin->ports[2] ? 1 : 0;
 #elif defined(WITNESS)
     plugin->ports[OUT][i] =
         *plugin->ports[ENABLED] + 2 * *plugin->ports[FREEWHEELING] + 4 * *plugin->ports[TRIGGER];
