@@ -125,16 +125,21 @@ static void run(cue_plugin *plugin, uint32_t frames) CUE_REALTIME {
 
 // MARK: Controls
 
+/// Has a change wait for its frame. There is room.
+static void await_change(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME {
+  // Those of one frame keep their order.
+  uint32_t i = plugin->pending_count++;
+  for (; i > 0 && plugin->pending[i - 1].frame > change->frame; --i)
+    plugin->pending[i] = plugin->pending[i - 1];
+  plugin->pending[i] = *change;
+}
+
 static void take_changes(cue_plugin *plugin) CUE_REALTIME {
   while (plugin->pending_count < plugin->pending_capacity &&
          readable(plugin->changes) >= sizeof(cue_control_change)) {
     cue_control_change change;
     take(plugin->changes, &change, sizeof change);
-    // Those of one frame keep their order.
-    uint32_t i = plugin->pending_count++;
-    for (; i > 0 && plugin->pending[i - 1].frame > change.frame; --i)
-      plugin->pending[i] = plugin->pending[i - 1];
-    plugin->pending[i] = change;
+    await_change(plugin, &change);
   }
 }
 
@@ -242,18 +247,52 @@ static void append(cue_plugin *plugin, LV2_Atom_Sequence *sequence, uint32_t byt
   sequence->atom.size = used + needed - (uint32_t)sizeof(LV2_Atom);
 }
 
-/// Takes the host's messages that are due before `end` from the ring.
-static void stage_messages(cue_plugin *plugin, int64_t end) CUE_REALTIME {
-  plugin->staged_used = 0;
+static uint32_t bytes_of(const cue_message_head *head) CUE_REALTIME {
+  return (uint32_t)sizeof *head + padded(head->bytes);
+}
+
+static cue_message_head *staged_at(const cue_plugin *plugin, uint32_t place) CUE_REALTIME {
+  return (cue_message_head *)((char *)plugin->staged + place);
+}
+
+/// Room for a message behind those of its frame and before those of later ones; NULL if there is
+/// none.
+static void *make_room(cue_plugin *plugin, const cue_message_head *head) CUE_REALTIME {
+  uint32_t needed = bytes_of(head);
+  if (needed > plugin->staged_bytes - plugin->staged_used) return NULL;
+  uint32_t place = plugin->staged_used;
+  if (place > 0 && head->frame < plugin->staged_last) {
+    place = 0;
+    while (staged_at(plugin, place)->frame <= head->frame)
+      place += bytes_of(staged_at(plugin, place));
+    memmove((char *)staged_at(plugin, place) + needed, staged_at(plugin, place),
+            plugin->staged_used - place);
+  } else {
+    plugin->staged_last = head->frame;
+  }
+  plugin->staged_used += needed;
+  return staged_at(plugin, place);
+}
+
+/// Takes the host's messages from the ring.
+static void stage_messages(cue_plugin *plugin) CUE_REALTIME {
   while (readable(plugin->messages) >= sizeof(cue_message_head)) {
     cue_message_head head;
     peek(plugin->messages, &head, sizeof head);
-    uint32_t needed = (uint32_t)sizeof head + padded(head.bytes);
-    if (head.frame >= end || plugin->staged_used + needed > plugin->staged_bytes) return;
-    char *place = (char *)plugin->staged + plugin->staged_used;
-    take(plugin->messages, place, sizeof head + head.bytes);
-    plugin->staged_used += needed;
+    void *room = make_room(plugin, &head);
+    if (!room) return;
+    take(plugin->messages, room, sizeof head + head.bytes);
   }
+}
+
+/// Forgets the staged messages of frames before `end`.
+static void drop_staged(cue_plugin *plugin, int64_t end) CUE_REALTIME {
+  uint32_t place = 0;
+  while (place < plugin->staged_used && staged_at(plugin, place)->frame < end)
+    place += bytes_of(staged_at(plugin, place));
+  if (place == 0) return;
+  plugin->staged_used -= place;
+  memmove(plugin->staged, staged_at(plugin, place), plugin->staged_used);
 }
 
 /// Appends the staged messages of a port from `*place` on that come before `before`, in frames from
@@ -262,22 +301,21 @@ static void append_staged(cue_plugin *plugin, uint32_t number, uint32_t *place, 
                           int64_t before, LV2_Atom_Sequence *sequence,
                           uint32_t bytes) CUE_REALTIME {
   while (*place < plugin->staged_used) {
-    const cue_message_head *head =
-        (const cue_message_head *)((const char *)plugin->staged + *place);
-    if (head->port == number) {
-      int64_t time = head->frame > now ? head->frame - now : 0;
-      if (time >= before) return;
-      append(plugin, sequence, bytes, time, (const LV2_Atom *)(head + 1));
-    }
-    *place += (uint32_t)sizeof *head + padded(head->bytes);
+    const cue_message_head *head = staged_at(plugin, *place);
+    int64_t time = head->frame > now ? head->frame - now : 0;
+    if (time >= before) return;
+    if (head->port == number) append(plugin, sequence, bytes, time, (const LV2_Atom *)(head + 1));
+    *place += bytes_of(head);
   }
 }
 
-static bool has_staged(const cue_plugin *plugin, uint32_t number) CUE_REALTIME {
+/// True if a message for event input `number` is due before `end`.
+static bool has_staged(const cue_plugin *plugin, uint32_t number, int64_t end) CUE_REALTIME {
   for (uint32_t place = 0; place < plugin->staged_used;) {
-    const cue_message_head *head = (const cue_message_head *)((const char *)plugin->staged + place);
+    const cue_message_head *head = staged_at(plugin, place);
+    if (head->frame >= end) return false;
     if (head->port == number) return true;
-    place += (uint32_t)sizeof *head + padded(head->bytes);
+    place += bytes_of(head);
   }
   return false;
 }
@@ -287,12 +325,12 @@ static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32
                               uint32_t offset, uint32_t frames) CUE_REALTIME {
   cue_event_port *port = &plugin->event_inputs[number];
   const LV2_Atom_Sequence *whole = block->event_inputs ? block->event_inputs[number] : NULL;
-  bool staged = has_staged(plugin, number);
+  int64_t now = block->frame + offset;
+  bool staged = has_staged(plugin, number, now + frames);
   if (whole && !staged && frames == block->frames) return whole;
   LV2_Atom_Sequence *part = port->buffer;
   clear(plugin, part);
   uint32_t place = 0;
-  int64_t now = block->frame + offset;
   if (whole) {
     const char *end = end_of(whole);
     for (LV2_Atom_Event *event = first_event(whole); (event = checked(event, end));
@@ -454,7 +492,7 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     plugin->connected_outputs[i] = plane;
     connect_port(plugin, plugin->outputs[i], plane);
   }
-  if (plugin->event_input_count > 0) stage_messages(plugin, block->frame + offset + frames);
+  if (plugin->event_input_count > 0) stage_messages(plugin);
   for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
     const void *sequence = part_input(plugin, block, i, offset, frames);
     if (plugin->event_inputs[i].connected == sequence) continue;
@@ -468,6 +506,7 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     connect_port(plugin, plugin->event_outputs[i].index, chunk);
   }
   run(plugin, frames);
+  if (plugin->staged_used > 0) drop_staged(plugin, block->frame + offset + frames);
   for (uint32_t i = 0; i < plugin->event_output_count; ++i)
     finish_output(plugin, block, i, offset, frames);
   deliver(plugin);

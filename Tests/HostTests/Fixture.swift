@@ -56,6 +56,20 @@ struct Fixture {
     }
   }
 
+  /// A plugin that writes what it reads: MIDI, and where the music stands. It has a control `x`.
+  static func echo(in folder: URL) throws -> PluginInstance {
+    let fixture = try Fixture(
+      in: folder, "ECHOES",
+      ports: """
+        [ a atom:AtomPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ;
+          atom:supports <http://lv2plug.in/ns/ext/midi#MidiEvent> ,
+            <http://lv2plug.in/ns/ext/time#Position> ] ,
+        [ a atom:AtomPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ] ,
+        [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol "x" ; lv2:name "X" ]
+        """, facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
+    return try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+  }
+
   func write(_ text: String, to file: String) throws {
     try text.write(toFile: bundle + file, atomically: false, encoding: .utf8)
   }

@@ -71,16 +71,7 @@ import Testing
   @Test(arguments: [[1024], [64], [17], [1]])
   func eventsKeepTheirFramesInSplitRuns(blocks: [Int]) throws {
     try withTemporaryFolder { folder in
-      let fixture = try Fixture(
-        in: folder, "ECHOES",
-        ports: """
-          [ a atom:AtomPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ;
-            atom:supports <http://lv2plug.in/ns/ext/midi#MidiEvent> ] ,
-          [ a atom:AtomPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ] ,
-          [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol "x" ; lv2:name "X" ]
-          """, facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
-      let echo = try PluginInstance(
-        Fixture.uri, in: World(path: fixture.path), settings: usual)
+      let echo = try Fixture.echo(in: folder)
       let run = HandRun(echo)
       run.frame = 7000
       for frame in [5, 100, 101, 640] { try echo.set("x", to: 1, at: 7000 + Int64(frame)) }
@@ -97,6 +88,32 @@ import Testing
           TimedEvent(frame: 100, bytes: [2, 2, 2]), TimedEvent(frame: 641, bytes: [3, 3, 3]),
         ])
       #expect(out.map(\.frame) == out.map(\.frame).sorted())
+    }
+  }
+
+  /// In whatever order they were sent; those of one frame in that one.
+  @Test(arguments: [[1024], [64], [17], [1]])
+  func theHostsEventsComeOnTheirFrames(blocks: [Int]) throws {
+    try withTemporaryFolder { folder in
+      let echo = try Fixture.echo(in: folder)
+      let run = HandRun(echo)
+      let sent: [(UInt8, Int64)] = [
+        (0, 900), (1, 100), (2, 100), (3, 1200), (4, 50), (5, 100), (6, 900), (7, 0),
+      ]
+      for (byte, frame) in sent { try echo.send(midi: [byte, 0, 0], at: frame) }
+      var out = run.run(frames: 60, blocks: blocks).events
+      // Those that are sent later come between those that wait.
+      try echo.send(midi: [8, 0, 0])
+      try echo.send(midi: [9, 0, 0], at: 850)
+      out += run.run(frames: 1940, blocks: blocks).events.map {
+        TimedEvent(frame: $0.frame + 60, bytes: $0.bytes)
+      }
+      let expected: [(UInt8, Int)] = [
+        (7, 0), (4, 50), (8, 60), (1, 100), (2, 100), (5, 100), (9, 850), (0, 900), (6, 900),
+        (3, 1200),
+      ]
+      #expect(out == expected.map { TimedEvent(frame: $0.1, bytes: [$0.0, 0, 0]) })
+      #expect(echo.lostEvents == 0)
     }
   }
 

@@ -118,10 +118,13 @@ typedef struct cue_plugin {
   cue_control_change *pending;
   uint32_t pending_capacity, pending_count, ramping_count;
 
-  // Atoms for event inputs, those that are due, and those from event outputs that are for the host.
+  // Atoms for event inputs, those that wait for their frame, by frame, and those from event outputs
+  // that are for the host.
   jack_ringbuffer_t *messages, *replies;
   void *staged;
   uint32_t staged_bytes, staged_used;
+  /// The latest frame that a staged one waits for.
+  int64_t staged_last;
 
   // The worker: its requests, what it answers, and what restoring a state answers.
   jack_ringbuffer_t *requests, *responses, *restored;
