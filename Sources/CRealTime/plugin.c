@@ -143,6 +143,15 @@ static void take_changes(cue_plugin *plugin) CUE_REALTIME {
   }
 }
 
+bool cue_plugin_await(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME {
+  if (plugin->pending_count == plugin->pending_capacity) {
+    lose(plugin);
+    return false;
+  }
+  await_change(plugin, change);
+  return true;
+}
+
 /// Begins the changes whose frame is `now` or earlier.
 static void begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME {
   uint32_t count = 0;
@@ -285,6 +294,18 @@ static void stage_messages(cue_plugin *plugin) CUE_REALTIME {
   }
 }
 
+bool cue_plugin_stage(cue_plugin *plugin, const cue_message_head *head,
+                      const LV2_Atom *atom) CUE_REALTIME {
+  char *room = make_room(plugin, head);
+  if (!room) {
+    lose(plugin);
+    return false;
+  }
+  memcpy(room, head, sizeof *head);
+  memcpy(room + sizeof *head, atom, head->bytes);
+  return true;
+}
+
 /// Forgets the staged messages of frames before `end`.
 static void drop_staged(cue_plugin *plugin, int64_t end) CUE_REALTIME {
   uint32_t place = 0;
@@ -326,11 +347,13 @@ static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32
   cue_event_port *port = &plugin->event_inputs[number];
   const LV2_Atom_Sequence *whole = block->event_inputs ? block->event_inputs[number] : NULL;
   int64_t now = block->frame + offset;
+  bool tells_position = plugin->tells_position && (int32_t)number == plugin->position_port;
   bool staged = has_staged(plugin, number, now + frames);
-  if (whole && !staged && frames == block->frames) return whole;
+  if (whole && !staged && !tells_position && frames == block->frames) return whole;
   LV2_Atom_Sequence *part = port->buffer;
   clear(plugin, part);
   uint32_t place = 0;
+  if (tells_position) append(plugin, part, port->buffer_bytes, 0, &plugin->position.object.atom);
   if (whole) {
     const char *end = end_of(whole);
     for (LV2_Atom_Event *event = first_event(whole); (event = checked(event, end));
@@ -506,6 +529,7 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     connect_port(plugin, plugin->event_outputs[i].index, chunk);
   }
   run(plugin, frames);
+  plugin->tells_position = false;
   if (plugin->staged_used > 0) drop_staged(plugin, block->frame + offset + frames);
   for (uint32_t i = 0; i < plugin->event_output_count; ++i)
     finish_output(plugin, block, i, offset, frames);
@@ -524,6 +548,14 @@ static void be_silent(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
     memset(block->outputs[i], 0, block->frames * sizeof(float));
   for (uint32_t i = 0; i < plugin->event_output_count; ++i)
     if (block->event_outputs) clear(plugin, block->event_outputs[i]);
+}
+
+/// Has the first part of a block tell of the transport, if the plugin does not know of it.
+static void tell_position(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
+  if (!block->transport || block->transport->number == plugin->told_transport) return;
+  plugin->told_transport = block->transport->number;
+  plugin->tells_position = true;
+  cue_position_set(&plugin->position, block->transport);
 }
 
 void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
@@ -546,6 +578,8 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     plugin->event_outputs[i].capacity = whole->atom.size;
   }
   take_changes(plugin);
+  if (__atomic_load_n(&plugin->offered, __ATOMIC_RELAXED)) cue_plugin_hear(plugin, block);
+  if (plugin->position_port >= 0) tell_position(plugin, block);
   uint32_t offset = 0;
   bool is_split = false;
   while (offset < block->frames) {

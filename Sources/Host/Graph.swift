@@ -16,6 +16,7 @@ package final class Graph: @unchecked Sendable {
   /// What cycles run.
   package let cycle: UnsafeMutablePointer<GraphCycle>
   private let attention: UnsafeMutablePointer<Bool>
+  private let course: UnsafeMutablePointer<cue_transport_course>
   let types: cue_event_types
   /// How long a change takes.
   package let fadeSeconds: Double
@@ -76,8 +77,10 @@ package final class Graph: @unchecked Sendable {
     state = Mutex(State(sampleRate: sampleRate, blockFrames: max(1, blockFrames)))
     unsafe attention = .allocate(capacity: 1)
     unsafe attention.initialize(to: false)
+    unsafe course = .allocate(capacity: 1)
+    unsafe course.initialize(to: cue_transport_course())
     unsafe cycle = .allocate(capacity: 1)
-    unsafe cycle.initialize(to: GraphCycle(types: types, attention: attention))
+    unsafe cycle.initialize(to: GraphCycle(types: types, attention: attention, course: course))
   }
 
   /// No cycle may be under way.
@@ -85,6 +88,7 @@ package final class Graph: @unchecked Sendable {
     seat.withLock { $0.teller?.end() }
     unsafe cycle.deinitialize(count: 1)
     unsafe cycle.deallocate()
+    unsafe course.deallocate()
     unsafe attention.deallocate()
   }
 
@@ -321,6 +325,9 @@ package final class Graph: @unchecked Sendable {
     let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
     return unsafe cell.cell.pointee.lostEvents.load(ordering: .relaxed)
   }
+
+  /// Frames per second, as nodes were last made ready for.
+  package var sampleRate: Double { state.withLock { $0.sampleRate } }
 
   /// Frames that a sound has taken by the inputs of a node.
   package func latency(of id: NodeID) throws(HostError) -> Int {

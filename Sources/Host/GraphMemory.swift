@@ -73,6 +73,10 @@ final class CellMemory: @unchecked Sendable {
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private var planes: [Plane] = []
   private let eventPlanes: [EventPlane]
+  /// Made for the first order in which controllers come to the node.
+  lazy var controllers = EventPlane(types, bytes: eventBytes)
+  private let types: cue_event_types
+  private let eventBytes: Int
   private let sourcePlanes: [Plane]
 
   init(
@@ -97,6 +101,8 @@ final class CellMemory: @unchecked Sendable {
     unsafe places = .allocate(capacity: max(1, audio))
     unsafe sequences = .allocate(capacity: max(1, events))
     let eventBytes = max(EventPlane.usualBytes, node?.eventBytes ?? 0)
+    self.types = types
+    self.eventBytes = eventBytes
     eventPlanes = (0..<events).map { _ in EventPlane(types, bytes: eventBytes) }
     for i in 0..<events { unsafe (sequences + i).initialize(to: eventPlanes[i].sequence) }
     sourcePlanes =
@@ -241,7 +247,7 @@ final class OrderMemory: @unchecked Sendable {
     let byNumber = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0) })
     unsafe steps = .allocate(capacity: max(1, cells.count))
     unsafe inputs = .allocate(
-      capacity: max(1, cells.reduce(0) { $0 + $1.inputs + $1.eventInputs }))
+      capacity: max(1, cells.reduce(0) { $0 + $1.inputs + $1.eventInputs + 1 }))
     unsafe edges = .allocate(capacity: max(1, list.count))
     unsafe eventEdges = .allocate(capacity: max(1, eventList.count))
     for (i, edge) in list.enumerated() {
@@ -265,7 +271,11 @@ final class OrderMemory: @unchecked Sendable {
     let eventRanges = Self.ranges(eventList) { [$0.key.destination, $0.key.input] }
     var input = 0
     for (i, cell) in cells.enumerated() {
-      unsafe (steps + i).initialize(to: GraphStep(cell.cell, inputs: inputs + input))
+      let controllers = eventRanges[[cell.number, cell.eventInputs]]
+      unsafe (steps + i).initialize(
+        to: GraphStep(
+          cell.cell, inputs: inputs + input,
+          controllers: controllers == nil ? nil : cell.controllers.sequence))
       for k in 0..<cell.inputs {
         let edges = ranges[[cell.number, k]] ?? (first: 0, count: 0)
         unsafe (inputs + input + k).initialize(
@@ -280,6 +290,11 @@ final class OrderMemory: @unchecked Sendable {
             endsNotes: gone.contains { $0.destination == cell.number && $0.input == k }))
       }
       input += cell.eventInputs
+      if let controllers {
+        unsafe (inputs + input).initialize(
+          to: GraphInput(first: controllers.first, count: controllers.count))
+        input += 1
+      }
     }
     unsafe order = .allocate(capacity: 1)
     unsafe order.initialize(

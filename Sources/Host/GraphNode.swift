@@ -10,6 +10,8 @@ package protocol GraphNode: AnyObject, Sendable {
   /// Event sequences (LV2 atoms) that it reads and that it writes.
   var eventInputs: Int { get }
   var eventOutputs: Int { get }
+  /// Its blocks have controllers, too, if they are wired to it: see `Wiring.connectControllers`.
+  var takesControllers: Bool { get }
   /// Bytes that each of its event sequences must have room for.
   var eventBytes: Int { get }
   /// Frames by which what it writes comes later than what it reads. May change while it runs: the
@@ -33,6 +35,7 @@ package protocol GraphNode: AnyObject, Sendable {
 extension GraphNode {
   package var eventInputs: Int { 0 }
   package var eventOutputs: Int { 0 }
+  package var takesControllers: Bool { false }
   package var eventBytes: Int { 0 }
   package var latencyFrames: Int { 0 }
   package var reportsLatency: Bool { false }

@@ -32,6 +32,10 @@ package enum HostError: Error, Hashable, Sendable {
   case unknownPort(plugin: String, symbol: String)
   /// A control's value is not a number or beyond its range.
   case valueOutOfRange(plugin: String, symbol: String, value: Float, range: ClosedRange<Float>)
+  /// A control or a parameter does not say from where to where it goes, and nobody else does.
+  case noRange(plugin: String, symbol: String)
+  /// A parameter is not a number, or may not be set.
+  case notANumber(plugin: String, parameter: String)
   /// The plugin has no parameter with this URI, or it may not be used so.
   case unknownParameter(plugin: String, parameter: String)
   /// The plugin has no event input that takes this.
@@ -83,6 +87,10 @@ extension HostError: CustomStringConvertible {
     case .unknownPort(let plugin, let symbol): "<\(plugin)> has no such control as “\(symbol)”"
     case .valueOutOfRange(let plugin, let symbol, let value, let range):
       "\(value) is no value for “\(symbol)” of <\(plugin)>: \(range.lowerBound) to \(range.upperBound)"
+    case .noRange(let plugin, let symbol):
+      "“\(symbol)” of <\(plugin)> does not say from where to where it goes: LOW..HIGH is needed"
+    case .notANumber(let plugin, let parameter):
+      "the parameter <\(parameter)> of <\(plugin)> is no number that can be set"
     case .unknownParameter(let plugin, let parameter):
       "<\(plugin)> has no such parameter as <\(parameter)>"
     case .notAccepted(let plugin, let what): "<\(plugin)> has no input for \(what)"

@@ -31,6 +31,18 @@ package enum ParameterValue: Hashable, Sendable {
     self = value
   }
 
+  /// A number as the value of a parameter of a type; nil if that is none of numbers.
+  init?(_ number: Float, range: String?) {
+    switch range {
+    case LV2.atom("Int"): self = .int(Int32(number))
+    case LV2.atom("Long"): self = .long(Int64(number))
+    case LV2.atom("Float"): self = .float(number)
+    case LV2.atom("Double"): self = .double(Double(number))
+    case LV2.atom("Bool"): self = .bool(number != 0)
+    default: return nil
+    }
+  }
+
   /// The value of an atom; nil if it is of another kind.
   @safe init?(_ atom: UnsafePointer<LV2_Atom>) {
     let urids = URIDs.shared

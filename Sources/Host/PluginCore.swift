@@ -34,6 +34,9 @@ final class PluginCore: @unchecked Sendable {
   /// Called with what the plugin has to say of its parameters.
   let listener = Mutex<(@Sendable (ParameterMessage) -> Void)?>(nil)
 
+  /// Called when the cycle may have learned a controller.
+  let learner = Mutex<(@Sendable () -> Void)?>(nil)
+
   init(description: PluginDescription, scan: Scan, settings: PluginSettings) {
     self.description = description
     self.scan = scan
@@ -102,6 +105,7 @@ final class PluginCore: @unchecked Sendable {
       unsafe unsafeBitCast($0, to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
     }
     memory.connect()
+    unsafe plugin.pointee.told_transport = 0
     for port in description.ports
     where port.kind == .other || settings.leftOut.contains(port.symbol) {
       unsafe descriptor.connect_port(made.pointee.lv2_handle, UInt32(port.index), nil)
@@ -280,15 +284,20 @@ final class PluginCore: @unchecked Sendable {
     work()
     drainLog()
     drainReplies()
+    learner.withLock { $0 }?()
   }
 
   private func startThreadIfNeeded() {
     let needs = description.requiredFeatures + description.optionalFeatures
-    guard
-      unsafe worker != nil || needs.contains(LV2.log("log")) || !memory.eventOutputs.isEmpty,
-      thread.load(ordering: .relaxed) == 0
-    else { return }
-    thread.store(.max, ordering: .relaxed)
+    if unsafe worker != nil || needs.contains(LV2.log("log")) || !memory.eventOutputs.isEmpty {
+      startLookingAfter()
+    }
+  }
+
+  /// Starts the thread, unless it runs.
+  func startLookingAfter() {
+    let isNew = thread.compareExchange(expected: 0, desired: .max, ordering: .relaxed).exchanged
+    if !isNew { return }
     startThread(named: "cuejack-plugin") { [self] in
       thread.store(UInt(pthread_self()), ordering: .relaxed)
       while true {

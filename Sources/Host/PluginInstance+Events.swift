@@ -38,8 +38,19 @@ extension PluginInstance {
     }
   }
 
-  /// What the plugin said of its parameters so far, by their URIs.
-  package var parameterValues: [String: ParameterValue] { shared.withLock { $0.parameters } }
+  /// What the plugin said of its parameters so far, and what controllers set them to, by their URIs.
+  package var parameterValues: [String: ParameterValue] {
+    shared.withLock { shared in
+      for (i, parameter) in description.parameters.enumerated() {
+        let moved = unsafe cue_moved_now(core.memory.movedParameters + i)
+        if moved >> 32 == shared.parameterMoves[parameter.uri] ?? 0 { continue }
+        shared.parameterMoves[parameter.uri] = moved >> 32
+        shared.parameters[parameter.uri] = ParameterValue(
+          Float(bitPattern: UInt32(truncatingIfNeeded: moved)), range: parameter.range)
+      }
+      return shared.parameters
+    }
+  }
 
   /// Has `body` called, on a thread of the plugin's own, each time that the plugin tells the values of
   /// parameters.
@@ -83,7 +94,7 @@ extension PluginInstance {
   /// True if the plugin has a port for events of a kind: MIDI's, patch messages or positions.
   package func accepts(_ type: String) -> Bool { port(for: type) != nil }
 
-  private func port(for type: String) -> Int? {
+  func port(for type: String) -> Int? {
     let ports = core.memory.eventInputs
     // A port for control messages takes patch messages even if it does not say so.
     return ports.firstIndex { $0.eventTypes.contains(type) }

@@ -18,9 +18,12 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   let lock = NSLock()
 
   struct Shared {
-    /// The controls' values as they were last set.
+    /// The controls' values as they were last set, and how often controllers had set them by then.
     var controls: [Float]
+    var moves: [UInt64]
+    var controllers = Controllers()
     var parameters: [String: ParameterValue] = [:]
+    var parameterMoves: [String: UInt64] = [:]
     var hasDoubtfulLatency = false
     /// The state that was restored last: its files may be in use.
     var state: PluginState?
@@ -59,7 +62,8 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     core = PluginCore(description: description, scan: scan, settings: settings)
     shared = Mutex(
       Shared(
-        controls: core.memory.controls.map { $0.usualValue(sampleRate: settings.sampleRate) }))
+        controls: core.memory.controls.map { $0.usualValue(sampleRate: settings.sampleRate) },
+        moves: core.memory.controls.map { _ in 0 }))
     try core.load()
     core.listener.withLock {
       $0 = { [weak self] message in
@@ -81,7 +85,7 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   package var eventOutputs: Int { core.memory.eventOutputs.count }
 
   /// Bytes that the graph's event buffers must have for this plugin.
-  package var eventBytes: Int { core.memory.eventBytes }
+  package var eventBytes: Int { eventInputs + eventOutputs == 0 ? 0 : core.memory.eventBytes }
 
   /// What the plugin's latency port says; 0 if it has none.
   var reportedLatency: Float {
@@ -143,6 +147,8 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
       apply(state)
       core.activate()
       unsafe cue_plugin_settle(core.memory.plugin)
+      // Ranges may be in parts of the rate.
+      shared.withLock { if !$0.controllers.tables.isEmpty { offerBindings(&$0) } }
     }
     try core.reload(settings)
   }
@@ -184,12 +190,20 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     }
   }
 
-  /// The value of a control as it was last set, or that the plugin wrote in its latest run.
+  /// The value of a control as it was last set, by a controller too, or that the plugin wrote in its
+  /// latest run.
   ///
   /// - Throws: `HostError.unknownPort`.
   package func value(of symbol: String) throws(HostError) -> Float {
     if let index = core.memory.controls.firstIndex(where: { $0.symbol == symbol }) {
-      return shared.withLock { $0.controls[index] }
+      return shared.withLock { shared in
+        let moved = unsafe cue_moved_now(core.memory.control(index).pointer(to: \.moved)!)
+        if moved >> 32 != shared.moves[index] {
+          shared.moves[index] = moved >> 32
+          shared.controls[index] = Float(bitPattern: UInt32(truncatingIfNeeded: moved))
+        }
+        return shared.controls[index]
+      }
     }
     if let index = core.memory.readouts.firstIndex(where: { $0.symbol == symbol }) {
       return unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
@@ -214,6 +228,8 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
           ring, $0.baseAddress!.assumingMemoryBound(to: CChar.self), bytes)
       }
       shared.controls[index] = value
+      shared.moves[index] =
+        unsafe cue_moved_now(core.memory.control(index).pointer(to: \.moved)!) >> 32
       return true
     }
   }

@@ -18,6 +18,8 @@ final class PluginMemory: @unchecked Sendable {
   let inputs, outputs, eventInputs, eventOutputs, controls, readouts: [PluginPort]
   /// Bytes that every event buffer has at least.
   let eventBytes: Int
+  /// For each parameter what controllers set it to.
+  let movedParameters: UnsafeMutablePointer<cue_moved>
   private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
   private var rings: [UnsafeMutablePointer<jack_ringbuffer_t>] = unsafe []
 
@@ -39,6 +41,8 @@ final class PluginMemory: @unchecked Sendable {
     }
     unsafe plugin = .allocate(capacity: 1)
     unsafe plugin.initialize(to: cue_plugin())
+    unsafe movedParameters = .allocate(capacity: max(1, description.parameters.count))
+    unsafe movedParameters.initialize(repeating: 0, count: max(1, description.parameters.count))
 
     unsafe plugin.pointee.inputs = unsafe UnsafePointer(indices(inputs))
     unsafe plugin.pointee.connected_inputs = unsafe planes(inputs.count)
@@ -89,6 +93,12 @@ final class PluginMemory: @unchecked Sendable {
     unsafe plugin.pointee.urid_object = urids[LV2.atom("Object")]
     unsafe plugin.pointee.urid_patch_set = urids[LV2.patch("Set")]
     unsafe plugin.pointee.urid_patch_put = urids[LV2.patch("Put")]
+    unsafe plugin.pointee.urid_midi = urids[LV2.midi("MidiEvent")]
+    unsafe plugin.pointee.urid_float = urids[LV2.atom("Float")]
+    unsafe plugin.pointee.urid_double = urids[LV2.atom("Double")]
+    unsafe plugin.pointee.position_port = Int32(
+      eventInputs.firstIndex { $0.eventTypes.contains(LV2.time("Position")) } ?? -1)
+    unsafe cue_position_initialize(&plugin.pointee.position, urids.map.pointee.handle)
   }
 
   deinit {
@@ -97,6 +107,7 @@ final class PluginMemory: @unchecked Sendable {
       unsafe block.deallocate()
     }
     unsafe rings.forEach { unsafe jack_ringbuffer_free($0) }
+    unsafe movedParameters.deallocate()
     unsafe plugin.deallocate()
   }
 

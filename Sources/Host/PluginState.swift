@@ -123,13 +123,16 @@ extension PluginInstance {
     apply(state)
   }
 
-  /// A second instance, ready to run, with a state: for the graph to crossfade to. This one goes on.
+  /// A second instance, ready to run, with a state: for the graph to crossfade to. This one goes on; the
+  /// controllers that move it move the other, too.
   ///
   /// - Throws: `HostError`.
   package func replacement(restoring state: PluginState) throws(HostError) -> PluginInstance {
     try check(state)
-    return try PluginInstance(
+    let other = try PluginInstance(
       description.uri, in: world, settings: core.settings, name: name, state: state)
+    handControllers(to: other)
+    return other
   }
 
   private func check(_ state: PluginState) throws(HostError) {

@@ -107,10 +107,19 @@ package struct Wiring {
       throw .noSuchPort(
         node: from.name, kind: wire.isEvent ? .eventOutput : .output, number: wire.output + 1)
     }
-    guard wire.input >= 0, wire.input < (wire.isEvent ? to.eventInputs : to.inputs) else {
+    let eventInputs = to.eventInputs + (to.node?.takesControllers == true ? 1 : 0)
+    guard wire.input >= 0, wire.input < (wire.isEvent ? eventInputs : to.inputs) else {
       throw .noSuchPort(
         node: to.name, kind: wire.isEvent ? .eventInput : .input, number: wire.input + 1)
     }
+  }
+
+  /// Has the host hear the controllers among the events of an output, to move a node's controls by: an
+  /// event input more, after the node's own.
+  package mutating func connectControllers(_ a: NodeID, _ output: Int, to b: NodeID)
+    throws(HostError)
+  {
+    try connect(Wire(from: a, output, to: b, item(b).cell.eventInputs, isEvent: true))
   }
 
   package mutating func disconnect(_ wire: Wire) throws(HostError) {

@@ -136,7 +136,15 @@ package struct Engine: ~Copyable {
         if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
       }
       if let graph = unsafe roster.graph {
-        if unsafe graph.pointee.cycle(frames: time.frames, at: time.frame) { happened = true }
+        // Who drives cycles by hand has no transport.
+        let transport = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)).map {
+          unsafe cue_rt_transport($0)
+        }
+        if unsafe graph.pointee.cycle(
+          frames: time.frames, at: time.frame, transport: transport)
+        {
+          happened = true
+        }
       }
       if let recorders = unsafe roster.recorders {
         for i in 0..<roster.recorderCount {

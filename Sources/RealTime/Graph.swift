@@ -238,13 +238,17 @@ package struct GraphInput: BitwiseCopyable {
 @safe
 package struct GraphStep: BitwiseCopyable {
   let cell: UnsafeMutablePointer<GraphCell>
-  /// One for each input of the cell, and then for each event input.
+  /// One for each input of the cell, for each event input, and for its controllers if there are any.
   let inputs: UnsafeMutablePointer<GraphInput>
+  /// A sequence for the controllers that the host moves the node's controls by; nil if none come.
+  let controllers: UnsafeMutableRawPointer?
   package init(
-    _ cell: UnsafeMutablePointer<GraphCell>, inputs: UnsafeMutablePointer<GraphInput>
+    _ cell: UnsafeMutablePointer<GraphCell>, inputs: UnsafeMutablePointer<GraphInput>,
+    controllers: UnsafeMutableRawPointer? = nil
   ) {
     unsafe self.cell = cell
     unsafe self.inputs = inputs
+    unsafe self.controllers = controllers
   }
 }
 

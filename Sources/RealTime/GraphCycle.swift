@@ -18,12 +18,18 @@ package struct GraphCycle: ~Copyable {
   private let types: cue_event_types
   /// Nodes set it; only cycles look at it.
   private let attention: UnsafeMutablePointer<Bool>
+  /// Only cycles look at it.
+  private let course: UnsafeMutablePointer<cue_transport_course>
 
   /// A graph without an order, in memory that it does not own.
-  package init(types: cue_event_types, attention: UnsafeMutablePointer<Bool>) {
+  package init(
+    types: cue_event_types, attention: UnsafeMutablePointer<Bool>,
+    course: UnsafeMutablePointer<cue_transport_course>
+  ) {
     unsafe order = Atomic(nil)
     self.types = types
     unsafe self.attention = attention
+    unsafe self.course = course
   }
 
   // MARK: Host
@@ -68,8 +74,11 @@ package struct GraphCycle: ~Copyable {
   ///
   /// A cycle that comes a second time is passed over: the ports hold it already.
   ///
+  /// - Parameter transport: Where the music stands at its first frame; nil if nobody knows.
   /// - Returns: True if the host has something to see to.
-  @_noLocks package borrowing func cycle(frames: Int, at frame: Int64) -> Bool {
+  @_noLocks package borrowing func cycle(
+    frames: Int, at frame: Int64, transport: cue_transport? = nil
+  ) -> Bool {
     let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
     var happened = false
     if let order = unsafe order.load(ordering: .sequentiallyConsistent), frames > 0 {
@@ -79,7 +88,7 @@ package struct GraphCycle: ~Copyable {
           unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
         }
       } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
-        happened = unsafe run(order, frames, frame)
+        happened = unsafe run(order, frames, frame, transport)
       }
     }
     ended.store(number, ordering: .releasing)
@@ -87,7 +96,8 @@ package struct GraphCycle: ~Copyable {
   }
 
   @_noLocks private borrowing func run(
-    _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ frame: Int64
+    _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ frame: Int64,
+    _ transport: cue_transport?
   ) -> Bool {
     let steps = unsafe order.pointee.steps
     let stepCount = unsafe order.pointee.stepCount
@@ -95,6 +105,9 @@ package struct GraphCycle: ~Copyable {
     var block = unsafe cue_block()
     unsafe block.is_freewheeling = freewheels.load(ordering: .relaxed)
     unsafe block.attention = attention
+    if var transport {
+      unsafe block.transport = cue_rt_follow_transport(course, &transport, UInt32(frames))
+    }
     var at = 0
     while at < frames {
       let count = min(blockFrames, frames &- at)
@@ -104,6 +117,7 @@ package struct GraphCycle: ~Copyable {
         unsafe run(steps[i], order, block, at: at, cycle: frames)
       }
       at &+= count
+      unsafe block.transport = nil
       unsafe order.pointee.hasBegun = true
       if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
     }
@@ -156,8 +170,17 @@ package struct GraphCycle: ~Copyable {
     for i in unsafe 0..<cell.pointee.eventInputs {
       let input = unsafe step.inputs[inputs &+ i]
       unsafe cell.pointee.mergeEvents(
-        i, order.pointee.eventEdges + input.first, count: input.count, frames: frames,
+        into: cell.pointee.eventInput(i), order.pointee.eventEdges + input.first,
+        count: input.count, frames: frames,
         endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
+    }
+    var block = unsafe block
+    if let controllers = unsafe step.controllers {
+      let input = unsafe step.inputs[inputs &+ cell.pointee.eventInputs]
+      unsafe cell.pointee.mergeEvents(
+        into: controllers, order.pointee.eventEdges + input.first, count: input.count,
+        frames: frames, endsNotes: false, types)
+      unsafe block.controllers = UnsafeRawPointer(controllers)
     }
     switch unsafe cell.pointee.kind {
     case .node: unsafe cell.pointee.run(block, types)

@@ -89,13 +89,12 @@ package struct GraphEventEdge: BitwiseCopyable {
 }
 
 extension GraphCell {
-  /// Makes the sequence of event input `i`: if need be the ends of all notes, and then all events of `count` edges, by frame; of those of one frame,
-  /// an earlier edge's are first.
+  /// Makes the sequence of an event input: if need be the ends of all notes, and then all events of
+  /// `count` edges, by frame; of those of one frame, an earlier edge's are first.
   @_noLocks borrowing func mergeEvents(
-    _ i: Int, _ edges: UnsafeMutablePointer<GraphEventEdge>, count: Int, frames: Int,
-    endsNotes: Bool, _ types: cue_event_types
+    into sequence: UnsafeMutableRawPointer, _ edges: UnsafeMutablePointer<GraphEventEdge>,
+    count: Int, frames: Int, endsNotes: Bool, _ types: cue_event_types
   ) {
-    let sequence = unsafe eventInput(i)
     unsafe cue_rt_clear_events(sequence, types.sequence)
     if endsNotes { unsafe cue_rt_add_note_ends(sequence, eventBytes, types.midi) }
     var lost: UInt64 = 0

@@ -22,6 +22,10 @@ final class HandRun {
   /// Device frame of the next block's first frame.
   var frame: Int64 = 0
   var isFreewheeling = false
+  /// Says where the music stands at a frame of the device.
+  var transport: ((Int64) -> cue_transport)?
+  private var course = cue_transport_course()
+  private let heardControllers: UnsafeMutableRawPointer
   /// Whether a node asked for attention in the latest run.
   private(set) var sawAttention = false
 
@@ -42,6 +46,7 @@ final class HandRun {
     inputs = (0..<node.inputs).map(plane)
     outputs = (0..<node.outputs).map(plane)
     eventInputs = (0..<node.eventInputs).map(events)
+    heardControllers = events(0)
     eventOutputs = (0..<node.eventOutputs).map(events)
     inputPlanes = .allocate(capacity: max(1, inputs.count))
     outputPlanes = .allocate(capacity: max(1, outputs.count))
@@ -55,7 +60,7 @@ final class HandRun {
 
   deinit {
     for plane in inputs + outputs { plane.deallocate() }
-    for events in eventInputs + eventOutputs { events.deallocate() }
+    for events in eventInputs + eventOutputs + [heardControllers] { events.deallocate() }
     inputPlanes.deallocate()
     outputPlanes.deallocate()
     inputEvents.deallocate()
@@ -63,11 +68,12 @@ final class HandRun {
   }
 
   /// Runs blocks of the given lengths, again and again from the first, until the input is used up.
-  /// `events` go to the first event input, and what comes from the first event output is given back.
+  /// `midi` goes to the first event input, `controllers` to the host, and what comes from the first event
+  /// output is given back.
   @discardableResult
   func run(
     _ input: [[Float]] = [], frames: Int? = nil, blocks: [Int] = [1024], midi: [TimedEvent] = [],
-    around: (() -> Void) -> Void = { $0() }
+    controllers: [TimedEvent] = [], around: (() -> Void) -> Void = { $0() }
   ) -> (sound: [[Float]], events: [TimedEvent]) {
     let frames = frames ?? input.first?.count ?? 0
     var sound = [[Float]](repeating: [], count: outputs.count)
@@ -96,10 +102,21 @@ final class HandRun {
       block.outputs = UnsafePointer(outputPlanes)
       block.event_inputs = UnsafePointer(inputEvents)
       block.event_outputs = UnsafePointer(outputEvents)
+      if !controllers.isEmpty {
+        write(
+          controllers.filter { done..<done + length ~= $0.frame }, from: done, to: heardControllers)
+        block.controllers = UnsafeRawPointer(heardControllers)
+      }
+      var now = transport?(frame) ?? cue_transport()
       let processor = node.processor
       withUnsafeMutablePointer(to: &sawAttention) { attention in
         block.attention = attention
-        around { cue_rt_run_node(processor, &block) }
+        withUnsafeMutablePointer(to: &course) { course in
+          if transport != nil {
+            block.transport = cue_rt_follow_transport(course, &now, UInt32(length))
+          }
+          around { cue_rt_run_node(processor, &block) }
+        }
       }
       for (i, plane) in outputs.enumerated() {
         sound[i] += UnsafeBufferPointer(start: plane, count: length)

@@ -179,6 +179,11 @@ typedef struct cue_block {
   void *_Nonnull const *_Nullable event_outputs;
   /// If it is there, the node sets it to have the host ask for its latency anew.
   bool *_Nullable attention;
+  /// A sequence of MIDI events that the host itself goes by, to move the node's controls.
+  const void *_Nullable controllers;
+  /// Where the music stands at the block's first frame. Only there for the first block of a cycle:
+  /// within a cycle nothing happens to it.
+  const struct cue_transport *_Nullable transport;
 } cue_block;
 
 /// What runs in the place of one node of a graph.
@@ -214,4 +219,8 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #pragma clang assume_nonnull end
 
 #include "cue_events.h"
+#include "cue_transport.h"
+
 #include "cue_plugin.h"
+
+#include "cue_controllers.h"

@@ -1,6 +1,8 @@
 // What runs one LV2 plugin in a cycle. All memory is the host's; nothing here is exported.
 #pragma once
 
+#include "cue_transport.h"
+
 #include <jack/ringbuffer.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +43,8 @@ typedef struct cue_plugin_control {
   float from, to;
   int64_t start;
   uint32_t length;
+  /// What a controller last set it to: a cue_moved.
+  uint64_t moved;
 } cue_plugin_control;
 
 /// A control output of the plugin.
@@ -126,6 +130,18 @@ typedef struct cue_plugin {
   /// The latest frame that a staged one waits for.
   int64_t staged_last;
 
+  // MIDI controllers: the bindings that the host last offered, those that the cycle goes by, and
+  // what it learned.
+  struct cue_bindings *offered, *bindings;
+  uint64_t learned;
+
+  /// The event input that takes positions, or -1; the number of the transport that the plugin was
+  /// last told of, and the message for that.
+  int32_t position_port;
+  bool tells_position;
+  uint64_t told_transport;
+  cue_position position;
+
   // The worker: its requests, what it answers, and what restoring a state answers.
   jack_ringbuffer_t *requests, *responses, *restored;
   /// Room for the largest response.
@@ -144,6 +160,7 @@ typedef struct cue_plugin {
   bool wants_signal;
 
   uint32_t urid_sequence, urid_chunk, urid_object, urid_patch_set, urid_patch_put;
+  uint32_t urid_midi, urid_float, urid_double;
 
   /// Nothing ever runs in real time: waiting is always allowed.
   bool is_offline;
@@ -182,6 +199,13 @@ static inline float cue_plugin_shown(const cue_plugin_readout *readout) {
 static inline uint64_t cue_plugin_lost(const cue_plugin *plugin) {
   return __atomic_load_n(&plugin->lost, __ATOMIC_RELAXED);
 }
+
+/// Has a change of a control wait for its frame; false if there is no room. In a run.
+CUE_HIDDEN bool cue_plugin_await(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME;
+
+/// Has a message, of `head->bytes` bytes, wait for its frame; false if there is no room. In a run.
+CUE_HIDDEN bool cue_plugin_stage(cue_plugin *plugin, const cue_message_head *head,
+                                 const LV2_Atom *atom) CUE_REALTIME;
 
 /// LV2's schedule_work, for runs: `plugin` is a cue_plugin. The cycle's thread.
 CUE_HIDDEN uint32_t cue_plugin_schedule(void *plugin, uint32_t bytes,

@@ -108,6 +108,8 @@ static void run(LV2_Handle handle, uint32_t frames) {
 #elif defined(WITNESS)
     plugin->ports[OUT][i] =
         *plugin->ports[ENABLED] + 2 * *plugin->ports[FREEWHEELING] + 4 * *plugin->ports[TRIGGER];
+#elif defined(ADDS)
+    plugin->ports[OUT][i] = plugin->ports[IN][i] + *plugin->ports[2] + 2 * *plugin->ports[3];
 #else
     plugin->ports[OUT][i] = plugin->ports[IN][i];
 #endif

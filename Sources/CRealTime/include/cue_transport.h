@@ -1,0 +1,134 @@
+// Where the music stands: JACK's transport, and the atom by which plugins are told of it.
+#pragma once
+
+#include "CRealTime.h"
+
+#include <jack/transport.h>
+#include <lv2/atom/atom.h>
+#include <string.h>
+
+#pragma clang assume_nonnull begin
+
+/// Where the music stands at the first frame of a cycle.
+typedef struct cue_transport {
+  /// Counts, from 1, what could not be foreseen from the cycle before: starts, stops, jumps,
+  /// another tempo. Set by cue_rt_follow_transport.
+  uint64_t number;
+  /// Frames since the begin of the music.
+  int64_t frame;
+  double frames_per_second;
+  bool is_rolling;
+  /// Beats are known: all that follows.
+  bool has_beats;
+  /// Beats of this unit in a bar; 4 for quarters.
+  int32_t beat_unit;
+  float beats_per_bar;
+  double beats_per_minute;
+  /// Bars since the begin, and beats since this bar's.
+  int64_t bar;
+  double bar_beat;
+  /// By how many beats the two may be wrong: JACK counts in whole ticks.
+  double beat_slack;
+} cue_transport;
+
+/// What a graph remembers of the transport.
+typedef struct cue_transport_course {
+  cue_transport now;
+  /// As it was when `number` last changed, and the frames that have passed since.
+  cue_transport changed;
+  int64_t passed;
+} cue_transport_course;
+
+/// JACK's transport in this cycle.
+static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_REALTIME {
+  cue_transport now;
+  memset(&now, 0, sizeof now);
+  jack_position_t position;
+  jack_transport_state_t state;
+  position.valid = (jack_position_bits_t)0;
+  CUE_TRUST_BEGIN // transport.h: real-time safe; in the process thread, true for the whole cycle.
+      state = jack_transport_query(client, &position);
+  CUE_TRUST_END
+  now.is_rolling = state == JackTransportRolling;
+  now.frame = position.frame;
+  now.frames_per_second = position.frame_rate;
+  if (!(position.valid & JackPositionBBT) || !(position.beats_per_minute > 0) ||
+      !(position.beats_per_bar > 0) || !(position.ticks_per_beat > 0))
+    return now;
+  now.has_beats = true;
+  now.beat_unit = (int32_t)position.beat_type;
+  now.beats_per_bar = position.beats_per_bar;
+  now.beats_per_minute = position.beats_per_minute;
+  now.bar = position.bar - 1;
+  now.bar_beat = position.beat - 1 + position.tick / position.ticks_per_beat;
+  now.beat_slack = 2 / position.ticks_per_beat;
+  // They may be those of a frame that many frames earlier.
+  if (position.valid & JackBBTFrameOffset && position.frame_rate > 0)
+    now.bar_beat += position.bbt_offset * now.beats_per_minute / (60.0 * position.frame_rate);
+  return now;
+}
+
+/// True if the music stands where it would, `passed` frames of cycles after `then`, if nobody had
+/// touched the transport.
+static inline bool cue_rt_goes_on(const cue_transport *then, int64_t passed,
+                                  const cue_transport *now) CUE_REALTIME {
+  if (!then->is_rolling) passed = 0;
+  if (now->is_rolling != then->is_rolling || now->has_beats != then->has_beats ||
+      now->frame != then->frame + passed)
+    return false;
+  if (!now->has_beats) return true;
+  if (now->beats_per_minute != then->beats_per_minute ||
+      now->beats_per_bar != then->beats_per_bar || now->beat_unit != then->beat_unit)
+    return false;
+  double beats = (double)(now->bar - then->bar) * now->beats_per_bar + now->bar_beat -
+                 then->bar_beat -
+                 (double)passed * now->beats_per_minute / (60 * now->frames_per_second);
+  return __builtin_fabs(beats) <= now->beat_slack + 1e-6;
+}
+
+/// Takes over where the music stands in a cycle of `frames` frames, and counts it if that could not
+/// be foreseen.
+///
+/// Returns what `course` says then: it stays there until the next cycle.
+static inline const cue_transport *cue_rt_follow_transport(cue_transport_course *course,
+                                                           const cue_transport *now,
+                                                           uint32_t frames) CUE_REALTIME {
+  uint64_t number = course->now.number;
+  bool goes_on = number > 0 && cue_rt_goes_on(&course->changed, course->passed, now);
+  course->now = *now;
+  course->now.number = goes_on ? number : number + 1;
+  if (!goes_on) {
+    course->changed = course->now;
+    course->passed = 0;
+  }
+  course->passed += frames;
+  return &course->now;
+}
+
+/// A property of an atom, of at most eight bytes.
+typedef struct cue_property {
+  uint32_t key, context, bytes, type;
+  union {
+    int64_t long_value;
+    int32_t int_value;
+    float float_value;
+    double double_value;
+    uint32_t urid;
+  } value;
+} cue_property;
+
+/// The atom time:Position.
+typedef struct cue_position {
+  LV2_Atom_Object object;
+  cue_property frame, speed, bar, bar_beat, beat_unit, beats_per_bar, beats_per_minute;
+} cue_position;
+
+/// Prepares a position. `urids` is a cue_urids.
+__attribute__((visibility("hidden"))) void cue_position_initialize(cue_position *position,
+                                                                   void *urids);
+
+/// Has `position` say where the music stands; what is not known is left out.
+__attribute__((visibility("hidden"))) void cue_position_set(cue_position *position,
+                                                            const cue_transport *now) CUE_REALTIME;
+
+#pragma clang assume_nonnull end

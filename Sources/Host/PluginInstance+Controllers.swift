@@ -1,0 +1,276 @@
+import CRealTime
+import Synchronization
+
+// MIDI controllers move controls and parameters.
+
+extension PluginInstance {
+  /// What controllers move, and how the cycle is told of it.
+  struct Controllers {
+    var bindings: [MIDIBinding] = []
+    /// What the next controller is to move.
+    var learning: Learning?
+    /// Counts what was to be learned.
+    var generation: UInt32 = 0
+    /// Those that the cycle may still see, the one that was offered last at the end.
+    var tables: [BindingTable] = []
+  }
+  struct Learning: Sendable {
+    let target: MIDITarget
+    let generation: UInt32
+    let then: @Sendable (MIDIBinding) -> Void
+  }
+
+  package var takesControllers: Bool { true }
+
+  /// Sees whether a controller could move a target.
+  ///
+  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  package func check(_ target: MIDITarget) throws(HostError) { _ = try resolved(target) }
+
+  // MARK: Binding
+
+  /// What controllers move, in the order in which it was bound.
+  package var bindings: [MIDIBinding] {
+    noteLearned()
+    return shared.withLock { $0.controllers.bindings }
+  }
+
+  /// Has a controller move a control or a parameter from its next message on, smoothly where that can be; it
+  /// takes the place of what moved it before.
+  ///
+  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  package func bind(_ binding: MIDIBinding) throws(HostError) {
+    var binding = binding
+    binding.target = try resolved(binding.target).target
+    noteLearned()
+    let bound = binding
+    shared.withLock { shared in
+      if shared.controllers.learning?.target.name == bound.target.name {
+        shared.controllers.learning = nil
+      }
+      shared.controllers.add(bound)
+      offerBindings(&shared)
+    }
+  }
+
+  /// Has no controller move a control or a parameter any more.
+  ///
+  /// - Throws: `HostError`: no such target.
+  package func unbind(_ name: String) throws(HostError) {
+    let name = try target(named: name).name
+    noteLearned()
+    shared.withLock { shared in
+      shared.controllers.bindings.removeAll { $0.target.name == name }
+      offerBindings(&shared)
+    }
+  }
+
+  // MARK: Learning
+
+  /// Has the next controller that moves be bound to a control or a parameter, in the place of what moved it
+  /// before; that very message moves it. What was to be learned before is not learned any more.
+  ///
+  /// - Parameter then: Called, on any thread of the host, with the binding.
+  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  package func learn(
+    _ target: MIDITarget, then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
+  ) throws(HostError) {
+    let target = try resolved(target).target
+    noteLearned()
+    core.learner.withLock { $0 = { [weak self] in self?.noteLearned() } }
+    core.startLookingAfter()
+    shared.withLock { shared in
+      shared.controllers.generation += 1
+      shared.controllers.learning = Learning(
+        target: target, generation: shared.controllers.generation, then: then)
+      offerBindings(&shared)
+    }
+  }
+
+  /// What the next controller is to move.
+  package var learning: MIDITarget? {
+    noteLearned()
+    return shared.withLock { $0.controllers.learning?.target }
+  }
+
+  /// Learns no more. What is bound stays so.
+  package func cancelLearning() {
+    noteLearned()
+    shared.withLock { shared in
+      guard shared.controllers.learning != nil else { return }
+      shared.controllers.learning = nil
+      offerBindings(&shared)
+    }
+  }
+
+  /// Takes over what the cycle has learned.
+  private func noteLearned() {
+    let learned = unsafe cue_plugin_learned(core.memory.plugin)
+    let done = shared.withLock { shared -> (Learning, MIDIBinding)? in
+      guard let learning = shared.controllers.learning,
+        UInt64(learning.generation) == learned >> 32,
+        let controller = MIDIController(
+          number: Int(learned & 0xff), channel: Int(learned >> 8 & 0xff) + 1)
+      else { return nil }
+      let binding = MIDIBinding(controller, to: learning.target)
+      shared.controllers.learning = nil
+      shared.controllers.add(binding)
+      return (learning, binding)
+    }
+    if let (learning, binding) = done { learning.then(binding) }
+  }
+
+  /// Has another instance of the plugin go by the same controllers, and learn in the place of this one.
+  func handControllers(to other: PluginInstance) {
+    noteLearned()
+    let controllers = shared.withLock { $0.controllers }
+    for binding in controllers.bindings { try? other.bind(binding) }
+    if let learning = controllers.learning {
+      cancelLearning()
+      try? other.learn(learning.target, then: learning.then)
+    }
+  }
+
+  // MARK: The cycle's table
+
+  /// Has the cycle go by the bindings as they are now, at the present sample rate.
+  func offerBindings(_ shared: inout Shared) {
+    let controllers = shared.controllers
+    func entry(_ target: MIDITarget, _ controller: MIDIController?) -> BindingTable.Entry? {
+      guard let found = try? resolved(target) else { return nil }
+      return BindingTable.Entry(
+        controller: controller, destination: found.destination, scale: found.scale)
+    }
+    var entries = controllers.bindings.compactMap { entry($0.target, $0.controller) }
+    if let learning = controllers.learning, let last = entry(learning.target, nil) {
+      entries.append(last)
+    }
+    let table = BindingTable(
+      entries, generation: controllers.learning?.generation ?? 0, for: core.memory)
+    unsafe cue_plugin_offer(core.memory.plugin, table.bindings)
+    shared.controllers.tables.append(table)
+    let taken = unsafe cue_plugin_bindings(core.memory.plugin)
+    if let first = shared.controllers.tables.firstIndex(where: {
+      unsafe UnsafePointer($0.bindings) == taken
+    }) {
+      shared.controllers.tables.removeFirst(first)
+    }
+  }
+
+  // MARK: Targets
+
+  private struct Resolved {
+    /// By its full name.
+    let target: MIDITarget
+    let destination: BindingTable.Destination
+    let scale: MIDIScale
+  }
+
+  /// A target by its full name: a control's symbol or a parameter's URI.
+  private func target(named name: String) throws(HostError) -> (
+    name: String, control: Int?, parameter: Int?
+  ) {
+    if let index = core.memory.controls.firstIndex(where: { $0.symbol == name }) {
+      return (name, index, nil)
+    }
+    let parameters = description.parameters
+    let found =
+      parameters.firstIndex { $0.uri == name }
+      ?? parameters.firstIndex { $0.uri.hasSuffix("#" + name) }
+    guard let found else { throw .unknownPort(plugin: description.uri, symbol: name) }
+    return (parameters[found].uri, nil, found)
+  }
+
+  private func resolved(_ target: MIDITarget) throws(HostError) -> Resolved {
+    let (name, control, parameter) = try self.target(named: target.name)
+    let scale: MIDIScale
+    let destination: BindingTable.Destination
+    if let control {
+      let port = core.memory.controls[control]
+      let rate = core.settings.sampleRate
+      let range = port.range(sampleRate: rate)
+      let (least, most) = port.isToggled ? (0, 1) : (range.minimum, range.maximum)
+      scale = try self.scale(target, name, least, most, port.shape)
+      // What costs much or crackles is not to change in many steps.
+      let isSudden = port.properties.contains {
+        [LV2.portProperties("expensive"), LV2.portProperties("causesArtifacts")].contains($0)
+      }
+      let glides = scale.shape == .linear || scale.shape == .logarithmic
+      destination = .control(
+        control, isTrigger: port.isTrigger,
+        rampFrames: glides && !isSudden && !port.isTrigger ? Int((rate / 100).rounded()) : 0)
+    } else {
+      let found = description.parameters[parameter!]
+      guard found.isWritable, let type = found.range, let shape = Self.shapes[type] else {
+        throw .notANumber(plugin: description.uri, parameter: name)
+      }
+      guard let port = port(for: LV2.patch("Message")) else {
+        throw .notAccepted(plugin: description.uri, what: "<\(LV2.patch("Message"))>")
+      }
+      let isBool = shape == .toggle
+      scale = try self.scale(
+        target, name, isBool ? 0 : found.minimum.map { Float($0) },
+        isBool ? 1 : found.maximum.map { Float($0) }, shape)
+      destination = .parameter(parameter!, port: port, uri: name, type: type)
+    }
+    return Resolved(
+      target: MIDITarget(name, low: target.low, high: target.high), destination: destination,
+      scale: scale)
+  }
+
+  /// How parameters of a type follow controllers, by the type's URI; of others they cannot.
+  private static let shapes: [String: MIDIScale.Shape] = [
+    LV2.atom("Float"): .linear, LV2.atom("Double"): .linear, LV2.atom("Bool"): .toggle,
+    LV2.atom("Int"): .integer(isLogarithmic: false),
+    LV2.atom("Long"): .integer(isLogarithmic: false),
+  ]
+
+  /// The scale that a target asks for, within the range from `least` to `most`.
+  private func scale(
+    _ target: MIDITarget, _ name: String, _ least: Float?, _ most: Float?, _ shape: MIDIScale.Shape
+  ) throws(HostError) -> MIDIScale {
+    let uri = description.uri
+    var (least, most) = (least, most)
+    if case .points(let points) = shape {
+      least = least ?? points.min()
+      most = most ?? points.max()
+    }
+    guard let low = target.low ?? least, let high = target.high ?? most else {
+      throw .noRange(plugin: uri, symbol: name)
+    }
+    let from = least ?? -.greatestFiniteMagnitude
+    let bounds = from...max(from, most ?? .greatestFiniteMagnitude)
+    for value in [low, high] where !bounds.contains(value) {
+      throw .valueOutOfRange(plugin: uri, symbol: name, value: value, range: bounds)
+    }
+    var shape = shape
+    switch shape {
+    case .points(let points):
+      let within = points.filter { (min(low, high)...max(low, high)).contains($0) }
+      shape = within.isEmpty ? .linear : .points(low <= high ? within : within.reversed())
+    case .logarithmic where low * high <= 0: shape = .linear
+    case .integer(isLogarithmic: true) where low * high <= 0:
+      shape = .integer(isLogarithmic: false)
+    default: break
+    }
+    return MIDIScale(shape: shape, low: low, high: high)
+  }
+}
+
+extension PluginInstance.Controllers {
+  /// Adds a binding; it takes the place of the one of the same target.
+  mutating func add(_ binding: MIDIBinding) {
+    bindings.removeAll { $0.target.name == binding.target.name }
+    bindings.append(binding)
+  }
+}
+
+extension PluginPort {
+  /// How a control follows a controller.
+  fileprivate var shape: MIDIScale.Shape {
+    if isToggled || isTrigger { return .toggle }
+    if isEnumeration, !scalePoints.isEmpty { return .points(scalePoints.map(\.value)) }
+    if isInteger { return .integer(isLogarithmic: isLogarithmic) }
+    return isLogarithmic ? .logarithmic : .linear
+  }
+}
