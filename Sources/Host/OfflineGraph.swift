@@ -6,13 +6,15 @@ import Server
 /// what reaches its output ports comes out. One thread.
 ///
 /// Some cycles of silence go before the samples if there are nodes that report a latency: they do so when
-/// they run.
+/// they run. The music stands still then, and rolls from its begin with the first sample, at 120 beats a
+/// minute in 4/4.
 @safe
 package final class OfflineGraph {
   private let graph: Graph
   private let inputs: [ClientPort]
   private let outputs: [UnsafeMutablePointer<Float>]
   private var frame: Int64 = 0
+  private var transport: cue_transport
   /// Frames of one cycle.
   private static var cycleFrames: Int { 1024 }
 
@@ -24,6 +26,7 @@ package final class OfflineGraph {
   package init(_ graph: Graph, source: NodeID) throws(HostError) {
     self.graph = graph
     inputs = try graph.places(of: source)
+    transport = Self.transport(at: 0, graph.sampleRate, isRolling: false)
     let ports = graph.wantedPorts.filter { $0.direction == .output && !$0.isMIDI }
     unsafe outputs = unsafe ports.map { _ in
       let plane = UnsafeMutablePointer<Float>.allocate(capacity: Self.cycleFrames)
@@ -41,6 +44,25 @@ package final class OfflineGraph {
       _ = run([], silence: Self.cycleFrames)
       if graph.isSettled { break }
     }
+    transport.is_rolling = true
+  }
+
+  /// Where the music stands after `frame` frames.
+  private static func transport(at frame: Int64, _ sampleRate: Double, isRolling: Bool)
+    -> cue_transport
+  {
+    var transport = cue_transport()
+    transport.frame = frame
+    transport.frames_per_second = sampleRate
+    transport.is_rolling = isRolling
+    transport.has_beats = true
+    transport.beat_unit = 4
+    transport.beats_per_bar = 4
+    transport.beats_per_minute = 120
+    let beats = Double(frame) * 2 / sampleRate
+    transport.bar = Int64(beats / 4)
+    transport.bar_beat = beats - 4 * Double(transport.bar)
+    return transport
   }
 
   deinit {
@@ -69,7 +91,11 @@ package final class OfflineGraph {
           unsafe plane[i] = done + i < given ? samples[place] : 0
         }
       }
-      _ = unsafe graph.cycle.pointee.cycle(frames: count, at: frame)
+      _ = unsafe graph.cycle.pointee.cycle(frames: count, at: frame, transport: transport)
+      if transport.is_rolling {
+        transport = Self.transport(
+          at: transport.frame + Int64(count), transport.frames_per_second, isRolling: true)
+      }
       _ = graph.tend()
       for channel in 0..<channels {
         for i in 0..<count {

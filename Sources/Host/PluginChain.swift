@@ -71,6 +71,14 @@ package struct PluginChain: Sendable {
   /// The ports `out_1` and so on.
   package let exit: NodeID
   package let portNames: [String]
+  /// The instances of each plugin, in order.
+  package let stages: [[PluginInstance]]
+  /// The port whose events plugins take, and whose controllers move their controls; nil if it is not
+  /// needed.
+  package let midiInput: String?
+  /// The port for what the last plugin that writes MIDI writes; nil if another plugin takes that, or
+  /// there is none.
+  package let midiOutput: String?
 
   /// Frames that the sound takes on its way through.
   package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
@@ -78,11 +86,17 @@ package struct PluginChain: Sendable {
   /// A chain for sound of some channels.
   ///
   /// A plugin with one audio input and one output has an instance for each channel; channels go to others
-  /// as the graph mixes them up or down.
+  /// as the graph mixes them up or down. What a plugin without audio inputs makes is added to what comes so
+  /// far; by one without audio outputs, the sound passes.
   ///
+  /// MIDI that comes in goes to each plugin that takes it, up to the first that writes MIDI: what that one
+  /// writes goes to those after it instead, and so on. Offline, none comes in.
+  ///
+  /// - Parameter hearsControllers: Controllers that come in are to move controls.
   /// - Throws: `HostError`: a plugin that cannot be made, set or put there.
   package init(
-    _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool
+    _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
+    hearsControllers: Bool = false
   ) throws(HostError) {
     graph = Graph(sampleRate: sampleRate, blockFrames: 1024)
     let settings = PluginSettings(
@@ -91,6 +105,7 @@ package struct PluginChain: Sendable {
     entrance = graph.addMixer(named: "mix", channels: channels)
     var last = entrance
     var outputs = Array(0..<channels)
+    var midi = ChainMIDI()
     for choice in choices {
       let first = try choice.instance(in: world, settings)
       func places(_ direction: PluginPort.Direction) -> [Int] {
@@ -98,32 +113,60 @@ package struct PluginChain: Sendable {
         return planes.indices.filter { planes[$0].kind == .audio }
       }
       let (ins, outs) = (places(.input), places(.output))
+      midi.stages.append([])
       if ins.count == 1, outs.count == 1, outputs.count > 1 {
         let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
         for (channel, output) in outputs.enumerated() {
-          let id = try graph.add(channel == 0 ? first : choice.instance(in: world, settings))
+          let instance = try channel == 0 ? first : choice.instance(in: world, settings)
+          let id = try graph.add(instance)
+          midi.stages[midi.stages.count - 1].append((id, instance))
           try graph.connect(Wire(from: last, output, to: id, ins[0]))
           try graph.connect(Wire(from: id, outs[0], to: join, channel))
         }
         last = join
         outputs = Array(outputs.indices)
       } else {
-        let id = try graph.add(first)
-        let from = last
-        let sent = outputs
-        try graph.edit { wiring throws(HostError) in
-          try wiring.connect(from, sent, to: id, ins)
+        guard !outs.isEmpty || first.midiInput != nil || first.midiOutput != nil else {
+          throw .doesNotFit(node: first.name)
         }
-        guard !outs.isEmpty else { throw .doesNotFit(node: first.name) }
+        let id = try graph.add(first)
+        midi.stages[midi.stages.count - 1].append((id, first))
+        let (from, sent) = (last, outputs)
+        if !ins.isEmpty {
+          try graph.edit { wiring throws(HostError) in
+            try wiring.connect(from, sent, to: id, ins)
+          }
+        }
+        if outs.isEmpty { continue }
         last = id
         outputs = outs
+        if ins.isEmpty {
+          let all = Array(0..<(sent.count == 1 ? min(outs.count, 2) : sent.count))
+          let sum = graph.addMixer(named: "+ \(first.name)", channels: all.count)
+          try graph.edit { wiring throws(HostError) in
+            try wiring.connect(from, sent, to: sum, all)
+            try wiring.connect(id, outs, to: sum, all)
+          }
+          last = sum
+          outputs = all
+        }
       }
     }
     portNames = outputs.indices.map { "out_\($0 + 1)" }
-    exit = try graph.addOutputs(named: "ports", audio: portNames)
+    stages = midi.stages.map { $0.map(\.plugin) }
+    let written = try midi.connect(in: graph)
+    midiInput =
+      !isOffline && (hearsControllers || !midi.listeners.isEmpty) ? "midi_in" : nil
+    midiOutput = isOffline || written == nil ? nil : "midi_out"
+    if let midiInput { try midi.connect(port: midiInput, in: graph, hearsControllers) }
+    exit = try graph.addOutputs(
+      named: "ports", audio: portNames, midi: midiOutput.map { [$0] } ?? [])
     let (from, sent, to) = (last, outputs, exit)
     try graph.edit { wiring throws(HostError) in
       try wiring.connect(from, sent, to: to, Array(sent.indices))
+    }
+    if midiOutput != nil, let written {
+      try graph.connect(Wire(from: written.id, written.output, to: exit, isEvent: true))
     }
   }
 }

@@ -18,10 +18,10 @@ private final class Editors: Sendable {
 }
 
 /// Waits for a condition; false if it does not come to hold in half a minute.
-func waits(for condition: () -> Bool) -> Bool {
+func waits(for condition: () throws -> Bool) rethrows -> Bool {
   let end = Date(timeIntervalSinceNow: 30)
-  while !condition() {
-    if Date() >= end { return condition() }
+  while try !condition() {
+    if Date() >= end { return try condition() }
     usleep(1000)
   }
   return true

@@ -146,3 +146,36 @@ cue_pulse *cue_pulse_open(const char *server, const char *name, const char *dest
 /// Sets the flag.
 void cue_pulse_ask(cue_pulse *pulse);
 void cue_pulse_close(cue_pulse *pulse);
+
+/// A MIDI message of up to three bytes, the first of them in the highest place.
+typedef struct {
+  uint32_t frame; // JACK frame time
+  uint32_t bytes;
+} cue_midi_event;
+
+/// A client that sends MIDI messages of three bytes from its port `out` at given frames, and keeps
+/// what comes to its port `in`.
+typedef struct cue_keys cue_keys;
+
+/// Opens, registers and activates. NULL and the JACK status if it cannot be.
+cue_keys *cue_keys_open(const char *server, const char *name, jack_status_t *status);
+/// Has it send messages, which are in the order of their frames. Once; false if it cannot be.
+bool cue_keys_play(cue_keys *keys, const cue_midi_event *events, size_t count);
+/// How many messages came; the first 4096 are kept.
+size_t cue_keys_heard(const cue_keys *keys);
+cue_midi_event cue_keys_event(const cue_keys *keys, size_t index);
+void cue_keys_close(cue_keys *keys);
+
+/// A client that starts, stops and moves the transport, and tells of beats, three in a bar.
+typedef struct cue_conductor cue_conductor;
+
+/// Opens and activates. With a tempo of 0 nobody tells of beats. NULL and the JACK status if it
+/// cannot be.
+cue_conductor *cue_conductor_open(const char *server, const char *name, double tempo,
+                                  jack_status_t *status);
+void cue_conductor_set_tempo(cue_conductor *conductor, double beats_per_minute);
+jack_client_t *cue_conductor_client(const cue_conductor *conductor);
+/// The frame time of the music's begin as the latest cycle played it; INT64_MIN while it
+/// stands still.
+int64_t cue_conductor_begin(const cue_conductor *conductor);
+void cue_conductor_close(cue_conductor *conductor);

@@ -1,0 +1,213 @@
+import CRealTime
+import Foundation
+import Host
+import RealTime
+import Server
+import TestSupport
+import Testing
+
+/// Chains of plugins on a running JACK server: MIDI, controllers, and the transport.
+@Suite(.serialized) struct JackMusicTests {
+  private static let examples = "http://lv2plug.in/plugins/eg-"
+
+  /// Keys and an emitter into a chain, into other keys and a capture client.
+  private final class Stage {
+    let jack: JackDaemon
+    let keys: Keys
+    let listener: Keys
+    private let emitter: Emitter
+    let capture: CaptureClient
+    let conductor: Conductor
+    let device: Device
+    let chain: PluginChain
+
+    /// With a tempo, there is nothing to hear but what plugins make.
+    init(_ plugins: [String], hearsControllers: Bool = false, tempo: Double? = nil) throws {
+      jack = try JackDaemon(period: 256)
+      keys = try Keys(on: jack)
+      listener = try Keys(on: jack, name: "listener")
+      emitter = try Emitter(on: jack, channels: 1)
+      capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 19)
+      conductor = try Conductor(on: jack, tempo: tempo)
+      device = try Device(JackServer(named: jack.name), clientName: "chain")
+      chain = try PluginChain(
+        plugins.map { PluginChoice(uri: JackMusicTests.examples + $0) }, in: World(), channels: 1,
+        sampleRate: 48000, isOffline: false, hearsControllers: hearsControllers)
+      let input = try chain.graph.addInputs(named: "in", audio: ["in_1"])
+      try chain.graph.connect(input, to: chain.entrance)
+      try chain.graph.run(on: device)
+      if tempo == nil { try device.connect("in_1", to: "emitter:out_1") }
+      try device.connect("out_1", to: "capture:in_1")
+      if let port = chain.midiInput { try device.connect(port, to: "keys:out") }
+      if let port = chain.midiOutput { try device.connect(port, to: "listener:in") }
+      try capture.setFreewheel(true)
+    }
+
+    deinit {
+      chain.graph.stop()
+      jack.stop()
+    }
+
+    /// The first frame of a cycle, a second of sound from now.
+    var soon: UInt32 { UInt32(truncatingIfNeeded: device.latestFrame) &+ 187 * 256 }
+
+    /// What is heard from now on, and the frame time of the first frame.
+    func listen(_ frames: Int) -> (first: UInt32, samples: [Float]) {
+      capture.arm()
+      #expect(capture.wait(untilFrames: frames))
+      capture.disarm()
+      #expect(capture.gaps == [])
+      return (capture.firstFrame, capture.samples(channel: 0))
+    }
+  }
+
+  /// From one client through a plugin to another, to the frame.
+  @Test func notesGoThroughPlugins() throws {
+    let stage = try Stage(["fifths"])
+    #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
+    let first = stage.soon
+    let notes = (0..<60).map { number -> Keys.Message in
+      let status: UInt8 = number % 2 == 0 ? 0x90 : 0x80
+      return Keys.Message(first &+ UInt32(number * 97), [status, UInt8(30 + number / 2), 100])
+    }
+    try stage.keys.play(notes)
+    #expect(waits { stage.listener.heard.count >= 120 })
+    var expected: [Keys.Message] = []
+    for note in notes {
+      let fifth = [note.bytes[0], note.bytes[1] + 7, note.bytes[2]]
+      expected += [note, Keys.Message(note.frame, fifth)]
+    }
+    #expect(stage.listener.heard == expected)
+    // The sound goes by.
+    let heard = stage.listen(4096)
+    let wrong = heard.samples.enumerated().count {
+      $0.element != Emitter.sample(at: heard.first &+ UInt32($0.offset), channel: 0)
+    }
+    #expect(wrong == 0)
+  }
+
+  /// What fifths writes opens the gate; nobody else has it. The gate hears a note that comes within a cycle
+  /// from that cycle's beginning on: these come with cycles.
+  @Test func whatAPluginWritesGoesToTheNext() throws {
+    let stage = try Stage(["fifths", "midigate"])
+    #expect(stage.chain.midiOutput == nil)
+    let first = stage.soon
+    let frames: [UInt32] = [0, 1024, 2560, 2816, 5120, 8192]
+    try stage.keys.play(
+      frames.enumerated().map {
+        Keys.Message(first &+ $0.element, [$0.offset % 2 == 0 ? 0x90 : 0x80, 60, 100])
+      })
+    let heard = stage.listen(1 << 17)
+    let begin = Int(first &- heard.first)
+    var wrong = 0
+    for (i, sample) in heard.samples.enumerated() {
+      let frame = i - begin
+      let isOpen = 0..<1024 ~= frame || 2560..<2816 ~= frame || 5120..<8192 ~= frame
+      let expected =
+        isOpen ? Emitter.sample(at: heard.first &+ UInt32(i), channel: 0) : 0
+      if sample != expected { wrong += 1 }
+    }
+    #expect(wrong == 0)
+  }
+
+  /// A controller moves the gain of a plugin without MIDI ports, to the frame; a second is learned.
+  @Test func controllersMoveGains() throws {
+    let stage = try Stage(["amp", "amp"], hearsControllers: true)
+    #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == nil)
+    try stage.chain.bind(
+      MIDIBinding(MIDIController("cc7")!, to: MIDITarget("gain", low: 0, high: 20)), ofPlugin: 0)
+    try stage.chain.learn(MIDITarget("gain", low: 0, high: -20), ofPlugin: 1) { _ in }
+    let first = stage.soon
+    try stage.keys.play([
+      Keys.Message(first, [0xb3, 9, 127]), Keys.Message(first &+ 1000, [0xb0, 7, 127]),
+      Keys.Message(first &+ 3001, [0xb3, 9, 0]),
+    ])
+    let heard = stage.listen(1 << 17)
+    let begin = Int(first &- heard.first)
+    func gain(_ frame: Int) -> Float {
+      func part(_ first: Int) -> Float {
+        min(1, max(0, Float((frame - first) / 32 + 1) * 32 / 480))
+      }
+      var decibels: Float = 0
+      if frame >= 0 { decibels -= 20 * part(0) }
+      if frame >= 1000 { decibels += 20 * part(1000) }
+      if frame >= 3001 { decibels += 20 * part(3001) }
+      return pow(10, decibels / 20)
+    }
+    var worst: Float = 0
+    for (i, sample) in heard.samples.enumerated() {
+      let emitted = Emitter.sample(at: heard.first &+ UInt32(i), channel: 0)
+      guard emitted != 0 else { continue }
+      worst = max(worst, abs(sample / emitted - gain(i - begin)) / gain(i - begin))
+    }
+    #expect(worst < 1e-5)
+    #expect(waits { stage.chain.stages[1][0].bindings.map(\.controller.description) == ["cc9@4"] })
+  }
+
+  /// A metronome clicks on the beats of the transport: from its start, after a jump, and in another tempo.
+  /// A click fades in: it is heard from its second frame on, or from its third.
+  @Test func aMetronomeFollowsTheTransport() throws {
+    let stage = try Stage(["metro"], tempo: 120)
+    /// The frames, counted from the music's begin, at which clicks begin from `from` on.
+    func clicks(of heard: (first: UInt32, samples: [Float]), _ frames: Int) throws -> [Int] {
+      let begin = try #require(stage.conductor.begin)
+      var found: [Int] = []
+      var silent = 0
+      for (i, sample) in heard.samples.enumerated() {
+        if sample == 0 {
+          silent += 1
+          continue
+        }
+        if silent >= 1000 { found.append(Int(heard.first) + i - begin) }
+        silent = 0
+      }
+      return Array(found.prefix(frames))
+    }
+    #expect(stage.listen(48000).samples.allSatisfy { $0 == 0 })
+    stage.conductor.start()
+    #expect(waits { stage.conductor.begin != nil })
+    let rolling = try clicks(of: stage.listen(120_000), 4)
+    #expect(rolling.count == 4 && rolling.allSatisfy { 1...2 ~= $0 % 24000 }, "\(rolling)")
+
+    let before = try #require(stage.conductor.begin)
+    stage.conductor.locate(48_000 * 100 + 12_345)
+    #expect(waits { stage.conductor.begin.map { $0 != before } ?? false })
+    let jumped = try clicks(of: stage.listen(120_000), 4)
+    #expect(jumped.count == 4 && jumped.allSatisfy { $0 > 4_800_000 }, "\(jumped)")
+    // The beat's part is counted in ticks of 12.5 frames, and passed on as a float.
+    #expect(jumped.allSatisfy { abs(($0 - 1 + 12000) % 24000 - 12000) <= 26 }, "\(jumped)")
+
+    stage.conductor.setTempo(240)
+    _ = stage.listen(24_000)
+    let faster = try clicks(of: stage.listen(60_000), 4)
+    #expect(
+      zip(faster, faster.dropFirst()).allSatisfy { abs($1 - $0 - 12_000) <= 1 } && faster.count == 4,
+      "\(faster)")
+    stage.conductor.stop()
+    #expect(waits { stage.conductor.begin == nil })
+    _ = stage.listen(24_000)
+    #expect(stage.listen(48_000).samples.allSatisfy { $0 == 0 })
+  }
+
+  /// Bindings stay when the server goes and comes back.
+  @Test func controllersOutliveJackd() throws {
+    let jack = try JackDaemon(period: 256)
+    let server = GatedServer(jack)
+    let device = try Device(server, clientName: "chain")
+    let chain = try PluginChain(
+      [PluginChoice(uri: Self.examples + "amp")], in: World(), channels: 1, sampleRate: 48000,
+      isOffline: false, hearsControllers: true)
+    try chain.graph.run(on: device)
+    try chain.bind(
+      MIDIBinding(MIDIController("cc7")!, to: MIDITarget("gain")), ofPlugin: 0)
+    server.end(jack, crash: true) { device.isLost }
+    try jack.start(rate: 44100)
+    let keys = try Keys(on: jack)
+    defer { withExtendedLifetime(keys) { chain.graph.stop() } }
+    server.open()
+    #expect(waits { !device.isLost && device.client.sampleRate == 44100 })
+    try device.connect("midi_in", to: "keys:out")
+    try keys.play([Keys.Message(UInt32(truncatingIfNeeded: device.latestFrame), [0xb0, 7, 127])])
+    #expect(try waits { try chain.stages[0][0].value(of: "gain") == 24 })
+  }
+}
