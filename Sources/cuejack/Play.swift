@@ -96,8 +96,9 @@ struct Play: ParsableCommand {
       discussion: """
         A preset follows the plugin's URI after a #, and values of controls after a colon: \
         urn:cuejack:plugins:preset-eq#rock, or http://lv2plug.in/plugins/eg-amp:gain=-6. A plugin for \
-        one channel has an instance for each. All files share one client then. `cuejack plugins` lists \
-        what there is.
+        one channel has an instance for each. What an instrument makes is added to the sound. All files \
+        share one client then. Plugins that go by beats follow JACK's transport; with --render, it rolls \
+        from the beginning, at 120 beats a minute in 4/4. `cuejack plugins` lists what there is.
         """,
       valueName: "uri[#preset][:symbol=value,...]"))
   var plugins: [PluginOption] = []
@@ -107,6 +108,8 @@ struct Play: ParsableCommand {
       "Go on for so long after the last sound, for what rings on in plugins.", valueName: "seconds")
   )
   var tail = 0.0
+
+  @OptionGroup var controllers: ControllerOptions
 
   func validate() throws {
     try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
@@ -142,6 +145,7 @@ struct Play: ParsableCommand {
       "--render needs an end: give --seconds with --loop")
     try check(render != nil || !force, "--force is for --render")
     try check(!plugins.isEmpty || tail == 0, "--tail is for --plugin")
+    try controllers.check(plugins: plugins.count, isRendering: render != nil)
   }
 
   func run() throws {
@@ -154,7 +158,7 @@ struct Play: ParsableCommand {
     let channels = max(files.map(\.format.channels).max() ?? 1, pan == 0 ? 1 : 2)
     let studio =
       plugins.isEmpty || rendering != nil
-      ? nil : try PluginClient(plugins, channels: channels, client)
+      ? nil : try PluginClient(plugins, channels: channels, client, controllers)
     defer { studio?.close() }
 
     var players: [FilePlayer] = []
@@ -373,6 +377,14 @@ struct Play: ParsableCommand {
     for (port, connections) in zip(studio.chain.portNames, studio.connections) {
       let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
       Screen.shared.say("  \(name):\(port) -> \(there)")
+    }
+    for (port, arrow, others) in [
+      (studio.chain.midiInput, "<-", studio.midiInputs),
+      (studio.chain.midiOutput, "->", studio.midiOutputs),
+    ] {
+      guard let port else { continue }
+      let there = others.isEmpty ? "not connected" : others.joined(separator: ", ")
+      Screen.shared.say("  \(name):\(port) \(arrow) \(there)")
     }
   }
 

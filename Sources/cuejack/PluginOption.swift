@@ -28,8 +28,10 @@ struct PluginOption: ExpressibleByArgument {
 
 extension PluginChain {
   /// What `--plugin` asks for; an error is told and ends the command.
-  init(_ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false) throws
-  {
+  init(
+    _ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false,
+    hearsControllers: Bool = false
+  ) throws {
     do throws(HostError) {
       let world = World(prober: Prober())
       var choices: [PluginChoice] = []
@@ -37,7 +39,8 @@ extension PluginChain {
         choices.append(try PluginChoice(option.plugin, values: option.values, in: world))
       }
       try self.init(
-        choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline)
+        choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline,
+        hearsControllers: hearsControllers)
     } catch {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
@@ -51,9 +54,15 @@ struct PluginClient {
   let chain: PluginChain
   /// For each port what it is connected to.
   private(set) var connections: [[String]] = []
+  /// What the MIDI ports are connected to.
+  private(set) var midiInputs: [String] = []
+  private(set) var midiOutputs: [String] = []
 
   /// Opens the client and connects its ports; an error is told and ends the command.
-  init(_ options: [PluginOption], channels: Int, _ client: ClientOptions) throws {
+  init(
+    _ options: [PluginOption], channels: Int, _ client: ClientOptions,
+    _ controllers: ControllerOptions
+  ) throws {
     do throws(ServerError) {
       device = try Device(client.jackServer, clientName: client.name)
     } catch {
@@ -61,7 +70,9 @@ struct PluginClient {
       throw ExitCode.failure
     }
     do {
-      chain = try PluginChain(options, channels: channels, sampleRate: device.client.sampleRate)
+      chain = try PluginChain(
+        options, channels: channels, sampleRate: device.client.sampleRate,
+        hearsControllers: controllers.hearsControllers)
     } catch {
       device.close()
       throw error
@@ -69,6 +80,8 @@ struct PluginClient {
     do {
       try chain.graph.run(on: device)
       try connect(client)
+      try connectMIDI(controllers)
+      try follow(controllers)
       // Plugins tell of their latency when they run.
       device.awaitCycle(device.cycleThatHearsAll)
       _ = chain.graph.tend()
@@ -94,6 +107,29 @@ struct PluginClient {
     }
   }
 
+  private mutating func connectMIDI(_ options: ControllerOptions) throws {
+    midiInputs = options.inputs
+    midiOutputs = options.outputs
+    for (option, port, others) in [
+      ("--midi-in", chain.midiInput, midiInputs), ("--midi-out", chain.midiOutput, midiOutputs),
+    ] {
+      guard let port else {
+        if others.isEmpty { continue }
+        throw MIDIError(
+          option == "--midi-in"
+            ? "--midi-in: no plugin takes MIDI"
+            : "--midi-out: no plugin writes MIDI that no other takes")
+      }
+      for other in others { try device.connect(port, to: other) }
+    }
+  }
+
+  /// Why MIDI ports cannot be connected.
+  private struct MIDIError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
   /// Where the channels of a file are to be played.
   ///
   /// - Parameter pan: The balance of a file of one channel, if there are two for it.
@@ -110,5 +146,8 @@ struct PluginClient {
   }
 
   /// Ends the client. No queue may play through it any more.
-  func close() { chain.graph.stop() }
+  func close() {
+    chain.cancelLearning()
+    chain.graph.stop()
+  }
 }

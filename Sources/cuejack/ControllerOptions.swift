@@ -1,0 +1,136 @@
+import ArgumentParser
+import Host
+
+/// How `cuejack play` is connected to MIDI, and what controllers move.
+struct ControllerOptions: ParsableArguments {
+  @Option(
+    name: .customLong("midi-in"),
+    help: ArgumentHelp(
+      "A MIDI port that plugins take notes, and controllers, from; again for more.",
+      discussion: """
+        It is connected to the client's port midi_in, which is there if a plugin takes MIDI, or with \
+        --map or --learn. Each plugin that takes MIDI has all that comes in; but after one that writes \
+        MIDI, what that one writes.
+        """,
+      valueName: "port"))
+  var inputs: [String] = []
+
+  @Option(
+    name: .customLong("midi-out"),
+    help: ArgumentHelp(
+      "A MIDI port that what plugins write goes to; again for more.",
+      discussion: """
+        It is connected to the client's port midi_out, which is there if a plugin writes MIDI and none \
+        after it takes that.
+        """,
+      valueName: "port"))
+  var outputs: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Have a MIDI controller move a control of a plugin; again for more.",
+      discussion: """
+        cc7=1:gain has controller 7 move the control gain of the first --plugin over its whole range; \
+        cc7@2=1:gain hears channel 2 alone, and cc7=1:gain:-20..6 goes from -20 to 6. A parameter has its \
+        URI, or what comes after the # of that, in the symbol's place. `cuejack plugins info` lists both.
+        """,
+      valueName: "controller=plugin:symbol[:low..high]"),
+    transform: ControllerMap.init)
+  var map: [ControllerMap] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Bind the next controller that moves to a control; again for another control after it.",
+      discussion: "A line says which one it was, as --map takes it.",
+      valueName: "plugin:symbol[:low..high]"),
+    transform: ControllerTarget.init)
+  var learn: [ControllerTarget] = []
+
+  /// Checks what can be checked without a server.
+  ///
+  /// - Parameter plugins: How many there are.
+  func check(plugins: Int, isRendering: Bool) throws {
+    let given = [
+      ("--midi-in", !inputs.isEmpty), ("--midi-out", !outputs.isEmpty), ("--map", !map.isEmpty),
+      ("--learn", !learn.isEmpty),
+    ]
+    for (option, isGiven) in given where isGiven {
+      try cuejack.check(
+        !isRendering, "--render needs no server: \(option) makes no sense with it")
+      try cuejack.check(plugins > 0, "\(option) is for --plugin")
+    }
+    for (option, target) in map.map({ ("--map", $0.target) }) + learn.map({ ("--learn", $0) }) {
+      try cuejack.check(
+        (1...plugins).contains(target.plugin),
+        "\(option): there is no plugin \(target.plugin); they count from 1 to \(plugins)")
+    }
+  }
+
+  var hearsControllers: Bool { !map.isEmpty || !learn.isEmpty }
+}
+
+/// A control of one of the plugins, as `--learn` takes it.
+struct ControllerTarget: Sendable, CustomStringConvertible {
+  /// The plugin's place among the --plugin options, from 1.
+  let plugin: Int
+  let target: MIDITarget
+
+  init(_ text: String) throws {
+    let number = #"-?[0-9]+(?:\.[0-9]+)?(?:[eE]-?[0-9]+)?"#
+    let form = try Regex(
+      "([0-9]{1,9}):(.+?)(?::(\(number))\\.\\.(\(number)))?",
+      as: (Substring, Substring, Substring, Substring?, Substring?).self)
+    guard let parts = text.wholeMatch(of: form)?.output, let plugin = Int(parts.1) else {
+      throw ValidationError(
+        "“\(text)” is no PLUGIN:SYMBOL or PLUGIN:SYMBOL:LOW..HIGH, where PLUGIN counts from 1")
+    }
+    self.plugin = plugin
+    target = MIDITarget(
+      String(parts.2), low: parts.3.flatMap { Float($0) }, high: parts.4.flatMap { Float($0) })
+  }
+
+  var description: String { "\(plugin):\(target)" }
+}
+
+/// What a controller moves, as `--map` takes it.
+struct ControllerMap: Sendable {
+  let controller: MIDIController
+  let target: ControllerTarget
+
+  init(_ text: String) throws {
+    let sides = text.split(separator: "=", maxSplits: 1)
+    guard sides.count == 2 else {
+      throw ValidationError("“\(text)” is no CONTROLLER=PLUGIN:SYMBOL, such as cc7=1:gain")
+    }
+    guard let controller = MIDIController(String(sides[0])) else {
+      throw ValidationError(
+        "“\(sides[0])” is no MIDI controller: cc0 to cc119, or cc0@1 to cc119@16 for one channel")
+    }
+    self.controller = controller
+    target = try ControllerTarget(String(sides[1]))
+  }
+
+  var binding: MIDIBinding { MIDIBinding(controller, to: target.target) }
+}
+
+extension PluginClient {
+  /// Has controllers move controls, those that are known already and then those that are to be learned.
+  func follow(_ options: ControllerOptions) throws(HostError) {
+    for map in options.map { try chain.bind(map.binding, ofPlugin: map.target.plugin - 1) }
+    for target in options.learn {
+      for plugin in chain.stages[target.plugin - 1] { try plugin.check(target.target) }
+    }
+    Self.learn(options.learn[...], in: chain)
+  }
+
+  /// Learns one controller after another, and tells of each.
+  private static func learn(_ targets: ArraySlice<ControllerTarget>, in chain: PluginChain) {
+    guard let next = targets.first else { return }
+    // It was checked before.
+    try? chain.learn(next.target, ofPlugin: next.plugin - 1) { binding in
+      Screen.shared.say("learned: --map \(binding.controller)=\(next)")
+      learn(targets.dropFirst(), in: chain)
+    }
+    Screen.shared.say("move a controller for \(next)")
+  }
+}
