@@ -370,13 +370,19 @@ package final class Graph: @unchecked Sendable {
     preparing.withLock { _ in prepareAlone(sampleRate, blockFrames) }
   }
 
-  /// The same for longer blocks only. A node that is being added keeps it from that: then cycles run in
-  /// blocks of the present length.
+  /// The same for longer blocks only, without a gap in the sound. A node that is being added keeps it from
+  /// that: then cycles run in blocks of the present length.
+  ///
+  /// Blocks do not grow beyond `longestGrownBlock`: some plugins have to be made anew for that, and would
+  /// forget what they are sounding.
   package func prepare(blockFrames: Int) {
     _ = preparing.withLockIfAvailable { _ in
-      prepareAlone(state.withLock { $0.sampleRate }, blockFrames)
+      prepareAlone(state.withLock { $0.sampleRate }, min(blockFrames, Self.longestGrownBlock))
     }
   }
+
+  /// Frames.
+  private static let longestGrownBlock = 1024
 
   /// Holding `preparing`.
   private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) {

@@ -7,7 +7,7 @@ enum GraphFolder {
   static var candidates: [String] {
     var folders: [String] = []
     if let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
-      runtime.hasPrefix("/")
+      runtime.hasPrefix("/"), isTrusted(runtime) == true
     {
       folders.append(runtime + "/cuejack")
     }

@@ -86,6 +86,7 @@ package struct GraphCycle: ~Copyable {
       if held.load(ordering: .sequentiallyConsistent) || frames > Self.longestCycle {
         for i in unsafe 0..<order.pointee.stepCount {
           unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
+          unsafe order.pointee.steps[i].cell.pointee.clearPorts(min(frames, Self.longestCycle))
         }
       } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
         happened = unsafe run(order, frames, frame, transport)

@@ -109,6 +109,30 @@ private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
     graph.stop()
   }
 
+  /// Nor later, if nodes were being made ready when it went.
+  @Test func whatComesWhileNodesAreMadeReadyIsNotHeardLater() throws {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let source = graph.addSource(named: "source", channels: 1)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.connect(source, to: output)
+    try graph.run(on: device)
+    try voice(Array(repeating: 1, count: 1000)) { memory in
+      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
+      server.cycle(frames: 128)
+      graph.cycle.pointee.hold()
+      server.cycle(frames: 128)
+      device.unseat(memory)
+      graph.cycle.pointee.release()
+      server.cycle(frames: 128)
+    }
+    let heard = server.clients[0].samples[0]
+    #expect(heard == Array(repeating: 1, count: 128) + Array(repeating: 0, count: 256))
+    graph.stop()
+  }
+
   @Test func portsComeAndGoWithTheirNodes() throws {
     let server = HandDrivenServer()
     let device = try Device(server, clientName: "graph")
@@ -228,6 +252,8 @@ private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
     server.cycle(frames: 64)
     server.goAway()
     #expect(waits { device.isLost && server.attempts > 0 })
+    #expect(graph.report.isServerGone)
+    #expect(graph.report.headline.hasSuffix("; the server is gone, and waited for"))
     // Edits are taken while it is away.
     try graph.connect(input, to: output, gain: 2)
     server.comeBack(sampleRate: rate, counter: 5000)
@@ -236,6 +262,7 @@ private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
     let client = server.clients[server.clients.count - 1]
     #expect(client.outputs.map(\.name) == ["out_l"])
     #expect(client.inputs.map(\.name) == ["in_l"])
+    #expect(!graph.report.isServerGone && graph.report.sampleRate == rate)
     server.cycle(frames: 64)
     #expect(client.samples[0] == (5000..<5064).map { 2.5 * name($0) })
     graph.stop()

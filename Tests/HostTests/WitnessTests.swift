@@ -238,9 +238,9 @@ import Testing
       #expect(offline.run([], silence: 4000) == enabled)
       try graph.setBypassed(id, true)
       let made = try plugin.value(of: "made")
-      for frames in [1500, 4000] { graph.prepare(blockFrames: frames) }
+      for frames in [256, 1024, 8192] { graph.prepare(blockFrames: frames) }
       #expect(offline.run([], silence: 4000) == enabled.map { $0 - 1 })
-      #expect(try plugin.value(of: "maximum") == 4000)
+      #expect(try plugin.value(of: "maximum") == 1024)
       #expect(try (plugin.value(of: "made") > made) != interface)
       #expect(graph.report.nodes.first { $0.number == id.number }?.isBypassed == true)
       try graph.setBypassed(id, false)
