@@ -9,8 +9,8 @@ extension GraphReport {
   package var headline: String {
     let rate = sampleRate == sampleRate.rounded() ? "\(Int(sampleRate))" : "\(sampleRate)"
     return
-      "“\(client)” on the JACK server “\(server)”: process \(process) (\(command)), \(rate) Hz, "
-      + "periods of \(periodFrames) frames"
+      "“\(client)” on the JACK server “\(server)”: process \(process) (\(command)), \(rate) Hz"
+      + (periodFrames > 0 ? ", periods of \(periodFrames) frames" : "")
       + (latencyFrames > 0 ? ", \(latencyFrames) frames of latency" : "")
       + (isServerGone ? "; the server is gone, and waited for" : "")
   }

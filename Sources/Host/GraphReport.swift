@@ -96,10 +96,11 @@ extension Graph {
       ($0.wiring, $0.plan, $0.latency, $0.sampleRate)
     }
     let client = device?.client
+    let isGone = device?.isLost ?? false
     var nodes: [GraphReport.Node] = []
     for id in Self.runningOrder(wiring) {
       let node = Self.node(id, wiring.items[id]!, plan, latency) {
-        client?.connections(of: $0) ?? []
+        isGone ? [] : client?.connections(of: $0) ?? []
       }
       nodes.append(node)
     }
@@ -111,7 +112,7 @@ extension Graph {
     return GraphReport(
       server: client?.serverName ?? "", client: client?.name ?? "", process: getpid(),
       command: program.lastPathComponent, sampleRate: client?.sampleRate ?? sampleRate,
-      periodFrames: client?.periodFrames ?? 0, isServerGone: device?.isLost ?? false,
+      periodFrames: client?.periodFrames ?? 0, isServerGone: isGone,
       latencyFrames: longest, nodes: nodes, wires: wires)
   }
 

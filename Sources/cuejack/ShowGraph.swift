@@ -19,7 +19,7 @@ struct ShowGraph: ParsableCommand {
   @Flag(help: "Show the values of the plugins' controls, too.")
   var controls = false
 
-  @Flag(help: "Print the graph in Graphviz' language: cuejack graph --dot | dot -Tsvg.")
+  @Flag(help: "Print the graph in Graphviz' language.")
   var dot = false
 
   @Flag(help: "Print a JSON object; of several graphs one object with all of them: “graphs”.")
