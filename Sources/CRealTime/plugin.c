@@ -612,6 +612,16 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   }
 }
 
+void cue_plugin_preroll(cue_plugin *plugin, const cue_block *block) {
+  cue_plugin_settle(plugin);
+  if (!plugin->run || plugin->latency_readout < 0 || plugin->has_fixed_blocks) return;
+  run_part(plugin, block, 0, 0);
+  cue_plugin_readout *latency = &plugin->readouts[plugin->latency_readout];
+  uint32_t bits;
+  memcpy(&bits, &latency->value, sizeof bits);
+  __atomic_store_n(&latency->shown, bits, __ATOMIC_RELAXED);
+}
+
 void cue_plugin_settle(cue_plugin *plugin) {
   do {
     take_changes(plugin);

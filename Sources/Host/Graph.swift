@@ -8,9 +8,10 @@ import Synchronization
 /// A graph of nodes that a device's cycles run: sources, plugins, mixers and ports, and the wires between
 /// them.
 ///
-/// Safe on every thread that is not real time. An edit is checked at once, and made without a click: what
-/// is new is filled, then everything that changes fades in step. Edits that come meanwhile wait for the
-/// end of that fade, and are made together.
+/// Safe on every thread that is not real time. An edit is checked at once, and made without a click: nodes
+/// that are new hear what rises from silence for a tenth of a second, delays are filled, then everything
+/// that changes fades in step. Edits that come meanwhile wait for the end of that fade, and are made
+/// together.
 @safe
 package final class Graph: @unchecked Sendable {
   /// What cycles run.
@@ -164,31 +165,42 @@ package final class Graph: @unchecked Sendable {
   private func fade(_ state: inout State, to target: Plan) {
     let old = state.plan
     let (heardBefore, heardAfter) = (old.heard, target.heard)
-    var edges: [OrderMemory.Edge] = []
-    var isFilling = target.cells.keys.contains {
-      old.cells[$0] == nil && target.latency[$0] ?? 0 > 0
+    let fadeFrames = Int((fadeSeconds * state.sampleRate).rounded())
+    // They begin with a sound that rises, well before they are heard: what they hold back themselves has
+    // come out by then, or comes out as smoothly.
+    let arriving = Set(
+      target.cells.values.filter { $0.kind == .node && old.cells[$0.number] == nil }.map(\.number)
+    ).intersection(heardAfter)
+    var fillFrames = arriving.isEmpty ? 0 : 10 * fadeFrames
+    if !arriving.isEmpty
+      || target.edges.keys.contains(where: { $0.delay > 0 && old.edges[$0] == nil })
+    {
+      fillFrames += target.longestLatency
     }
+    var edges: [OrderMemory.Edge] = []
     for key in Set(old.edges.keys).union(target.edges.keys) {
       var from = old.edges[key] ?? 0
       var to = target.edges[key] ?? 0
+      var start = fillFrames
       // What nobody hears is at its full gain all through, so that what it goes to sounds as it will, or
       // as it did.
-      if !heardBefore.contains(key.destination) {
+      if arriving.contains(key.destination), old.cells[key.source] != nil {
+        start = key.delay
+      } else if !heardBefore.contains(key.destination) {
         from = to
       } else if !heardAfter.contains(key.destination) {
         to = from
       }
-      if key.delay > 0, old.edges[key] == nil { isFilling = true }
       edges.append(
-        OrderMemory.Edge(key: key, from: from, to: to, delay: delay(for: key, &state)))
+        OrderMemory.Edge(
+          key: key, from: from, to: to, start: start, delay: delay(for: key, &state)))
     }
     let cells = old.cells.merging(target.cells) { a, _ in a }
     state.plan = target
     state.isFading = true
     install(
       &state, Plan.order(cells, old.links.union(target.links))!, edges,
-      fillFrames: isFilling ? target.longestLatency : 0,
-      fadeFrames: Int((fadeSeconds * state.sampleRate).rounded()), fades: true)
+      fillFrames: fillFrames, fadeFrames: fadeFrames, fades: true)
   }
 
   /// Has cycles play the plan as it is.
@@ -196,7 +208,7 @@ package final class Graph: @unchecked Sendable {
     state.delays = state.delays.filter { state.plan.edges[$0.key] != nil }
     state.eventDelays = state.eventDelays.filter { state.plan.eventEdges[$0.key] != nil }
     let edges = state.plan.edges.map { key, gain in
-      OrderMemory.Edge(key: key, from: gain, to: gain, delay: delay(for: key, &state))
+      OrderMemory.Edge(key: key, from: gain, to: gain, start: 0, delay: delay(for: key, &state))
     }
     state.isFading = false
     install(

@@ -218,6 +218,8 @@ final class OrderMemory: @unchecked Sendable {
     let key: Plan.Edge
     let from: Float
     let to: Float
+    /// Frames from the order's beginning to the edge's fade.
+    let start: Int
     let delay: DelayMemory?
   }
   struct EventEdge {
@@ -256,7 +258,7 @@ final class OrderMemory: @unchecked Sendable {
         to: GraphEdge(
           source: edge.key.isDry
             ? source.place(ofInput: edge.key.output) : source.place(ofOutput: edge.key.output),
-          delay: edge.delay?.line, from: edge.from, to: edge.to))
+          delay: edge.delay?.line, from: edge.from, to: edge.to, start: edge.start))
     }
     for (i, edge) in eventList.enumerated() {
       let source = byNumber[edge.key.source]!

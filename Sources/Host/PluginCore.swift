@@ -120,6 +120,23 @@ final class PluginCore: @unchecked Sendable {
     startThreadIfNeeded()
   }
 
+  /// Has the plugin tell its latency, if it has one. No cycle may run it.
+  func preroll() {
+    let plane = UnsafeMutablePointer<Float>.allocate(capacity: settings.maximumFrames)
+    unsafe plane.initialize(repeating: 0, count: settings.maximumFrames)
+    defer { unsafe plane.deallocate() }
+    let inputs = unsafe Array(repeating: UnsafePointer(plane), count: memory.inputs.count)
+    let outputs = unsafe Array(repeating: plane, count: memory.outputs.count)
+    unsafe inputs.withUnsafeBufferPointer { inputs in
+      unsafe outputs.withUnsafeBufferPointer { outputs in
+        var block = unsafe cue_block()
+        unsafe block.inputs = inputs.baseAddress
+        unsafe block.outputs = outputs.baseAddress
+        unsafe cue_plugin_preroll(memory.plugin, &block)
+      }
+    }
+  }
+
   /// Has the plugin do the work that it asked for, such as to free what it used. No cycle may run it.
   private func finishWork() {
     guard unsafe worker != nil else { return }

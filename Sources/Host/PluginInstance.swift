@@ -127,10 +127,16 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   }
 
   /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes
-  /// with it.
+  /// with it. Afterwards its latency is known, if it can tell it before it has run.
   package func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
     lock.lock()
     defer { lock.unlock() }
+    try adopt(sampleRate, maximumFrames)
+    core.preroll()
+  }
+
+  /// Holding the lock.
+  private func adopt(_ sampleRate: Double, _ maximumFrames: Int) throws(HostError) {
     var settings = core.settings
     settings.sampleRate = sampleRate
     settings.maximumFrames = maximumFrames

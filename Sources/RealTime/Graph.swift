@@ -205,16 +205,19 @@ package struct GraphEdge: BitwiseCopyable {
   /// The gain before the order's fade, and after it.
   let from: Float
   let to: Float
+  /// Frames from the order's beginning to its own fade.
+  let start: Int
 
   /// - Parameter source: Says, in each block, where the samples are.
   package init(
     source: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    delay: UnsafeMutablePointer<DelayLine>?, from: Float, to: Float
+    delay: UnsafeMutablePointer<DelayLine>?, from: Float, to: Float, start: Int
   ) {
     unsafe self.source = source
     unsafe self.delay = delay
     self.from = from
     self.to = to
+    self.start = start
   }
 
   /// The input is just what the source is.
@@ -255,8 +258,8 @@ package struct GraphStep: BitwiseCopyable {
 /// The cells of a graph in the order in which they run, and the edges between them.
 ///
 /// It is never changed once a cycle can see it, but for what only cycles look at. A change of the
-/// graph is an order in which edges fade from one gain to another, all in step, and after it one in
-/// which they stand.
+/// graph is an order in which edges fade from one gain to another, all that are heard in step, and after
+/// it one in which they stand.
 @safe
 package struct GraphOrder: BitwiseCopyable {
   let number: UInt64
@@ -304,7 +307,7 @@ package struct GraphOrder: BitwiseCopyable {
 
   /// An edge's gain `frame` frames into the block.
   @_noLocks func gain(_ edge: GraphEdge, at frame: Int) -> Float {
-    let at = passed &+ frame &- fillFrames
+    let at = passed &+ frame &- edge.start
     if at >= fadeFrames { return edge.to }
     if at <= 0 { return edge.from }
     return edge.from + (edge.to - edge.from) * (Float(at) / Float(fadeFrames))

@@ -4,26 +4,8 @@ import Host
 import TestSupport
 import Testing
 
-/// 1 kHz, full scale.
-private func sine(_ frame: Int64) -> Float {
-  Float(sin(Double(frame) * 2 * Double.pi * 1000 / 48000))
-}
-
 /// A sine through a graph that is changed a thousand times without a click.
 @Suite(.serialized) struct ClickTests {
-  /// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
-  private func faults(_ samples: [Float]) -> (step: Float, silent: Int) {
-    var step: Float = 0
-    var silent = 0
-    for i in 1..<samples.count {
-      step = max(step, abs(samples[i] - samples[i - 1]))
-      if abs(samples[i]) < 1e-5 && abs(samples[i - 1]) < 1e-5 { silent += 1 }
-    }
-    return (step, silent)
-  }
-
-  private let sinesOwn = Float(2 * sin(Double.pi * 1000 / 48000))
-
   /// A chain of two nodes, mixed with nothing else.
   private struct Chain {
     let rig = Rig()
@@ -68,8 +50,8 @@ private func sine(_ frame: Int64) -> Float {
     }
     chain.rig.settle()
     let heard = chain.rig.heard["out"]!
-    let (step, silent) = faults(heard)
-    #expect(step <= sinesOwn * 1.0001)
+    let (step, silent) = clicks(heard)
+    #expect(step <= sineStep * 1.0001)
     #expect(silent == 0)
     let wrong = heard.enumerated().count { abs($0.element - sine(256 + Int64($0.offset))) > 1e-5 }
     #expect(wrong == 0)
@@ -93,7 +75,7 @@ private func sine(_ frame: Int64) -> Float {
     let heard = chain.rig.heard["out"]!
     let wrong = heard.enumerated().count { abs($0.element - sine(256 + Int64($0.offset))) > 1e-5 }
     #expect(wrong == 0)
-    #expect(faults(heard).silent == 0)
+    #expect(clicks(heard).silent == 0)
   }
 
   /// With gains and latencies that differ a fade is heard as a fade: no step is larger than the sine's
@@ -123,8 +105,8 @@ private func sine(_ frame: Int64) -> Float {
       }
       chain.rig.settle()
     }
-    let (step, silent) = faults(chain.rig.heard["out"]!)
-    #expect(step <= sinesOwn + 1.0 / 480 + 1e-5)
+    let (step, silent) = clicks(chain.rig.heard["out"]!)
+    #expect(step <= sineStep + 1.0 / 480 + 1e-5)
     #expect(silent == 0)
     // Not by being silent all along.
     #expect(chain.rig.heard["out"]!.max()! > 0.7)
@@ -146,8 +128,8 @@ private func sine(_ frame: Int64) -> Float {
       }
     }
     // Between the two the nodes stand side by side, and are somewhat louder.
-    let (step, silent) = faults(chain.rig.heard["out"]!)
-    #expect(step <= sinesOwn * 1.3 + 1.0 / 480)
+    let (step, silent) = clicks(chain.rig.heard["out"]!)
+    #expect(step <= sineStep * 1.3 + 1.0 / 480)
     #expect(silent == 0)
     chain.rig.forget()
     let begin = chain.rig.frame

@@ -108,7 +108,11 @@ final class Generator: TestNode, @unchecked Sendable {
   }
 }
 
-let types = cue_event_types(sequence: 1, chunk: 2, midi: 3)
+/// As plugins know them.
+let types = cue_event_types(
+  sequence: urid("http://lv2plug.in/ns/ext/atom#Sequence"),
+  chunk: urid("http://lv2plug.in/ns/ext/atom#Chunk"),
+  midi: urid("http://lv2plug.in/ns/ext/midi#MidiEvent"))
 
 /// A graph whose cycles a test runs.
 final class Rig {

@@ -187,6 +187,11 @@ static inline cue_node cue_plugin_node(cue_plugin *plugin) {
 /// and only while no cycle runs the plugin.
 CUE_HIDDEN void cue_plugin_settle(cue_plugin *plugin);
 
+/// Settles a plugin that tells of a latency, and has it run for no frames: so hosts learn it before
+/// the first frame (see LV2_Descriptor::run). `block` has the planes, and no frames. Not real time,
+/// and only while no cycle runs the plugin.
+CUE_HIDDEN void cue_plugin_preroll(cue_plugin *plugin, const cue_block *block);
+
 /// What the latest run wrote to a readout. Any thread.
 static inline float cue_plugin_shown(const cue_plugin_readout *readout) {
   uint32_t bits = __atomic_load_n(&readout->shown, __ATOMIC_RELAXED);

@@ -1,0 +1,19 @@
+import Foundation
+
+/// 1 kHz at 48 kHz, full scale.
+func sine(_ frame: Int64) -> Float { period[Int((frame % 48 + 48) % 48)] }
+private let period = (0..<48).map { Float(sin(Double($0) * 2 * Double.pi / 48)) }
+
+/// Its largest step from one frame to the next.
+let sineStep = Float(2 * sin(Double.pi * 1000 / 48000))
+
+/// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
+func clicks(_ samples: [Float]) -> (step: Float, silent: Int) {
+  var step: Float = 0
+  var silent = 0
+  for i in 1..<samples.count {
+    step = max(step, abs(samples[i] - samples[i - 1]))
+    if abs(samples[i]) < 1e-5 && abs(samples[i - 1]) < 1e-5 { silent += 1 }
+  }
+  return (step, silent)
+}
