@@ -1,39 +1,27 @@
+#define _GNU_SOURCE
 #include "CProbe.h"
+#include "Marks.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#if defined(CUE_NO_PROBE)
-#define PROBE 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(realtime_sanitizer)
-#define PROBE 0
-#endif
-#endif
-#ifndef PROBE
-#define PROBE 1
-#endif
-
-// Initial-exec: the reading of these must not allocate, and they are read inside malloc.
-#define MARKED static _Thread_local __attribute__((tls_model("initial-exec")))
-MARKED bool marked;
-MARKED cue_probe_counts counts;
+MARKED bool cue_probe_marked;
+MARKED cue_probe_counts cue_probe_marked_counts;
 
 bool cue_probe_works(void) {
   return PROBE;
 }
 
 void cue_probe_enter(void) {
-  counts = (cue_probe_counts){0};
-  marked = true;
+  cue_probe_marked_counts = (cue_probe_counts){0};
+  cue_probe_marked = true;
 }
 
 cue_probe_counts cue_probe_leave(void) {
-  marked = false;
-  return counts;
+  cue_probe_marked = false;
+  return cue_probe_marked_counts;
 }
 
 #if PROBE
@@ -46,57 +34,46 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 void *malloc(size_t bytes) {
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   return __libc_malloc(bytes);
 }
 
 void free(void *memory) {
-  if (marked && memory) counts.frees++;
+  if (cue_probe_marked && memory) cue_probe_marked_counts.frees++;
   __libc_free(memory);
 }
 
 void *calloc(size_t count, size_t bytes) {
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   return __libc_calloc(count, bytes);
 }
 
 void *realloc(void *memory, size_t bytes) {
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   return __libc_realloc(memory, bytes);
 }
 
 void *memalign(size_t alignment, size_t bytes) {
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   return __libc_memalign(alignment, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   return __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   if (alignment % sizeof(void *) || alignment & (alignment - 1) || alignment == 0) return EINVAL;
-  if (marked) counts.allocations++;
+  if (cue_probe_marked) cue_probe_marked_counts.allocations++;
   void *found = __libc_memalign(alignment, bytes);
   if (!found) return ENOMEM;
   *memory = found;
   return 0;
 }
 
-// The next definitions, looked up when they are first called. Two threads that do so at once find
-// the same. dlsym takes no pthread_mutex_lock through the symbol table, so it does not come back
-// here.
-#define NEXT(name)                                                                                 \
-  static void *next;                                                                               \
-  void *function = __atomic_load_n(&next, __ATOMIC_ACQUIRE);                                       \
-  if (!function) {                                                                                 \
-    function = dlsym(RTLD_NEXT, name);                                                             \
-    __atomic_store_n(&next, function, __ATOMIC_RELEASE);                                           \
-  }
-
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
-  if (marked) counts.locks++;
+  if (cue_probe_marked) cue_probe_marked_counts.locks++;
   NEXT("pthread_mutex_lock")
   return ((int (*)(pthread_mutex_t *))function)(mutex);
 }
@@ -105,7 +82,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 // declare them so; preserve_most holds for them and for those that believe nothing.
 #define COUNTED(type, name, parameters, arguments, field)                                          \
   __attribute__((preserve_most)) type name parameters {                                            \
-    if (marked) counts.field++;                                                                    \
+    if (cue_probe_marked) cue_probe_marked_counts.field++;                                         \
     NEXT(#name)                                                                                    \
     return ((type(*) parameters)function)arguments;                                                \
   }

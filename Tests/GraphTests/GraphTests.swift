@@ -391,7 +391,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
 }
 
 /// A node whose work is as plain as can be: the probe counts what the graph does.
-private final class Plain: TestNode, @unchecked Sendable {
+final class Plain: TestNode, @unchecked Sendable {
   private let memory = UnsafeMutablePointer<Float>.allocate(capacity: 1)
   init(_ name: String, _ factor: Float) {
     memory.initialize(to: factor)

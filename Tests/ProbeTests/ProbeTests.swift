@@ -71,6 +71,51 @@ import Testing
     #expect(found.allocations == 0 && found.frees == 0)
   }
 
+  /// What the thread that is watched found, and what it shares with one that waits.
+  private final class Watched: @unchecked Sendable {
+    let event = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    let isDone = DispatchSemaphore(value: 0)
+    var canWatch = false
+    var plain = cue_probe_counts()
+    var calls = cue_probe_counts()
+    var wakes = cue_probe_counts()
+    var parent: Int32 = 0
+    init() { sem_init(event, 0, 0) }
+    deinit { event.deallocate() }
+  }
+
+  /// On a thread of its own: once it is watched, it stays so.
+  @Test func systemCallsAreSeenAndMade() {
+    let watched = Watched()
+    Thread.detachNewThread {
+      sem_wait(watched.event)
+      watched.isDone.signal()
+    }
+    Thread.detachNewThread {
+      watched.canWatch = cue_probe_watch_calls()
+      // The clock is read without the system.
+      var time = timespec()
+      cue_probe_enter()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      watched.plain = cue_probe_leave()
+      cue_probe_enter()
+      for _ in 0..<3 { watched.parent = getppid() }
+      watched.calls = cue_probe_leave()
+      // The other thread waits long since, as a rule.
+      usleep(100_000)
+      cue_probe_enter()
+      sem_post(watched.event)
+      watched.wakes = cue_probe_leave()
+      watched.isDone.signal()
+    }
+    for _ in 0..<2 { watched.isDone.wait() }
+    guard watched.canWatch else { return }
+    #expect(watched.plain.calls == 0 && watched.plain.wakes == 0)
+    #expect(watched.calls.calls == 3 && watched.calls.wakes == 0)
+    #expect(watched.parent == getppid())
+    #expect(watched.wakes.calls == 0 && watched.wakes.wakes <= 1)
+  }
+
   @Test func otherThreadsAreNotCounted() {
     cue_probe_enter()
     var thread = pthread_t()

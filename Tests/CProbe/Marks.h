@@ -1,0 +1,31 @@
+// What the parts of the probe share.
+#pragma once
+#include "CProbe.h"
+
+#if defined(CUE_NO_PROBE)
+#define PROBE 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(realtime_sanitizer)
+#define PROBE 0
+#endif
+#endif
+#ifndef PROBE
+#define PROBE 1
+#endif
+
+// Initial-exec: the reading of these must not allocate, and they are read inside malloc.
+#define MARKED _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern MARKED bool cue_probe_marked;
+extern MARKED cue_probe_counts cue_probe_marked_counts;
+
+// The next definition of a function, looked up when it is first called. Two threads that do so at
+// once find the same. dlsym takes no pthread_mutex_lock through the symbol table, so it does not
+// come back here.
+#define NEXT(name)                                                                                 \
+  static void *next;                                                                               \
+  void *function = __atomic_load_n(&next, __ATOMIC_ACQUIRE);                                       \
+  if (!function) {                                                                                 \
+    function = dlsym(RTLD_NEXT, name);                                                             \
+    __atomic_store_n(&next, function, __ATOMIC_RELEASE);                                           \
+  }
