@@ -26,7 +26,9 @@ package enum HostError: Error, Hashable, Sendable {
   case faultyPlugin(uri: String, reason: String)
   /// The plugin requires features that we do not have.
   case missingFeatures(uri: String, features: [String])
-  /// The plugin's own instantiate function, or the loading of its library, failed.
+  /// The system's loader refuses the plugin's library.
+  case libraryNotLoaded(uri: String, reason: String)
+  /// The plugin's own instantiate function failed, or its library has no such plugin.
   case notInstantiated(uri: String, sampleRate: Double)
   /// The plugin has no port with this symbol that could be used so.
   case unknownPort(plugin: String, symbol: String)
@@ -83,7 +85,9 @@ extension HostError: CustomStringConvertible {
       "the plugin <\(uri)> requires what is not there: \(features.joined(separator: ", "))"
     case .notInstantiated(let uri, let rate):
       "the plugin <\(uri)> cannot be instantiated at \(rate) Hz: it refuses, or its library does not"
-        + " load"
+        + " have it"
+    case .libraryNotLoaded(let uri, let reason):
+      "the library of the plugin <\(uri)> cannot be loaded: \(reason)"
     case .unknownPort(let plugin, let symbol): "<\(plugin)> has no such control as “\(symbol)”"
     case .valueOutOfRange(let plugin, let symbol, let value, let range):
       "\(value) is no value for “\(symbol)” of <\(plugin)>: \(range.lowerBound) to \(range.upperBound)"

@@ -78,10 +78,15 @@ final class PluginCore: @unchecked Sendable {
 
   /// Instantiates the plugin and connects its controls. No cycle may run it.
   ///
-  /// - Throws: `HostError.notInstantiated`.
+  /// - Throws: `HostError`: `.libraryNotLoaded`, `.notInstantiated`.
   func load() throws(HostError) {
-    let made = unsafe scan.withWorld { world in
-      unsafe scan.plugin(description.uri, in: world).flatMap {
+    // Lilv has a handle of its own for as long as there are instances.
+    let made = unsafe try scan.withWorld { world throws(HostError) in
+      let library = try description.binary.map { path throws(HostError) in
+        try PluginLibrary(path, of: description.uri)
+      }
+      defer { withExtendedLifetime(library) {} }
+      return unsafe scan.plugin(description.uri, in: world).flatMap {
         unsafe lilv_plugin_instantiate($0, settings.sampleRate, features.all)
       }
     }

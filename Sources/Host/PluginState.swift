@@ -50,6 +50,27 @@ package final class PluginState: @unchecked Sendable {
     if plugin.isEmpty { throw .unreadableState(path: path) }
   }
 
+  /// The values of the controls that it has, by their symbols.
+  var portValues: [String: Float] {
+    let found = PortValues()
+    unsafe scan.withWorld { _ in
+      unsafe lilv_state_emit_port_values(
+        state,
+        { symbol, found, value, bytes, type in
+          guard let symbol = unsafe symbol, let found = unsafe found, let value = unsafe value
+          else { return }
+          unsafe Unmanaged<PortValues>.fromOpaque(found).takeUnretainedValue()
+            .values[String(cString: symbol)] = unsafe numberOf(value, bytes, type)
+        }, unsafe Unmanaged.passUnretained(found).toOpaque())
+    }
+    return found.values
+  }
+
+  /// True if the other has the same values and the same files. Both are of one look at the disk.
+  func equals(_ other: PluginState) -> Bool {
+    unsafe scan.withWorld { _ in unsafe lilv_state_equals(state, other.state) }
+  }
+
   /// What the state's file is called in its folder.
   static let file = "state.ttl"
 
@@ -216,16 +237,25 @@ private final class StateValues {
   }
 
   func set(_ symbol: String, _ body: UnsafeRawPointer, _ bytes: UInt32, _ type: UInt32) {
-    let atom = UnsafeMutableRawPointer.allocate(byteCount: 8 + Int(bytes), alignment: 8)
-    defer { unsafe atom.deallocate() }
-    unsafe atom.storeBytes(of: LV2_Atom(size: bytes, type: type), as: LV2_Atom.self)
-    unsafe (atom + 8).copyMemory(from: body, byteCount: Int(bytes))
     guard
       let index = instance.core.memory.controls.firstIndex(where: { $0.symbol == symbol }),
-      let number = unsafe ParameterValue(atom.assumingMemoryBound(to: LV2_Atom.self))?.number,
-      number.isFinite
+      let number = unsafe numberOf(body, bytes, type), number.isFinite
     else { return }
     // Twice as many changes as there are controls find room.
     _ = instance.change(index, to: number, at: nil, over: 0)
   }
+}
+
+/// The values of controls that a state has, as lilv tells them.
+private final class PortValues {
+  var values: [String: Float] = [:]
+}
+
+/// The number that the body of an atom is; nil if it is none.
+private func numberOf(_ body: UnsafeRawPointer, _ bytes: UInt32, _ type: UInt32) -> Float? {
+  let atom = UnsafeMutableRawPointer.allocate(byteCount: 8 + Int(bytes), alignment: 8)
+  defer { unsafe atom.deallocate() }
+  unsafe atom.storeBytes(of: LV2_Atom(size: bytes, type: type), as: LV2_Atom.self)
+  unsafe (atom + 8).copyMemory(from: body, byteCount: Int(bytes))
+  return unsafe ParameterValue(atom.assumingMemoryBound(to: LV2_Atom.self))?.number
 }

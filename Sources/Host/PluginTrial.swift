@@ -52,39 +52,38 @@ struct PluginTrial {
   }
 
   private mutating func short() throws(HostError) {
-    let plugin = try make(48000)
-    let driver = driver(plugin)
-    phase("runs")
-    for frames in [256, 64, 17, 1024] {
-      sendNote(plugin, driver)
-      driver.run(frames: frames)
+    try trying(48000) { trial, plugin, driver throws(HostError) in
+      trial.phase("runs")
+      for frames in [256, 64, 17, 1024] {
+        Self.sendNote(plugin, driver)
+        driver.run(frames: frames)
+      }
+      trial.judge(plugin, driver, "with its default controls")
     }
-    judge(plugin, driver, "with its default controls")
-    phase("is freed")
   }
 
   private mutating func full(_ seconds: Double) throws(HostError) {
-    for rate in [44100.0, 48000, 96000] {
-      try freshInstance(rate, seconds)
-      phase("is freed")
-    }
+    for rate in [44100.0, 48000, 96000] { try runBlocks(rate, seconds) }
     try turnControls()
-    phase("is freed")
     try saveAndRestore()
-    phase("is freed")
     try loadPresets()
-    phase("is freed")
-    try otherBlocks()
-    phase("is freed")
-    try offline(seconds)
-    phase("is freed")
+    try changeBlockLength()
+    try runOffline(seconds)
   }
 
-  private func make(_ rate: Double, isOffline: Bool = false) throws(HostError) -> PluginInstance {
+  /// Has `body` use a new instance, which is freed afterwards, and not before.
+  private mutating func trying(
+    _ rate: Double, isOffline: Bool = false,
+    _ body: (inout PluginTrial, PluginInstance, NodeDriver) throws(HostError) -> Void
+  ) throws(HostError) {
     phase("is instantiated at \(Int(rate)) Hz")
-    return try PluginInstance(
+    let plugin = try PluginInstance(
       uri, in: world,
       settings: PluginSettings(sampleRate: rate, maximumFrames: 1024, isOffline: isOffline))
+    let driver = driver(plugin)
+    try body(&self, plugin, driver)
+    phase("is deactivated and freed")
+    withExtendedLifetime((plugin, driver)) {}
   }
 
   private func driver(_ plugin: PluginInstance) -> NodeDriver {
@@ -93,7 +92,7 @@ struct PluginTrial {
 
   /// A key that is pressed and one that is let go, for plugins that take MIDI; a position for those that
   /// follow the music.
-  private func sendNote(_ plugin: PluginInstance, _ driver: NodeDriver) {
+  private static func sendNote(_ plugin: PluginInstance, _ driver: NodeDriver) {
     if plugin.accepts(LV2.midi("MidiEvent")) {
       let key = UInt8(36 + driver.frame / 64 % 60)
       try? plugin.send(midi: [0x90, key, 100], at: driver.frame)
@@ -113,117 +112,175 @@ struct PluginTrial {
     }
   }
 
-  private mutating func freshInstance(_ rate: Double, _ seconds: Double) throws(HostError) {
-    let plugin = try make(rate)
-    let driver = driver(plugin)
-    for length in [64, 17, 1024] {
-      phase("runs in blocks of \(length) frames at \(Int(rate)) Hz")
-      let end = driver.frame + Int64(seconds / 3 * rate)
-      var blocks = 0
-      while driver.frame < end {
-        if blocks % 8 == 0 { sendNote(plugin, driver) }
-        driver.run(frames: length)
-        blocks += 1
-        // A long run is to be seen to go on.
-        if blocks % 4096 == 0 { phase("runs in blocks of \(length) frames at \(Int(rate)) Hz") }
+  // MARK: The steps
+
+  private mutating func runBlocks(_ rate: Double, _ seconds: Double) throws(HostError) {
+    try trying(rate) { trial, plugin, driver throws(HostError) in
+      for length in [64, 17, 1024] {
+        let phase = "runs in blocks of \(length) frames at \(Int(rate)) Hz"
+        trial.phase(phase)
+        let end = driver.frame + Int64(seconds / 3 * rate)
+        var blocks = 0
+        while driver.frame < end {
+          if blocks % 8 == 0 { Self.sendNote(plugin, driver) }
+          driver.run(frames: length)
+          blocks += 1
+          // A long run is to be seen to go on.
+          if blocks % 4096 == 0 { trial.phase(phase) }
+        }
       }
+      trial.judge(plugin, driver, "with its default controls at \(Int(rate)) Hz")
     }
-    judge(plugin, driver, "with its default controls at \(Int(rate)) Hz")
   }
 
   private mutating func turnControls() throws(HostError) {
-    let plugin = try make(48000)
-    let driver = driver(plugin)
-    for symbol in plugin.controls {
-      guard let port = plugin.description.port(symbol) else { continue }
-      let range = port.range(sampleRate: 48000)
-      guard let low = range.minimum, let high = range.maximum, low <= high, low.isFinite,
-        high.isFinite
-      else { continue }
-      phase("has its control “\(symbol)” turned")
-      for part: Float in [0, 0.25, 0.5, 0.75, 1] {
-        var value = min(high, low + (high - low) * part)
-        if port.isInteger || port.isEnumeration || port.isToggled { value = value.rounded() }
-        if port.isToggled { value = part < 0.5 ? min(max(0, low), high) : high }
-        value = min(max(value, low), high)
-        try plugin.set(symbol, to: value, at: driver.frame + 20, over: part == 1 ? 64 : 0)
-        driver.run(frames: 256)
+    try trying(48000) { trial, plugin, driver throws(HostError) in
+      for port in plugin.core.memory.controls {
+        guard let range = port.bounds(sampleRate: 48000) else { continue }
+        trial.phase("has its control “\(port.symbol)” turned")
+        for part: Float in [0, 0.25, 0.5, 0.75, 1] {
+          let value = port.value(at: part, of: range)
+          try plugin.set(port.symbol, to: value, at: driver.frame + 20, over: part == 1 ? 64 : 0)
+          driver.run(frames: 256)
+        }
+        if let usual = port.defaultValue, range ~= usual { try plugin.set(port.symbol, to: usual) }
+        driver.run(frames: 64)
       }
-      if let usual = range.default, low...high ~= usual { try plugin.set(symbol, to: usual) }
-      driver.run(frames: 64)
-    }
-    if !driver.isFinite {
-      report.remarks.append("writes samples that are no numbers at some of its controls' values")
+      if !driver.isFinite {
+        trial.report.remarks.append(
+          "writes samples that are no numbers at some of its controls' values")
+      }
     }
   }
 
+  /// The state is one that no new instance has by itself.
   private mutating func saveAndRestore() throws(HostError) {
     let folder = NSTemporaryDirectory() + "cuejack-state-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let plugin = try make(48000)
-    let driver = driver(plugin)
-    driver.run(frames: 256)
-    phase("saves its state")
-    try plugin.save(to: folder)
-    let state = try PluginState(folder: folder, world: world)
-    phase("restores its state")
-    try plugin.restore(state)
-    driver.run(frames: 256)
-    phase("restores its state in a new instance")
-    let second = try plugin.replacement(restoring: state)
-    let secondDriver = self.driver(second)
-    secondDriver.run(frames: 256)
-    for symbol in plugin.controls {
-      let before = try plugin.value(of: symbol)
-      let after = try second.value(of: symbol)
+    try trying(48000) { trial, plugin, driver throws(HostError) in
+      driver.run(frames: 256)
+      for port in plugin.core.memory.controls {
+        guard let range = port.bounds(sampleRate: 48000) else { continue }
+        try plugin.set(port.symbol, to: port.value(at: 0.25, of: range))
+      }
+      driver.run(frames: 256)
+      trial.phase("saves its state")
+      try plugin.save(to: folder + "/first")
+      let state = try PluginState(folder: folder + "/first", world: trial.world)
+      trial.phase("restores its state")
+      let before = plugin.portValues
+      try plugin.restore(state)
+      driver.run(frames: 256)
+      trial.compare(before, plugin.portValues, "its state was restored")
+      trial.phase("restores its state in a new instance")
+      let second = try plugin.replacement(restoring: state)
+      let secondDriver = trial.driver(second)
+      trial.phase("saves its state in a new instance")
+      try second.save(to: folder + "/second")
+      let again = try PluginState(folder: folder + "/second", world: trial.world)
+      if !state.equals(again) {
+        trial.report.remarks.append("saves something else after its state was restored")
+      }
+      secondDriver.run(frames: 256)
+      trial.compare(before, second.portValues, "its state was restored in a new instance")
+      trial.judge(second, secondDriver, "after its state was restored")
+      trial.phase("is deactivated and freed")
+      withExtendedLifetime((second, secondDriver)) {}
+    }
+  }
+
+  /// Notes controls that have other values than they are to have.
+  private mutating func compare(
+    _ before: [String: Float], _ after: [String: Float], _ event: String
+  ) {
+    for (symbol, value) in before.sorted(by: { $0.key < $1.key }) {
+      guard let now = after[symbol] else { continue }
       // A state has as many digits as its text.
-      if abs(before - after) > 1e-4 * max(1, abs(before)) {
-        report.failures.append("does not keep “\(symbol)” in its state: \(before), then \(after)")
+      if !(abs(value - now) <= 1e-4 * max(1, abs(value))) {
+        report.failures.append(
+          "has its control “\(symbol)” at \(now), not at \(value), after \(event)")
       }
     }
-    judge(second, secondDriver, "after its state was restored")
   }
 
   private mutating func loadPresets() throws(HostError) {
     let presets = try world.description(of: uri).presets
     if presets.isEmpty { return }
-    let plugin = try make(48000)
-    let driver = driver(plugin)
-    for preset in presets {
-      phase("loads its preset “\(preset.label)”")
-      try plugin.restore(world.preset(preset.uri, of: uri))
-      driver.run(frames: 256)
-    }
-    if !driver.isFinite {
-      report.remarks.append("writes samples that are no numbers with one of its presets")
+    try trying(48000) { trial, plugin, driver throws(HostError) in
+      for preset in presets {
+        trial.phase("loads its preset “\(preset.label)”")
+        let state = try trial.world.preset(preset.uri, of: trial.uri)
+        try plugin.restore(state)
+        driver.run(frames: 256)
+        let wanted = state.portValues.filter { $0.value.isFinite }
+        trial.compare(wanted, plugin.portValues, "its preset “\(preset.label)” was loaded")
+      }
+      if !driver.isFinite {
+        trial.report.remarks.append("writes samples that are no numbers with one of its presets")
+      }
     }
   }
 
-  private mutating func otherBlocks() throws(HostError) {
-    let plugin = try make(48000)
-    let driver = driver(plugin)
-    driver.run(frames: 1024)
-    for length in [2048, 128, 4096] {
-      phase("is told of blocks of \(length) frames")
-      try plugin.prepare(sampleRate: 48000, maximumFrames: length)
-      driver.run(frames: length)
-    }
-    phase("is told of another rate")
-    try plugin.prepare(sampleRate: 44100, maximumFrames: 512)
-    driver.run(frames: 512)
-    judge(plugin, driver, "after its block length changed")
-  }
-
-  private mutating func offline(_ seconds: Double) throws(HostError) {
-    let plugin = try make(48000, isOffline: true)
-    let driver = driver(plugin)
-    driver.isFreewheeling = true
-    phase("runs offline")
-    let end = driver.frame + Int64(seconds / 3 * 48000)
-    while driver.frame < end {
-      sendNote(plugin, driver)
+  private mutating func changeBlockLength() throws(HostError) {
+    try trying(48000) { trial, plugin, driver throws(HostError) in
       driver.run(frames: 1024)
+      let before = plugin.portValues
+      for length in [2048, 128, 4096] {
+        trial.phase("is told of blocks of \(length) frames")
+        try plugin.prepare(sampleRate: 48000, maximumFrames: length)
+        driver.run(frames: length)
+      }
+      trial.phase("is told of another rate")
+      try plugin.prepare(sampleRate: 44100, maximumFrames: 512)
+      driver.run(frames: 512)
+      trial.compare(before, plugin.portValues, "its block length and rate changed")
+      trial.judge(plugin, driver, "after its block length changed")
     }
-    judge(plugin, driver, "offline")
+  }
+
+  private mutating func runOffline(_ seconds: Double) throws(HostError) {
+    try trying(48000, isOffline: true) { trial, plugin, driver throws(HostError) in
+      driver.isFreewheeling = true
+      trial.phase("runs offline")
+      let end = driver.frame + Int64(seconds / 3 * 48000)
+      while driver.frame < end {
+        Self.sendNote(plugin, driver)
+        driver.run(frames: 1024)
+      }
+      trial.judge(plugin, driver, "offline")
+    }
+  }
+}
+
+extension PluginInstance {
+  /// What the plugin reads from its control ports, by their symbols, save those that are set by the host
+  /// or go back by themselves. While no cycle runs it.
+  fileprivate var portValues: [String: Float] {
+    var values: [String: Float] = [:]
+    for (i, port) in core.memory.controls.enumerated()
+    where !port.isTrigger && port.designation != LV2.core("freeWheeling") {
+      values[port.symbol] = unsafe core.memory.control(i).pointee.value
+    }
+    return values
+  }
+}
+
+extension PluginPort {
+  /// Between which values the control can be turned; nil if the bundle does not say it.
+  fileprivate func bounds(sampleRate: Double) -> ClosedRange<Float>? {
+    let range = range(sampleRate: sampleRate)
+    guard let low = range.minimum, let high = range.maximum, low <= high, low.isFinite,
+      high.isFinite
+    else { return nil }
+    return low...high
+  }
+
+  /// The value at a part of the control's range, as near as it can be.
+  fileprivate func value(at part: Float, of range: ClosedRange<Float>) -> Float {
+    var value = min(
+      range.upperBound, range.lowerBound + (range.upperBound - range.lowerBound) * part)
+    if isInteger || isEnumeration || isToggled { value = value.rounded() }
+    if isToggled { value = part < 0.5 ? max(0, range.lowerBound) : range.upperBound }
+    return min(max(value, range.lowerBound), range.upperBound)
   }
 }

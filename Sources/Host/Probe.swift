@@ -78,6 +78,9 @@ package enum Probe {
     let scan = Scan(bundle: path)
     var report = BundleReport()
     report.plugins = scan.uris
+    if scan.hasDynamicManifest {
+      report.problems.append("more of it is told by a library (dynmanifest), which is not run")
+    }
     for uri in report.plugins {
       phase("describes <\(uri)>")
       for problem in scan.description(of: uri)?.problems ?? [] {

@@ -15,7 +15,8 @@ package final class Prober: @unchecked Sendable {
   /// - Parameters:
   ///   - executable: A program that calls `Probe.serve()` when it is given `arguments`.
   ///   - cacheFolder: Where to remember verdicts; nil for nowhere.
-  ///   - patience: Seconds that one step may take before it counts as hanging.
+  ///   - patience: Seconds that one step may take before it counts as hanging; those in which it waits for
+  ///     a processor do not count.
   package init(
     executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "probe"],
     cacheFolder: String? = Prober.usualCacheFolder, patience: Double = 30
@@ -33,29 +34,33 @@ package final class Prober: @unchecked Sendable {
       + "/cuejack"
   }
 
-  /// What is in a bundle. What was found before counts until a file of the bundle changes.
+  /// What is in a bundle. What was found before counts until a file of the bundle changes; that reading
+  /// it crashed or hung counts for this prober only.
   ///
   /// - Throws: `HostError.noProbe`.
   package func bundle(_ path: String) throws(HostError) -> BundleReport {
     let key = "bundle \(path)"
     if let known: BundleReport = cache.entry(key, bundle: path) { return known }
     var report = BundleReport()
+    var isLasting = false
     lock.lock()
     defer { lock.unlock() }
     switch try ask(ProbeTask(kind: .bundle(path), path: nil)) {
     case .answer(.bundle(let answer), let messages):
       report = answer
+      isLasting = true
       report.problems = messages.filter { $0.contains("error:") } + report.problems
     case .answer(_, _): report.problems = ["the probe gave no answer"]
     case .died(let how, let phase):
       report.problems = ["reading it \(how)\(phase.map { ", while it \($0)" } ?? "")"]
     }
-    cache.set(report, key, bundle: path)
+    cache.set(report, key, bundle: path, isLasting: isLasting)
     return report
   }
 
-  /// Tries a plugin shortly: whether it can be instantiated, run and freed. What was found before counts
-  /// until a file of its bundle changes.
+  /// Tries a plugin shortly: whether it can be instantiated, run and freed. That it is sound counts until
+  /// a file of its bundle changes; that it is not, which may lie in something else (a library that is
+  /// missing, too little memory), counts for this prober only.
   ///
   /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
   package func plugin(_ uri: String, in world: World) throws(HostError) -> TrialReport {
@@ -63,7 +68,7 @@ package final class Prober: @unchecked Sendable {
     let key = "plugin \(uri)"
     if let known: TrialReport = cache.entry(key, bundle: bundle) { return known }
     let report = try trial(uri, in: world, .short)
-    cache.set(report, key, bundle: bundle)
+    cache.set(report, key, bundle: bundle, isLasting: report.failures.isEmpty)
     return report
   }
 
@@ -159,8 +164,11 @@ private final class ProbeProcess {
     }
   }
 
-  /// The next line; nil if none comes for so many seconds, or ever.
+  /// The next line; nil if none comes for so many seconds, or ever. The time in which the process waits
+  /// for a processor does not count.
   func line(patience: Double) -> ProbeLine? {
+    // What was so when it first kept us waiting.
+    var first: (now: Double, delays: [String: Double])?
     while true {
       if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
         let line = Data(received[..<end])
@@ -168,14 +176,41 @@ private final class ProbeProcess {
         return try? JSONDecoder().decode(ProbeLine.self, from: line)
       }
       var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      let ready = unsafe poll(&place, 1, CInt(patience * 1000))
+      let ready = unsafe poll(&place, 1, 200)
       if ready < 0 && errno == EINTR { continue }
+      if ready == 0 {
+        guard let first else {
+          first = (Self.now, processorDelays)
+          continue
+        }
+        let delay = processorDelays.map { $0.value - (first.delays[$0.key] ?? 0) }.max() ?? 0
+        if Self.now - first.now - delay < patience { continue }
+      }
       guard ready > 0 else { return nil }
       var chunk = [UInt8](repeating: 0, count: 1 << 16)
       let count = unsafe recv(socket, &chunk, chunk.count, 0)
       guard count > 0 else { return nil }
       received += chunk[..<count]
     }
+  }
+
+  private static var now: Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Seconds that each of the process's threads was ready to run and had no processor, so far. Nothing
+  /// where the system does not count it.
+  private var processorDelays: [String: Double] {
+    let folder = "/proc/\(process)/task"
+    var delays: [String: Double] = [:]
+    for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let text = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
+      let words = text?.split(separator: " ") ?? []
+      if words.count > 1, let delay = Double(words[1]) { delays[thread] = delay / 1e9 }
+    }
+    return delays
   }
 
   /// What the process wrote to its standard error since the last call, line by line.
@@ -218,7 +253,9 @@ private final class ProbeCache: @unchecked Sendable {
   }
   private let path: String?
   private let lock = NSLock()
+  /// Those that are in the file, and those that are not to be.
   private var entries: [String: Entry] = [:]
+  private var passing: [String: Entry] = [:]
 
   init(folder: String?) {
     path = folder.map { $0 + "/plugins.json" }
@@ -231,17 +268,24 @@ private final class ProbeCache: @unchecked Sendable {
     let (modified, bytes) = Self.stamp(bundle)
     lock.lock()
     defer { lock.unlock() }
-    guard let entry = entries["\(key) \(bundle)"], entry.modified == modified, entry.bytes == bytes
+    let name = "\(key) \(bundle)"
+    guard let entry = passing[name] ?? entries[name], entry.modified == modified,
+      entry.bytes == bytes
     else { return nil }
     return try? JSONDecoder().decode(Report.self, from: entry.report)
   }
 
-  func set<Report: Codable>(_ report: Report, _ key: String, bundle: String) {
-    guard let path, let data = try? JSONEncoder().encode(report) else { return }
+  /// - Parameter isLasting: Whether other probers are to know it.
+  func set<Report: Codable>(_ report: Report, _ key: String, bundle: String, isLasting: Bool) {
+    guard let data = try? JSONEncoder().encode(report) else { return }
     let (modified, bytes) = Self.stamp(bundle)
+    let name = "\(key) \(bundle)"
+    let entry = Entry(modified: modified, bytes: bytes, report: data)
     lock.lock()
     defer { lock.unlock() }
-    entries["\(key) \(bundle)"] = Entry(modified: modified, bytes: bytes, report: data)
+    passing[name] = isLasting ? nil : entry
+    guard isLasting, let path else { return }
+    entries[name] = entry
     // What cannot be kept is found out again.
     try? FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)

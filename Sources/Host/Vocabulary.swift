@@ -21,6 +21,7 @@ enum LV2 {
   static func units(_ name: String) -> String { "http://lv2plug.in/ns/extensions/units#" + name }
   static func urid(_ name: String) -> String { "http://lv2plug.in/ns/ext/urid#" + name }
   static func worker(_ name: String) -> String { "http://lv2plug.in/ns/ext/worker#" + name }
+  static let dynamicManifest = "http://lv2plug.in/ns/ext/dynmanifest#DynManifest"
   static let name = "http://usefulinc.com/ns/doap#name"
   static let license = "http://usefulinc.com/ns/doap#license"
   static let label = "http://www.w3.org/2000/01/rdf-schema#label"

@@ -10,7 +10,7 @@ final class Scan: @unchecked Sendable {
 
   /// Reads the manifests of all bundles in `path`; nil for LV2_PATH, or lilv's own default.
   init(path: String?) {
-    unsafe world = unsafe lilv_world_new()
+    unsafe world = unsafe Self.newWorld()
     if let path {
       let node = unsafe lilv_new_string(world, path)
       unsafe lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node)
@@ -21,13 +21,32 @@ final class Scan: @unchecked Sendable {
 
   /// Reads one bundle's manifest, and nothing else.
   init(bundle: String) {
-    unsafe world = unsafe lilv_world_new()
+    unsafe world = unsafe Self.newWorld()
     let node = unsafe lilv_new_file_uri(world, nil, bundle)
     unsafe lilv_world_load_bundle(world, node)
     unsafe lilv_node_free(node)
   }
 
+  /// A world that reads files and runs no code of bundles.
+  private static func newWorld() -> OpaquePointer {
+    let world = unsafe lilv_world_new()!
+    let no = unsafe lilv_new_bool(world, false)
+    unsafe lilv_world_set_option(world, LILV_OPTION_DYN_MANIFEST, no)
+    unsafe lilv_node_free(no)
+    return unsafe world
+  }
+
   deinit { unsafe lilv_world_free(world) }
+
+  /// True if a library would have more to say of plugins: it is not asked.
+  var hasDynamicManifest: Bool {
+    unsafe withWorld { world in
+      let nodes = unsafe Nodes(world: world)
+      return unsafe nodes.withURI(LV2.dynamicManifest) { kind in
+        unsafe nodes.withURI(LV2.type) { unsafe lilv_world_ask(world, nil, $0, kind) }
+      }
+    }
+  }
 
   /// Calls `body` while nobody else uses the world.
   func withWorld<Result, Failure>(_ body: (OpaquePointer) throws(Failure) -> Result)

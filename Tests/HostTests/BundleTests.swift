@@ -123,8 +123,9 @@ import Testing
     }
   }
 
-  @Test func onePluginThatHangsIsEnded() throws {
-    try fixture("HANGS") { fixture in
+  @Test(arguments: ["HANGS", "SPINS"])
+  func onePluginThatHangsIsEnded(kind: String) throws {
+    try fixture(kind) { fixture in
       let words = try refusal(fixture, patience: 2)
       #expect(
         words
@@ -180,17 +181,39 @@ import Testing
   }
 
   /// Until a file of the bundle changes.
-  @Test func aVerdictIsRemembered() throws {
-    try fixture("REFUSES") { fixture in
+  @Test func aSoundVerdictIsRemembered() throws {
+    try fixture { fixture in
       let cache = fixture.folder.appendingPathComponent("cache").path
       let world = World(path: fixture.path)
-      let report = try fixture.prober(cache: cache).plugin(Fixture.uri, in: world)
-      #expect(report.failures.count == 1)
+      #expect(try fixture.prober(cache: cache).plugin(Fixture.uri, in: world) == TrialReport())
       // A probe that cannot start is not asked.
       let none = Prober(executable: "/no/such/probe", cacheFolder: cache)
-      #expect(try none.plugin(Fixture.uri, in: world) == report)
+      #expect(try none.plugin(Fixture.uri, in: world) == TrialReport())
       try fixture.write("# changed", to: "more.ttl")
       #expect(throws: HostError.self) { try none.plugin(Fixture.uri, in: world) }
+    }
+  }
+
+  /// What made it fail may have gone by then.
+  @Test func aBadVerdictIsRememberedByWhoAskedOnly() throws {
+    try fixture("CRASHES_AT_ONCE") { fixture in
+      let cache = fixture.folder.appendingPathComponent("cache").path
+      let starts = fixture.folder.appendingPathComponent("starts").path
+      let script = fixture.folder.appendingPathComponent("probe").path
+      let cuejack = try builtProduct(named: "cuejack").path
+      try "#!/bin/sh\necho >>\(starts)\nexec \(cuejack) plugins probe\n"
+        .write(toFile: script, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+      let world = World(path: fixture.path)
+      for asked in 1...2 {
+        let prober = Prober(executable: script, arguments: [], cacheFolder: cache)
+        for _ in 0..<2 {
+          let failures = try prober.plugin(Fixture.uri, in: world).failures
+          #expect(
+            failures == ["crashed (Segmentation fault) while it is instantiated at 48000 Hz"])
+        }
+        #expect(try String(contentsOfFile: starts, encoding: .utf8).count == asked)
+      }
     }
   }
 
@@ -220,7 +243,63 @@ import Testing
     }
   }
 
+  /// GLib's types, for one, cannot be registered twice.
+  @Test func librariesThatAPluginBringsAlongStay() throws {
+    let names = ["DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "CUE_FIXTURES_LIBRARY"]
+    let before = names.map { name in getenv(name).map { String(cString: $0) } }
+    defer {
+      for (name, value) in zip(names, before) {
+        if let value { setenv(name, value, 1) } else { unsetenv(name) }
+      }
+    }
+    for name in names { unsetenv(name) }
+    try withTemporaryFolder { folder in
+      // Named like one of Qt's, which is told that there is no screen.
+      let fixture = try Fixture(in: folder, "BRINGS_A_LIBRARY", brought: "libQtBrought.so")
+      let world = World(path: fixture.path)
+      for _ in 0..<2 { _ = try PluginInstance(Fixture.uri, in: world, settings: usual) }
+      #expect(getenv("QT_QPA_PLATFORM").map { String(cString: $0) } == "offscreen")
+    }
+  }
+
+  @Test func aLibraryThatDoesNotLoadIsToldWithTheReason() throws {
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(in: folder, "BRINGS_A_LIBRARY", brought: "libbrought.so")
+      try FileManager.default.removeItem(atPath: fixture.bundle + "libbrought.so")
+      let words = try refusal(fixture)
+      #expect(
+        words.contains("cannot be loaded: \(fixture.bundle)libbrought.so: cannot open shared"))
+    }
+  }
+
+  /// A library that a manifest names is not run in our process, nor in the probe.
+  @Test func manifestsRunNoCode() throws {
+    try fixture("TELLS_MORE") { fixture in
+      let dynamic = "<urn:more> a <http://lv2plug.in/ns/ext/dynmanifest#DynManifest> ; lv2:binary"
+      let manifest = try String(contentsOfFile: fixture.bundle + "manifest.ttl", encoding: .utf8)
+      try fixture.write(manifest + "\n\(dynamic) <fixture.so> .\n", to: "manifest.ttl")
+      #expect(World(path: fixture.path).uris.contains(Fixture.uri))
+      #expect(
+        try fixture.prober().bundle(fixture.bundle)
+          == BundleReport(
+            plugins: [Fixture.uri],
+            problems: ["more of it is told by a library (dynmanifest), which is not run"]))
+    }
+  }
+
   // MARK: The conformance pass
+
+  @Test func aStateThatDoesNotComeBackIsRemarked() throws {
+    let facts = """
+      lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;
+      lv2:extensionData <http://lv2plug.in/ns/ext/state#interface> ;
+      """
+    try fixture("FORGETS", facts: facts) { fixture in
+      let report = try fixture.prober().trial(
+        Fixture.uri, in: World(path: fixture.path), .full(seconds: 0.1))
+      #expect(report == TrialReport(remarks: ["saves something else after its state was restored"]))
+    }
+  }
 
   @Test(arguments: ["amp", "fifths", "metro", "midigate", "params", "sampler"])
   func theExamplesPass(name: String) throws {

@@ -21,9 +21,10 @@ struct Fixture {
   ///   - kind: What plugin.c is to be, as one of its macros.
   ///   - ports: Its ports, in Turtle.
   ///   - facts: More that the bundle says of the plugin.
+  ///   - brought: Name of the library brought.c, which the plugin's library needs; nil if it needs none.
   init(
     in folder: URL, _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
-    hasLibrary: Bool = true
+    hasLibrary: Bool = true, brought: String? = nil
   ) throws {
     self.folder = folder
     try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
@@ -43,16 +44,10 @@ struct Fixture {
       prefixes
         + "<urn:fixture> a lv2:Plugin ; doap:name \"Fixture\" ; \(facts) lv2:port \(ports) .",
       to: "fixture.ttl")
+    if let brought { try compile("brought", [], to: brought) }
     if hasLibrary {
-      let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/plugin.c").path
-      let result = try TestSupport.run(
-        try SwiftToolchain().clang,
-        [
-          "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function",
-          "-D\(kind)", "-fPIC", "-shared", "-o", bundle + "fixture.so", source, "-lm",
-        ])
-      if result.status != 0 { throw SupportError("\(kind): \(result.errors)") }
+      let needs = brought.map { [bundle + $0, "-Wl,-rpath,$ORIGIN"] } ?? []
+      try compile("plugin", ["-D\(kind)"] + needs, to: "fixture.so")
     }
   }
 
@@ -68,6 +63,18 @@ struct Fixture {
         [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol "x" ; lv2:name "X" ]
         """, facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
     return try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+  }
+
+  private func compile(_ name: String, _ options: [String], to library: String) throws {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("Fixtures/\(name).c").path
+    let result = try TestSupport.run(
+      try SwiftToolchain().clang,
+      [
+        "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function",
+        "-fPIC", "-shared", "-o", bundle + library, source,
+      ] + options + ["-lm"])
+    if result.status != 0 { throw SupportError("\(name), \(options): \(result.errors)") }
   }
 
   func write(_ text: String, to file: String) throws {

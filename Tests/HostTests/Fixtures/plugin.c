@@ -50,6 +50,9 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
 #elif defined(BEARS_ONE_RATE)
   if ((alive_at > 0 && rate != alive_at) || rate > 100000) return NULL;
   alive_at = rate;
+#elif defined(BRINGS_A_LIBRARY)
+  extern int brought_library_is_first(void);
+  if (!brought_library_is_first()) return NULL;
 #elif defined(CRASHES_AT_ONCE)
   *(volatile int *)8 = 1;
 #elif defined(PRINTS)
@@ -89,6 +92,9 @@ static void run(LV2_Handle handle, uint32_t frames) {
 #elif defined(HANGS)
   for (;;)
     pause();
+#elif defined(SPINS)
+  for (volatile int i = 0;; ++i) {
+  }
 #elif defined(ECHOES)
   const LV2_Atom_Sequence *in = (const void *)plugin->ports[IN];
   LV2_Atom_Sequence *out = (void *)plugin->ports[OUT];
@@ -170,10 +176,42 @@ static const void *extension_data(const char *uri) {
   if (!strcmp(uri, LV2_OPTIONS__interface)) return &options;
   return NULL;
 }
+#elif defined(FORGETS)
+// Its state is another each time that it is asked.
+static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
+                             LV2_State_Handle state, uint32_t flags,
+                             const LV2_Feature *const *features) {
+  (void)flags, (void)features;
+  static int32_t asked = 0;
+  ++asked;
+  LV2_URID_Map *map = ((Plugin *)handle)->map;
+  return store(state, map->map(map->handle, "urn:fixture:asked"), &asked, sizeof asked,
+               map->map(map->handle, LV2_ATOM__Int), LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE);
+}
+
+static LV2_State_Status restore(LV2_Handle handle, LV2_State_Retrieve_Function retrieve,
+                                LV2_State_Handle state, uint32_t flags,
+                                const LV2_Feature *const *features) {
+  (void)handle, (void)retrieve, (void)state, (void)flags, (void)features;
+  return LV2_STATE_SUCCESS;
+}
+
+static const void *extension_data(const char *uri) {
+  static const LV2_State_Interface state = {save, restore};
+  return strcmp(uri, LV2_STATE__interface) ? NULL : &state;
+}
 #else
 static const void *extension_data(const char *uri) {
   (void)uri;
   return NULL;
+}
+#endif
+
+#if defined(TELLS_MORE)
+// What a manifest may ask a host to call.
+LV2_SYMBOL_EXPORT int lv2_dyn_manifest_open(void **handle, const LV2_Feature *const *features) {
+  (void)handle, (void)features;
+  abort();
 }
 #endif
 
