@@ -14,6 +14,9 @@ CONFIG ?= release
 # A folder of products that are built already: given one, `install` builds no more than the plugins.
 BUILT ?=
 
+# How long `conformance` runs each plugin at each rate.
+SECONDS_OF_NOISE ?= 10
+
 # Our LV2 bundles, by the names of their folders.
 PLUGINS := $(notdir $(wildcard Plugins/*.lv2))
 
@@ -96,6 +99,16 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 fuzz: deps ## Hands 100,000 damaged sound files to everything that reads files, under AddressSanitizer.
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/cuejack-fuzz
+
+# A machine that does other things as well takes longer: nothing is judged by the clock.
+.PHONY: conformance
+conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin, and writes the table anew.
+	@Tests/Gates/deps Tests/Conformance/packages.txt Tests/Conformance/tools.txt
+	swift build -c release --product plain-lv2-host
+	built=$$(swift build -c release --show-bin-path)
+	export CUEJACK=$$built/cuejack PLAIN=$$built/plain-lv2-host
+	plugins=$$(Tests/Conformance/list)
+	Tests/Conformance/run --seconds $(SECONDS_OF_NOISE) --processes $$(nproc) Tests/Conformance/table.md <<<"$$plugins"
 
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
