@@ -10,6 +10,16 @@
 
 static plugin_facts facts;
 static bool has_failed = false;
+/// New memory is to hold bytes that are no numbers, and not, as so often, zeros.
+static bool is_dirty = false;
+
+extern void *__libc_malloc(size_t bytes);
+
+void *malloc(size_t bytes) {
+  void *block = __libc_malloc(bytes);
+  if (block && is_dirty) memset(block, 0xff, bytes);
+  return block;
+}
 
 /// Says what the plugin is about to do: the last line tells where it died.
 static void step(const char *what) {
@@ -214,6 +224,7 @@ static void list(LilvWorld *world) {
 }
 
 int main(int count, char **words) {
+  is_dirty = getenv("DIRTY_MEMORY") != NULL;
   LilvWorld *world = lilv_world_new();
   lilv_world_load_all(world);
   if (count == 2 && !strcmp(words[1], "list")) {
