@@ -51,6 +51,28 @@ final class EventSink: TestNode, @unchecked Sendable {
   }
 }
 
+/// Keeps the events that the host hears for it.
+private final class Listener: TestNode, @unchecked Sendable {
+  private let lock = Mutex<(heard: [EventSink.Heard], blocks: Int)>(([], 0))
+  var heard: [EventSink.Heard] { lock.withLock { $0.heard } }
+  /// Blocks that had controllers.
+  var blocks: Int { lock.withLock { $0.blocks } }
+  init() { super.init("listener", eventInputs: 1, eventOutputs: 1) }
+  override var takesControllers: Bool { true }
+  override func work(_ block: cue_block) {
+    guard let sequence = block.controllers else { return }
+    lock.withLock { $0.blocks += 1 }
+    var offset = cue_rt_first_event()
+    while let event = cue_rt_event_at(sequence, offset) {
+      offset = cue_rt_event_after(event, offset)
+      let heard = EventSink.Heard(
+        frame: block.frame + event.pointee.time.frames,
+        byte: UnsafeRawPointer(event + 1).load(as: UInt8.self))
+      lock.withLock { $0.heard.append(heard) }
+    }
+  }
+}
+
 /// Passes events on after some frames.
 private final class LateEvents: TestNode, @unchecked Sendable {
   private let late: Int
@@ -141,6 +163,47 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     #expect(
       sink.heard.dropFirst()
         == heard((0..<32).map { (begin, 0xb0 | UInt8($0 / 2)) })[...])
+  }
+
+  /// They come by an input of their own, as late as the sound; a bypass does not hand them on, and no notes
+  /// are ended when they end.
+  @Test func controllersAreForTheHost() throws {
+    let rig = Rig()
+    let source = try rig.graph.add(EventSource("source", [(10, 2), (200, 3), (1100, 4)]))
+    let late = try rig.graph.add(LateEvents(100))
+    let node = Listener()
+    let listener = try rig.graph.add(node)
+    let sink = EventSink("sink")
+    let sinkID = try rig.graph.add(sink)
+    try rig.graph.connect(Wire(from: listener, to: sinkID, isEvent: true))
+    try rig.graph.connect(late, to: listener)
+    rig.begin()
+    rig.run(64)
+    #expect(node.blocks == 0)
+    try rig.graph.edit { wiring throws(HostError) in
+      try wiring.connectControllers(source, 0, to: listener)
+    }
+    rig.run(640)
+    rig.settle()
+    #expect(node.blocks > 0 && node.heard == heard([(300, 3)]))
+    try rig.graph.setBypassed(listener, true)
+    rig.run(640)
+    #expect(sink.heard.filter { $0.byte < 0x80 }.isEmpty)
+    #expect(
+      rig.graph.description.contains("controllers ← source 1"), "\(rig.graph.description)")
+    let count = node.heard.count
+    try rig.graph.disconnect(Wire(from: source, 0, to: listener, 1, isEvent: true))
+    rig.run(640)
+    rig.settle()
+    #expect(node.heard.count == count)
+    // Others have no such input.
+    #expect(
+      throws: HostError.noSuchPort(node: "sink", kind: .eventInput, number: 2)
+    ) {
+      try rig.graph.edit { wiring throws(HostError) in
+        try wiring.connectControllers(source, 0, to: sinkID)
+      }
+    }
   }
 
   @Test func eventsThatThereIsNoRoomForAreCounted() throws {

@@ -335,7 +335,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       if round == 4 { rig.graph.cycle.pointee.hold() }
       for _ in 0..<4 {
         cue_probe_enter()
-        _ = cycle.pointee.cycle(frames: 256, at: frame)
+        _ = cycle.pointee.cycle(frames: 256, at: frame, transport: cue_transport())
         let counts = cue_probe_leave()
         #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
         #expect(counts.retains == 0 && counts.releases == 0)

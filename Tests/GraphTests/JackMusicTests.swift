@@ -61,9 +61,9 @@ import Testing
     }
   }
 
-  /// From one client through a plugin to another, to the frame.
-  @Test func notesGoThroughPlugins() throws {
-    let stage = try Stage(["fifths"])
+  /// From one client through plugins, one after another, to another client, to the frame.
+  @Test(arguments: [1, 2]) func notesGoThroughPlugins(count: Int) throws {
+    let stage = try Stage([String](repeating: "fifths", count: count))
     #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
     let first = stage.soon
     let notes = (0..<60).map { number -> Keys.Message in
@@ -71,12 +71,15 @@ import Testing
       return Keys.Message(first &+ UInt32(number * 97), [status, UInt8(30 + number / 2), 100])
     }
     try stage.keys.play(notes)
-    #expect(waits { stage.listener.heard.count >= 120 })
-    var expected: [Keys.Message] = []
-    for note in notes {
-      let fifth = [note.bytes[0], note.bytes[1] + 7, note.bytes[2]]
-      expected += [note, Keys.Message(note.frame, fifth)]
+    // The first plugin's fifths have fifths of their own.
+    var expected = notes
+    for _ in 0..<count {
+      expected = expected.flatMap { note -> [Keys.Message] in
+        let fifth = [note.bytes[0], note.bytes[1] + 7, note.bytes[2]]
+        return [note, Keys.Message(note.frame, fifth)]
+      }
     }
+    #expect(waits { stage.listener.heard.count >= expected.count })
     #expect(stage.listener.heard == expected)
     // The sound goes by.
     let heard = stage.listen(4096)
@@ -181,7 +184,8 @@ import Testing
     _ = stage.listen(24_000)
     let faster = try clicks(of: stage.listen(60_000), 4)
     #expect(
-      zip(faster, faster.dropFirst()).allSatisfy { abs($1 - $0 - 12_000) <= 1 } && faster.count == 4,
+      zip(faster, faster.dropFirst()).allSatisfy { abs($1 - $0 - 12_000) <= 1 }
+        && faster.count == 4,
       "\(faster)")
     stage.conductor.stop()
     #expect(waits { stage.conductor.begin == nil })

@@ -27,6 +27,7 @@ class TestNode: GraphNode, @unchecked Sendable {
   }
 
   var latencyFrames: Int { 0 }
+  var takesControllers: Bool { false }
 
   /// The graph keeps the node as long as it may run.
   var processor: cue_node {

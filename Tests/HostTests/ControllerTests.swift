@@ -82,6 +82,7 @@ import Testing
         controllers: [controller(7, UInt8(value), channel: UInt8(channel), at: 9)])
       #expect(try plugin.value(of: "gain") == -90 + 114 * (Float(value) / 127))
     }
+    run.run([ones], controllers: [controller(7, 1, at: 9)])
     try plugin.set("gain", to: -3)
     #expect(try plugin.value(of: "gain") == -3)
     run.run([ones])
@@ -227,6 +228,23 @@ import Testing
     #expect(values[examples + "params#float"] == .float(5))
     #expect(values[examples + "params#int"] == .int(6))
     #expect(values[examples + "params#long"] == .long(7))
+  }
+
+  /// A table that was made before the host knew what a cycle had learned.
+  @Test func whatWasLearnedIsNotLearnedAgain() throws {
+    let plugin = try instance(amp)
+    nonisolated(unsafe) let run = HandRun(plugin)
+    let (ones, first) = (ones, controller(9, 0, at: 0))
+    try plugin.learn(MIDITarget("gain", low: -20, high: 20))
+    plugin.shared.withLock { shared in
+      _ = run.run([ones], controllers: [first])
+      plugin.offerBindings(&shared)
+    }
+    run.run([ones], controllers: [controller(10, 127, at: 0)])
+    #expect(try plugin.value(of: "gain") == -20)
+    run.run([ones], controllers: [controller(9, 127, at: 0), controller(10, 0, at: 1)])
+    #expect(try plugin.value(of: "gain") == 20)
+    #expect(wait { plugin.bindings == [binding("cc9@1", "gain", -20, 20)] })
   }
 
   // MARK: Lasting
