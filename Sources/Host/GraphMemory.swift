@@ -13,19 +13,15 @@ package struct GraphPort: Hashable, Sendable {
 @safe
 final class Plane: @unchecked Sendable {
   let samples: UnsafeMutablePointer<Float>
-  private let memory: UnsafeMutableRawBufferPointer
+  private let slabs: [Slab]
 
   /// That many samples of silence.
   init(frames: Int) {
-    unsafe memory = .allocate(byteCount: max(frames, 1) * MemoryLayout<Float>.size, alignment: 64)
-    unsafe samples = memory.bindMemory(to: Float.self).baseAddress!
-    unsafe samples.initialize(repeating: 0, count: max(frames, 1))
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
-  }
-
-  deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
-    unsafe memory.deallocate()
+    var slabs: [Slab] = []
+    // Whole lines of the caches: no sum of another plane begins in one of these.
+    unsafe samples = Arena.large.allocate(
+      (frames + 15) / 16 * 16, of: Float.self, keptBy: &slabs)
+    self.slabs = slabs
   }
 }
 
@@ -36,18 +32,15 @@ final class EventPlane: @unchecked Sendable {
   static let usualBytes = 32768
   let bytes: Int
   let sequence: UnsafeMutableRawPointer
+  private let slabs: [Slab]
 
   init(_ types: cue_event_types, bytes: Int = EventPlane.usualBytes) {
     self.bytes = bytes
-    unsafe sequence = .allocate(byteCount: bytes, alignment: 64)
-    unsafe sequence.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+    var slabs: [Slab] = []
+    unsafe sequence = UnsafeMutableRawPointer(
+      Arena.large.allocate((bytes + 7) / 8, of: UInt64.self, keptBy: &slabs))
+    self.slabs = slabs
     unsafe cue_rt_clear_events(sequence, types.sequence)
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(start: sequence, count: bytes))
-  }
-
-  deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(start: sequence, count: bytes))
-    unsafe sequence.deallocate()
   }
 }
 
@@ -78,6 +71,7 @@ final class CellMemory: @unchecked Sendable {
   private let types: cue_event_types
   private let eventBytes: Int
   private let sourcePlanes: [Plane]
+  private let slabs: [Slab]
 
   init(
     number: Int, name: String, kind: GraphCell.Kind, node: (any GraphNode)? = nil, inputs: Int,
@@ -98,7 +92,11 @@ final class CellMemory: @unchecked Sendable {
     unsafe ports = .allocate(capacity: max(1, audio + events))
     unsafe ports.initialize(repeating: cue_port(), count: audio + events)
     unsafe planePointers = .allocate(capacity: max(1, audio))
-    unsafe places = .allocate(capacity: max(1, audio))
+    var slabs: [Slab] = []
+    unsafe cell = Arena.small.allocate(1, of: GraphCell.self, keptBy: &slabs)
+    unsafe places = Arena.small.allocate(
+      audio, of: UnsafeMutablePointer<Float>.self, keptBy: &slabs)
+    self.slabs = slabs
     unsafe sequences = .allocate(capacity: max(1, events))
     let eventBytes = max(EventPlane.usualBytes, node?.eventBytes ?? 0)
     self.types = types
@@ -110,7 +108,6 @@ final class CellMemory: @unchecked Sendable {
     for (i, plane) in sourcePlanes.enumerated() {
       unsafe ports[i] = cue_port(port: nil, memory: plane.samples, connections: nil)
     }
-    unsafe cell = .allocate(capacity: 1)
     unsafe cell.initialize(
       to: GraphCell(
         kind: kind, node: node?.processor, inputs: inputs, outputs: outputs,
@@ -122,9 +119,7 @@ final class CellMemory: @unchecked Sendable {
 
   deinit {
     unsafe cell.deinitialize(count: 1)
-    unsafe cell.deallocate()
     unsafe sequences.deallocate()
-    unsafe places.deallocate()
     unsafe planePointers.deallocate()
     unsafe ports.deallocate()
   }
@@ -145,6 +140,8 @@ final class CellMemory: @unchecked Sendable {
   func place(ofOutput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
     unsafe places + inputs + i
   }
+  /// The plane that a node may write an output to, if no other is lent to it.
+  func plane(ofOutput i: Int) -> Plane { planes[inputs + i] }
   func sequence(ofInput i: Int) -> UnsafeMutableRawPointer { unsafe eventPlanes[i].sequence }
   func sequence(ofOutput i: Int) -> UnsafeMutableRawPointer {
     unsafe eventPlanes[eventInputs + i].sequence
@@ -212,6 +209,9 @@ final class OrderMemory: @unchecked Sendable {
   private let inputs: UnsafeMutablePointer<GraphInput>
   private let edges: UnsafeMutablePointer<GraphEdge>
   private let eventEdges: UnsafeMutablePointer<GraphEventEdge>
+  private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  /// What each node writes to, by its cell's number.
+  private let lent: [Int: [Plane]]
 
   /// One edge, before it is given a place.
   struct Edge {
@@ -252,12 +252,30 @@ final class OrderMemory: @unchecked Sendable {
       capacity: max(1, cells.reduce(0) { $0 + $1.inputs + $1.eventInputs + 1 }))
     unsafe edges = .allocate(capacity: max(1, list.count))
     unsafe eventEdges = .allocate(capacity: max(1, eventList.count))
+    lent = Self.lendPlanes(cells, list)
+    unsafe outputs = .allocate(capacity: max(1, lent.values.reduce(0) { $0 + $1.count }))
+    var firstOutputs: [Int: Int] = [:]
+    var output = 0
+    for cell in cells {
+      firstOutputs[cell.number] = output
+      for plane in lent[cell.number] ?? [] {
+        unsafe (outputs + output).initialize(to: plane.samples)
+        output += 1
+      }
+    }
     for (i, edge) in list.enumerated() {
       let source = byNumber[edge.key.source]!
+      let place =
+        if edge.key.isDry {
+          unsafe source.place(ofInput: edge.key.output)
+        } else if source.kind == .node {
+          unsafe outputs + firstOutputs[source.number]! + edge.key.output
+        } else {
+          unsafe source.place(ofOutput: edge.key.output)
+        }
       unsafe (edges + i).initialize(
         to: GraphEdge(
-          source: edge.key.isDry
-            ? source.place(ofInput: edge.key.output) : source.place(ofOutput: edge.key.output),
+          source: place,
           delay: edge.delay?.line, from: edge.from, to: edge.to, start: edge.start))
     }
     for (i, edge) in eventList.enumerated() {
@@ -276,7 +294,7 @@ final class OrderMemory: @unchecked Sendable {
       let controllers = eventRanges[[cell.number, cell.eventInputs]]
       unsafe (steps + i).initialize(
         to: GraphStep(
-          cell.cell, inputs: inputs + input,
+          cell.cell, inputs: inputs + input, outputs: outputs + firstOutputs[cell.number]!,
           controllers: controllers == nil ? nil : cell.controllers.sequence))
       for k in 0..<cell.inputs {
         let edges = ranges[[cell.number, k]] ?? (first: 0, count: 0)
@@ -333,6 +351,7 @@ final class OrderMemory: @unchecked Sendable {
 
   deinit {
     unsafe order.deallocate()
+    unsafe outputs.deallocate()
     unsafe eventEdges.deallocate()
     unsafe edges.deallocate()
     unsafe inputs.deallocate()

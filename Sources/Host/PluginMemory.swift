@@ -20,8 +20,7 @@ final class PluginMemory: @unchecked Sendable {
   let eventBytes: Int
   /// For each parameter what controllers set it to.
   let movedParameters: UnsafeMutablePointer<cue_moved>
-  private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
-  private var rings: [UnsafeMutablePointer<jack_ringbuffer_t>] = unsafe []
+  private var slabs: [Slab] = []
 
   /// Memory for the ports of a plugin, save those in `leftOut`, and for `controls` at a sample rate.
   init(_ description: PluginDescription, sampleRate: Double, leftOut: Set<String>) {
@@ -39,10 +38,10 @@ final class PluginMemory: @unchecked Sendable {
     eventBytes = (eventInputs + eventOutputs).reduce(Self.ringBytes) {
       max($0, $1.minimumBytes ?? 0)
     }
-    unsafe plugin = .allocate(capacity: 1)
+    unsafe plugin = Arena.small.allocate(1, of: cue_plugin.self, keptBy: &slabs)
     unsafe plugin.initialize(to: cue_plugin())
-    unsafe movedParameters = .allocate(capacity: max(1, description.parameters.count))
-    unsafe movedParameters.initialize(repeating: 0, count: max(1, description.parameters.count))
+    unsafe movedParameters = Arena.small.allocate(
+      description.parameters.count, of: cue_moved.self, keptBy: &slabs)
 
     unsafe plugin.pointee.inputs = unsafe UnsafePointer(indices(inputs))
     unsafe plugin.pointee.connected_inputs = unsafe planes(inputs.count)
@@ -101,16 +100,6 @@ final class PluginMemory: @unchecked Sendable {
     unsafe cue_position_initialize(&plugin.pointee.position, urids.map.pointee.handle)
   }
 
-  deinit {
-    unsafe blocks.forEach { block in
-      unsafe unlockFromMemory(UnsafeRawBufferPointer(block))
-      unsafe block.deallocate()
-    }
-    unsafe rings.forEach { unsafe jack_ringbuffer_free($0) }
-    unsafe movedParameters.deallocate()
-    unsafe plugin.deallocate()
-  }
-
   /// Connects a plugin's control ports, which stay where they are, and has it forget its others. While
   /// no cycle runs it.
   func connect() {
@@ -136,12 +125,8 @@ final class PluginMemory: @unchecked Sendable {
   private func allocate<Element: BitwiseCopyable>(_ count: Int, of type: Element.Type)
     -> UnsafeMutablePointer<Element>
   {
-    let bytes = max(1, count) * MemoryLayout<Element>.stride
-    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 16)
-    unsafe memset(block.baseAddress!, 0, bytes)
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(block))
-    unsafe blocks.append(block)
-    return unsafe block.baseAddress!.bindMemory(to: Element.self, capacity: max(1, count))
+    let arena: Arena = count * MemoryLayout<Element>.stride > 4096 ? .large : .small
+    return unsafe arena.allocate(count, of: type, keptBy: &slabs)
   }
 
   private func indices(_ ports: [PluginPort]) -> UnsafeMutablePointer<UInt32> {
@@ -165,9 +150,14 @@ final class PluginMemory: @unchecked Sendable {
   }
 
   private func ring(_ bytes: Int) -> UnsafeMutablePointer<jack_ringbuffer_t> {
-    let ring = unsafe jack_ringbuffer_create(bytes)!
-    unsafe jack_ringbuffer_mlock(ring)
-    unsafe rings.append(ring)
+    // What jack_ringbuffer_create makes, but where the rest is.
+    var size = 1
+    while size < bytes { size *= 2 }
+    let ring = unsafe allocate(1, of: jack_ringbuffer_t.self)
+    unsafe ring.initialize(to: jack_ringbuffer_t())
+    unsafe ring.pointee.buf = unsafe Arena.large.allocate(size, of: CChar.self, keptBy: &slabs)
+    unsafe ring.pointee.size = size
+    unsafe ring.pointee.size_mask = size - 1
     return unsafe ring
   }
 }

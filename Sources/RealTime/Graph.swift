@@ -65,9 +65,9 @@ package struct GraphCell: ~Copyable {
   /// Whoever fills a source's memory does so before each cycle, or there is silence.
   let clearsPorts: Bool
   /// A plane for each input and then for each output. A source's outputs and a sink's inputs have one
-  /// too, for when there is no port.
+  /// too, for when there is no port. The planes of nodes' outputs are the order's to lend.
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// Where each input, and then each output, is in this block.
+  /// Where each input, and then each output of a source or a mixer, is in this block.
   private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   /// A sequence for each event input and then for each event output.
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
@@ -101,6 +101,19 @@ package struct GraphCell: ~Copyable {
   }
 
   // MARK: The cycle
+
+  /// Has the cell be at hand when its turn comes.
+  @_noLocks borrowing func prefetch() {
+    unsafe withUnsafePointer(to: self) {
+      unsafe cue_rt_prefetch($0, MemoryLayout<GraphCell>.size)
+    }
+  }
+  /// Has what the node begins with be at hand when its turn comes.
+  @_noLocks borrowing func prefetchNode() {
+    if let node = unsafe node {
+      unsafe cue_rt_prefetch(node.context, MemoryLayout<cue_plugin>.size)
+    }
+  }
 
   /// Says where the ports are, or go on to be, in the block that begins at frame `first` of a cycle;
   /// all blocks but a cycle's last have `step` frames.
@@ -164,8 +177,12 @@ package struct GraphCell: ~Copyable {
     unsafe sequences[eventInputs &+ i]
   }
 
-  /// Runs the node on a block, and puts silence in the place of samples that are no numbers.
-  @_noLocks borrowing func run(_ block: cue_block, _ types: cue_event_types) {
+  /// Runs the node on a block, from where its inputs are to `outputs`, and puts silence in the place of
+  /// samples that are no numbers.
+  @_noLocks borrowing func run(
+    _ block: cue_block, to outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    _ types: cue_event_types
+  ) {
     guard let node = unsafe node else { return }
     for i in 0..<eventOutputs {
       unsafe cue_rt_offer_events(eventOutput(i), eventBytes, types.chunk)
@@ -173,13 +190,13 @@ package struct GraphCell: ~Copyable {
     var block = unsafe block
     unsafe block.inputs = UnsafeRawPointer(places).assumingMemoryBound(
       to: UnsafePointer<Float>.self)
-    unsafe block.outputs = UnsafePointer(places + inputs)
+    unsafe block.outputs = UnsafePointer(outputs)
     unsafe block.event_inputs = UnsafeRawPointer(sequences).assumingMemoryBound(
       to: UnsafeRawPointer.self)
     unsafe block.event_outputs = UnsafePointer(sequences + eventInputs)
     unsafe cue_rt_run_node(node, &block)
-    for i in 0..<outputs {
-      let plane = unsafe places[inputs &+ i]
+    for i in 0..<self.outputs {
+      let plane = unsafe outputs[i]
       if unsafe cue_rt_are_finite(plane, block.frames) { continue }
       var bad: UInt64 = 0
       for frame in unsafe 0..<Int(block.frames) where unsafe !plane[frame].isFinite {
@@ -243,14 +260,18 @@ package struct GraphStep: BitwiseCopyable {
   let cell: UnsafeMutablePointer<GraphCell>
   /// One for each input of the cell, for each event input, and for its controllers if there are any.
   let inputs: UnsafeMutablePointer<GraphInput>
+  /// Where a node writes its outputs.
+  let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   /// A sequence for the controllers that the host moves the node's controls by; nil if none come.
   let controllers: UnsafeMutableRawPointer?
   package init(
     _ cell: UnsafeMutablePointer<GraphCell>, inputs: UnsafeMutablePointer<GraphInput>,
+    outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     controllers: UnsafeMutableRawPointer? = nil
   ) {
     unsafe self.cell = cell
     unsafe self.inputs = inputs
+    unsafe self.outputs = outputs
     unsafe self.controllers = controllers
   }
 }

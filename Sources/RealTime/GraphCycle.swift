@@ -115,6 +115,9 @@ package struct GraphCycle: ~Copyable {
       unsafe block.frames = UInt32(count)
       unsafe block.frame = frame &+ Int64(at)
       for i in 0..<stepCount {
+        // Other programs have had the caches since the cycle before: what is next is fetched meanwhile.
+        if i &+ 2 < stepCount { unsafe steps[i &+ 2].cell.pointee.prefetch() }
+        if i &+ 1 < stepCount { unsafe steps[i &+ 1].cell.pointee.prefetchNode() }
         unsafe run(steps[i], order, block, at: at, cycle: frames)
       }
       at &+= count
@@ -184,7 +187,7 @@ package struct GraphCycle: ~Copyable {
       unsafe block.controllers = UnsafeRawPointer(controllers)
     }
     switch unsafe cell.pointee.kind {
-    case .node: unsafe cell.pointee.run(block, types)
+    case .node: unsafe cell.pointee.run(block, to: step.outputs, types)
     case .sink: unsafe cell.pointee.writeMIDI(at: first, frames: frames, cycle: cycle, types)
     case .source, .mixer: break
     }

@@ -1,0 +1,34 @@
+import CRealTime
+import Testing
+
+@Suite struct FiniteTests {
+  /// One sample that is no number is found wherever it is, and no number is taken for one.
+  @Test func samplesThatAreNoNumbersAreFound() {
+    let bad: [UInt32] = [
+      0x7f80_0000, 0xff80_0000, 0x7f80_0001, 0x7fc0_0000, 0xffff_ffff, 0x7fff_ffff,
+    ]
+    let good: [UInt32] = [
+      0, 0x8000_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x0000_7f80, 0x0000_ffff, 0x3f80_7fff, 0x007f_ffff,
+    ]
+    for count in [0, 1, 7, 8, 9, 31, 128] {
+      for start in 0..<3 {
+        var samples = [Float](repeating: .nan, count: start + count + 1)
+        for i in 0..<count { samples[start + i] = Float(bitPattern: good[i % good.count]) }
+        func areFinite() -> Bool {
+          samples.withUnsafeBufferPointer {
+            cue_rt_are_finite($0.baseAddress! + start, UInt32(count))
+          }
+        }
+        #expect(areFinite())
+        for i in start..<start + count {
+          let kept = samples[i]
+          for bits in bad {
+            samples[i] = Float(bitPattern: bits)
+            #expect(!areFinite(), "\(bits) at \(i - start) of \(count)")
+          }
+          samples[i] = kept
+        }
+      }
+    }
+  }
+}
