@@ -3,6 +3,7 @@
 #include <spawn.h>
 #include <jack/metadata.h>
 #include <jack/statistics.h>
+#include <jack/thread.h>
 
 /// Opens a client on the server called `server`, or on the default one if it is NULL, and never
 /// starts a server.
@@ -14,7 +15,8 @@ static inline jack_client_t *cue_jack_client_open(const char *name, const char *
   return jack_client_open(name, JackNoStartServer, status);
 }
 
-// glibc declares it only for _GNU_SOURCE, which Swift's importer does not define.
+// glibc declares these only for _GNU_SOURCE, which Swift's importer does not define.
+int memfd_create(const char *name, unsigned int flags);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 
 /// Has a program that is started keep no file open from number `first` on.

@@ -25,22 +25,22 @@ uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
   cue_urids *table = urids;
   size_t length = 0;
   uint32_t place = hash(uri, &length);
-  char *ours = NULL;
+  uint32_t ours = 0;
   for (uint32_t i = 0; i < table->capacity; ++i, ++place) {
     uint32_t slot = place & (table->capacity - 1);
-    char *text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);
+    uint32_t text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);
     if (!text) {
       if (!ours) {
-        size_t begin = __atomic_fetch_add(&table->text_used, length + 1, __ATOMIC_RELAXED);
+        uint64_t begin = __atomic_fetch_add(table->text_used, length + 1, __ATOMIC_RELAXED);
         if (begin + length + 1 > table->text_bytes) return 0;
-        ours = table->text + begin;
-        memcpy(ours, uri, length + 1);
+        memcpy(table->text + begin, uri, length + 1);
+        ours = (uint32_t)begin + 1;
       }
       if (__atomic_compare_exchange_n(&table->slots[slot], &text, ours, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_ACQUIRE))
         return slot + 1;
     }
-    if (strcmp(text, uri) == 0) return slot + 1;
+    if (text <= table->text_bytes && strcmp(table->text + text - 1, uri) == 0) return slot + 1;
   }
   return 0;
 }
@@ -48,7 +48,8 @@ uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
 const char *cue_urids_unmap(void *urids, uint32_t urid) CUE_REALTIME {
   const cue_urids *table = urids;
   if (urid == 0 || urid > table->capacity) return NULL;
-  return __atomic_load_n(&table->slots[urid - 1], __ATOMIC_ACQUIRE);
+  uint32_t text = __atomic_load_n(&table->slots[urid - 1], __ATOMIC_ACQUIRE);
+  return text && text <= table->text_bytes ? table->text + text - 1 : NULL;
 }
 
 // MARK: Rings

@@ -1,30 +1,37 @@
 import CLilv
 import CRealTime
 import Foundation
+import Server
+import Synchronization
 
-/// URIs as numbers, for all plugins of the process. Any thread, a cycle's too: nothing locks or
-/// allocates.
+/// URIs as numbers, for all plugins of the process, and of those that it has for plugins. Any thread, a
+/// cycle's too: nothing locks or allocates.
 @safe
 final class URIDs: @unchecked Sendable {
-  static let shared = URIDs()
+  static let shared = URIDs(adopted.withLock { $0 })
 
+  /// The file of another process that the numbers are in. To be set before the first of them is asked for.
+  static let adopted = Mutex<SharedFile?>(nil)
+
+  /// Where the numbers are; nil if the system gave no such file.
+  let file: SharedFile?
   private let table: UnsafeMutablePointer<cue_urids>
   /// The features, for plugins and for lilv.
   let map: UnsafeMutablePointer<LV2_URID_Map>
   let unmap: UnsafeMutablePointer<LV2_URID_Unmap>
 
   /// Room for 65,536 URIs; memory that is not used is not there.
-  private init() {
-    let count = 1 << 16
-    let bytes = 1 << 22
+  private init(_ adopted: SharedFile?) {
+    let (head, slots, text) = (64, 1 << 16, 1 << 22)
+    let bytes = head + 4 * slots + text
+    file = adopted ?? SharedFile(named: "cuejack-urids")
+    let memory = unsafe file?.map(bytes: bytes)?.baseAddress ?? calloc(1, bytes)!
     unsafe table = .allocate(capacity: 1)
     unsafe table.initialize(
       to: cue_urids(
-        slots: calloc(count, MemoryLayout<UnsafeMutablePointer<CChar>?>.stride)!
-          .assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
-        capacity: UInt32(count),
-        text: calloc(1, bytes)!.assumingMemoryBound(to: CChar.self), text_bytes: bytes,
-        text_used: 0))
+        slots: (memory + head).assumingMemoryBound(to: UInt32.self), capacity: UInt32(slots),
+        text: (memory + head + 4 * slots).assumingMemoryBound(to: CChar.self),
+        text_bytes: UInt32(text), text_used: memory.assumingMemoryBound(to: UInt64.self)))
     unsafe map = .allocate(capacity: 1)
     unsafe map.initialize(to: LV2_URID_Map(handle: table, map: cue_urids_map))
     unsafe unmap = .allocate(capacity: 1)

@@ -1,7 +1,7 @@
 import CJack
 import Glibc
 
-/// What one of the three standard files of a new process is.
+/// What one of the files of a new process is: the three standard ones come first.
 package enum ProcessFile: Sendable {
   /// Nothing to read.
   case nothing
@@ -12,13 +12,14 @@ package enum ProcessFile: Sendable {
 }
 
 /// Starts a program in a process group of its own (an interrupt from the terminal is for us), with no
-/// signal blocked or ignored, and with no file open but the three standard ones.
+/// signal blocked or ignored, and with no file open but `files`.
 ///
 /// - Parameters:
 ///   - process: Where its number goes.
 ///   - arguments: With the program's own name first.
 ///   - environment: Its variables as `NAME=value`; nil for ours.
-///   - files: Standard input, output and error.
+///   - files: Standard input, output and error, and more if it needs them. Those that are open here must not
+///     have the number of one that comes before them.
 /// - Returns: 0, or the system's error number.
 package func startProcess(
   _ process: inout Int32, _ program: String, _ arguments: [String],
@@ -39,7 +40,7 @@ package func startProcess(
     }
   }
   // It may outlive us: what else we have open (sockets, pipes) is not for it to keep.
-  _ = unsafe cue_spawn_close_from(&actions, 3)
+  _ = unsafe cue_spawn_close_from(&actions, CInt(files.count))
   var attributes = posix_spawnattr_t()
   unsafe posix_spawnattr_init(&attributes)
   defer { unsafe posix_spawnattr_destroy(&attributes) }

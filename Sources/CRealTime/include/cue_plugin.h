@@ -11,13 +11,16 @@
 #define CUE_HIDDEN __attribute__((visibility("hidden")))
 
 /// URIs as numbers, for plugins of any thread: neither way takes a lock or allocates. Never moves.
+///
+/// What it points to may be memory that several processes have: they have the same numbers then.
 typedef struct cue_urids {
-  /// `capacity` places, a power of two, all NULL at first.
-  char **slots;
+  /// `capacity` places, a power of two, all 0 at first: where a URI begins in the text, and 1.
+  uint32_t *slots;
   uint32_t capacity;
-  /// Where the URIs' texts are kept.
+  /// Where the URIs' texts are kept, all 0 at first, and how much of it is used.
   char *text;
-  size_t text_bytes, text_used;
+  uint32_t text_bytes;
+  uint64_t *text_used;
 } cue_urids;
 
 /// The number of `uri`, the same each time; 0 if the table is full. `urids` is a cue_urids.
