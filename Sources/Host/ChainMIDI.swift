@@ -1,7 +1,7 @@
 /// How MIDI goes through a chain of plugins.
 struct ChainMIDI {
   /// The instances of each plugin, in order.
-  var stages: [[(id: NodeID, plugin: PluginInstance)]] = []
+  var stages: [[(id: NodeID, plugin: any HostedPlugin)]] = []
   /// The event inputs to which goes what comes into the chain.
   private(set) var listeners: [(id: NodeID, input: Int)] = []
 
@@ -12,7 +12,7 @@ struct ChainMIDI {
     var writer: (id: NodeID, output: Int)?
     var isHeard = false
     for stage in stages {
-      if let input = stage[0].plugin.midiInput {
+      if let input = stage[0].plugin.ports.eventInput(for: LV2.midi("MidiEvent")) {
         for (id, _) in stage {
           if let writer {
             try graph.connect(Wire(from: writer.id, writer.output, to: id, input, isEvent: true))
@@ -22,7 +22,7 @@ struct ChainMIDI {
         }
         isHeard = true
       }
-      if let output = stage[0].plugin.midiOutput {
+      if let output = stage[0].plugin.ports.midiOutput {
         writer = (stage[0].id, output)
         isHeard = false
       }
@@ -45,15 +45,6 @@ struct ChainMIDI {
   }
 }
 
-extension PluginInstance {
-  /// The first event input that takes MIDI.
-  var midiInput: Int? { port(for: LV2.midi("MidiEvent")) }
-  /// The first event output that writes MIDI.
-  var midiOutput: Int? {
-    core.memory.eventOutputs.firstIndex { $0.eventTypes.contains(LV2.midi("MidiEvent")) }
-  }
-}
-
 // Controllers move the controls of plugins, in all instances of each.
 extension PluginChain {
   /// Has a controller move a control of the plugin at a place, from 0.
@@ -70,7 +61,7 @@ extension PluginChain {
   package func learn(
     _ target: MIDITarget, ofPlugin place: Int, then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError) {
-    for plugin in stages[place].dropFirst() { try plugin.learn(target) }
+    for plugin in stages[place].dropFirst() { try plugin.learn(target) { _ in } }
     // The first one last: all learn from the message of which it tells.
     try stages[place][0].learn(target, then: then)
   }

@@ -9,7 +9,18 @@ extension Graph {
 
   /// Adds a node, made ready for the graph's rate and blocks.
   package func add(_ node: any GraphNode) throws(HostError) -> NodeID {
-    try withPrepared(node) { cell in state.withLock { insert(cell, &$0) } }
+    let id = try withPrepared(node) { cell in state.withLock { insert(cell, &$0) } }
+    bypass(id, whenGone: node)
+    return id
+  }
+
+  private func bypass(_ id: NodeID, whenGone node: any GraphNode) {
+    node.whenGone { [weak self, weak node] in
+      guard let self, let node, state.withLock({ $0.wiring.items[id]?.cell.node === node }) else {
+        return
+      }
+      try? setBypassed(id, true)
+    }
   }
 
   /// Adds a mixer: each of its outputs is the sum of what is connected to the input of its number.
@@ -163,6 +174,7 @@ extension Graph {
         wiring.setBypassed(id, isDisabled, byItself: byItself)
       }
     }
+    bypass(id, whenGone: node)
   }
 
   /// Has a node pass its input on, output by output, as late as its sound would have come; or process it

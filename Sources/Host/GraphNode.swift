@@ -30,6 +30,9 @@ package protocol GraphNode: AnyObject, Sendable {
   ///
   /// - Returns: False if it cannot: the graph then crossfades around it.
   func setEnabled(_ on: Bool) -> Bool
+  /// Has `body` called, on any thread, once the node can process nothing any more, or at once if that is
+  /// so. The node passes its input on until the graph does.
+  func whenGone(_ body: @escaping @Sendable () -> Void)
 }
 
 extension GraphNode {
@@ -41,6 +44,7 @@ extension GraphNode {
   package var reportsLatency: Bool { false }
   package var details: NodeDetails { NodeDetails() }
   package func setEnabled(_ on: Bool) -> Bool { false }
+  package func whenGone(_ body: @escaping @Sendable () -> Void) {}
 }
 
 /// What a listing tells of a node, beyond what the graph knows itself.

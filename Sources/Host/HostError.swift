@@ -1,7 +1,7 @@
 package import Server
 
 /// Why a plugin or a graph could not be made or changed.
-package enum HostError: Error, Hashable, Sendable {
+package enum HostError: Error, Hashable, Codable, Sendable {
   /// No plugin with this URI is installed.
   case unknownPlugin(uri: String)
   /// The graph has no node with this number, or no longer.
@@ -54,9 +54,13 @@ package enum HostError: Error, Hashable, Sendable {
   case unwritableState(folder: String)
   /// The process that was to try plugins does not start.
   case noProbe(path: String, reason: String)
+  /// The process that was to run the plugin does not start.
+  case notIsolated(plugin: String, reason: String)
+  /// The process that the plugin ran in is gone.
+  case gone(plugin: String, reason: String)
 
   /// What a port of a node is.
-  package enum PortKind: String, Hashable, Sendable {
+  package enum PortKind: String, Hashable, Codable, Sendable {
     case input, output
     case eventInput = "event input"
     case eventOutput = "event output"
@@ -106,6 +110,9 @@ extension HostError: CustomStringConvertible {
     case .unreadableState(let path): "no plugin's state can be read from \(path)"
     case .unwritableState(let folder): "the plugin's state cannot be written to \(folder)"
     case .noProbe(let path, let reason): "\(path) cannot be run to try plugins: \(reason)"
+    case .notIsolated(let plugin, let reason):
+      "<\(plugin)> cannot have a process of its own: \(reason)"
+    case .gone(let plugin, let reason): "<\(plugin)> runs no more: it \(reason)"
     }
   }
 }

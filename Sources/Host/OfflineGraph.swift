@@ -74,9 +74,9 @@ package final class OfflineGraph {
   ///
   /// - Returns: As many frames, interleaved, of `channels` channels.
   package func run(_ samples: ArraySlice<Float>, silence frames: Int = 0) -> [Float] {
-    let mode = cue_float_mode()
+    let mode = cue_rt_float_mode()
     cue_rt_flush_denormals()
-    defer { cue_set_float_mode(mode) }
+    defer { cue_rt_set_float_mode(mode) }
     let given = samples.count / inputs.count
     let total = given + frames
     var result = [Float](repeating: 0, count: total * channels)

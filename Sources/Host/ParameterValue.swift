@@ -3,7 +3,7 @@ import CRealTime
 import Foundation
 
 /// A value of a plugin's parameter.
-package enum ParameterValue: Hashable, Sendable {
+package enum ParameterValue: Hashable, Codable, Sendable {
   case int(Int32)
   case long(Int64)
   case float(Float)
@@ -136,7 +136,7 @@ struct ParameterMessage: Sendable {
 }
 
 /// Where a piece of music stands.
-package struct TransportPosition: Hashable, Sendable {
+package struct TransportPosition: Hashable, Codable, Sendable {
   /// Frames since its begin.
   package var frame: Int64
   /// 1 while it rolls, 0 while it stands.

@@ -20,6 +20,8 @@ package struct PluginChoice: Hashable, Sendable {
   package var preset: String?
   /// Values of controls by their symbols; they come after the preset.
   package var values: [String: Float]
+  /// It has a process of its own.
+  package var isIsolated = false
 
   package init(uri: String, preset: String? = nil, values: [String: Float] = [:]) {
     self.uri = uri
@@ -51,11 +53,18 @@ package struct PluginChoice: Hashable, Sendable {
   }
 
   /// An instance that is set so, ready to run.
-  func instance(in world: World, _ settings: PluginSettings) throws(HostError) -> PluginInstance {
-    let instance = try PluginInstance(uri, in: world, settings: settings)
+  ///
+  /// - Parameter priority: That of the cycles, if they are real-time.
+  func instance(in world: World, _ settings: PluginSettings, priority: Int?) throws(HostError)
+    -> any HostedPlugin
+  {
+    let instance: any HostedPlugin =
+      isIsolated
+      ? try IsolatedPlugin(uri, in: world, settings: settings, priority: priority)
+      : try PluginInstance(uri, in: world, settings: settings)
     if let preset { try instance.restore(world.preset(preset, of: uri)) }
     for (symbol, value) in values.sorted(by: { $0.key < $1.key }) {
-      try instance.set(symbol, to: value)
+      try instance.set(symbol, to: value, at: nil, over: 0)
     }
     return instance
   }
@@ -72,13 +81,17 @@ package struct PluginChain: Sendable {
   package let exit: NodeID
   package let portNames: [String]
   /// The instances of each plugin, in order.
-  package let stages: [[PluginInstance]]
+  package let stages: [[any HostedPlugin]]
   /// The port whose events plugins take, and whose controllers move their controls; nil if it is not
   /// needed.
   package let midiInput: String?
   /// The port for what the last plugin that writes MIDI writes; nil if another plugin takes that, or
   /// there is none.
   package let midiOutput: String?
+  /// A plugin's process is gone: sound passes it by.
+  package var hasLostPlugins: Bool { stages.joined().contains { $0.isGone } }
+  /// Each plugin has told of its latency, if it does: those of other processes do so a block later.
+  package var hasRun: Bool { stages.joined().allSatisfy { $0.hasRun } }
 
   /// Frames that the sound takes on its way through.
   package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
@@ -92,22 +105,25 @@ package struct PluginChain: Sendable {
   /// MIDI that comes in goes to each plugin that takes it, up to the first that writes MIDI: what that one
   /// writes goes to those after it instead, and so on. Offline, none comes in.
   ///
-  /// - Parameter hearsControllers: Controllers that come in are to move controls.
+  /// - Parameters:
+  ///   - priority: That of the cycles, if they are real-time.
+  ///   - blockFrames: Frames of a block: what each plugin with a process of its own takes longer.
+  ///   - hearsControllers: Controllers that come in are to move controls.
   /// - Throws: `HostError`: a plugin that cannot be made, set or put there.
   package init(
     _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
-    hearsControllers: Bool = false
+    priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false
   ) throws(HostError) {
-    graph = Graph(sampleRate: sampleRate, blockFrames: 1024)
+    graph = Graph(sampleRate: sampleRate, blockFrames: blockFrames)
     let settings = PluginSettings(
-      sampleRate: sampleRate, maximumFrames: 1024, isOffline: isOffline)
+      sampleRate: sampleRate, maximumFrames: blockFrames, isOffline: isOffline)
     self.channels = channels
     entrance = graph.addMixer(named: "mix", channels: channels)
     var last = entrance
     var outputs = Array(0..<channels)
     var midi = ChainMIDI()
     for choice in choices {
-      let first = try choice.instance(in: world, settings)
+      let first = try choice.instance(in: world, settings, priority: priority)
       func places(_ direction: PluginPort.Direction) -> [Int] {
         let planes = first.description.planes(direction)
         return planes.indices.filter { planes[$0].kind == .audio }
@@ -117,7 +133,7 @@ package struct PluginChain: Sendable {
       if ins.count == 1, outs.count == 1, outputs.count > 1 {
         let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
         for (channel, output) in outputs.enumerated() {
-          let instance = try channel == 0 ? first : choice.instance(in: world, settings)
+          let instance = try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
           let id = try graph.add(instance)
           midi.stages[midi.stages.count - 1].append((id, instance))
           try graph.connect(Wire(from: last, output, to: id, ins[0]))
@@ -126,7 +142,7 @@ package struct PluginChain: Sendable {
         last = join
         outputs = Array(outputs.indices)
       } else {
-        guard !outs.isEmpty || first.midiInput != nil || first.midiOutput != nil else {
+        guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil else {
           throw .doesNotFit(node: first.name)
         }
         let id = try graph.add(first)

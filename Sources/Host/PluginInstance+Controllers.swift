@@ -20,8 +20,6 @@ extension PluginInstance {
     let then: @Sendable (MIDIBinding) -> Void
   }
 
-  package var takesControllers: Bool { true }
-
   /// Sees whether a controller could move a target.
   ///
   /// - Throws: `HostError`: no such target, or a range that it does not have.

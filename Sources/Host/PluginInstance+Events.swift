@@ -91,21 +91,12 @@ extension PluginInstance {
     }
   }
 
-  /// True if the plugin has a port for events of a kind: MIDI's, patch messages or positions.
-  package func accepts(_ type: String) -> Bool { port(for: type) != nil }
-
-  func port(for type: String) -> Int? {
-    let ports = core.memory.eventInputs
-    // A port for control messages takes patch messages even if it does not say so.
-    return ports.firstIndex { $0.eventTypes.contains(type) }
-      ?? (type == LV2.patch("Message")
-        ? ports.firstIndex { $0.designation == LV2.core("control") } : nil)
-  }
+  func port(for type: String) -> Int? { core.memory.ports.eventInput(for: type) }
 
   private func send(
     _ type: String, _ frame: Int64?, capacity: Int, _ write: (inout AtomWriter) -> Void
   ) throws(HostError) {
-    guard let port = port(for: type) else {
+    guard let port = core.memory.ports.eventInput(for: type) else {
       throw .notAccepted(plugin: description.uri, what: "<\(type)>")
     }
     var writer = AtomWriter(bytes: capacity)

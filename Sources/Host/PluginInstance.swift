@@ -1,15 +1,11 @@
 import CLilv
 package import CRealTime
 import Foundation
-import Logging
 import Synchronization
-
-/// Made anew each time: who hosts plugins may set logging up late.
-private var log: Logger { Logger(label: "cuejack") }
 
 /// One instance of a plugin, to be run by a graph. Any thread, unless said otherwise.
 @safe
-package final class PluginInstance: GraphNode, @unchecked Sendable {
+package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   package let name: String
   package var description: PluginDescription { core.description }
   let core: PluginCore
@@ -24,11 +20,11 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
     var controllers = Controllers()
     var parameters: [String: ParameterValue] = [:]
     var parameterMoves: [String: UInt64] = [:]
-    var hasDoubtfulLatency = false
     /// The state that was restored last: its files may be in use.
     var state: PluginState?
   }
   let shared: Mutex<Shared>
+  private let latency = LatencyReading()
 
   /// Instantiates the plugin with a URI, in its default state, and makes it ready to run.
   ///
@@ -44,16 +40,7 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   init(
     _ uri: String, in world: World, settings: PluginSettings, name: String?, state: PluginState?
   ) throws(HostError) {
-    let (scan, description) = try world.found(uri)
-    guard description.problems.isEmpty else {
-      throw .faultyBundle(uri: uri, bundle: description.bundle, problems: description.problems)
-    }
-    let supported = PluginFeatures.supported(settings)
-    let missing = description.requiredFeatures.filter { !supported.contains($0) }
-    guard missing.isEmpty else { throw .missingFeatures(uri: uri, features: missing) }
-    for symbol in settings.leftOut where description.port(symbol)?.isOptional != true {
-      throw .unknownPort(plugin: uri, symbol: symbol)
-    }
+    let (scan, description) = try world.usable(uri, settings)
     if let failure = try world.prober?.plugin(uri, in: world).failures.first {
       throw .faultyPlugin(uri: uri, reason: failure)
     }
@@ -79,13 +66,7 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
 
   // MARK: The graph's node
 
-  package var inputs: Int { core.memory.inputs.count }
-  package var outputs: Int { core.memory.outputs.count }
-  package var eventInputs: Int { core.memory.eventInputs.count }
-  package var eventOutputs: Int { core.memory.eventOutputs.count }
-
-  /// Bytes that the graph's event buffers must have for this plugin.
-  package var eventBytes: Int { eventInputs + eventOutputs == 0 ? 0 : core.memory.eventBytes }
+  package var ports: PluginPorts { core.memory.ports }
 
   /// What the plugin's latency port says; 0 if it has none.
   var reportedLatency: Float {
@@ -97,34 +78,10 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   /// What the plugin's latency port says. What cannot be true (not a number, negative, over half a
   /// minute) counts as 0, and is told once.
   package var latencyFrames: Int {
-    let frames = reportedLatency
-    if frames >= 0 && Double(frames) <= 30 * core.settings.sampleRate {
-      return Int(frames.rounded())
-    }
-    let isFirst = shared.withLock { shared in
-      defer { shared.hasDoubtfulLatency = true }
-      return !shared.hasDoubtfulLatency
-    }
-    if isFirst { log.warning("\(name) says that its latency is \(frames) frames: taken as none") }
-    return 0
+    latency.frames(reportedLatency, sampleRate: core.settings.sampleRate, of: name)
   }
-
-  package var reportsLatency: Bool { core.memory.readouts.contains(where: \.reportsLatency) }
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
-
-  package var details: NodeDetails {
-    let memory = core.memory
-    return NodeDetails(
-      uri: description.uri, inputs: memory.inputs.map(\.symbol),
-      outputs: memory.outputs.map(\.symbol), eventInputs: memory.eventInputs.map(\.symbol),
-      eventOutputs: memory.eventOutputs.map(\.symbol),
-      controls: (memory.controls + memory.readouts).map { port in
-        GraphReport.Control(
-          symbol: port.symbol, name: port.name, value: (try? value(of: port.symbol)) ?? .nan,
-          unit: port.unit?.symbol ?? port.unit?.name, isOutput: port.direction == .output)
-      })
-  }
 
   /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes
   /// with it. Afterwards its latency is known, if it can tell it before it has run.
@@ -168,9 +125,6 @@ package final class PluginInstance: GraphNode, @unchecked Sendable {
   }
 
   // MARK: Controls
-
-  /// Symbols of the controls that can be set.
-  package var controls: [String] { core.memory.controls.map(\.symbol) }
 
   /// Sets a control.
   ///

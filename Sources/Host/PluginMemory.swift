@@ -15,29 +15,22 @@ final class PluginMemory: @unchecked Sendable {
   /// What a cycle works on. It stays where it is.
   let plugin: UnsafeMutablePointer<cue_plugin>
   /// The ports behind its arrays, in their order.
-  let inputs, outputs, eventInputs, eventOutputs, controls, readouts: [PluginPort]
+  let ports: PluginPorts
+  var inputs: [PluginPort] { ports.inputs }
+  var outputs: [PluginPort] { ports.outputs }
+  var eventInputs: [PluginPort] { ports.eventInputs }
+  var eventOutputs: [PluginPort] { ports.eventOutputs }
+  var controls: [PluginPort] { ports.controls }
+  var readouts: [PluginPort] { ports.readouts }
   /// Bytes that every event buffer has at least.
-  let eventBytes: Int
+  var eventBytes: Int { ports.eventBytes }
   /// For each parameter what controllers set it to.
   let movedParameters: UnsafeMutablePointer<cue_moved>
   private var slabs: [Slab] = []
 
   /// Memory for the ports of a plugin, save those in `leftOut`, and for `controls` at a sample rate.
   init(_ description: PluginDescription, sampleRate: Double, leftOut: Set<String>) {
-    func ports(_ direction: PluginPort.Direction, _ kinds: PluginPort.Kind...) -> [PluginPort] {
-      description.ports.filter {
-        $0.direction == direction && kinds.contains($0.kind) && !leftOut.contains($0.symbol)
-      }
-    }
-    inputs = ports(.input, .audio, .cv)
-    outputs = ports(.output, .audio, .cv)
-    eventInputs = ports(.input, .atom)
-    eventOutputs = ports(.output, .atom)
-    controls = ports(.input, .control)
-    readouts = ports(.output, .control)
-    eventBytes = (eventInputs + eventOutputs).reduce(Self.ringBytes) {
-      max($0, $1.minimumBytes ?? 0)
-    }
+    ports = PluginPorts(description, leftOut: leftOut)
     unsafe plugin = Arena.small.allocate(1, of: cue_plugin.self, keptBy: &slabs)
     unsafe plugin.initialize(to: cue_plugin())
     unsafe movedParameters = Arena.small.allocate(
@@ -64,8 +57,7 @@ final class PluginMemory: @unchecked Sendable {
     }
     unsafe plugin.pointee.readouts = unsafe allocate(readouts.count, of: cue_plugin_readout.self)
     unsafe plugin.pointee.readout_count = UInt32(readouts.count)
-    unsafe plugin.pointee.latency_readout = Int32(
-      readouts.firstIndex(where: \.reportsLatency) ?? -1)
+    unsafe plugin.pointee.latency_readout = Int32(ports.latencyReadout ?? -1)
     unsafe plugin.pointee.freewheeling_control = Int32(
       controls.firstIndex { $0.designation == LV2.core("freeWheeling") } ?? -1)
 

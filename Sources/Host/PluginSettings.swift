@@ -1,5 +1,5 @@
 /// Under what conditions a plugin runs.
-package struct PluginSettings: Hashable, Sendable {
+package struct PluginSettings: Hashable, Codable, Sendable {
   /// Frames per second.
   package var sampleRate: Double
   /// Frames of the longest block.

@@ -13,14 +13,20 @@ package final class PluginState: @unchecked Sendable {
   package let label: String?
   /// Where files that it names may lie.
   private let scratch: ScratchFolder?
+  /// Where it was read from; nil if it is in memory only.
+  private let origin: StateOrigin?
+  /// What was written for another process.
+  private let copy = Mutex<ScratchFolder?>(nil)
 
   /// Takes over lilv's state.
   ///
   /// - Parameter plugin: Whose it is; nil if the state says it. A preset may be one of several plugins.
   init(
-    _ state: OpaquePointer, scan: Scan, of plugin: String? = nil, scratch: ScratchFolder? = nil
+    _ state: OpaquePointer, scan: Scan, of plugin: String? = nil, scratch: ScratchFolder? = nil,
+    origin: StateOrigin? = nil
   ) {
     self.scratch = scratch
+    self.origin = origin
     self.scan = scan
     unsafe self.state = unsafe state
     let (named, label) = unsafe scan.withWorld { world in
@@ -40,13 +46,17 @@ package final class PluginState: @unchecked Sendable {
   ///
   /// - Throws: `HostError.unreadableState`.
   package convenience init(folder: String, world: World) throws(HostError) {
+    try self.init(folder: folder, world: world, scratch: nil)
+  }
+
+  convenience init(folder: String, world: World, scratch: ScratchFolder?) throws(HostError) {
     let path = folder + "/" + Self.file
     let scan = world.scan
     let state =
       unsafe FileManager.default.fileExists(atPath: path)
       ? scan.withWorld { unsafe lilv_state_new_from_file($0, URIDs.shared.map, nil, path) } : nil
     guard let state = unsafe state else { throw .unreadableState(path: path) }
-    unsafe self.init(state, scan: scan)
+    unsafe self.init(state, scan: scan, scratch: scratch, origin: .folder(folder))
     if plugin.isEmpty { throw .unreadableState(path: path) }
   }
 
@@ -74,6 +84,56 @@ package final class PluginState: @unchecked Sendable {
   /// What the state's file is called in its folder.
   static let file = "state.ttl"
 
+  /// Where another process can read the state, as long as this one is there.
+  ///
+  /// - Throws: `HostError.unwritableState`.
+  func shared() throws(HostError) -> StateOrigin {
+    if let origin { return origin }
+    return try copy.withLock { copy throws(HostError) in
+      if let copy { return .folder(copy.path) }
+      let folder = ScratchFolder()
+      try write(copyTo: folder.path)
+      copy = folder
+      return .folder(folder.path)
+    }
+  }
+
+  /// What lilv's text leaves to be said.
+  private static let prefixes = [
+    "atom": LV2.atom(""), "lv2": LV2.core(""), "pset": LV2.presets(""), "state": LV2.state(""),
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": "http://www.w3.org/2001/XMLSchema#",
+  ].sorted { $0.key < $1.key }.map { "@prefix \($0.key): <\($0.value)> .\n" }.joined()
+
+  /// Writes the state, which is in memory only, to a folder, with links to the files that the plugin made.
+  ///
+  /// Not by lilv's own function, which removes files that lie outside the folder.
+  private func write(copyTo folder: String) throws(HostError) {
+    let path = folder + "/" + Self.file
+    let uri = URL(fileURLWithPath: path).absoluteString
+    let text = unsafe scan.withWorld { world -> String? in
+      guard
+        let text = unsafe lilv_state_to_string(
+          world, URIDs.shared.map, URIDs.shared.unmap, state, uri, uri)
+      else { return nil }
+      defer { unsafe lilv_free(text) }
+      return unsafe String(cString: text)
+    }
+    let files = FileManager.default
+    do {
+      try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try (Self.prefixes + (text ?? "")).write(toFile: path, atomically: false, encoding: .utf8)
+      guard let made = scratch?.path, let names = try? files.contentsOfDirectory(atPath: made)
+      else { return }
+      for name in names where name != Self.file {
+        try files.createSymbolicLink(
+          atPath: folder + "/" + name, withDestinationPath: made + "/" + name)
+      }
+    } catch {
+      throw .unwritableState(folder: folder)
+    }
+  }
+
   /// Writes the state, which was captured for this folder, into it.
   fileprivate func write(to folder: String) throws(HostError) {
     let status = unsafe scan.withWorld {
@@ -100,18 +160,19 @@ extension World {
       }
     }
     guard let state = unsafe state else { throw .unreadableState(path: uri) }
-    return unsafe PluginState(state, scan: scan, of: plugin)
+    return unsafe PluginState(state, scan: scan, of: plugin, origin: .preset(uri))
   }
 }
 
-extension PluginInstance {
-  /// True if a state can be restored while a cycle runs the plugin.
-  package var canRestoreWhileRunning: Bool {
-    !description.extensionData.contains(LV2.state("interface"))
-      || (description.requiredFeatures + description.optionalFeatures).contains(
-        LV2.state("threadSafeRestore"))
-  }
+/// Where a state can be read, by other processes too.
+enum StateOrigin: Codable {
+  /// The folder that it was saved to.
+  case folder(String)
+  /// URI of the preset that it is.
+  case preset(String)
+}
 
+extension PluginInstance {
   /// The plugin's state as it is now.
   package func capture() throws(HostError) -> PluginState {
     lock.lock()
@@ -154,12 +215,6 @@ extension PluginInstance {
       description.uri, in: world, settings: core.settings, name: name, state: state)
     handControllers(to: other)
     return other
-  }
-
-  private func check(_ state: PluginState) throws(HostError) {
-    if state.plugin != description.uri {
-      throw .stateOfAnother(plugin: description.uri, other: state.plugin)
-    }
   }
 
   /// The state that the bundle has for a new instance, if the plugin asks for it.

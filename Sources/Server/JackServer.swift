@@ -280,6 +280,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   var periodFrames: Int { Int(whileOpen { unsafe jack_get_buffer_size(client) } ?? 0) }
 
+  var realTimePriority: Int? {
+    let priority = whileOpen { unsafe jack_client_real_time_priority(client) } ?? -1
+    return priority > 0 ? Int(priority) : nil
+  }
+
   var deviceFrame: Int64 {
     let microseconds = jack_get_time()
     let counter = whileOpen { unsafe jack_time_to_frames(client, microseconds) } ?? 0

@@ -21,6 +21,8 @@ package protocol ServerClient: AnyObject, Sendable {
   var sampleRate: Double { get }
   /// Frames of a cycle, as far as that can be told beforehand.
   var periodFrames: Int { get }
+  /// Real-time priority of the thread that runs the cycles; nil if it has none.
+  var realTimePriority: Int? { get }
   /// What the frame counter shows now.
   var counter: UInt32 { get }
   /// The device time now, found without knowing an earlier one.
@@ -69,6 +71,7 @@ package protocol ServerClient: AnyObject, Sendable {
 extension ServerClient {
   package var relaysItself: Bool { false }
   package var periodFrames: Int { 1024 }
+  package var realTimePriority: Int? { nil }
   package func setLatencies(_ latencies: [PortLatency]) {}
   package func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)
     -> ClientPort

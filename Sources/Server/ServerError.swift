@@ -1,5 +1,5 @@
 /// What can go wrong between a queue and its JACK server. `description` is for people.
-package enum ServerError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   /// No server runs under the name that was asked for.
   case unknownServer(String)
   /// No default server runs, and none may be started.

@@ -8,6 +8,7 @@ struct Plugins: ParsableCommand {
     abstract: "List, describe and check the LV2 plugins that are installed.",
     subcommands: [
       ListPlugins.self, PluginInfo.self, PluginPresets.self, CheckPlugins.self, ServeProbe.self,
+      ServePlugin.self,
     ])
 }
 
@@ -245,4 +246,12 @@ struct ServeProbe: ParsableCommand {
     commandName: "probe", abstract: "Try plugins for another process.", shouldDisplay: false)
 
   func run() { Probe.serve() }
+}
+
+/// `cuejack plugins host`: what an `IsolatedPlugin` starts.
+struct ServePlugin: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "host", abstract: "Run a plugin for another process.", shouldDisplay: false)
+
+  func run() { IsolatedHost.serve() }
 }

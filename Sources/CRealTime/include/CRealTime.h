@@ -125,23 +125,25 @@ static inline void cue_rt_flush_denormals(void) CUE_REALTIME {
 #endif
 }
 
-/// How this thread treats denormals, among other things.
-static inline uint64_t cue_float_mode(void) {
-  uint64_t mode = 0;
+/// How this thread computes: rounding, denormals.
+static inline uint32_t cue_rt_float_mode(void) CUE_REALTIME {
 #if defined(__SSE__)
-  mode = _mm_getcsr();
+  return _mm_getcsr() & ~0x3fu; // without what happened so far
 #elif defined(__aarch64__)
-  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return (uint32_t)fpcr;
+#else
+  return 0;
 #endif
-  return mode;
 }
 
-/// Has this thread treat them as cue_float_mode told.
-static inline void cue_set_float_mode(uint64_t mode) {
+/// Has this thread compute as another does.
+static inline void cue_rt_set_float_mode(uint32_t mode) CUE_REALTIME {
 #if defined(__SSE__)
-  _mm_setcsr((unsigned)mode);
+  _mm_setcsr(mode);
 #elif defined(__aarch64__)
-  __asm__ volatile("msr fpcr, %0" ::"r"(mode));
+  __asm__ volatile("msr fpcr, %0" ::"r"((uint64_t)mode));
 #endif
 }
 
@@ -239,3 +241,4 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #include "cue_plugin.h"
 
 #include "cue_controllers.h"
+#include "cue_isolated.h"

@@ -36,6 +36,7 @@ typedef struct {
   LV2_Log_Log *log;
   LV2_Worker_Schedule *schedule;
   float maximum, longest, made;
+  uint32_t ran;
 } Plugin;
 
 #if defined(BEARS_ONE_RATE)
@@ -94,6 +95,14 @@ static void run(LV2_Handle handle, uint32_t frames) {
     pause();
 #elif defined(SPINS)
   for (volatile int i = 0;; ++i) {
+  }
+#elif defined(CRASHES_LATER)
+  if ((plugin->ran += frames) > 10000) abort();
+#elif defined(HANGS_LATER)
+  if ((plugin->ran += frames) > 10000) {
+    fprintf(stderr, "it hangs\n");
+    for (;;)
+      pause();
   }
 #elif defined(ECHOES)
   const LV2_Atom_Sequence *in = (const void *)plugin->ports[IN];

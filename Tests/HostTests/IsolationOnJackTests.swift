@@ -1,0 +1,77 @@
+import CRealTime
+import Foundation
+import Host
+import Server
+import TestSupport
+import Testing
+
+/// Makes a sine of 1 kHz at full scale, of its device frame.
+private final class Sine: GraphNode, @unchecked Sendable {
+  let name = "sine"
+  let inputs = 0
+  let outputs = 1
+  var processor: cue_node {
+    cue_node(
+      run: { _, block in
+        let block = block.pointee
+        for i in 0..<Int(block.frames) {
+          let phase = Double((block.frame + Int64(i)) % 48) / 48
+          block.outputs![0][i] = Float(sin(2 * Double.pi * phase))
+        }
+      }, context: Unmanaged.passUnretained(self).toOpaque())
+  }
+  func prepare(sampleRate: Double, maximumFrames: Int) {}
+}
+
+/// A plugin in a process of its own, in a graph on a running JACK server.
+@Suite(.serialized) struct IsolationOnJackTests {
+  @Test func aKilledPluginIsNoStepAndNoSilence() throws {
+    let jack = try JackDaemon(period: 256)
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 18)
+    let device = try Device(GatedServer(jack), clientName: "graph")
+    let graph = Graph(sampleRate: 48000, blockFrames: 256)
+    let amp = try IsolatedPlugin(
+      examples + "amp", in: installed,
+      settings: PluginSettings(sampleRate: 48000, maximumFrames: 256), program: isolation())
+    try amp.set("gain", to: -6)
+    let source = try graph.add(Sine())
+    let id = try graph.add(amp)
+    let output = try graph.addOutputs(named: "out", audio: ["out"])
+    try graph.connect(source, to: id)
+    try graph.connect(id, to: output)
+    try graph.run(on: device)
+    defer {
+      graph.stop()
+      jack.stop()
+    }
+    try device.connect("out", to: "capture:in_1")
+    func latency() throws -> String {
+      try run("jack_lsp", ["-s", jack.name, "-l", "graph:out"]).output
+    }
+    #expect(try latency().contains("port capture latency = [ 256 256 ] frames"))
+    try capture.setFreewheel(true)
+    capture.arm()
+    #expect(capture.wait(untilFrames: 20_000))
+    kill(amp.processIdentifier, SIGKILL)
+    let end = Date() + 20
+    while !"\(graph)".contains("bypassed"), Date() < end { usleep(1000) }
+    #expect("\(graph)".contains("bypassed"))
+    #expect(capture.wait(untilFrames: min(capture.capturedFrames + 20_000, capture.capacity)))
+    capture.disarm()
+    try capture.setFreewheel(false)
+    // The way through takes as long as before.
+    #expect(try latency().contains("port capture latency = [ 256 256 ] frames"))
+
+    let heard = capture.samples(channel: 0)
+    var step: Float = 0
+    var silent = 0
+    for i in 1..<heard.count {
+      step = max(step, abs(heard[i] - heard[i - 1]))
+      if abs(heard[i]) < 1e-5 && abs(heard[i - 1]) < 1e-5 { silent += 1 }
+    }
+    #expect(step <= Float(2 * sin(Double.pi / 48)) * 1.05 && silent == 0, "\(step) \(silent)")
+    let half = powf(10, -6 * 0.05)
+    #expect(abs(heard.prefix(10_000).max()! - half) < 1e-5)
+    #expect(heard.suffix(10_000).max()! == 1)
+  }
+}
