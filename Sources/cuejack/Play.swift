@@ -104,6 +104,17 @@ struct Play: ParsableCommand {
   var plugins: [PluginOption] = []
 
   @Option(
+    name: .customLong("isolate"),
+    help: ArgumentHelp(
+      "Run that plugin in a process of its own; give it again for more, or say “all”.",
+      discussion: """
+        If such a plugin crashes or hangs, a message says so, the sound passes it by without a gap, and \
+        the exit code is 1 in the end. Such a plugin takes one cycle longer.
+        """,
+      valueName: "uri"))
+  var isolated: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       "Go on for so long after the last sound, for what rings on in plugins.", valueName: "seconds")
   )
@@ -146,6 +157,10 @@ struct Play: ParsableCommand {
     try check(render != nil || !force, "--force is for --render")
     try check(!plugins.isEmpty || tail == 0, "--tail is for --plugin")
     try controllers.check(plugins: plugins.count, isRendering: render != nil)
+    for name in isolated {
+      try check(
+        plugins.contains { $0.isMeant(by: name) }, "--isolate \(name): no --plugin is that one")
+    }
   }
 
   func run() throws {
@@ -158,7 +173,7 @@ struct Play: ParsableCommand {
     let channels = max(files.map(\.format.channels).max() ?? 1, pan == 0 ? 1 : 2)
     let studio =
       plugins.isEmpty || rendering != nil
-      ? nil : try PluginClient(plugins, channels: channels, client, controllers)
+      ? nil : try PluginClient(chosenPlugins, channels: channels, client, controllers)
     defer { studio?.close() }
 
     var players: [FilePlayer] = []
@@ -230,7 +245,16 @@ struct Play: ParsableCommand {
     let stop = players.allSatisfy(\.isOver) && !isCut ? nil : signals.received
     Screen.shared.draw([])
     if isCut, stop == nil { Screen.shared.complain("the end of what plugins made was cut off") }
-    try finish(players, start, isCut: isCut, stoppedBy: stop)
+    try finish(
+      players, start, isCut: isCut || studio?.chain.hasLostPlugins == true, stoppedBy: stop)
+  }
+
+  private var chosenPlugins: [PluginOption] {
+    plugins.map { plugin in
+      var plugin = plugin
+      plugin.isIsolated = isolated.contains { plugin.isMeant(by: $0) }
+      return plugin
+    }
   }
 
   // MARK: Rendering
@@ -251,7 +275,7 @@ struct Play: ParsableCommand {
   private func makeEffects(_ files: [SoundReader]) throws -> Effects {
     let rate = files[0].format.sampleRate
     return try Effects(
-      plugins, channels: files.map(\.format.channels).max() ?? 1, sampleRate: rate,
+      chosenPlugins, channels: files.map(\.format.channels).max() ?? 1, sampleRate: rate,
       tail: Int((tail * rate).rounded()))
   }
 
@@ -273,7 +297,7 @@ struct Play: ParsableCommand {
     let failed = players.contains {
       $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd
     }
-    if failed { throw ExitCode.failure }
+    if failed || rendering.hasLostPlugins { throw ExitCode.failure }
   }
 
   // MARK: Before

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AudioQueue
+import Glibc
 import Host
 import RealTime
 import Server
@@ -9,6 +10,13 @@ struct PluginOption: ExpressibleByArgument {
   /// All that comes before the values.
   let plugin: String
   let values: [String: Float]
+  /// It is to have a process of its own.
+  var isIsolated = false
+
+  /// True if `--isolate` means it by `name`: as it was given, or by its URI alone.
+  func isMeant(by name: String) -> Bool {
+    name == "all" || name == plugin || plugin.hasPrefix(name + "#")
+  }
 
   init?(argument: String) {
     guard
@@ -28,18 +36,26 @@ struct PluginOption: ExpressibleByArgument {
 
 extension PluginChain {
   /// What `--plugin` asks for; an error is told and ends the command.
+  ///
+  /// - Parameters:
+  ///   - client: Whose cycles are to run it; nil if none.
+  ///   - hearsControllers: Controllers are to move controls.
   init(
     _ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false,
-    hearsControllers: Bool = false
+    on client: (any ServerClient)? = nil, hearsControllers: Bool = false
   ) throws {
     do throws(HostError) {
       let world = World(prober: Prober())
       var choices: [PluginChoice] = []
       for option in options {
-        choices.append(try PluginChoice(option.plugin, values: option.values, in: world))
+        var choice = try PluginChoice(option.plugin, values: option.values, in: world)
+        choice.isIsolated = option.isIsolated
+        choices.append(choice)
       }
+      let period = choices.contains { $0.isIsolated } ? client?.periodFrames : nil
       try self.init(
         choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline,
+        priority: client?.realTimePriority, blockFrames: period ?? 1024,
         hearsControllers: hearsControllers)
     } catch {
       Screen.shared.complain("\(error)")
@@ -72,7 +88,7 @@ struct PluginClient {
     do {
       chain = try PluginChain(
         options, channels: channels, sampleRate: device.client.sampleRate,
-        hearsControllers: controllers.hearsControllers)
+        on: device.client, hearsControllers: controllers.hearsControllers)
     } catch {
       device.close()
       throw error
@@ -83,6 +99,9 @@ struct PluginClient {
       try connectMIDI(controllers)
       try follow(controllers)
       // Plugins tell of their latency when they run.
+      device.awaitCycle(device.cycleThatHearsAll)
+      let deadline = HostTime.now + 2_000_000_000
+      while !chain.hasRun, !device.isLost, HostTime.now < deadline { usleep(1000) }
       device.awaitCycle(device.cycleThatHearsAll)
       _ = chain.graph.tend()
     } catch {

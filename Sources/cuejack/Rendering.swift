@@ -17,6 +17,8 @@ struct Rendering {
   /// What the mix goes through.
   private let effects: Effects?
   private static var framesAtOnce: Int { 16384 }
+  /// A plugin's process is gone: sound passed it by.
+  var hasLostPlugins: Bool { effects?.hasLostPlugins ?? false }
 
   /// Begins the file `path` for the sound of `files`: at the rate and depth of the first of them, with as
   /// many channels as any has, or as come out of plugins.
@@ -134,12 +136,14 @@ struct Rendering {
 
 /// Plugins that a mix goes through on its way to a file: what comes out begins with the mix's first frame.
 final class Effects {
+  private let chain: PluginChain
   private let graph: OfflineGraph
   /// Frames that still come out before the sound, and those that come out after it.
   private var early: Int
   private var rest: Int
 
   var channels: Int { graph.channels }
+  var hasLostPlugins: Bool { chain.hasLostPlugins }
 
   /// - Parameters:
   ///   - channels: Those of the mix.
@@ -147,7 +151,7 @@ final class Effects {
   init(
     _ plugins: [PluginOption], channels: Int, sampleRate: Double, tail: Int
   ) throws {
-    let chain = try PluginChain(
+    chain = try PluginChain(
       plugins, channels: channels, sampleRate: sampleRate, isOffline: true)
     let source = chain.graph.addSource(named: "files", channels: channels)
     try chain.graph.connect(source, to: chain.entrance)

@@ -1,0 +1,254 @@
+import CRealTime
+import Foundation
+import Host
+import Synchronization
+import TestSupport
+import Testing
+
+/// Plugins in processes of their own that are late, hang or die: sound goes on.
+@Suite(.serialized) struct IsolationEndTests {
+  private func sine(_ count: Int) -> [Float] {
+    (0..<count).map { Float(sin(Double($0) * 2 * Double.pi * 1000 / 48000)) }
+  }
+
+  private let sinesOwn = Float(2 * sin(Double.pi * 1000 / 48000))
+
+  /// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
+  private func faults(_ samples: some Sequence<Float>) -> (step: Float, silent: Int) {
+    let samples = Array(samples)
+    var (step, silent): (Float, Int) = (0, 0)
+    for i in 1..<samples.count {
+      step = max(step, abs(samples[i] - samples[i - 1]))
+      if abs(samples[i]) < 1e-5 && abs(samples[i - 1]) < 1e-5 { silent += 1 }
+    }
+    return (step, silent)
+  }
+
+  private func wait(_ what: String, _ condition: () throws -> Bool) throws {
+    let end = Date() + 20
+    while try !condition() {
+      if Date() > end { throw SupportError("waited in vain for \(what)") }
+      usleep(1000)
+    }
+  }
+
+  private func amp(_ gain: Float, maximumFrames: Int = 256) throws -> IsolatedPlugin {
+    let amp = try IsolatedPlugin(
+      examples + "amp", in: installed,
+      settings: PluginSettings(sampleRate: 48000, maximumFrames: maximumFrames),
+      program: isolation())
+    try amp.set("gain", to: gain)
+    return amp
+  }
+
+  /// Sends a sine through a node, in blocks of 64 and 17 frames, and says what comes out.
+  private final class Stream {
+    let run: HandRun
+    let input: [Float]
+    private(set) var heard: [Float] = []
+    init(_ node: any GraphNode, _ input: [Float]) {
+      run = HandRun(node)
+      self.input = input
+    }
+    func play(_ frames: Int) {
+      let part = Array(input[heard.count..<heard.count + frames])
+      heard += run.run([part], blocks: [64, 17]).sound[0]
+    }
+  }
+
+  /// A plugin that leaves the sound as it is cannot be told from its input, however late it is.
+  @Test func whatIsLateIsBridgedOnItsFrame() throws {
+    let input = noise(100_000)
+    let amp = try amp(0)
+    let stream = Stream(amp, input)
+    for turn in 0..<20 {
+      if turn % 4 == 1 { kill(amp.processIdentifier, SIGSTOP) }
+      if turn % 4 == 3 {
+        kill(amp.processIdentifier, SIGCONT)
+        usleep(20_000)
+      }
+      stream.play(turn % 8 < 4 ? 300 : 5000)
+    }
+    #expect(amp.lateCount > 0)
+    let lag = [Float](repeating: 0, count: 256)
+    #expect(stream.heard == Array((lag + input).prefix(stream.heard.count)))
+  }
+
+  /// It comes back, too.
+  @Test func beingLateIsNoClick() throws {
+    let input = sine(400_000)
+    let amp = try amp(-6)
+    let factor = powf(10, -6 * 0.05)
+    let stream = Stream(amp, input)
+    func isWet() -> Bool {
+      let last = stream.heard.count - 64
+      return (last..<last + 64).allSatisfy { stream.heard[$0] == input[$0 - 256] * factor }
+    }
+    for length in [100, 20_000] {
+      try wait("the plugin's sound") {
+        usleep(2000)
+        stream.play(81)
+        return stream.heard.count > 2000 && isWet()
+      }
+      kill(amp.processIdentifier, SIGSTOP)
+      let late = amp.lateCount
+      stream.play(length + 2000)
+      #expect(amp.lateCount == late + 1)
+      kill(amp.processIdentifier, SIGCONT)
+    }
+    try wait("the plugin's sound") {
+      usleep(2000)
+      stream.play(81)
+      return isWet()
+    }
+    let (step, silent) = faults(stream.heard.dropFirst(300))
+    #expect(step <= sinesOwn * 1.05 && silent == 0)
+  }
+
+  @Test func aKilledPluginIsNoClickAndNoGap() throws {
+    let input = sine(60_000)
+    let amp = try amp(-6)
+    let process = amp.processIdentifier
+    let told = Mutex(0)
+    amp.whenGone { told.withLock { $0 += 1 } }
+    let stream = Stream(amp, input)
+    stream.run.isFreewheeling = true
+    stream.play(10_000)
+    kill(process, SIGKILL)
+    stream.play(20_000)
+    try wait("the end") { amp.isGone && told.withLock { $0 == 1 } }
+    stream.play(20_000)
+    let factor = powf(10, -6 * 0.05)
+    let heard = stream.heard
+    let turn = try #require(
+      heard.indices.first { $0 > 300 && heard[$0] != input[$0 - 256] * factor })
+    #expect((10_000...30_000).contains(turn))
+    // A fade of 10 ms, then the input as it is, as late as before.
+    #expect((turn + 480..<heard.count).allSatisfy { heard[$0] == input[$0 - 256] })
+    let (step, silent) = faults(heard.dropFirst(300))
+    #expect(step <= sinesOwn * 1.05 && silent == 0)
+    #expect(hasEnded(process) && amp.processIdentifier == 0)
+    #expect(amp.latencyFrames == 256)
+    #expect(throws: HostError.gone(plugin: examples + "amp", reason: "crashed (Killed)")) {
+      try amp.set("gain", to: 0)
+    }
+    amp.whenGone { told.withLock { $0 += 1 } }
+    #expect(told.withLock { $0 } == 2)
+    // Its place can still be made ready for another rate.
+    try amp.prepare(sampleRate: 44100, maximumFrames: 512)
+    let second = HandRun(amp).run([input], blocks: [512]).sound[0]
+    #expect(Array(second[512...]) == Array(input.dropLast(512)))
+  }
+
+  /// The plugin's own latency counts: its input is as late as its sound was.
+  @Test func theInputIsAsLateAsTheSoundWas() throws {
+    let built = repository.appendingPathComponent(".build/lv2").path
+    let limiter = try IsolatedPlugin(
+      "urn:cuejack:plugins:limiter", in: World(path: built + ":/usr/lib/lv2"),
+      settings: PluginSettings(sampleRate: 48000, maximumFrames: 256), program: isolation())
+    let run = HandRun(limiter)
+    run.isFreewheeling = true
+    let input = noise(20_000).map { $0 / 4 }
+    var heard = run.run([Array(input[..<10_000]), Array(input[..<10_000])], blocks: [100]).sound[0]
+    kill(limiter.processIdentifier, SIGKILL)
+    try wait("the end") { limiter.isGone }
+    heard += run.run([Array(input[10_000...]), Array(input[10_000...])], blocks: [100]).sound[0]
+    #expect(limiter.latencyFrames == 496)
+    #expect(heard == [Float](repeating: 0, count: 496) + input.dropLast(496))
+  }
+
+  @Test(arguments: [
+    ("CRASHES_LATER", "crashed (Aborted)"), ("HANGS_LATER", "hangs"),
+  ])
+  func onePluginThatDiesLaterIsPassedBy(kind: String, reason: String) throws {
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(in: folder, kind)
+      let plugin = try IsolatedPlugin(
+        Fixture.uri, in: World(path: fixture.path), settings: usual,
+        program: isolation(patience: 1))
+      let graph = Graph(sampleRate: 48000, blockFrames: 1024)
+      let source = graph.addSource(named: "in", channels: 1)
+      let id = try graph.add(plugin)
+      let output = try graph.addOutputs(named: "out", audio: ["out"])
+      try graph.connect(source, to: id)
+      try graph.connect(id, to: output)
+      let offline = try OfflineGraph(graph, source: source)
+      let input = noise(40_000)
+      var heard: [Float] = []
+      for begin in stride(from: 0, to: 40_000, by: 4000) {
+        heard += offline.run(input[begin..<begin + 4000])
+      }
+      // It waited for the plugin until that was gone, and the graph passes it by from then on.
+      #expect(plugin.isGone)
+      try wait("the bypass") { "\(graph)".contains("bypassed") }
+      heard += offline.run([], silence: 4000)
+      #expect(heard.prefix(1024).allSatisfy { $0 == 0 })
+      // The graph's crossfade rounds.
+      #expect(zip(heard.dropFirst(1024), input).allSatisfy { abs($0 - $1) < 1e-6 })
+      #expect(throws: HostError.gone(plugin: Fixture.uri, reason: reason)) {
+        try plugin.value(of: "none")
+      }
+    }
+  }
+
+  /// The exit code says that something failed.
+  @Test func aRenderingGoesOnWithoutItsPlugin() throws {
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(in: folder, "CRASHES_LATER")
+      let input = noise(48_000)
+      let file = folder.appendingPathComponent("in.wav").path
+      let out = folder.appendingPathComponent("out.wav").path
+      try writeWave([input], to: file)
+      let result = try run(
+        builtProduct(named: "cuejack").path,
+        ["play", file, "--plugin", Fixture.uri, "--isolate", Fixture.uri, "--render", out],
+        environment: ["LV2_PATH": fixture.path, "XDG_CACHE_HOME": folder.path])
+      #expect(result.status == 1 && result.output == "\(out): wrote 48000 frames\n", "\(result)")
+      #expect(
+        result.errors.hasSuffix(
+          "cuejack: “Fixture” crashed (Aborted): its input passes unchanged from now on\n"))
+      let written = try readWave(out)[0]
+      #expect(written.count == input.count)
+      #expect(zip(written, input).allSatisfy { abs($0 - $1) < 1e-6 })
+    }
+  }
+
+  @Test func theProcessGoesWithItsPlugin() throws {
+    var amp: IsolatedPlugin? = try amp(0)
+    let process = try #require(amp?.processIdentifier)
+    #expect(!hasEnded(process))
+    amp = nil
+    #expect(hasEnded(process))
+    // Also one that is in the middle of a run that never ends, or that stands still.
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(in: folder, "HANGS")
+      var plugin: IsolatedPlugin? = try IsolatedPlugin(
+        Fixture.uri, in: World(path: fixture.path), settings: usual, program: isolation())
+      let process = plugin!.processIdentifier
+      HandRun(plugin!).run([noise(64)])
+      plugin = nil
+      #expect(hasEnded(process))
+    }
+  }
+
+  /// Though it can neither be asked to end nor answer.
+  @Test func aHangingPluginGoesWithItsKilledHost() throws {
+    try withTemporaryFolder { folder in
+      let fixture = try Fixture(in: folder, "HANGS_LATER")
+      let file = folder.appendingPathComponent("in.wav").path
+      try writeWave([noise(48_000)], to: file)
+      let output = folder.appendingPathComponent("output")
+      let host = try Child(
+        builtProduct(named: "cuejack").path,
+        ["play", file, "--plugin", Fixture.uri, "--isolate", "all", "--render", file + ".wav"],
+        environment: ProcessInfo.processInfo.environment.merging(["LV2_PATH": fixture.path]) { $1 },
+        output: output)
+      try wait("the plugin to hang") { text(of: output).contains("it hangs") }
+      let plugins = childProcesses(of: host.processIdentifier)
+      #expect(plugins.count == 1 && !hasEnded(plugins[0]))
+      host.send(signal: SIGKILL)
+      _ = host.wait(seconds: 20)
+      try wait("the plugin's end") { plugins.allSatisfy(hasEnded) }
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import Foundation
+
+/// Numbers of the processes that a process has started, and has not waited for.
+package func childProcesses(of process: Int32) -> [Int32] {
+  let tasks = "/proc/\(process)/task"
+  let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+  return threads.flatMap { thread in
+    text(of: URL(fileURLWithPath: "\(tasks)/\(thread)/children"))
+      .split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
+  }
+}
+
+/// True if a process runs no more, though nobody may have waited for it yet.
+package func hasEnded(_ process: Int32) -> Bool {
+  // Its name, in parentheses, may have spaces.
+  let words = text(of: URL(fileURLWithPath: "/proc/\(process)/stat")).split(separator: ") ")
+  return words.count < 2 || words.last!.hasPrefix("Z")
+}
