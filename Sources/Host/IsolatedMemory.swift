@@ -17,6 +17,8 @@ final class IsolatedMemory: @unchecked Sendable {
   /// What a cycle works on. It stays where it is.
   let node: UnsafeMutablePointer<cue_isolated>
   private let head: UnsafeMutableRawBufferPointer
+  /// Held while the shared part moves, and by those who read it who are no cycle.
+  private let moving = NSLock()
   private var shared: UnsafeMutableRawBufferPointer?
   private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
 
@@ -66,6 +68,8 @@ final class IsolatedMemory: @unchecked Sendable {
     var shape = Self.shape(ports, maximumFrames: settings.maximumFrames)
     let bytes = unsafe cue_shared_bytes(&shape)
     guard let memory = unsafe file.map(bytes: bytes, at: Self.headBytes) else { return false }
+    moving.lock()
+    defer { moving.unlock() }
     if let old = unsafe shared { unsafe munmap(old.baseAddress, old.count) }
     freeBlocks()
     unsafe shared = unsafe memory
@@ -120,7 +124,9 @@ final class IsolatedMemory: @unchecked Sendable {
   var lost: UInt64 { unsafe cue_isolated_lost(node) + cue_shared_lost(sharedHead) }
   /// What a control output of the plugin showed last.
   func shown(_ readout: Int) -> Float {
-    unsafe cue_shared_shown(&node.pointee.shared, UInt32(readout))
+    moving.lock()
+    defer { moving.unlock() }
+    return unsafe cue_shared_shown(&node.pointee.shared, UInt32(readout))
   }
   /// Has cycles do without the plugin.
   func giveUp() { unsafe cue_isolated_give_up(node) }

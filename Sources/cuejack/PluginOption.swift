@@ -55,7 +55,7 @@ extension PluginChain {
       let period = choices.contains { $0.isIsolated } ? client?.periodFrames : nil
       try self.init(
         choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline,
-        priority: client?.realTimePriority, blockFrames: period ?? 1024,
+        priority: client?.realTimePriority, blockFrames: max(1, period ?? 1024),
         hearsControllers: hearsControllers)
     } catch {
       Screen.shared.complain("\(error)")

@@ -10,6 +10,14 @@ func isolation(patience: Double = 10) throws -> IsolationProgram {
   IsolationProgram(executable: try builtProduct(named: "cuejack").path, patience: patience)
 }
 
+/// Our plugins, which are built first, and Debian's.
+func builtPlugins() throws -> World {
+  let built = repository.appendingPathComponent(".build/lv2").path
+  let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
+  if made.status != 0 { throw SupportError("\(made.output)\(made.errors)") }
+  return World(path: built + ":/usr/lib/lv2")
+}
+
 /// Plugins in processes of their own: the same as in this one, a block later.
 @Suite(.serialized) struct IsolatedPluginTests {
   /// As many frames as the longest block has.
@@ -60,10 +68,7 @@ func isolation(patience: Double = 10) throws -> IsolationProgram {
     "urn:cuejack:plugins:limiter", "urn:cuejack:plugins:parametric-eq",
   ])
   func theSoundIsThatOfThePluginHere(uri: String) throws {
-    let built = repository.appendingPathComponent(".build/lv2").path
-    let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
-    try #require(made.status == 0, "\(made.errors)")
-    let world = World(path: built + ":/usr/lib/lv2")
+    let world = try builtPlugins()
     for blocks in [[1024], [64, 17], [1], [5, 300, 64, 1, 1023]] {
       let (here, there) = try (plain(uri, in: world), isolated(uri, in: world))
       #expect(there.inputs == here.inputs && there.outputs == here.outputs)
@@ -137,9 +142,8 @@ func isolation(patience: Double = 10) throws -> IsolationProgram {
   }
 
   @Test func latencyIsABlockAndThePlugins() throws {
-    let built = repository.appendingPathComponent(".build/lv2").path
     let limiter = try isolated(
-      "urn:cuejack:plugins:limiter", in: World(path: built + ":/usr/lib/lv2"))
+      "urn:cuejack:plugins:limiter", in: builtPlugins())
     #expect(limiter.latencyFrames == 1024 && !limiter.hasRun)
     let run = waiting(limiter)
     run.run([noise(64), noise(64)])
@@ -224,9 +228,8 @@ func isolation(patience: Double = 10) throws -> IsolationProgram {
   }
 
   @Test func aPluginThatCanBypassItselfDoes() throws {
-    let built = repository.appendingPathComponent(".build/lv2").path
     let strip = try isolated(
-      "urn:cuejack:plugins:channel-strip", in: World(path: built + ":/usr/lib/lv2"))
+      "urn:cuejack:plugins:channel-strip", in: builtPlugins())
     #expect(strip.setEnabled(false) && strip.setEnabled(true))
     #expect(try !isolated(examples + "amp").setEnabled(false))
   }

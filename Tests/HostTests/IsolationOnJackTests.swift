@@ -5,7 +5,7 @@ import Server
 import TestSupport
 import Testing
 
-/// Makes a sine of 1 kHz at full scale, of its device frame.
+/// Makes a sine of 1 kHz at full scale, of its device frame. No cycle of 256 frames begins near a zero.
 private final class Sine: GraphNode, @unchecked Sendable {
   let name = "sine"
   let inputs = 0
@@ -15,7 +15,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
       run: { _, block in
         let block = block.pointee
         for i in 0..<Int(block.frames) {
-          let phase = Double((block.frame + Int64(i)) % 48) / 48
+          let phase = Double((block.frame + Int64(i) + 4) % 48) / 48
           block.outputs![0][i] = Float(sin(2 * Double.pi * phase))
         }
       }, context: Unmanaged.passUnretained(self).toOpaque())
