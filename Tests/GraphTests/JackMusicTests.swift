@@ -27,7 +27,7 @@ import Testing
       keys = try Keys(on: jack)
       listener = try Keys(on: jack, name: "listener")
       emitter = try Emitter(on: jack, channels: 1)
-      capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 19)
+      capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 20)
       conductor = try Conductor(on: jack, tempo: tempo)
       device = try Device(JackServer(named: jack.name), clientName: "chain")
       chain = try PluginChain(
@@ -48,8 +48,24 @@ import Testing
       jack.stop()
     }
 
-    /// The first frame of a cycle, a second of sound from now.
-    var soon: UInt32 { UInt32(truncatingIfNeeded: device.latestFrame) &+ 187 * 256 }
+    /// The first frame of a cycle, six seconds of sound from now: time enough to be ready for it. What is
+    /// heard is recorded from now on.
+    func prepare() -> UInt32 {
+      capture.arm()
+      return UInt32(truncatingIfNeeded: device.latestFrame) &+ 6 * 187 * 256
+    }
+
+    /// What was recorded: it ends `frames` frames after `first`, which is at `begin`.
+    func heard(from first: UInt32, _ frames: Int) throws -> (
+      first: UInt32, begin: Int, samples: [Float]
+    ) {
+      try #require(capture.wait(untilFrames: 1))
+      let begin = Int(first &- capture.firstFrame)
+      try #require(capture.wait(untilFrames: begin + frames))
+      capture.disarm()
+      #expect(capture.gaps == [])
+      return (capture.firstFrame, begin, capture.samples(channel: 0))
+    }
 
     /// What is heard from now on, and the frame time of the first frame.
     func listen(_ frames: Int) -> (first: UInt32, samples: [Float]) {
@@ -65,7 +81,7 @@ import Testing
   @Test(arguments: [1, 2]) func notesGoThroughPlugins(count: Int) throws {
     let stage = try Stage([String](repeating: "fifths", count: count))
     #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
-    let first = stage.soon
+    let first = stage.prepare()
     let notes = (0..<60).map { number -> Keys.Message in
       let status: UInt8 = number % 2 == 0 ? 0x90 : 0x80
       return Keys.Message(first &+ UInt32(number * 97), [status, UInt8(30 + number / 2), 100])
@@ -94,14 +110,14 @@ import Testing
   @Test func whatAPluginWritesGoesToTheNext() throws {
     let stage = try Stage(["fifths", "midigate"])
     #expect(stage.chain.midiOutput == nil)
-    let first = stage.soon
+    let first = stage.prepare()
     let frames: [UInt32] = [0, 1024, 2560, 2816, 5120, 8192]
     try stage.keys.play(
       frames.enumerated().map {
         Keys.Message(first &+ $0.element, [$0.offset % 2 == 0 ? 0x90 : 0x80, 60, 100])
       })
-    let heard = stage.listen(1 << 17)
-    let begin = Int(first &- heard.first)
+    let heard = try stage.heard(from: first, 1 << 14)
+    let begin = heard.begin
     var wrong = 0
     for (i, sample) in heard.samples.enumerated() {
       let frame = i - begin
@@ -120,13 +136,13 @@ import Testing
     try stage.chain.bind(
       MIDIBinding(MIDIController("cc7")!, to: MIDITarget("gain", low: 0, high: 20)), ofPlugin: 0)
     try stage.chain.learn(MIDITarget("gain", low: 0, high: -20), ofPlugin: 1) { _ in }
-    let first = stage.soon
+    let first = stage.prepare()
     try stage.keys.play([
       Keys.Message(first, [0xb3, 9, 127]), Keys.Message(first &+ 1000, [0xb0, 7, 127]),
       Keys.Message(first &+ 3001, [0xb3, 9, 0]),
     ])
-    let heard = stage.listen(1 << 17)
-    let begin = Int(first &- heard.first)
+    let heard = try stage.heard(from: first, 1 << 14)
+    let begin = heard.begin
     func gain(_ frame: Int) -> Float {
       func part(_ first: Int) -> Float {
         min(1, max(0, Float((frame - first) / 32 + 1) * 32 / 480))
