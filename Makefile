@@ -110,6 +110,8 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 	plugins=$$(Tests/Conformance/list)
 	Tests/Conformance/run --seconds $(SECONDS_OF_NOISE) --processes $$(nproc) Tests/Conformance/table.md <<<"$$plugins"
 
+# The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
+# Without them the rows say so.
 .PHONY: bench
 bench: release ## Measures, side by side with other programs.
 	@swift build -c release --product cuejack-bench

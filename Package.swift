@@ -111,10 +111,11 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Host", "RealTime",
-        "Server", "TestSupport",
+        "AudioQueue", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Host",
+        "RealTime", "Server", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], path: "Benchmarks", swiftSettings: relaxed),
+      ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),
+    .target(name: "CBench", dependencies: ["CJack", "CLilv"], path: "Benchmarks/C"),
 
     // What `make fuzz` runs.
     .executableTarget(

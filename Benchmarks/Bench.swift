@@ -15,6 +15,7 @@ struct Bench: ParsableCommand {
       that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
       with a flag. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
+      Chains are rows of LV2 plugins in our host, ecasound and jalv, against a plain loop in C. \
       Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
@@ -25,7 +26,7 @@ struct Bench: ParsableCommand {
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
-    case cycles, players, renders, codecs, latency, graph, queues
+    case cycles, players, renders, codecs, latency, graph, chains, queues
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -45,6 +46,11 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var playing: Int?
   @Option(help: .hidden) var playingSeconds = 1
 
+  @Option(help: .hidden) var host: String?
+  @Option(help: .hidden) var hostPlugins = ""
+  @Option(help: .hidden) var hostChannels = 1
+  @Option(help: .hidden) var hostServer = ""
+
   func run() throws {
     let effort = quick ? Effort.quick : .full
     if let render {
@@ -59,6 +65,9 @@ struct Bench: ParsableCommand {
       let found = try PlayingQueues(playing, seconds: playingSeconds)
       return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
     }
+    if let host, let host = PluginHost(rawValue: host) {
+      return try HostJob.run(host, hostPlugins, channels: hostChannels, server: hostServer)
+    }
     let report = try Report(
       machine: Machine(), versions: Versions(),
       cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
@@ -67,6 +76,8 @@ struct Bench: ParsableCommand {
       codecs: only ?? .codecs == .codecs ? CodecCost.all(effort) : [],
       latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
       graphs: only ?? .graph == .graph ? GraphCost.all(effort) : [],
+      chains: only ?? .chains == .chains ? ChainCost.all(effort) : [],
+      mixes: only ?? .chains == .chains ? MixCost.all(effort) : [],
       queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
     print(json ? try report.json() : report.table())
   }
@@ -94,15 +105,26 @@ struct Effort {
   /// How many queues play on one client, and for how many seconds of sound.
   var queues: [Int]
   var queueSeconds: Int
+  /// Plugins in a row, how often each row is measured, and for how many cycles.
+  var chainCounts: [Int]
+  var chainRuns: Int
+  var chainCycles: Int
+  var mixRuns: Int
+  /// How many of the mixes are measured: the last ones, which need the fewest packages.
+  var mixes: Int
+  /// Seconds of silence before it is measured.
+  var silentSeconds: Double
 
   static let full = Effort(
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120,
     codings: 5, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
-    queues: [1, 100, 1000], queueSeconds: 20)
+    queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 5,
+    chainCycles: 400, mixRuns: 5, mixes: 3, silentSeconds: 2)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10],
-    queueSeconds: 1)
+    queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 1,
+    silentSeconds: 0)
 }
 
 /// The middle value.

@@ -43,3 +43,16 @@ struct Versions: Codable {
       ?? "unknown"
   }
 }
+
+/// Whether a program can be started; a message says if not, if that is wanted.
+func isThere(_ program: String, telling: Bool = false) -> Bool {
+  let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+  if program.contains("/") || folders.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
+    return true
+  }
+  if telling {
+    FileHandle.standardError.write(
+      Data("there is no \(program) here: it is left out (Debian package \(program))\n".utf8))
+  }
+  return false
+}

@@ -61,7 +61,7 @@ struct RenderCost: Codable {
             ["-v", "error", "-nostdin", "-threads", "1", "-y", "-i", file.path]
               + conversion.ffmpeg + [output]
           ),
-        ].filter { isThere($0.1) }
+        ].filter { isThere($0.1, telling: true) }
         var times = programs.map { _ in [Double]() }
         var sizes = Set<Int>()
         for _ in 0..<effort.runs {
@@ -89,16 +89,6 @@ struct RenderCost: Codable {
       }
       return costs
     }
-  }
-
-  private static func isThere(_ program: String) -> Bool {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    if program.contains("/") || folders.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
-      return true
-    }
-    FileHandle.standardError.write(
-      Data("there is no \(program) here: it is left out (Debian package \(program))\n".utf8))
-    return false
   }
 }
 

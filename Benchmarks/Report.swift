@@ -10,6 +10,8 @@ struct Report: Codable {
   var codecs: [CodecCost]
   var latencies: [Latency]
   var graphs: [GraphCost]
+  var chains: [ChainCost]
+  var mixes: [MixCost]
   var queues: [QueueCost]
 
   func json() throws -> String {
@@ -30,6 +32,8 @@ struct Report: Codable {
     if !codecs.isEmpty { lines += codecLines }
     if !latencies.isEmpty { lines += latencyLines }
     if !graphs.isEmpty { lines += graphLines }
+    if !chains.isEmpty { lines += chainLines }
+    if !mixes.isEmpty { lines += mixLines }
     if !queues.isEmpty { lines += queueLines }
     return lines.joined(separator: "\n")
   }

@@ -15,7 +15,8 @@ import Testing
   }
 
   @Test(.enabled(if: !isSanitized)) func everyRowIsMeasured() throws {
-    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick", "--json"])
+    let result = try run(
+      builtProduct(named: "cuejack-bench").path, ["--quick", "--json"], timeout: 300)
     try #require(result.status == 0, "\(result.errors)")
     let report = try #require(
       JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
@@ -68,6 +69,26 @@ import Testing
       #expect(found.count == (graph["count"] as? Int == 1 ? 4 : 5), "\(graph)")
       #expect(found.allSatisfy { $0.isFinite }, "\(graph)")
     }
+    let chains = try #require(report["chains"] as? [[String: Any]])
+    let hosts = ["floor", "Cuejack", "ecasound", "jalv", "floor, by hand", "Cuejack, by hand"]
+    #expect(
+      chains.map { "\($0["host"]!) \($0["count"]!)" } == hosts.flatMap { ["\($0) 1", "\($0) 2"] })
+    for chain in chains {
+      let microseconds = chain["microseconds"] as? Double ?? 0
+      #expect(microseconds > 0, "\(chain)")
+      // What one more adds may be anything, of so few cycles.
+      #expect((chain["each"] != nil) == (chain["count"] as? Int == 2), "\(chain)")
+      let isFloor = (chain["host"] as? String)?.hasPrefix("floor") == true
+      #expect((chain["beyondFloor"] != nil) == (chain["each"] != nil && !isFloor), "\(chain)")
+    }
+    let mixes = try #require(report["mixes"] as? [[String: Any]])
+    #expect(mixes.map { $0["host"] as? String } == hosts.prefix(4).map { $0 })
+    for mix in mixes.dropLast() {
+      for sound in ["noise", "silence", "denormals"] {
+        let load = mix[sound] as? [String: Double] ?? [:]
+        #expect(load["microseconds"] ?? 0 > 0 && load["load"] ?? -1 >= 0, "\(sound) in \(mix)")
+      }
+    }
     let latencies = try #require(report["latencies"] as? [[String: Any]])
     #expect(
       latencies.map { "\($0["period"]!) \($0["path"]!)" } == [
@@ -116,7 +137,7 @@ import Testing
   }
 
   @Test(.enabled(if: !isSanitized)) func theTableHasALineForEachRow() throws {
-    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick"])
+    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick"], timeout: 300)
     try #require(result.status == 0, "\(result.errors)")
     let lines = result.output.split(separator: "\n")
     #expect(
@@ -138,6 +159,16 @@ import Testing
       lines.filter { $0.contains(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#) }.count == 3
     )
     #expect(lines.filter { $0.contains(#/^\d+ to \d+ .* µs( +-?[\d.]+ kB){4}$/#) }.count == 2)
+    #expect(
+      lines.filter {
+        $0.contains(#/^(floor|Cuejack|ecasound|jalv)[, a-z]* +[12] +[\d.]+ µs .*\d$/#)
+      }
+      .count == 12)
+    #expect(
+      lines.filter {
+        $0.contains(#/^32 eg-amp +(floor|Cuejack|ecasound)( +[\d.]+ µs +[\d.]+ %){3}/#)
+      }
+      .count == 3)
     #expect(lines.filter { $0.contains(#/^ratio +\d+ s +[\d.]+ +[\d.]+$/#) }.count == 2)
   }
 }

@@ -24,10 +24,12 @@ package final class JackDaemon: @unchecked Sendable {
   /// Starts a server; returns when clients can be opened, or throws with jackd's own words.
   ///
   /// It runs without real-time priority, on the system's timer: on a busy machine cycles come late. Tests
-  /// that count frames exactly let it freewheel.
+  /// that count frames exactly let it freewheel. With `isRealtime`, it and its clients have that priority
+  /// where the system gives it.
   package init(
     rate: Int = 48000, period: Int = 4096, playbackPorts: Int = 2, capturePorts: Int = 2,
-    maximumPorts: Int = 512, synchronous: Bool = false
+    maximumPorts: Int = 512, synchronous: Bool = false,
+    isRealtime: Bool = false
   ) throws {
     cue_jack_silence()
     let (name, lockFile) = try Self.takeName()
@@ -38,7 +40,8 @@ package final class JackDaemon: @unchecked Sendable {
     logFile = FileManager.default.temporaryDirectory.appendingPathComponent(
       "\(name)-\(getpid())-\(UUID().uuidString).log")
     serverArguments =
-      ["-n", name, "-r", "--port-max", "\(maximumPorts)"] + (synchronous ? ["-S"] : [])
+      ["-n", name, isRealtime ? "-R" : "-r", "--port-max", "\(maximumPorts)"]
+      + (synchronous ? ["-S"] : [])
     driverArguments = ["-d", "dummy", "-P", "\(playbackPorts)", "-C", "\(capturePorts)"]
     try start()
   }

@@ -1,0 +1,200 @@
+import CBench
+import CRealTime
+import Foundation
+import Host
+import RealTime
+import Server
+import TestSupport
+
+/// What a row of equal plugins costs in a host, from before it to behind it: medians of some runs.
+struct ChainCost: Codable {
+  /// A host on a server, or one that is driven by hand.
+  var host: String
+  /// Plugins in the row.
+  var count: Int
+  var runs: Int
+  /// From the stamp before the row to the one behind it, in the same cycle: more than the plugins take.
+  var microseconds: Double?
+  /// What each plugin adds to a row of one. Nil of one.
+  var each: Double?
+  /// How much of that is not the floor's.
+  var beyondFloor: Double?
+  /// Cycles that came too late.
+  var xruns: Int
+  /// Why there are no numbers, if there are none.
+  var missing: String?
+
+  static let uri = "http://lv2plug.in/plugins/eg-amp"
+  /// Frames in a cycle of the server, which runs at 48 kHz.
+  static let period = 128
+
+  /// A host, and what it needs to be measured once with a row of some plugins.
+  private struct Subject {
+    var name: String
+    var floor: String
+    var mostPlugins = Int.max
+    var measure: (PluginRow) throws -> (microseconds: Double, xruns: Int)
+  }
+
+  static func all(_ effort: Effort) throws -> [ChainCost] {
+    let jack = try JackDaemon(rate: 48000, period: period, isRealtime: true)
+    defer { jack.stop() }
+    return try withTemporaryFolder { folder in
+      let stopwatch = try Stopwatch(on: jack, channels: 1)
+      var subjects = PluginHost.allCases.filter(\.isThere).map { host in
+        Subject(name: host.rawValue, floor: "floor", mostPlugins: host.mostPlugins) { row in
+          let hosted = try HostedRow(host, row, on: jack, stopwatch, in: folder)
+          return try withExtendedLifetime(hosted) {
+            let timing = try stopwatch.measure(cycles: effort.chainCycles)
+            return (timing.microseconds, timing.xruns)
+          }
+        }
+      }
+      let world = World()
+      func byHand(_ row: PluginRow, _ runs: (HandDrivenRow) -> (Int) -> Void) throws -> (
+        Double, Int
+      ) {
+        let cycles = max(2, effort.chainCycles / row.plugins.count)
+        let driven = try HandDrivenRow(row, in: world, period: period)
+        runs(driven)(cycles)
+        let times = (0..<effort.rounds).map { _ in
+          CycleCost.nanoseconds(of: cycles, runs(driven)) / 1000
+        }
+        return (median(times), 0)
+      }
+      subjects.append(
+        Subject(name: "floor, by hand", floor: "floor, by hand") {
+          try byHand($0, HandDrivenRow.runFloor)
+        })
+      subjects.append(
+        Subject(name: "Cuejack, by hand", floor: "floor, by hand") {
+          try byHand($0, HandDrivenRow.runGraph)
+        })
+      let absent = PluginHost.allCases.filter { !$0.isThere }.map {
+        ChainCost(host: $0.rawValue, count: 0, runs: 0, xruns: 0, missing: $0.absence)
+      }
+      return try measure(subjects, in: world, effort) + absent
+    }
+  }
+
+  private static func measure(_ subjects: [Subject], in world: World, _ effort: Effort) throws
+    -> [ChainCost]
+  {
+    var times: [String: [Int: [Double]]] = [:]
+    var xruns: [String: [Int: Int]] = [:]
+    for _ in 0..<effort.chainRuns {
+      for count in effort.chainCounts {
+        let row = try PluginRow(
+          "\(count) eg-amp", Array(repeating: ChainPlugin(uri: uri), count: count), channels: 1,
+          in: world)
+        for subject in subjects where count <= subject.mostPlugins {
+          let found = try subject.measure(row)
+          times[subject.name, default: [:]][count, default: []].append(found.microseconds)
+          xruns[subject.name, default: [:]][count, default: 0] += found.xruns
+        }
+      }
+    }
+    /// Run by run, so that what slows a moment down slows both.
+    func slope(_ name: String, _ count: Int) -> Double? {
+      guard let first = effort.chainCounts.first, count > first,
+        let ones = times[name]?[first], let these = times[name]?[count]
+      else { return nil }
+      return median(zip(these, ones).map { ($0 - $1) / Double(count - first) })
+    }
+    return subjects.flatMap { subject in
+      effort.chainCounts.compactMap { count in
+        guard let found = times[subject.name]?[count] else { return nil }
+        let each = slope(subject.name, count)
+        let floor = subject.name == subject.floor ? nil : slope(subject.floor, count)
+        return ChainCost(
+          host: subject.name, count: count, runs: found.count, microseconds: median(found),
+          each: each, beyondFloor: each.flatMap { each in floor.map { each - $0 } },
+          xruns: xruns[subject.name]?[count] ?? 0)
+      }
+    }
+  }
+}
+
+/// A row of plugins of one channel in a graph, and in the floor, both driven by hand with the same noise.
+private final class HandDrivenRow {
+  private let graph: Graph
+  private let floor: Floor
+  private let period: Int
+  private var frame: Int64 = 0
+  private let input, output, floorOutput: UnsafeMutablePointer<Float>
+
+  init(_ row: PluginRow, in world: World, period: Int) throws {
+    self.period = period
+    (input, output, floorOutput) = (
+      .allocate(capacity: period), .allocate(capacity: period), .allocate(capacity: period)
+    )
+    for i in 0..<period { input[i] = Float.random(in: -0.25...0.25) }
+    output.initialize(repeating: 0, count: period)
+    floorOutput.initialize(repeating: 0, count: period)
+    floor = try Floor(row.plugins, channels: 1, frames: period)
+    let chain = try PluginChain(
+      row.plugins.map { PluginChoice(uri: $0.uri, values: $0.values) }, in: world, channels: 1,
+      sampleRate: 48000, isOffline: false)
+    graph = chain.graph
+    let inputs = try graph.addInputs(named: "inputs", audio: ["in_1"])
+    try graph.connect(inputs, to: chain.entrance)
+    for port in graph.wantedPorts {
+      port.give(
+        ClientPort(
+          cue_port(
+            port: nil, memory: port.direction == .input ? input : output, connections: nil)))
+    }
+    graph.begin()
+    cue_rt_flush_denormals()
+    runGraph(1)
+    runFloor(1)
+    guard memcmp(output, floorOutput, 4 * period) == 0 else {
+      throw SupportError("\(row.name): the graph and the floor do not agree")
+    }
+  }
+
+  deinit {
+    input.deallocate()
+    output.deallocate()
+    floorOutput.deallocate()
+  }
+
+  func runGraph(_ cycles: Int) {
+    for _ in 0..<cycles {
+      _ = graph.cycle.pointee.cycle(frames: period, at: frame)
+      frame += Int64(period)
+    }
+  }
+
+  func runFloor(_ cycles: Int) {
+    var (input, output) = (Optional(input), Optional(floorOutput))
+    for _ in 0..<cycles { cue_floor_run(floor.chain, &input, &output, UInt32(period)) }
+  }
+}
+
+extension Report {
+  var chainLines: [String] {
+    var lines = [
+      "",
+      "Rows of LV2's eg-amp, cycles of \(ChainCost.period) frames of noise at 48 kHz, from before the first"
+        + " plugin to behind the last, in the same cycle",
+      "(medians of \(chains.map(\.runs).max() ?? 0); the floor is a plain loop in C; jalv has a client for"
+        + " each plugin, and jackd room for 64)",
+      "",
+      "host               plugins     in a cycle        each    beyond floor   xruns",
+    ]
+    for row in chains {
+      guard let microseconds = row.microseconds else {
+        lines.append(left(row.host, 19) + (row.missing ?? ""))
+        continue
+      }
+      lines.append(
+        left(row.host, 19) + right("\(row.count)", 7)
+          + right("\(number(microseconds, 2)) µs", 15)
+          + right(row.each.map { "\(number($0, 3)) µs" } ?? "-", 12)
+          + right(row.beyondFloor.map { "\(number($0, 3)) µs" } ?? "-", 16)
+          + right("\(row.xruns)", 8))
+    }
+    return lines
+  }
+}

@@ -1,0 +1,153 @@
+import CBench
+import Foundation
+import Host
+import TestSupport
+
+/// What a row of plugins as a mix may have them costs in a host: medians of some runs.
+struct MixCost: Codable {
+  /// From the stamp before the row to the one behind it, in the same cycle, and JACK's load, in hundredths
+  /// of a cycle.
+  struct Load: Codable {
+    var microseconds: Double
+    var load: Double
+  }
+  var mix: String
+  var host: String
+  var runs: Int
+  var noise: Load?
+  /// Some seconds after noise.
+  var silence: Load?
+  /// Of a sound that is all denormals.
+  var denormals: Load?
+  /// Cycles that came too late.
+  var xruns: Int
+  /// Why there are no numbers, if there are none.
+  var missing: String?
+
+  private struct Mix {
+    var name: String
+    var plugins: [ChainPlugin]
+    var channels: Int
+    /// Hosts that do not load one of the plugins, and why.
+    var refusals: [PluginHost: String] = [:]
+    /// Debian packages that bring them.
+    var packages: String
+  }
+
+  /// Four bands in one equaliser and sixteen in the other, which do nothing as they come.
+  private static let mixes: [Mix] = {
+    let equalizer = ChainPlugin(
+      uri: "http://gareus.org/oss/lv2/fil4#stereo",
+      values: ["HighPass": 1, "gain1": 3, "gain2": -3, "gain3": 3, "gain4": -3])
+    var bands: [String: Float] = [:]
+    for band in 0..<16 {
+      (bands["ft_\(band)"], bands["g_\(band)"]) = (1, band % 2 == 0 ? 1.25 : 0.8)
+    }
+    let large = ChainPlugin(
+      uri: "http://lsp-plug.in/plugins/lv2/para_equalizer_x16_stereo",
+      values: bands)
+    let room = ChainPlugin(uri: "http://drobilla.net/plugins/mda/Ambience")
+    let compressor = ChainPlugin(uri: "http://calf.sourceforge.net/plugins/Compressor")
+    let packages = "x42-plugins lsp-plugins-lv2 mda-lv2 calf-plugins"
+    return [
+      Mix(
+        name: "fil4, x16, Ambience, Compressor", plugins: [equalizer, large, room, compressor],
+        channels: 2, refusals: [.ecasound: "does not load fil4"], packages: packages),
+      Mix(
+        name: "x16, Ambience, Compressor", plugins: [large, room, compressor], channels: 2,
+        packages: packages),
+      Mix(
+        name: "32 eg-amp", plugins: Array(repeating: ChainPlugin(uri: ChainCost.uri), count: 32),
+        channels: 1, refusals: [.jalv: "see above"], packages: "lv2-examples"),
+    ]
+  }()
+
+  static func all(_ effort: Effort) throws -> [MixCost] {
+    let jack = try JackDaemon(rate: 48000, period: ChainCost.period, isRealtime: true)
+    defer { jack.stop() }
+    let world = World()
+    return try withTemporaryFolder { folder in
+      try mixes.suffix(effort.mixes).flatMap { mix in
+        let row: PluginRow
+        do throws(HostError) {
+          row = try PluginRow(mix.name, mix.plugins, channels: mix.channels, in: world)
+        } catch {
+          return PluginHost.allCases.map {
+            MixCost(mix, $0, missing: "\(error): Debian packages \(mix.packages)")
+          }
+        }
+        return try measure(mix, row, on: jack, in: folder, effort)
+      }
+    }
+  }
+
+  private init(_ mix: Mix, _ host: PluginHost, missing: String?) {
+    self.mix = mix.name
+    self.host = host.rawValue
+    self.missing = missing
+    runs = 0
+    xruns = 0
+  }
+
+  private static func measure(
+    _ mix: Mix, _ row: PluginRow, on jack: JackDaemon, in folder: URL, _ effort: Effort
+  ) throws -> [MixCost] {
+    let stopwatch = try Stopwatch(on: jack, channels: row.channels)
+    var costs = PluginHost.allCases.map { host in
+      MixCost(mix, host, missing: host.isThere ? mix.refusals[host] : host.absence)
+    }
+    var found: [[[Load]]] = costs.map { _ in [] }
+    for _ in 0..<effort.mixRuns {
+      for (i, host) in PluginHost.allCases.enumerated() where costs[i].missing == nil {
+        let hosted = try HostedRow(host, row, on: jack, stopwatch, in: folder)
+        found[i].append(
+          try withExtendedLifetime(hosted) {
+            try [CUE_NOISE, CUE_SILENCE, CUE_DENORMALS].map { sound in
+              stopwatch.play(sound)
+              if sound == CUE_SILENCE { usleep(UInt32(1_000_000 * effort.silentSeconds)) }
+              let timing = try stopwatch.measure(cycles: effort.chainCycles)
+              costs[i].xruns += timing.xruns
+              return Load(microseconds: timing.microseconds, load: timing.load)
+            }
+          })
+      }
+    }
+    for i in costs.indices where !found[i].isEmpty {
+      func middle(_ sound: Int) -> Load {
+        Load(
+          microseconds: median(found[i].map { $0[sound].microseconds }),
+          load: median(found[i].map { $0[sound].load }))
+      }
+      costs[i].runs = found[i].count
+      (costs[i].noise, costs[i].silence, costs[i].denormals) = (middle(0), middle(1), middle(2))
+    }
+    return costs
+  }
+}
+
+extension Report {
+  var mixLines: [String] {
+    var lines = [
+      "",
+      "Plugins one after another, stereo, cycles of \(ChainCost.period) frames at 48 kHz: from before the first"
+        + " to behind the last, and JACK's load (medians of \(mixes.map(\.runs).max() ?? 0))",
+      "",
+      "                                                 noise                silence after it       denormals",
+      "plugins                            host          in a cycle   load    in a cycle   load    in a cycle"
+        + "   load   xruns",
+    ]
+    for row in mixes {
+      let head = left(row.mix, 35) + left(row.host, 10)
+      guard let noise = row.noise, let silence = row.silence, let denormals = row.denormals else {
+        lines.append(head + "    " + (row.missing ?? ""))
+        continue
+      }
+      lines.append(
+        head
+          + [noise, silence, denormals].map {
+            right("\(number($0.microseconds, 1)) µs", 14) + right("\(number($0.load, 1)) %", 8)
+          }.joined() + right("\(row.xruns)", 7))
+    }
+    return lines
+  }
+}
