@@ -42,7 +42,7 @@ struct ListPlugins: ParsableCommand {
     commandName: "list", abstract: "List the plugins, and what is wrong with bundles.",
     discussion: """
       What is wrong with a bundle is found out in a process of its own, the first time and again when it \
-      has changed. The environment's LV2_PATH tells where to look.
+      has changed. Plugins that a bundle tells by a library only (dynmanifest) are not listed. The environment's LV2_PATH tells where to look.
       """)
 
   @Flag(help: "Print a JSON object: “plugins” and “problems”.")
@@ -178,7 +178,8 @@ struct CheckPlugins: ParsableCommand {
     discussion: """
       Each is instantiated at 44.1, 48 and 96 kHz and runs noise and MIDI in blocks of 64, 17 and 1024 \
       frames; every control is turned over its range, the state is saved and restored, every preset \
-      loaded, the block length and the rate changed, and it runs offline. That happens in another \
+      loaded, the block length and the rate changed, and it runs offline. Its controls must have \
+      the right values after a state, a preset and another block length. That happens in another \
       process, so that a plugin that crashes or hangs takes nothing with it. The exit code is 1 if a \
       plugin failed.
       """)
@@ -189,7 +190,10 @@ struct CheckPlugins: ParsableCommand {
   @Option(help: ArgumentHelp("Seconds of noise at each rate.", valueName: "seconds"))
   var seconds = 10.0
 
-  @Option(help: ArgumentHelp("Seconds that one step may take.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "Seconds that one step may take, not counting those in which it waits for a processor.",
+      valueName: "seconds"))
   var patience = 60.0
 
   @Flag(help: "Print a JSON object: each plugin's “failures” and “remarks” by its URI.")
