@@ -116,7 +116,8 @@ void cue_isolated_reset(cue_isolated *node) {
   memset(node->offsets, 0, node->shared.shape.outputs * sizeof(float));
 }
 
-/// The events of one of the block's inputs, the controllers after the others; NULL if there are none.
+/// The events of one of the block's inputs, the controllers after the others; NULL if there are
+/// none.
 static const void *events_of(const cue_isolated *node, const cue_block *block,
                              uint32_t input) CUE_REALTIME {
   if (input == node->shared.shape.event_inputs) return block->controllers;

@@ -133,7 +133,8 @@ package struct PluginChain: Sendable {
       if ins.count == 1, outs.count == 1, outputs.count > 1 {
         let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
         for (channel, output) in outputs.enumerated() {
-          let instance = try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
+          let instance =
+            try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
           let id = try graph.add(instance)
           midi.stages[midi.stages.count - 1].append((id, instance))
           try graph.connect(Wire(from: last, output, to: id, ins[0]))
@@ -142,7 +143,8 @@ package struct PluginChain: Sendable {
         last = join
         outputs = Array(outputs.indices)
       } else {
-        guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil else {
+        guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil
+        else {
           throw .doesNotFit(node: first.name)
         }
         let id = try graph.add(first)
