@@ -111,7 +111,7 @@ package struct GraphCell: ~Copyable {
   /// Has what the node begins with be at hand when its turn comes.
   @_noLocks borrowing func prefetchNode() {
     if let node = unsafe node {
-      unsafe cue_rt_prefetch(node.context, MemoryLayout<cue_plugin>.size)
+      unsafe cue_plugin_prefetch(node.context)
     }
   }
 

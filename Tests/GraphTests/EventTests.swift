@@ -190,7 +190,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     rig.run(640)
     #expect(sink.heard.filter { $0.byte < 0x80 }.isEmpty)
     #expect(
-      rig.graph.description.contains("controllers ← source 1"), "\(rig.graph.description)")
+      rig.graph.description.contains("controllers ← source (1) 1"), "\(rig.graph.description)")
     let count = node.heard.count
     try rig.graph.disconnect(Wire(from: source, 0, to: listener, 1, isEvent: true))
     rig.run(640)

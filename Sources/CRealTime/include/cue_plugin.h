@@ -97,57 +97,74 @@ typedef struct cue_event_port {
 
 /// One plugin, as a cycle sees it. Prepared by the host; never moves.
 typedef struct cue_plugin {
+  // What every run touches comes first: a cycle that finds other programs' memory in the caches
+  // waits for each line of it.
+
   // The plugin; without a run function the node is silent.
   void *handle;
-  void (*connect_port)(void *handle, uint32_t port, void *data);
   void (*run)(void *handle, uint32_t frames);
+  void (*connect_port)(void *handle, uint32_t port, void *data);
   /// NULL if it has none.
-  void (*work_response)(void *handle, uint32_t bytes, const void *body);
   void (*end_run)(void *handle);
+  void (*work_response)(void *handle, uint32_t bytes, const void *body);
 
-  // Its ports: audio and CV by their numbers, with what they are connected to.
+  // Its ports: audio and CV by their numbers, with what they are connected to; the others below.
   const uint32_t *inputs, *outputs;
   const void **connected_inputs, **connected_outputs;
-  uint32_t input_count, output_count;
-  cue_event_port *event_inputs, *event_outputs;
-  uint32_t event_input_count, event_output_count;
-  cue_plugin_control *controls;
-  uint32_t control_count;
-  /// One of the controls is a trigger.
-  bool has_triggers;
-  cue_plugin_readout *readouts;
-  uint32_t readout_count;
+  uint32_t input_count, output_count, event_input_count, event_output_count;
+  uint32_t control_count, readout_count;
   /// Which control tells the plugin of freewheeling, and which readout is its latency; -1 for none.
   int32_t freewheeling_control, latency_readout;
+  /// The event input that takes positions, or -1.
+  int32_t position_port;
 
-  // Changes of controls: the ring, and those that wait for their frame, in their order.
-  jack_ringbuffer_t *changes;
-  cue_control_change *pending;
+  // Changes of controls: the ring, and how many wait for their frame.
   uint32_t pending_capacity, pending_count, ramping_count;
+  jack_ringbuffer_t *changes;
+  /// MIDI controllers: the bindings that the host last offered.
+  struct cue_bindings *offered;
+  /// What the worker answers, and what restoring a state answers.
+  jack_ringbuffer_t *responses, *restored;
+  /// The thread that runs the plugin now, or 0.
+  uintptr_t runner;
+  uint32_t staged_used;
+  /// Nothing ever runs in real time: waiting is always allowed.
+  bool is_offline;
+  /// Waiting is allowed in this run.
+  bool is_synchronous;
+  /// Runs are never split.
+  bool has_fixed_blocks;
+  /// One of the controls is a trigger.
+  bool has_triggers;
+  /// The plugin is to be told of the transport in this run.
+  bool tells_position;
+  /// The run left something for the host: requests, log entries, replies.
+  bool wants_signal;
+
+  cue_plugin_control *controls;
+  cue_plugin_readout *readouts;
+  cue_event_port *event_inputs, *event_outputs;
+  /// Changes that wait for their frame, in their order.
+  cue_control_change *pending;
 
   // Atoms for event inputs, those that wait for their frame, by frame, and those from event outputs
   // that are for the host.
   jack_ringbuffer_t *messages, *replies;
   void *staged;
-  uint32_t staged_bytes, staged_used;
+  uint32_t staged_bytes;
   /// The latest frame that a staged one waits for.
   int64_t staged_last;
 
-  // MIDI controllers: the bindings that the host last offered, those that the cycle goes by, and
-  // what it learned.
-  struct cue_bindings *offered, *bindings;
+  // The bindings that the cycle goes by, and what it learned.
+  struct cue_bindings *bindings;
   uint64_t learned;
 
-  /// The event input that takes positions, or -1; the number of the transport that the plugin was
-  /// last told of, and the message for that.
-  int32_t position_port;
-  bool tells_position;
+  /// The number of the transport that the plugin was last told of, and the message for that.
   uint64_t told_transport;
   cue_position position;
 
-  // The worker: its requests, what it answers, and what restoring a state answers.
-  jack_ringbuffer_t *requests, *responses, *restored;
-  /// Room for the largest response.
+  /// The worker's requests, and room for its largest response.
+  jack_ringbuffer_t *requests;
   void *response;
   /// Does all requests that wait, in the calling thread. Called only while waiting is allowed.
   void (*work_now)(void *context);
@@ -158,27 +175,23 @@ typedef struct cue_plugin {
 
   /// What the two functions are given.
   void *context;
-  /// Posted after a run that left something for the host: requests, log entries, replies.
+  /// Posted after a run that left something for the host.
   cue_signal *signal;
-  bool wants_signal;
 
   uint32_t urid_sequence, urid_chunk, urid_object, urid_patch_set, urid_patch_put;
   uint32_t urid_midi, urid_float, urid_double;
 
-  /// Nothing ever runs in real time: waiting is always allowed.
-  bool is_offline;
-  /// Runs are never split.
-  bool has_fixed_blocks;
-  /// Waiting is allowed in this run.
-  bool is_synchronous;
-  /// The thread that runs the plugin now, or 0.
-  uintptr_t runner;
   /// Events, replies and requests that found no room. Any thread, by atomic loads.
   uint64_t lost;
 } cue_plugin;
 
 /// The `run` of the plugin's cue_node; `plugin` is a cue_plugin.
 CUE_HIDDEN void cue_plugin_run(void *plugin, const cue_block *block) CUE_REALTIME;
+
+/// Has the processor fetch what a run begins with. Any address will do.
+static inline void cue_plugin_prefetch(const void *plugin) CUE_REALTIME {
+  cue_rt_prefetch(plugin, offsetof(cue_plugin, controls));
+}
 
 /// `plugin` as a graph runs it.
 static inline cue_node cue_plugin_node(cue_plugin *plugin) {
