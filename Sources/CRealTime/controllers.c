@@ -82,7 +82,8 @@ void cue_plugin_hear(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
     uint8_t channel = bytes[0] & 0x0f;
     int64_t time = event->time.frames < 0 ? 0 : event->time.frames;
     if (time >= block->frames) time = block->frames - 1;
-    if (bindings->learning >= 0) {
+    bool is_passed = bytes[1] == bindings->passed_number && channel == bindings->passed_channel;
+    if (bindings->learning >= 0 && !is_passed) {
       learn(bindings, channel, bytes[1]);
       uint64_t learned = (uint64_t)bindings->generation << 32 | (uint32_t)channel << 8 | bytes[1];
       __atomic_store_n(&plugin->learned, learned, __ATOMIC_RELEASE);

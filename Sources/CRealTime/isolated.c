@@ -159,7 +159,9 @@ static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REA
   given.events = measure_events(node, block, &given.bytes);
   uint64_t taken = __atomic_load_n(&head->taken, __ATOMIC_ACQUIRE);
   int64_t done = cue_shared_done(head);
-  bool has_room = given.bytes <= shared->blocks_bytes - (node->given - taken) &&
+  // A graph leads around a node that is not ready for its blocks, but runs it all the same.
+  bool has_room = given.frames <= shared->shape.maximum_frames &&
+                  given.bytes <= shared->blocks_bytes - (node->given - taken) &&
                   (taken == node->given ||
                    node->position + given.frames - done <= (int64_t)shared->ring_frames);
   if (!has_room) {
@@ -298,6 +300,8 @@ static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIM
     cue_rt_clear_events(block->event_outputs[i], node->urid_sequence);
   }
   uint64_t told = __atomic_load_n(&shared->head->told, __ATOMIC_ACQUIRE);
+  // Nobody but a plugin that runs wild writes this.
+  if (told - node->heard > shared->events_bytes) node->heard = told;
   int64_t first = node->position - shared->shape.maximum_frames;
   uint64_t lost = 0;
   while (node->heard != told) {
@@ -305,7 +309,6 @@ static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIM
     get(shared->events, shared->events_bytes, node->heard, &event, sizeof event);
     if (event.port >= outputs || event.bytes > shared->shape.event_bytes ||
         told - node->heard < sizeof event + padded(event.bytes)) {
-      // Nobody but a plugin that runs wild writes this.
       node->heard = told;
       break;
     }

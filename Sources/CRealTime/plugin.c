@@ -191,9 +191,9 @@ static uint32_t step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames) CUE
     cue_plugin_control *control = &plugin->controls[i];
     if (!control->is_ramping) continue;
     uint64_t elapsed = (uint64_t)now - (uint64_t)control->start;
-    if (plugin->has_fixed_blocks) elapsed += frames - 1;
+    if (plugin->has_fixed_blocks) elapsed = (uint64_t)now + frames - 1 - (uint64_t)control->start;
     uint64_t end = (elapsed / CUE_RAMP_STEP + 1) * CUE_RAMP_STEP;
-    if (now < control->start || end >= control->length) {
+    if ((int64_t)elapsed < 0 || end >= control->length) {
       control->value = control->to;
       control->is_ramping = false;
       --plugin->ramping_count;
@@ -518,7 +518,8 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     plugin->connected_outputs[i] = plane;
     connect_port(plugin, plugin->outputs[i], plane);
   }
-  if (plugin->event_input_count > 0) stage_messages(plugin);
+  // What is sent waits for the first frame.
+  if (plugin->event_input_count > 0 && frames > 0) stage_messages(plugin);
   for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
     const void *sequence = part_input(plugin, block, i, offset, frames);
     if (plugin->event_inputs[i].connected == sequence) continue;
@@ -533,11 +534,11 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
   }
   run(plugin, frames);
   plugin->tells_position = false;
-  if (plugin->staged_used > 0) drop_staged(plugin, block->frame + offset + frames);
+  if (plugin->staged_used > 0 && frames > 0) drop_staged(plugin, block->frame + offset + frames);
   for (uint32_t i = 0; i < plugin->event_output_count; ++i)
     finish_output(plugin, block, i, offset, frames);
   deliver(plugin);
-  reset_triggers(plugin);
+  if (frames > 0) reset_triggers(plugin);
 }
 
 static uintptr_t this_thread(void) CUE_REALTIME {
@@ -555,7 +556,10 @@ static void be_silent(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
 
 /// Has the first part of a block tell of the transport, if the plugin does not know of it.
 static void tell_position(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
-  if (!block->transport || block->transport->number == plugin->told_transport) return;
+  // One that was left out for a while does not know either.
+  bool goes_on = block->frame == plugin->next_frame;
+  plugin->next_frame = block->frame + block->frames;
+  if (!block->transport || (goes_on && block->transport->number == plugin->told_transport)) return;
   plugin->told_transport = block->transport->number;
   plugin->tells_position = true;
   cue_position_set(&plugin->position, block->transport);

@@ -55,9 +55,10 @@ final class Arena: Sendable {
       if let slab = current, let place = unsafe slab.take(bytes: bytes, alignment: alignment) {
         return unsafe (place, slab)
       }
-      let slab = Slab(bytes: max(bytes, slabBytes))
+      let isLarge = bytes > slabBytes / 4
+      let slab = Slab(bytes: isLarge ? bytes : slabBytes)
       let place = unsafe slab.take(bytes: bytes, alignment: alignment)!
-      if bytes < slabBytes / 4 { current = slab }
+      if !isLarge { current = slab }
       return unsafe (place, slab)
     }
     if slabs.last !== slab { slabs.append(slab) }

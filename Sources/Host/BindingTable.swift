@@ -35,7 +35,10 @@ final class BindingTable: @unchecked Sendable {
   /// - Parameters:
   ///   - list: At most one is to be learned; with it, the one of the same destination goes.
   ///   - generation: Which learning that is, counted from 1.
-  init(_ list: [Entry], generation: UInt32, for memory: PluginMemory) {
+  ///   - passed: A controller of one channel that is not to be learned.
+  init(
+    _ list: [Entry], generation: UInt32, passing passed: MIDIController?, for memory: PluginMemory
+  ) {
     let learning = list.firstIndex { $0.controller == nil }
     let replaced = learning.flatMap { learning in
       list.indices.first {
@@ -50,7 +53,10 @@ final class BindingTable: @unchecked Sendable {
     unsafe bindings.initialize(
       to: cue_bindings(
         entries: entries, count: UInt32(list.count), learning: Int32(learning ?? -1),
-        generation: generation, replaced: Int32(replaced ?? -1)))
+        generation: generation,
+        passed_channel: UInt8(passed?.channel.map { $0 - 1 } ?? Int(CUE_ANY_CHANNEL)),
+        passed_number: UInt8(passed?.number ?? Int(CUE_NO_CONTROLLER)),
+        replaced: Int32(replaced ?? -1)))
   }
 
   deinit {

@@ -56,14 +56,19 @@ extension PluginChain {
 
   /// Has the next controller that moves be bound to a control of the plugin at a place, from 0.
   ///
-  /// - Parameter then: Called, on any thread of the host, with the binding.
+  /// - Parameters:
+  ///   - passed: A controller of one channel that does not count.
+  ///   - then: Called, on any thread of the host, with the binding.
   /// - Throws: `HostError`: no such control, or a range that it does not have.
   package func learn(
-    _ target: MIDITarget, ofPlugin place: Int, then: @escaping @Sendable (MIDIBinding) -> Void
+    _ target: MIDITarget, ofPlugin place: Int, passing passed: MIDIController? = nil,
+    then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError) {
-    for plugin in stages[place].dropFirst() { try plugin.learn(target) { _ in } }
+    for plugin in stages[place].dropFirst() {
+      try plugin.learn(target, passing: passed) { _ in }
+    }
     // The first one last: all learn from the message of which it tells.
-    try stages[place][0].learn(target, then: then)
+    try stages[place][0].learn(target, passing: passed, then: then)
   }
 
   /// Learns no more.

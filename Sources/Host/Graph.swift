@@ -234,8 +234,11 @@ package final class Graph: @unchecked Sendable {
   ) {
     let numbers = Set(cells.map(\.number))
     var eventEdges: [OrderMemory.EventEdge] = []
+    let bytes = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0.eventBytes) })
     for (key, frames) in state.plan.eventEdges where numbers.contains(key.source) {
-      let delay = state.eventDelays[key] ?? EventDelayMemory(types)
+      let delay =
+        state.eventDelays[key]
+        ?? EventDelayMemory(types, bytes: bytes[key.source] ?? EventPlane.usualBytes)
       state.eventDelays[key] = delay
       eventEdges.append(OrderMemory.EventEdge(key: key, frames: frames, delay: delay))
     }
@@ -386,10 +389,16 @@ package final class Graph: @unchecked Sendable {
   /// that: then cycles run in blocks of the present length.
   ///
   /// Blocks do not grow beyond `longestGrownBlock`: some plugins have to be made anew for that, and would
-  /// forget what they are sounding.
+  /// forget what they are sounding. They do if there are nodes that need whole cycles.
   package func prepare(blockFrames: Int) {
     _ = preparing.withLockIfAvailable { _ in
-      prepareAlone(state.withLock { $0.sampleRate }, min(blockFrames, Self.longestGrownBlock))
+      let (rate, needsAll) = state.withLock { state in
+        (
+          state.sampleRate,
+          state.wiring.items.values.contains { $0.cell.node?.needsWholeCycles == true }
+        )
+      }
+      prepareAlone(rate, needsAll ? blockFrames : min(blockFrames, Self.longestGrownBlock))
     }
   }
 
@@ -408,7 +417,13 @@ package final class Graph: @unchecked Sendable {
       let isOtherRate = state.sampleRate != sampleRate
       state.sampleRate = sampleRate
       state.blockFrames = max(state.blockFrames, blockFrames)
-      return (state.wiring.items.values.map(\.cell), state.blockFrames, isOtherRate)
+      // Those that are on their way out run on, too.
+      let leaving = (state.order?.cells ?? []).filter { cell in
+        !state.wiring.items.values.contains { $0.cell === cell }
+      }
+      return (
+        state.wiring.items.values.map(\.cell) + leaving, state.blockFrames, isOtherRate
+      )
     }
     let count = unsafe cycle.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
@@ -423,7 +438,9 @@ package final class Graph: @unchecked Sendable {
       }
     }
     state.withLock { state in
-      var isInterrupted = state.isHalted || isOtherRate
+      let known = Set(state.wiring.items.values.map(\.cell.number))
+      // One on its way out that cannot go on goes at once.
+      var isInterrupted = state.isHalted || isOtherRate || !failed.isSubset(of: known)
       for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.cell.number)
       {
         state.wiring.setUnready(id, !item.isUnready)

@@ -69,7 +69,8 @@ final class CellMemory: @unchecked Sendable {
   /// Made for the first order in which controllers come to the node.
   lazy var controllers = EventPlane(types, bytes: eventBytes)
   private let types: cue_event_types
-  private let eventBytes: Int
+  /// Of each of its sequences.
+  let eventBytes: Int
   private let sourcePlanes: [Plane]
   private let slabs: [Slab]
 
@@ -182,13 +183,14 @@ final class EventDelayMemory: @unchecked Sendable {
   private let pending: EventPlane
   private let due: EventPlane
 
-  init(_ types: cue_event_types) {
-    pending = EventPlane(types)
-    due = EventPlane(types)
+  /// - Parameter bytes: Of the longest sequence that comes.
+  init(_ types: cue_event_types, bytes: Int) {
+    pending = EventPlane(types, bytes: bytes)
+    due = EventPlane(types, bytes: bytes)
     unsafe delay = .allocate(capacity: 1)
     unsafe delay.initialize(
       to: EventDelay(
-        pending: pending.sequence, due: due.sequence, bytes: UInt32(EventPlane.usualBytes), types))
+        pending: pending.sequence, due: due.sequence, bytes: UInt32(bytes), types))
   }
 
   deinit { unsafe delay.deallocate() }

@@ -21,6 +21,8 @@ package protocol GraphNode: AnyObject, Sendable {
   var reportsLatency: Bool { get }
   /// What listings tell of it. Any thread.
   var details: NodeDetails { get }
+  /// It works on one block while the next comes: a cycle in several blocks leaves it no time.
+  var needsWholeCycles: Bool { get }
   /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
   var processor: cue_node { get }
   /// Makes ready for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before the
@@ -42,6 +44,7 @@ extension GraphNode {
   package var eventBytes: Int { 0 }
   package var latencyFrames: Int { 0 }
   package var reportsLatency: Bool { false }
+  package var needsWholeCycles: Bool { false }
   package var details: NodeDetails { NodeDetails() }
   package func setEnabled(_ on: Bool) -> Bool { false }
   package func whenGone(_ body: @escaping @Sendable () -> Void) {}

@@ -166,7 +166,7 @@ extension Graph {
     return unsafe GraphReport.Node(
       number: id.number, name: cell.name, kind: kind, uri: details.uri,
       inputs: inputs, outputs: outputs, eventInputs: eventInputs, eventOutputs: eventOutputs,
-      latencyFrames: latency[cell.number] ?? 0,
+      latencyFrames: plan.latency[cell.number] ?? latency[cell.number] ?? 0,
       arrivalFrames: plan.inputLatency[cell.number] ?? 0, isBypassed: item.isDisabled,
       isUnready: item.isUnready,
       connections: connections,

@@ -56,9 +56,10 @@ final class GraphTeller: Sendable {
     return nil
   }
 
+  deinit { close(socket) }
+
   /// The thread's work.
   private func serve(_ report: () -> Data?) {
-    defer { close(socket) }
     while true {
       let asker = accept(socket, nil, nil)
       if isOver.load(ordering: .acquiring) {
@@ -94,7 +95,7 @@ final class GraphTeller: Sendable {
   func end() {
     unsafe unlink(path)
     isOver.store(true, ordering: .releasing)
-    // Its thread wakes, and closes it.
+    // Its thread wakes, and goes.
     shutdown(socket, Int32(SHUT_RDWR))
   }
 }

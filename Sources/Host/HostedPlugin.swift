@@ -61,10 +61,15 @@ package protocol HostedPlugin: GraphNode {
   /// Has the next controller that moves be bound to a control or a parameter, in the place of what moved it
   /// before; that very message moves it. What was to be learned before is not learned any more.
   ///
-  /// - Parameter then: Called, on any thread of the host, with the binding.
+  /// - Parameters:
+  ///   - passed: A controller of one channel that does not count: the one learned just before, say, which
+  ///     may still be moving.
+  ///   - then: Called, on any thread of the host, with the binding.
   /// - Throws: `HostError`: no such target, or a range that it does not have.
-  func learn(_ target: MIDITarget, then: @escaping @Sendable (MIDIBinding) -> Void)
-    throws(HostError)
+  func learn(
+    _ target: MIDITarget, passing passed: MIDIController?,
+    then: @escaping @Sendable (MIDIBinding) -> Void
+  ) throws(HostError)
   /// What the next controller is to move.
   var learning: MIDITarget? { get }
   /// Learns no more. What is bound stays so.

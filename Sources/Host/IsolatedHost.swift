@@ -11,14 +11,16 @@ package enum IsolatedHost {
   /// that both have is file 3, and the numbers of URIs are in file 4. What plugins print goes to standard
   /// error.
   package static func serve() {
-    let lines = LineWriter(descriptor: dup(1))
+    let lines = LineWriter(descriptor: fcntl(1, F_DUPFD_CLOEXEC, 5))
     dup2(2, 1)
+    // What the plugin starts is not to have them.
+    for file: CInt in [3, 4] { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
     // A crash here is told, and not worth a file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     URIDs.adopted.withLock { $0 = SharedFile(descriptor: 4) }
     LoggingSystem.bootstrap { _ in LineLog(lines: lines) }
-    watchHost()
+    endWithHost()
     let work = IsolatedWork(SharedFile(descriptor: 3), lines)
     while let line = readLine(),
       let request = try? IsolationCoding.decoder.decode(
@@ -36,16 +38,16 @@ package enum IsolatedHost {
     fflush(nil)
     _exit(0)
   }
+}
 
-  /// Ends this process when the host's is gone, even if the plugin hangs.
-  private static func watchHost() {
-    startThread(named: "cuejack-host") {
-      var place = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
-      while unsafe poll(&place, 1, -1) <= 0 {}
-      // Time enough to let the plugin go in good order.
-      usleep(1_000_000)
-      _exit(0)
-    }
+/// Ends this process when the one that asks by its standard input is gone, even if a plugin hangs.
+func endWithHost() {
+  startThread(named: "cuejack-host") {
+    var place = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
+    while unsafe poll(&place, 1, -1) <= 0 {}
+    // Time enough to let the plugin go in good order.
+    usleep(1_000_000)
+    _exit(0)
   }
 }
 
@@ -148,7 +150,8 @@ private final class IsolatedWork: @unchecked Sendable {
     case .bindings: return .bindings(plugin.bindings)
     case .bind(let binding): try plugin.bind(binding)
     case .unbind(let name): try plugin.unbind(name)
-    case .learn(let target): try plugin.learn(target) { [lines] in lines.write(.learned($0)) }
+    case .learn(let target, let passed):
+      try plugin.learn(target, passing: passed) { [lines] in lines.write(.learned($0)) }
     case .learning: return .learning(plugin.learning)
     case .cancelLearning: plugin.cancelLearning()
     case .save(let folder): try plugin.save(to: folder)
@@ -186,6 +189,9 @@ private final class IsolatedWork: @unchecked Sendable {
     if let origin = start.state { state = try read(origin, of: start.uri, in: world) }
     let plugin = try PluginInstance(
       start.uri, in: world, settings: start.settings, name: start.name, state: state)
+    // It may know its latency before it runs.
+    try plugin.prepare(
+      sampleRate: start.settings.sampleRate, maximumFrames: start.settings.maximumFrames)
     plugin.whenParametersChange { [lines] in lines.write(.parameters($0)) }
     self.plugin = plugin
     startThread(named: "cuejack-plugin-run") { [self] in run(priority: start.priority) }
@@ -228,7 +234,6 @@ private final class IsolatedWork: @unchecked Sendable {
       unsafe host.pointee.told = unsafe allocate(4 * ports.eventOutputs.count)
         .assumingMemoryBound(to: UInt32.self)
       unsafe host.pointee.event = unsafe allocate(ports.eventBytes)
-      // Its latency, say, which it may know before it runs.
       unsafe cue_isolated_host_show(host)
       isAttached = true
     }

@@ -32,7 +32,8 @@ final class IsolatedMemory: @unchecked Sendable {
     unsafe cue_shared_begin(head.baseAddress!.assumingMemoryBound(to: cue_shared_head.self))
     unsafe node = .allocate(capacity: 1)
     unsafe node.initialize(to: cue_isolated())
-    unsafe node.pointee.wait_now = { unsafe cue_signal_wait($0!) }
+    // Not every block that is waited for was given so: the cycle looks again now and then.
+    unsafe node.pointee.wait_now = { unsafe cue_signal_wait_for($0!, 20) }
     unsafe node.pointee.shared.head = unsafe head.baseAddress!.assumingMemoryBound(
       to: cue_shared_head.self)
   }

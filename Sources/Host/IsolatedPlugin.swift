@@ -64,7 +64,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
           IsolatedStart(
             uri: uri, path: world.path, settings: settings, name: self.name,
             state: state?.shared(), priority: priority)))
-      try attach()
+      try attach(maximumFrames: settings.maximumFrames)
     } catch {
       process.end()
       guard case .gone(_, let reason) = error else { throw error }
@@ -75,14 +75,14 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
 
   deinit { process.end() }
 
-  private func attach() throws(HostError) {
-    let shape = IsolatedMemory.shape(
-      ports, maximumFrames: shared.withLock { $0.settings.maximumFrames })
+  private func attach(maximumFrames: Int) throws(HostError) {
+    let shape = IsolatedMemory.shape(ports, maximumFrames: maximumFrames)
     try process.ask(.attach(shape: shape.numbers))
   }
 
   // MARK: The graph's node
 
+  package var needsWholeCycles: Bool { true }
   package var processor: cue_node { unsafe cue_isolated_node(memory.node) }
 
   /// One block, and what the plugin's latency port says.
@@ -107,8 +107,8 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     guard memory.prepare(ports, settings) else {
       throw .notIsolated(plugin: description.uri, reason: "there is not enough memory")
     }
+    if !isGone { try attach(maximumFrames: maximumFrames) }
     shared.withLock { $0.settings = settings }
-    if !isGone { try attach() }
   }
 
   package func setEnabled(_ on: Bool) -> Bool {
@@ -184,11 +184,12 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   package func unbind(_ name: String) throws(HostError) { try process.ask(.unbind(name)) }
 
   package func learn(
-    _ target: MIDITarget, then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
+    _ target: MIDITarget, passing passed: MIDIController? = nil,
+    then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
   ) throws(HostError) {
     try check(target)
     process.onLearned = then
-    try process.ask(.learn(target))
+    try process.ask(.learn(target, passing: passed))
   }
 
   package var learning: MIDITarget? {

@@ -40,6 +40,8 @@ final class IsolatedProcess: @unchecked Sendable {
   private let asking = NSLock()
   private let answered = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
+  /// Where what the plugin tells is passed on: those who hear it may ask the plugin.
+  private let telling = DispatchQueue(label: "cuejack-isolate-tell")
 
   private struct State {
     /// 0 once it is gone for good.
@@ -220,21 +222,31 @@ final class IsolatedProcess: @unchecked Sendable {
     while true {
       var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       let ready = unsafe poll(&place, 1, 200)
-      if ready > 0 {
-        let count = unsafe recv(socket, &chunk, chunk.count, 0)
-        if count < 0 && errno == EINTR { continue }
-        if count <= 0 { break }
-        received += chunk[..<count]
-        while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
-          take(Data(received[..<end]))
-          received.removeSubrange(...end)
-        }
-      }
+      if ready > 0, !read(into: &received, &chunk) { break }
       // A process that it has started may hold the socket open.
-      if hasDied() { break }
+      if hasDied() {
+        // What it said last.
+        while read(into: &received, &chunk) {}
+        break
+      }
       look(&progress)
     }
     finish()
+  }
+
+  /// Takes what has come.
+  ///
+  /// - Returns: False if nothing has, and, if the process is there, nothing will.
+  private func read(into received: inout [UInt8], _ chunk: inout [UInt8]) -> Bool {
+    let count = unsafe recv(socket, &chunk, chunk.count, CInt(MSG_DONTWAIT))
+    if count < 0 && errno == EINTR { return true }
+    if count <= 0 { return false }
+    received += chunk[..<count]
+    while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+      take(Data(received[..<end]))
+      received.removeSubrange(...end)
+    }
+    return true
   }
 
   private func take(_ line: Data) {
@@ -248,10 +260,10 @@ final class IsolatedProcess: @unchecked Sendable {
         state.parameters.merge(values) { $1 }
         return state.onParameters
       }
-      body?(values)
+      if let body { telling.async { body(values) } }
     case .learned(let binding):
       let body = state.withLock { $0.onLearned.take() }
-      body?(binding)
+      if let body { telling.async { body(binding) } }
     case nil: break
     }
   }

@@ -19,7 +19,7 @@ enum IsolationRequest: Codable {
   case bindings
   case bind(MIDIBinding)
   case unbind(String)
-  case learn(MIDITarget)
+  case learn(MIDITarget, passing: MIDIController?)
   case learning
   case cancelLearning
   case save(folder: String)

@@ -16,6 +16,7 @@ extension PluginInstance {
   }
   struct Learning: Sendable {
     let target: MIDITarget
+    let passed: MIDIController?
     let generation: UInt32
     let then: @Sendable (MIDIBinding) -> Void
   }
@@ -68,10 +69,14 @@ extension PluginInstance {
   /// Has the next controller that moves be bound to a control or a parameter, in the place of what moved it
   /// before; that very message moves it. What was to be learned before is not learned any more.
   ///
-  /// - Parameter then: Called, on any thread of the host, with the binding.
+  /// - Parameters:
+  ///   - passed: A controller of one channel that does not count: the one learned just before, say, which
+  ///     may still be moving.
+  ///   - then: Called, on any thread of the host, with the binding.
   /// - Throws: `HostError`: no such target, or a range that it does not have.
   package func learn(
-    _ target: MIDITarget, then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
+    _ target: MIDITarget, passing passed: MIDIController? = nil,
+    then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
   ) throws(HostError) {
     let target = try resolved(target).target
     noteLearned()
@@ -80,7 +85,7 @@ extension PluginInstance {
     shared.withLock { shared in
       shared.controllers.generation += 1
       shared.controllers.learning = Learning(
-        target: target, generation: shared.controllers.generation, then: then)
+        target: target, passed: passed, generation: shared.controllers.generation, then: then)
       offerBindings(&shared)
     }
   }
@@ -125,7 +130,7 @@ extension PluginInstance {
     for binding in controllers.bindings { try? other.bind(binding) }
     if let learning = controllers.learning {
       cancelLearning()
-      try? other.learn(learning.target, then: learning.then)
+      try? other.learn(learning.target, passing: learning.passed, then: learning.then)
     }
   }
 
@@ -144,7 +149,8 @@ extension PluginInstance {
       entries.append(last)
     }
     let table = BindingTable(
-      entries, generation: controllers.learning?.generation ?? 0, for: core.memory)
+      entries, generation: controllers.learning?.generation ?? 0,
+      passing: controllers.learning?.passed, for: core.memory)
     unsafe cue_plugin_offer(core.memory.plugin, table.bindings)
     shared.controllers.tables.append(table)
     let taken = unsafe cue_plugin_bindings(core.memory.plugin)

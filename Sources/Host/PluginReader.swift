@@ -44,6 +44,9 @@ struct PluginReader {
 
   // MARK: What is wrong
 
+  /// Bytes of the largest event buffer that a plugin may ask for.
+  private static let mostEventBytes = 1 << 24
+
   private func problems(_ ports: [PluginPort]) -> [String] {
     var found: [String] = []
     if unsafe nodes.text(lilv_plugin_get_uri(plugin), LV2.name) == nil {
@@ -65,6 +68,11 @@ struct PluginReader {
         "\(listed - ports.count) of its \(listed) ports lack a type, an index or a symbol")
     }
     for port in ports {
+      if let bytes = port.minimumBytes, bytes > Self.mostEventBytes {
+        found.append(
+          "port \(port.index) (\(port.symbol)) asks for \(bytes) bytes, more than \(Self.mostEventBytes)"
+        )
+      }
       if port.name.isEmpty {
         found.append("port \(port.index) (\(port.symbol)) has no name (lv2:name)")
       }

@@ -45,6 +45,7 @@ package enum Probe {
     // A crash here is an answer, not worth a file.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    endWithHost()
     let encoder = JSONEncoder()
     func answer(_ line: ProbeLine) {
       guard var bytes = try? encoder.encode(line) else { return }

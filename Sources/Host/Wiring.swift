@@ -189,6 +189,8 @@ package struct Wiring {
     guard joins else { return }
     for (out, outGain) in after {
       let count = out.isEvent ? cell.eventInputs : cell.inputs
+      // Controllers that come to it are for it alone.
+      guard count > 0 else { continue }
       for (into, inGain) in before
       where into.isEvent == out.isEvent && into.input == out.output % count {
         let wire = Wire(
@@ -203,11 +205,21 @@ package struct Wiring {
     let old = try item(id)
     items[id]?.cell = cell
     items[id]?.isUnready = false
+    let oldWires = wires
+    // Controllers come after all events.
+    for wire in oldWires.keys
+    where wire.to == id && wire.isEvent && wire.input == old.cell.eventInputs {
+      wires[wire] = nil
+      wires[
+        Wire(from: wire.from, wire.output, to: id, cell.eventInputs, isEvent: true)] =
+        oldWires[wire]
+    }
     for wire in wires.keys where wire.from == id || wire.to == id {
       do throws(HostError) {
         try check(wire)
       } catch {
         items[id] = old
+        wires = oldWires
         throw error
       }
     }

@@ -8,8 +8,10 @@ package final class SharedFile: Sendable {
   /// An empty file; nil if the system gives none. Its descriptor's number is above those that a new
   /// process's files have.
   package init?(named name: String) {
-    let file = unsafe memfd_create(name, 1)  // MFD_CLOEXEC
+    let file = unsafe memfd_create(name, 3)  // MFD_CLOEXEC | MFD_ALLOW_SEALING
     if file < 0 { return nil }
+    // Nobody may take memory away from under another process.
+    _ = fcntl(file, 1033, 2)  // F_ADD_SEALS, F_SEAL_SHRINK
     descriptor = fcntl(file, F_DUPFD_CLOEXEC, 16)
     close(file)
     if descriptor < 0 { return nil }

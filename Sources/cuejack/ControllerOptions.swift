@@ -40,7 +40,7 @@ struct ControllerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Bind the next controller that moves to a control; again for another control after it.",
+      "Bind the next controller that moves to a control; again for another of both after it.",
       discussion: "A line says which one it was, as --map takes it.",
       valueName: "plugin:symbol[:low..high]"),
     transform: ControllerTarget.init)
@@ -124,12 +124,17 @@ extension PluginClient {
   }
 
   /// Learns one controller after another, and tells of each.
-  private static func learn(_ targets: ArraySlice<ControllerTarget>, in chain: PluginChain) {
+  ///
+  /// - Parameter last: The controller that was learned last, which may still be moving.
+  private static func learn(
+    _ targets: ArraySlice<ControllerTarget>, after last: MIDIController? = nil,
+    in chain: PluginChain
+  ) {
     guard let next = targets.first else { return }
     // It was checked before.
-    try? chain.learn(next.target, ofPlugin: next.plugin - 1) { binding in
+    try? chain.learn(next.target, ofPlugin: next.plugin - 1, passing: last) { binding in
       Screen.shared.say("learned: --map \(binding.controller)=\(next)")
-      learn(targets.dropFirst(), in: chain)
+      learn(targets.dropFirst(), after: binding.controller, in: chain)
     }
     Screen.shared.say("move a controller for \(next)")
   }

@@ -55,6 +55,17 @@ import Testing
     }
   }
 
+  @Test func aPortThatAsksForTooMuchIsTold() throws {
+    let port = """
+      [ a atom:AtomPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ;
+        <http://lv2plug.in/ns/ext/resize-port#minimumSize> 90000000 ]
+      """
+    try fixture(ports: port) { fixture in
+      let words = try refusal(fixture)
+      #expect(words.contains("port 0 (in) asks for 90000000 bytes"), "\(words)")
+    }
+  }
+
   @Test func aMissingLibraryIsTold() throws {
     try fixture(hasLibrary: false) { fixture in
       let problem = "its library \(fixture.bundle)fixture.so is missing"

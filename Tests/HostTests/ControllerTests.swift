@@ -211,6 +211,23 @@ import Testing
   }
 
   /// What is bound while something is learned does not lose it, whichever the cycle sees first.
+  /// The one that was learned just before may still be moving.
+  @Test func oneControllerCanBePassed() throws {
+    let plugin = try instance(amp)
+    let run = HandRun(plugin)
+    let learned = Learned()
+    try plugin.learn(
+      MIDITarget("gain"), passing: MIDIController(number: 20, channel: 5), then: learned.note)
+    run.run([ones], controllers: [controller(20, 9, channel: 5, at: 3)])
+    #expect(plugin.learning == MIDITarget("gain"))
+    // The same number on another channel is another.
+    run.run(
+      [ones],
+      controllers: [controller(20, 9, channel: 5, at: 3), controller(20, 127, channel: 4, at: 4)])
+    #expect(wait { learned.all == [binding("cc20@4", "gain")] })
+    #expect(try plugin.value(of: "gain") == 24)
+  }
+
   @Test(arguments: [false, true]) func anEditDoesNotDisturbLearning(isSeen: Bool) throws {
     let plugin = try instance(examples + "params")
     let run = HandRun(plugin)

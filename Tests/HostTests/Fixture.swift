@@ -52,7 +52,13 @@ struct Fixture {
   }
 
   /// A plugin that writes what it reads: MIDI, and where the music stands. It has a control `x`.
-  static func echo(in folder: URL) throws -> PluginInstance {
+  ///
+  /// - Parameter hasLatency: It has a port for that, too.
+  static func echo(in folder: URL, hasLatency: Bool = false) throws -> PluginInstance {
+    let latency = """
+      , [ a lv2:ControlPort, lv2:OutputPort ; lv2:index 3 ; lv2:symbol "latency" ; lv2:name "Latency" ;
+        lv2:portProperty lv2:reportsLatency ]
+      """
     let fixture = try Fixture(
       in: folder, "ECHOES",
       ports: """
@@ -61,7 +67,8 @@ struct Fixture {
             <http://lv2plug.in/ns/ext/time#Position> ] ,
         [ a atom:AtomPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ] ,
         [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol "x" ; lv2:name "X" ]
-        """, facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
+        """ + (hasLatency ? latency : ""),
+      facts: "lv2:requiredFeature <http://lv2plug.in/ns/ext/urid#map> ;")
     return try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
   }
 

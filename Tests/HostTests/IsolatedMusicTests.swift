@@ -91,6 +91,24 @@ import Testing
     }
   }
 
+  /// Who hears that a controller was learned may ask the plugin for more.
+  @Test func learningLeadsToMoreLearning() throws {
+    let plugin = try isolated("amp")
+    let learned = Mutex<[MIDIBinding]>([])
+    try plugin.learn(MIDITarget("gain")) { [weak plugin] _ in
+      try? plugin?.learn(MIDITarget("gain")) { binding in learned.withLock { $0.append(binding) } }
+    }
+    for (number, isOver) in [
+      (20, { plugin.bindings.count == 1 && plugin.learning != nil }),
+      (21, { learned.withLock { $0.count } == 1 }),
+    ] as [(UInt8, () -> Bool)] {
+      let move = [TimedEvent(frame: 10, bytes: [0xb0, number, 64])]
+      _ = sound(plugin, frames: 1024, blocks: [1024], controllers: move)
+      #expect(wait(isOver))
+    }
+    #expect(plugin.bindings.map(\.controller) == [MIDIController("cc21@1")!])
+  }
+
   @Test func theTransportIsTold() throws {
     func transport(_ frame: Int64) -> cue_transport {
       var now = cue_transport()

@@ -62,7 +62,7 @@ import Testing
     let amp = try amp(0)
     let stream = Stream(amp, input)
     for turn in 0..<20 {
-      if turn % 4 == 1 { kill(amp.processIdentifier, SIGSTOP) }
+      if turn % 4 == 1 { stop(amp.processIdentifier) }
       if turn % 4 == 3 {
         kill(amp.processIdentifier, SIGCONT)
         usleep(20_000)
@@ -90,7 +90,7 @@ import Testing
         stream.play(81)
         return stream.heard.count > 2000 && isWet()
       }
-      kill(amp.processIdentifier, SIGSTOP)
+      stop(amp.processIdentifier)
       let late = amp.lateCount
       stream.play(length + 2000)
       #expect(amp.lateCount == late + 1)

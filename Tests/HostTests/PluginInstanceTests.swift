@@ -275,4 +275,16 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     }
     #expect(last == nil)
   }
+
+  /// A run of no frames, in which a plugin tells of its latency, is not the one that messages wait for.
+  @Test func whatIsSentWaitsForTheFirstFrame() throws {
+    try withTemporaryFolder { folder in
+      let plugin = try Fixture.echo(in: folder, hasLatency: true)
+      try plugin.send(midi: [0x90, 60, 100])
+      try plugin.prepare(sampleRate: 48000, maximumFrames: 1024)
+      let heard = HandRun(plugin).run(frames: 64).events
+      #expect(heard == [TimedEvent(frame: 0, bytes: [0x90, 60, 100])])
+      #expect(plugin.lostEvents == 0)
+    }
+  }
 }

@@ -10,6 +10,22 @@ package func childProcesses(of process: Int32) -> [Int32] {
   }
 }
 
+/// Stops a process, and waits until all its threads stand.
+package func stop(_ process: Int32) {
+  kill(process, SIGSTOP)
+  let tasks = "/proc/\(process)/task"
+  let end = Date() + 20
+  while Date() < end {
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+    let stand = threads.allSatisfy {
+      text(of: URL(fileURLWithPath: "\(tasks)/\($0)/stat")).split(separator: ") ").last?
+        .hasPrefix("T") ?? true
+    }
+    if stand { return }
+    usleep(1000)
+  }
+}
+
 /// True if a process runs no more, though nobody may have waited for it yet.
 package func hasEnded(_ process: Int32) -> Bool {
   // Its name, in parentheses, may have spaces.

@@ -172,7 +172,8 @@ typedef struct cue_block {
   int64_t frame;
   /// A plane of samples for each audio or CV input.
   const float *_Nonnull const *_Nullable inputs;
-  /// A plane for each audio or CV output; none shares its memory with an input.
+  /// A plane for each audio or CV output; none shares its memory with an input. The node writes all
+  /// frames of each: what is there before is another node's.
   float *_Nonnull const *_Nullable outputs;
   /// An LV2 atom sequence for each event input, its times in frames from the block's first.
   const void *_Nonnull const *_Nullable event_inputs;

@@ -47,6 +47,8 @@ typedef struct cue_bindings {
   /// is, from 1.
   int32_t learning;
   uint32_t generation;
+  /// The controller that is not to be learned, if any.
+  uint8_t passed_channel, passed_number;
   /// The entry that it takes the place of, or -1.
   int32_t replaced;
 } cue_bindings;

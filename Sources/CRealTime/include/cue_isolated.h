@@ -107,7 +107,7 @@ typedef struct cue_isolated {
   int32_t latency_readout;
   /// Waiting is always allowed.
   bool is_offline;
-  /// Waits for a post. Called only while waiting is allowed.
+  /// Waits for a post, but not long. Called only while waiting is allowed.
   void (*wait_now)(cue_signal *signal);
 
   // The cycle's own.

@@ -159,8 +159,10 @@ typedef struct cue_plugin {
   struct cue_bindings *bindings;
   uint64_t learned;
 
-  /// The number of the transport that the plugin was last told of, and the message for that.
+  /// The number of the transport that the plugin was last told of, the message for that, and the
+  /// frame after its latest block.
   uint64_t told_transport;
+  int64_t next_frame;
   cue_position position;
 
   /// The worker's requests, and room for its largest response.
