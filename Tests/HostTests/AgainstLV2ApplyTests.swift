@@ -25,7 +25,8 @@ import Testing
     /// It reads what it never wrote, and more than new memory, or divides by the length of a block less
     /// one. Its output cannot be held to anything.
     case rubbish
-    /// Its transforms are those that FFTW measured to be fastest just then, and they do not round alike.
+    /// Its transforms are those that FFTW measured to be fastest just then, and they do not round alike:
+    /// that two runs differ is not asked, for a quiet machine may find the same ones.
     case plans
   }
 
