@@ -132,16 +132,11 @@ extension Codec {
     case .gsm: return [8000]
     default: break
     }
-    guard let codec = unsafe encoder(bytesPerPacket: 0),
-      let rates = unsafe codec.pointee.supported_samplerates
-    else { return [] }
-    var found: [Double] = []
-    var i = 0
-    while unsafe rates[i] != 0 {
-      unsafe found.append(Double(rates[i]))
-      i += 1
-    }
-    return found.sorted()
+    guard let codec = unsafe encoder(bytesPerPacket: 0) else { return [] }
+    var count: CInt = 0
+    let rates = unsafe UnsafeBufferPointer(
+      start: cue_av_sample_rates(codec, &count), count: Int(count))
+    return unsafe rates.map(Double.init).sorted()
   }
 
   /// The most channels that it encodes.

@@ -164,9 +164,20 @@ package final class PacketDecoder {
       let result = unsafe avcodec_receive_frame(codec.context, codec.frame)
       if result == cue_av_error_again || result == cue_av_error_end_of_file { return 0 }
       guard result >= 0 else { return result }
-      unsafe add(codec.frame.pointee)
+      if !isLeadIn { unsafe add(codec.frame.pointee) }
       unsafe av_frame_unref(codec.frame)
     }
+  }
+
+  /// Whether the frame is that of a Vorbis stream's first packet, which stands for no frames. Newer versions
+  /// of libavcodec give it out, and mark all of it as to be skipped.
+  private var isLeadIn: Bool {
+    guard format.codec == .vorbis,
+      let side = unsafe av_frame_get_side_data(codec.frame, AV_FRAME_DATA_SKIP_SAMPLES),
+      let data = unsafe side.pointee.data, unsafe side.pointee.size >= 4
+    else { return false }
+    let skipped = unsafe UnsafeRawPointer(data).loadUnaligned(as: UInt32.self)
+    return unsafe UInt32(littleEndian: skipped) >= codec.frame.pointee.nb_samples
   }
 
   private func add(_ frame: AVFrame) {

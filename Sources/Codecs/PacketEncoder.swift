@@ -234,13 +234,11 @@ extension PacketEncoder {
   private static func setLayout(_ codec: CodecContext, _ format: PacketFormat) throws(CodecError) {
     let context = unsafe codec.context
     let count = CInt(format.channels)
-    if var layouts = unsafe codec.codec.pointee.ch_layouts {
-      while unsafe layouts.pointee.nb_channels != 0 {
-        if unsafe layouts.pointee.nb_channels == count {
-          unsafe av_channel_layout_copy(&context.pointee.ch_layout, layouts)
-          return
-        }
-        unsafe layouts += 1
+    var offered: CInt = 0
+    if let layouts = unsafe cue_av_channel_layouts(codec.codec, &offered) {
+      for i in 0..<Int(offered) where unsafe layouts[i].nb_channels == count {
+        unsafe av_channel_layout_copy(&context.pointee.ch_layout, layouts + i)
+        return
       }
       throw CodecError(.badFormat("\(format.codec.name) is not encoded with \(count) channels"))
     }
@@ -255,15 +253,9 @@ extension PacketEncoder {
   /// Chooses the form in which the encoder takes samples: floats, or integers that hold the source's.
   private static func setSamples(_ codec: CodecContext, _ format: inout PacketFormat) {
     let context = unsafe codec.context
-    let offered = unsafe codec.codec.pointee.sample_fmts
-    func offers(_ sample: AVSampleFormat) -> Bool {
-      guard var next = unsafe offered else { return false }
-      while unsafe next.pointee != AV_SAMPLE_FMT_NONE {
-        if unsafe next.pointee == sample { return true }
-        unsafe next += 1
-      }
-      return false
-    }
+    var count: CInt = 0
+    let formats = unsafe cue_av_sample_formats(codec.codec, &count)
+    let offered = unsafe Array(UnsafeBufferPointer(start: formats, count: Int(count)))
     let isWide = format.codec.isLossless && format.bitsPerSample > 16
     let order: [AVSampleFormat] =
       isWide
@@ -271,7 +263,7 @@ extension PacketEncoder {
       : format.codec.isLossless
         ? [AV_SAMPLE_FMT_S16P, AV_SAMPLE_FMT_S16]
         : [AV_SAMPLE_FMT_FLTP, AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_S16P, AV_SAMPLE_FMT_S16]
-    unsafe context.pointee.sample_fmt = order.first(where: offers) ?? AV_SAMPLE_FMT_S16
+    unsafe context.pointee.sample_fmt = order.first(where: offered.contains) ?? AV_SAMPLE_FMT_S16
     if format.codec.isLossless {
       // Twenty bits go into twenty-four.
       format.bitsPerSample = isWide ? 24 : 16

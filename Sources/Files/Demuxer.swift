@@ -125,8 +125,8 @@ final class Demuxer {
     guard let codec = Codec(identifier: unsafe parameters.codec_id) else { return nil }
     guard codec == .aac else { return codec }
     return switch unsafe parameters.profile {
-    case FF_PROFILE_AAC_HE: .aacHE
-    case FF_PROFILE_AAC_HE_V2: .aacHEv2
+    case cue_av_profile_aac_he: .aacHE
+    case cue_av_profile_aac_he_v2: .aacHEv2
     default: .aac
     }
   }

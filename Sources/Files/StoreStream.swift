@@ -22,7 +22,7 @@ final class StoreStream {
     guard let buffer = unsafe av_malloc(Self.bufferBytes) else {
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
-    unsafe context = avio_alloc_context(
+    unsafe context = cue_avio_alloc_context(
       buffer.assumingMemoryBound(to: UInt8.self), Int32(Self.bufferBytes), isWriting ? 1 : 0,
       Unmanaged.passUnretained(self).toOpaque(),
       { stream, memory, count in unsafe StoreStream.at(stream).read(memory, count) },
@@ -53,7 +53,7 @@ final class StoreStream {
     }
   }
 
-  private func write(_ memory: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> Int32 {
+  private func write(_ memory: UnsafePointer<UInt8>?, _ count: Int32) -> Int32 {
     guard count > 0 else { return 0 }
     let dropped = Int(min(Int64(count), max(0, firstKeptByte - position)))
     do throws(SoundFileError) {

@@ -114,6 +114,7 @@ extension StreamParser {
         framing = .equal(bytes: size)
         details.packetBytesLimit = size
         details.setEqualPackets(of: size, dataBytes)
+        if dataBytes != nil { details.packetTable = try reader.packetTable }
         let seconds = Double(format.framesPerPacket) / format.sampleRate
         details.bitRate = Int(Double(8 * size) / seconds)
         return

@@ -80,8 +80,11 @@ import Testing
     ] {
       let decoder = try PacketDecoder(file.format, cookie: cookie)
       let output = try decode(file.packets, with: decoder)
-      #expect(output.count == test.channels && output[0].count == theirs[0].count)
-      #expect(output == theirs)
+      #expect(output.count == test.channels)
+      // Newer versions of libavcodec give out what comes before the first frame of Vorbis, too.
+      let leadIn = test.codec == .vorbis ? max(0, theirs[0].count - output[0].count) : 0
+      #expect([0, 128].contains(leadIn))
+      #expect(output == theirs.map { Array($0.dropFirst(leadIn)) })
       #expect(decoder.format.sampleRate == Double(test.rate))
       #expect(decoder.format.bitsPerSample == test.bits)
     }

@@ -118,7 +118,8 @@ import Testing
   }
 
   @Test func everyFormOfFLACIsRead() throws {
-    let (bytes, demuxed) = try file("a.mp4", ["flac", "-strict", "-2"])
+    let (bytes, demuxed) = try file(
+      "a.mp4", ["flac", "-strict", "-2", "-bits_per_raw_sample", "24"])
     let box = try atom("dfLa", in: bytes)
     let info = demuxed.extradata
     #expect(info.count == 34)

@@ -48,8 +48,19 @@ private let corpus = Result {
       "ffmpeg",
       ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2"] + arguments + [path])
     if name.hasSuffix(".caf") { try putSoundLast(path) }
+    if name == "ima.wav" { try endWithinABlock(path) }
   }
   return folder
+}
+
+/// Has a WAVE file say that its sound ends before its last block does. Some versions of ffmpeg do.
+private func endWithinABlock(_ path: String) throws {
+  var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+  let fact = try #require(bytes.range(of: Data("fact".utf8))).upperBound + 4
+  withUnsafeBytes(of: UInt32(22_050).littleEndian) {
+    bytes.replaceSubrange(fact..<fact + 4, with: $0)
+  }
+  try bytes.write(to: URL(fileURLWithPath: path))
 }
 
 /// Has the packet table of a CAF file, which ffmpeg puts at the end, come before the sound.
