@@ -73,7 +73,7 @@ embedded-check: ## Proves that the real-time module allocates nothing, and lists
 	@Tests/Gates/embedded-check
 
 .PHONY: rtsan
-rtsan: deps ## Plays a file under RealtimeSanitizer, on a server of its own.
+rtsan: deps plugins ## Plays, records, and runs plugins and a callback under RealtimeSanitizer, on a server of its own.
 	@Tests/Gates/rtsan
 
 .PHONY: without-rubberband
@@ -90,15 +90,23 @@ test: deps lint embedded-check rtsan without-rubberband ## The gate: every check
 	Tests/Gates/tests
 
 .PHONY: proof
-proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, more random calls.
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, more random calls.
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
-	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|StressTests'
+	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|StressTests|ServerReturnTests|everyStartOfARow'
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps ## Hands 100,000 damaged sound files to everything that reads files, under AddressSanitizer.
+fuzz: deps ## Hands damaged sound files, bundles, plugin memory and graph reports to what reads them, under AddressSanitizer.
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
-	ASAN_OPTIONS=detect_leaks=0 .build-fuzz/release/cuejack-fuzz
+	export ASAN_OPTIONS=detect_leaks=0
+	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
+	.build-fuzz/release/cuejack-fuzz bundles --cases 10000
+	.build-fuzz/release/cuejack-fuzz memory --cases 100000
+	.build-fuzz/release/cuejack-fuzz reports --cases 100000
+
+.PHONY: portability
+portability: ## Builds the release and plays the demo in a Debian 13 root (needs root, debootstrap, and a mirror).
+	@Tests/Gates/portability
 
 # A machine that does other things as well takes longer: nothing is judged by the clock.
 .PHONY: conformance

@@ -112,7 +112,7 @@ let package = Package(
       name: "cuejack-bench",
       dependencies: [
         "AudioQueue", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Host",
-        "RealTime", "Server", "TestSupport",
+        "RealTime", "Server", "TestSupport", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),
     .target(name: "CBench", dependencies: ["CJack", "CLilv"], path: "Benchmarks/C"),
@@ -121,20 +121,29 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox",
+        "AudioToolbox", "CRealTime", "Host", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Fuzz", swiftSettings: relaxed),
+
+    // What `make rtsan` runs besides the command line.
+    .executableTarget(
+      name: "render-callback", dependencies: ["CRealTime", "Host", "Server"],
+      path: "Tests/Gates/RenderCallback", swiftSettings: relaxed),
 
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
     .target(name: "CProbe", path: "Tests/CProbe"),
     .target(
       name: "TestSupport",
-      dependencies: ["CJack", "CRealTime", "CTestSupport", "RealTime", "Server"],
-      path: "Tests/Support", swiftSettings: relaxed),
+      dependencies: ["CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "Timeline"],
+      path: "Tests/Support", exclude: ["PipeWire"], swiftSettings: relaxed),
+    .executableTarget(
+      name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/JackPeer",
+      cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
-    .testTarget(name: "ProbeTests", dependencies: ["CProbe"], swiftSettings: relaxed),
+    .testTarget(
+      name: "ProbeTests", dependencies: ["CProbe", "TestSupport"], swiftSettings: relaxed),
     .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: relaxed),
     .testTarget(
       name: "RealTimeTests",
@@ -170,8 +179,13 @@ let package = Package(
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
-        "AudioQueue", "CProbe", "Codecs", "RealTime", "Server", "TestSupport", "Timeline",
+        "AudioQueue", "CProbe", "CRealTime", "Codecs", "Host", "RealTime", "Server", "TestSupport",
+        "Timeline",
       ],
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "PipeWireTests",
+      dependencies: ["Server", "TestSupport", "cuejack", "jack-peer", "player-swift"],
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(

@@ -1,6 +1,7 @@
 import CRealTime
 import RealTime
 import Server
+import Timeline
 
 /// An engine whose cycles are driven by hand, and what it plays and records.
 ///
@@ -48,7 +49,9 @@ final class HandDrivenEngine {
     signal.initialize(to: cue_signal())
     cue_signal_initialize(signal)
     engine = .allocate(capacity: 1)
-    engine.initialize(to: Engine(roster: roster, signal: signal, client: nil, anchor: 0))
+    engine.initialize(
+      to: Engine(
+        roster: roster, signal: signal, client: nil, anchor: TimeAnchor(frame: 0, microseconds: 0)))
   }
 
   deinit {

@@ -19,10 +19,16 @@ import Server
 package protocol CallbackContext: AnyObject, Sendable {
   /// True if the caller is where callbacks are made, so that they can be made at once.
   var isCurrent: Bool { get }
+  /// False if callbacks are made on a run loop that nobody runs at this moment.
+  var isServed: Bool { get }
   /// Has the function called there soon. Any thread that is not real time.
   func wake()
   /// No further calls begin.
   func invalidate()
+}
+
+extension CallbackContext {
+  var isServed: Bool { true }
 }
 
 /// The context for `place`, which calls `deliver`.
@@ -103,6 +109,8 @@ private final class RunLoopContext: CallbackContext, @unchecked Sendable {
 
   var isCurrent: Bool { CFRunLoopGetCurrent() === loop }
 
+  var isServed: Bool { CFRunLoopCopyCurrentMode(loop) != nil }
+
   func wake() {
     CFRunLoopSourceSignal(source)
     CFRunLoopWakeUp(loop)
@@ -113,11 +121,16 @@ private final class RunLoopContext: CallbackContext, @unchecked Sendable {
 
 /// A dispatch queue.
 private final class DispatchContext: CallbackContext {
+  private struct State {
+    /// A block waits on the queue: it delivers what comes until it runs.
+    var isPending = false
+    var isOver = false
+  }
   private let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let isOn: @Sendable () -> Bool
   private let deliver: @Sendable () -> Void
   private let cleanUp: @Sendable () -> Void
-  private let isOver = Monitor(false)
+  private let state = Monitor(State())
 
   init(_ queue: DispatchQueue, _ deliver: @escaping @Sendable () -> Void) {
     let key = DispatchSpecificKey<Void>()
@@ -161,10 +174,19 @@ private final class DispatchContext: CallbackContext {
   var isCurrent: Bool { isOn() }
 
   func wake() {
-    submit { [isOver, deliver] in
-      if !isOver.read({ $0 }) { deliver() }
+    let isNeeded = state.change { state in
+      defer { state.isPending = true }
+      return !state.isPending && !state.isOver
+    }
+    guard isNeeded else { return }
+    submit { [state, deliver] in
+      let isOver = state.change { state in
+        state.isPending = false
+        return state.isOver
+      }
+      if !isOver { deliver() }
     }
   }
 
-  func invalidate() { isOver.change { $0 = true } }
+  func invalidate() { state.change { $0.isOver = true } }
 }

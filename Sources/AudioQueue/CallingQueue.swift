@@ -3,6 +3,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import Timeline
 
 /// Something that a queue tells its app.
 protocol QueueNotice {
@@ -25,6 +26,8 @@ protocol CallingState {
   var disposal: QueueState.Disposal { get }
   var isLost: Bool { get }
   var device: Device? { get }
+  /// The start of a run that has been asked for and has not begun.
+  var pendingStart: StartPoint? { get }
   /// The cycles measure levels.
   var isMetering: Bool { get set }
   /// The thread that renders the queue's sound delivers, not a context.
@@ -137,6 +140,19 @@ extension CallingQueue {
     }
   }
 
+  // MARK: Time
+
+  /// The queue's time at device frame `now`, at its own rate, before a run that begins at a given time:
+  /// below zero, or zero if the time has come and no cycle with it. Nil if no such run is to begin.
+  func timeBeforeStart(at now: Int64, of device: Device) -> Double? {
+    guard let start = state.read({ $0.isLost ? nil : $0.pendingStart }),
+      let frame = start.frame ?? start.hostTime.map({ device.frame(atHostTime: $0) })
+    else { return nil }
+    let time = DeviceTime.frames(
+      now - frame, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+    return min(time, 0)
+  }
+
   // MARK: Levels
 
   /// True while the cycles measure each channel's level. Costs nothing while it is off.
@@ -237,7 +253,9 @@ extension CallingQueue {
 
   /// Sees to it that the app has every buffer that is being handed back before this returns; in a
   /// callback the rest follow when it is over.
-  func handBack() {
+  ///
+  /// - Parameter isDisposing: True if a run loop that nobody runs is not worth waiting for.
+  func handBack(isDisposing: Bool = false) {
     defer { state.change { $0.resets -= 1 } }
     if state.read({ $0.isInCallback }) {
       context.wake()
@@ -245,13 +263,17 @@ extension CallingQueue {
     }
     if context.isCurrent || state.read({ $0.isOffline }) { deliver(onlyBuffers: true) }
     context.wake()
-    let isDone: Void? = state.wait(seconds: Self.patience) { state in
+    func isDone(_ state: inout State) -> Void? {
       // A queue that is being disposed of calls no more.
       if state.disposal != .none { return () }
       let isCalling = state.delivering?.notice.isBuffer ?? false
       return isCalling || state.notices.contains { $0.isBuffer } ? nil : ()
     }
-    guard isDone == nil else { return }
+    if state.wait(seconds: Self.shortPatience, for: isDone) != nil { return }
+    let isWorthWaiting = !isDisposing || context.isServed
+    if isWorthWaiting, state.wait(seconds: Self.patience - Self.shortPatience, for: isDone) != nil {
+      return
+    }
     // A callback waits for something that our caller holds, or the app's loop does not run. No
     // callback may come once we have returned: the buffers go back without one.
     state.change { state in
@@ -261,6 +283,40 @@ extension CallingQueue {
     log.warning("buffers were handed back without a callback: the app's callback did not return")
   }
 
+  /// Waits until no other thread calls the app any more. None begins to: the queue has been disposed of.
+  ///
+  /// A callback may wait for a lock that the caller of Dispose holds, so the wait has an end.
+  ///
+  /// - Parameter isPatient: False to give a callback only the time to return that it needs if it waits for
+  ///   nothing.
+  func awaitCallback(isPatient: Bool) {
+    func isOver(_ state: inout State) -> Void? {
+      state.delivering == nil || state.isInCallback ? () : nil
+    }
+    if state.wait(seconds: Self.shortPatience, for: isOver) != nil || !isPatient { return }
+    if state.wait(seconds: Self.patience - Self.shortPatience, for: isOver) != nil { return }
+    log.warning("AudioQueueDispose waits for a callback that has not returned for one second")
+    if state.wait(seconds: Self.longPatience - Self.patience, for: isOver) != nil { return }
+    log.error(
+      """
+      AudioQueueDispose returns while a callback still runs: it has not returned for five seconds. It may \
+      wait for a lock that the caller of AudioQueueDispose holds
+      """)
+  }
+
+  /// Keeps, for ever, what a cycle that does not end may still read or write: the buffers and the converter.
+  func keepMemory(_ converter: AnyObject?) {
+    log.error("a cycle of the server does not end: the memory of the queue is never freed")
+    for record in state.read({ Array($0.buffers.values) }) {
+      _ = unsafe Unmanaged.passRetained(record.buffer)
+    }
+    if let converter { _ = unsafe Unmanaged.passRetained(converter) }
+  }
+
   /// Seconds to wait for a callback of the app that may be waiting for us.
   static var patience: Double { 1 }
+  /// The same for one that nobody asked to be waited for.
+  static var shortPatience: Double { 0.1 }
+  /// The same for one that would go on with what its caller is about to free.
+  static var longPatience: Double { 5 }
 }

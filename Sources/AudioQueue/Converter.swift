@@ -23,6 +23,16 @@ final class Converter: @unchecked Sendable {
       if case .packets = streamFormat { return true }
       return format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
     }
+
+    /// Frames, at the device's rate, that are made ready ahead of the cycles: those that the settings ask
+    /// for, but no more than 64 MB of them, unless a stream of the device's own rate would take more.
+    ///
+    /// A low rate has thousands of device frames to each of its own.
+    var deviceFramesAhead: Int {
+      let wanted = Double(settings.decodeFrames) * deviceRate / format.sampleRate
+      let most = max(settings.decodeFrames, (1 << 24) / format.channels)
+      return Int(min(wanted.rounded(.up), Double(most)))
+    }
   }
 
   /// Parameters that change when the stream has come to a frame.
@@ -39,6 +49,8 @@ final class Converter: @unchecked Sendable {
     let cookie: [UInt8]
     let generation: UInt64
     fileprivate let setting: TimePitch.Setting
+    /// Frames of a slab that is to be made first, beyond the pool; 0 if there is one to be filled.
+    fileprivate var slabFrames = 0
     /// It has been converted for a former rate of the device.
     let isReplay: Bool
   }
@@ -48,12 +60,13 @@ final class Converter: @unchecked Sendable {
   private let chain: Chain
   /// What makes frames of packets; nil if the buffers hold frames.
   private let packets: BufferDecoder?
-  private let slabs: Slabs
+  /// The slabs that are filled again and again.
+  let pool: [Slab]
   private let slabLayout: SampleLayout
   private var generation: UInt64 = 0
 
   /// The slab that is being filled; frames in it, and those of them that the cycles have.
-  private var slab: Int?
+  private var slab: Slab?
   private var filled = 0
   private var pushed = 0
   /// How the next entry begins: never before this frame of the run, and with these parameters.
@@ -105,9 +118,7 @@ final class Converter: @unchecked Sendable {
     self.packets = packets
     ratio = plan.deviceRate / plan.format.sampleRate
     slabLayout = .float32(channels: plan.format.channels)
-    slabs = Slabs(
-      channels: plan.format.channels,
-      frames: Int((Double(plan.settings.decodeFrames) * ratio).rounded(.up)))
+    pool = Slab.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
   }
 
   // MARK: Another rate
@@ -137,7 +148,7 @@ final class Converter: @unchecked Sendable {
     }
     generation = state.generation
     state.inRing = []
-    state.freeSlabs = Array(0..<slabCount)
+    state.freeSlabs = pool
   }
 
   private convenience init?(
@@ -155,13 +166,15 @@ final class Converter: @unchecked Sendable {
     var items: [QueueState.Item] = []
     var frames = 0
     func replay(
-      _ slab: Int, _ range: Range<Int>, _ start: Int64, _ changes: ParameterChanges
+      _ slab: Slab?, _ range: Range<Int>, _ start: Int64, _ changes: ParameterChanges
     ) {
       if range.isEmpty && start == .min && changes.isEmpty { return }
       // Silence comes between: what went before ends there.
       if start != .min && !items.isEmpty { items.append(.flush) }
       let planes = Planes(channels: plan.format.channels, capacity: range.count)
-      unsafe planes.copy(old.slabs.pointers(slab, at: range.lowerBound), frames: range.count)
+      if let slab {
+        unsafe planes.copy(slab.pointers(at: range.lowerBound), frames: range.count)
+      }
       items.append(.replay(replays.count))
       replays.append(Replay(planes: planes, start: scaled(start), changes: changes))
       frames += range.count
@@ -179,7 +192,7 @@ final class Converter: @unchecked Sendable {
       }
     }
     func replayFilled() {
-      replay(old.slab ?? 0, old.pushed..<old.filled, old.start, old.changes)
+      replay(old.slab, old.pushed..<old.filled, old.start, old.changes)
       old.pushed = 0
       old.filled = 0
       old.start = .min
@@ -192,7 +205,7 @@ final class Converter: @unchecked Sendable {
     }
     replayFilled()
     // What was to be converted once more for the rate in between.
-    old.slab = old.slab ?? 0
+    old.slab = old.slab ?? old.pool[0]
     for item in state.waiting.prefix(state.replays) {
       let work = Work(
         item: item, source: nil, cookie: [], generation: generation, setting: state.timePitch,
@@ -220,7 +233,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// Converts frames once more.
-  private func replay(_ index: Int, into slab: Int) throws(ConverterFailure) -> Bool {
+  private func replay(_ index: Int, into slab: Slab) throws(ConverterFailure) -> Bool {
     let replay = replays[index]
     if replayOffset == 0 {
       if replay.start != .min { start = replay.start }
@@ -260,13 +273,31 @@ final class Converter: @unchecked Sendable {
   /// Frames that an end or a flush would bring out of it, as far as is known. The thread that converts.
   var heldFrames: Int { max(0, Int((chain.expectedFrames * ratio).rounded(.up)) - streamFrames) }
 
-  /// How many slabs there are.
-  var slabCount: Int { slabs.count }
-
   /// True if nothing more can be converted before the cycles have played something. With the queue's
   /// state locked.
   func isFull(_ state: QueueState) -> Bool {
-    !state.isConverting && slab == nil && state.freeSlabs.isEmpty
+    if state.isConverting { return false }
+    return state.inRing.count >= Self.mostEntries || (slab == nil && nextSlab(state) == .none)
+  }
+
+  /// Entries in the ring from which on it counts as full: the end of a piece of work may push two more.
+  private static var mostEntries: Int { VoiceMemory.entryCapacity - 2 }
+
+  private enum NextSlab: Equatable {
+    case none, pooled
+    /// One with room for so many frames is to be made.
+    case beyondPool(frames: Int)
+  }
+
+  /// Where to convert to next. With the queue's state locked.
+  private func nextSlab(_ state: QueueState) -> NextSlab {
+    let ready = state.readyFrames
+    let missing = (state.primeTargets.max() ?? 0) - ready
+    // After a call that prepared more, the pool waits until that has been played.
+    let isAhead = ready >= pool.reduce(0) { $0 + $1.capacity }
+    if !state.freeSlabs.isEmpty, missing > 0 || !isAhead { return .pooled }
+    if missing <= 0 { return .none }
+    return .beyondPool(frames: min(max(missing, Slab.mostPooledFrames), Slab.mostFrames))
   }
 
   /// Takes a slab and the next item, if there are both. With the queue's state locked.
@@ -280,13 +311,17 @@ final class Converter: @unchecked Sendable {
       beginAnew()
     }
     guard state.resets == 0, let item = state.waiting.first,
-      state.inRing.count < VoiceMemory.entryCapacity - 2
+      state.inRing.count < Self.mostEntries
     else {
       return nil
     }
+    var slabFrames = 0
     if slab == nil {
-      guard let free = state.freeSlabs.popLast() else { return nil }
-      slab = free
+      switch nextSlab(state) {
+      case .none: return nil
+      case .pooled: slab = state.freeSlabs.popLast()
+      case .beyondPool(let frames): slabFrames = frames
+      }
       filled = 0
       pushed = 0
     }
@@ -303,7 +338,7 @@ final class Converter: @unchecked Sendable {
     }
     return Work(
       item: item, source: source, cookie: state.cookie, generation: generation,
-      setting: state.timePitch, isReplay: state.replays > 0)
+      setting: state.timePitch, slabFrames: slabFrames, isReplay: state.replays > 0)
   }
 
   /// The present buffer's place in the stream has not been settled yet.
@@ -313,6 +348,10 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if the item is done with.
   func convert(_ work: Work) -> Bool {
+    if slab == nil, work.slabFrames > 0 {
+      // Here, because no lock is held: touching much memory takes long.
+      slab = Slab(channels: plan.format.channels, frames: work.slabFrames, isPooled: false)
+    }
     guard let slab else { return false }
     do throws(ConverterFailure) {
       switch work.item {
@@ -340,7 +379,7 @@ final class Converter: @unchecked Sendable {
 
   private var failure: ConverterFailure?
 
-  private func convert(_ piece: QueueState.Piece, _ work: Work, into slab: Int)
+  private func convert(_ piece: QueueState.Piece, _ work: Work, into slab: Slab)
     throws(ConverterFailure) -> Bool
   {
     if isNew {
@@ -397,7 +436,7 @@ final class Converter: @unchecked Sendable {
   /// Has the chain take what the decoder holds back.
   ///
   /// - Returns: True if that is all of it; false if the slab's frames have to go to the cycles first.
-  private func drainPackets(_ work: Work, into slab: Int) throws(ConverterFailure) -> Bool {
+  private func drainPackets(_ work: Work, into slab: Slab) throws(ConverterFailure) -> Bool {
     // Once the chain's end has begun, nothing more goes in.
     guard let packets, !chain.isEnding else { return true }
     while try fill(slab, work) {
@@ -409,7 +448,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// - Returns: True if all of the stream is in the slab.
-  private func drain(_ work: Work, into slab: Int, endsRun: Bool) throws(ConverterFailure)
+  private func drain(_ work: Work, into slab: Slab, endsRun: Bool) throws(ConverterFailure)
     -> Bool
   {
     chain.end(run: endsRun)
@@ -421,16 +460,16 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if the chain wants more, or is at its end; false if the slab's frames have to go
   ///   to the cycles first.
-  private func fill(_ slab: Int, _ work: Work) throws(ConverterFailure) -> Bool {
+  private func fill(_ slab: Slab, _ work: Work) throws(ConverterFailure) -> Bool {
     try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
       try unsafe chain.take(into: planes, room: room, work.setting)
     }
   }
 
   private func fill(
-    _ slab: Int, from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
+    _ slab: Slab, from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
   ) throws(ConverterFailure) -> Bool {
-    let capacity = slabs.capacity(slab)
+    let capacity = slab.capacity
     while true {
       while let mark = marks.first, mark.frame <= streamFrames {
         if filled > pushed { return false }
@@ -439,7 +478,7 @@ final class Converter: @unchecked Sendable {
       }
       if filled == capacity { return false }
       let room = min(capacity - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
-      let frames = try unsafe source(slabs.pointers(slab, at: filled), room)
+      let frames = try unsafe source(slab.pointers(at: filled), room)
       filled += frames
       streamFrames += frames
       if frames < room { return true }
@@ -514,11 +553,11 @@ final class Converter: @unchecked Sendable {
   /// Has the cycles play what the slab has and they have not.
   private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
     guard let slab else { return }
-    let isLast = filled == slabs.capacity(slab)
+    let isLast = filled == slab.capacity
     _ = unsafe push(
       Entry(
-        slabs.address(slab, at: pushed), frames: filled - pushed, layout: slabLayout,
-        planeFrames: slabs.planeFrames, token: UInt32(slab), start: start, changes: changes))
+        slab.address(at: pushed), frames: filled - pushed, layout: slabLayout,
+        planeFrames: slab.capacity, token: 0, start: start, changes: changes))
     state.inRing.append(
       .slab(
         QueueState.SlabPiece(

@@ -13,6 +13,16 @@ extension InputQueue: Queue {
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let device = try openDevice()
+      let isFull = state.change { state in
+        // A run that was to end when its buffers are full goes on.
+        if state.ending != .now { state.ending = .none }
+        return state.ending == .now
+      }
+      if isFull {
+        guard endRun(refusingBuffers: false) else { throw .invalidated }
+        state.change { $0.ending = .none }
+        context.wake()
+      }
       // A run that goes on needs no start, and holding the recorder would leave a hole.
       if state.change({ state in
         readEvents(&state)
@@ -20,8 +30,14 @@ extension InputQueue: Queue {
       }) {
         return
       }
-      try holding(device) { unsafe memory.recorder.pointee.start(at: StartPoint(time)) }
-      state.change { $0.phase = .started }
+      // A start at once begins on the first frame that the connections carry.
+      if time == .atOnce { try awaitHeard(on: device) }
+      let start = StartPoint(time)
+      try holding(device) { unsafe memory.recorder.pointee.start(at: start) }
+      state.change { state in
+        state.phase = .started
+        if !state.isRunning { state.start = start }
+      }
     }
   }
 
@@ -39,17 +55,59 @@ extension InputQueue: Queue {
 
   // MARK: Stop, reset, flush
 
-  /// Ends the run: the app gets what has been recorded, then every buffer that is left, empty.
+  /// Ends the run.
   ///
-  /// - Parameter atOnce: True if the app is to have all of that before this returns. If not, it is
-  ///   called soon; before a start that does nothing.
+  /// - Parameter atOnce: True to end it now: the app has what has been recorded, then every buffer that is
+  ///   left, empty, before this returns. False to have it go on until every buffer that is enqueued is full,
+  ///   and refuse others; before a start that does nothing. A queue that cannot fill a buffer, because it is
+  ///   paused, has none, or has lost its server, ends soon.
   package func stop(atOnce: Bool) throws(QueueError) {
-    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
-      if !atOnce && state.read({ $0.phase == .idle }) { return true }
-      return endRun(refusingBuffers: atOnce)
+    guard atOnce else {
+      return try endRunAndDeliverSoon { state in
+        readEvents(&state)
+        let isFilling =
+          state.phase == .started && !state.isLost && !(state.inRing + state.waiting).isEmpty
+        if isFilling { state.ending = .whenFull }
+        return isFilling
+      }
     }
-    if atOnce { handBack() } else { context.wake() }
+    try stopAtOnce(isDisposing: false)
+  }
+
+  private func stopAtOnce(isDisposing: Bool) throws(QueueError) {
+    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
+      endRun(refusingBuffers: true)
+    }
+    handBack(isDisposing: isDisposing)
     if !isOver { throw .invalidated }
+  }
+
+  /// Ends the run now: the app gets what has been recorded, then every buffer that is left, empty, soon
+  /// after this has returned.
+  package func stopAndDeliverSoon() throws(QueueError) {
+    try endRunAndDeliverSoon { _ in false }
+  }
+
+  /// Ends the run that there is, unless `goesOn` says that it is to go on.
+  private func endRunAndDeliverSoon(unless goesOn: (inout RecordState) -> Bool)
+    throws(QueueError)
+  {
+    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
+      if state.change({ $0.phase == .idle || goesOn(&$0) }) { return true }
+      return endRun(refusingBuffers: false)
+    }
+    context.wake()
+    if !isOver { throw .invalidated }
+  }
+
+  /// Has a thread end the run, in which nothing is left to be filled.
+  func endRunSoon(_ state: inout RecordState) {
+    state.ending = .now
+    startThread(named: "cuejack-stop") { [weak self] in
+      guard let self else { return }
+      // A queue that has been disposed of has no run.
+      try? endRunAndDeliverSoon { $0.ending != .now }
+    }
   }
 
   /// Hands every buffer back before it returns, with what has been recorded. The run goes on.
@@ -78,8 +136,7 @@ extension InputQueue: Queue {
   /// Ends the run and hands all buffers back; `handBack` is to follow if buffers are refused meanwhile.
   /// Holding `control`.
   ///
-  /// - Returns: False if a cycle does not end.
-  @discardableResult
+  /// - Returns: False if a cycle does not end. The run goes on then, and the buffers stay with it.
   func endRun(refusingBuffers: Bool) -> Bool {
     let converter = claim(refusingBuffers: refusingBuffers)
     var last: RecordEvent?
@@ -88,9 +145,22 @@ extension InputQueue: Queue {
       position = ranFrames
       last = unsafe memory.recorder.pointee.stop()
     }
+    guard isHeld else {
+      log.error("a cycle of the server does not end: the recorder keeps its buffers")
+      state.change { $0.isConverting = false }
+      return false
+    }
+    state.change { state in
+      // What came after the last buffer is no loss.
+      if state.ending != .none { state.ending = .now }
+      position = min(position, state.fullAt)
+    }
     finish(last, at: position, with: converter, isReset: refusingBuffers)
     state.change { state in
       state.phase = .idle
+      let endsWhenFull = state.ending != .none && !refusingBuffers
+      state.ending = endsWhenFull && state.isRunning ? .over : .none
+      state.fullAt = .max
       state.wasRunning = false
       guard state.isRunning else { return }
       state.lastedFrames = position
@@ -99,7 +169,7 @@ extension InputQueue: Queue {
       state.isEnding = !refusingBuffers
       state.notices.append(.isRunning(false))
     }
-    return isHeld
+    return true
   }
 
   /// Waits for the converter and keeps it.
@@ -149,26 +219,27 @@ extension InputQueue: Queue {
 
   // MARK: Dispose
 
-  /// Ends the queue. No callback comes after it has returned. Works when the server is gone, too.
+  /// Ends the queue. No callback begins after it has returned; one that runs is waited for, but not for
+  /// ever, and hardly if it is not to end at once. Works when the server is gone, too.
   ///
   /// - Parameter atOnce: False to have the app called with what has been recorded before it
   ///   returns; inside a callback that is not possible.
   package func dispose(atOnce: Bool) throws(QueueError) {
-    if !atOnce, !state.read({ $0.isInCallback }) { try stop(atOnce: true) }
+    if !atOnce, !state.read({ $0.isInCallback }) {
+      // Whatever keeps the run from ending, the queue can be disposed of.
+      try? stopAtOnce(isDisposing: true)
+    }
     try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { $0.disposal = .disposed }
     }
-    // One that is under way is waited for, unless it is ours or waits for something of our caller's.
-    state.wait(seconds: Self.patience) { state in
-      state.delivering == nil || state.isInCallback ? () : nil
-    }
+    awaitCallback(isPatient: atOnce)
     context.invalidate()
     control.withLock {
-      let device = state.change { state in
+      let (device, converter) = state.change { state in
         defer { state.device = nil }
-        return state.device
+        return (state.device, state.converter)
       }
-      device?.unseat(memory)
+      if let device, !device.unseat(memory) { keepMemory(converter) }
       state.wait { $0.isConverting ? nil : () }
     }
     onDisposed.withLock { $0?() }

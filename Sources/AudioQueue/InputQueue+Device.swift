@@ -58,6 +58,7 @@ extension InputQueue {
       state.device = device
       state.portNames = portNames
       state.connections = connections
+      state.connectionMark = device.connectionMark
       state.converter = converter
       if let converter { pushSlabs(of: converter) }
       pump(&state)
@@ -125,6 +126,9 @@ extension InputQueue {
   /// True while the server that the queue recorded from is gone.
   package var isLost: Bool { state.read { $0.isLost } }
 
+  /// Why the queue records nothing at present; nil if its server runs its cycles.
+  package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
+
   /// The rate of the device in Hz. Opens it.
   package func deviceSampleRate() throws(QueueError) -> Double {
     try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
@@ -153,6 +157,15 @@ extension InputQueue {
     }
   }
 
+  package func setPortOrder(_ order: [Int]) throws(QueueError) {
+    try controlled { () throws(QueueError) in
+      if memory.portOrder == order { return }
+      try checkIdle()
+      closeDevice()
+      memory.portOrder = order
+    }
+  }
+
   /// Gives the device back; the buffers wait for the next one. Holding `control`, no run.
   func closeDevice() {
     // Without a device nobody fills the ring, and without a converter its thread ends.
@@ -164,8 +177,8 @@ extension InputQueue {
       return (state.device, state.converter)
     }
     state.wait { $0.isConverting ? nil : () }
-    device?.unseat(memory)
     // The cycles have seen the converter's slabs until now.
+    if let device, !device.unseat(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
       _ = unsafe memory.recorder.pointee.stop()
@@ -197,15 +210,24 @@ extension InputQueue {
 
   // MARK: Time
 
-  /// Frames at the queue's rate since the run began; nil if none has begun. Stands still while
-  /// the queue is paused and goes on while there is no buffer.
-  package var currentFrame: Double? {
+  /// The queue's time: see `Queue`. Stands still while the queue is paused and goes on while there is no
+  /// buffer.
+  package var currentTime: (frame: Double, hostTime: UInt64)? {
     let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
-    guard let device, isRunning else { return nil }
-    let position = unsafe memory.recorder.pointee.clock.read().position(at: device.now)
-    return DeviceTime.frames(
-      position, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+    guard let device else { return nil }
+    // First the cycle, then the counter: until a cycle begins the counter may be ahead of its first frame.
+    let reading = unsafe memory.recorder.pointee.clock.read()
+    let now = device.now
+    var time = timeBeforeStart(at: now, of: device)
+    if isRunning {
+      time = DeviceTime.frames(
+        reading.position(at: now), atDeviceRate: device.client.sampleRate,
+        toRate: format.sampleRate)
+    }
+    return time.map { ($0, device.hostTime(ofFrame: now)) }
   }
+
+  package var connectionMark: ConnectionMark { state.read { $0.connectionMark } }
 
   package var runningDevice: Device? { state.read { $0.isLost ? nil : $0.device } }
 }

@@ -2,7 +2,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
-import Timeline
+package import Timeline
 
 // What becomes of a recording while the server of its device is gone, and when it is back: the run goes
 // on by itself, and what was not heard meanwhile is a hole.
@@ -22,10 +22,12 @@ extension InputQueue {
           }
         }
         // The next server counts anew: what is to begin at a frame begins at its time.
-        let last = unsafe memory.recorder.pointee.leaveDeviceTime { start in
+        func translate(_ start: StartPoint) -> StartPoint {
           guard let frame = start.frame else { return start }
           return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
         }
+        state.start = translate(state.start)
+        let last = unsafe memory.recorder.pointee.leaveDeviceTime(translate)
         if let last { take(last, &state) }
       }
       // The app gets what there is: the server may never come back.
@@ -33,6 +35,8 @@ extension InputQueue {
       state.change { state in
         state.isConverting = false
         state.isLost = true
+        // Who waits for the end of the run shall not wait for another server.
+        if state.ending == .whenFull { endRunSoon(&state) }
         guard state.isRunning else { return }
         state.wasRunning = true
         state.isRunning = false
@@ -73,6 +77,16 @@ extension InputQueue {
     }
   }
 
+  package func deviceCannotReturn() {
+    control.withLock { state.change { $0.cannotReturn = true } }
+  }
+
+  package func deviceWillResume(
+    at start: StartPoint, or hostTime: StartPoint, skipping skip: Int
+  ) {
+    state.change { $0.resumption = start }
+  }
+
   package func deviceReturned() {
     control.withLock {
       let found = state.read { state in
@@ -81,16 +95,19 @@ extension InputQueue {
       guard let device = found else { return }
       if let lostAt = state.read({ $0.wasRunning ? $0.lostAt : nil }) {
         let frame = device.earliestStart ?? device.now
-        let gone = Double(device.hostTime(ofFrame: frame)) - Double(lostAt)
+        let agreed = state.read { $0.resumption }
+        let resumedAt = agreed?.hostTime ?? device.hostTime(ofFrame: agreed?.frame ?? frame)
+        let gone = Double(resumedAt) - Double(lostAt)
         let hole = Int64((max(0, gone) / 1e9 * device.client.sampleRate).rounded())
         hold {
           unsafe memory.recorder.pointee.skip(hole)
-          unsafe memory.recorder.pointee.start(at: StartPoint(.frame(frame)))
+          unsafe memory.recorder.pointee.resume(at: agreed ?? StartPoint(.frame(frame)))
         }
       }
       state.change { state in
         state.isLost = false
         state.lostAt = nil
+        state.resumption = nil
         if state.wasRunning {
           state.wasRunning = false
           state.isRunning = true

@@ -103,11 +103,11 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// at once: no cycle may see its memory any more.
   deinit {
     context.invalidate()
-    let device = state.change { state in
+    let (device, converter) = state.change { state in
       state.disposal = .disposed
-      return state.device
+      return (state.device, state.converter)
     }
-    device?.unseat(memory)
+    if let device, !device.unseat(memory) { keepMemory(converter) }
   }
 
   var context: any CallbackContext { contextStorage.withLock { $0! } }
@@ -132,7 +132,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       guard let record = state.buffers[id] else { throw .invalidBuffer }
       let least = state.encoding?.maximumPacketBytes ?? format.bytesPerFrame
       guard record.buffer.capacity >= least else { throw .bufferTooSmall }
-      if state.resets > 0 { throw .enqueueDuringReset }
+      if state.resets > 0 || state.ending != .none { throw .enqueueDuringReset }
       if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
         throw .enqueueDuringReset
       }
@@ -204,6 +204,8 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   /// Notes that there was no buffer.
   func ranOut(_ state: inout RecordState) {
+    // The run is over for the app.
+    if state.ending == .now { return }
     state.underruns += 1
     state.converterError = .recordUnderrun
     state.notices.append(.changed(.converterError))
@@ -221,6 +223,12 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       startFrame: recorded.startFrame,
       hostTime: device?.hostTime(ofFrame: deviceFrame) ?? HostTime.now)
     state.notices.append(.buffer(recording, isReset: isReset))
+    guard state.ending == .whenFull, state.inRing.isEmpty, state.waiting.isEmpty else { return }
+    if let device {
+      let end = Double(recorded.startFrame + Int64(recorded.frames))
+      state.fullAt = Int64((end * device.client.sampleRate / format.sampleRate).rounded())
+    }
+    endRunSoon(&state)
   }
 
   // MARK: Calling back

@@ -2,18 +2,37 @@ import CRealTime
 import RealTime
 import Server
 import Synchronization
+import Timeline
 
 /// A server without sound cards or a clock: whoever renders offline runs its cycles.
 final class OfflineServer: Server {
   /// What the frames are rendered to.
   let format: PCMFormat
   let layout: SampleLayout
+  /// What goes into each channel of the format; nil if that follows from the number of channels.
+  let sources: Sources?
+
+  /// The ports that go into each channel of a format, and how much of each.
+  struct Sources {
+    /// How many ports there are.
+    let count: Int
+    let channels: [[(port: Int, factor: Float)]]
+  }
 
   /// Nil if the format is not one that queues know.
-  init?(_ format: PCMFormat) {
+  ///
+  /// - Parameter mix: For each port how much of it each channel of the format takes.
+  init?(_ format: PCMFormat, mix: [[Float]]? = nil) {
     guard let layout = format.layout else { return nil }
     self.format = format
     self.layout = layout
+    sources = mix.map { mix in
+      Sources(
+        count: mix.count,
+        channels: (0..<format.channels).map { channel in
+          mix.indices.filter { mix[$0][channel] != 0 }.map { (port: $0, factor: mix[$0][channel]) }
+        })
+    }
   }
 
   func openClient(named name: String) -> any ServerClient { OfflineClient(self, name: name) }
@@ -41,7 +60,8 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   /// A plane for each channel of the render format, as `store` takes them.
   private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let silence: Plane
-  private let mix: Plane
+  /// Where channels are mixed: one, or as many as the format has.
+  private let mixes: [Plane]
 
   @safe private struct Plane: @unchecked Sendable {
     let memory: UnsafeMutablePointer<Float>
@@ -55,21 +75,21 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     self.server = server
     self.name = name
     silence = Plane()
-    mix = Plane()
+    mixes = (0..<(server.sources == nil ? 1 : server.format.channels)).map { _ in Plane() }
     unsafe outputs = .allocate(capacity: server.format.channels)
     unsafe outputs.initialize(repeating: silence.memory, count: server.format.channels)
   }
 
   deinit {
     unsafe outputs.deallocate()
-    for plane in planes.withLock({ $0 }) + [silence, mix] { unsafe plane.memory.deallocate() }
+    for plane in planes.withLock({ $0 }) + [silence] + mixes { unsafe plane.memory.deallocate() }
   }
 
   // MARK: A client
 
   var sampleRate: Double { server.format.sampleRate }
-  var counter: UInt32 { UInt32(truncatingIfNeeded: frames.load(ordering: .acquiring)) }
-  var deviceFrame: Int64 { 0 }
+  private var counter: UInt32 { UInt32(truncatingIfNeeded: frames.load(ordering: .acquiring)) }
+  var anchor: TimeAnchor { TimeAnchor(frame: 0, microseconds: 0) }
   var handle: OpaquePointer? { nil }
   var relaysItself: Bool { true }
   var physicalOutputs: [String] { [] }
@@ -98,11 +118,10 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   func disconnect(_ name: String, from destination: String) {}
   func connections(of name: String) -> [String] { [] }
 
-  // There is no clock that host times could go by.
-  func hostTime(ofCounter counter: UInt32) -> UInt64 { HostTime.now }
-  func counter(atHostTime hostTime: UInt64) -> UInt32 { counter }
-
-  func close() { engine.withLock { $0 = 0 } }
+  func close() -> Bool {
+    engine.withLock { $0 = 0 }
+    return true
+  }
 
   // MARK: Cycles
 
@@ -110,6 +129,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   /// format. Needs the device alive.
   ///
   /// - Parameter taken: Tells how many frames the voice has rendered.
+  @discardableResult
   func turn(frames count: Int, into memory: UnsafeMutableRawPointer, _ taken: () -> Int) -> Int {
     guard
       let engine = unsafe UnsafeMutablePointer<Engine>(bitPattern: engine.withLock { $0 })
@@ -123,12 +143,30 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     return rendered
   }
 
-  /// Channel by channel; one channel goes to the first two, and into one goes the mean of all.
+  /// As the sources say; else channel by channel: one channel goes to the first two, and into one goes the
+  /// mean of all.
   private func store(_ count: Int, into memory: UnsafeMutableRawPointer) {
     let channels = server.format.channels
     ports.withLock { ports in
-      if channels == 1, ports.count > 1 {
-        let mix = unsafe mix.memory
+      if let sources = server.sources, sources.count == ports.count {
+        for channel in 0..<channels {
+          let sources = sources.channels[channel]
+          if sources.isEmpty {
+            unsafe outputs[channel] = silence.memory
+          } else if sources.count == 1, sources[0].factor == 1 {
+            unsafe outputs[channel] = ports[sources[0].port].memory
+          } else {
+            let mix = unsafe mixes[channel].memory
+            for i in 0..<count {
+              var sum: Float = 0
+              for source in sources { sum += unsafe ports[source.port].memory[i] * source.factor }
+              unsafe mix[i] = sum
+            }
+            unsafe outputs[channel] = mix
+          }
+        }
+      } else if channels == 1, ports.count > 1 {
+        let mix = unsafe mixes[0].memory
         let share = 1 / Double(ports.count)
         for i in 0..<count {
           var sum = 0.0

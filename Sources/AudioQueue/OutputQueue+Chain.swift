@@ -216,7 +216,7 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.converter = converter
-      state.freeSlabs = converter.map { Array(0..<$0.slabCount) } ?? []
+      state.freeSlabs = converter?.pool ?? []
       pump(&state)
     }
     // Whoever renders converts, too.

@@ -15,14 +15,19 @@ extension OutputQueue {
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let device = try openDevice()
-      // At once is when the ports are heard: the first frame, and all sides alike.
-      if time == .atOnce { device.awaitCycle(state.read { $0.heardAfter }) }
+      // A start at once begins on the first frame that the connections carry, on all channels together.
+      if time == .atOnce { try awaitHeard(on: device) }
       // Offline there is no clock that a time could be one of.
       let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
         readEvents(&state)
         // A run that is paused goes on; any other begins.
-        defer { if !state.isRunning && !state.isRestarting { state.isBeginning = true } }
+        defer {
+          if !state.isRunning && !state.isRestarting {
+            state.isBeginning = true
+            state.start = start
+          }
+        }
         guard state.phase == .started else { return false }
         if state.ends > state.starts.count {
           // The present run has an end on its way: another one follows it.
@@ -35,7 +40,10 @@ extension OutputQueue {
       }
       if isSeenTo { return }
       try holding { unsafe memory.voice.pointee.start(at: start) }
-      state.change { $0.phase = .started }
+      state.change { state in
+        if state.phase == .idle { state.renderedFrames = 0 }
+        state.phase = .started
+      }
     }
   }
 
@@ -81,7 +89,6 @@ extension OutputQueue {
     state.ends += 1
     // What follows belongs to the next run.
     state.tail = 0
-    state.lastStart = nil
     state.waiting.append(.end)
     pump(&state)
   }
@@ -141,12 +148,13 @@ extension OutputQueue {
     }
   }
 
-  /// Has everything that is enqueued reach the ports, the converter's tail included.
+  /// Has everything that is enqueued reach the ports, the converter's tail included. Before the device is
+  /// open too: the converter that comes with it ends its stream there.
   package func flush() throws(QueueError) {
     try controlled { () throws(QueueError) in
       state.change { state in
+        guard state.converter != nil || state.device == nil else { return }
         // What nothing follows is flushed already.
-        guard state.converter != nil else { return }
         if case .buffer = state.waiting.last {
           state.waiting.append(.flush)
         } else if state.waiting.isEmpty, state.holdsBack {
@@ -155,33 +163,6 @@ extension OutputQueue {
       }
     }
   }
-
-  /// Converts ahead what is enqueued, so that a start finds it ready. Opens the device.
-  ///
-  /// - Parameter frames: How many at least, at the queue's rate; 0 for all that fits.
-  /// - Returns: The frames that are ready, at the queue's rate.
-  package func prime(frames: Int) throws(QueueError) -> Int {
-    let device = try controlled { () throws(QueueError) in try openDevice() }
-    pumpConverter()
-    let ratio = format.sampleRate / device.client.sampleRate
-    let ready = state.wait(seconds: Self.primePatience) { state -> Int? in
-      let ready = Int(Double(state.readyFrames) * ratio)
-      let isEnough = frames > 0 && ready >= frames
-      let isAll = state.waiting.isEmpty && !state.isConverting
-      let isFull = state.converter?.isFull(state) ?? false
-      // What is about to be handed back is not converted any more.
-      let isOver =
-        state.converter == nil || state.resets > 0 || state.disposal != .none || state.isLost
-      guard isEnough || isAll || isFull || isOver else { return nil }
-      if ready > 0 && state.resets == 0 { state.isPrimed = true }
-      return ready
-    }
-    guard let ready else { throw .primeTimedOut }
-    return ready
-  }
-
-  /// Seconds that a call waits for the frames that it is to prepare.
-  static var primePatience: Double { 5 }
 
   /// Waits until the converter is not at work. A tap of the app's may wait for something that our caller
   /// holds: then what it is at work on is dropped when it comes back.
@@ -196,7 +177,8 @@ extension OutputQueue {
 
   // MARK: Dispose
 
-  /// Ends the queue. No callback comes after it has returned. Works when the server is gone, too.
+  /// Ends the queue. No callback begins after it has returned; one that runs is waited for, but not for
+  /// ever, and hardly if what is enqueued is played first. Works when the server is gone, too.
   ///
   /// - Parameter afterPlaying: True to have what is enqueued played first; the call returns
   ///   before that.
@@ -212,10 +194,7 @@ extension OutputQueue {
         return drains
       } as Bool
     }
-    // One that is under way is waited for, unless it is ours or waits for something of our caller's.
-    state.wait(seconds: Self.patience) { state in
-      state.delivering == nil || state.isInCallback ? () : nil
-    }
+    awaitCallback(isPatient: !afterPlaying)
     context.invalidate()
     if !isDraining { finishDisposal() }
   }
@@ -223,13 +202,13 @@ extension OutputQueue {
   /// Gives the device back. Nothing is played any more.
   func finishDisposal() {
     control.withLock {
-      let device = state.change { state in
+      let (device, converter) = state.change { state in
         state.disposal = .disposed
         state.generation += 1
         defer { state.device = nil }
-        return state.device
+        return (state.device, state.converter)
       }
-      device?.retire(memory)
+      if let device, !device.retire(memory) { keepMemory(converter) }
       waitForConverter()
     }
     onDisposed.withLock { $0?() }

@@ -20,6 +20,8 @@ extension OutputQueue {
     /// How often the queue ran dry, and the frames of silence that made.
     package var starvations: UInt64
     package var starvedFrames: UInt64
+    /// Frames that passed unheard, because cycles did not come.
+    package var unheardFrames: UInt64
     /// Cycles of the client that came too late.
     package var xruns: UInt64
     /// How often the server went away and came back.
@@ -42,6 +44,7 @@ extension OutputQueue {
         }
       }
       unsafe memory.voice.pointee.closeSecondPort()
+      memory.portOrder = state.read { $0.isOffline ? [] : $0.portOrder }
       portNames = try device.seat(memory, owner: self, places: places)
       prepareRendering(on: device)
       do throws(ServerError) {
@@ -67,7 +70,7 @@ extension OutputQueue {
       if !state.isOffline { noteDevice(facts, &state) }
       state.portNames = portNames
       state.connections = connections
-      state.heardAfter = device.cycleThatHearsAll
+      state.connectionMark = device.connectionMark
     }
     try openSecondPort(of: device)
     context.wake()
@@ -149,11 +152,27 @@ extension OutputQueue {
     }
   }
 
+  package func setPortOrder(_ order: [Int]) throws(QueueError) {
+    try controlled { () throws(QueueError) in
+      if state.read({ $0.portOrder == order }) { return }
+      try checkNotPrimed()
+      let assignments = state.change { state in
+        state.portOrder = order
+        return state.assignments
+      }
+      guard state.read({ $0.device != nil && !$0.isOffline }) else { return }
+      state.change { $0.assignments = nil }
+      closeDevice()
+      // They are channels of the same device, whatever their ports.
+      state.change { $0.assignments = assignments }
+    }
+  }
+
   /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
   func closeDevice() {
     let (device, converter) = takeOut()
-    device?.unseat(memory)
     // The cycles have read the converter's slabs until now.
+    if let device, !device.unseat(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
       emptyRing(&state)
@@ -173,6 +192,9 @@ extension OutputQueue {
   /// True while the server is gone: the queue can only be disposed of.
   package var isLost: Bool { state.read { $0.isLost } }
 
+  /// Why the queue plays nothing at present; nil if its server runs its cycles.
+  package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
+
   package var statistics: Statistics {
     let voice = unsafe memory.voice
     return state.read { state in
@@ -191,6 +213,7 @@ extension OutputQueue {
         lastedFrames: lasted,
         starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),
         starvedFrames: unsafe voice.pointee.starvedFrames.load(ordering: .relaxed),
+        unheardFrames: unsafe voice.pointee.unheardFrames.load(ordering: .relaxed),
         xruns: state.device?.xruns.load(ordering: .relaxed) ?? 0,
         restarts: state.device?.restarts.load(ordering: .relaxed) ?? 0)
     }
@@ -198,47 +221,60 @@ extension OutputQueue {
 
   // MARK: Time
 
-  /// Frames at the queue's rate since the run began; nil if none has begun. Stands still while
-  /// the queue is paused and goes on while it is dry.
-  package var currentFrame: Double? {
-    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
-    guard let device, isRunning else { return nil }
-    return runFrame(device)
+  /// The queue's time: see `Queue`. Stands still while the queue is paused and goes on while it is dry.
+  package var currentTime: (frame: Double, hostTime: UInt64)? {
+    presentRun.map { ($0.frame, $0.device.hostTime(ofFrame: $0.now)) }
   }
 
-  private func runFrame(_ device: Device) -> Double {
-    let position = unsafe memory.voice.pointee.clock.read().position(at: device.now)
-    return DeviceTime.frames(
-      position, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+  /// Device time now, and the frame of the run at that moment, at the queue's rate.
+  private func readRun(_ device: Device) -> (now: Int64, frame: Double) {
+    // First the cycle, then the counter: until a cycle begins the counter may be ahead of its first frame.
+    let reading = unsafe memory.voice.pointee.clock.read()
+    let now = device.now
+    let frame = DeviceTime.frames(
+      reading.position(at: now), atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)
+    return (now, frame)
   }
 
   /// The frame of the run at which something that is enqueued now can begin at the earliest: what is
   /// enqueued after the end of a run belongs to the next.
   func presentFrame(_ state: QueueState) -> Int64 {
     guard let device = state.device, state.isRunning, state.ends == 0 else { return 0 }
-    return Int64(runFrame(device).rounded(.up))
+    return Int64(readRun(device).frame.rounded(.up))
   }
 
-  /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun.
+  /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun or is to
+  /// begin at a given time.
   package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
-    guard let (device, presentFrame) = presentRun, !device.client.relaysItself else { return nil }
-    let deviceFrames = (Double(frame) - presentFrame) * device.client.sampleRate / format.sampleRate
-    return device.hostTime(ofFrame: device.now + Int64(deviceFrames.rounded()))
+    guard let run = presentRun, !run.device.client.relaysItself else { return nil }
+    let deviceRate = run.device.client.sampleRate
+    let deviceFrames = (Double(frame) - run.frame) * deviceRate / format.sampleRate
+    return run.device.hostTime(ofFrame: run.now + Int64(deviceFrames.rounded()))
   }
 
-  /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run.
+  /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run, or one that is
+  /// to begin at a given time.
   package func runFrame(atHostTime hostTime: UInt64) throws(QueueError) -> Int64 {
     try checkOnline()
-    guard let (device, presentFrame) = presentRun else { throw .invalidRunState }
-    let deviceFrames = Double(device.frame(atHostTime: hostTime) - device.now)
+    guard let run = presentRun else { throw .invalidRunState }
+    let deviceFrames = Double(run.device.frame(atHostTime: hostTime) - run.now)
     return Int64(
-      (presentFrame + deviceFrames * format.sampleRate / device.client.sampleRate).rounded())
+      (run.frame + deviceFrames * format.sampleRate / run.device.client.sampleRate).rounded())
   }
 
-  private var presentRun: (device: Device, frame: Double)? {
-    guard let device = state.read({ $0.isRunning ? $0.device : nil }) else { return nil }
-    return (device, runFrame(device))
+  /// Device time now, and the queue's time at that moment.
+  private var presentRun: (device: Device, now: Int64, frame: Double)? {
+    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
+    guard let device else { return nil }
+    if isRunning {
+      let (now, frame) = readRun(device)
+      return (device, now, frame)
+    }
+    let now = device.now
+    return timeBeforeStart(at: now, of: device).map { (device, now, $0) }
   }
+
+  package var connectionMark: ConnectionMark { state.read { $0.connectionMark } }
 
   package var runningDevice: Device? { state.read { $0.isLost || $0.isOffline ? nil : $0.device } }
 }

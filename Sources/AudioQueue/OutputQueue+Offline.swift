@@ -12,16 +12,19 @@ extension OutputQueue {
   /// Has the queue render to `format` from now on, or play through the device that it had before if that
   /// is nil. What is enqueued stays. Not while it runs.
   ///
-  /// The format may have another rate and other channels than the queue: one channel goes to the first
-  /// two, into one goes the mean of all, and else each goes to its own; those that are missing are
+  /// The format may have another rate and other channels than the queue. Without `mix` one channel goes to
+  /// the first two, into one goes the mean of all, and else each goes to its own; those that are missing are
   /// silent.
-  package func setOfflineFormat(_ format: PCMFormat?) throws(QueueError) {
+  ///
+  /// - Parameter mix: For each channel of the queue how much of it each channel of the format takes. A queue
+  ///   of one channel may have two rows: the sides of its balance.
+  package func setOfflineFormat(_ format: PCMFormat?, mix: [[Float]]? = nil) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let isIdle = state.read { $0.phase == .idle && !$0.isRunning && $0.renderer == nil }
       guard isIdle else { throw .invalidRunState }
       var server: OfflineServer?
       if let format {
-        server = OfflineServer(format)
+        server = OfflineServer(format, mix: mix)
         if server == nil { throw .unsupportedFormat }
       } else if offlineFormat == nil {
         return
@@ -32,6 +35,7 @@ extension OutputQueue {
       state.change { state in
         state.offlineServer = server
         state.hasRendered = false
+        state.renderedFrames = 0
       }
     }
   }
@@ -40,7 +44,7 @@ extension OutputQueue {
   /// a cycle sees the device.
   func prepareRendering(on device: Device) {
     guard let client = device.client as? OfflineClient, format.channels == 1,
-      client.server.format.channels > 1
+      client.server.format.channels > 1, client.server.sources?.count ?? 2 == 2
     else { return }
     unsafe memory.ports[1] = client.addPort(named: "out_2", .output).place
     unsafe memory.voice.pointee.openSecondPort()
@@ -68,18 +72,24 @@ extension OutputQueue {
   /// - Parameters:
   ///   - frames: The most frames, at the render format's rate; 0 to begin the run only.
   ///   - buffer: Room for the frames in the render format; fewer are rendered if it has less.
+  ///   - time: The frame, at the render format's rate since the start, that is to be rendered first; nil for
+  ///     the one after the last. The frames that it skips are silent: what is enqueued is not skipped, but
+  ///     goes on with this frame. Of no account once everything has been played.
   /// - Returns: The frames rendered: 0 if nothing is enqueued, or all has been played.
-  package func render(frames: Int, into buffer: UnsafeMutableRawBufferPointer) throws(QueueError)
-    -> Int
-  {
+  /// - Throws: `badArgument` if the frame has been rendered.
+  package func render(
+    frames: Int, into buffer: UnsafeMutableRawBufferPointer, at time: Int64? = nil
+  ) throws(QueueError) -> Int {
     let device = try beginRendering()
     defer { endRendering() }
     guard let client = device.client as? OfflineClient else { throw .invalidOfflineMode }
+    if let time { try skip(to: time, on: device, client) }
     let bytesPerFrame = client.server.format.bytesPerFrame
     let frames = min(frames, buffer.count / bytesPerFrame)
     // Nothing is written if there is no room.
     let base = unsafe buffer.baseAddress ?? UnsafeMutableRawPointer(memory.voice)
     var done = 0
+    defer { state.change { $0.renderedFrames += Int64(done) } }
     while true {
       let hasConverted = pumpConverter()
       let rendered = unsafe client.turn(
@@ -103,7 +113,9 @@ extension OutputQueue {
   /// The same into a buffer of the queue's own, which nobody can free or enqueue meanwhile.
   ///
   /// - Returns: The bytes written.
-  package func render(frames: Int, intoBuffer id: UInt32) throws(QueueError) -> Int {
+  package func render(frames: Int, intoBuffer id: UInt32, at time: Int64? = nil)
+    throws(QueueError) -> Int
+  {
     let buffer = try state.change { state throws(QueueError) in
       try state.checkUsable()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
@@ -114,7 +126,23 @@ extension OutputQueue {
     }
     defer { state.change { $0.buffers[id]?.isFree = true } }
     let bytesPerFrame = offlineFormat?.bytesPerFrame ?? 0
-    return try unsafe render(frames: frames, into: buffer.data) * bytesPerFrame
+    return try unsafe render(frames: frames, into: buffer.data, at: time) * bytesPerFrame
+  }
+
+  /// Moves the run's time on, so that the frame rendered next is that of `time`.
+  private func skip(to time: Int64, on device: Device, _ client: OfflineClient) throws(QueueError) {
+    let (position, hasRun) = state.read { ($0.renderedFrames, $0.phase == .started) }
+    guard hasRun, time != position else { return }
+    if time < position {
+      throw .badArgument("frame \(time) has been rendered: the next one is \(position)")
+    }
+    // A run that has been asked for begins before its time moves on.
+    unsafe client.turn(frames: 0, into: UnsafeMutableRawPointer(memory.voice)) { 0 }
+    state.change { readEvents(&$0) }
+    try controlled { () throws(QueueError) in
+      try holding(device) { unsafe memory.voice.pointee.skip(time - position) }
+    }
+    state.change { $0.renderedFrames = time }
   }
 
   private func beginRendering() throws(QueueError) -> Device {

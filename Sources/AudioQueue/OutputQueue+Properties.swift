@@ -59,8 +59,9 @@ extension OutputQueue {
       let outputs = try openDevice().client.physicalOutputs
       let (assignments, connections) = state.read { ($0.assignments, $0.connections) }
       return assignments
-        ?? connections.map { connected in
-          connected.lazy.compactMap { outputs.firstIndex(of: $0) }.first.map { $0 + 1 } ?? 0
+        ?? (0..<format.channels).map { channel in
+          let connected = connections[memory.port(ofChannel: channel)]
+          return connected.lazy.compactMap { outputs.firstIndex(of: $0) }.first.map { $0 + 1 } ?? 0
         }
     }
   }
@@ -97,16 +98,18 @@ extension OutputQueue {
     }
   }
 
-  /// Connects ports to numbered outputs of the sound card; an output that is not there any more is
-  /// left out.
+  /// Connects the ports of the channels to numbered outputs of the sound card; an output that is not there
+  /// any more is left out.
   func assign(_ ports: [String], to assignments: [Int], of device: Device)
     throws(ServerError) -> [[String]]
   {
     let outputs = device.client.physicalOutputs
     var connections: [[String]] = ports.map { _ in [] }
-    for (i, output) in assignments.enumerated() where output >= 1 && output <= outputs.count {
-      try device.connect(ports[i], to: outputs[output - 1])
-      connections[i] = [outputs[output - 1]]
+    for (channel, output) in assignments.enumerated()
+    where output >= 1 && output <= outputs.count {
+      let port = memory.port(ofChannel: channel)
+      try device.connect(ports[port], to: outputs[output - 1])
+      connections[port] = [outputs[output - 1]]
     }
     return connections
   }

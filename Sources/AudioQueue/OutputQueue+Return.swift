@@ -2,7 +2,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
-import Timeline
+package import Timeline
 
 // What becomes of a queue while the server of its device is gone, and when it is back.
 
@@ -19,6 +19,7 @@ extension OutputQueue {
           return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
         }
         unsafe memory.voice.pointee.leaveDeviceTime(translate)
+        state.start = translate(state.start)
         state.starts = state.starts.map(translate)
         if state.isRunning {
           runEnded(&state, lasting: ranFrames)
@@ -66,6 +67,22 @@ extension OutputQueue {
         return
       }
       startConverting(with: converter)
+    }
+  }
+
+  package func deviceCannotReturn() {
+    control.withLock { state.change { $0.cannotReturn = true } }
+  }
+
+  package func deviceWillResume(
+    at start: StartPoint, or hostTime: StartPoint, skipping skip: Int
+  ) {
+    control.withLock {
+      state.change { state in
+        guard state.device != nil, state.isLost, !state.cannotReturn else { return }
+        unsafe memory.voice.pointee.resume(at: start, or: hostTime, skipping: skip)
+        state.starts = state.starts.map { $0.notBefore(hostTime) }
+      }
     }
   }
 

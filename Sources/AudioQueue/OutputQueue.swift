@@ -77,11 +77,11 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// at once: no cycle may see its memory any more.
   deinit {
     context.invalidate()
-    let device = state.change { state in
+    let (device, converter) = state.change { state in
       state.disposal = .disposed
-      return state.device
+      return (state.device, state.converter)
     }
-    device?.retire(memory)
+    if let device, !device.retire(memory) { keepMemory(converter) }
   }
 
   /// Where the app is called back.
@@ -106,6 +106,9 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     package var start: Int64?
     /// Rate and pitch from the buffer's first frame on.
     package var timePitch = TimePitchChanges()
+    /// Seconds, some 30 years, between the beginning of a run and the latest start: at every rate the
+    /// frames fit an `Int64` and a `Double`.
+    package static let latestSeconds = 1e9
 
     package init(
       trimmedAtStart: Int = 0, trimmedAtEnd: Int = 0,
@@ -175,8 +178,10 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       throw .invalidParameter
     }
     if let start = schedule.start {
+      guard Double(start).magnitude <= Schedule.latestSeconds * format.sampleRate else {
+        throw .startOutOfRange
+      }
       if let last = state.lastStart, start < last { throw .startsOutOfOrder }
-      state.lastStart = start
     }
     let begin = max(state.tail, schedule.start ?? .min)
     // What waits may bring other rates yet: as far as is known.
@@ -242,7 +247,8 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
         guard !state.inRing.isEmpty else { continue }
         switch state.inRing.removeFirst() {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
-        case .slab(let piece): if piece.isLast { state.freeSlabs.append(piece.slab) }
+        case .slab(let piece):
+          if piece.isLast, piece.slab.isPooled { state.freeSlabs.append(piece.slab) }
         case .replay, .end, .flush: break
         }
       case .runBegan:

@@ -1,4 +1,5 @@
 package import Codecs
+import Logging
 package import RealTime
 package import Server
 package import Timeline
@@ -43,6 +44,9 @@ package protocol Queue: AnyObject, Sendable {
   func deviceChannels() throws(QueueError) -> Int
   var deviceUID: String { get }
   func setDeviceUID(_ uid: String) throws(QueueError)
+  /// Has each channel go to, or come from, the port with the number given, from 0; in order if there are
+  /// none. A device that is open is opened anew if that is a change. While nothing runs or is primed.
+  func setPortOrder(_ order: [Int]) throws(QueueError)
   /// Has the app told, on its place and after this has returned, that a property has another value.
   func announce(_ change: QueueChange)
   var isMetering: Bool { get set }
@@ -52,14 +56,20 @@ package protocol Queue: AnyObject, Sendable {
   func takePeaks() -> [Float]
   /// Throws if the queue runs, is told to or is paused.
   func checkIdle() throws(QueueError)
+  /// Throws if the queue runs, is told to, is paused, or has readied something for a start.
+  func checkNotPrimed() throws(QueueError)
   /// Throws if the queue renders offline: what is asked for is a device's.
   func checkOnline() throws(QueueError)
   /// What has broken the queue's time so far.
   var discontinuities: Discontinuities { get }
-  /// Frames at the queue's rate since the run began; nil if none has begun.
-  var currentFrame: Double? { get }
+  /// Frames at the queue's rate since the run began, and the host time of this moment in nanoseconds of
+  /// CLOCK_MONOTONIC. Before a run that begins at a given time the frames are below zero. Nil if no run has
+  /// begun or is to begin at a given time.
+  var currentTime: (frame: Double, hostTime: UInt64)? { get }
   /// The device, if it is open and its server there.
   var runningDevice: Device? { get }
+  /// When the queue's ports were connected.
+  var connectionMark: ConnectionMark { get }
 }
 
 extension OutputQueue: Queue {
@@ -72,6 +82,10 @@ extension OutputQueue: Queue {
 
 extension Queue {
   package func checkOnline() throws(QueueError) {}
+  package func checkNotPrimed() throws(QueueError) { try checkIdle() }
+
+  /// The frames of `currentTime`.
+  package var currentFrame: Double? { currentTime?.frame }
 
   /// Allocates a buffer of `capacity` bytes.
   package func allocateBuffer(capacity: Int) throws(QueueError) -> QueueBuffer {
@@ -83,9 +97,31 @@ extension Queue {
 
   /// Device time now; nil if the device is not open.
   package var deviceTime: Moment? {
-    guard let device = runningDevice else { return nil }
+    runningDevice.map(Self.deviceTime)
+  }
+
+  /// Reads the counter once: host time is what the frame translates to.
+  private static func deviceTime(of device: Device) -> Moment {
     let now = device.now
     return (now, device.hostTime(ofFrame: now))
+  }
+
+  /// Waits until the server carries sound over the queue's connections and runs cycles regularly: only then can
+  /// a start frame be chosen that is heard. Opens the device. Not from a callback of the server.
+  ///
+  /// - Throws: After five seconds without such cycles.
+  package func awaitHeard() throws(QueueError) {
+    _ = try deviceSampleRate()
+    if let device = runningDevice { try awaitHeard(on: device) }
+  }
+
+  func awaitHeard(on device: Device) throws(QueueError) {
+    do throws(ServerError) {
+      try device.awaitHeard(connectionMark)
+    } catch {
+      log.error("\(error)")
+      throw .cannotStart(error)
+    }
   }
 
   /// A time in both of its forms. Needs an open device.
@@ -93,7 +129,7 @@ extension Queue {
     try checkOnline()
     guard let device = runningDevice else { throw .invalidRunState }
     switch time {
-    case .atOnce: return (device.now, device.hostTime(ofFrame: device.now))
+    case .atOnce: return Self.deviceTime(of: device)
     case .frame(let frame): return (frame, device.hostTime(ofFrame: frame))
     case .hostTime(let hostTime): return (device.frame(atHostTime: hostTime), hostTime)
     }
@@ -103,9 +139,9 @@ extension Queue {
   /// an open device.
   package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
     try checkOnline()
-    guard let device = runningDevice, let earliest = device.earliestStart else {
-      throw .invalidRunState
-    }
+    guard let device = runningDevice else { throw .invalidRunState }
+    try awaitHeard(on: device)
+    guard let earliest = device.earliestStart else { throw .invalidRunState }
     let wanted = try deviceTime(of: time)
     if time != .atOnce && wanted.frame >= earliest { return wanted }
     return (earliest, device.hostTime(ofFrame: earliest))

@@ -42,6 +42,8 @@ package enum QueueError: Error, Hashable, Sendable {
   case trimmedTooMuch
   /// The buffer is to begin before one that was enqueued before it.
   case startsOutOfOrder
+  /// The buffer is to begin at a time that no device comes to.
+  case startOutOfRange
   /// The buffer has not room for one whole frame.
   case bufferTooSmall
   /// The queue records and should play, or the other way round.

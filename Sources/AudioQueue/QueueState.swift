@@ -59,7 +59,7 @@ struct QueueState: CallingState {
 
   /// Frames of a slab, and how they are played.
   struct SlabPiece {
-    let slab: Int
+    let slab: Slab
     let first: Int
     let frames: Int
     /// They are the slab's last.
@@ -99,6 +99,12 @@ struct QueueState: CallingState {
   var isRestarting = false
   /// The voice has been told to begin a run, and has not yet: it is not one of `starts`.
   var isBeginning = false
+  /// The time of the latest start that was not put off to the end of a run.
+  var start = StartPoint(.atOnce)
+  var pendingStart: StartPoint? {
+    if isRunning || phase != .started { return nil }
+    return isBeginning ? start : starts.first
+  }
   /// Calls that are handing buffers back: meanwhile none may be enqueued or converted.
   var resets = 0
   /// Counts resets, so that a conversion under way knows that its result is stale.
@@ -130,6 +136,8 @@ struct QueueState: CallingState {
   var isOffline: Bool { offlineServer != nil }
   /// A run has begun since it does.
   var hasRendered = false
+  /// Frames of the render format that have been rendered, or skipped, since the latest start.
+  var renderedFrames: Int64 = 0
   /// The thread that renders.
   var renderer: pthread_t?
 
@@ -139,19 +147,24 @@ struct QueueState: CallingState {
   var portNames: [String] = []
   /// For each port what it was connected to.
   var connections: [[String]] = []
+  /// For each channel the port that it goes to, if it goes to ports of a device.
+  var portOrder: [Int] = []
   /// For each channel the output that the app wants it to go to; nil if it has not said.
   var assignments: [Int]?
   /// Something was readied for a start that has not come.
   var isPrimed = false
   var isMetering = false
   var converter: Converter?
-  /// The cycle after which the connections are heard.
-  var heardAfter: UInt64 = 0
+  /// When the connections were made.
+  var connectionMark = ConnectionMark()
   /// The converter's thread is at work on a buffer.
   var isConverting = false
   /// The converter has taken frames in that it gives out only with an end or a flush.
   var holdsBack = false
-  var freeSlabs: [Int] = []
+  /// Slabs of the converter's pool that nobody reads.
+  var freeSlabs: [Slab] = []
+  /// Device frames that calls wait for to be ready.
+  var primeTargets: [Int] = []
   /// What buffers go through before the cycles.
   var settings = ChainSettings()
   /// Rate and pitch of what is converted next.
@@ -173,16 +186,24 @@ struct QueueState: CallingState {
   }
   /// Frame of the run at which what is enqueued next would be played, if the queue did not run dry.
   var tail: Int64 = 0
-  /// The start that the last enqueued buffer of the run was given.
-  var lastStart: Int64?
+  /// The last start that a buffer was given which belongs to the run and has not been played.
+  var lastStart: Int64? {
+    for items in [waiting, inRing] {
+      for item in items.reversed() {
+        if case .end = item { return nil }
+        if case .buffer(let piece) = item, let start = piece.start { return start }
+      }
+    }
+    return nil
+  }
   /// Device frame at which the latest run began.
   var beganAt: Int64?
   /// Device frames that the latest finished run lasted.
   var lastedFrames: Int64 = 0
 
-  /// Device frames that are ready to be played.
+  /// Device frames that are ready to be played. What the cycles can read as it is need not be in the ring.
   var readyFrames: Int {
-    inRing.reduce(0) { sum, item in
+    (converter == nil ? inRing + waiting : inRing).reduce(0) { sum, item in
       switch item {
       case .buffer(let piece): sum + piece.frames
       case .slab(let piece): sum + piece.frames
@@ -223,8 +244,7 @@ struct QueueState: CallingState {
     holdsBack = false
     ends = 0
     tail = 0
-    lastStart = nil
     isPrimed = false
-    if let converter { freeSlabs = Array(0..<converter.slabCount) }
+    if let converter { freeSlabs = converter.pool }
   }
 }

@@ -1,6 +1,7 @@
 package import Codecs
 import Glibc
 import Server
+import Timeline
 
 /// What an app is told of a buffer that comes back from recording.
 package struct Recording: Sendable {
@@ -32,6 +33,22 @@ enum RecordNotice: QueueNotice {
 struct RecordState: CallingState {
   var phase = QueueState.Phase.idle
   var isRunning = false
+  /// The time of the latest start.
+  var start = StartPoint(.atOnce)
+  var pendingStart: StartPoint? { isRunning || phase != .started ? nil : start }
+  /// Whether the run ends by itself.
+  var ending = Ending.none
+  enum Ending {
+    case none
+    /// It ends when every buffer that is enqueued is full; others are refused.
+    case whenFull
+    /// Nothing is left to be filled: a thread is about to end the run.
+    case now
+    /// The run is over, and the app has not been told.
+    case over
+  }
+  /// Device frames that the run had lasted when the last buffer was full.
+  var fullAt = Int64.max
   /// The run is over, but the app has not been told of its last buffers.
   var isEnding = false
   var resets = 0
@@ -42,6 +59,8 @@ struct RecordState: CallingState {
   /// A run was under way when the server went; unless it was paused, host time after its last frame.
   var wasRunning = false
   var lostAt: UInt64?
+  /// When the run is to go on, if others are to go on at that time as well.
+  var resumption: StartPoint?
 
   var buffers: [UInt32: QueueState.BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
@@ -54,6 +73,8 @@ struct RecordState: CallingState {
   var delivering: (thread: pthread_t, notice: RecordNotice)?
 
   var device: Device?
+  /// When the connections were made.
+  var connectionMark = ConnectionMark()
   var portNames: [String] = []
   /// For each port what it was connected to.
   var connections: [[String]] = []
@@ -87,7 +108,9 @@ struct RecordState: CallingState {
   mutating func willDeliver(_ notice: RecordNotice) {
     switch notice {
     case .buffer(let recording, _): buffers[recording.buffer]?.isFree = true
-    case .isRunning(false): isEnding = false
+    case .isRunning(false):
+      isEnding = false
+      if ending == .over { ending = .none }
     case .isRunning, .changed: break
     }
   }

@@ -373,6 +373,12 @@ public func AudioFileSetProperty(
     guard let bytes = unsafe copyBytes(at: inPropertyData, count: inDataSize) else {
       throw .badArgument("the value is NULL")
     }
+    // Programs hand on the cookie of any recording, and that of linear PCM has no bytes.
+    if inPropertyID == kAudioFilePropertyMagicCookieData, bytes.isEmpty, media.isWritable,
+      case .pcm = media.format
+    {
+      return
+    }
     guard media.isSettable(inPropertyID) else {
       let isKnown = (try? value(of: inPropertyID, in: media)) != nil
       if isKnown, !media.isWritable {

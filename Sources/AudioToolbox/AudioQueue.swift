@@ -204,14 +204,18 @@ private func filled(
   if let packets = unsafe packets, count > 0 {
     return unsafe (id, bytes, extents(packets, count))
   }
-  let (own, ownCount) = unsafe (
-    buffer.pointee.mPacketDescriptions, buffer.pointee.mPacketDescriptionCount
+  guard let own = unsafe buffer.pointee.mPacketDescriptions else { return (id, bytes, []) }
+  let (ownCount, capacity) = unsafe (
+    Int(buffer.pointee.mPacketDescriptionCount), Int(buffer.pointee.mPacketDescriptionCapacity)
   )
-  guard let own = unsafe own else { return (id, bytes, []) }
-  guard unsafe ownCount <= buffer.pointee.mPacketDescriptionCapacity else {
-    throw .packetOutsideBuffer
+  // A count without descriptions is that of the buffer's own.
+  if count > 0, count <= capacity, case .packets(let format) = handle.queue.streamFormat,
+    format.bytesPerPacket == 0
+  {
+    return unsafe (id, bytes, extents(own, count))
   }
-  return unsafe (id, bytes, extents(own, Int(ownCount)))
+  guard ownCount <= capacity else { throw .packetOutsideBuffer }
+  return unsafe (id, bytes, extents(own, ownCount))
 }
 
 private func extents(_ packets: UnsafePointer<AudioStreamPacketDescription>, _ count: Int)
@@ -233,6 +237,7 @@ public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<
   -> OSStatus
 {
   unsafe withQueue(inAQ, "AudioQueueStart") { (handle) throws(QueueError) in
+    try handle.checkCodec()
     try unsafe handle.queue.start(at: StartTime(inStartTime?.pointee))
   }
 }
@@ -263,12 +268,15 @@ public func AudioQueuePrime(
   _ outNumberOfFramesPrepared: UnsafeMutablePointer<UInt32>?
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueuePrime") { (handle) throws(QueueError) in
-    let frames = try handle.playbackQueue.prime(frames: Int(inNumberOfFramesToPrepare))
-    unsafe outNumberOfFramesPrepared?.pointee = UInt32(clamping: frames)
+    let queue = try handle.playbackQueue
+    try handle.checkCodec()
+    var frames = 0
+    defer { unsafe outNumberOfFramesPrepared?.pointee = UInt32(clamping: frames) }
+    try queue.prime(frames: Int(inNumberOfFramesToPrepare), &frames)
   }
 }
 
-/// Stops the queue: at once, or when all that is enqueued has been played.
+/// Stops the queue: at once, or when all that is enqueued has been played or filled.
 @c @implementation
 public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in

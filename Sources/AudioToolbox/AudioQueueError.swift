@@ -73,7 +73,7 @@ extension AudioQueueError: CustomStringConvertible, LocalizedError {
       "kAudioQueueErr_InvalidPropertyValue", "the property does not take this value"
     ),
     kAudioQueueErr_PrimeTimedOut: (
-      "kAudioQueueErr_PrimeTimedOut", "the frames were not ready in time"
+      "kAudioQueueErr_PrimeTimedOut", "the frames are not enqueued or were not ready in time"
     ),
     kAudioQueueErr_CodecNotFound: (
       "kAudioQueueErr_CodecNotFound", "there is no codec for the format"

@@ -35,8 +35,7 @@ extension QueueHandle {
           var time = AudioTimeStamp()
           time.mSampleTime = Double(recording.startFrame)
           time.mHostTime = recording.hostTime
-          time.mRateScalar = 1
-          time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+          time.mFlags = [.sampleTimeValid, .hostTimeValid]
           let (count, packets) = this.packets(of: recording)
           unsafe this.lendHeader(ofBuffer: recording.buffer) { header in
             unsafe header.pointee.mAudioDataByteSize = UInt32(recording.bytes)

@@ -1,6 +1,7 @@
 import AudioQueue
 public import CAudioToolbox
 import RealTime
+import Timeline
 
 // The functions of AudioQueue.h that render a queue's sound to memory.
 
@@ -12,13 +13,13 @@ public func AudioQueueSetOfflineRenderFormat(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetOfflineRenderFormat") { (handle) throws(QueueError) in
     guard let description = unsafe inFormat?.pointee else {
-      return try handle.playbackQueue.setOfflineFormat(nil)
+      return try handle.setOfflineFormat(nil, nil)
     }
     guard let format = PCMFormat(description) else { throw .unsupportedFormat }
-    // Only the head: the descriptions themselves are nobody's concern, and without any it says nothing.
+    // First the head: without channels it says nothing, and with others it cannot be.
     let channels = unsafe inLayout.map { unsafe ChannelLayout.channels(of: $0.pointee) } ?? 0
     guard channels == 0 || channels == format.channels else { throw .unsupportedFormat }
-    try handle.playbackQueue.setOfflineFormat(format)
+    try handle.setOfflineFormat(format, channels == 0 ? nil : unsafe ChannelLayout(at: inLayout!))
   }
 }
 
@@ -30,7 +31,10 @@ public func AudioQueueOfflineRender(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueOfflineRender") { (handle) throws(QueueError) in
     guard let id = unsafe handle.id(of: ioBuffer) else { throw .invalidBuffer }
-    let bytes = try handle.playbackQueue.render(frames: Int(inNumberFrames), intoBuffer: id)
+    let queue = try handle.playbackQueue
+    var time: Int64?
+    if case .frame(let frame) = unsafe StartTime(inTimestamp?.pointee) { time = frame }
+    let bytes = try queue.render(frames: Int(inNumberFrames), intoBuffer: id, at: time)
     // A callback that disposed of the queue has not taken the header with it: `handle` keeps it.
     unsafe ioBuffer.pointee.mAudioDataByteSize = UInt32(bytes)
   }

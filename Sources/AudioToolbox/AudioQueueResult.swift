@@ -29,6 +29,7 @@ extension QueueError: APIFailure {
     case .primeTimedOut: kAudioQueueErr_PrimeTimedOut
     case .outOfMemory: kAudio_MemFullError
     case .packetOutsideBuffer, .packetsNotDescribed, .trimmedTooMuch, .startsOutOfOrder,
+      .startOutOfRange,
       .invalidTimeline, .noTime,
       .bufferTooSmall, .wrongBuffers:
       kAudio_ParamError

@@ -12,16 +12,14 @@ extension AudioTimeStamp {
     self.init()
     mSampleTime = Double(time.frame)
     mHostTime = time.hostTime
-    mRateScalar = 1
-    mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+    mFlags = [.sampleTimeValid, .hostTimeValid]
   }
 
   /// A time of a queue, and the host time that goes with it, if it is known.
   init(runFrame: Int64, hostTime: UInt64?) {
     self.init()
     mSampleTime = Double(runFrame)
-    mRateScalar = 1
-    mFlags = [.sampleTimeValid, .rateScalarValid]
+    mFlags = .sampleTimeValid
     if let hostTime {
       mHostTime = hostTime
       mFlags.insert(.hostTimeValid)
@@ -91,7 +89,7 @@ public func AudioQueueDisposeTimeline(
   }
 }
 
-/// Tells the frames, at the rate of the queue, since it started.
+/// Tells the frames, at the rate of the queue, since it started or until it will start.
 @c @implementation
 public func AudioQueueGetCurrentTime(
   _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
@@ -107,10 +105,10 @@ public func AudioQueueGetCurrentTime(
       timeline = handle.timelines.object(UInt(bitPattern: reference))
       if timeline == nil { throw .invalidTimeline }
     }
-    guard let frame = handle.queue.currentFrame else { throw .invalidRunState }
-    time.mSampleTime = frame
-    time.mRateScalar = 1
-    time.mFlags = [.sampleTimeValid, .hostTimeValid, .rateScalarValid]
+    guard let present = handle.queue.currentTime else { throw .invalidRunState }
+    time.mSampleTime = present.frame
+    time.mHostTime = present.hostTime
+    time.mFlags = [.sampleTimeValid, .hostTimeValid]
     // What nobody hears of stays to be told.
     if let timeline, let isBroken = unsafe outTimelineDiscontinuity {
       unsafe isBroken.pointee = timeline.takeDiscontinuity(of: handle.queue)

@@ -293,6 +293,29 @@ extension ChannelLayout {
     }
   }
 
+  /// For each channel its place among the ports, which stand in the order of the labels' numbers, as in a
+  /// WAVE file; empty if the channels do too, or if not each is for something of its own.
+  var portOrder: [Int] {
+    guard let labels, Set(labels).count == labels.count else { return [] }
+    let ports = labels.sorted()
+    return ports == labels ? [] : labels.compactMap { ports.firstIndex(of: $0) }
+  }
+
+  /// For each channel of this layout how much of it each channel of `other` takes when a queue renders: two
+  /// rows, the sides of the balance, for a single channel that `other` has no middle for. Nil if the layouts
+  /// do not say.
+  func renderingMix(to other: ChannelLayout) -> [[Float]]? {
+    guard let labels, let wanted = other.labels else { return nil }
+    let isSpread = labels.count == 1 && Self.middle.contains(labels[0])
+    let source =
+      isSpread && wanted.allSatisfy { !Self.middle.contains($0) }
+      ? ChannelLayout(tag: kAudioChannelLayoutTag_Stereo) : self
+    guard let mix = source.mix(to: other), mix.contains(where: { $0.contains { $0 != 0 } }) else {
+      return nil
+    }
+    return mix
+  }
+
   private static let middle: Set = [kAudioChannelLabel_Center, kAudioChannelLabel_Mono]
 
   /// For each channel of this layout how much of it each channel of `other` takes.

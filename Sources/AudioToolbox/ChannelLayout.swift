@@ -51,6 +51,17 @@ struct ChannelLayout: Equatable {
     }
   }
 
+  /// Reads a layout as C functions take it, with as many descriptions as its head says.
+  init?(at layout: UnsafePointer<AudioChannelLayout>) {
+    let isDescribed =
+      unsafe layout.pointee.mChannelLayoutTag == kAudioChannelLayoutTag_UseChannelDescriptions
+    let count = unsafe isDescribed ? Int(layout.pointee.mNumberChannelDescriptions) : 0
+    self.init(
+      unsafe [UInt8](
+        UnsafeRawBufferPointer(
+          start: layout, count: Self.headBytes + count * MemoryLayout<Description>.stride)))
+  }
+
   /// The layout of so many channels of which nothing else is known.
   init(channels: Int) {
     switch channels {

@@ -2,6 +2,7 @@ import AudioQueue
 import CAudioToolbox
 import Codecs
 import Glibc
+import Logging
 import RealTime
 import Server
 import Synchronization
@@ -47,8 +48,14 @@ final class QueueHandle: @unchecked Sendable {
     var headers: [UInt32: Header] = [:]
     /// The numbers by the addresses of the headers.
     var ids: [UInt: UInt32] = [:]
-    var listeners: [Listener] = []
+    /// In the order in which they were added; the number tells equal ones apart.
+    var listeners: [(number: UInt64, listener: Listener)] = []
+    var nextListener: UInt64 = 0
+    /// The number of the listener that is being called, and the thread that calls it.
+    var calling: (number: UInt64, thread: pthread_t)?
     var channelLayout: ChannelLayout
+    /// The format that the queue renders to, and what its channels are for.
+    var offline: (format: PCMFormat, layout: ChannelLayout)?
     var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
     /// The header that the app is being called back with, and whether it was freed meanwhile.
     var lent: (id: UInt32, isFreed: Bool)?
@@ -162,6 +169,8 @@ final class QueueHandle: @unchecked Sendable {
       state.headers[buffer.id] = unsafe Header(header, buffer)
       state.ids[UInt(bitPattern: header)] = buffer.id
     }
+    // A queue that another thread disposed of meanwhile takes the buffer with it.
+    try queue.checkNotDisposed()
     return unsafe header
   }
 
@@ -209,7 +218,21 @@ final class QueueHandle: @unchecked Sendable {
   func setChannelLayout(_ layout: ChannelLayout) throws(QueueError) {
     guard layout.channels == queue.format.channels else { throw .invalidPropertyValue }
     try queue.checkIdle()
+    try queue.setPortOrder(layout.portOrder)
+    if let offline = state.withLock({ $0.offline }) {
+      let mix = layout.renderingMix(to: offline.layout)
+      try playbackQueue.setOfflineFormat(offline.format, mix: mix)
+    }
     set(\.channelLayout, to: layout, announcing: .channelLayout)
+  }
+
+  /// Has the queue render to a format, whose channels are for what `layout` says; nil has it play again.
+  func setOfflineFormat(_ format: PCMFormat?, _ layout: ChannelLayout?) throws(QueueError) {
+    let mix = layout.flatMap { channelLayout.renderingMix(to: $0) }
+    try playbackQueue.setOfflineFormat(format, mix: mix)
+    state.withLock { state in
+      state.offline = format.flatMap { format in layout.map { (format, $0) } }
+    }
   }
 
   /// Which kind of codec to use.
@@ -219,10 +242,18 @@ final class QueueHandle: @unchecked Sendable {
     guard policy <= kAudioQueueHardwareCodecPolicy_PreferHardware else {
       throw .invalidPropertyValue
     }
-    try playbackQueue.checkNotPrimed()
-    // No codec here is a piece of hardware.
-    if policy == kAudioQueueHardwareCodecPolicy_UseHardwareOnly { throw .invalidCodecAccess }
+    try queue.checkNotPrimed()
     set(\.codecPolicy, to: policy, announcing: .codecPolicy)
+  }
+
+  /// Throws if the policy asks for a codec that there is not: none here is a piece of hardware. Linear PCM
+  /// needs no codec.
+  func checkCodec() throws(QueueError) {
+    if codecPolicy == kAudioQueueHardwareCodecPolicy_UseHardwareOnly,
+      case .packets = queue.streamFormat
+    {
+      throw .invalidCodecAccess
+    }
   }
 
   private func set<Value: Equatable>(
@@ -242,10 +273,15 @@ final class QueueHandle: @unchecked Sendable {
     _ userData: UnsafeMutableRawPointer?
   ) {
     let listener = unsafe Listener(property: property, function: function, userData: userData)
-    state.withLock { $0.listeners.append(listener) }
+    state.withLock { state in
+      state.listeners.append((state.nextListener, listener))
+      state.nextListener += 1
+    }
   }
 
-  /// Takes one listener back that was added with the same arguments.
+  /// Takes one listener back that was added with the same arguments. No call of it begins afterwards; one
+  /// that another thread makes is waited for, for a second at most: it may wait for a lock that the caller
+  /// holds.
   ///
   /// - Returns: False if there is none.
   func removeListener(
@@ -253,19 +289,54 @@ final class QueueHandle: @unchecked Sendable {
     _ userData: UnsafeMutableRawPointer?
   ) -> Bool {
     let listener = unsafe Listener(property: property, function: function, userData: userData)
-    return state.withLock { state in
-      guard let index = state.listeners.lastIndex(of: listener) else { return false }
-      state.listeners.remove(at: index)
-      return true
+    let removed = state.withLock { state in
+      state.listeners.lastIndex { $0.listener == listener }.map {
+        state.listeners.remove(at: $0).number
+      }
+    }
+    guard let removed else { return false }
+    let deadline = HostTime.now + 1_000_000_000
+    while isCalledElsewhere(removed) {
+      if HostTime.now > deadline {
+        log.warning("a property listener that was removed has not returned for one second")
+        break
+      }
+      usleep(200)
+    }
+    return true
+  }
+
+  /// True while another thread calls the listener of that number.
+  private func isCalledElsewhere(_ number: UInt64) -> Bool {
+    state.withLock { state in
+      guard let calling = state.calling else { return false }
+      return calling.number == number && calling.thread != pthread_self()
     }
   }
 
+  /// Calls the listeners of a change, except those that another listener removes meanwhile; none any more
+  /// once the queue has been disposed of. One call at a time.
   func tell(_ change: QueueChange, as handle: UInt) {
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
     for property in QueueProperty.all where property.change == change {
-      for listener in state.withLock({ $0.listeners }) where listener.property == property.id {
-        unsafe listener.function(listener.userData, reference, property.id)
+      let numbers = state.withLock { state in
+        state.listeners.filter { $0.listener.property == property.id }.map(\.number)
       }
+      for number in numbers {
+        guard let listener = beginCall(of: number) else { continue }
+        unsafe listener.function(listener.userData, reference, property.id)
+        state.withLock { $0.calling = nil }
+      }
+    }
+  }
+
+  /// The listener of that number, which counts as being called from now on; nil if it must not be called.
+  private func beginCall(of number: UInt64) -> Listener? {
+    do throws(QueueError) { try queue.checkNotDisposed() } catch { return nil }
+    return state.withLock { state in
+      guard let entry = state.listeners.first(where: { $0.number == number }) else { return nil }
+      state.calling = (number, pthread_self())
+      return entry.listener
     }
   }
 }

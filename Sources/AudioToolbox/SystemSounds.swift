@@ -222,17 +222,21 @@ extension SystemSounds.Sound {
 final class SoundCompletion: Sendable {
   private final class Calls: Sendable {
     let pending = Mutex(0)
+
+    /// True if a call is due; it is not any more.
+    func take() -> Bool {
+      pending.withLock { pending in
+        defer { pending = max(0, pending - 1) }
+        return pending > 0
+      }
+    }
   }
   private let calls = Calls()
   private let context: any CallbackContext
 
   init(_ loop: CFRunLoop, mode: CFString, _ function: @escaping @Sendable () -> Void) {
     context = makeCallbackContext(.runLoop(loop, mode: mode)) { [calls] in
-      let count = calls.pending.withLock { pending in
-        defer { pending = 0 }
-        return pending
-      }
-      for _ in 0..<count { function() }
+      while calls.take() { function() }
     }
   }
 
@@ -242,7 +246,10 @@ final class SoundCompletion: Sendable {
   }
 
   /// No calls begin any more.
-  func cancel() { context.invalidate() }
+  func cancel() {
+    calls.pending.withLock { $0 = 0 }
+    context.invalidate()
+  }
 
   deinit { cancel() }
 }

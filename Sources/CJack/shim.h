@@ -2,6 +2,7 @@
 #include <jack/jack.h>
 #include <spawn.h>
 #include <jack/metadata.h>
+#include <jack/session.h>
 #include <jack/statistics.h>
 #include <jack/thread.h>
 

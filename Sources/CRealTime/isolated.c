@@ -1,7 +1,9 @@
 #include "CRealTime.h"
 
+#include <linux/futex.h>
 #include <math.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /// What comes before the events of a block in the ring of blocks.
 typedef struct block_head {
@@ -60,37 +62,65 @@ void cue_shared_find(cue_shared *shared, const cue_shared_shape *shape, cue_shar
   shared->shown = (uint32_t *)(shared->outputs + (size_t)shape->outputs * shared->ring_frames);
 }
 
+// MARK: Signals
+
+/// The system's futex call, without the C library, in which a cycle makes no call but sem_post.
+static long futex(uint32_t *word, int operation, uint32_t value,
+                  const struct timespec *patience) CUE_REALTIME {
+#if defined(__x86_64__)
+  long result = SYS_futex;
+  register const struct timespec *fourth __asm__("r10") = patience;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(word), "S"(operation), "d"(value), "r"(fourth)
+                   : "rcx", "r11", "memory");
+  return result;
+#elif defined(__aarch64__)
+  register long number __asm__("x8") = SYS_futex;
+  register long result __asm__("x0") = (long)word;
+  register long second __asm__("x1") = operation;
+  register long third __asm__("x2") = value;
+  register long fourth __asm__("x3") = (long)patience;
+  __asm__ volatile("svc 0"
+                   : "+r"(result)
+                   : "r"(number), "r"(second), "r"(third), "r"(fourth)
+                   : "memory");
+  return result;
+#else
+#error "How does this processor make a system call?"
+#endif
+}
+
+void cue_shared_signal_post(cue_shared_signal *signal) CUE_REALTIME {
+  __atomic_store_n(&signal->is_posted, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&signal->is_awaited, __ATOMIC_SEQ_CST))
+    futex(&signal->is_posted, FUTEX_WAKE, 1, NULL);
+}
+
+void cue_shared_signal_wait(cue_shared_signal *signal, uint32_t milliseconds) {
+  __atomic_store_n(&signal->is_awaited, 1, __ATOMIC_SEQ_CST);
+  if (!__atomic_exchange_n(&signal->is_posted, 0, __ATOMIC_SEQ_CST)) {
+    const struct timespec patience = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    futex(&signal->is_posted, FUTEX_WAIT, 0, &patience);
+    __atomic_exchange_n(&signal->is_posted, 0, __ATOMIC_SEQ_CST);
+  }
+  __atomic_store_n(&signal->is_awaited, 0, __ATOMIC_SEQ_CST);
+}
+
 // MARK: Rings
 
-/// Copies into a ring of a power of two of bytes.
-static void put(char *ring, uint32_t size, uint64_t at, const void *data,
-                uint32_t bytes) CUE_REALTIME {
-  uint32_t place = (uint32_t)at & (size - 1);
-  uint32_t part = size - place < bytes ? size - place : bytes;
-  memcpy(ring + place, data, part);
-  memcpy(ring, (const char *)data + part, bytes - part);
-}
-
-/// Copies out of such a ring.
-static void get(const char *ring, uint32_t size, uint64_t at, void *data,
-                uint32_t bytes) CUE_REALTIME {
-  uint32_t place = (uint32_t)at & (size - 1);
-  uint32_t part = size - place < bytes ? size - place : bytes;
-  memcpy(data, ring + place, part);
-  memcpy((char *)data + part, ring, bytes - part);
-}
-
-/// The same for the frames of plane `plane` from a position on; positions may be below 0.
+/// Copies frames into plane `plane` from a position on; positions may be below 0.
 static void put_frames(float *planes, uint32_t plane, uint32_t size, int64_t position,
                        const float *samples, uint32_t frames) CUE_REALTIME {
-  put((char *)(planes + (size_t)plane * size), size * (uint32_t)sizeof(float),
-      (uint64_t)position * sizeof(float), samples, frames * (uint32_t)sizeof(float));
+  cue_ring_copy_in((char *)(planes + (size_t)plane * size), size * (uint32_t)sizeof(float),
+                   (uint64_t)position * sizeof(float), samples, frames * (uint32_t)sizeof(float));
 }
 
+/// Copies such frames out.
 static void get_frames(const float *planes, uint32_t plane, uint32_t size, int64_t position,
                        float *samples, uint32_t frames) CUE_REALTIME {
-  get((const char *)(planes + (size_t)plane * size), size * (uint32_t)sizeof(float),
-      (uint64_t)position * sizeof(float), samples, frames * (uint32_t)sizeof(float));
+  cue_ring_copy_out((const char *)(planes + (size_t)plane * size), size * (uint32_t)sizeof(float),
+                    (uint64_t)position * sizeof(float), samples, frames * (uint32_t)sizeof(float));
 }
 
 static uint32_t padded(uint32_t bytes) CUE_REALTIME {
@@ -157,13 +187,16 @@ static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REA
                       .has_transport = block->transport != NULL};
   if (block->transport) given.transport = *block->transport;
   given.events = measure_events(node, block, &given.bytes);
-  uint64_t taken = __atomic_load_n(&head->taken, __ATOMIC_ACQUIRE);
+  uint64_t taken = cue_shared_taken(head);
   int64_t done = cue_shared_done(head);
+  // More bytes or frames than there is room for were never given: the process runs wild.
+  uint64_t bytes = node->given - taken;
+  uint64_t frames = (uint64_t)node->position - (uint64_t)done;
   // A graph leads around a node that is not ready for its blocks, but runs it all the same.
-  bool has_room = given.frames <= shared->shape.maximum_frames &&
-                  given.bytes <= shared->blocks_bytes - (node->given - taken) &&
-                  (taken == node->given ||
-                   node->position + given.frames - done <= (int64_t)shared->ring_frames);
+  bool has_room = given.frames <= shared->shape.maximum_frames && bytes <= shared->blocks_bytes &&
+                  given.bytes <= shared->blocks_bytes - bytes &&
+                  (bytes == 0 ||
+                   (frames <= shared->ring_frames && given.frames <= shared->ring_frames - frames));
   if (!has_room) {
     node->gap_end = node->position + given.frames;
     count(&node->lost, given.events);
@@ -173,7 +206,7 @@ static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REA
     put_frames(shared->inputs, i, shared->ring_frames, node->position, block->inputs[i],
                given.frames);
   uint64_t at = node->given;
-  put(shared->blocks, shared->blocks_bytes, at, &given, sizeof given);
+  cue_ring_copy_in(shared->blocks, shared->blocks_bytes, at, &given, sizeof given);
   at += sizeof given;
   for (uint32_t i = 0; given.events > 0 && i <= shared->shape.event_inputs; ++i) {
     const void *sequence = events_of(node, block, i);
@@ -183,14 +216,14 @@ static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REA
     while ((event = cue_rt_event_at(sequence, offset))) {
       offset = cue_rt_event_after(event, offset);
       event_head one = {event->time.frames, i, event->body.type, event->body.size, 0};
-      put(shared->blocks, shared->blocks_bytes, at, &one, sizeof one);
-      put(shared->blocks, shared->blocks_bytes, at + sizeof one, event + 1, one.bytes);
+      cue_ring_copy_in(shared->blocks, shared->blocks_bytes, at, &one, sizeof one);
+      cue_ring_copy_in(shared->blocks, shared->blocks_bytes, at + sizeof one, event + 1, one.bytes);
       at += sizeof one + padded(one.bytes);
     }
   }
-  node->given = at;
+  __atomic_store_n(&node->given, at, __ATOMIC_RELAXED);
   __atomic_store_n(&head->given, at, __ATOMIC_RELEASE);
-  cue_rt_signal_post(&head->is_given);
+  cue_shared_signal_post(&head->is_given);
 }
 
 static bool is_gone(const cue_isolated *node) CUE_REALTIME {
@@ -201,15 +234,16 @@ static bool is_gone(const cue_isolated *node) CUE_REALTIME {
 static void wait_until_done(cue_isolated *node) CUE_REALTIME {
   cue_shared_head *head = node->shared.head;
   CUE_TRUST_BEGIN // Waiting is allowed then.
-      while (__atomic_load_n(&head->taken, __ATOMIC_ACQUIRE) != node->given && !is_gone(node))
-          node->wait_now(&head->is_done);
+                  // Not every block that is waited for was given so: it looks again now and then.
+      while (cue_shared_taken(head) != node->given && !is_gone(node))
+          cue_shared_signal_wait(&head->is_done, 20);
   CUE_TRUST_END
 }
 
 /// How many of the `frames` frames from position `first` on have come back.
 static uint32_t frames_done(const cue_isolated *node, int64_t first, uint32_t frames) CUE_REALTIME {
   if (is_gone(node) || first < node->gap_end) return 0;
-  int64_t done = cue_shared_done(node->shared.head) - first;
+  int64_t done = (int64_t)((uint64_t)cue_shared_done(node->shared.head) - (uint64_t)first);
   return done <= 0 ? 0 : done < frames ? (uint32_t)done : frames;
 }
 
@@ -300,20 +334,22 @@ static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIM
     cue_rt_clear_events(block->event_outputs[i], node->urid_sequence);
   }
   uint64_t told = __atomic_load_n(&shared->head->told, __ATOMIC_ACQUIRE);
-  // Nobody but a plugin that runs wild writes this.
+  // Nobody but a process that runs wild writes this.
   if (told - node->heard > shared->events_bytes) node->heard = told;
   int64_t first = node->position - shared->shape.maximum_frames;
   uint64_t lost = 0;
   while (node->heard != told) {
+    // Checked and used here: what is in the ring may change meanwhile.
     event_head event;
-    get(shared->events, shared->events_bytes, node->heard, &event, sizeof event);
+    cue_ring_copy_out(shared->events, shared->events_bytes, node->heard, &event, sizeof event);
     if (event.port >= outputs || event.bytes > shared->shape.event_bytes ||
         told - node->heard < sizeof event + padded(event.bytes)) {
       node->heard = told;
       break;
     }
     if (event.frame >= first + block->frames) break;
-    get(shared->events, shared->events_bytes, node->heard + sizeof event, node->event, event.bytes);
+    cue_ring_copy_out(shared->events, shared->events_bytes, node->heard + sizeof event, node->event,
+                      event.bytes);
     node->heard += sizeof event + padded(event.bytes);
     // One that comes too late is better than none: it may end a note.
     if (!cue_rt_add_event(block->event_outputs[event.port], node->capacities[event.port],
@@ -369,8 +405,9 @@ static void read_events(cue_isolated_host *host, const block_head *block,
     cue_rt_clear_events(host->event_inputs[i], host->plugin->urid_sequence);
   for (uint32_t i = 0; i < block->events; ++i) {
     event_head event;
-    get(shared->blocks, shared->blocks_bytes, at, &event, sizeof event);
-    get(shared->blocks, shared->blocks_bytes, at + sizeof event, host->event, event.bytes);
+    cue_ring_copy_out(shared->blocks, shared->blocks_bytes, at, &event, sizeof event);
+    cue_ring_copy_out(shared->blocks, shared->blocks_bytes, at + sizeof event, host->event,
+                      event.bytes);
     at += sizeof event + padded(event.bytes);
     if (!cue_rt_add_event(host->event_inputs[event.port], shared->shape.event_bytes, event.frame,
                           event.type, event.bytes, host->event))
@@ -414,8 +451,9 @@ static void tell_events(cue_isolated_host *host, const block_head *block) CUE_RE
       count(&host->plugin->lost, 1);
       continue;
     }
-    put(shared->events, shared->events_bytes, told, &head, sizeof head);
-    put(shared->events, shared->events_bytes, told + sizeof head, event + 1, head.bytes);
+    cue_ring_copy_in(shared->events, shared->events_bytes, told, &head, sizeof head);
+    cue_ring_copy_in(shared->events, shared->events_bytes, told + sizeof head, event + 1,
+                     head.bytes);
     told += bytes;
   }
   __atomic_store_n(&shared->head->told, told, __ATOMIC_RELEASE);
@@ -435,7 +473,7 @@ bool cue_isolated_host_run(cue_isolated_host *host) CUE_REALTIME {
   uint64_t taken = head->taken;
   if (__atomic_load_n(&head->given, __ATOMIC_ACQUIRE) == taken) return false;
   block_head given;
-  get(shared->blocks, shared->blocks_bytes, taken, &given, sizeof given);
+  cue_ring_copy_out(shared->blocks, shared->blocks_bytes, taken, &given, sizeof given);
   cue_rt_set_float_mode(given.float_mode);
   for (uint32_t i = 0; i < shape->inputs; ++i)
     get_frames(shared->inputs, i, shared->ring_frames, given.position, (float *)host->inputs[i],
@@ -461,6 +499,6 @@ bool cue_isolated_host_run(cue_isolated_host *host) CUE_REALTIME {
   __atomic_store_n(&head->lost, cue_plugin_lost(host->plugin), __ATOMIC_RELAXED);
   __atomic_store_n(&head->done, given.position + given.frames, __ATOMIC_RELEASE);
   __atomic_store_n(&head->taken, taken + given.bytes, __ATOMIC_RELEASE);
-  if (given.is_waited_for) cue_rt_signal_post(&head->is_done);
+  if (given.is_waited_for) cue_shared_signal_post(&head->is_done);
   return true;
 }

@@ -10,104 +10,6 @@
 
 _Static_assert(sizeof(cue_plugin_log) == sizeof(LV2_Log_Log), "laid out as LV2_Log_Log");
 
-// MARK: URIs
-
-static uint32_t hash(const char *text, size_t *length) CUE_REALTIME {
-  uint32_t hash = 2166136261u; // FNV-1a
-  const char *c = text;
-  for (; *c; ++c)
-    hash = (hash ^ (uint8_t)*c) * 16777619u;
-  *length = (size_t)(c - text);
-  return hash;
-}
-
-uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
-  cue_urids *table = urids;
-  size_t length = 0;
-  uint32_t place = hash(uri, &length);
-  uint32_t ours = 0;
-  for (uint32_t i = 0; i < table->capacity; ++i, ++place) {
-    uint32_t slot = place & (table->capacity - 1);
-    uint32_t text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);
-    if (!text) {
-      if (!ours) {
-        uint64_t begin = __atomic_fetch_add(table->text_used, length + 1, __ATOMIC_RELAXED);
-        if (begin + length + 1 > table->text_bytes) return 0;
-        memcpy(table->text + begin, uri, length + 1);
-        ours = (uint32_t)begin + 1;
-      }
-      if (__atomic_compare_exchange_n(&table->slots[slot], &text, ours, false, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE))
-        return slot + 1;
-    }
-    if (text <= table->text_bytes && strcmp(table->text + text - 1, uri) == 0) return slot + 1;
-  }
-  return 0;
-}
-
-const char *cue_urids_unmap(void *urids, uint32_t urid) CUE_REALTIME {
-  const cue_urids *table = urids;
-  if (urid == 0 || urid > table->capacity) return NULL;
-  uint32_t text = __atomic_load_n(&table->slots[urid - 1], __ATOMIC_ACQUIRE);
-  return text && text <= table->text_bytes ? table->text + text - 1 : NULL;
-}
-
-// MARK: Rings
-
-// jack/ringbuffer.h: lock-free between one reader and one writer, in memory that is there already.
-static size_t readable(const jack_ringbuffer_t *ring) CUE_REALTIME {
-  // Most rings are empty most of the time, and a call costs more than this.
-  if (__atomic_load_n(&ring->write_ptr, __ATOMIC_ACQUIRE) == ring->read_ptr) return 0;
-  CUE_TRUST_BEGIN
-  return jack_ringbuffer_read_space(ring);
-  CUE_TRUST_END
-}
-
-static void peek(jack_ringbuffer_t *ring, void *head, size_t bytes) CUE_REALTIME {
-  CUE_TRUST_BEGIN
-  jack_ringbuffer_peek(ring, head, bytes);
-  CUE_TRUST_END
-}
-
-static void take(jack_ringbuffer_t *ring, void *data, size_t bytes) CUE_REALTIME {
-  CUE_TRUST_BEGIN
-  jack_ringbuffer_read(ring, data, bytes);
-  CUE_TRUST_END
-}
-
-/// Copies into the writer's two pieces and publishes both at once.
-static bool put(jack_ringbuffer_t *ring, const void *head, size_t head_bytes, const void *body,
-                size_t body_bytes) CUE_REALTIME {
-  jack_ringbuffer_data_t room[2];
-  CUE_TRUST_BEGIN
-  jack_ringbuffer_get_write_vector(ring, room);
-  CUE_TRUST_END
-  // One byte stays free, so that a full ring is not an empty one.
-  if (head_bytes + body_bytes > room[0].len + room[1].len) return false;
-  const void *parts[2] = {head, body};
-  size_t bytes[2] = {head_bytes, body_bytes};
-  size_t piece = 0, at = 0;
-  for (int i = 0; i < 2; ++i) {
-    const char *from = parts[i];
-    size_t left = bytes[i];
-    while (left > 0) {
-      if (at == room[piece].len) {
-        ++piece;
-        at = 0;
-      }
-      size_t count = room[piece].len - at < left ? room[piece].len - at : left;
-      memcpy(room[piece].buf + at, from, count);
-      from += count;
-      at += count;
-      left -= count;
-    }
-  }
-  CUE_TRUST_BEGIN
-  jack_ringbuffer_write_advance(ring, head_bytes + body_bytes);
-  CUE_TRUST_END
-  return true;
-}
-
 static void lose(cue_plugin *plugin) CUE_REALTIME {
   __atomic_fetch_add(&plugin->lost, 1, __ATOMIC_RELAXED);
 }
@@ -139,9 +41,9 @@ static void await_change(cue_plugin *plugin, const cue_control_change *change) C
 
 static void take_changes(cue_plugin *plugin) CUE_REALTIME {
   while (plugin->pending_count < plugin->pending_capacity &&
-         readable(plugin->changes) >= sizeof(cue_control_change)) {
+         cue_ring_readable(plugin->changes) >= sizeof(cue_control_change)) {
     cue_control_change change;
-    take(plugin->changes, &change, sizeof change);
+    cue_ring_take(plugin->changes, &change, sizeof change);
     await_change(plugin, &change);
   }
 }
@@ -288,12 +190,12 @@ static void *make_room(cue_plugin *plugin, const cue_message_head *head) CUE_REA
 
 /// Takes the host's messages from the ring.
 static void stage_messages(cue_plugin *plugin) CUE_REALTIME {
-  while (readable(plugin->messages) >= sizeof(cue_message_head)) {
+  while (cue_ring_readable(plugin->messages) >= sizeof(cue_message_head)) {
     cue_message_head head;
-    peek(plugin->messages, &head, sizeof head);
+    cue_ring_peek(plugin->messages, &head, sizeof head);
     void *room = make_room(plugin, &head);
     if (!room) return;
-    take(plugin->messages, room, sizeof head + head.bytes);
+    cue_ring_take(plugin->messages, room, sizeof head + head.bytes);
   }
 }
 
@@ -410,7 +312,7 @@ static void finish_output(cue_plugin *plugin, const cue_block *block, uint32_t n
     if (is_for_host(plugin, &event->body)) {
       cue_message_head head = {block->frame + offset + event->time.frames, number,
                                (uint32_t)sizeof(LV2_Atom) + event->body.size};
-      if (put(plugin->replies, &head, sizeof head, &event->body, head.bytes))
+      if (cue_ring_put(plugin->replies, &head, sizeof head, &event->body, head.bytes))
         plugin->wants_signal = true;
       else
         lose(plugin);
@@ -420,11 +322,11 @@ static void finish_output(cue_plugin *plugin, const cue_block *block, uint32_t n
 
 // MARK: The worker
 
-static void deliver_from(cue_plugin *plugin, jack_ringbuffer_t *ring) CUE_REALTIME {
+static void deliver_from(cue_plugin *plugin, cue_ring *ring) CUE_REALTIME {
   uint32_t bytes = 0;
-  while (readable(ring) >= sizeof bytes) {
-    take(ring, &bytes, sizeof bytes);
-    take(ring, plugin->response, bytes);
+  while (cue_ring_readable(ring) >= sizeof bytes) {
+    cue_ring_take(ring, &bytes, sizeof bytes);
+    cue_ring_take(ring, plugin->response, bytes);
     CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
         if (plugin->work_response) plugin->work_response(plugin->handle, bytes, plugin->response);
     CUE_TRUST_END
@@ -442,7 +344,7 @@ static void deliver(cue_plugin *plugin) CUE_REALTIME {
 
 uint32_t cue_plugin_schedule(void *plugin_, uint32_t bytes, const void *body) CUE_REALTIME {
   cue_plugin *plugin = plugin_;
-  if (!put(plugin->requests, &bytes, sizeof bytes, body, bytes)) {
+  if (!cue_ring_put(plugin->requests, &bytes, sizeof bytes, body, bytes)) {
     lose(plugin);
     return LV2_WORKER_ERR_NO_SPACE;
   }
@@ -453,9 +355,9 @@ uint32_t cue_plugin_schedule(void *plugin_, uint32_t bytes, const void *body) CU
   return LV2_WORKER_SUCCESS;
 }
 
-static uint32_t respond(jack_ringbuffer_t *ring, uint32_t bytes, const void *body) {
-  return put(ring, &bytes, sizeof bytes, body, bytes) ? LV2_WORKER_SUCCESS
-                                                      : LV2_WORKER_ERR_NO_SPACE;
+static uint32_t respond(cue_ring *ring, uint32_t bytes, const void *body) {
+  return cue_ring_put(ring, &bytes, sizeof bytes, body, bytes) ? LV2_WORKER_SUCCESS
+                                                               : LV2_WORKER_ERR_NO_SPACE;
 }
 
 uint32_t cue_plugin_respond(void *plugin_, uint32_t bytes, const void *body) {
@@ -480,7 +382,7 @@ static int vprint(void *plugin_, uint32_t type, const char *format, va_list argu
     return length;
   }
   cue_log_head head = {type, length < (int)sizeof text ? (uint32_t)length : sizeof text - 1};
-  if (put(plugin->log, &head, sizeof head, text, head.bytes))
+  if (cue_ring_put(plugin->log, &head, sizeof head, text, head.bytes))
     plugin->wants_signal = true;
   else
     lose(plugin);
@@ -574,7 +476,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   __atomic_store_n(&plugin->runner, this_thread(), __ATOMIC_RELAXED);
   plugin->is_synchronous = plugin->is_offline || block->is_freewheeling;
   CUE_TRUST_BEGIN // Waiting is allowed then: what was asked for before comes first.
-      if (plugin->is_synchronous && readable(plugin->requests) > 0)
+      if (plugin->is_synchronous && cue_ring_readable(plugin->requests) > 0)
           plugin->work_now(plugin->context);
   CUE_TRUST_END
   if (plugin->freewheeling_control >= 0)
@@ -633,7 +535,8 @@ void cue_plugin_settle(cue_plugin *plugin) {
   do {
     take_changes(plugin);
     begin_changes(plugin, CUE_NOW);
-  } while (readable(plugin->changes) > 0 && plugin->pending_count < plugin->pending_capacity);
+  } while (cue_ring_readable(plugin->changes) > 0 &&
+           plugin->pending_count < plugin->pending_capacity);
   deliver_from(plugin, plugin->restored);
   deliver_from(plugin, plugin->responses);
 }

@@ -35,6 +35,8 @@ package final class Graph: @unchecked Sendable {
     var plan = Plan()
     var order: OrderMemory?
     var isFading = false
+    /// Cells of nodes that a cycle which was given up may still run, by number: no other cycle does.
+    var abandoned: Set<Int> = []
     /// Orders that a cycle may still see, and how many cycles have to be over.
     var retired: [(order: OrderMemory, until: UInt64)] = []
     var delays: [Plan.Edge: DelayMemory] = [:]
@@ -64,6 +66,8 @@ package final class Graph: @unchecked Sendable {
     var teller: GraphTeller?
   }
   let seat = Mutex(Seat())
+  /// It was told that a cycle does not end.
+  private let isOverdue = Atomic<Bool>(false)
 
   /// An empty graph.
   ///
@@ -367,10 +371,13 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// No cycle is under way, and none comes until `begin`: edits are made at once.
+  /// No cycle comes until `begin`: edits are made at once. One that has begun and does not end, in a
+  /// node that hangs, is given up: what it may use is kept for good.
   package func halt() {
+    let isOver = unsafe cycle.pointee.areOver(cycle.pointee.cyclesBegun)
     unsafe cycle.pointee.rebase()
     state.withLock { state in
+      if !isOver { abandon(&state) }
       state.isHalted = true
       state.isFading = false
       apply(&state)
@@ -378,41 +385,73 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
+  /// Keeps what a cycle that does not end may use, and leads around its nodes: it may still run them.
+  private func abandon(_ state: inout State) {
+    let orders = state.retired.map(\.order) + [state.order].compactMap { $0 }
+    for order in orders { _ = unsafe Unmanaged.passRetained(order) }
+    state.delays = [:]
+    state.eventDelays = [:]
+    for cell in orders.flatMap(\.cells) {
+      cell.abandon()
+      if cell.kind == .node, state.abandoned.insert(cell.number).inserted {
+        graphLog.error("“\(cell.name)” is led around: a cycle that may run it does not end")
+      }
+    }
+    for (id, item) in state.wiring.items where state.abandoned.contains(item.cell.number) {
+      state.wiring.setUnready(id, true)
+    }
+  }
+
   /// Makes all nodes ready for another rate or longer blocks. Cycles that come meanwhile are silent.
   ///
   /// A node that cannot be made ready is led around.
-  package func prepare(sampleRate: Double, blockFrames: Int) {
+  ///
+  /// - Returns: False if a cycle is under way that does not end: nothing has changed then.
+  @discardableResult
+  package func prepare(sampleRate: Double, blockFrames: Int) -> Bool {
     preparing.withLock { _ in prepareAlone(sampleRate, blockFrames) }
   }
 
   /// The same for longer blocks only, without a gap in the sound. A node that is being added keeps it from
-  /// that: then cycles run in blocks of the present length.
+  /// that: as long as it does, cycles run in blocks of the present length.
   ///
   /// Blocks do not grow beyond `longestGrownBlock`: some plugins have to be made anew for that, and would
   /// forget what they are sounding. They do if there are nodes that need whole cycles.
-  package func prepare(blockFrames: Int) {
-    _ = preparing.withLockIfAvailable { _ in
+  ///
+  /// - Returns: False if a node is being added, or a cycle is under way that does not end: nothing has
+  ///   changed then, and it is to be tried again.
+  @discardableResult
+  package func prepare(blockFrames: Int) -> Bool {
+    preparing.withLockIfAvailable { _ in
       let (rate, needsAll) = state.withLock { state in
         (
           state.sampleRate,
           state.wiring.items.values.contains { $0.cell.node?.needsWholeCycles == true }
         )
       }
-      prepareAlone(rate, needsAll ? blockFrames : min(blockFrames, Self.longestGrownBlock))
-    }
+      return prepareAlone(
+        rate, needsAll ? blockFrames : min(blockFrames, Self.longestGrownBlock))
+    } ?? false
   }
 
   /// Frames.
   private static let longestGrownBlock = 1024
 
   /// Holding `preparing`.
-  private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) {
+  private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) -> Bool {
     guard
       state.withLock({ $0.sampleRate != sampleRate || $0.blockFrames < blockFrames })
-    else { return }
+    else { return true }
     // No edit meanwhile leads to cycles of the new length with planes of the old one.
     unsafe cycle.pointee.hold()
     defer { unsafe cycle.pointee.release() }
+    guard awaitCycles() else {
+      if !isOverdue.exchange(true, ordering: .relaxed) {
+        graphLog.error("a cycle does not end: no node is made ready for longer ones before it does")
+      }
+      return false
+    }
+    isOverdue.store(false, ordering: .relaxed)
     let (cells, frames, isOtherRate) = state.withLock { state in
       let isOtherRate = state.sampleRate != sampleRate
       state.sampleRate = sampleRate
@@ -425,11 +464,8 @@ package final class Graph: @unchecked Sendable {
         state.wiring.items.values.map(\.cell) + leaving, state.blockFrames, isOtherRate
       )
     }
-    let count = unsafe cycle.pointee.cyclesBegun
-    let deadline = HostTime.now + 5_000_000_000
-    while unsafe !cycle.pointee.areOver(count) && HostTime.now < deadline { usleep(50) }
-    var failed: Set<Int> = []
-    for cell in cells {
+    var failed = state.withLock { $0.abandoned }.intersection(cells.map(\.number))
+    for cell in cells where !failed.contains(cell.number) {
       do throws(HostError) {
         try cell.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
       } catch {
@@ -437,7 +473,7 @@ package final class Graph: @unchecked Sendable {
         failed.insert(cell.number)
       }
     }
-    state.withLock { state in
+    return state.withLock { state in
       let known = Set(state.wiring.items.values.map(\.cell.number))
       // One on its way out that cannot go on goes at once.
       var isInterrupted = state.isHalted || isOtherRate || !failed.isSubset(of: known)
@@ -453,14 +489,28 @@ package final class Graph: @unchecked Sendable {
       if !isInterrupted, let order = state.order {
         // The sound goes on: what is in delays stays, and so does the place in a fade.
         run(OrderMemory(order, number: state.nextOrder, blockFrames: state.blockFrames), &state)
-        return
+        return true
       }
       let wasHalted = state.isHalted
       state.isHalted = true
       state.isFading = false
       apply(&state)
       state.isHalted = wasHalted
+      return true
     }
+  }
+
+  /// Waits until the cycles that have begun are over.
+  ///
+  /// - Returns: False if one has not ended after five seconds: it may wait for a plugin that hangs.
+  private func awaitCycles() -> Bool {
+    let count = unsafe cycle.pointee.cyclesBegun
+    let deadline = HostTime.now + 5_000_000_000
+    while unsafe !cycle.pointee.areOver(count) {
+      if HostTime.now > deadline { return false }
+      usleep(50)
+    }
+    return true
   }
 }
 

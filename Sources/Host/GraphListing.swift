@@ -24,9 +24,7 @@ extension GraphReport {
       lines.append("\(node.number) \(node.name): \(node.words)")
       for wire in wires where wire.to == node.number {
         guard let from = byNumber[wire.from] else { continue }
-        // After the events that the node reads come the controllers that move it.
-        let input = (wire.isEvent ? node.eventInputs + ["controllers"] : node.inputs)[
-          wire.input - 1]
+        let input = node.inputNames(areEvents: wire.isEvent)[wire.input - 1]
         let output = (wire.isEvent ? from.eventOutputs : from.outputs)[wire.output - 1]
         var line = "    \(input) ← \(from.name) (\(from.number)) \(output)"
         if wire.isEvent { line += ", events" } else if wire.gain != 1 { line += " × \(wire.gain)" }

@@ -1,6 +1,7 @@
 import CRealTime
 import RealTime
 package import Server
+import Synchronization
 
 /// A JACK port of a graph.
 package struct GraphPort: Hashable, Sendable {
@@ -123,6 +124,13 @@ final class CellMemory: @unchecked Sendable {
     unsafe sequences.deallocate()
     unsafe planePointers.deallocate()
     unsafe ports.deallocate()
+  }
+
+  /// Keeps the cell and the planes that it has for good, and has no cycle run its node any more.
+  func abandon() {
+    unsafe cell.pointee.isAbandoned.store(true, ordering: .releasing)
+    _ = unsafe Unmanaged.passRetained(self)
+    for plane in planes { _ = unsafe Unmanaged.passRetained(plane) }
   }
 
   /// Gives the cell silent planes for blocks of `blockFrames` frames. While no cycle sees it.

@@ -29,6 +29,12 @@ package struct GraphReport: Codable, Hashable, Sendable {
     package let controls: [Control]
     /// Samples that were no numbers, and events that there was no room for, so far.
     package let badSamples, lostEvents: UInt64
+
+    /// What wires of a kind can lead to, in order.
+    func inputNames(areEvents: Bool) -> [String] {
+      // After the events that the node reads come the controllers that move it.
+      areEvents ? eventInputs + ["controllers"] : inputs
+    }
   }
 
   package struct Control: Codable, Hashable, Sendable {
@@ -83,6 +89,23 @@ extension GraphReport {
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     self = try decoder.decode(Self.self, from: json)
+    try check()
+  }
+
+  /// Why a report that was sent cannot be shown.
+  private struct Nonsense: Error {}
+
+  /// Sees whether all numbers are of something that the report has.
+  private func check() throws {
+    let byNumber = Dictionary(nodes.map { ($0.number, $0) }, uniquingKeysWith: { a, _ in a })
+    guard byNumber.count == nodes.count, (1...1e9).contains(sampleRate) else { throw Nonsense() }
+    for wire in wires {
+      guard let from = byNumber[wire.from], let to = byNumber[wire.to] else { throw Nonsense() }
+      let outputs = wire.isEvent ? from.eventOutputs : from.outputs
+      let inputs = to.inputNames(areEvents: wire.isEvent)
+      guard outputs.indices.contains(wire.output &- 1), inputs.indices.contains(wire.input &- 1)
+      else { throw Nonsense() }
+    }
   }
 }
 

@@ -35,6 +35,7 @@ package enum IsolatedHost {
     }
     work.end()
     // The plugin has gone in good order: what its library does at the end of a process is not needed.
+    ScratchFolder.removeGiven()
     fflush(nil)
     _exit(0)
   }
@@ -47,6 +48,7 @@ func endWithHost() {
     while unsafe poll(&place, 1, -1) <= 0 {}
     // Time enough to let the plugin go in good order.
     usleep(1_000_000)
+    ScratchFolder.removeGiven()
     _exit(0)
   }
 }
@@ -267,7 +269,7 @@ private final class IsolatedWork: @unchecked Sendable {
   private func run(priority: Int?) {
     if let priority { runInRealTime(priority: priority) }
     while true {
-      unsafe cue_signal_wait(head.pointer(to: \.is_given)!)
+      unsafe cue_shared_signal_wait(head.pointer(to: \.is_given)!, UInt32(Int32.max))
       if isOver.load(ordering: .acquiring) { break }
       running.lock()
       while isAttached, unsafe cue_isolated_host_run(host) {}
@@ -281,7 +283,7 @@ private final class IsolatedWork: @unchecked Sendable {
     isAttached = false
     isOver.store(true, ordering: .releasing)
     running.unlock()
-    unsafe cue_rt_signal_post(head.pointer(to: \.is_given)!)
+    unsafe cue_shared_signal_post(head.pointer(to: \.is_given)!)
     plugin = nil
   }
 }

@@ -29,11 +29,8 @@ final class IsolatedMemory: @unchecked Sendable {
     else { return nil }
     self.file = file
     unsafe self.head = unsafe head
-    unsafe cue_shared_begin(head.baseAddress!.assumingMemoryBound(to: cue_shared_head.self))
     unsafe node = .allocate(capacity: 1)
     unsafe node.initialize(to: cue_isolated())
-    // Not every block that is waited for was given so: the cycle looks again now and then.
-    unsafe node.pointee.wait_now = { unsafe cue_signal_wait_for($0!, 20) }
     unsafe node.pointee.shared.head = unsafe head.baseAddress!.assumingMemoryBound(
       to: cue_shared_head.self)
   }
@@ -114,15 +111,19 @@ final class IsolatedMemory: @unchecked Sendable {
     unsafe node.pointee.shared.head
   }
 
-  /// Blocks wait for the plugin.
-  var isBusy: Bool { unsafe cue_shared_is_busy(sharedHead) }
+  /// Bytes of blocks that the plugin was given, and that its process says are done.
+  var givenBytes: UInt64 { unsafe cue_isolated_given(node) }
+  var takenBytes: UInt64 { unsafe cue_shared_taken(sharedHead) }
   /// Frames that the plugin has done since it began.
   var doneFrames: Int64 { unsafe cue_shared_done(sharedHead) }
   /// How often the plugin was late, and for how many frames its input was heard then.
   var late: UInt64 { unsafe cue_isolated_late(node) }
   var missingFrames: UInt64 { unsafe cue_isolated_missing(node) }
   /// Events and messages that found no room on either side.
-  var lost: UInt64 { unsafe cue_isolated_lost(node) + cue_shared_lost(sharedHead) }
+  var lost: UInt64 {
+    // The process may say any number.
+    unsafe cue_isolated_lost(node) + min(cue_shared_lost(sharedHead), UInt64(UInt32.max))
+  }
   /// What a control output of the plugin showed last.
   func shown(_ readout: Int) -> Float {
     moving.lock()

@@ -215,6 +215,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
 
   package func capture() throws(HostError) -> PluginState {
     let folder = ScratchFolder()
+    guard folder.make() else { throw .unwritableState(folder: folder.path) }
     try save(to: folder.path)
     return try PluginState(folder: folder.path, world: world, scratch: folder)
   }

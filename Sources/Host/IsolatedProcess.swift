@@ -35,6 +35,8 @@ final class IsolatedProcess: @unchecked Sendable {
   private let name: String
   private let memory: IsolatedMemory
   private let patience: Double
+  /// For all temporary files of the process.
+  private let scratch = ScratchFolder()
   private let socket: CInt
   /// One request at a time.
   private let asking = NSLock()
@@ -50,6 +52,8 @@ final class IsolatedProcess: @unchecked Sendable {
     var status: CInt = 0
     /// It has its plugin: before that whoever made it is told what goes wrong.
     var isReady = false
+    /// A request waits for its answer.
+    var isAsked = false
     var thread: pthread_t?
     var reply: IsolationReply?
     /// What the plugin is asked to do.
@@ -82,6 +86,7 @@ final class IsolatedProcess: @unchecked Sendable {
         plugin: uri, reason: "\(program.executable): \(String(cString: strerror(number)))")
     }
     guard let urids = URIDs.shared.file else { throw failure(ENOMEM) }
+    guard scratch.make() else { throw failure(EACCES) }
     var pair: [CInt] = [-1, -1]
     let made = unsafe Glibc.socketpair(
       AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair)
@@ -90,6 +95,7 @@ final class IsolatedProcess: @unchecked Sendable {
     var environment = ProcessInfo.processInfo.environment
     // A crash is told by the signal.
     environment["SWIFT_BACKTRACE"] = "enable=no"
+    environment["TMPDIR"] = scratch.path
     var process: pid_t = 0
     let status = startProcess(
       &process, program.executable, [program.executable] + program.arguments,
@@ -120,6 +126,7 @@ final class IsolatedProcess: @unchecked Sendable {
     defer { asking.unlock() }
     let reason = state.withLock { state in
       state.reply = nil
+      state.isAsked = true
       state.phase = request.phase
       return state.reason
     }
@@ -241,7 +248,15 @@ final class IsolatedProcess: @unchecked Sendable {
     let count = unsafe recv(socket, &chunk, chunk.count, CInt(MSG_DONTWAIT))
     if count < 0 && errno == EINTR { return true }
     if count <= 0 { return false }
+    let old = received.count
     received += chunk[..<count]
+    if received.count > Self.longestLine {
+      log.error("“\(name)” writes a line without end to its host: its process is ended")
+      end(forHanging: false)
+      return false
+    }
+    // What came before has no end of a line.
+    guard received[old...].contains(UInt8(ascii: "\n")) else { return true }
     while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
       take(Data(received[..<end]))
       received.removeSubrange(...end)
@@ -249,11 +264,20 @@ final class IsolatedProcess: @unchecked Sendable {
     return true
   }
 
+  /// Bytes of the longest line that is listened to. A state travels in files.
+  private static let longestLine = 1 << 24
+
   private func take(_ line: Data) {
     switch try? IsolationCoding.decoder.decode(IsolationLine.self, from: line) {
     case .reply(let reply):
-      state.withLock { $0.reply = reply }
-      answered.signal()
+      // Only the first answer to a request counts.
+      let isWanted = state.withLock { state in
+        guard state.isAsked else { return false }
+        state.isAsked = false
+        state.reply = reply
+        return true
+      }
+      if isWanted { answered.signal() }
     case .log(let level, let text): log.log(level: level, "\(text)")
     case .parameters(let values):
       let body = state.withLock { state in
@@ -281,7 +305,8 @@ final class IsolatedProcess: @unchecked Sendable {
 
   /// How far the plugin had come, and when.
   private struct Progress {
-    var done: Int64 = -1
+    var given: UInt64 = 0
+    var taken: UInt64 = 0
     var since = HostTime.now
     /// How often it was late when that was told last.
     var toldLate: UInt64 = 0
@@ -289,10 +314,14 @@ final class IsolatedProcess: @unchecked Sendable {
 
   private func look(_ progress: inout Progress) {
     let now = HostTime.now
-    let done = memory.doneFrames
+    let (given, taken) = (memory.givenBytes, memory.takenBytes)
     let isAsked = state.withLock { $0.phase != nil }
-    if !memory.isBusy || done != progress.done || isAsked {
-      progress.done = done
+    // Only what was given can be done, and each block once, whatever the process says.
+    let hasProgressed = taken <= given && taken > progress.taken
+    let beginsAnew = given < progress.given
+    progress.given = given
+    if given == taken || isAsked || beginsAnew || hasProgressed {
+      progress.taken = min(taken, given)
       progress.since = now
     } else if now - progress.since > UInt64(patience * 1e9) {
       end(forHanging: true)
@@ -335,6 +364,8 @@ final class IsolatedProcess: @unchecked Sendable {
     if !isExpected {
       log.error("“\(name)” \(reason): its input passes unchanged from now on")
     }
+    // One that was killed has left its files.
+    scratch.remove()
     hasEnded.signal()
     answered.signal()
     for body in bodies { body() }

@@ -5,9 +5,17 @@ import CLilv
 struct Nodes {
   let world: OpaquePointer
 
-  /// Calls `body` with the node of a URI.
+  /// Calls `body` with the node of a URI of LV2's vocabularies.
   func withURI<Result>(_ uri: String, _ body: (OpaquePointer) -> Result) -> Result {
     let node = unsafe lilv_new_uri(world, uri)!
+    defer { unsafe lilv_node_free(node) }
+    return unsafe body(node)
+  }
+
+  /// Calls `body` with the node of what may be a URI; nil if it is none.
+  func ifURI<Result>(_ text: String, _ body: (OpaquePointer) -> Result) -> Result? {
+    // lilv prints an error for a text without a scheme.
+    guard text.contains(":"), let node = unsafe lilv_new_uri(world, text) else { return nil }
     defer { unsafe lilv_node_free(node) }
     return unsafe body(node)
   }
@@ -64,11 +72,14 @@ struct Nodes {
     return unsafe text(node)
   }
 
-  /// A number's or a truth value's number.
+  /// A number's or a truth value's number; nil if it is not finite as a float, as controls are.
   func number(_ node: OpaquePointer?) -> Double? {
     guard let node = unsafe node else { return nil }
     if unsafe lilv_node_is_float(node) || lilv_node_is_int(node) {
-      return unsafe Double(lilv_node_as_float(node))
+      // lilv takes “NaN” and “INF” for 0.
+      let text = unsafe text(node) ?? ""
+      let number = unsafe Double(lilv_node_as_float(node))
+      return text.contains(where: \.isNumber) && Float(number).isFinite ? number : nil
     }
     if unsafe lilv_node_is_bool(node) { return unsafe lilv_node_as_bool(node) ? 1 : 0 }
     return nil

@@ -61,7 +61,7 @@ final class PluginCore: @unchecked Sendable {
     unsafe plugin.pointee.is_offline = settings.isOffline
     unsafe plugin.pointee.has_fixed_blocks = settings.hasFixedBlocks
     features = PluginFeatures(
-      settings, required: description.requiredFeatures, memory: memory, scratch: scratch.path)
+      settings, required: description.requiredFeatures, memory: memory, scratch: scratch)
   }
 
   deinit {
@@ -148,7 +148,7 @@ final class PluginCore: @unchecked Sendable {
     work()
     unsafe cue_plugin_settle(memory.plugin)
     work()
-    unsafe jack_ringbuffer_reset(memory.plugin.pointee.responses)
+    unsafe cue_ring_clear(memory.plugin.pointee.responses)
   }
 
   private func free(_ instance: UnsafeMutablePointer<LilvInstance>) {
@@ -168,7 +168,7 @@ final class PluginCore: @unchecked Sendable {
     let (oldFeatures, oldSettings) = (features, self.settings)
     self.settings = settings
     features = PluginFeatures(
-      settings, required: description.requiredFeatures, memory: memory, scratch: scratch.path)
+      settings, required: description.requiredFeatures, memory: memory, scratch: scratch)
     do throws(HostError) {
       try load()
     } catch {
@@ -224,11 +224,9 @@ final class PluginCore: @unchecked Sendable {
     defer { workLock.unlock() }
     let requests = unsafe memory.plugin.pointee.requests!
     var bytes: UInt32 = 0
-    while unsafe jack_ringbuffer_read_space(requests) >= 4 {
-      unsafe withUnsafeMutableBytes(of: &bytes) {
-        _ = unsafe jack_ringbuffer_read(requests, $0.baseAddress, 4)
-      }
-      _ = unsafe jack_ringbuffer_read(requests, body, Int(bytes))
+    while unsafe cue_ring_readable(requests) >= 4 {
+      unsafe cue_ring_take(requests, &bytes, 4)
+      unsafe cue_ring_take(requests, body, bytes)
       guard let worker = unsafe worker, let instance = unsafe instance,
         let work = unsafe worker.pointee.work
       else { continue }
@@ -271,12 +269,10 @@ final class PluginCore: @unchecked Sendable {
   private func drainLog() {
     let ring = unsafe memory.plugin.pointee.log!
     var head = cue_log_head()
-    while unsafe jack_ringbuffer_read_space(ring) >= 8 {
-      _ = unsafe withUnsafeMutableBytes(of: &head) {
-        unsafe jack_ringbuffer_read(ring, $0.baseAddress, 8)
-      }
+    while unsafe cue_ring_readable(ring) >= 8 {
+      unsafe cue_ring_take(ring, &head, 8)
       var text = [CChar](repeating: 0, count: Int(head.bytes))
-      _ = unsafe jack_ringbuffer_read(ring, &text, text.count)
+      unsafe cue_ring_take(ring, &text, head.bytes)
       say(head.type, String(decoding: text.map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
   }
@@ -287,13 +283,11 @@ final class PluginCore: @unchecked Sendable {
     let ring = unsafe memory.plugin.pointee.replies!
     var head = cue_message_head()
     let headBytes = MemoryLayout<cue_message_head>.size
-    while unsafe jack_ringbuffer_read_space(ring) >= headBytes {
-      _ = unsafe withUnsafeMutableBytes(of: &head) {
-        unsafe jack_ringbuffer_read(ring, $0.baseAddress, headBytes)
-      }
+    while unsafe cue_ring_readable(ring) >= headBytes {
+      unsafe cue_ring_take(ring, &head, UInt32(headBytes))
       let atom = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(head.bytes), alignment: 8)
       defer { unsafe atom.deallocate() }
-      _ = unsafe jack_ringbuffer_read(ring, atom.baseAddress, atom.count)
+      unsafe cue_ring_take(ring, atom.baseAddress!, head.bytes)
       let message = ParameterMessage(UnsafeRawBufferPointer(atom))
       if !message.values.isEmpty { listener.withLock { $0 }?(message) }
     }
@@ -345,12 +339,4 @@ final class PluginCore: @unchecked Sendable {
     unsafe worker = nil
     unsafe memory.plugin.pointee.run = nil
   }
-}
-
-/// A folder for the files of one plugin, which goes with the last who knows it. It is made by whoever
-/// writes the first file.
-final class ScratchFolder: Sendable {
-  let path = NSTemporaryDirectory() + "cuejack-plugin-\(UUID().uuidString)"
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -23,6 +23,8 @@ package struct PluginDescription: Codable, Hashable, Sendable {
   package let presets: [PluginPreset]
   /// What is wrong with the bundle, in words. A plugin with problems is not instantiated.
   package let problems: [String]
+  /// What the bundle says that cannot be, and that is left out, in words.
+  package let remarks: [String]
 
   /// Its audio and CV ports of a direction, which are the planes of the graph, in order.
   package func planes(_ direction: PluginPort.Direction) -> [PluginPort] {

@@ -10,7 +10,7 @@ final class PluginFeatures: @unchecked Sendable {
   let all, forRestoring: UnsafeMutablePointer<UnsafePointer<LV2_Feature>?>
   let options: UnsafeMutablePointer<LV2_Options_Option>
   /// The folder where the plugin may make files, made when it asks for the first one.
-  private let scratch: String
+  private let scratch: ScratchFolder
   /// The numbers that the options point to.
   private let numbers: UnsafeMutablePointer<Int32>
   private let rate: UnsafeMutablePointer<Float>
@@ -43,7 +43,7 @@ final class PluginFeatures: @unchecked Sendable {
   /// - Parameter required: What the plugin requires: one that requires to be live is told so even if it
   ///   runs offline, since it would not run otherwise.
   init(
-    _ settings: PluginSettings, required: [String], memory: PluginMemory, scratch: String
+    _ settings: PluginSettings, required: [String], memory: PluginMemory, scratch: ScratchFolder
   ) {
     self.scratch = scratch
     unsafe numbers = .allocate(capacity: 4)
@@ -163,7 +163,8 @@ final class PluginFeatures: @unchecked Sendable {
   }
 
   private func makePath(_ path: String) -> UnsafeMutablePointer<CChar>? {
-    let full = scratch + "/" + path
+    guard scratch.make() else { return nil }
+    let full = scratch.path + "/" + path
     try? FileManager.default.createDirectory(
       atPath: (full as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
     return unsafe strdup(full)

@@ -80,7 +80,9 @@ extension PluginInstance {
   ) throws(HostError) {
     let target = try resolved(target).target
     noteLearned()
-    core.learner.withLock { $0 = { [weak self] in self?.noteLearned() } }
+    core.learner.withLock {
+      $0 = { [shared, memory = core.memory] in Self.noteLearned(shared, from: memory) }
+    }
     core.startLookingAfter()
     shared.withLock { shared in
       shared.controllers.generation += 1
@@ -107,8 +109,10 @@ extension PluginInstance {
   }
 
   /// Takes over what the cycle has learned.
-  private func noteLearned() {
-    let learned = unsafe cue_plugin_learned(core.memory.plugin)
+  private func noteLearned() { Self.noteLearned(shared, from: core.memory) }
+
+  private static func noteLearned(_ shared: Shared, from memory: PluginMemory) {
+    let learned = unsafe cue_plugin_learned(memory.plugin)
     let done = shared.withLock { shared -> (Learning, MIDIBinding)? in
       guard let learning = shared.controllers.learning,
         UInt64(learning.generation) == learned >> 32,
@@ -137,7 +141,7 @@ extension PluginInstance {
   // MARK: The cycle's table
 
   /// Has the cycle go by the bindings as they are now, at the present sample rate.
-  func offerBindings(_ shared: inout Shared) {
+  func offerBindings(_ shared: inout Values) {
     let controllers = shared.controllers
     func entry(_ target: MIDITarget, _ controller: MIDIController?) -> BindingTable.Entry? {
       guard let found = try? resolved(target) else { return nil }

@@ -58,8 +58,8 @@ extension PluginInstance {
     _ body: @escaping @Sendable ([String: ParameterValue]) -> Void
   ) {
     core.listener.withLock {
-      $0 = { [weak self] message in
-        self?.shared.withLock { $0.parameters.merge(message.values) { $1 } }
+      $0 = { [shared] message in
+        shared.withLock { $0.parameters.merge(message.values) { $1 } }
         body(message.values)
       }
     }
@@ -107,13 +107,8 @@ extension PluginInstance {
       var head = cue_message_head(
         frame: frame ?? .min, port: UInt32(port), bytes: UInt32(atom.count))
       return shared.withLock { _ in
-        let message = unsafe withUnsafeBytes(of: &head) { unsafe Array($0) } + Array(atom)
-        guard unsafe jack_ringbuffer_write_space(ring) >= message.count else { return false }
-        unsafe message.withUnsafeBytes {
-          _ = unsafe jack_ringbuffer_write(
-            ring, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
-        }
-        return true
+        unsafe cue_ring_put(
+          ring, &head, UInt32(MemoryLayout<cue_message_head>.size), atom.baseAddress, head.bytes)
       }
     }
     guard sent == true else { throw .tooManyChanges(plugin: description.uri) }

@@ -13,7 +13,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   /// Held while the instance is made anew, saved or restored.
   let lock = NSLock()
 
-  struct Shared {
+  struct Values {
     /// The controls' values as they were last set, and how often controllers had set them by then.
     var controls: [Float]
     var moves: [UInt64]
@@ -23,7 +23,22 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     /// The state that was restored last: its files may be in use.
     var state: PluginState?
   }
-  let shared: Mutex<Shared>
+  /// The values behind a lock, for the callers' threads and the worker thread.
+  ///
+  /// The worker thread retains these and the core, never the instance: the last owner's thread frees the
+  /// plugin.
+  final class Shared: Sendable {
+    private let values: Mutex<Values>
+
+    init(_ values: sending Values) { self.values = Mutex(values) }
+
+    func withLock<Result, Failure: Error>(
+      _ body: (inout sending Values) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+      try values.withLock(body)
+    }
+  }
+  let shared: Shared
   private let latency = LatencyReading()
 
   /// Instantiates the plugin with a URI, in its default state, and makes it ready to run.
@@ -47,14 +62,14 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     self.world = world
     self.name = name ?? description.name
     core = PluginCore(description: description, scan: scan, settings: settings)
-    shared = Mutex(
-      Shared(
+    shared = Shared(
+      Values(
         controls: core.memory.controls.map { $0.usualValue(sampleRate: settings.sampleRate) },
         moves: core.memory.controls.map { _ in 0 }))
     try core.load()
     core.listener.withLock {
-      $0 = { [weak self] message in
-        self?.shared.withLock { $0.parameters.merge(message.values) { $1 } }
+      $0 = { [shared] message in
+        shared.withLock { $0.parameters.merge(message.values) { $1 } }
       }
     }
     if let state { apply(state) } else if let usual = try defaultState() { apply(usual) }
@@ -181,12 +196,8 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     // One writer at a time, and what is remembered is what was sent last.
     return shared.withLock { shared in
       let ring = unsafe core.memory.plugin.pointee.changes!
-      let bytes = MemoryLayout<cue_control_change>.size
-      guard unsafe jack_ringbuffer_write_space(ring) >= bytes else { return false }
-      unsafe withUnsafeBytes(of: &change) {
-        _ = unsafe jack_ringbuffer_write(
-          ring, $0.baseAddress!.assumingMemoryBound(to: CChar.self), bytes)
-      }
+      let bytes = UInt32(MemoryLayout<cue_control_change>.size)
+      guard unsafe cue_ring_put(ring, &change, bytes, nil, 0) else { return false }
       shared.controls[index] = value
       shared.moves[index] =
         unsafe cue_moved_now(core.memory.control(index).pointer(to: \.moved)!) >> 32

@@ -141,15 +141,14 @@ final class PluginMemory: @unchecked Sendable {
     return unsafe events
   }
 
-  private func ring(_ bytes: Int) -> UnsafeMutablePointer<jack_ringbuffer_t> {
-    // What jack_ringbuffer_create makes, but where the rest is.
+  private func ring(_ bytes: Int) -> UnsafeMutablePointer<cue_ring> {
     var size = 1
     while size < bytes { size *= 2 }
-    let ring = unsafe allocate(1, of: jack_ringbuffer_t.self)
-    unsafe ring.initialize(to: jack_ringbuffer_t())
-    unsafe ring.pointee.buf = unsafe Arena.large.allocate(size, of: CChar.self, keptBy: &slabs)
-    unsafe ring.pointee.size = size
-    unsafe ring.pointee.size_mask = size - 1
+    let ring = unsafe allocate(1, of: cue_ring.self)
+    unsafe ring.initialize(
+      to: cue_ring(
+        bytes: Arena.large.allocate(size, of: CChar.self, keptBy: &slabs), size: UInt32(size),
+        written: 0, read: 0))
     return unsafe ring
   }
 }

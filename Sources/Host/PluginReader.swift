@@ -7,6 +7,12 @@ struct PluginReader {
   private let world: OpaquePointer
   private let plugin: OpaquePointer
   private let nodes: Nodes
+  /// What is left out.
+  private let remarks = Remarks()
+
+  private final class Remarks {
+    var texts: [String] = []
+  }
 
   init(world: OpaquePointer, plugin: OpaquePointer) {
     unsafe self.world = unsafe world
@@ -15,12 +21,15 @@ struct PluginReader {
   }
 
   var description: PluginDescription {
-    let ports = unsafe (0..<lilv_plugin_get_num_ports(plugin)).compactMap {
-      unsafe lilv_plugin_get_port_by_index(plugin, $0).map(port)
-    }
+    let faults = portFaults
+    let ports =
+      unsafe faults.isEmpty
+      ? (0..<lilv_plugin_get_num_ports(plugin)).compactMap {
+        unsafe lilv_plugin_get_port_by_index(plugin, $0).map(port)
+      } : []
     let node = unsafe lilv_plugin_get_uri(plugin)
     let kind = unsafe lilv_plugin_get_class(plugin)
-    let presets = presets
+    let (presets, parameters) = (presets, parameters)
     return unsafe PluginDescription(
       uri: nodes.text(node) ?? "", name: nodes.takeText(lilv_plugin_get_name(plugin)) ?? "",
       author: nodes.takeText(lilv_plugin_get_author_name(plugin)),
@@ -33,7 +42,7 @@ struct PluginReader {
       optionalFeatures: nodes.take(lilv_plugin_get_optional_features(plugin), nodes.text).sorted(),
       extensionData: nodes.take(lilv_plugin_get_extension_data(plugin), nodes.text).sorted(),
       ports: ports, groups: groups(of: ports), parameters: parameters, presets: presets,
-      problems: problems(ports))
+      problems: problems(ports, faults), remarks: remarks.texts)
   }
 
   private func path(_ uri: OpaquePointer?) -> String? {
@@ -47,8 +56,24 @@ struct PluginReader {
   /// Bytes of the largest event buffer that a plugin may ask for.
   private static let mostEventBytes = 1 << 24
 
-  private func problems(_ ports: [PluginPort]) -> [String] {
-    var found: [String] = []
+  /// Indices of ports that lilv must not see: it takes memory for all ports up to the index that the
+  /// bundle says, and a negative one for a very large one.
+  private var portFaults: [String] {
+    let list = unsafe nodes.withURI(LV2.core("port")) {
+      unsafe lilv_plugin_get_value(plugin, $0)
+    }
+    let indices = unsafe nodes.take(list) { port in
+      unsafe nodes.take(nodes.objects(port, LV2.core("index"))) { index in
+        unsafe lilv_node_is_int(index) ? (lilv_node_as_int(index), nodes.text(index) ?? "") : nil
+      }
+    }
+    return indices.joined().filter { !(0..<indices.count).contains(Int($0.0)) }.map {
+      "one of its \(indices.count) ports has the index \($0.1)"
+    }
+  }
+
+  private func problems(_ ports: [PluginPort], _ portFaults: [String]) -> [String] {
+    var found = portFaults
     if unsafe nodes.text(lilv_plugin_get_uri(plugin), LV2.name) == nil {
       found.append("it has no name (doap:name)")
     }
@@ -63,7 +88,7 @@ struct PluginReader {
     let listed = unsafe nodes.take(
       nodes.objects(lilv_plugin_get_uri(plugin), LV2.core("port")), { unsafe nodes.text($0) }
     ).count
-    if ports.count < listed {
+    if portFaults.isEmpty && ports.count < listed {
       found.append(
         "\(listed - ports.count) of its \(listed) ports lack a type, an index or a symbol")
     }
@@ -113,14 +138,20 @@ struct PluginReader {
     defer { unsafe lilv_node_free(size) }
     let steps = unsafe first(port, LV2.portProperties("rangeSteps"))
     defer { unsafe lilv_node_free(steps) }
+    let symbol = unsafe nodes.text(lilv_port_get_symbol(plugin, port)) ?? ""
+    func bound(_ node: OpaquePointer?, _ name: String) -> Float? {
+      let number = unsafe nodes.number(node)
+      if let said = unsafe nodes.text(node), number == nil {
+        remarks.texts.append("the lv2:\(name) of its port “\(symbol)” is no number: “\(said)”")
+      }
+      return number.map { Float($0) }
+    }
     return unsafe PluginPort(
-      index: Int(lilv_port_get_index(plugin, port)),
-      symbol: nodes.text(lilv_port_get_symbol(plugin, port)) ?? "",
+      index: Int(lilv_port_get_index(plugin, port)), symbol: symbol,
       name: nodes.takeText(name) ?? "",
       direction: isA(port, LV2.core("OutputPort")) ? .output : .input, kind: kind,
-      defaultValue: nodes.number(usual).map { Float($0) },
-      minimum: unsafe nodes.number(least).map { Float($0) },
-      maximum: unsafe nodes.number(most).map { Float($0) },
+      defaultValue: unsafe bound(usual, "default"),
+      minimum: unsafe bound(least, "minimum"), maximum: unsafe bound(most, "maximum"),
       unit: unsafe unit(of: port), scalePoints: unsafe scalePoints(of: port),
       steps: unsafe nodes.number(steps).flatMap { Int(exactly: $0.rounded()) },
       isLogarithmic: unsafe has(port, LV2.portProperties("logarithmic")),
@@ -147,21 +178,17 @@ struct PluginReader {
     unsafe nodes.takeText(first(port, LV2.core("designation"))) == designation
   }
 
+  /// Not by lilv's own function, which ends the process if no point has both a label and a value.
   private func scalePoints(of port: OpaquePointer) -> [PluginPort.ScalePoint] {
-    guard let points = unsafe lilv_port_get_scale_points(plugin, port) else { return [] }
-    defer { unsafe lilv_scale_points_free(points) }
-    var found: [PluginPort.ScalePoint] = []
-    var place = unsafe lilv_scale_points_begin(points)
-    while unsafe !lilv_scale_points_is_end(points, place) {
-      let point = unsafe lilv_scale_points_get(points, place)
-      if let value = unsafe nodes.number(lilv_scale_point_get_value(point)),
-        let label = unsafe nodes.text(lilv_scale_point_get_label(point))
-      {
-        found.append(PluginPort.ScalePoint(value: Float(value), label: label))
-      }
-      unsafe place = unsafe lilv_scale_points_next(points, place)
+    let points = unsafe nodes.withURI(LV2.core("scalePoint")) {
+      unsafe lilv_port_get_value(plugin, port, $0)
     }
-    return found.sorted { $0.value < $1.value }
+    return unsafe nodes.take(points) { point in
+      guard let value = unsafe nodes.number(point, LV2.value),
+        let label = unsafe nodes.text(point, LV2.label)
+      else { return nil }
+      return PluginPort.ScalePoint(value: Float(value), label: label)
+    }.sorted { $0.value < $1.value }
   }
 
   private func unit(of port: OpaquePointer) -> PluginUnit? {
@@ -182,8 +209,7 @@ struct PluginReader {
     var seen: Set<String> = []
     return ports.compactMap(\.group).filter { seen.insert($0).inserted }.compactMap { uri in
       // A group without a URI of its own cannot be asked about by its name.
-      guard uri.contains(":") else { return nil }
-      return unsafe nodes.withURI(uri) { group in
+      unsafe nodes.ifURI(uri) { group in
         unsafe PortGroup(
           uri: uri,
           name: nodes.text(group, LV2.core("name"))
@@ -198,10 +224,17 @@ struct PluginReader {
 
   private var parameters: [PluginParameter] {
     let plugin = unsafe lilv_plugin_get_uri(plugin)
-    let writable = unsafe nodes.texts(plugin, LV2.patch("writable"))
-    let readable = unsafe nodes.texts(plugin, LV2.patch("readable"))
-    return Set(writable + readable).sorted().map { uri in
-      unsafe nodes.withURI(uri) { node in
+    func named(_ predicate: String) -> [String] {
+      unsafe nodes.take(nodes.objects(plugin, LV2.patch(predicate))) { node in
+        let text = unsafe nodes.text(node) ?? ""
+        if unsafe lilv_node_is_uri(node) { return text }
+        remarks.texts.append("its patch:\(predicate) is “\(text)”, which is no URI")
+        return nil
+      }
+    }
+    let (writable, readable) = (named("writable"), named("readable"))
+    return Set(writable + readable).sorted().compactMap { uri in
+      unsafe nodes.ifURI(uri) { node in
         unsafe PluginParameter(
           uri: uri, label: nodes.text(node, LV2.label),
           range: nodes.text(node, LV2.range),
@@ -219,9 +252,12 @@ struct PluginReader {
       unsafe lilv_plugin_get_related(plugin, $0)
     }
     return unsafe nodes.take(list) { node in
+      guard unsafe lilv_node_is_uri(node), let uri = unsafe nodes.text(node) else {
+        remarks.texts.append("one of its presets has no URI")
+        return nil
+      }
       // The label may be in a file of the preset's own.
       unsafe lilv_world_load_resource(world, node)
-      guard let uri = unsafe nodes.text(node) else { return nil }
       return unsafe PluginPreset(
         uri: uri, label: nodes.text(node, LV2.label) ?? uri,
         bank: nodes.text(node, LV2.presets("bank")))

@@ -92,6 +92,7 @@ package final class PluginState: @unchecked Sendable {
     return try copy.withLock { copy throws(HostError) in
       if let copy { return .folder(copy.path) }
       let folder = ScratchFolder()
+      guard folder.make() else { throw .unwritableState(folder: folder.path) }
       try write(copyTo: folder.path)
       copy = folder
       return .folder(folder.path)
@@ -105,7 +106,8 @@ package final class PluginState: @unchecked Sendable {
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": "http://www.w3.org/2001/XMLSchema#",
   ].sorted { $0.key < $1.key }.map { "@prefix \($0.key): <\($0.value)> .\n" }.joined()
 
-  /// Writes the state, which is in memory only, to a folder, with links to the files that the plugin made.
+  /// Writes the state, which is in memory only, to a folder that is there, with links to the files that
+  /// the plugin made.
   ///
   /// Not by lilv's own function, which removes files that lie outside the folder.
   private func write(copyTo folder: String) throws(HostError) {
@@ -121,7 +123,6 @@ package final class PluginState: @unchecked Sendable {
     }
     let files = FileManager.default
     do {
-      try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try (Self.prefixes + (text ?? "")).write(toFile: path, atomically: false, encoding: .utf8)
       guard let made = scratch?.path, let names = try? files.contentsOfDirectory(atPath: made)
       else { return }
@@ -154,10 +155,10 @@ extension World {
       throw .unknownPreset(plugin: plugin, preset: uri)
     }
     let state = unsafe scan.withWorld { world in
-      unsafe Nodes(world: world).withURI(uri) { node in
+      unsafe Nodes(world: world).ifURI(uri) { node in
         unsafe lilv_world_load_resource(world, node)
         return unsafe lilv_state_new_from_world(world, URIDs.shared.map, node)
-      }
+      } ?? nil
     }
     guard let state = unsafe state else { throw .unreadableState(path: uri) }
     return unsafe PluginState(state, scan: scan, of: plugin, origin: .preset(uri))
@@ -222,9 +223,9 @@ extension PluginInstance {
     let features = description.requiredFeatures + description.optionalFeatures
     guard features.contains(LV2.state("loadDefaultState")) else { return nil }
     let state = unsafe core.scan.withWorld { world in
-      unsafe Nodes(world: world).withURI(description.uri) {
+      unsafe Nodes(world: world).ifURI(description.uri) {
         unsafe lilv_state_new_from_world(world, URIDs.shared.map, $0)
-      }
+      } ?? nil
     }
     return unsafe state.map { unsafe PluginState($0, scan: core.scan) }
   }

@@ -23,7 +23,7 @@ package enum TrialLength: Codable, Hashable, Sendable {
 }
 
 /// One trial of one plugin, in this very process, which it may take down.
-struct PluginTrial {
+package struct PluginTrial {
   private let uri: String
   private let world: World
   /// Called before each step with what the plugin is doing then.
@@ -36,7 +36,7 @@ struct PluginTrial {
     self.phase = phase
   }
 
-  static func run(
+  package static func run(
     _ uri: String, in world: World, _ length: TrialLength, phase: @escaping (String) -> Void
   ) -> TrialReport {
     var trial = PluginTrial(uri, in: world, phase: phase)
@@ -155,8 +155,9 @@ struct PluginTrial {
 
   /// The state is one that no new instance has by itself.
   private mutating func saveAndRestore() throws(HostError) {
-    let folder = NSTemporaryDirectory() + "cuejack-state-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let scratch = ScratchFolder()
+    guard scratch.make() else { throw .unwritableState(folder: scratch.path) }
+    let folder = scratch.path
     try trying(48000) { trial, plugin, driver throws(HostError) in
       driver.run(frames: 256)
       for port in plugin.core.memory.controls {

@@ -73,6 +73,7 @@ package enum Probe {
             PluginTrial.run(uri, in: world!.world, length) { answer(.phase($0)) }))
       }
     }
+    ScratchFolder.removeGiven()
   }
 
   private static func read(_ path: String, phase: (String) -> Void) -> BundleReport {
@@ -84,9 +85,9 @@ package enum Probe {
     }
     for uri in report.plugins {
       phase("describes <\(uri)>")
-      for problem in scan.description(of: uri)?.problems ?? [] {
-        report.problems.append("<\(uri)>: \(problem)")
-      }
+      guard let plugin = scan.description(of: uri) else { continue }
+      report.problems += plugin.problems.map { "<\(uri)>: \($0)" }
+      report.problems += plugin.remarks.map { "<\(uri)>: \($0): left out" }
     }
     return report
   }

@@ -122,6 +122,8 @@ package final class Prober: @unchecked Sendable {
 private final class ProbeProcess {
   private var process: pid_t = 0
   private let socket: CInt
+  /// For all temporary files of the process, and what it writes to its standard error.
+  private let scratch = ScratchFolder()
   private let messagePath: String
   private var received: [UInt8] = []
   private var readMessages: UInt64 = 0
@@ -134,10 +136,12 @@ private final class ProbeProcess {
       throw unsafe .noProbe(path: executable, reason: String(cString: strerror(errno)))
     }
     socket = pair[0]
-    messagePath = NSTemporaryDirectory() + "cuejack-probe-\(UUID().uuidString).log"
+    scratch.make()
+    messagePath = scratch.path + "/messages"
     var environment = ProcessInfo.processInfo.environment
     // A crash is told by the signal.
     environment["SWIFT_BACKTRACE"] = "enable=no"
+    environment["TMPDIR"] = scratch.path
     let status = startProcess(
       &process, executable, [executable] + arguments,
       environment: environment.map { "\($0)=\($1)" },
@@ -152,7 +156,6 @@ private final class ProbeProcess {
   deinit {
     _ = end()
     close(socket)
-    unsafe unlink(messagePath)
   }
 
   func send(_ task: ProbeTask) {

@@ -29,7 +29,9 @@ package struct RunningGraphs: Sendable {
     }
     for call in calls {
       close(call.socket)
-      if !call.isOver {
+      if call.isTooLong {
+        remarks.append("the process of \(call.path) answers with more than 16 MB: not listened to")
+      } else if !call.isOver {
         remarks.append(
           "the process of \(call.path) does not answer: no word in \(patience) seconds")
       } else if let report = try? GraphReport(json: call.data) {
@@ -47,6 +49,7 @@ package struct RunningGraphs: Sendable {
     let socket: Int32
     var data = Data()
     var isOver = false
+    var isTooLong: Bool { data.count > 16 << 20 }
   }
 
   /// Begins to ask all that have sockets in a folder.
@@ -102,6 +105,7 @@ package struct RunningGraphs: Sendable {
       let count = unsafe recv(calls[i].socket, &buffer, buffer.count, 0)
       if count > 0 {
         calls[i].data += buffer[..<count]
+        if calls[i].isTooLong { calls[i].isOver = true }
       } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
         calls[i].isOver = true
       }

@@ -26,19 +26,22 @@ final class URIDs: @unchecked Sendable {
     let bytes = head + 4 * slots + text
     file = adopted ?? SharedFile(named: "cuejack-urids")
     let memory = unsafe file?.map(bytes: bytes)?.baseAddress ?? calloc(1, bytes)!
+    let own = unsafe calloc(1, 4 * slots + text)!
     unsafe table = .allocate(capacity: 1)
     unsafe table.initialize(
       to: cue_urids(
         slots: (memory + head).assumingMemoryBound(to: UInt32.self), capacity: UInt32(slots),
         text: (memory + head + 4 * slots).assumingMemoryBound(to: CChar.self),
-        text_bytes: UInt32(text), text_used: memory.assumingMemoryBound(to: UInt64.self)))
+        text_bytes: UInt32(text), text_used: memory.assumingMemoryBound(to: UInt64.self),
+        own_slots: own.assumingMemoryBound(to: UInt32.self),
+        own_text: (own + 4 * slots).assumingMemoryBound(to: CChar.self), own_text_used: 0))
     unsafe map = .allocate(capacity: 1)
     unsafe map.initialize(to: LV2_URID_Map(handle: table, map: cue_urids_map))
     unsafe unmap = .allocate(capacity: 1)
     unsafe unmap.initialize(to: LV2_URID_Unmap(handle: table, unmap: cue_urids_unmap))
   }
 
-  /// The number of a URI; 0 if the table is full.
+  /// The number of a URI; 0 if the table is full, or the URI too long.
   subscript(uri: String) -> UInt32 { unsafe cue_urids_map(table, uri) }
 
   /// The URI of a number; nil if it has none.

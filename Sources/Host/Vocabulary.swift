@@ -26,5 +26,6 @@ enum LV2 {
   static let license = "http://usefulinc.com/ns/doap#license"
   static let label = "http://www.w3.org/2000/01/rdf-schema#label"
   static let range = "http://www.w3.org/2000/01/rdf-schema#range"
+  static let value = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value"
   static let type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 }

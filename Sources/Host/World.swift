@@ -59,9 +59,9 @@ final class Scan: @unchecked Sendable {
 
   /// The plugin with a URI, in a world that is locked.
   func plugin(_ uri: String, in world: OpaquePointer) -> OpaquePointer? {
-    guard uri.contains(":"), let node = unsafe lilv_new_uri(world, uri) else { return nil }
-    defer { unsafe lilv_node_free(node) }
-    return unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
+    unsafe Nodes(world: world).ifURI(uri) { node in
+      unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
+    } ?? nil
   }
 
   /// URIs of all plugins, in alphabetical order.

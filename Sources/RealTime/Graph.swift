@@ -77,6 +77,8 @@ package struct GraphCell: ~Copyable {
   package let badSamples = Atomic<UInt64>(0)
   /// Events that there was no room for.
   package let lostEvents = Atomic<UInt64>(0)
+  /// A cycle that was given up may still run the node: no other does.
+  package let isAbandoned = Atomic<Bool>(false)
 
   /// A cell in memory that it does not own: see the properties.
   package init(
@@ -183,7 +185,7 @@ package struct GraphCell: ~Copyable {
     _ block: cue_block, to outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     _ types: cue_event_types
   ) {
-    guard let node = unsafe node else { return }
+    guard let node = unsafe node, !isAbandoned.load(ordering: .acquiring) else { return }
     for i in 0..<eventOutputs {
       unsafe cue_rt_offer_events(eventOutput(i), eventBytes, types.chunk)
     }

@@ -74,16 +74,18 @@ package struct GraphCycle: ~Copyable {
   ///
   /// A cycle that comes a second time is passed over: the ports hold it already.
   ///
-  /// - Parameter transport: Where the music stands at its first frame; nil if nobody knows.
+  /// - Parameters:
+  ///   - transport: Where the music stands at its first frame; nil if nobody knows.
+  ///   - isMute: No node runs, and the ports get silence.
   /// - Returns: True if the host has something to see to.
   @_noLocks package borrowing func cycle(
-    frames: Int, at frame: Int64, transport: cue_transport? = nil
+    frames: Int, at frame: Int64, transport: cue_transport? = nil, isMute: Bool = false
   ) -> Bool {
     let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
     var happened = false
     if let order = unsafe order.load(ordering: .sequentiallyConsistent), frames > 0 {
       let order = unsafe order.assumingMemoryBound(to: GraphOrder.self)
-      if held.load(ordering: .sequentiallyConsistent) || frames > Self.longestCycle {
+      if isMute || held.load(ordering: .sequentiallyConsistent) || frames > Self.longestCycle {
         for i in unsafe 0..<order.pointee.stepCount {
           unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
           unsafe order.pointee.steps[i].cell.pointee.clearPorts(min(frames, Self.longestCycle))

@@ -17,6 +17,8 @@ struct RecorderState: BitwiseCopyable {
   }
   var phase = Phase.stopped
   var start = StartPoint(word: 0)
+  /// A run that resumes later than `start` counts what it is late as lost, to keep in step with others.
+  var keepsStep = false
   /// Device frames that the run has lasted, pauses left out.
   var position: Int64 = 0
   /// The device frame that comes next in a run that is running.
@@ -106,6 +108,13 @@ package struct Recorder: ~Copyable {
     }
   }
 
+  /// Resumes a paused run on the frame of `start`. A cycle that comes too late for it counts the frames that
+  /// passed as lost.
+  package func resume(at start: StartPoint) {
+    self.start(at: start)
+    unsafe state.pointee.keepsStep = true
+  }
+
   /// Keeps the run where it stands; one that has not begun waits for another start.
   package func pause() {
     switch unsafe state.pointee.phase {
@@ -188,7 +197,7 @@ package struct Recorder: ~Copyable {
       }
       unsafe planes[channel] = plane
     }
-    if held.load(ordering: .sequentiallyConsistent) { return false }
+    if time.isMute || held.load(ordering: .sequentiallyConsistent) { return false }
     var state = unsafe self.state.pointee
     let happened = record(time, &state)
     unsafe self.state.pointee = state
@@ -217,10 +226,15 @@ package struct Recorder: ~Copyable {
           return false
         }
         happened = true
+      } else if state.keepsStep, start > .min / 4, time.frame > start {
+        state.position &+= time.frame &- start
+        lostFrames.add(UInt64(time.frame &- start), ordering: .relaxed)
       }
+      state.keepsStep = false
       state.phase = .running
     case .running:
-      let missed = time.frame &- state.nextFrame
+      // Renumbered frames did not pass, and what passed while the recorder was held is missing too.
+      let missed = time.frame &- time.shift &- state.nextFrame
       // A late client may be called for a cycle that it has seen.
       if missed < 0 { return happened }
       if missed > 0 {

@@ -36,6 +36,13 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     return element
   }
 
+  /// Consumer only: the element that `pop` returns after `index` others; nil if there are not so many.
+  fileprivate func peek(_ index: Int) -> Element? {
+    let at = head.load(ordering: .relaxed) &+ UInt64(truncatingIfNeeded: index)
+    if at >= tail.load(ordering: .acquiring) { return nil }
+    return unsafe slots[Int(truncatingIfNeeded: at & mask)]
+  }
+
   /// Producer only: how many more it takes.
   fileprivate func room() -> Int {
     let used = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
@@ -51,6 +58,8 @@ package struct EntryRing: ~Copyable {
   @_noLocks package func push(_ entry: Entry) -> Bool { ring.push(entry) }
   /// Consumer only.
   @_noLocks package func pop() -> Entry? { ring.pop() }
+  /// Consumer only: the entry that `pop` returns after `index` others; nil if there are not so many.
+  @_noLocks func peek(_ index: Int) -> Entry? { ring.peek(index) }
 }
 
 /// What happened in a cycle, on its way to the host.
@@ -97,4 +106,14 @@ package struct RecordEventRing: ~Copyable {
   @_noLocks package func pop() -> RecordEvent? { ring.pop() }
   /// Producer only: how many more it takes.
   @_noLocks package func room() -> Int { ring.room() }
+}
+
+/// Numbers of JACK's ports, on their way from one of its threads to ours.
+package struct PortNumberRing: ~Copyable {
+  private let ring: Ring<UInt32>
+  package init(slots: UnsafeMutableBufferPointer<UInt32>) { unsafe ring = Ring(slots: slots) }
+  /// Producer only.
+  package func push(_ number: UInt32) -> Bool { ring.push(number) }
+  /// Consumer only.
+  package func pop() -> UInt32? { ring.pop() }
 }

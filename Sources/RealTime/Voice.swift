@@ -17,6 +17,10 @@ struct VoiceState: BitwiseCopyable {
   }
   var phase = Phase.stopped
   var start = StartPoint(word: 0)
+  /// Frames of the run that are passed over, unheard, when it resumes.
+  var skip = 0
+  /// A run that resumes later than `start` passes over what it is late, to keep in step with others.
+  var keepsStep = false
   /// Device frames since the run began.
   var position: Int64 = 0
   var current: Entry?
@@ -27,6 +31,8 @@ struct VoiceState: BitwiseCopyable {
   var parameters = VoiceParameters()
   /// One channel is heard through two ports, each with its side of the balance.
   var isSpread = false
+  /// A cycle in freewheel waited for entries, and none came.
+  var hasWaitedInVain = false
   /// First device frame of the latest cycle that was played.
   var cycleFrame = Int64.min
 
@@ -51,6 +57,8 @@ package struct Voice: ~Copyable {
   package let starvations = Atomic<UInt64>(0)
   /// How often cycles did not come while a run was going.
   package let interruptions = Atomic<UInt64>(0)
+  /// Frames of runs that passed unheard, because cycles did not come or the server went away.
+  package let unheardFrames = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
   private let changes: ParameterRing
@@ -198,6 +206,24 @@ package struct Voice: ~Copyable {
     }
   }
 
+  /// Resumes a run that is running on the frame of `start`, `skip` frames of it further on. A start that is
+  /// still to come comes no earlier than `hostTime`, the same moment.
+  ///
+  /// A cycle that comes too late for `start` passes over as many frames more: queues that resume at one time
+  /// keep in step.
+  package func resume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int) {
+    switch unsafe state.pointee.phase {
+    case .running:
+      unsafe state.pointee.start = start
+      unsafe state.pointee.skip = skip
+      unsafe state.pointee.keepsStep = true
+      unsafe state.pointee.phase = .resuming
+    case .armed, .resuming:
+      unsafe state.pointee.start = state.pointee.start.notBefore(hostTime)
+    case .stopped, .paused: break
+    }
+  }
+
   /// Keeps the run where it stands; one that has not begun waits for another start.
   package func pause() {
     switch unsafe state.pointee.phase {
@@ -213,6 +239,8 @@ package struct Voice: ~Copyable {
   package func stop() {
     unsafe state.pointee.phase = .stopped
     unsafe state.pointee.position = 0
+    unsafe state.pointee.skip = 0
+    unsafe state.pointee.keepsStep = false
     nextStart.store(.max, ordering: .relaxed)
     forgetEntries()
     stand()
@@ -256,6 +284,12 @@ package struct Voice: ~Copyable {
     stand()
   }
 
+  /// The run lasts so many device frames more, in which nothing is played.
+  package func skip(_ frames: Int64) {
+    unsafe state.pointee.position &+= frames
+    stand()
+  }
+
   private func stand() {
     quieten()
     let reading = clock.read()
@@ -264,6 +298,30 @@ package struct Voice: ~Copyable {
   }
 
   // MARK: The cycle
+
+  /// True if the run will be dry within the next `frames` frames, and a wait for entries has not been in vain.
+  /// The process thread.
+  @_noLocks borrowing func lacksEntries(for frames: Int) -> Bool {
+    let state = unsafe self.state.pointee
+    guard case .running = state.phase, !state.hasWaitedInVain,
+      !held.load(ordering: .sequentiallyConsistent), !rendersOffline.load(ordering: .relaxed)
+    else { return false }
+    var ready = 0
+    if let current = state.current { ready = Int(current.frames) &- state.offset }
+    var index = 0
+    while ready < frames {
+      guard let entry = entries.peek(index) else { return true }
+      // The end of the run, or silence up to an entry's start time.
+      if case .end = entry.kind { return false }
+      if entry.start > .min { return false }
+      ready &+= Int(entry.frames)
+      index &+= 1
+    }
+    return false
+  }
+
+  /// Notes that a wait for entries was in vain: the next one is for entries that come by then.
+  @_noLocks borrowing func noteVainWait() { unsafe state.pointee.hasWaitedInVain = true }
 
   /// Plays one cycle.
   ///
@@ -281,7 +339,7 @@ package struct Voice: ~Copyable {
       }
       unsafe planes[output] = plane
     }
-    if held.load(ordering: .sequentiallyConsistent) {
+    if time.isMute || held.load(ordering: .sequentiallyConsistent) {
       silence(from: 0, to: frames)
       return false
     }
@@ -360,6 +418,9 @@ package struct Voice: ~Copyable {
           inCycleAt: cycleFrame, frames: frames, from: time.microseconds,
           to: time.nextMicroseconds)
         let wait = start &- (cycleFrame &+ Int64(at))
+        if state.keepsStep, start > .min / 4, wait < 0 {
+          state.skip &+= Int(0 &- wait)
+        }
         if wait < 0 && at < 0 {
           // It was late before the missed cycles: nothing of it is to be skipped.
           at = 0
@@ -388,8 +449,19 @@ package struct Voice: ~Copyable {
         }
         begin = cycleFrame &+ Int64(at)
         state.phase = .running
+        if state.skip > 0 {
+          let skipped = playEntries(
+            from: 0 &- state.skip, to: 0, at: begin, runFrame: position, &state, &happened)
+          position &+= Int64(skipped)
+          unheardFrames.add(UInt64(skipped), ordering: .relaxed)
+        }
+        state.skip = 0
+        state.keepsStep = false
       case .running:
-        if at < 0 { interruptions.add(1, ordering: .relaxed) }
+        if at < 0 {
+          interruptions.add(1, ordering: .relaxed)
+          unheardFrames.add(UInt64(0 &- at), ordering: .relaxed)
+        }
         let played = playEntries(
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
@@ -420,6 +492,7 @@ package struct Voice: ~Copyable {
         // An entry is taken only if both events that it may lead to have room.
         if events.room() >= 2, let entry = entries.pop() {
           starving.store(false, ordering: .relaxed)
+          state.hasWaitedInVain = false
           if case .end = entry.kind {
             _ = events.push(
               Event(

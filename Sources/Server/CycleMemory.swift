@@ -13,10 +13,20 @@ package protocol CycleMemory: AnyObject, Sendable {
   /// Where each channel goes or comes from: set before a cycle sees the memory.
   var ports: UnsafeMutablePointer<cue_port> { get }
   var direction: PortDirection { get }
+  /// For each channel its place among the ports; empty if they stand in the channels' order. Set only while
+  /// no device has the memory.
+  var portOrder: [Int] { get }
   /// Keeps cycles that begin from now on out of it.
   func hold()
   /// Lets cycles in again.
   func release()
+}
+
+extension CycleMemory {
+  /// The place of a channel's port among the ports.
+  package func port(ofChannel channel: Int) -> Int {
+    portOrder.isEmpty ? channel : portOrder[channel]
+  }
 }
 
 /// The slots of a ring.

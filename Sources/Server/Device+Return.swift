@@ -3,20 +3,232 @@ import Glibc
 import Logging
 import RealTime
 import Synchronization
+import Timeline
 
-// The one way in which a device leaves a server and takes everything up again on another: the server
-// went away and came back, or it changed its rate. All on the device's relay thread.
+// The one way in which a device stops playing and takes everything up again: the server went away and came
+// back, it changed its rate, or it ran no cycles for a while. All on the device's event thread.
+
+/// Why a device plays nothing at present.
+package enum Absence: UInt8, Sendable {
+  /// The server has gone: the device waits for another one of its name.
+  case serverGone = 1
+  /// The server runs no cycles.
+  case stalled
+  /// The server changes its sample rate.
+  case rateChange
+}
+
+/// What the event thread knows of a device that is away.
+struct Away {
+  enum Stage {
+    /// The device plays.
+    case none
+    /// Cycles come, or may come again, and are silent.
+    case muted
+    /// The client is closed.
+    case closed
+  }
+  var stage = Stage.none
+  /// Host time, in microseconds, at which the last cycle that played ended.
+  var lossMicroseconds: UInt64 = 0
+  /// Cycles that had begun when the device was muted.
+  var cycles: UInt64 = 0
+  /// Frames of such a cycle.
+  var periodFrames = 0
+  /// The rate at which they played.
+  var sampleRate = 0.0
+  /// The rate that voices are prepared for by now.
+  var preparedRate = 0.0
+  /// Attempts to open another client that failed.
+  var failures = 0
+  /// The watchdog's: the cycles that had begun when it looked, and how often that was no more than before.
+  var watchedCycles: UInt64 = 0
+  var idleLooks = 0
+  var lookedAt: UInt64 = 0
+}
+
+/// The moment at which a client's connections were made: see `Device.awaitHeard`.
+package struct ConnectionMark: Sendable {
+  /// The number of the cycle after which jackd has the connections heard.
+  package var cycle: UInt64 = 0
+  package var counterJumps: UInt64 = 0
+  package var hostTime: UInt64 = 0
+  package init() {}
+}
 
 extension Device {
-  /// Leaves the server if that has not been done, and looks whether one answers again.
+  /// Why the device plays nothing at present, or played nothing last; nil if it always played.
+  package var latestAbsence: Absence? { Absence(rawValue: absence.load(ordering: .acquiring)) }
+
+  // MARK: The watchdog
+
+  /// How long the event thread waits between two looks at the cycles.
+  private static let lookInterval = 0.4
+  /// Looks without a new cycle after which the server counts as stalled: two seconds.
+  private static let idleLooksAllowed = 5
+
+  /// Looks whether the server is there and runs cycles at the rate that voices are prepared for.
   ///
-  /// - Returns: True if nothing is left to be done, or it failed in a way that is to be seen to at
-  ///   once.
-  func comeBack() -> Bool {
-    if !hasLeft.exchange(true, ordering: .relaxed) { leaveServer() }
-    // What is lost from here on is lost by the next client.
+  /// - Returns: The seconds after which it is to be done again; nil if cycles are driven by hand.
+  func lookAfterServer() -> Double? {
+    if mayBeLost.exchange(false, ordering: .acquiringAndReleasing) {
+      // PipeWire 0.3.65 tells of any error so. A daemon that lives goes on to run cycles.
+      let before = unsafe engine.pointee.cyclesBegun
+      let deadline = HostTime.now + 500_000_000
+      while unsafe engine.pointee.cyclesBegun < before + 3, HostTime.now < deadline,
+        !closed.load(ordering: .acquiring)
+      { usleep(2000) }
+      if unsafe engine.pointee.cyclesBegun < before + 3 {
+        lostServer.store(true, ordering: .relaxed)
+        lose(.serverGone)
+        return nil
+      }
+      log.debug("the server reported an error and runs on")
+    }
+    let isOther = mayHaveOtherRate.exchange(false, ordering: .acquiringAndReleasing)
+    let isMuted = unsafe engine.pointee.runsAtOtherRate
+    if isOther || isMuted,
+      client.liveSampleRate != client.sampleRate
+    {
+      lose(.rateChange)
+      return nil
+    }
+    guard unsafe client.handle != nil else { return nil }
+    let isIdle = away.withLock { away in
+      let now = HostTime.now
+      if Double(now - away.lookedAt) < Self.lookInterval * 0.9e9 { return false }
+      away.lookedAt = now
+      let cycles = unsafe engine.pointee.cyclesBegun
+      let stands = cycles == away.watchedCycles && !isFreewheeling.load(ordering: .relaxed)
+      away.watchedCycles = cycles
+      away.idleLooks = stands ? away.idleLooks + 1 : 0
+      return away.idleLooks >= Self.idleLooksAllowed
+    }
+    if isIdle {
+      lose(.stalled)
+      return nil
+    }
+    return Self.lookInterval
+  }
+
+  // MARK: Leaving and returning
+
+  /// Leaves the server if that has not been done, and returns to it if it answers again.
+  ///
+  /// - Returns: The seconds after which to try again; 0 if the device is back.
+  func comeBack() -> Double {
+    if away.withLock({ $0.stage }) == .none { leave() }
+    if needsClient.load(ordering: .acquiring), away.withLock({ $0.stage }) == .muted {
+      giveClientUp()
+    }
+    // Its client was not closed in time, and may still run the engine.
+    if isAbandoned.load(ordering: .acquiring) { return 3600 }
+    // What is lost from here on is lost after this return.
     let seen = losses.load(ordering: .acquiring)
+    if away.withLock({ $0.stage }) == .muted { return resumeInPlace(seen) ? 0 : 0.02 }
+    if reopen(seen) { return 0 }
+    // A server that lacks something would be asked for it again and again.
+    return away.withLock { away in
+      defer { away.failures = min(away.failures + 1, 4) }
+      return away.failures == 0 || away.stage == .muted ? 0.5 : 0.5 * Double(1 << away.failures)
+    }
+  }
+
+  /// Stops playing: cycles that come are silent.
+  private func leave() {
+    unsafe engine.pointee.setMuted(true)
+    _ = settle()
+    // What a server takes apart in its end is not certain to be meant, and is not told here.
+    var patience: Double?
+    takeConnectionChanges(&patience)
+    let times = unsafe engine.pointee.times
+    away.withLock { away in
+      away.stage = .muted
+      away.lossMicroseconds = times.nextMicroseconds
+      away.cycles = unsafe engine.pointee.cyclesBegun
+      away.periodFrames = Int(times.nextFrame - times.frame)
+      away.sampleRate = client.sampleRate
+      away.preparedRate = client.sampleRate
+      away.failures = 0
+      away.idleLooks = 0
+    }
+    member.withLock { $0 }?.leave(at: times.nextMicroseconds)
+    for owner in owners { owner.deviceLost() }
+  }
+
+  private var owners: [any VoiceOwner] { seating.withLock { $0.seats.compactMap { $0.owner } } }
+
+  /// Takes the voices out of the cycles as they stand, and closes the client.
+  private func giveClientUp() {
+    seating.withLock { seating in
+      seating.isAway = true
+      change(&seating) { _ in }
+    }
+    seating.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
+    letGo()
+    // A thread of JACK's may have been ended in the middle of a cycle.
+    unsafe engine.pointee.rebase(
+      client: nil, anchor: TimeAnchor(frame: latestFrame, microseconds: 0))
+    seating.withLock { seating in
+      seating.users -= seating.retired
+      seating.seats.removeAll { $0.retiredUntil != nil }
+      for i in seating.seats.indices { seating.seats[i].ports = [] }
+      seating.graphPorts = seating.graphPorts.mapValues {
+        GraphPlace(port: unsafe ClientPort(cue_port()), direction: $0.direction)
+      }
+    }
+    patchbay.withLock { $0.lose() }
+    away.withLock { $0.stage = .closed }
+    unsafe engine.pointee.setMuted(false)
+  }
+
+  /// Returns to a server that is still there, once it runs cycles regularly at one rate.
+  private func resumeInPlace(_ seen: UInt64) -> Bool {
+    let client = client
+    let away = self.away.withLock { $0 }
+    if unsafe client.handle != nil {
+      // Cycles have put silence into the ports, and come from one driver.
+      guard unsafe engine.pointee.cyclesBegun > away.cycles + 2,
+        unsafe engine.pointee.cyclesInARow >= 2
+      else { return false }
+    }
+    adoptSampleRate(of: client)
+    prepareOwners(for: client)
+    guard let resumption = agree(seen) else { return false }
+    resume(resumption, from: away, at: client.sampleRate)
+    seating.withLock { seating in
+      guard seating.isAway else { return }
+      seating.isAway = false
+      change(&seating) { _ in }
+    }
+    unsafe engine.pointee.setMuted(false)
+    finishReturn(seen, rateChanged: client.sampleRate != away.sampleRate)
+    return true
+  }
+
+  /// Makes voices, recorders and the graph ready for the client's rate, if that is another one.
+  private func prepareOwners(for client: any ServerClient) {
+    let rate = client.sampleRate
+    let before = away.withLock { away in
+      defer { away.preparedRate = rate }
+      return away.preparedRate
+    }
+    if rate != before {
+      for owner in owners { owner.deviceWillReturn(from: before, to: rate) }
+    }
+    seating.withLock { $0.graph }?.prepare(sampleRate: rate, blockFrames: client.periodFrames)
+  }
+
+  /// Makes the rate that the server has now the client's, and the one that cycles play at.
+  func adoptSampleRate(of client: any ServerClient) {
+    client.takeSampleRate()
+    unsafe engine.pointee.setSampleRate(client.sampleRate)
+  }
+
+  /// Opens another client, if a server answers, and takes everything up again on it.
+  private func reopen(_ seen: UInt64) -> Bool {
     let old = client
+    let away = self.away.withLock { $0 }
     guard let fresh = server.reopenClient(named: old.name) else { return false }
     delist()
     let isWanted = link.withLock { link in
@@ -28,66 +240,96 @@ extension Device {
       fresh.close()
       return true
     }
-    hasLeft.store(false, ordering: .relaxed)
-    isListening.store(true, ordering: .releasing)
-    let owners = seating.withLock { $0.seats.compactMap { $0.owner } }
+    // From here on the client is there, whatever becomes of it.
+    self.away.withLock { $0.stage = .muted }
+    needsClient.store(false, ordering: .releasing)
+    mayBeLost.store(false, ordering: .relaxed)
+    let mark: ConnectionMark
     do throws(ServerError) {
-      // The voices are made ready before any cycle sees them.
-      if fresh.sampleRate != old.sampleRate {
-        for owner in owners {
-          owner.deviceWillReturn(from: old.sampleRate, to: fresh.sampleRate)
-        }
-      }
-      seating.withLock { $0.graph }?.prepare(
-        sampleRate: fresh.sampleRate, blockFrames: fresh.periodFrames)
-      unsafe engine.pointee.rebase(client: fresh.handle, anchor: fresh.deviceFrame)
+      unsafe engine.pointee.rebase(client: fresh.handle, anchor: Self.anchor(for: fresh))
+      unsafe engine.pointee.setSampleRate(fresh.sampleRate)
       try unsafe fresh.activate(engine, self)
+      adoptSampleRate(of: fresh)
+      prepareOwners(for: fresh)
       try restorePorts(on: fresh)
+      makeMissingConnections()
+      mark = connectionMark
+      // Cycles that come now carry what they play over the connections that were made.
+      try awaitHeard(mark)
     } catch {
       log.error("\(error)")
-      lose()
+      needsClient.store(true, ordering: .releasing)
       return false
     }
-    makeMissingConnections()
-    // Cycles that come now carry what they play over the connections that were made.
-    awaitCycles(2)
     let graph = seating.withLock { $0.graph }
     graph?.begin()
+    guard let resumption = agree(seen) else { return false }
+    resume(resumption, from: away, at: fresh.sampleRate)
     seating.withLock { seating in
       seating.isAway = false
       change(&seating) { _ in }
     }
     if let graph { fresh.setLatencies(graph.latencies) }
-    if fresh.sampleRate != old.sampleRate { rateChanges.add(1, ordering: .relaxed) }
+    finishReturn(seen, rateChanged: fresh.sampleRate != away.sampleRate)
+    return true
+  }
+
+  /// Agrees with all other clients that were on the server on a time to resume at.
+  ///
+  /// - Returns: Nil if something else is lost meanwhile; a time of 0 if cycles are driven by hand, where runs
+  ///   resume in the next one.
+  private func agree(_ seen: UInt64) -> Resumption? {
+    let loss = away.withLock { $0.lossMicroseconds }
+    guard unsafe client.handle != nil else {
+      return Resumption(microseconds: 0, lossMicroseconds: loss)
+    }
+    guard let member = member.withLock({ $0 }) else {
+      return Resumption(
+        microseconds: ReturnTable.now + ReturnTable.leadMicroseconds, lossMicroseconds: loss)
+    }
+    member.beReady()
+    let deadline = HostTime.now + 2 * ReturnTable.patienceMicroseconds * 1000
+    while losses.load(ordering: .acquiring) == seen, !closed.load(ordering: .acquiring) {
+      let decision = member.decision { microseconds in
+        client.isPipeWire ? nil : frame(atHostTime: microseconds * 1000)
+      }
+      if let decision { return decision }
+      if HostTime.now > deadline {
+        member.stay()
+        return Resumption(
+          microseconds: ReturnTable.now + ReturnTable.leadMicroseconds, lossMicroseconds: loss)
+      }
+      usleep(2000)
+    }
+    member.leave(at: loss)
+    return nil
+  }
+
+  /// Prepares every run to resume as agreed. No cycle is in a voice.
+  private func resume(_ resumption: Resumption, from away: Away, at rate: Double) {
+    if resumption.microseconds == 0 { return }
+    // The clients' last cycles are whole cycles apart.
+    let gap = Double(resumption.lossMicroseconds) - Double(away.lossMicroseconds)
+    let period = max(Double(away.periodFrames), 1)
+    let cycles = (max(0, gap) / 1e6 * away.sampleRate / period).rounded()
+    let skip = Int((cycles * period * rate / away.sampleRate).rounded())
+    let hostTime = StartPoint(.hostTime(resumption.microseconds * 1000))
+    let start = resumption.frame.map { StartPoint(.frame($0)) } ?? hostTime
+    for owner in owners { owner.deviceWillResume(at: start, or: hostTime, skipping: skip) }
+  }
+
+  private func finishReturn(_ seen: UInt64, rateChanged: Bool) {
     if lostServer.exchange(false, ordering: .relaxed) { restarts.add(1, ordering: .relaxed) }
+    if rateChanged { rateChanges.add(1, ordering: .relaxed) }
+    away.withLock { away in
+      away.stage = .none
+      away.idleLooks = 0
+      away.lookedAt = HostTime.now
+    }
     survived.store(seen, ordering: .releasing)
     if !closed.load(ordering: .acquiring) { enlist() }
     awaitCycles(1)
     for owner in owners { owner.deviceReturned() }
-    return true
-  }
-
-  /// Takes the voices out of the cycles as they stand, and gives the client up.
-  private func leaveServer() {
-    let owners = seating.withLock { seating in
-      seating.isAway = true
-      change(&seating) { _ in }
-      return seating.seats.compactMap { $0.owner }
-    }
-    for owner in owners { owner.deviceLost() }
-    seating.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
-    letGo()
-    // A thread of JACK's may have been ended in the middle of a cycle.
-    unsafe engine.pointee.rebase(client: nil, anchor: latestFrame)
-    seating.withLock { seating in
-      seating.users -= seating.retired
-      seating.seats.removeAll { $0.retiredUntil != nil }
-      for i in seating.seats.indices { seating.seats[i].ports = [] }
-      seating.graphPorts = seating.graphPorts.mapValues {
-        GraphPlace(port: unsafe ClientPort(cue_port()), direction: $0.direction)
-      }
-    }
-    patchbay.withLock { $0.lose() }
   }
 
   /// Gives each voice, and the graph, its ports again, under their names.
@@ -99,17 +341,28 @@ extension Device {
         $0.graphPorts[port.name] = GraphPlace(port: made, direction: port.direction)
       }
     }
-    for seat in seating.withLock({ $0.seats }) {
+    let seats = seating.withLock { $0.seats }
+    var failed: [Seat] = []
+    var failure: ServerError?
+    for seat in seats {
       var ports: [ClientPort] = []
-      for name in seat.portNames {
-        ports.append(try client.addPort(named: name, seat.memory.direction))
+      do throws(ServerError) {
+        for name in seat.portNames {
+          ports.append(try client.addPort(named: name, seat.memory.direction))
+        }
+      } catch {
+        for port in ports { client.removePort(port) }
+        failed.append(seat)
+        failure = error
+        continue
       }
       let isSeated = seating.withLock { seating in
         guard let i = seating.seats.firstIndex(where: { $0.memory === seat.memory }) else {
           return false
         }
         for channel in 0..<min(ports.count, seat.memory.channels) {
-          unsafe seat.memory.ports[channel] = ports[channel].place
+          let port = seat.memory.port(ofChannel: channel)
+          unsafe seat.memory.ports[channel] = ports[port].place
         }
         if let give = seat.giveSecondPort { give(ports[1]) }
         seating.seats[i].ports = ports
@@ -117,6 +370,22 @@ extension Device {
       }
       if !isSeated { for port in ports { client.removePort(port) } }
     }
+    guard let failure else { return }
+    let hasGraph = seating.withLock { $0.graph != nil }
+    if failed.count == seats.count, !hasGraph { throw failure }
+    log.error("\(failure): \(failed.count) of \(seats.count) queues do not return")
+    giveUp(failed)
+  }
+
+  /// Removes seats that got no ports on a server that came back; the others play on.
+  private func giveUp(_ failed: [Seat]) {
+    seating.withLock { seating in
+      let before = seating.seats.count
+      seating.seats.removeAll { seat in failed.contains { $0.memory === seat.memory } }
+      seating.users -= before - seating.seats.count
+    }
+    patchbay.withLock { $0.forget(failed.flatMap(\.portNames)) }
+    for seat in failed { seat.owner?.deviceCannotReturn() }
   }
 
   /// Makes the connections whose other side is there.
@@ -155,12 +424,48 @@ extension Device {
     awaitCycle(unsafe engine.pointee.cyclesBegun + count)
   }
 
-  /// The number of the cycle after which all connections that were made by now are heard: the next one
-  /// knows of them, or the one after if the server was just telling of something else.
-  package var cycleThatHearsAll: UInt64 { unsafe engine.pointee.cyclesBegun + 2 }
+  /// The present moment, for `awaitHeard`. Take it when all connections are made.
+  package var connectionMark: ConnectionMark {
+    var mark = ConnectionMark()
+    // The next cycle knows of them, or the one after if the server was just telling of something else.
+    mark.cycle = unsafe engine.pointee.cyclesBegun + 2
+    mark.counterJumps = unsafe engine.pointee.counterJumps
+    mark.hostTime = HostTime.now
+    return mark
+  }
+
+  /// How long PipeWire may take to move a client to another driver after a connection.
+  private static let timeToMove: UInt64 = 100_000_000
+
+  /// Waits until what cycles play is heard over the connections that were made by `mark`, and cycles come
+  /// regularly. Returns at once if cycles are driven by hand.
+  ///
+  /// jackd needs two cycles. PipeWire moves a client to the driver of what it is connected to, and tells
+  /// nobody: the counter jumps, and from the second regular cycle on everything is heard. A client that stays
+  /// where it is sees no jump.
+  package func awaitHeard(_ mark: ConnectionMark) throws(ServerError) {
+    let client = client
+    guard unsafe client.handle != nil else { return }
+    let seen = losses.load(ordering: .acquiring)
+    let deadline = HostTime.now + 5_000_000_000
+    func isHeard() -> Bool {
+      guard unsafe engine.pointee.areOver(mark.cycle) else { return false }
+      guard client.isPipeWire else { return true }
+      return unsafe engine.pointee.cyclesInARow >= 2
+        && (engine.pointee.counterJumps != mark.counterJumps
+          || HostTime.now > mark.hostTime + Self.timeToMove)
+    }
+    while !isHeard() {
+      if losses.load(ordering: .acquiring) != seen || closed.load(ordering: .acquiring) { return }
+      if HostTime.now > deadline {
+        throw .noCycles(client: client.name, server: client.serverName)
+      }
+      usleep(200)
+    }
+  }
 
   /// Waits until cycle `last` has come, if they come by themselves.
-  package func awaitCycle(_ last: UInt64) {
+  private func awaitCycle(_ last: UInt64) {
     guard unsafe client.handle != nil else { return }
     let losses = losses.load(ordering: .acquiring)
     let deadline = HostTime.now + 2_000_000_000
@@ -190,6 +495,7 @@ extension Device {
     to voice: VoiceMemory, give: @escaping @Sendable (ClientPort) -> Void,
     willSwitch: (_ connectionsLeft: Int) -> Void
   ) throws(ServerError) -> String {
+    let arrival = losses.load(ordering: .acquiring)
     let client = client
     let seat = seating.withLock { $0.seats.first { $0.memory === voice } }
     guard let seat, seat.ports.count == 1, let first = seat.portNames.first else {
@@ -198,7 +504,9 @@ extension Device {
     let second = "\(seat.prefix)2"
     let port = try client.addPort(named: second, .output)
     let isGiven = seating.withLock { seating in
-      guard let i = seating.seats.firstIndex(where: { $0.memory === voice }),
+      // A port of a client that was lost meanwhile is none of the next one's.
+      guard losses.load(ordering: .acquiring) == arrival,
+        let i = seating.seats.firstIndex(where: { $0.memory === voice }),
         seating.seats[i].ports.count == 1
       else { return false }
       give(port)

@@ -2,7 +2,7 @@ import CRealTime
 import Glibc
 import RealTime
 package import Synchronization
-import Timeline
+package import Timeline
 
 /// Who listens to what the cycles of a voice or a recorder did.
 package protocol VoiceOwner: AnyObject, Sendable {
@@ -13,12 +13,23 @@ package protocol VoiceOwner: AnyObject, Sendable {
   func deviceLost()
   /// The server is back, with `newRate` where it had `oldRate`; cycles follow when this returns.
   func deviceWillReturn(from oldRate: Double, to newRate: Double)
+  /// The server is back, and has no ports for this owner. No cycle plays or fills it any more.
+  func deviceCannotReturn()
+  /// Runs resume on the frame at `start`, `skip` device frames further on than they stood; no cycle is in a
+  /// voice or a recorder until this returns. Not called where cycles are driven by hand: there runs resume
+  /// in the next cycle.
+  ///
+  /// - Parameter hostTime: The same moment as a host time, which starts that are still to come are not before.
+  func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int)
   /// Cycles come again.
   func deviceReturned()
 }
 
 extension VoiceOwner {
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {}
+  package func deviceCannotReturn() {}
+  package func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int) {
+  }
   package func deviceReturned() {}
 }
 
@@ -45,19 +56,32 @@ package final class Device: ServerNotices, @unchecked Sendable {
   let engine: UnsafeMutablePointer<Engine>
   private let relayThread = Relay()
   let closed = Atomic<Bool>(false)
+  /// A client of it could not be closed: what cycles see is never freed, and no other client runs it.
+  let isAbandoned = Atomic<Bool>(false)
   /// It is closed, and no cycle is under way any more.
   private let finished = Atomic<Bool>(false)
   /// How often the client became useless, and how many of these times are made good.
   let losses = Atomic<UInt64>(0)
   let survived = Atomic<UInt64>(0)
-  /// What the client tells of connections is true: false from its end until the next one's beginning.
-  let isListening = Atomic<Bool>(true)
+  /// The client is of no use any more: another one has to take its place.
+  let needsClient = Atomic<Bool>(false)
   /// One of the losses was the server's end.
   let lostServer = Atomic<Bool>(false)
-  /// The relay thread's own: it has let go of the client that is useless.
-  let hasLeft = Atomic<Bool>(false)
+  /// The server says that it is gone, and may be wrong.
+  let mayBeLost = Atomic<Bool>(false)
+  /// The server may have another sample rate.
+  let mayHaveOtherRate = Atomic<Bool>(false)
+  let isFreewheeling = Atomic<Bool>(false)
+  /// Why the device is away or was away last, as an `Absence`; 0 if it never was.
+  let absence = Atomic<UInt8>(0)
+  /// The event thread's own.
+  let away = Mutex(Away())
+  /// The device's entry in the table of those that return together.
+  let member = Mutex<ReturnTable.Member?>(nil)
   /// There may be a port that a connection waits for.
   let portsAppeared = Atomic<Bool>(false)
+  /// Frames of a period that the graph is to be made ready for; 0 for none.
+  let changedPeriod = Atomic<Int>(0)
   let patchbay = Mutex(Patchbay())
 
   struct Link {
@@ -134,15 +158,15 @@ package final class Device: ServerNotices, @unchecked Sendable {
     unsafe engine.initialize(
       to: Engine(
         roster: roster, signal: relayThread.signal, client: client.handle,
-        anchor: client.deviceFrame))
+        timeBase: client.timeBase, anchor: Self.anchor(for: client)))
+    unsafe engine.pointee.setSampleRate(client.sampleRate)
     seating = unsafe Mutex(Seating(roster: roster, voices: voices, recorders: recorders))
-    do {
-      try unsafe client.activate(engine, self)
-    } catch {
-      client.close()
-      throw error
-    }
+    try unsafe client.activate(engine, self)
     if client.relaysItself { return }
+    adoptSampleRate(of: client)
+    if unsafe client.handle != nil {
+      member.withLock { $0 = ReturnTable.shared?.enter(server: client.returnKey) }
+    }
     relayThread.start { [weak self] in self?.relayAll() ?? nil }
     enlist()
   }
@@ -153,6 +177,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   func delist() { Self.open.withLock { $0[uid] = nil } }
 
   deinit {
+    // Whoever opened it may have failed before anything was seated.
+    close()
+    if isAbandoned.load(ordering: .acquiring) { return }
     seating.withLock { seating in
       unsafe seating.roster.deallocate()
       unsafe seating.voices.deallocate()
@@ -197,8 +224,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
       leave(ports, portNames)
       throw error
     }
-    for (channel, port) in (places ?? ports).enumerated() {
-      unsafe memory.ports[channel] = port.place
+    for channel in 0..<memory.channels {
+      unsafe memory.ports[channel] = (places ?? ports)[memory.port(ofChannel: channel)].place
     }
     let seat = Seat(
       memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
@@ -219,19 +246,24 @@ package final class Device: ServerNotices, @unchecked Sendable {
   ///
   /// When this returns no cycle touches it or the memory of its entries. The device closes with the
   /// last one. A voice takes a cycle: its ports are left silent.
-  package func unseat(_ memory: some CycleMemory) {
-    guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return }
+  ///
+  /// - Returns: False if a cycle that does not end may still touch it: nothing of it may be freed.
+  @discardableResult
+  package func unseat(_ memory: some CycleMemory) -> Bool {
+    guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return true }
     memory.hold()
     // A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
     // every cycle until the port is gone: let one write silence.
     if memory.direction == .output, !isLost { awaitCycles(1) }
     defer { memory.release() }
-    let seat: Seat? = seating.withLock { seating in
-      guard let seat = seating.seats.first(where: { $0.memory === memory }) else { return nil }
-      change(&seating) { seats in seats.removeAll { $0.memory === memory } }
-      return seat
+    let (seat, isSettled) = seating.withLock { seating -> (Seat?, Bool) in
+      guard let seat = seating.seats.first(where: { $0.memory === memory }) else {
+        return (nil, true)
+      }
+      return (seat, change(&seating) { seats in seats.removeAll { $0.memory === memory } })
     }
     if let seat { leave(seat.ports, seat.portNames) }
+    return isSettled
   }
 
   /// Takes a voice or a recorder that is never seated again out of the cycles for good.
@@ -239,7 +271,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// When this returns no cycle touches the memory of its entries. While others use the device, its
   /// ports go a little later, on the device's thread: many that end in a row wait for one cycle
   /// together. The device closes with the last one.
-  package func retire(_ memory: some CycleMemory) {
+  ///
+  /// - Returns: False if a cycle that does not end may still touch it: nothing of it may be freed.
+  package func retire(_ memory: some CycleMemory) -> Bool {
     let isSeenTo = seating.withLock { seating in
       // A server that is driven by hand has no cycles unless somebody turns it.
       guard memory.direction == .output, unsafe client.handle != nil,
@@ -253,6 +287,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     guard isSeenTo, settle() else { return unseat(memory) }
     relayThread.post()
+    return true
   }
 
   /// Takes some of the retired voices a step further on their way out: ports that are silent lose their
@@ -334,7 +369,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
   }
 
   /// Swaps the roster for one of the seats that `edit` leaves; an empty one while the device is away.
-  func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) {
+  ///
+  /// - Returns: False if a cycle that does not end may still see the old one.
+  @discardableResult
+  func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) -> Bool {
     // Prepare.
     let removed = seating.seats
     edit(&seating.seats)
@@ -370,10 +408,12 @@ package final class Device: ServerNotices, @unchecked Sendable {
       unsafe old.0.deallocate()
       unsafe old.1.deallocate()
       unsafe old.2.deallocate()
+      return true
     } else {
       // A cycle that never ends may still look at it: keep it for ever.
       if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
       for seat in removed { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
+      return false
     }
   }
 
@@ -389,7 +429,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Waits until every cycle that has begun is over: at most one cycle's work.
   ///
   /// - Returns: False if a cycle has not ended after five seconds: it never will.
-  private func settle() -> Bool {
+  func settle() -> Bool {
     let count = unsafe engine.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
     while !(unsafe engine.pointee.areOver(count)) {
@@ -402,13 +442,32 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   // MARK: Time
 
-  /// Device time now: never before the latest cycle.
+  /// Device time now: within the latest cycle, which ends when the next one begins, even if that is late.
   package var now: Int64 {
-    let latest = latestFrame
-    return max(DeviceTime.widen(client.counter, near: latest), latest)
+    let times = unsafe engine.pointee.times
+    let client = client
+    let frame = times.frame(atHostTime: client.hostTime, sampleRate: client.sampleRate)
+    // Before the first cycle time goes by the clock.
+    let hasBegun = times.nextFrame > times.frame
+    return hasBegun ? min(max(frame, times.frame), times.nextFrame) : max(frame, times.frame)
   }
   /// First device frame of the latest cycle.
-  package var latestFrame: Int64 { unsafe engine.pointee.latestFrame }
+  package var latestFrame: Int64 { unsafe engine.pointee.times.frame }
+
+  /// Device time and host time now, for a client that begins. Clients of PipeWire in one process continue
+  /// each other's device time.
+  static func anchor(for client: any ServerClient) -> TimeAnchor {
+    guard client.isPipeWire else { return client.anchor }
+    let others = open.withLock { $0.values.compactMap(\.device) }
+    let other = others.first { other in
+      let hasTime = unsafe other.engine.pointee.upcomingFrame != nil
+      return hasTime && !other.isLost && other.client.isPipeWire
+        && other.client.sampleRate == client.sampleRate
+    }
+    guard let other else { return client.anchor }
+    let hostTime = client.hostTime
+    return TimeAnchor(frame: other.frame(atHostTime: hostTime), microseconds: hostTime / 1000)
+  }
 
   /// The first device frame at which a run that is asked for soon can begin; nil if no cycle comes.
   ///
@@ -424,27 +483,14 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return nil
   }
 
-  // JACK's counter names a frame only within half of its range, some hours: what is further off
-  // than an hour is counted from now.
-
   /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`, as far as it can be told now.
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
-    let now = now
-    let seconds = (Double(frame) - Double(now)) / client.sampleRate
-    if abs(seconds) > 3600 {
-      let time = Double(client.hostTime(ofCounter: UInt32(truncatingIfNeeded: now))) + seconds * 1e9
-      return UInt64(min(max(time, 0), 0x1p63))
-    }
-    return client.hostTime(ofCounter: UInt32(truncatingIfNeeded: frame))
+    unsafe engine.pointee.times.hostTime(ofFrame: frame, sampleRate: client.sampleRate)
   }
 
   /// The device frame at host time `time`, in nanoseconds, as far as it can be told now.
   package func frame(atHostTime time: UInt64) -> Int64 {
-    let now = now
-    let present = client.hostTime(ofCounter: UInt32(truncatingIfNeeded: now))
-    let seconds = (Double(time) - Double(present)) / 1e9
-    if abs(seconds) > 3600 { return now + Int64(seconds * client.sampleRate) }
-    return DeviceTime.widen(client.counter(atHostTime: time), near: now)
+    unsafe engine.pointee.times.frame(atHostTime: time, sampleRate: client.sampleRate)
   }
 
   // MARK: Relay
@@ -458,49 +504,74 @@ package final class Device: ServerNotices, @unchecked Sendable {
       (seating.seats.compactMap { $0.owner }, seating.runsGraph ? seating.graph : nil)
     }
     for owner in owners { owner.relay() }
-    return graph?.tend()
+    return [prepareForPeriod(), graph?.tend()].compactMap { $0 }.min()
   }
 
   /// Has the relay thread look at everything soon. Any thread.
   package func wake() { relayThread.post() }
 
-  /// The relay thread's work: reads events, waits for a server that has gone, and makes connections
+  /// The event thread's work: reads events, waits for a server that has gone, and makes connections
   /// that have become possible.
   ///
   /// - Returns: The seconds after which it is to be done again even if nothing happens.
   private func relayAll() -> Double? {
-    let patience = relayOnce()
-    if isLost { return comeBack() ? 0 : 0.5 }
+    var patience = relayOnce()
+    func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
+    if !isLost { atMost(lookAfterServer()) }
+    if isLost { return comeBack() }
+    takeConnectionChanges(&patience)
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
-    return [patience, dismissRetired()].compactMap { $0 }.min()
+    atMost(dismissRetired())
+    return patience
+  }
+
+  func takeConnectionChanges(_ patience: inout Double?) {
+    for change in client.takeConnectionChanges(&patience) {
+      switch change.kind {
+      case .made: connected(change.port, to: change.other)
+      case .ended: disconnected(change.port, from: change.other)
+      case .interrupted:
+        patchbay.withLock { $0.interrupted(change.port, to: change.other) }
+      }
+    }
   }
 
   package func serverLost() {
     lostServer.store(true, ordering: .relaxed)
-    rateChanged()
-  }
-
-  package func rateChanged() {
-    lose()
+    lose(.serverGone)
     relayThread.post()
   }
 
-  /// The client is of no use any more.
-  func lose() {
-    // What a server takes apart in its end is to be put together again.
-    isListening.store(false, ordering: .releasing)
+  package func serverMayBeLost() {
+    mayBeLost.store(true, ordering: .releasing)
+    relayThread.post()
+  }
+
+  package func rateChanged() {
+    mayHaveOtherRate.store(true, ordering: .releasing)
+    relayThread.post()
+  }
+
+  /// Cycles do not play until the device is back.
+  func lose(_ reason: Absence) {
+    if reason == .serverGone {
+      needsClient.store(true, ordering: .releasing)
+    }
+    absence.store(reason.rawValue, ordering: .releasing)
     losses.add(1, ordering: .acquiringAndReleasing)
   }
 
   package func xrun() { xruns.add(1, ordering: .relaxed) }
 
-  package func connected(_ name: String, to destination: String) {
-    guard isListening.load(ordering: .acquiring) else { return }
+  package func connectionsChanged() { relayThread.post() }
+
+  /// Notes a connection that was made, to be made again after a return.
+  func connected(_ name: String, to destination: String) {
     patchbay.withLock { $0.connected(name, to: destination) }
   }
 
-  package func disconnected(_ name: String, from destination: String) {
-    guard isListening.load(ordering: .acquiring) else { return }
+  /// Notes a connection that was taken away for good.
+  func disconnected(_ name: String, from destination: String) {
     patchbay.withLock { $0.disconnected(name, from: destination) }
   }
 
@@ -513,6 +584,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func close() {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     delist()
+    member.withLock { $0 }?.end()
     letGo()
     finished.store(true, ordering: .releasing)
     if !client.relaysItself { relayThread.end() }
@@ -525,7 +597,15 @@ package final class Device: ServerNotices, @unchecked Sendable {
         defer { link.isOpen = false }
         return link.isOpen ? link.client : nil
       }
-      client?.close()
+      if let client, !client.close() { abandon() }
+    }
+  }
+
+  private func abandon() {
+    isAbandoned.store(true, ordering: .releasing)
+    seating.withLock { seating in
+      if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
+      for seat in seating.seats { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
     }
   }
 }

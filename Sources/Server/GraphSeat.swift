@@ -45,10 +45,12 @@ package protocol DeviceGraph: AnyObject, Sendable {
   var wantedPorts: [WantedPort] { get }
   /// Latencies of its output ports, as cycles play them.
   var latencies: [PortLatency] { get }
-  /// Makes it ready for another rate.
-  func prepare(sampleRate: Double, blockFrames: Int)
+  /// Makes it ready for another rate. No cycle is under way.
+  @discardableResult func prepare(sampleRate: Double, blockFrames: Int) -> Bool
   /// Makes it ready for longer cycles, if that can begin at once: it runs those in parts otherwise.
-  func prepare(blockFrames: Int)
+  ///
+  /// - Returns: False if it cannot now, and is to be called again.
+  func prepare(blockFrames: Int) -> Bool
   /// Cycles come from now on.
   func begin()
   /// No cycle is under way, and none comes until `begin`.
@@ -177,14 +179,30 @@ extension Device {
     }
   }
 
+  /// Has the event thread make the graph ready: jackd waits for the thread that calls this.
   package func periodChanged(to frames: Int) {
-    guard let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else { return }
+    changedPeriod.store(frames, ordering: .releasing)
+    wake()
+  }
+
+  /// Makes the graph ready for a period that has changed. On the event thread.
+  ///
+  /// - Returns: The seconds after which it is to be tried again; nil if nothing is left to be done.
+  func prepareForPeriod() -> Double? {
+    let frames = changedPeriod.exchange(0, ordering: .acquiringAndReleasing)
+    guard frames > 0, let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else {
+      return nil
+    }
     do throws(ServerError) {
       try checkPeriod(frames)
-      graph.prepare(blockFrames: frames)
+      if graph.prepare(blockFrames: frames) { return nil }
     } catch {
       log.error("\(error): there is silence until it has shorter ones")
+      return nil
     }
+    // Unless there is a later one by now.
+    _ = changedPeriod.compareExchange(expected: 0, desired: frames, ordering: .releasing)
+    return 0.5
   }
 
   /// Cycles with a graph are silent if they are longer than the memory of its sources.
@@ -196,6 +214,8 @@ extension Device {
   }
 
   package func freewheels(_ on: Bool) {
+    isFreewheeling.store(on, ordering: .relaxed)
+    unsafe engine.pointee.setFreewheeling(on)
     guard let graph = seating.withLock({ $0.graph }) else { return }
     unsafe graph.cycle.pointee.setFreewheeling(on)
   }

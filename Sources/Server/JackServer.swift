@@ -1,5 +1,6 @@
 import CJack
 import CRealTime
+import Dispatch
 import Glibc
 import Logging
 import RealTime
@@ -12,10 +13,15 @@ let log = Logger(label: "cuejack")
 package struct JackServer: Server {
   /// The name that was asked for; nil for the default server.
   package let requestedName: String?
+  /// What the clients play or record, such as a file's name; nil if nobody said so.
+  private let mediaName: String?
 
   /// The server called `name`, which has to run; or, if it is nil, the default server, which is
   /// started if it does not run.
-  package init(named name: String? = nil) { requestedName = name }
+  package init(named name: String? = nil, for mediaName: String? = nil) {
+    requestedName = name
+    self.mediaName = mediaName
+  }
 
   /// The name that JACK finds the server by.
   package var name: String {
@@ -26,60 +32,59 @@ package struct JackServer: Server {
   /// True if a server of this name answers now.
   package var isRunning: Bool {
     Self.quietLibrary
-    return Self.opening.withLock { _ in
-      guard let client = try? attempt("cuejack-probe", on: name) else { return false }
-      client.close { $0() }
-      return true
-    }
+    let client = JackLibrary.alone { try? attempt(ClientName("cuejack-probe"), on: name) }
+    guard let client, let client else { return false }
+    return client.close()
   }
-
-  /// JACK's library is not made for two threads that open clients at once.
-  ///
-  /// And closing a client takes down, once the server has given its number to the next one, what the
-  /// process keeps under that number: nobody opens one meanwhile.
-  fileprivate static let opening = Mutex<Void>(())
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     Self.quietLibrary
     let server = self.name
     // On exit a client unlinks the socket of its name, which is the server's if they are the same.
-    let name = name == server ? name + "-client" : name
+    let wanted = ClientName(name == server ? name + "-client" : name)
     JackClient.awaitClosingOfLost()
-    let result = Self.opening.withLock { _ -> Result<JackClient, ServerError> in
+    let result = JackLibrary.alone { () -> Result<JackClient, ServerError> in
       do throws(ServerError) {
-        return .success(try open(name, on: server))
+        return .success(try open(wanted, on: server))
       } catch {
         return .failure(error)
       }
     }
+    guard let result else { throw .libraryWaits }
     let client = try result.get()
-    if client.name != name {
-      log.notice("the client name “\(name)” is taken; JACK made it “\(client.name)”")
-    }
+    tell(name, client)
     return client
   }
 
   package func reopenClient(named name: String) -> (any ServerClient)? {
     JackClient.awaitClosingOfLost()
     let server = self.name
-    let client = Self.opening.withLock { _ in
-      let client = try? attempt(name, on: server)
+    let client = JackLibrary.alone {
+      let client = try? attempt(ClientName(name), on: server)
       if let client { StartedServer.ours(named: server)?.adopt(client) }
       return client
     }
-    if let client, client.name != name {
-      log.notice("the client name “\(name)” is taken; JACK made it “\(client.name)”")
-    }
+    guard let client, let client else { return nil }
+    tell(name, client)
     return client
   }
 
-  private func open(_ name: String, on server: String) throws(ServerError) -> JackClient {
+  /// Says so if a client has another name than was asked for.
+  private func tell(_ name: String, _ client: JackClient) {
+    if client.name == name { return }
+    log.notice(
+      "the client name “\(name)” is taken or too long: the client is called “\(client.name)”")
+  }
+
+  private func open(_ name: ClientName, on server: String) throws(ServerError) -> JackClient {
     if let client = try attempt(name, on: server) {
       StartedServer.ours(named: server)?.adopt(client)
       return client
     }
     if let requestedName { throw .unknownServer(requestedName) }
     if unsafe getenv("JACK_NO_START_SERVER") != nil { throw .notRunning(server) }
+    if PipeWire.isLibrary { throw .pipeWireNotRunning(socket: PipeWire.socketPath) }
+    if isPipeWireInstead { throw .pipeWireRuns }
     let started = try StartedServer.start(named: server)
     let deadline = HostTime.now + 20_000_000_000
     while true {
@@ -98,18 +103,75 @@ package struct JackServer: Server {
     }
   }
 
-  /// A client, or nil if no server answers.
-  private func attempt(_ name: String, on server: String) throws(ServerError) -> JackClient? {
+  /// True if PipeWire is to be used rather than a jackd to be started: its daemon runs, its JACK library
+  /// is installed, this process has another one, and nobody has asked for a jackd.
+  private var isPipeWireInstead: Bool {
+    if PipeWire.isLibrary || requestedName != nil || variable("JACK_DEFAULT_SERVER") != nil
+      || variable("JACK_NO_START_SERVER") != nil
+    {
+      return false
+    }
+    return PipeWire.isRunning && PipeWire.launcher != nil
+  }
+
+  /// The program that this one has to be run by in order to reach PipeWire; nil if a jackd runs, or will be
+  /// started.
+  package var launcher: String? { isPipeWireInstead && !isRunning ? PipeWire.launcher : nil }
+
+  /// A client, or nil if no server answers. Under `JackLibrary.alone`.
+  private func attempt(_ name: ClientName, on server: String) throws(ServerError) -> JackClient? {
     if let inUse = JackClient.serverInUse(otherThan: server) {
       throw .otherServer(server, inUse: inUse)
     }
-    var status = jack_status_t(0)
-    if let handle = unsafe cue_jack_client_open(name, requestedName, &status) {
-      return unsafe JackClient(handle, serverName: server)
-    }
+    let others = JackConnection.all(to: server)
+    var (opened, status) = open(name.text, others, on: server)
     if status.rawValue & JackServerFailed.rawValue != 0 { return nil }
-    throw .cannotOpenClient(name: name, server: server, reason: Self.reason(of: status))
+    let refusal = status
+    // jackd counts to 99, and PipeWire does not count.
+    for _ in 0..<10 {
+      if let opened, !opened.sharesItsName { break }
+      // One that was refused asks as somebody else what is free.
+      guard let asked = opened ?? open("cuejack-probe", others, on: server).client else { break }
+      let free = opened != nil || asked.finds(name.text) ? name.free(by: asked) : nil
+      asked.close()
+      opened = nil
+      guard let free else { break }
+      (opened, status) = open(free, others, on: server)
+    }
+    guard let opened else {
+      throw .cannotOpenClient(name: name.text, server: server, reason: Self.reason(of: refusal))
+    }
+    let own = JackConnection.all(to: server).subtracting(others)
+    return JackClient(
+      opened, serverName: server, connection: own.count == 1 ? own.first : nil)
   }
+
+  /// Opens a client. One whose server does not answer is given up after 20 seconds.
+  ///
+  /// - Parameter others: The connections that were there before.
+  private func open(_ name: String, _ others: Set<JackConnection>, on server: String)
+    -> (client: OpenedClient?, status: jack_status_t)
+  {
+    var status = jack_status_t(0)
+    let client = limited(to: 20) {
+      log.warning("the JACK server “\(server)” does not answer: no client is opened there")
+      for connection in JackConnection.all(to: server).subtracting(others) { connection.breakOff() }
+    } _: {
+      PipeWire.withProperties(mediaName.map { [("media.name", $0)] } ?? []) {
+        unsafe cue_jack_client_open(name, requestedName, &status).map {
+          unsafe OpenedClient(handle: $0)
+        }
+      }
+    }
+    return (client, status)
+  }
+
+  /// What all clients of this process on PipeWire share. It stays as long as the process.
+  nonisolated(unsafe) static let timeBase: UnsafeMutablePointer<TimeBase> = {
+    let base = UnsafeMutablePointer<TimeBase>.allocate(capacity: 1)
+    unsafe base.initialize(to: TimeBase())
+    return unsafe base
+  }()
 
   private static func reason(of status: jack_status_t) -> String {
     let reasons: [(JackStatus, String)] = [
@@ -140,13 +202,26 @@ package struct JackServer: Server {
 final class JackClient: ServerClient, @unchecked Sendable {
   let serverName: String
   let name: String
-  let sampleRate: Double
+  private let rate: Atomic<UInt64>
+  /// Frames per second, as they were when `takeSampleRate` was called.
+  var sampleRate: Double { Double(bitPattern: rate.load(ordering: .relaxed)) }
+  let isPipeWire = PipeWire.isLibrary
+  /// The server runs cycles as fast as it can.
+  fileprivate let isFreewheeling = Atomic<Bool>(false)
+  /// Ports whose connections JACK told to have changed.
+  fileprivate let changedPorts = ChangedPorts()
+  /// The event thread's: what our ports are connected to, as far as it was told.
+  private let connectionBook = Mutex(ConnectionBook())
   let handle: OpaquePointer?
   let client: OpaquePointer
   /// Calls of JACK go on side by side; closing waits for them and keeps later ones out, since the
   /// handle is then no more.
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
+  private let isForgotten = Atomic<Bool>(false)
+  /// Host time at which a close is given up; `UInt64.max` while nothing of it depends on the server.
+  private let closeDeadline = Atomic<UInt64>(.max)
+  private let hasClosed = Atomic<Bool>(false)
   /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
   /// socket and keeps a list of its ports, both without a lock. The value is the latest of them.
   let requests = Mutex<Change?>(nil)
@@ -162,6 +237,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     /// How many orders had been told by then.
     let orders: UInt32
   }
+  /// What its requests go through, if that is known.
+  private let connection: JackConnection?
   /// What the callbacks were given; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
@@ -210,7 +287,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// in the same cycle comes before that; what comes later waits until JACK has told of the new order,
   /// which is the next thing that it does.
   private func awaitOrder(after change: Change?) {
-    guard let change else { return }
+    // PipeWire's library changes its list of ports on one thread.
+    guard let change, !isPipeWire else { return }
     let period = unsafe jack_get_buffer_size(client)
     let deadline = HostTime.now + max(50_000_000, UInt64(4e9 * Double(period) / sampleRate))
     while orders.load(ordering: .acquiring) == change.orders, HostTime.now < deadline,
@@ -243,15 +321,18 @@ final class JackClient: ServerClient, @unchecked Sendable {
     }
   }
 
-  init(_ client: OpaquePointer, serverName: String) {
+  init(_ opened: OpenedClient, serverName: String, connection: JackConnection?) {
+    let client = unsafe opened.handle
     unsafe self.client = client
     unsafe handle = client
+    self.connection = connection
     unsafe gate = .allocate(capacity: 1)
     unsafe gate.initialize(to: pthread_rwlock_t())
     unsafe pthread_rwlock_init(gate, nil)
     self.serverName = serverName
+    ReturnTable.hasClock.store(true, ordering: .releasing)
     unsafe name = String(cString: jack_get_client_name(client))
-    sampleRate = unsafe Double(jack_get_sample_rate(client))
+    rate = Atomic(unsafe Double(jack_get_sample_rate(client)).bitPattern)
     generation = Self.generations.withLock { all in
       let generation = all[serverName, default: Generations()].gone
       all[serverName, default: Generations()].open[generation, default: 0] += 1
@@ -276,7 +357,17 @@ final class JackClient: ServerClient, @unchecked Sendable {
     onClose.withLock { $0 = body }
   }
 
-  var counter: UInt32 { whileOpen { unsafe jack_frame_time(client) } ?? 0 }
+  var liveSampleRate: Double {
+    whileOpen { unsafe Double(jack_get_sample_rate(client)) } ?? sampleRate
+  }
+
+  func takeSampleRate() {
+    // PipeWire says 0 of a client that no driver has run yet.
+    let live = liveSampleRate
+    if live > 0 { rate.store(live.bitPattern, ordering: .relaxed) }
+  }
+
+  var timeBase: UnsafeMutablePointer<TimeBase>? { unsafe isPipeWire ? JackServer.timeBase : nil }
 
   var periodFrames: Int { Int(whileOpen { unsafe jack_get_buffer_size(client) } ?? 0) }
 
@@ -285,18 +376,27 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return priority > 0 ? Int(priority) : nil
   }
 
-  var deviceFrame: Int64 {
+  /// JACK's own clock: jackd's is CLOCK_MONOTONIC_RAW, which an adjusted CLOCK_MONOTONIC runs away from.
+  var hostTime: UInt64 { jack_get_time() * 1000 }
+
+  var anchor: TimeAnchor {
     let microseconds = jack_get_time()
-    let counter = whileOpen { unsafe jack_time_to_frames(client, microseconds) } ?? 0
-    return DeviceTime.widen(counter, seenAt: microseconds, sampleRate: sampleRate)
+    // The frame counter of PipeWire is the driver's, and there may be none yet.
+    if isPipeWire {
+      let frame = Int64(Double(microseconds) * sampleRate / 1e6)
+      return TimeAnchor(frame: frame, microseconds: microseconds)
+    }
+    let counter = whileOpen { unsafe jack_frame_time(client) } ?? 0
+    return TimeAnchor(
+      frame: DeviceTime.widen(counter, seenAt: microseconds, sampleRate: sampleRate),
+      microseconds: microseconds)
   }
 
-  func hostTime(ofCounter counter: UInt32) -> UInt64 {
-    whileOpen { unsafe jack_frames_to_time(client, counter) * 1000 } ?? 0
-  }
-
-  func counter(atHostTime hostTime: UInt64) -> UInt32 {
-    whileOpen { unsafe jack_time_to_frames(client, hostTime / 1000) } ?? 0
+  /// What clients of one server have in common, in every process of this user.
+  var returnKey: String {
+    guard isPipeWire else { return serverName }
+    let folder = unsafe getenv("PIPEWIRE_RUNTIME_DIR") ?? getenv("XDG_RUNTIME_DIR")
+    return "PipeWire:\(unsafe folder.map { unsafe String(cString: $0) } ?? ""):\(serverName)"
   }
 
   var physicalOutputs: [String] {
@@ -330,10 +430,13 @@ final class JackClient: ServerClient, @unchecked Sendable {
   private func setCallbacks(
     _ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices
   ) {
-    unsafe jack_set_process_callback(client, { unsafe process($0, $1) }, engine)
+    unsafe jack_set_process_callback(client, { unsafe processAfterRefills($0, $1) }, engine)
     let link = NoticeLink(notices, self)
     let argument = unsafe Unmanaged.passRetained(link).toOpaque()
     retained.withLock { $0 = UInt(bitPattern: argument) }
+    // jackd's library calls the second; PipeWire's calls either, by its version.
+    unsafe jack_on_shutdown(
+      client, { argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
     unsafe jack_on_info_shutdown(
       client, { _, _, argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
     unsafe jack_set_xrun_callback(
@@ -344,8 +447,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
       }, argument)
     unsafe jack_set_sample_rate_callback(
       client,
-      { rate, argument in
-        unsafe NoticeLink.from(argument)?.rate(rate)
+      { _, argument in
+        // Also told when the client begins.
+        unsafe NoticeLink.from(argument)?.notices?.rateChanged()
         return 0
       }, argument)
     unsafe jack_set_buffer_size_callback(
@@ -356,7 +460,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       }, argument)
     unsafe jack_set_freewheel_callback(
       client,
-      { isOn, argument in unsafe NoticeLink.from(argument)?.notices?.freewheels(isOn != 0) },
+      { isOn, argument in unsafe NoticeLink.from(argument)?.freewheels(isOn != 0) },
       argument)
     unsafe jack_set_latency_callback(
       client, { mode, argument in unsafe NoticeLink.from(argument)?.tellLatencies(mode) },
@@ -369,9 +473,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       }, argument)
     unsafe jack_set_port_connect_callback(
       client,
-      { a, b, isConnected, argument in
-        unsafe NoticeLink.from(argument)?.port(a, isConnected: isConnected != 0, with: b)
-      }, argument)
+      { a, b, _, argument in unsafe NoticeLink.from(argument)?.connectionsChanged(a, b) }, argument)
     unsafe jack_set_port_registration_callback(
       client,
       { _, isThere, argument in
@@ -420,12 +522,14 @@ final class JackClient: ServerClient, @unchecked Sendable {
   ) {
     guard let port = unsafe port.place.port else { return }
     let bits = UInt(bitPattern: port)
-    whileOpen {
-      requests.withLock { change in
-        guard let port = unsafe OpaquePointer(bitPattern: bits) else { return }
-        if isRemoval { awaitOrder(after: change) }
-        defer { note(&change) }
-        _ = unsafe body(client, port)
+    limited(to: patience, { [weak self] in self?.breakOff() }) {
+      whileOpen {
+        requests.withLock { change in
+          guard let port = unsafe OpaquePointer(bitPattern: bits) else { return }
+          if isRemoval { awaitOrder(after: change) }
+          defer { note(&change) }
+          _ = unsafe body(client, port)
+        }
       }
     }
   }
@@ -435,6 +539,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       throw .noSuchPort(name: destination, server: serverName)
     }
     try connect("\(self.name):\(name)", destination)
+    connectionBook.withLock { $0.add(name, destination) }
   }
 
   func connect(_ source: String, toOurs name: String) throws(ServerError) {
@@ -442,6 +547,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       throw .noSuchSource(name: source, server: serverName)
     }
     try connect(source, "\(self.name):\(name)")
+    connectionBook.withLock { $0.add(name, source) }
   }
 
   /// True if there is a port of that full name and kind, or if nobody can tell any more.
@@ -463,6 +569,34 @@ final class JackClient: ServerClient, @unchecked Sendable {
     guard let status else { throw .lost(server: serverName) }
     guard status == 0 || status == EEXIST else {
       throw .cannotConnect(from: source, to: destination)
+    }
+  }
+
+  func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] {
+    let changed = changedPorts.take()
+    return connectionBook.withLock { book in
+      let found: [ConnectionChange]? = whileOpen {
+        var names: Set<String> = []
+        if changed.isIncomplete { names.formUnion(book.portNames) }
+        for number in changed.numbers {
+          if let port = unsafe jack_port_by_id(client, number),
+            unsafe jack_port_is_mine(client, port) != 0,
+            let name = unsafe jack_port_short_name(port)
+          {
+            names.insert(unsafe String(cString: name))
+          }
+        }
+        book.watch(names)
+        for name in book.takeWatched() {
+          guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else {
+            continue
+          }
+          let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
+          book.note(name, isConnectedTo: others)
+        }
+        return book.take(&patience) { unsafe jack_port_by_name(client, $0) != nil }
+      }
+      return found ?? []
     }
   }
 
@@ -492,37 +626,88 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return list
   }
 
-  func close() { close { body in JackServer.opening.withLock { _ in body() } } }
+  /// Seconds that an answer of the server is waited for when a port or a client goes. A server in freewheel
+  /// hardly answers.
+  private var patience: Int { isFreewheeling.load(ordering: .relaxed) ? 60 : 5 }
 
-  /// Closes the client, alone among those that open and close, which `alone` sees to.
-  fileprivate func close(_ alone: (() -> Void) -> Void) {
-    let afterwards = onClose.withLock { body in
-      defer { body = nil }
-      return body?()
+  /// Ends all waiting for answers of the server, if the client's connection is known.
+  private func breakOff() {
+    log.warning(
+      """
+      the JACK server “\(serverName)” has not answered for \(patience) seconds: the client “\(name)” \
+      leaves it
+      """)
+    connection?.breakOff()
+  }
+
+  func close() -> Bool {
+    // The thread may wait for a server that does not answer, or for a cycle that does not end.
+    let end = DispatchSemaphore(value: 0)
+    startThread(named: "cuejack-close") { [self] in
+      // The server that it was the last client of ends meanwhile too: nobody may open one on a server that is
+      // about to end.
+      _ = JackLibrary.alone {
+        let afterwards = onClose.withLock { body in
+          defer { body = nil }
+          return body?()
+        }
+        closeHandle()
+        afterwards?()
+      }
+      end.signal()
     }
-    unsafe pthread_rwlock_wrlock(gate)
-    let wasClosed = isClosed
-    isClosed = true
-    unsafe pthread_rwlock_unlock(gate)
-    if wasClosed { return }
+    while end.wait(timeout: .now() + .milliseconds(100)) == .timedOut,
+      HostTime.now < closeDeadline.load(ordering: .acquiring)
+    {}
+    if hasClosed.load(ordering: .acquiring) { return true }
+    log.error(
+      "the client “\(name)” cannot be closed: its cycles may go on, and their memory is kept")
+    forget()
+    return false
+  }
+
+  /// Under `JackLibrary.alone`.
+  private func closeHandle() {
+    let wasClosed = answered { () -> Bool in
+      unsafe pthread_rwlock_wrlock(gate)
+      defer { unsafe pthread_rwlock_unlock(gate) }
+      defer { isClosed = true }
+      return isClosed
+    }
+    if wasClosed { return hasClosed.store(true, ordering: .releasing) }
     awaitNotice()
-    alone { _ = unsafe jack_client_close(client) }
+    answered { _ = unsafe jack_client_close(client) }
+    hasClosed.store(true, ordering: .releasing)
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {
         unsafe Unmanaged<NoticeLink>.fromOpaque(argument).release()
       }
       bits = 0
     }
+    forget()
+  }
+
+  /// Runs `body`, a part of closing that the server has a hand in. Breaks the connection after five seconds;
+  /// after ten, the thread that closes the client waits no longer.
+  private func answered<R>(_ body: () -> R) -> R {
+    let end = HostTime.now + UInt64(2 * patience) * 1_000_000_000
+    closeDeadline.store(end, ordering: .releasing)
+    defer { closeDeadline.store(.max, ordering: .releasing) }
+    return limited(to: patience, { [weak self] in self?.breakOff() }, body)
+  }
+
+  /// Takes the client out of those that are open. Once.
+  private func forget() {
+    guard !isForgotten.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Self.generations.withLock { all in
       let left = (all[serverName]?.open[generation] ?? 1) - 1
       all[serverName]?.open[generation] = left == 0 ? nil : left
     }
-    afterwards?()
   }
 }
 
 /// What JACK's callbacks hold: weak links, so that a client that is never closed keeps nothing alive.
-/// All calls come from JACK's threads; those that ask JACK something only read what is shared with it.
+/// All calls come from JACK's threads and only set flags, push numbers and wake threads.
 @safe
 private final class NoticeLink: Sendable {
   private let links: Links
@@ -530,18 +715,11 @@ private final class NoticeLink: Sendable {
     weak var notices: (any ServerNotices)?
     weak var client: JackClient?
   }
-  private let handle: UInt
-  private let sampleRate: Double
-  /// The names of ports that ours are connected to, by JACK's numbers: when a connection ends, the other
-  /// port may be gone.
-  private let names = Mutex<[jack_port_id_t: String]>([:])
 
   var notices: (any ServerNotices)? { links.notices }
 
   init(_ notices: any ServerNotices, _ client: JackClient) {
     links = Links(notices: notices, client: client)
-    handle = unsafe UInt(bitPattern: client.handle)
-    sampleRate = client.sampleRate
   }
 
   static func from(_ argument: UnsafeMutableRawPointer?) -> NoticeLink? {
@@ -550,37 +728,27 @@ private final class NoticeLink: Sendable {
   }
 
   func serverLost() {
-    links.client?.serverLost()
-    notices?.serverLost()
+    guard let client = links.client else { return }
+    if client.isPipeWire {
+      notices?.serverMayBeLost()
+    } else {
+      client.serverLost()
+      notices?.serverLost()
+    }
+  }
+
+  func freewheels(_ on: Bool) {
+    links.client?.isFreewheeling.store(on, ordering: .relaxed)
+    notices?.freewheels(on)
   }
 
   func orderChanged() { links.client?.orderChanged() }
 
   func tellLatencies(_ mode: jack_latency_callback_mode_t) { links.client?.tellLatencies(mode) }
 
-  /// Also told when the client begins.
-  func rate(_ rate: jack_nframes_t) {
-    if Double(rate) != sampleRate { notices?.rateChanged() }
-  }
-
-  func port(_ a: jack_port_id_t, isConnected: Bool, with b: jack_port_id_t) {
-    guard let client = unsafe OpaquePointer(bitPattern: handle) else { return }
-    for (own, other) in [(a, b), (b, a)] {
-      guard let port = unsafe jack_port_by_id(client, own),
-        unsafe jack_port_is_mine(client, port) != 0,
-        let name = unsafe jack_port_short_name(port)
-      else { continue }
-      let ours = unsafe String(cString: name)
-      if isConnected {
-        guard let port = unsafe jack_port_by_id(client, other),
-          let name = unsafe jack_port_name(port)
-        else { continue }
-        let theirs = unsafe String(cString: name)
-        names.withLock { $0[other] = theirs }
-        notices?.connected(ours, to: theirs)
-      } else if let theirs = names.withLock({ $0[other] }) {
-        notices?.disconnected(ours, from: theirs)
-      }
-    }
+  func connectionsChanged(_ a: jack_port_id_t, _ b: jack_port_id_t) {
+    links.client?.changedPorts.push(a)
+    links.client?.changedPorts.push(b)
+    notices?.connectionsChanged()
   }
 }

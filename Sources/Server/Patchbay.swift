@@ -26,6 +26,13 @@ struct Patchbay {
     wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
   }
 
+  /// The other port is gone: the connection is made again when it is back.
+  mutating func interrupted(_ port: String, to destination: String) {
+    for i in wires.indices where wires[i].port == port && wires[i].destination == destination {
+      wires[i].isMade = false
+    }
+  }
+
   /// The ports are no more.
   mutating func forget(_ ports: [String]) { wires.removeAll { ports.contains($0.port) } }
 

@@ -1,10 +1,14 @@
 import CJack
 import Glibc
 
-/// Gives the calling thread a real-time priority, if the system allows it.
+/// Gives the calling thread a real-time priority (SCHED_FIFO, as JACK's threads have), if the system
+/// allows it.
+///
+/// Not by libjack: PipeWire's does so in processes that have a client only.
 ///
 /// - Returns: False if it does not.
 @discardableResult
 package func runInRealTime(priority: Int) -> Bool {
-  jack_acquire_real_time_scheduling(pthread_self(), CInt(clamping: priority)) == 0
+  var parameters = sched_param(sched_priority: CInt(clamping: priority))
+  return unsafe pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) == 0
 }

@@ -11,6 +11,7 @@ final class Relay: @unchecked Sendable {
   let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
+  private let hasStarted = Atomic<Bool>(false)
   private let thread = Atomic<UInt>(0)
 
   init() {
@@ -29,6 +30,7 @@ final class Relay: @unchecked Sendable {
   /// - Parameter body: Returns the seconds after which it is to be called even without a post; nil
   ///   if only a post matters.
   func start(_ body: @escaping @Sendable () -> Double?) {
+    hasStarted.store(true, ordering: .relaxed)
     startThread(named: "cuejack-relay") { [self] in
       thread.store(pthread_self(), ordering: .relaxed)
       var patience: Double?
@@ -52,7 +54,9 @@ final class Relay: @unchecked Sendable {
   func end() {
     isOver.store(true, ordering: .releasing)
     post()
-    guard thread.load(ordering: .relaxed) != pthread_self() else { return }
+    guard hasStarted.load(ordering: .relaxed),
+      thread.load(ordering: .relaxed) != pthread_self()
+    else { return }
     // One that waits for a lock of our caller's ends when it gets it.
     let deadline = HostTime.now + 1_000_000_000
     while !hasEnded.load(ordering: .acquiring) && HostTime.now < deadline { usleep(50) }

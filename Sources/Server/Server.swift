@@ -1,6 +1,7 @@
 package import CRealTime
 import Glibc
 package import RealTime
+package import Timeline
 
 /// Something that runs cycles: a JACK server, or a test that drives them by hand.
 package protocol Server: Sendable {
@@ -23,10 +24,18 @@ package protocol ServerClient: AnyObject, Sendable {
   var periodFrames: Int { get }
   /// Real-time priority of the thread that runs the cycles; nil if it has none.
   var realTimePriority: Int? { get }
-  /// What the frame counter shows now.
-  var counter: UInt32 { get }
-  /// The device time now, found without knowing an earlier one.
-  var deviceFrame: Int64 { get }
+  /// The rate that the server has now. `sampleRate` takes it with `takeSampleRate()`.
+  var liveSampleRate: Double { get }
+  /// True if PipeWire serves: it changes rates in place, and moves clients from driver to driver.
+  var isPipeWire: Bool { get }
+  /// Host time now, in nanoseconds, on the clock that times the client's cycles.
+  var hostTime: UInt64 { get }
+  /// Now, in device time and host time, found without knowing an earlier device time.
+  var anchor: TimeAnchor { get }
+  /// What clients of one server have in common, in every process of this user.
+  var returnKey: String { get }
+  /// The offset from the driver's counter to device time; nil if the counter is device time.
+  var timeBase: UnsafeMutablePointer<TimeBase>? { get }
   /// The handle whose frame counter a cycle reads; nil if whoever drives the cycle counts.
   var handle: OpaquePointer? { get }
   /// True if whoever runs the cycles reads the voices' events too: the device needs no thread for that,
@@ -37,6 +46,8 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Output ports of the sound card, in order: what a queue records.
   var physicalInputs: [String] { get }
 
+  /// Makes `sampleRate` the rate that the server has now.
+  func takeSampleRate()
   /// Has `engine` play each cycle from now on. Once, before anything is heard.
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
@@ -59,16 +70,26 @@ package protocol ServerClient: AnyObject, Sendable {
   /// was done.
   func connections(of name: String) -> [String]
 
-  /// CLOCK_MONOTONIC, in nanoseconds, at which the frame counter shows `counter`.
-  func hostTime(ofCounter counter: UInt32) -> UInt64
-  /// What the frame counter shows at `hostTime`, in nanoseconds of CLOCK_MONOTONIC.
-  func counter(atHostTime hostTime: UInt64) -> UInt32
+  /// Returns how our ports' connections have changed since the last call. One thread at a time.
+  ///
+  /// - Parameter patience: Takes the seconds after which it is to be called again in any case.
+  func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange]
 
-  /// Ends the client. No cycle is under way when this returns, and none comes.
-  func close()
+  /// Ends the client.
+  ///
+  /// - Returns: True if no cycle is under way and none comes. False if the server does not answer, or a
+  ///   cycle does not end: cycles may go on.
+  @discardableResult func close() -> Bool
 }
 
 extension ServerClient {
+  package var liveSampleRate: Double { sampleRate }
+  package var isPipeWire: Bool { false }
+  package var hostTime: UInt64 { HostTime.now }
+  package var timeBase: UnsafeMutablePointer<TimeBase>? { nil }
+  package var returnKey: String { serverName }
+  package func takeSampleRate() {}
+  package func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] { [] }
   package var relaysItself: Bool { false }
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
@@ -85,22 +106,45 @@ package struct ClientPort: @unchecked Sendable {
   package init(_ place: cue_port) { unsafe self.place = place }
 }
 
-/// What a server tells a client. Called on the server's threads: return soon, call nothing of JACK.
+/// A connection of one of our ports that was made or ended, by whomever.
+package struct ConnectionChange: Equatable, Sendable {
+  package enum Kind: Sendable {
+    case made
+    /// Both ports are there, and somebody disconnected them.
+    case ended
+    /// The other port is gone. The connection is wanted again when it is back.
+    case interrupted
+  }
+  package let kind: Kind
+  /// The short name of our port.
+  package let port: String
+  /// The full name of the other one.
+  package let other: String
+
+  package init(kind: Kind, port: String, other: String) {
+    self.kind = kind
+    self.port = port
+    self.other = other
+  }
+}
+
+/// What a server tells a client. Called on the server's threads, which may hold up the cycles meanwhile:
+/// conformers only set flags and wake a thread. They allocate nothing, take no lock and call nothing of JACK.
 package protocol ServerNotices: AnyObject, Sendable {
-  /// The server has gone. Not even a lock may be taken here.
+  /// The server has gone.
   func serverLost()
+  /// The server says that it is gone, and may be wrong: if cycles go on to come, it is there.
+  func serverMayBeLost()
   /// A cycle came too late.
   func xrun()
-  /// The server has another sample rate.
+  /// The server may have another sample rate.
   func rateChanged()
   /// Cycles will have that many frames. None is under way, if the server can help it.
   func periodChanged(to frames: Int)
   /// Cycles come as soon as the one before is over, or by the clock again.
   func freewheels(_ on: Bool)
-  /// Our port `name` was connected to the port with the full name `destination`, by whomever.
-  func connected(_ name: String, to destination: String)
-  /// That connection was taken away.
-  func disconnected(_ name: String, from destination: String)
+  /// Connections of our ports have changed: `takeConnectionChanges` tells how.
+  func connectionsChanged()
   /// There is another port on the server.
   func portAppeared()
 }

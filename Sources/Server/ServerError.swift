@@ -4,6 +4,10 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
   case unknownServer(String)
   /// No default server runs, and none may be started.
   case notRunning(String)
+  /// The JACK library is PipeWire's, and its daemon takes no clients.
+  case pipeWireNotRunning(socket: String?)
+  /// No jackd runs, but PipeWire does, and the JACK library is jackd's.
+  case pipeWireRuns
   /// No server runs, and there is no program to start one with.
   case jackdNotFound
   /// `jackd` was started and gave up; the text is its own.
@@ -22,6 +26,10 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
   case wrongPlaces(count: Int, channels: Int)
   /// A graph cannot run in cycles that are so long.
   case periodTooLong(server: String, frames: Int, longest: Int)
+  /// The server runs no cycles for a client that is active and connected.
+  case noCycles(client: String, server: String)
+  /// JACK's library waits for a server that does not answer: it opens no client meanwhile.
+  case libraryWaits
   /// The server went away, or stopped answering.
   case lost(server: String)
 
@@ -32,6 +40,11 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
     case .notRunning(let name):
       "no JACK server is running (“\(name)”), and starting one is not allowed"
         + " (JACK_NO_START_SERVER is set)"
+    case .pipeWireNotRunning(let socket):
+      "PipeWire does not answer (\(socket ?? "XDG_RUNTIME_DIR is not set")), and the JACK library in use is"
+        + " PipeWire's: start PipeWire, or use jackd's library"
+    case .pipeWireRuns:
+      "no jackd is running, but PipeWire is: run this program with pw-jack, or start jackd"
     case .jackdNotFound:
       "no JACK server is running, and jackd is not installed"
         + " (no “jackd” in PATH; Debian's package is jackd2)"
@@ -59,6 +72,11 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
     case .periodTooLong(let server, let frames, let longest):
       "the JACK server “\(server)” has periods of \(frames) frames: plugins run in periods of \(longest)"
         + " at most"
+    case .noCycles(let client, let server):
+      "the JACK server “\(server)” runs no cycles for the client “\(client)”: is there a sound card, or"
+        + " another device that drives it?"
+    case .libraryWaits:
+      "no client can be opened: JACK's library waits for a server that does not answer"
     case .lost(let server):
       "the JACK server “\(server)” went away"
     }

@@ -13,6 +13,8 @@ final class StartedServer: Sendable {
   private let name: String
   private let process: pid_t
   private let outputPath: String
+  /// The file that its command line is from; nil if it is ours.
+  private let configuration: String?
   private struct State {
     var clients = 0
     var isOver = false
@@ -21,10 +23,11 @@ final class StartedServer: Sendable {
   /// Our servers by name: later queues join them.
   private static let running = Mutex<[String: StartedServer]>([:])
 
-  private init(name: String, process: pid_t, outputPath: String) {
+  private init(name: String, process: pid_t, outputPath: String, configuration: String?) {
     self.name = name
     self.process = process
     self.outputPath = outputPath
+    self.configuration = configuration
   }
 
   deinit { _ = unsafe unlink(outputPath) }
@@ -44,7 +47,8 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// Gives `client` up, just before it closes.
+  /// Gives `client` up, just before it closes. No client may be opened between this call and the one
+  /// that it returns.
   ///
   /// - Returns: What is to be done once it has closed.
   private func release(_ client: JackClient) -> @Sendable () -> Void {
@@ -87,37 +91,73 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// The last lines that jackd wrote.
+  /// The last lines that jackd wrote, and where its command line is from if it is not ours.
   var lastWords: String {
     let text = (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? ""
     let lines = text.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
-    return lines.suffix(3).joined(separator: "; ")
+    let words = lines.suffix(3).joined(separator: "; ")
+    return configuration.map { "\(words) (its command line is from \($0))" } ?? words
   }
 
-  /// Starts `jackd` as the server `name`: ALSA where there is a card to play on, else the dummy
-  /// driver; real-time if this user may.
+  /// How a server is started.
+  private struct Launch {
+    let program: String
+    /// Without the program's name, and without the options for the server's name and its end.
+    let arguments: [String]
+    /// What the log says about it.
+    let words: String
+    /// The file that the command line is from; nil if it is ours.
+    var file: String?
+  }
+
+  /// Starts `jackd` as the server `name`, with the command line in `~/.jackdrc` if there is one.
   static func start(named name: String) throws(ServerError) -> StartedServer {
-    guard let program = find("jackd") else { throw .jackdNotFound }
-    let rate = 48000
-    let period = 512
-    var arguments = [program, "-n", name, "-T", mayRunInRealTime ? "-R" : "-r"]
-    let card = firstPlaybackCard
-    if let card {
-      arguments += ["-d", "alsa", "-d", "hw:\(card)", "-r", "\(rate)", "-p", "\(period)"]
-    } else {
-      arguments += ["-d", "dummy", "-r", "\(rate)", "-p", "\(period)"]
-    }
+    let configured = try configuredLaunch()
+    let launch = if let configured { configured } else { try defaultLaunch() }
     let outputPath = NSTemporaryDirectory() + "cuejack-jackd-\(getpid())-\(HostTime.now).log"
-    let process = try spawn(program, arguments, outputPath: outputPath)
-    log.notice(
-      """
-      started jackd as “\(name)” (\(card.map { "ALSA hw:\($0)" } ?? "dummy driver: no sound card"), \
-      \(rate) Hz, \(period) frames, \(mayRunInRealTime ? "real-time" : "not real-time"), \
-      pid \(process))
-      """)
-    let server = StartedServer(name: name, process: process, outputPath: outputPath)
+    let process = try spawn(
+      launch.program, [launch.program, "-T", "-n", name] + launch.arguments, outputPath: outputPath)
+    log.notice("started jackd as “\(name)” (\(launch.words), pid \(process))")
+    let server = StartedServer(
+      name: name, process: process, outputPath: outputPath, configuration: launch.file)
     running.withLock { $0[name] = server }
     return server
+  }
+
+  /// The command line that JACK's library would start a server with: all words of the first
+  /// configuration file that can be opened. Nil if there is none.
+  private static func configuredLaunch() throws(ServerError) -> Launch? {
+    let files =
+      (variable("HOME").map { ["\($0)/.jackdrc"] } ?? []) + ["/etc/jackdrc", "/etc/jackd.conf"]
+    for file in files {
+      guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { continue }
+      let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+      guard let first = words.first else { return nil }
+      guard let program = findProgram(first) else {
+        throw .jackdFailed("\(file) starts it as “\(first)”, which is no program")
+      }
+      return Launch(
+        program: program, arguments: Array(words.dropFirst()),
+        words: "\(file): \(words.joined(separator: " "))", file: file)
+    }
+    return nil
+  }
+
+  /// ALSA where there is a card to play on, else the dummy driver; real-time if this user may.
+  private static func defaultLaunch() throws(ServerError) -> Launch {
+    guard let program = findProgram("jackd") else { throw .jackdNotFound }
+    let rate = 48000
+    let period = 512
+    let card = firstPlaybackCard
+    let driver = card.map { ["alsa", "-d", "hw:\($0)"] } ?? ["dummy"]
+    return Launch(
+      program: program,
+      arguments: [mayRunInRealTime ? "-R" : "-r", "-d"] + driver
+        + ["-r", "\(rate)", "-p", "\(period)"],
+      words: """
+        \(card.map { "ALSA hw:\($0)" } ?? "dummy driver: no sound card"), \(rate) Hz, \
+        \(period) frames, \(mayRunInRealTime ? "real-time" : "not real-time")
+        """)
   }
 
   private static func spawn(_ program: String, _ arguments: [String], outputPath: String)
@@ -128,13 +168,6 @@ final class StartedServer: Sendable {
       &process, program, arguments, files: [.nothing, .new(path: outputPath), .open(1)])
     guard status == 0 else { throw .jackdFailed(unsafe String(cString: strerror(status))) }
     return process
-  }
-
-  /// The full path of the program `name` in PATH.
-  private static func find(_ name: String) -> String? {
-    let path =
-      unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
-    return path.split(separator: ":").map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
   /// The number of the first ALSA card that plays.

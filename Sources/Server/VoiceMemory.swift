@@ -37,6 +37,7 @@ package final class VoiceMemory: CycleMemory, @unchecked Sendable {
   package var channels: Int { memory.channels }
   package var ports: UnsafeMutablePointer<cue_port> { unsafe memory.ports }
   package var direction: PortDirection { .output }
+  package var portOrder: [Int] = []
   package func hold() { unsafe voice.pointee.hold() }
   package func release() { unsafe voice.pointee.release() }
 }

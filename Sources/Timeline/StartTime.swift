@@ -32,6 +32,17 @@ package struct StartPoint: BitwiseCopyable, Sendable {
   /// The device frame that it names; nil if it is a host time or long past.
   package var frame: Int64? { word < Self.hostBit && word > .min / 2 ? word : nil }
 
+  /// The host time that it names, in nanoseconds, to the microsecond; nil if it names none.
+  package var hostTime: UInt64? {
+    word < Self.hostBit ? nil : UInt64(word ^ Self.hostBit) * 1000
+  }
+
+  /// The later of two starts of the same kind; a start at once is before all others.
+  package func notBefore(_ other: StartPoint) -> StartPoint {
+    word < Self.hostBit && word > .min / 2 && other.word >= Self.hostBit
+      ? self : StartPoint(word: max(word, other.word))
+  }
+
   /// The device frame, seen from the cycle of `frames` frames that begins at `cycleFrame`; beyond the
   /// cycle's end if the time comes later.
   ///

@@ -1,5 +1,7 @@
 import ArgumentParser
 import AudioQueue
+import Foundation
+import Glibc
 import Server
 import Timeline
 
@@ -7,12 +9,14 @@ import Timeline
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "When to start: a frame of the server's frame time, or +SECONDS from now.",
+      "When to start: a host time in nanoseconds (123456789ns), +SECONDS from now, or a frame.",
       discussion: """
-        A frame below 2^32 is one of the server's 32-bit counter, the nearest to now. A frame \
-        that is past means at once. Without it: as soon as all is ready.
+        A host time is one of the server's clock, as play and record print it; commands that are given the \
+        same one start on the same frame. To join a command that runs, give what it printed: on PipeWire the \
+        host time, on jackd the frame. Below 2^32 that is one of jackd's 32-bit counter, the nearest to now. \
+        A time that is past means at once. Without it: as soon as all is ready.
         """,
-      valueName: "frame|+seconds"))
+      valueName: "time|+seconds|frame"))
   var at: StartOption?
 
   @Option(help: "Stop after that many seconds of sound.")
@@ -51,7 +55,38 @@ struct ClientOptions: ParsableArguments {
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
   }
 
-  var jackServer: JackServer { JackServer(named: server) }
+  /// Ends the command if `--at` is a frame that is not the same one in other processes.
+  func checkStart(on queue: some Queue) throws {
+    guard case .frame = at, queue.runningDevice?.client.isPipeWire == true else { return }
+    Screen.shared.complain(
+      "--at: PipeWire has no frame time that programs share; give a host time (123456789ns) or +SECONDS"
+    )
+    throw ExitCode(64)
+  }
+
+  var jackServer: JackServer { jackServer(for: []) }
+
+  /// The server, for a client that plays or records the files at `paths`.
+  func jackServer(for paths: [String]) -> JackServer {
+    let names = paths.map { printable(fileName($0)) }.joined(separator: ", ")
+    return JackServer(named: server, for: names.isEmpty ? nil : names)
+  }
+
+  /// Runs the command again, with PipeWire's JACK library, if no jackd runs and PipeWire does. Call it
+  /// before anything else is done.
+  func joinPipeWire() {
+    let mark = "CUEJACK_JOINED_PIPEWIRE"
+    guard unsafe getenv(mark) == nil, let launcher = jackServer.launcher,
+      let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    else { return }
+    Screen.shared.remark("no jackd is running, but PipeWire is: using PipeWire's JACK library")
+    let words = [launcher, own] + CommandLine.arguments.dropFirst()
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    unsafe setenv(mark, "1", 1)
+    unsafe execv(launcher, &pointers)
+    Screen.shared.complain("\(launcher): \(unsafe String(cString: strerror(errno)))")
+  }
 
   /// Runs `body`; an error of it is told and ends the command.
   ///
@@ -90,6 +125,8 @@ enum StartOption: ExpressibleByArgument {
   case frame(Int64)
   /// Seconds from now.
   case after(Double)
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  case hostTime(UInt64)
 
   /// More than thirty years; more would not fit into frames.
   static var mostSeconds: Double { 1e9 }
@@ -99,42 +136,90 @@ enum StartOption: ExpressibleByArgument {
       guard let seconds = Double(argument.dropFirst()), (0...Self.mostSeconds).contains(seconds)
       else { return nil }
       self = .after(seconds)
+    } else if argument.hasSuffix("ns") {
+      guard let time = UInt64(argument.dropLast(2)), time < 1 << 62 else { return nil }
+      self = .hostTime(time)
     } else {
       guard let frame = Int64(argument), frame >= 0 else { return nil }
       self = .frame(frame)
     }
   }
 
-  /// The device frame that is meant.
-  ///
-  /// - Parameters:
-  ///   - now: The device frame now.
-  ///   - sampleRate: The device's.
-  func deviceFrame(now: Int64, sampleRate: Double) -> Int64 {
+  /// The start that is meant, on the device of `queue`. Waits until the server carries sound over the queue's
+  /// connections.
+  func start(on queue: some Queue) throws(QueueError) -> ChosenStart {
+    try queue.awaitHeard()
+    guard let device = queue.runningDevice else { throw .invalidated }
+    let rate = device.client.sampleRate
+    let now = device.now
     switch self {
-    case .after(let seconds): now + Int64((seconds * sampleRate).rounded())
-    case .frame(let number) where number < 1 << 32:
-      DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now)
-    case .frame(let number): number
+    case .after(let seconds):
+      return ChosenStart(frame: now + Int64((seconds * rate).rounded()), on: device)
+    case .hostTime(let time):
+      return ChosenStart(hostTime: time, on: device)
+    case .frame(let number):
+      let frame =
+        number < 1 << 32 ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
+      return ChosenStart(frame: frame, on: device)
     }
   }
 }
 
-/// Tells when a server goes away, and when it is back.
+/// When the queues of a command start.
+struct ChosenStart {
+  /// The device frame.
+  var frame: Int64
+  /// The same moment in nanoseconds of CLOCK_MONOTONIC.
+  var hostTime: UInt64
+  /// The moment is handed to queues as host time, since other processes count other frames, or were given it.
+  var isHostTime: Bool
+
+  init(frame: Int64, on device: Device) {
+    self.frame = frame
+    hostTime = device.hostTime(ofFrame: frame)
+    isHostTime = device.client.isPipeWire
+  }
+
+  init(hostTime: UInt64, on device: Device) {
+    self.hostTime = hostTime
+    frame = device.frame(atHostTime: hostTime)
+    isHostTime = true
+  }
+
+  /// What a queue is started at, `frames` device frames earlier.
+  func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
+    if !isHostTime { return .frame(frame - frames) }
+    let lead = UInt64((Double(frames) / sampleRate * 1e9).rounded())
+    return .hostTime(hostTime > lead ? hostTime - lead : 0)
+  }
+
+  /// The start in words, with the host time that joins other commands.
+  var words: String { "start frame \(frame), host time \(hostTime)ns" }
+}
+
+/// Tells when a server stops playing, why, and when it plays again.
 struct ServerWatch {
   /// What goes on then, such as "playing".
   let work: String
-  private var isGone = false
+  private var absence: Absence?
 
   init(_ work: String) { self.work = work }
 
-  mutating func note(isGone: Bool, server: String) {
-    guard isGone != self.isGone else { return }
-    self.isGone = isGone
-    if isGone {
+  mutating func note(_ absence: Absence?, server: String) {
+    // A server that stalls may turn out to be gone.
+    guard absence != self.absence else { return }
+    let before = self.absence
+    self.absence = absence
+    switch (before, absence) {
+    case (_, .serverGone):
       Screen.shared.remark("\(ServerError.lost(server: server)): waiting until it is back")
-    } else {
+    case (_, .stalled):
+      Screen.shared.remark("the JACK server “\(server)” runs no cycles: waiting until it does")
+    case (.rateChange, nil):
+      Screen.shared.remark("the JACK server “\(server)” has another sample rate: \(work) goes on")
+    case (_, nil):
       Screen.shared.remark("the JACK server “\(server)” is back: \(work) goes on")
+    case (_, .rateChange): break
     }
   }
 }

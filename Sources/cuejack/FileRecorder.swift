@@ -51,7 +51,7 @@ final class FileRecorder: Sendable {
   func stop() {
     feed.end()
     // Whatever it says, the buffers come back.
-    try? queue.stop(atOnce: false)
+    try? queue.stopAndDeliverSoon()
     feed.waitUntilIdle()
   }
 

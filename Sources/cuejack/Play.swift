@@ -164,6 +164,7 @@ struct Play: ParsableCommand {
   }
 
   func run() throws {
+    if render == nil { client.joinPipeWire() }
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
     CommandLog.bootstrap(isVerbose: client.verbose)
@@ -173,7 +174,9 @@ struct Play: ParsableCommand {
     let channels = max(files.map(\.format.channels).max() ?? 1, pan == 0 ? 1 : 2)
     let studio =
       plugins.isEmpty || rendering != nil
-      ? nil : try PluginClient(chosenPlugins, channels: channels, client, controllers)
+      ? nil
+      : try PluginClient(
+        chosenPlugins, channels: channels, client, controllers, files: files.map(\.path))
     defer { studio?.close() }
 
     var players: [FilePlayer] = []
@@ -184,7 +187,7 @@ struct Play: ParsableCommand {
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
           file, passage(ofFile: i, file), options: options(forFile: i, places: places),
-          server: client.jackServer, onEnd: { awake.signal() })
+          server: client.jackServer(for: [file.path]), onEnd: { awake.signal() })
       }
       players.append(player)
       if let studio {
@@ -208,11 +211,12 @@ struct Play: ParsableCommand {
 
     let latency = Int64(studio?.chain.latencyFrames ?? 0)
     let start = try telling(files[0]) { () throws(QueueError) in
-      try startFrame(of: players, latency: latency)
+      try self.start(of: players, latency: latency)
     }
+    try client.checkStart(on: players[0].queue)
     for player in players {
       try telling(player.file) { () throws(QueueError) in
-        try player.queue.start(at: .frame(start.queueFrame))
+        try player.queue.start(at: start.queueTime)
       }
     }
     for player in players { announce(player, start) }
@@ -222,7 +226,7 @@ struct Play: ParsableCommand {
     var watch = ServerWatch("playing")
     while signals.received == nil, !players.allSatisfy(\.isOver) {
       watch.note(
-        isGone: players.contains { !$0.isOver && $0.queue.isLost }, server: serverName)
+        players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
       if Screen.shared.isTerminal {
         let size = Screen.shared.size
         Screen.shared.draw(
@@ -362,34 +366,45 @@ struct Play: ParsableCommand {
 
   // MARK: The start
 
-  /// The device frame on which all players begin to be heard.
+  /// When all players begin to be heard.
   private struct Start {
-    var frame: Int64
+    var chosen: ChosenStart
     /// Frames that plugins take.
     var latency: Int64
     /// True if it was past already when we looked.
     var isPast = false
+    var sampleRate: Double
+    var frame: Int64 { chosen.frame }
     /// When the queues begin.
     var queueFrame: Int64 { frame - latency }
+    var queueTime: StartTime { chosen.time(before: latency, sampleRate: sampleRate) }
   }
 
-  private func startFrame(of players: [FilePlayer], latency: Int64) throws(QueueError) -> Start {
+  private func start(of players: [FilePlayer], latency: Int64) throws(QueueError) -> Start {
+    // A start frame is chosen when the server carries sound from each of them.
+    for player in players { try player.queue.awaitHeard() }
     let rate = try players[0].queue.deviceSampleRate()
-    let now = players.compactMap { $0.queue.deviceTime?.frame }.max()
-    guard let now else { throw .invalidated }
+    guard let device = players[0].queue.runningDevice else { throw .invalidated }
+    let now = players.compactMap { $0.queue.deviceTime?.frame }.max() ?? device.now
     // Time enough to tell all of them, even on a busy machine.
     let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
     func start(_ frame: Int64, isPast: Bool = false) -> Start {
-      Start(frame: frame, latency: latency, isPast: isPast)
+      Start(
+        chosen: ChosenStart(frame: frame, on: device), latency: latency, isPast: isPast,
+        sampleRate: rate)
     }
     guard let at = client.at else { return start(soon) }
-    let frame = at.deviceFrame(now: now, sampleRate: rate)
+    let chosen = try at.start(on: players[0].queue)
     switch at {
-    case .after: return start(players.count == 1 ? max(frame, now + latency) : max(frame, soon))
-    case .frame:
-      if frame > now + latency { return start(frame) }
+    case .after:
+      return start(
+        players.count == 1 ? max(chosen.frame, now + latency) : max(chosen.frame, soon))
+    case .frame, .hostTime:
+      if chosen.frame > now + latency {
+        return Start(chosen: chosen, latency: latency, sampleRate: rate)
+      }
       // At once; but several can begin together only if they know when.
-      return start(players.count == 1 ? frame : soon, isPast: true)
+      return start(players.count == 1 ? chosen.frame : soon, isPast: true)
     }
   }
 
@@ -416,7 +431,7 @@ struct Play: ParsableCommand {
     let statistics = player.queue.statistics
     let when =
       start.isPast
-      ? "that frame is past: starts at once" : "start frame \(start.frame)"
+      ? "that time is past: starts at once" : start.chosen.words
     Screen.shared.say(
       "\(player.file.path): server \(statistics.serverName), client \(statistics.clientName), "
         + when)
@@ -452,6 +467,8 @@ struct Play: ParsableCommand {
       if player.hasFailed || player.file.isTruncated && player.playsToTheEnd {
         failed = true
       }
+      // Played is what was heard without a gap.
+      if result.starvedFrames > 0 || result.unheardFrames > 0 { failed = true }
       Screen.shared.say(summary(player, result, start))
     }
     let begins = Set(results.compactMap(\.beganAt))
@@ -459,7 +476,9 @@ struct Play: ParsableCommand {
     if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")
       failed = true
-    } else if begins.count == 1, let begin = begins.first, begin != start.queueFrame, !start.isPast,
+    } else if begins.count == 1, let begin = begins.first, !start.isPast,
+      // A host time is rounded to a frame in the cycle that it falls in.
+      begin > start.queueFrame + (start.chosen.isHostTime ? Int64(start.sampleRate / 1000) : 0),
       results.allSatisfy({ $0.restarts == 0 })
     {
       Screen.shared.remark(
@@ -473,11 +492,12 @@ struct Play: ParsableCommand {
     _ player: FilePlayer, _ result: OutputQueue.Statistics, _ start: Start
   ) -> String {
     guard let begin = result.beganAt else { return "\(player.file.path): did not start" }
-    let played = result.lastedFrames - Int64(result.starvedFrames)
+    let played = result.lastedFrames - Int64(result.starvedFrames + result.unheardFrames)
     let underruns = result.starvations + result.xruns
     let silence = result.starvedFrames > 0 ? ", \(result.starvedFrames) frames of silence" : ""
+    let unheard = result.unheardFrames > 0 ? ", \(result.unheardFrames) frames not heard" : ""
     return
       "\(player.file.path): played \(played) frames from frame \(begin + start.latency); underruns: \(underruns)"
-      + " (ran dry: \(result.starvations)\(silence), xruns: \(result.xruns))"
+      + " (ran dry: \(result.starvations)\(silence), xruns: \(result.xruns)\(unheard))"
   }
 }

@@ -77,10 +77,10 @@ struct PluginClient {
   /// Opens the client and connects its ports; an error is told and ends the command.
   init(
     _ options: [PluginOption], channels: Int, _ client: ClientOptions,
-    _ controllers: ControllerOptions
+    _ controllers: ControllerOptions, files: [String]
   ) throws {
     do throws(ServerError) {
-      device = try Device(client.jackServer, clientName: client.name)
+      device = try Device(client.jackServer(for: files), clientName: client.name)
     } catch {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
@@ -99,10 +99,10 @@ struct PluginClient {
       try connectMIDI(controllers)
       try follow(controllers)
       // Plugins tell of their latency when they run.
-      device.awaitCycle(device.cycleThatHearsAll)
+      try device.awaitHeard(device.connectionMark)
       let deadline = HostTime.now + 2_000_000_000
       while !chain.hasRun, !device.isLost, HostTime.now < deadline { usleep(1000) }
-      device.awaitCycle(device.cycleThatHearsAll)
+      try device.awaitHeard(device.connectionMark)
       _ = chain.graph.tend()
     } catch {
       close()

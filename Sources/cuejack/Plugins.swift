@@ -123,6 +123,7 @@ struct PluginInfo: ParsableCommand {
     }
     if !plugin.presets.isEmpty { rows.append(("presets", "\(plugin.presets.count)")) }
     rows += plugin.problems.map { ("fault", $0) }
+    rows += plugin.remarks.map { ("left out", $0) }
     for (name, value) in rows {
       print("  \(name):\(String(repeating: " ", count: 10 - name.count))\(printable(value))")
     }

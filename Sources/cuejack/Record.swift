@@ -40,6 +40,7 @@ struct Record: ParsableCommand {
   var force = false
 
   func run() throws {
+    client.joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
     CommandLog.bootstrap(isVerbose: client.verbose)
@@ -64,8 +65,9 @@ struct Record: ParsableCommand {
     }
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
-      return try startTime(on: recorder.queue)
+      return try client.at?.start(on: recorder.queue)
     }
+    try client.checkStart(on: recorder.queue)
     let recording = try telling { () throws(SoundFileError) in
       RecordingFile(
         place,
@@ -78,13 +80,15 @@ struct Record: ParsableCommand {
     announce(recorder, recording.plan, start)
     recorder.queue.isMetering = Screen.shared.isTerminal
     try telling { () throws(QueueError) in
-      try recorder.start(recording, at: start.time, limit: limit)
+      let deviceRate = try recorder.queue.deviceSampleRate()
+      let time = start?.time(sampleRate: deviceRate) ?? .atOnce
+      try recorder.start(recording, at: time, limit: limit)
     }
 
     let serverName = recorder.queue.statistics.serverName
     var watch = ServerWatch("recording")
     while signals.received == nil, !recorder.isOver, isThere(recording.store) {
-      watch.note(isGone: recorder.queue.isLost, server: serverName)
+      watch.note(recorder.queue.absence, server: serverName)
       if Screen.shared.isTerminal {
         let line = progress(of: recorder, start, recording.store)
           .line(columns: Screen.shared.size.columns)
@@ -116,7 +120,7 @@ struct Record: ParsableCommand {
     func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
       try FileRecorder(
         kind.input(sampleRate: rate, channels: channels), options: options,
-        server: client.jackServer, onEvent: onEvent)
+        server: client.jackServer(for: [file]), onEvent: onEvent)
     }
     let first = try recorder(coding.rate ?? 0)
     let rate = kind.usableRate(for: first.queue.format.sampleRate)
@@ -140,26 +144,12 @@ struct Record: ParsableCommand {
     try client.telling(file, cannotBe: "recorded", body)
   }
 
-  /// When recording begins.
-  private struct Start {
-    var time = StartTime.atOnce
-    /// The device frame that was asked for.
-    var frame: Int64?
-  }
-
-  private func startTime(on queue: InputQueue) throws(QueueError) -> Start {
-    guard let at = client.at else { return Start() }
-    guard let now = queue.deviceTime?.frame else { throw .invalidated }
-    let frame = at.deviceFrame(now: now, sampleRate: try queue.deviceSampleRate())
-    return Start(time: .frame(frame), frame: frame)
-  }
-
-  private func announce(_ recorder: FileRecorder, _ plan: SoundWriter.Plan, _ start: Start) {
+  private func announce(_ recorder: FileRecorder, _ plan: SoundWriter.Plan, _ start: ChosenStart?) {
     let statistics = recorder.queue.statistics
-    let frame = start.frame.map { ", start frame \($0)" } ?? ""
+    let start = start.map { ", \($0.words)" } ?? ""
     Screen.shared.say(
       "\(file): server \(statistics.serverName), client \(statistics.clientName), "
-        + "\(plan.container): \(plan.format.words)\(frame)")
+        + "\(plan.container): \(plan.format.words)\(start)")
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
       let there = connections.isEmpty ? "not connected" : connections.joined(separator: ", ")
       Screen.shared.say("  \(there) -> \(statistics.clientName):\(port)")
@@ -178,13 +168,13 @@ struct Record: ParsableCommand {
     }
   }
 
-  private func progress(of recorder: FileRecorder, _ start: Start, _ store: FileStore?)
+  private func progress(of recorder: FileRecorder, _ start: ChosenStart?, _ store: FileStore?)
     -> RecordingProgress
   {
     let queue = recorder.queue
     var position = Double(recorder.frames) / queue.format.sampleRate
-    if recorder.frames == 0, let frame = start.frame, let now = queue.deviceTime?.frame {
-      position = min(0, Double(now - frame) / queue.format.sampleRate)
+    if recorder.frames == 0, let start, let now = queue.deviceTime?.hostTime {
+      position = min(0, (Double(now) - Double(start.hostTime)) / 1e9)
     }
     return RecordingProgress(
       name: printable(fileName(file)),

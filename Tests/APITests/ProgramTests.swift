@@ -36,7 +36,7 @@ import Testing
         program: "dispose.c",
         passes: [
           "at once", "after playing", "in a callback", "free in a callback",
-          "a running callback is waited for", "but not for ever",
+          "a running callback is waited for", "but not for ever", "not if it drains",
         ]),
       Case(program: "seek.c", passes: ["seek"]),
       Case(program: "driver.c", passes: ["driver"]),
@@ -51,6 +51,12 @@ import Testing
       Case(
         program: "properties.c",
         passes: ["sizes", "values", "a magic cookie", "devices", "listeners", "volume"]),
+      Case(
+        program: "listeners.c",
+        passes: [
+          "removed by another listener", "removed on another thread",
+          "the queue disposed of by a listener",
+        ]),
       Case(
         program: "settings.c",
         passes: [
@@ -70,7 +76,7 @@ import Testing
       Case(
         program: "clock.c",
         passes: [
-          "before the first start", "time goes on", "time goes on",
+          "before the first start", "time goes on", "time goes on", "time before a start",
           "two on one frame by sample time",
         ]),
       Case(
@@ -90,8 +96,8 @@ import Testing
       Case(
         program: "offline.c",
         passes: [
-          "an export", "at another rate", "volume, trims and starts", "results",
-          "dispose in a callback", "back to the device",
+          "an export", "at another rate", "volume, trims and starts", "time stamps", "layouts",
+          "results", "dispose in a callback", "back to the device", "a layout on the device",
         ]),
       Case(
         program: "schedule.c",
@@ -115,7 +121,8 @@ import Testing
       Case(
         program: "record.c",
         passes: [
-          "every frame", "stop gives what there is", "two on one frame", "pause keeps the buffer",
+          "every frame", "stop gives what there is", "stop when full", "the cookie of linear PCM",
+          "two on one frame", "pause keeps the buffer",
           "underrun", "queue types", "properties", "run loop and dispatch queue", "dispose",
         ]),
       Case(
@@ -124,7 +131,8 @@ import Testing
       Case(
         program: "sounds.c",
         passes: [
-          "a sound is heard, and its end told", "the alert", "compressed sounds",
+          "a sound is heard, and its end told", "the alert", "a function that takes itself away",
+          "compressed sounds",
           "vibration and flash", "several at once", "mistakes", "properties",
           "the program's end waits",
         ]),

@@ -56,6 +56,25 @@ import Testing
     #expect(isDone != nil)
   }
 
+  @Test(
+    "frames ahead of a low rate are not as many as its ratio to the device's",
+    arguments: [
+      (1, 48000), (10, 48000), (100, 192000), (8000, 48000), (48000, 44100),
+    ])
+  func memoryAhead(rate: Double, deviceRate: Double) throws {
+    let rig = try Rig(.float(8, rate: rate), server: HandDrivenServer(sampleRate: deviceRate))
+    let converter = try rig.queue.makeConverter(deviceRate)
+    #expect((8...1024).contains(try #require(converter).pool.count))
+  }
+
+  @Test("what an app asks to have ready at the device's own rate it gets")
+  func memoryAheadThatIsAskedFor() throws {
+    let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
+    try rig.queue.setDecodeFrames(1 << 20)
+    let converter = try #require(try rig.queue.makeConverter(44100))
+    #expect(converter.pool.count > 400)
+  }
+
   // MARK: Schedules and parameters
 
   @Test(arguments: [44100.0, 22050, 96000])
@@ -158,20 +177,80 @@ import Testing
 
   // MARK: Decoding ahead
 
-  @Test(arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
-  func primingFillsTheDecodeBuffer(rate: Double, frames: Int) throws {
+  @Test(
+    "15: Prime prepares as much as it is asked for, in as many slabs as that takes",
+    arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
+  func primingGoesBeyondTheDecodeBuffer(rate: Double, frames: Int) throws {
     let rig = try Rig(.float(1, rate: rate))
     #expect(rig.queue.decodeFrames == 16384)
     try rig.queue.setDecodeFrames(frames)
-    try rig.enqueue([Float](repeating: 0.5, count: 150_000))
-    #expect(try abs(rig.queue.prime(frames: 0) - frames) <= 2)
-    #expect(try rig.queue.prime(frames: 1) >= 1)
+    try rig.enqueue([Float](repeating: 0.5, count: 300_000))
+    let few = try rig.queue.prime(frames: 1)
+    #expect(few >= 1 && few <= frames + 2)
+    let some = try rig.queue.prime(frames: 120_000)
+    #expect(some >= 120_000 && some < 120_000 + 2 * Slab.mostFrames)
     // What is converted does not come back.
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setDecodeFrames(500) }
+    let all = try rig.queue.prime(frames: 0)
+    rig.settle()
+    // The resampler holds a little back.
+    #expect(all > 298_000 && all <= 300_000 && rig.doneBuffers == [1])
+    #expect(try rig.queue.prime(frames: 300_000) == all)
+    var ready = 0
+    #expect(throws: QueueError.primeTimedOut) {
+      try rig.queue.prime(frames: 300_010, &ready)
+    }
+    #expect(ready == all)
     try rig.queue.stopAfterPlaying()
+    _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
-    play(rig, frames: 100)
-    #expect(rig.queue.statistics.lastedFrames == Int64((150_000 * 48000 / rate).rounded()))
+    rig.cycle(Int(300_000 * 48000 / rate / 4096) + 2, frames: 4096)
+    #expect(rig.queue.statistics.lastedFrames == Int64((300_000 * 48000 / rate).rounded()))
+    #expect(rig.queue.statistics.starvations == 0)
+    #expect(rig.output.filter { $0 != 0 }.count >= Int(299_000 * 48000 / rate))
+  }
+
+  @Test("15: after a Prime no more than the decode buffer is decoded ahead again")
+  func theDecodeBufferHoldsAfterPriming() throws {
+    let rig = try Rig(.float(1, rate: 24000))
+    for _ in 0..<40 { try rig.enqueue([Float](repeating: 0.5, count: 4096)) }
+    _ = try rig.queue.prime(frames: 60_000)
+    rig.settle()
+    let done = rig.doneBuffers.count
+    try rig.queue.start(at: .frame(0))
+    // Of the 120,000 device frames that are ready at least 80,000 are played: nothing is decoded.
+    rig.cycle(20, frames: 4096)
+    #expect(rig.doneBuffers.count == done)
+    for _ in 0..<16 {
+      rig.cycle(1, frames: 4096)
+      let isFull: Void? = rig.queue.state.wait(seconds: 20) { state in
+        let isDone = state.waiting.isEmpty && !state.isConverting
+        return isDone || state.converter?.isFull(state) ?? true ? () : nil
+      }
+      #expect(isFull != nil)
+    }
+    // The pool, and the slab that is being filled.
+    #expect(rig.queue.state.read { $0.readyFrames } <= 2 * 16384)
+    #expect(rig.doneBuffers.count > done && rig.queue.statistics.starvations == 0)
+  }
+
+  @Test("15: Prime says so if the ring of the cycles is too small for all")
+  func primingMoreThanTheRingTakes() throws {
+    let rig = try Rig(.float(1, rate: 24000))
+    for i in 0..<1200 {
+      let changes = ParameterChanges(volume: Float(i % 2))
+      _ = try rig.queue.enqueue(
+        rig.buffer(ramp(10)), bytes: 40, OutputQueue.Schedule(changes: changes))
+    }
+    var ready = 0
+    #expect(throws: QueueError.primeTimedOut) { try rig.queue.prime(frames: 0, &ready) }
+    #expect(ready > 5000 && ready < 12_000)
+    // Frames that need no converter are ready as they are.
+    let direct = try Rig()
+    for _ in 0..<1200 { try direct.enqueue(ramp(10)) }
+    #expect(try direct.queue.prime(frames: 0) == 12_000)
+    #expect(try direct.queue.prime(frames: 12_000) == 12_000)
+    #expect(throws: QueueError.primeTimedOut) { _ = try direct.queue.prime(frames: 12_001) }
   }
 
   @Test func theDecodeBufferHasLimits() throws {
@@ -490,7 +569,7 @@ import Testing
       for at in stride(from: 0, to: sound.count, by: 4096) {
         try rig.enqueue(Array(sound[at..<(at + 4096)]))
       }
-      _ = try rig.queue.prime(frames: 0)
+      _ = try rig.queue.prime(frames: 2048)
       try rig.queue.start(at: .frame(0))
       try rig.queue.change(TimePitchChanges(rate: 2))
       try rig.queue.stopAfterPlaying()

@@ -21,19 +21,20 @@ import Testing
   }
 
   /// Renders once, at most `frames` frames.
-  private func bytes(_ rig: Rig, _ frames: Int) throws -> [UInt8] {
+  private func bytes(_ rig: Rig, _ frames: Int, at time: Int64? = nil) throws -> [UInt8] {
     let size = try #require(rig.queue.offlineFormat).bytesPerFrame
     // What is not rendered is not touched.
     var bytes = [UInt8](repeating: 0xA5, count: (frames + 1) * size)
     let count = try bytes.withUnsafeMutableBytes {
-      try rig.queue.render(frames: frames, into: .init(rebasing: $0[..<(frames * size)]))
+      try rig.queue.render(
+        frames: frames, into: .init(rebasing: $0[..<(frames * size)]), at: time)
     }
     #expect(bytes[(count * size)...].allSatisfy { $0 == 0xA5 })
     return Array(bytes.prefix(count * size))
   }
 
-  private func render(_ rig: Rig, _ frames: Int) throws -> [Float] {
-    try bytes(rig, frames).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+  private func render(_ rig: Rig, _ frames: Int, at time: Int64? = nil) throws -> [Float] {
+    try bytes(rig, frames, at: time).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
 
   /// Renders until nothing comes.
@@ -143,6 +144,23 @@ import Testing
     #expect(try rendered(2, to: 2, pan: -0.5) == [1, 1, 4, 4])
   }
 
+  @Test("Channels: as a mix says")
+  func mixes() throws {
+    func rendered(_ channels: Int, _ mix: [[Float]], pan: Float = 0) throws -> [Float] {
+      let rig = try Rig(.float(channels))
+      try rig.queue.setOfflineFormat(.float(mix[0].count), mix: mix)
+      try rig.queue.change(ParameterChanges(pan: pan))
+      try rig.enqueue((0..<channels * 2).map { Float(1 << $0) })
+      try rig.queue.start()
+      return try render(rig, 10)
+    }
+    #expect(try rendered(3, [[0, 0, 1], [1, 0, 0], [0, 1, 0]]) == [2, 4, 1, 16, 32, 8])
+    #expect(try rendered(2, [[0, 1, 0], [0, 0.5, 0]]) == [0, 2, 0, 0, 8, 0])
+    #expect(try rendered(1, [[0, 1, 0], [0, 0, 1]], pan: -0.5) == [0, 1, 0.5, 0, 2, 1])
+    // One channel that goes to one has no balance.
+    #expect(try rendered(1, [[0, 0, 1]], pan: -1) == [0, 0, 1, 0, 0, 2])
+  }
+
   @Test(
     "From 44.1 to 48 kHz a sine keeps more than 120 dB to all that is not it",
     arguments: [512, 4096, 100_000])
@@ -237,6 +255,61 @@ import Testing
     // Until the app knows that it has stopped: there is no call after that.
     while !hasStopped { count += try render(rig, 3 * chunk).count }
     #expect(count == 1440)
+  }
+
+  @Test(
+    "24: frames that a time leaves out are silence that is not returned, and the past is an error")
+  func timeStamps() throws {
+    let rig = try rig()
+    try rig.enqueue(ramp(300))
+    _ = try rig.queue.enqueue(
+      rig.buffer(ramp(10, from: 1000)), bytes: 40, OutputQueue.Schedule(start: 900))
+    _ = try rig.queue.enqueue(
+      rig.buffer(ramp(10, from: 2000)), bytes: 40, OutputQueue.Schedule(start: 1500))
+    try rig.queue.start()
+    #expect(try render(rig, 0, at: 0) == [])
+    #expect(try render(rig, 100, at: 0) == ramp(100))
+    #expect(try render(rig, 100, at: 100) == ramp(100, from: 101))
+    #expect(try render(rig, 50, at: 250) == ramp(50, from: 201))
+    #expect(rig.queue.currentFrame == 300)
+    for past: Int64 in [299, 0, -1] {
+      #expect(throws: QueueError.self) { _ = try render(rig, 50, at: past) }
+    }
+    #expect(rig.queue.currentFrame == 300)
+    #expect(try render(rig, 600, at: nil) == ramp(50, from: 251) + silence(550))
+    // A start that was left out has passed: the buffer begins at once.
+    #expect(try render(rig, 5, at: 1000) == ramp(5, from: 1000))
+    #expect(
+      try render(rig, 1000, at: 1005) == ramp(5, from: 1005) + silence(490) + ramp(10, from: 2000))
+    // Dry: time goes on, and there is nothing to render.
+    #expect(try render(rig, 100, at: 5000) == [])
+    #expect(rig.queue.currentFrame == 5000)
+    try rig.enqueue(ramp(3))
+    try rig.queue.stopAfterPlaying()
+    #expect(try render(rig, 100, at: 5000) == ramp(3))
+    // Once all has been rendered the time is of no account; another run counts from 0.
+    #expect(try render(rig, 100, at: 7) == [] && render(rig, 100, at: 90_000) == [])
+    try rig.queue.start()
+    try rig.enqueue(ramp(3))
+    #expect(try render(rig, 100, at: 20) == ramp(3))
+    #expect(rig.queue.currentFrame == 23)
+  }
+
+  @Test("24: times count frames of the render format; a converter's sound goes on after a gap too")
+  func timeStampsAtAnotherRate() throws {
+    let rig = try rig(.float(1, rate: 24000), to: .float(1))
+    let reference = try self.rig(.float(1, rate: 24000), to: .float(1))
+    for rig in [rig, reference] {
+      try rig.enqueue(ramp(2000))
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start()
+    }
+    let expected = try renderAll(reference, by: 10_000)
+    #expect(expected.count == 4000)
+    let parts = try [
+      render(rig, 1000, at: 500), render(rig, 1000, at: 1500), render(rig, 3000, at: 9000),
+    ]
+    #expect(parts.flatMap { $0 } == expected)
   }
 
   @Test("24: nothing enqueued renders nothing, and is no end")

@@ -64,6 +64,26 @@ import Testing
     }
   }
 
+  @Test("15: after a Flush before the start the decoder begins anew")
+  func flushBeforeAStart() throws {
+    let sound = try CodedSound(.aac, frames: 8192)
+    func played(_ ranges: [Range<Int>], flushing: Bool) throws -> [[Float]] {
+      let rig = try rig(sound)
+      for range in ranges {
+        try enqueue(sound, range, in: rig)
+        if flushing { try rig.queue.flush() }
+      }
+      try rig.queue.stopAfterPlaying()
+      try rig.queue.start()
+      return try render(rig)
+    }
+    let first = try played([0..<4], flushing: false)
+    let second = try played([5..<8], flushing: false)
+    let both = try played([0..<4, 5..<8], flushing: true)
+    for channel in 0..<2 { #expect(both[channel] == first[channel] + second[channel]) }
+    #expect(try played([0..<4, 5..<8], flushing: false) != both)
+  }
+
   @Test("18: what is heard is what the decoder gives, after the trims", arguments: codecs, [1, 7])
   func everyCodec(codec: Codec, packets: Int) throws {
     let sound = try CodedSound(codec, frames: 20_000)
@@ -324,7 +344,8 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(10, frames: 256)
     rig.server.changeRate(to: 24000)
-    waitUntil { rig.server.clients.count == 2 && !rig.queue.isLost }
+    let device = try #require(rig.queue.runningDevice)
+    waitUntil { device.rateChanges.load(ordering: .relaxed) == 1 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
     // Cycles by hand do not wait for the converter.
     _ = try rig.queue.prime(frames: 0)

@@ -114,14 +114,31 @@ import Testing
     #expect(throws: QueueError.bufferTooSmall) { try rig.queue.enqueue(tooSmall.id) }
   }
 
-  @Test("7, 21: Stop(false) gives all of it soon; the next run begins anew")
+  @Test("21: Stop(false) fills the buffers with packets; the next run begins anew")
+  func stopsWhenFull() throws {
+    let rig = try rig(.alac)
+    for run in 0..<2 {
+      for _ in 0..<2 { try rig.enqueue(bytes: 2 * rig.queue.maximumPacketBytes) }
+      try rig.queue.start(at: .frame(Int64(run) * 40_960))
+      rig.cycle(4, frames: 256)
+      try rig.queue.stop(atOnce: false)
+      rig.cycle(156, frames: 256)
+      waitUntil { !rig.queue.isRunning }
+      rig.settle()
+      let done = rig.recordings.suffix(2)
+      #expect(done.map(\.startFrame) == [0, 8192] && done.map(\.frames) == [8192, 8192])
+    }
+    #expect(rig.queue.statistics.underruns == 0)
+  }
+
+  @Test("7, 21: a run that ends at once may give what it has soon; the next run begins anew")
   func stopsSoon() throws {
     let rig = try rig(.alac)
     for _ in 0..<4 { try rig.enqueue(bytes: 2 * rig.queue.maximumPacketBytes) }
     for run in 0..<2 {
       try rig.queue.start(at: .frame(Int64(run) * 10_240))
       rig.cycle(40, frames: 256)
-      try rig.queue.stop(atOnce: false)
+      try rig.queue.stopAndDeliverSoon()
       rig.settle()
       let run = rig.recordings.suffix(4)
       #expect(run.first?.startFrame == 0)
@@ -264,6 +281,16 @@ import Testing
     try rig.queue.stop(atOnce: true)
     #expect(try decoded(rig)[0].count == 24_000)
     #expect(rig.queue.packetTable?.validFrames == 24_000)
+  }
+
+  @Test("23: a codec that cannot take the device's rate leaves no client behind")
+  func aRateThatTheCodecCannotTake() throws {
+    let server = HandDrivenServer(sampleRate: 44100)
+    #expect(throws: QueueError.unsupportedFormat) {
+      _ = try InputRig(
+        .packets(PacketFormat(codec: .opus, sampleRate: 0, channels: 2)), server: server)
+    }
+    #expect(server.clients.map(\.isClosed) == [true])
   }
 
   @Test("formats that cannot be recorded")

@@ -29,6 +29,7 @@ import Timeline
     #expect(
       throws: QueueError.cannotStart(.wrongPlaces(count: 2, channels: 1))
     ) { try wrong.queue.start() }
+    #expect(wrong.server.clients.map(\.isClosed) == [true])
   }
 
   // MARK: Callbacks
@@ -494,7 +495,10 @@ import Timeline
     try rig.enqueue(ramp(100))
     try rig.enqueue(ramp(50))
     #expect(try rig.queue.prime(frames: 0) == 150)
-    #expect(try rig.queue.prime(frames: 1_000_000) == 150)
+    #expect(try rig.queue.prime(frames: 150) == 150)
+    var ready = 0
+    #expect(throws: QueueError.primeTimedOut) { try rig.queue.prime(frames: 151, &ready) }
+    #expect(ready == 150)
   }
 
   // MARK: Enqueuing
@@ -602,8 +606,8 @@ import Timeline
 
   @Test func currentFrameCountsInTheQueuesRate() throws {
     let rig = try Rig(.float(1, rate: 24000))
-    try rig.queue.start(at: .frame(0))
     #expect(rig.queue.currentFrame == nil)
+    try rig.queue.start(at: .frame(0))
     rig.cycle(2, frames: 480)
     #expect(rig.queue.currentFrame == 480)
   }

@@ -170,6 +170,61 @@ import Testing
     #expect(rig.queue.currentFrame == Double(64 - start + now))
   }
 
+  @Test(
+    "27: before a start in the future the time counts up from below zero",
+    arguments: [
+      48000.0, 24000,
+    ])
+  func theTimeBeforeAStart(rate: Double) throws {
+    let server = HandDrivenServer()
+    let player = try Rig(.float(1, rate: rate), server: server)
+    let recorder = try InputRig(.float(1, rate: rate), server: server)
+    let ratio = rate / 48000
+    let queues: [any Queue] = [player.queue, recorder.queue]
+    func expect(_ deviceFrames: Double?, _ line: SourceLocation = #_sourceLocation) {
+      for queue in queues {
+        #expect(queue.currentFrame == deviceFrames.map { $0 * ratio }, sourceLocation: line)
+      }
+    }
+    func cycle() {
+      player.cycle()
+      recorder.queue.relay()
+      recorder.settle()
+    }
+    expect(nil)
+    for queue in queues { try queue.start(at: .frame(1000)) }
+    expect(-1000)
+    cycle()
+    expect(-936)
+    // Another start takes the place of the first.
+    for queue in queues { try queue.start(at: .hostTime(10_000_000)) }
+    expect(-416)
+    for queue in queues { try queue.pause() }
+    expect(nil)
+    for queue in queues { try queue.start(at: .frame(96)) }
+    expect(-32)
+    cycle()
+    expect(32)
+    for queue in queues { try queue.stop(atOnce: true) }
+    expect(nil)
+    // A time that is past waits for the next cycle.
+    for queue in queues { try queue.start(at: .frame(100)) }
+    expect(0)
+    cycle()
+    expect(64)
+  }
+
+  @Test("27: a run that follows another counts up to its start, too")
+  func theTimeBeforeARunThatFollows() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(64))
+    try rig.queue.start(at: .frame(0))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start(at: .frame(500))
+    rig.cycle(2)
+    #expect(rig.queue.currentFrame == -372)
+  }
+
   @Test func theTimeIsExactWhereARunGoesOn() throws {
     let rig = try Rig()
     try rig.enqueue(ramp(1000))
@@ -215,6 +270,70 @@ import Testing
       let rig = try Rig(.float(channels), server: server(), connections: connections)
       #expect(try rig.queue.assignments() == expected)
     }
+  }
+
+  @Test("31: each channel goes to the port of its place, and the ports stay in order")
+  func channelsGoToTheirPorts() throws {
+    let rig = try Rig(.float(3), server: server())
+    try rig.queue.setPortOrder([2, 0, 1])
+    try rig.enqueue([1, 10, 100, 2, 20, 200])
+    try rig.queue.start()
+    rig.cycle(1, frames: 2)
+    let client = rig.server.clients[0]
+    #expect(client.samples == [[10, 20], [100, 200], [1, 2]])
+    #expect(
+      client.connections == ["out_1": ["card:1"], "out_2": ["card:2"], "out_3": ["card:3"]])
+    #expect(try rig.queue.assignments() == [3, 1, 2])
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
+    try rig.queue.stop()
+    // Assignments are the channels', wherever their ports are.
+    try rig.queue.setAssignments([4, 0, 1])
+    #expect(client.connections == ["out_1": [], "out_2": ["card:1"], "out_3": ["card:4"]])
+    try rig.queue.setPortOrder([1, 2, 0])
+    #expect(client.isClosed)
+    #expect(try rig.queue.assignments() == [4, 0, 1])
+    #expect(
+      rig.server.clients[1].connections == ["out_1": ["card:1"], "out_2": ["card:4"]])
+    // Primed frames are on their way to the ports.
+    try rig.enqueue([1, 10, 100])
+    _ = try rig.queue.prime(frames: 0)
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
+    // What is rendered offline goes to no ports.
+    try rig.queue.stop()
+    try rig.enqueue([1, 10, 100])
+    try rig.queue.setOfflineFormat(.float(3))
+    try rig.queue.start()
+    var samples = [Float](repeating: 0, count: 3)
+    let count = try samples.withUnsafeMutableBytes { try rig.queue.render(frames: 1, into: $0) }
+    #expect(count == 1 && samples == [1, 10, 100])
+  }
+
+  @Test("31: a server that is back finds each channel at its port")
+  func channelsGoToTheirPortsAgain() throws {
+    let rig = try Rig(.float(2), server: server())
+    try rig.queue.setPortOrder([1, 0])
+    try rig.queue.start()
+    rig.cycle()
+    rig.server.goAway()
+    rig.server.comeBack()
+    waitUntil { rig.server.clients.count == 2 && !rig.queue.isLost }
+    try rig.enqueue([1, 10, 2, 20])
+    rig.cycle(2)
+    let samples = try #require(rig.server.clients.last).samples
+    #expect(samples.map { $0.filter { $0 != 0 } } == [[10, 20], [1, 2]])
+  }
+
+  @Test("31: each channel of a recording comes from the port of its place")
+  func channelsComeFromTheirPorts() throws {
+    let rig = try InputRig(.float(2))
+    _ = try rig.queue.deviceSampleRate()
+    try rig.queue.setPortOrder([1, 0])
+    try rig.enqueue(3)
+    try rig.queue.start(at: .frame(5))
+    #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
+    rig.cycle()
+    // The first port hears the frame's number, the second its negative.
+    #expect(rig.samples == [-5, 5, -6, 6, -7, 7])
   }
 
   @Test func channelsGoWhereTheyAreAssigned() throws {

@@ -97,6 +97,55 @@ import Testing
     #expect(rig.output == silence(10) + [1, 2] + silence(52))
   }
 
+  @Test(
+    "18: a start time need not come after that of a buffer that has been played",
+    arguments: [
+      48000.0, 24000,
+    ])
+  func startTimeBeforeAPlayedOne(rate: Double) throws {
+    let rig = try Rig(.float(1, rate: rate))
+    try enqueue(rig, ramp(10), at: 40)
+    let waiting = try rig.buffer([7])
+    #expect(throws: QueueError.startsOutOfOrder) {
+      _ = try rig.queue.enqueue(waiting, bytes: 4, OutputQueue.Schedule(start: 20))
+    }
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle(3)
+    #expect(rig.doneBuffers == [1])
+    // Its time has passed too: it begins as soon as it can.
+    let begin = try rig.queue.enqueue(waiting, bytes: 4, OutputQueue.Schedule(start: 20))
+    #expect(begin == Int64(192 * rate / 48000))
+    // A later one has to come after those that wait; a converter has done with them by now.
+    if rate == 48000 {
+      #expect(throws: QueueError.startsOutOfOrder) { try enqueue(rig, [8], at: 19) }
+    }
+    #expect(try enqueue(rig, [8], at: 1000) == 1000)
+  }
+
+  @Test("17: a start that no device comes to is refused", arguments: [8000, 44100, 48000.0])
+  func startsOutOfRange(rate: Double) throws {
+    let rig = try Rig(.float(1, rate: rate))
+    let id = try rig.buffer(ramp(10))
+    let seconds = OutputQueue.Schedule.latestSeconds
+    for start in [3_000_000_000_000_000_000, -3_000_000_000_000_000_000, .max, .min] as [Int64] {
+      #expect(throws: QueueError.startOutOfRange) {
+        _ = try rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: start))
+      }
+    }
+    // The latest that is taken, and what follows it.
+    let latest = Int64(seconds * rate)
+    try rig.queue.start(at: .frame(0))
+    #expect(try rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: latest)) == latest)
+    try rig.enqueue(ramp(10))
+    let isQuiet: Void? = rig.queue.state.wait(seconds: 20) {
+      ($0.waiting.isEmpty || $0.converter == nil) && !$0.isConverting ? () : nil
+    }
+    #expect(isQuiet != nil)
+    rig.server.cycle(frames: 64)
+    #expect(rig.output == silence(64))
+  }
+
   @Test("18: each run counts its own time, and a reset forgets the order")
   func startTimesOfTheNextRun() throws {
     let rig = try Rig()

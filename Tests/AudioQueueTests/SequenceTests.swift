@@ -138,6 +138,41 @@ import Timeline
     server.cycle(frames: 64)
   }
 
+  @Test("15: Flush before the first Prime or Start counts", arguments: [24000.0, 44100])
+  func flushBeforeAStart(rate: Double) throws {
+    func played(flushing: Bool, openFirst: Bool) throws -> [Float] {
+      let rig = try Rig(.float(1, rate: rate))
+      if openFirst { _ = try rig.queue.prime(frames: 0) }
+      try rig.enqueue(ramp(301))
+      if flushing { try rig.queue.flush() }
+      try rig.enqueue(ramp(301, from: 1000))
+      try rig.queue.stopAfterPlaying()
+      _ = try rig.queue.prime(frames: 0)
+      try rig.queue.start(at: .frame(0))
+      rig.cycle(30)
+      #expect(!rig.queue.isRunning && rig.doneBuffers == [1, 2])
+      return rig.output
+    }
+    let flushed = try played(flushing: true, openFirst: true)
+    #expect(try played(flushing: true, openFirst: false) == flushed)
+    #expect(try played(flushing: false, openFirst: false) != flushed)
+  }
+
+  @Test("15: a Flush that no converter needs leaves nothing behind")
+  func flushBeforeAStartOfFrames() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(10))
+    try rig.queue.flush()
+    try rig.queue.flush()
+    try rig.enqueue(ramp(10, from: 11))
+    try rig.queue.flush()
+    #expect(try rig.queue.prime(frames: 0) == 20)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    #expect(rig.output == ramp(20) + silence(44))
+    #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+  }
+
   @Test("9: Flush after Stop(false) puts nothing behind the end")
   func flushAfterStop() throws {
     let rig = try Rig(.float(1, rate: 44100))

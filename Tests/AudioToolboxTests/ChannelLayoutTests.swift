@@ -18,6 +18,39 @@ import Testing
     }
   }
 
+  @Test func portsStandInTheOrderOfTheLabels() throws {
+    func order(_ tag: AudioChannelLayoutTag) -> [Int] { ChannelLayout(tag: tag).portOrder }
+    #expect(order(kAudioChannelLayoutTag_Stereo) == [])
+    #expect(order(kAudioChannelLayoutTag_MPEG_5_1_A) == [])
+    #expect(order(kAudioChannelLayoutTag_MPEG_3_0_B) == [2, 0, 1])
+    #expect(order(kAudioChannelLayoutTag_MPEG_5_1_D) == [2, 0, 1, 4, 5, 3])
+    // What has no meaning of its own stays where it is.
+    #expect(order(kAudioChannelLayoutTag_DiscreteInOrder | 4) == [])
+    #expect(order(kAudioChannelLayoutTag_Unknown | 4) == [])
+    let right = kAudioChannelLabel_Right
+    let crossed = ChannelLayout(
+      tag: kAudioChannelLayoutTag_UseChannelDescriptions,
+      descriptions: [.init(label: right), .init(label: left)])
+    #expect(crossed.portOrder == [1, 0])
+    let twice = ChannelLayout(
+      tag: kAudioChannelLayoutTag_UseChannelDescriptions,
+      descriptions: [.init(label: right), .init(label: right)])
+    #expect(twice.portOrder == [])
+  }
+
+  @Test func whatIsRenderedGoesToTheChannelsOfTheLabels() throws {
+    func mix(_ own: ChannelLayout, _ other: AudioChannelLayoutTag) -> [[Float]]? {
+      own.renderingMix(to: ChannelLayout(tag: other))
+    }
+    let threeB = ChannelLayout(tag: kAudioChannelLayoutTag_MPEG_3_0_B)
+    #expect(mix(threeB, kAudioChannelLayoutTag_MPEG_3_0_A) == [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    let mono = ChannelLayout(tag: kAudioChannelLayoutTag_Mono)
+    #expect(mix(mono, kAudioChannelLayoutTag_Stereo) == [[1, 0], [0, 1]])
+    #expect(mix(mono, kAudioChannelLayoutTag_MPEG_3_0_B) == [[1, 0, 0]])
+    #expect(mix(ChannelLayout(channels: 3), kAudioChannelLayoutTag_MPEG_3_0_B) == nil)
+    #expect(mix(threeB, kAudioChannelLayoutTag_DiscreteInOrder | 3) == nil)
+  }
+
   @Test func aBitmapCountsItsBits() throws {
     let layout = try #require(
       ChannelLayout(bytes([kAudioChannelLayoutTag_UseChannelBitmap, 0b10_0111, 99])))

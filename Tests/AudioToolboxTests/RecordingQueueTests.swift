@@ -27,9 +27,9 @@ struct RecordingQueueTests {
   }
 
   /// Records the sound, and what is before and behind it.
-  private static func record(_ player: PlaybackQueue, _ recorder: RecordingQueue) async throws
-    -> [RecordingQueue.Recording]
-  {
+  private static func record(
+    _ player: PlaybackQueue, _ recorder: RecordingQueue, in studio: Studio
+  ) async throws -> [RecordingQueue.Recording] {
     let stream = try recorder.start()
     async let all = stream.reduce(into: []) { $0.append($1) }
     try player.start()
@@ -37,7 +37,7 @@ struct RecordingQueueTests {
     try await player.stopAfterPlaying()
     #expect(recorder.isRunning)
     // The last of it may still be on its way.
-    try await Task.sleep(for: .milliseconds(300))
+    studio.wait(cycles: 4)
     try recorder.stop()
     #expect(!recorder.isRunning)
     return await all
@@ -47,7 +47,7 @@ struct RecordingQueueTests {
     let studio = try Studio()
     let (player, recorder) = try Self.queues(.pcm(Int16.self, channels: 2), in: studio)
     for _ in 0..<2 {
-      let recordings = try await Self.record(player, recorder)
+      let recordings = try await Self.record(player, recorder, in: studio)
       var next: Int64 = 0
       for recording in recordings {
         #expect(recording.frame == next && recording.packets.isEmpty)
@@ -67,7 +67,7 @@ struct RecordingQueueTests {
       .packets(kAudioFormatAppleLossless, sampleRate: 48000), in: studio)
     #expect(recorder.format.mFramesPerPacket == 4096 && recorder.maximumPacketSize > 4096)
     #expect(throws: AudioQueueError(kAudioQueueErr_InvalidRunState)) { try recorder.resume() }
-    let recordings = try await Self.record(player, recorder)
+    let recordings = try await Self.record(player, recorder, in: studio)
     var bytes: [UInt8] = []
     var packets: [AudioStreamPacketDescription] = []
     for recording in recordings {

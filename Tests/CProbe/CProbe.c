@@ -6,12 +6,19 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 MARKED bool cue_probe_marked;
 MARKED cue_probe_counts cue_probe_marked_counts;
 
+static bool zeroes_memory;
+
 bool cue_probe_works(void) {
   return PROBE;
+}
+
+void cue_probe_zero_memory(bool on) {
+  __atomic_store_n(&zeroes_memory, on, __ATOMIC_RELAXED);
 }
 
 void cue_probe_enter(void) {
@@ -33,9 +40,19 @@ extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
+static bool is_zeroing(void) {
+  return __atomic_load_n(&zeroes_memory, __ATOMIC_RELAXED);
+}
+
+static void *aligned(size_t alignment, size_t bytes) {
+  void *memory = __libc_memalign(alignment, bytes);
+  if (memory && is_zeroing()) memset(memory, 0, bytes);
+  return memory;
+}
+
 void *malloc(size_t bytes) {
   if (cue_probe_marked) cue_probe_marked_counts.allocations++;
-  return __libc_malloc(bytes);
+  return is_zeroing() ? __libc_calloc(1, bytes) : __libc_malloc(bytes);
 }
 
 void free(void *memory) {
@@ -55,18 +72,18 @@ void *realloc(void *memory, size_t bytes) {
 
 void *memalign(size_t alignment, size_t bytes) {
   if (cue_probe_marked) cue_probe_marked_counts.allocations++;
-  return __libc_memalign(alignment, bytes);
+  return aligned(alignment, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
   if (cue_probe_marked) cue_probe_marked_counts.allocations++;
-  return __libc_memalign(alignment, bytes);
+  return aligned(alignment, bytes);
 }
 
 int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   if (alignment % sizeof(void *) || alignment & (alignment - 1) || alignment == 0) return EINVAL;
   if (cue_probe_marked) cue_probe_marked_counts.allocations++;
-  void *found = __libc_memalign(alignment, bytes);
+  void *found = aligned(alignment, bytes);
   if (!found) return ENOMEM;
   *memory = found;
   return 0;

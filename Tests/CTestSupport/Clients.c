@@ -223,6 +223,10 @@ failed:
   return NULL;
 }
 
+jack_client_t *cue_emitter_client(const cue_emitter *emitter) {
+  return emitter->client;
+}
+
 void cue_emitter_close(cue_emitter *emitter) {
   if (!emitter) return;
   if (emitter->client) jack_client_close(emitter->client);

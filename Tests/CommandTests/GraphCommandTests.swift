@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -45,6 +46,11 @@ import Testing
 
   /// A socket on which nobody ever answers, until `body` is over.
   private func withSilentSocket(_ path: String, _ body: () throws -> Void) throws {
+    try withListener(path) { _ in try body() }
+  }
+
+  /// A socket that listens at a path until `body` is over.
+  private func withListener(_ path: String, _ body: (Int32) throws -> Void) throws {
     let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer {
       close(file)
@@ -59,7 +65,7 @@ import Testing
       }
     }
     try #require(isBound && listen(file, 4) == 0)
-    try body()
+    try body(file)
   }
 
   @Test func aRunningGraphIsShown() throws {
@@ -214,6 +220,88 @@ import Testing
         // Nor is a runtime folder that is open to others taken for one.
         chmod(sockets.deletingLastPathComponent().path, 0o755)
         #expect(try graph() == "cuejack: no graph is running\n")
+      }
+    }
+  }
+
+  /// A socket that sends `answer` to whoever connects, until `body` is over.
+  private func withSocket(_ path: String, answering answer: String, _ body: () throws -> Void)
+    throws
+  {
+    let isOver = Atomic<Bool>(false)
+    let done = DispatchSemaphore(value: 0)
+    try withListener(path) { file in
+      Thread.detachNewThread {
+        while !isOver.load(ordering: .acquiring) {
+          var place = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+          guard poll(&place, 1, 50) > 0 else { continue }
+          let asker = accept(file, nil, nil)
+          let bytes = Array(answer.utf8)
+          _ = send(asker, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+          close(asker)
+        }
+        done.signal()
+      }
+      defer {
+        isOver.store(true, ordering: .releasing)
+        done.wait()
+      }
+      try body()
+    }
+  }
+
+  private static let report = """
+    {"server":"s","client":"deck","process":1,"command":"x","sampleRate":48000,"periodFrames":64,\
+    "isServerGone":false,"latencyFrames":0,"nodes":[{"number":1,"name":"a","kind":"mixer",\
+    "inputs":["1"],"outputs":["1"],"eventInputs":[],"eventOutputs":[],"latencyFrames":0,\
+    "arrivalFrames":0,"isBypassed":false,"isUnready":false,"connections":{},"controls":[],\
+    "badSamples":0,"lostEvents":0},{"number":2,"name":"b","kind":"mixer","inputs":["1"],\
+    "outputs":["1"],"eventInputs":[],"eventOutputs":[],"latencyFrames":0,"arrivalFrames":0,\
+    "isBypassed":false,"isUnready":false,"connections":{},"controls":[],"badSamples":0,\
+    "lostEvents":0}],"wires":[{"from":1,"output":1,"to":2,"input":1,"isEvent":false,"gain":1,\
+    "delayFrames":0}]}
+    """
+
+  @Test(arguments: [
+    ("\"number\":2", "\"number\":1"), ("\"input\":1", "\"input\":0"),
+    ("\"input\":1", "\"input\":2"), ("\"output\":1", "\"output\":-9223372036854775808"),
+    ("\"isEvent\":false", "\"isEvent\":true"), ("\"to\":2", "\"to\":3"),
+    ("\"from\":1", "\"from\":7"), ("\"sampleRate\":48000", "\"sampleRate\":1e300"),
+    ("\"sampleRate\":48000", "\"sampleRate\":\"nan\""), ("{", "["),
+  ])
+  func aReportThatCannotBeIsToldAndLeftOut(good: String, bad: String) throws {
+    try withPlace { _, sockets, environment in
+      mkdir(sockets.path, 0o700)
+      let path = sockets.appendingPathComponent("1-deck").path
+      let range = try #require(Self.report.range(of: good))
+      try withSocket(path, answering: Self.report) {
+        let result = try cuejack("graph", [], environment: environment)
+        #expect(result.status == 0 && result.output.contains("1 ← a (1) 1"), "\(result)")
+      }
+      try withSocket(path, answering: Self.report.replacingCharacters(in: range, with: bad)) {
+        for arguments in [[], ["--dot"], ["--json"]] {
+          let result = try cuejack("graph", arguments, environment: environment)
+          #expect(result.status == 1 && result.output == "", "\(result)")
+          #expect(
+            result.errors == """
+              cuejack: \(path) answers with something that is no graph to this version
+              cuejack: no graph that could be asked is running
+
+              """)
+        }
+      }
+    }
+  }
+
+  /// One that sends without end is not listened to without end.
+  @Test func aReportWithoutEndIsTold() throws {
+    try withPlace { _, sockets, environment in
+      mkdir(sockets.path, 0o700)
+      let path = sockets.appendingPathComponent("1-deck").path
+      try withSocket(path, answering: String(repeating: " ", count: 17 << 20)) {
+        let result = try cuejack("graph", [], environment: environment)
+        #expect(result.status == 1, "\(result)")
+        #expect(result.errors.contains("\(path) answers with more than 16 MB"), "\(result)")
       }
     }
   }

@@ -162,9 +162,11 @@ import Testing
     try withTemporaryFolder { folder in
       let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 960_000) }
       let server = try JackDaemon()
+      let watch = try CaptureClient(on: server, channels: 1, capacity: server.rate)
       let player = try Playing(files.map(\.path) + start + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
-      usleep(600_000)
+      watch.arm()
+      #expect(watch.wait(untilFrames: server.rate * 6 / 10))
       if how == "stop" { server.stop() } else { server.kill() }
       try player.waitForError("went away: waiting until it is back")
       // It can be stopped meanwhile.
@@ -228,10 +230,8 @@ import Testing
         [file.path], in: folder, environment: ["JACK_DEFAULT_SERVER": name])
       try player.wait(for: "start frame")
       usleep(500_000)
-      let sent = Date()
       player.send(signal: signal)
       let result = try player.result(seconds: 30)
-      #expect(Date().timeIntervalSince(sent) < 10)
       #expect(result.status == 128 + signal)
       #expect(result.output.contains("a.wav: played "))
       let started = try #require(

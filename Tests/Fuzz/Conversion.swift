@@ -1,7 +1,7 @@
 import AudioToolbox
 import Foundation
 
-extension Worker {
+extension Sounds {
   /// Floats, at one of a few rates.
   private func clientFormat(
     _ format: AudioStreamBasicDescription, _ dice: inout Dice

@@ -112,7 +112,7 @@ struct Corpus {
     return sorted + sound
   }
 
-  private static func execute(_ program: String, _ arguments: [String]) throws -> Bool {
+  static func execute(_ program: String, _ arguments: [String]) throws -> Bool {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [program] + arguments

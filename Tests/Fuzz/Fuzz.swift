@@ -6,13 +6,19 @@ import Logging
 struct Fuzz: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack-fuzz",
-    abstract: "Hand damaged sound files to the library and see whether it survives.",
+    abstract: "Hand damaged input to the library and the plugin host and see whether they survive.",
     discussion: """
-      Small files of every kind are made with ffmpeg, then damaged in ways that a seed determines, and \
-      read through every function that reads files. Only results other than a crash, a hang or a flood of \
-      memory are right. Each case runs in a child process: what it dies of is told with its number, and \
-      the file is kept. `--first N --cases 1 --verbose` runs one case again.
+      The subject is “sounds” (small files of every kind, made with ffmpeg, read through every function \
+      that reads files), “bundles” (turtle files of LV2 plugins, read and instantiated by the host), \
+      “memory” (what a plugin's process may write into the memory that it shares with its host), or \
+      “reports” (graphs as other processes tell them). A seed determines the damage. Only results other \
+      than a crash, a hang or a flood of memory are right. Each case runs in a child process: what it dies \
+      of is told with its number, and the input is kept. `SUBJECT --first N --cases 1 --verbose` runs one \
+      case again.
       """)
+
+  @Argument(help: "What is damaged: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var subject = Kind.sounds
 
   @Option(help: "How many cases to run.")
   var cases = 100_000
@@ -28,7 +34,7 @@ struct Fuzz: ParsableCommand {
   var deadline = 20
   @Option(help: "Where files that something died of are kept.")
   var keep = "fuzz-findings"
-  @Option(help: "Only files whose name has this in it.")
+  @Option(help: "Only sound files whose name has this in it.")
   var only = ""
   @Option(help: "A library that is loaded into the children before all others: a sanitizer's.")
   var preload: String?
@@ -46,9 +52,9 @@ struct Fuzz: ParsableCommand {
   func run() throws {
     guard let corpus else { throw ExitCode(try Supervisor(self).run() ? 0 : 1) }
     if !verbose { LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() } }
-    let files = try Corpus(folder: corpus, only: only)
     let worker = Worker(
-      files, seed: seed, deadline: deadline, plantsFaults: plantFaults, isVerbose: verbose)
+      subject: try subject.subject(folder: corpus, only: only, isVerbose: verbose), seed: seed,
+      deadline: deadline, plantsFaults: plantFaults, isVerbose: verbose)
     try worker.run(first..<first + cases, progress: progress ?? "/dev/null")
   }
 
@@ -58,3 +64,5 @@ struct Fuzz: ParsableCommand {
     }
   }
 }
+
+extension Kind: ExpressibleByArgument {}

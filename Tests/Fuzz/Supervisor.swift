@@ -26,8 +26,10 @@ struct Supervisor {
     let corpus = "\(folder)/corpus"
     try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Corpus.make(in: corpus, only: options.only)
-    say("seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)")
+    try options.subject.makeCorpus(in: corpus, only: options.only)
+    say(
+      "\(options.subject.rawValue), seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)"
+    )
 
     let end = options.first + options.cases
     var next = options.first
@@ -87,7 +89,8 @@ struct Supervisor {
     process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     let progress = "\(folder)/\(cases.lowerBound)"
     var arguments = [
-      "--corpus", corpus, "--progress", progress, "--first", "\(cases.lowerBound)", "--cases",
+      options.subject.rawValue, "--corpus", corpus, "--progress", progress, "--first",
+      "\(cases.lowerBound)", "--cases",
       "\(cases.count)", "--seed", "\(options.seed)", "--deadline", "\(options.deadline)",
     ]
     if !options.only.isEmpty { arguments += ["--only", options.only] }
@@ -95,10 +98,11 @@ struct Supervisor {
     if options.verbose { arguments += ["--verbose"] }
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
-    // No allocation that a small file asks for need be large, nor all of them together.
+    // No allocation that a small file asks for need be large, nor all of them together. lilv leaks some
+    // of what it reads.
     environment["ASAN_OPTIONS"] =
       "max_allocation_size_mb=512:allocator_may_return_null=1:hard_rss_limit_mb=1500:"
-      + "quarantine_size_mb=32:detect_leaks=1"
+      + "quarantine_size_mb=32:detect_leaks=\(options.subject == .bundles ? 0 : 1)"
     if let library = options.preload { environment["LD_PRELOAD"] = library }
     process.environment = environment
     let errors = "\(progress).errors"
@@ -118,7 +122,8 @@ struct Supervisor {
       : child.process.terminationReason == .exit
         ? "ended with status \(status)" : "got signal \(status)"
     var dice = Dice(seed: options.seed, case: number)
-    let file = try Corpus(folder: corpus, only: options.only).damaged(&dice)
+    let file = try options.subject.subject(folder: corpus, only: options.only, isVerbose: false)
+      .input(&dice)
     try FileManager.default.createDirectory(
       atPath: options.keep, withIntermediateDirectories: true)
     let kept = "\(options.keep)/\(options.seed)-\(number)-\(file.name)"

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A short run of what `make fuzz` does at length, in the build at hand: AddressSanitizer's library, loaded
+/// Short runs of what `make fuzz` does at length, in the build at hand: AddressSanitizer's library, loaded
 /// before all others, watches the memory that it takes and what C's functions do with it.
 @Suite struct FuzzTests {
   private func fuzz(_ arguments: [String]) throws -> CommandResult {
@@ -28,6 +28,14 @@ import Testing
 
   @Test func damagedFilesGiveErrorsAndNothingWorse() throws {
     let result = try fuzz(["--cases", "100000", "--seconds", "20", "--seed", "4"])
+    #expect(result.status == 0, "\(result.output)\(result.errors)")
+    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+  }
+
+  /// Bundles of plugins, the memory that a plugin's process shares with its host, and graph reports.
+  @Test(arguments: ["bundles", "memory", "reports"])
+  func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
+    let result = try fuzz([subject, "--cases", "100000", "--seconds", "8", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }

@@ -29,6 +29,17 @@ func waits(for condition: () throws -> Bool) rethrows -> Bool {
 
 private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
 
+/// A node that takes its time to be made ready, as long as it is slow.
+private final class Slow: TestNode, @unchecked Sendable {
+  let isSlow = Atomic<Bool>(false)
+  let longest = Atomic<Int>(0)
+  override func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
+    _ = waits { !isSlow.load(ordering: .acquiring) }
+    try super.prepare(sampleRate: sampleRate, maximumFrames: maximumFrames)
+    longest.store(maximumFrames, ordering: .releasing)
+  }
+}
+
 /// Graphs in devices that a test drives.
 @Suite(.serialized) struct DeviceGraphTests {
   private let owner = Nobody()
@@ -229,6 +240,29 @@ private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
     #expect(heard[..<8192].allSatisfy { $0 == 1 })
     #expect(heard[8192..<24576].allSatisfy { $0 == 0 })
     #expect(heard[24576...].allSatisfy { $0 == 1 })
+    graph.stop()
+  }
+
+  /// jackd waits for the thread that tells of a period: nodes are made ready on the device's own.
+  @Test func nodesAreMadeReadyForAPeriodOnTheDevicesThread() throws {
+    let server = HandDrivenServer()
+    server.periodFrames = 64
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let node = Slow("slow")
+    let id = try graph.add(node)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.connect(id, to: output)
+    try graph.run(on: device)
+    node.isSlow.store(true, ordering: .releasing)
+    server.changePeriod(to: 1024)
+    #expect(!node.prepared.contains { $0.frames == 1024 })
+    node.isSlow.store(false, ordering: .releasing)
+    let isReady = waits {
+      device.relay()
+      return node.longest.load(ordering: .acquiring) == 1024
+    }
+    #expect(isReady)
     graph.stop()
   }
 

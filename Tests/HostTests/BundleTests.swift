@@ -298,6 +298,88 @@ import Testing
     }
   }
 
+  // MARK: Bundles that say what cannot be
+
+  /// What `cuejack plugins` prints of a fixture.
+  private func command(_ fixture: Fixture, _ arguments: String...) throws -> CommandResult {
+    try run(
+      builtProduct(named: "cuejack").path, ["plugins"] + arguments,
+      environment: ["LV2_PATH": fixture.path, "XDG_CACHE_HOME": "/nonexistent"])
+  }
+
+  @Test(arguments: [
+    (#"<http://lv2plug.in/ns/ext/patch#writable> "gain" ;"#, "“gain”, which is no URI"),
+    ("<http://lv2plug.in/ns/ext/patch#readable> [ rdfs:label \"x\" ] ;", "which is no URI"),
+    ("lv2:port [ a lv2:AudioPort, lv2:InputPort ; lv2:index -1 ; lv2:symbol \"x\" ] ;", "index"),
+    (
+      "lv2:port [ a lv2:AudioPort, lv2:InputPort ; lv2:index 3000000000 ; lv2:symbol \"x\" ] ;",
+      "index"
+    ),
+  ])
+  func whatCannotBeIsToldWithItsBundle(facts: String, words: String) throws {
+    try fixture(facts: facts) { fixture in
+      let list = try command(fixture, "list")
+      #expect(list.status == 0 && list.output.contains(Fixture.uri), "\(list)")
+      let told = list.errors.split(separator: "\n")
+      #expect(
+        told.contains { $0.hasPrefix("cuejack: \(fixture.bundle): ") && $0.contains(words) },
+        "\(list)")
+      let info = try command(fixture, "info", Fixture.uri)
+      #expect(info.status == 0 && info.output.contains(words), "\(info)")
+    }
+  }
+
+  /// lilv's own function for them ends the process.
+  @Test func scalePointsWithoutAValueAreLeftOut() throws {
+    let control =
+      Fixture.sound + ", [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol \"x\" ; "
+      + "lv2:name \"X\" ; lv2:scalePoint [ rdfs:label \"Unity\" ] ]"
+    try fixture(ports: control) { fixture in
+      let info = try command(fixture, "info", Fixture.uri)
+      #expect(info.status == 0 && info.output.contains("2 x “X”: control in\n"), "\(info)")
+    }
+  }
+
+  @Test func aPresetWithoutAURIIsToldAndLeftOut() throws {
+    try fixture { fixture in
+      let manifest = try String(contentsOfFile: fixture.bundle + "manifest.ttl", encoding: .utf8)
+      let preset = """
+        [] a <http://lv2plug.in/ns/ext/presets#Preset> ; lv2:appliesTo <urn:fixture> ;
+          rdfs:label "Nameless" .
+        """
+      try fixture.write(manifest + "\n" + preset, to: "manifest.ttl")
+      let list = try command(fixture, "list")
+      #expect(list.status == 0 && list.errors.contains("\(fixture.bundle): "), "\(list)")
+      #expect(list.errors.contains("preset") && list.errors.contains("no URI"), "\(list)")
+      #expect(try command(fixture, "presets", Fixture.uri).output == "")
+      let passed = try command(fixture, "check", "--seconds", "0.1", Fixture.uri)
+      #expect(passed.status == 0, "\(passed)")
+    }
+  }
+
+  @Test(arguments: ["NaN", "INF", "1e300"]) func aBoundThatIsNoNumberIsLeftOut(number: String)
+    throws
+  {
+    let ports =
+      Fixture.sound + ", [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol \"x\" ; "
+      + "lv2:name \"X\" ; lv2:minimum \"\(number)\"^^<http://www.w3.org/2001/XMLSchema#double> ; "
+      + "lv2:maximum 1.0 ; lv2:default 0.5 ]"
+    try fixture(ports: ports) { fixture in
+      let list = try command(fixture, "list")
+      #expect(list.status == 0, "\(list)")
+      #expect(
+        list.errors.contains("\(fixture.bundle): ") && list.errors.contains("lv2:minimum"),
+        "\(list)")
+      // It turns the control over what is left of its range.
+      let passed = try command(fixture, "check", "--seconds", "0.1", Fixture.uri)
+      #expect(passed.status == 0, "\(passed)")
+      let plugin = try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
+      #expect(plugin.description.port("x")?.minimum == nil)
+      try plugin.set("x", to: -7)
+      #expect(throws: HostError.self) { try plugin.set("x", to: 1.5) }
+    }
+  }
+
   // MARK: The conformance pass
 
   @Test func aStateThatDoesNotComeBackIsRemarked() throws {

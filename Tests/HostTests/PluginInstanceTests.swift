@@ -276,6 +276,33 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(last == nil)
   }
 
+  /// The worker thread is in the middle of a notice when the instance goes: it does not keep the instance.
+  @Test func theWorkerThreadDoesNotHoldTheInstance() throws {
+    let (isLearned, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    var amp: PluginInstance? = try instance(examples + "amp")
+    weak let observed = amp
+    try amp?.learn(MIDITarget("gain")) { _ in
+      isLearned.signal()
+      mayGoOn.wait()
+    }
+    HandRun(try #require(amp)).run(
+      [[Float](repeating: 1, count: 64)],
+      controllers: [TimedEvent(frame: 0, bytes: [0xb0, 7, 64])])
+    isLearned.wait()
+    let owner = Mutex(amp)
+    amp = nil
+    let isGone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      owner.withLock { $0 = nil }
+      isGone.signal()
+    }
+    defer {
+      mayGoOn.signal()
+      isGone.wait()
+    }
+    try wait("the instance to go") { observed == nil }
+  }
+
   /// A run of no frames, in which a plugin tells of its latency, is not the one that messages wait for.
   @Test func whatIsSentWaitsForTheFirstFrame() throws {
     try withTemporaryFolder { folder in

@@ -56,7 +56,7 @@ private final class Rig {
   /// The heart of the matter: whatever a cycle meets, it allocates, locks and retains nothing.
   @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
   func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
-    guard cue_probe_works() else { return }
+    try #require(cue_probe_works() || isSanitized)
     let rig = try Rig()
     let layout = try #require(format.layout)
     let bytes = format.noise(frames: 100, seed: 1).bytes

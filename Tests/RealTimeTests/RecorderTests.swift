@@ -77,7 +77,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
 @Suite(.serialized) struct RecorderTests {
   @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
   func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
-    guard cue_probe_works() else { return }
+    try #require(cue_probe_works() || isSanitized)
     let rig = try Rig(channels: 2)
     let layout = try #require(format.layout)
     let bytes = UnsafeMutableRawBufferPointer.allocate(

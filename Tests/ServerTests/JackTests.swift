@@ -67,17 +67,40 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     let second = try Device(server, clientName: "b")
     #expect(first.client.sampleRate == 44100)
     #expect(first.client.physicalOutputs.count == 2)
-    // Two clients, asked one after the other, differ by the time that took.
-    let a = first.now
-    let b = second.now
-    #expect(b >= a && b - a < 44100)
+    // Two clients count on from their own latest cycles, which are a period apart at most.
+    let times = [first.now, second.now, first.now]
+    let period = Int64(first.client.periodFrames)
+    #expect(times[1] > times[0] - 2 * period && times[1] < times[2] + 2 * period)
     // Host time and device time agree, to the microsecond that JACK counts in.
+    let before = HostTime.now
     let frame = first.now + 44100
+    let after = HostTime.now
     let hostTime = first.hostTime(ofFrame: frame)
     #expect(abs(first.frame(atHostTime: hostTime) - frame) <= 1)
-    #expect(abs(Int64(hostTime) - Int64(HostTime.now) - 1_000_000_000) < 500_000_000)
+    #expect(hostTime > before + 500_000_000 && hostTime < after + 1_500_000_000)
     first.close()
     second.close()
+  }
+
+  /// A server that stands still is told after two seconds, and the same client plays on when it goes on.
+  @Test func aServerThatRunsNoCyclesIsNoticed() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let device = try Device(JackServer(named: jack.name), clientName: "a")
+    let memory = VoiceMemory(channels: 2)
+    let listener = Listener()
+    _ = try device.seat(memory, owner: listener)
+    let client = device.client
+    let process = try #require(jack.processIdentifier)
+    #expect(kill(process, SIGSTOP) == 0)
+    let end = Date(timeIntervalSinceNow: 60)
+    while !listener.hasLost && Date() < end { usleep(1000) }
+    #expect(listener.hasLost && device.isLost && device.latestAbsence == .stalled)
+    #expect(kill(process, SIGCONT) == 0)
+    while device.isLost && Date() < end { usleep(1000) }
+    #expect(!device.isLost && device.client === client)
+    #expect(device.restarts.load(ordering: .relaxed) == 0)
+    _ = device.unseat(memory)
   }
 
   @Test func aLostServerIsNoticed() throws {
@@ -102,7 +125,9 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     defer { clients.forEach { $0.close() } }
     var failure: ServerError?
     do throws(ServerError) {
-      while clients.count < 300 { clients.append(try server.openClient(named: "many")) }
+      while clients.count < 300 {
+        clients.append(try server.openClient(named: "client \(clients.count)"))
+      }
     } catch {
       failure = error
     }

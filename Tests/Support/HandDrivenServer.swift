@@ -2,6 +2,7 @@ import CRealTime
 import Foundation
 package import RealTime
 package import Server
+package import Timeline
 
 /// A server whose cycles a test runs: no threads, no clock, every frame in sight.
 ///
@@ -27,6 +28,8 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
       yield &_counter
     }
   }
+  /// Frames by which each look at the counter moves it on, as if time went by.
+  package var framesPerReading: UInt32 = 0
   /// False if the clients are to forget what their ports put out.
   package let keepsSamples: Bool
   /// The names of the sound card's inputs.
@@ -147,13 +150,15 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   private weak let server: HandDrivenServer?
   private let keepsSamples: Bool
   private let maximumFrames: Int
-  package let sampleRate: Double
+  private var _sampleRate: Double
+  package var sampleRate: Double { lock.withLock { _sampleRate } }
   /// Held through a cycle: who closes the client waits for it.
   private let lock = NSLock()
   private var _outputs: [Output] = []
   private var _inputs: [Input] = []
   private var _connections: [String: [String]] = [:]
   private var _isClosed = false
+  private var _changes: [ConnectionChange] = []
   private var engine: UnsafeMutablePointer<Engine>?
   private weak var notices: (any ServerNotices)?
 
@@ -162,7 +167,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     self.name = name
     keepsSamples = server.keepsSamples
     maximumFrames = server.maximumFrames
-    sampleRate = server.sampleRate
+    _sampleRate = server.sampleRate
   }
 
   deinit {
@@ -173,8 +178,21 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     }
   }
 
-  package var counter: UInt32 { server?.counter ?? 0 }
-  package var deviceFrame: Int64 { Int64(counter) }
+  private var counter: UInt32 { server?.counter ?? 0 }
+  package var anchor: TimeAnchor {
+    let counter = counter
+    return TimeAnchor(frame: Int64(counter), microseconds: hostTime(ofCounter: counter) / 1000)
+  }
+  package var hostTime: UInt64 {
+    guard let server else { return 0 }
+    defer { server.miss(frames: Int(server.framesPerReading)) }
+    return hostTime(ofCounter: server.counter)
+  }
+  package var liveSampleRate: Double { server?.sampleRate ?? sampleRate }
+  package func takeSampleRate() {
+    let live = liveSampleRate
+    lock.withLock { _sampleRate = live }
+  }
   package var periodFrames: Int { server?.periodFrames ?? 1024 }
   package var handle: OpaquePointer? { nil }
   package var physicalOutputs: [String] { server?.physicalOutputs ?? [] }
@@ -232,12 +250,27 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       throw .noSuchPort(name: destination, server: serverName)
     }
     rewire(name) { if !$0.contains(destination) { $0.append(destination) } }
-    lock.withLock { notices }?.connected(name, to: destination)
+    change(.made, name, destination)
   }
 
   package func disconnect(_ name: String, from destination: String) {
     rewire(name) { $0.removeAll { $0 == destination } }
-    lock.withLock { notices }?.disconnected(name, from: destination)
+    change(.ended, name, destination)
+  }
+
+  private func change(_ kind: ConnectionChange.Kind, _ port: String, _ other: String) {
+    let notices: (any ServerNotices)? = lock.withLock {
+      _changes.append(ConnectionChange(kind: kind, port: port, other: other))
+      return self.notices
+    }
+    notices?.connectionsChanged()
+  }
+
+  package func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] {
+    lock.withLock {
+      defer { _changes = [] }
+      return _changes
+    }
   }
 
   package func connections(of name: String) -> [String] { connections[name] ?? [] }
@@ -260,23 +293,21 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       throw .noSuchSource(name: source, server: serverName)
     }
     lock.withLock { _connections[name, default: []].append(source) }
-    lock.withLock { notices }?.connected(name, to: source)
+    change(.made, name, source)
   }
 
-  package func hostTime(ofCounter counter: UInt32) -> UInt64 {
+  /// The time by hand: it begins with the counter.
+  private func hostTime(ofCounter counter: UInt32) -> UInt64 {
     UInt64(Double(counter) / sampleRate * 1e9)
   }
 
-  package func counter(atHostTime hostTime: UInt64) -> UInt32 {
-    UInt32(truncatingIfNeeded: Int64((Double(hostTime) / 1e9 * sampleRate).rounded()))
-  }
-
-  package func close() {
+  package func close() -> Bool {
     lock.withLock {
       precondition(!_isClosed, "a client is closed once")
       _isClosed = true
       engine = nil
     }
+    return true
   }
 
   /// Tells the client that its server has gone.
@@ -307,12 +338,12 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
           }
         }
       }
-      let next = counter &+ UInt32(frames)
+      func microseconds(_ counter: UInt32) -> UInt64 { UInt64(Double(counter) / _sampleRate * 1e6) }
       engine.pointee.cycle(
         UInt32(frames),
         cue_cycle_time(
-          counter: counter, microseconds: hostTime(ofCounter: counter) / 1000,
-          next_microseconds: hostTime(ofCounter: next) / 1000))
+          counter: counter, microseconds: microseconds(counter),
+          next_microseconds: microseconds(counter &+ UInt32(frames))))
       guard keepsSamples else { return }
       for i in _outputs.indices where !_outputs[i].isRemoved {
         _outputs[i].samples += UnsafeBufferPointer(start: _outputs[i].memory, count: frames)

@@ -16,7 +16,7 @@ package func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) a
   return try await body(folder)
 }
 
-private func makeTemporaryFolder() throws -> URL {
+func makeTemporaryFolder() throws -> URL {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "cuejack-\(UUID().uuidString)", isDirectory: true)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -16,6 +16,9 @@
 /// A function that a cycle may call: clang and swiftc both check it.
 #define CUE_REALTIME __attribute__((nonblocking, swift_attr("@_noLocks")))
 
+/// A function that stays inside the library.
+#define CUE_HIDDEN __attribute__((visibility("hidden")))
+
 /// Opens a region in which C code is trusted. Each use says why.
 #define CUE_TRUST_BEGIN                                                                            \
   _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wfunction-effects\"")
@@ -77,6 +80,22 @@ static inline cue_cycle_time cue_rt_cycle_time(const jack_client_t *client) CUE_
   return time;
 }
 
+/// Frames per second of this cycle: PipeWire may change them from one cycle to the next.
+static inline uint32_t cue_rt_sample_rate(jack_client_t *client) CUE_REALTIME {
+  CUE_TRUST_BEGIN // Both libraries read it from shared memory.
+      return jack_get_sample_rate(client);
+  CUE_TRUST_END
+}
+
+/// Lets 200 microseconds pass. For freewheel only, where no cycle is due at any time.
+static inline void cue_freewheel_nap(void) CUE_REALTIME {
+  const struct timespec nap = {0, 200000};
+  CUE_TRUST_BEGIN // JACK calls cycles in freewheel as soon as the one before is over: they may take
+                  // any time.
+      nanosleep(&nap, NULL);
+  CUE_TRUST_END
+}
+
 /// A semaphore that a cycle posts and one thread waits for.
 typedef struct cue_signal {
   sem_t semaphore;
@@ -103,14 +122,18 @@ static inline void cue_signal_wait(cue_signal *signal) {
   }
 }
 
-/// Waits for a post, for at most that many milliseconds. Not real time.
+// glibc declares it only for _GNU_SOURCE, which Swift's importer does not define.
+int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *end);
+
+/// Waits for a post, for at most that many milliseconds, whoever sets the clock meanwhile. Not real
+/// time.
 static inline void cue_signal_wait_for(cue_signal *signal, uint32_t milliseconds) {
   struct timespec end;
-  clock_gettime(CLOCK_REALTIME, &end);
+  clock_gettime(CLOCK_MONOTONIC, &end);
   uint64_t nanoseconds = (uint64_t)end.tv_nsec + milliseconds * 1000000ull;
   end.tv_sec += (time_t)(nanoseconds / 1000000000);
   end.tv_nsec = (long)(nanoseconds % 1000000000);
-  while (sem_timedwait(&signal->semaphore, &end) == -1 && errno == EINTR) {
+  while (sem_clockwait(&signal->semaphore, CLOCK_MONOTONIC, &end) == -1 && errno == EINTR) {
   }
 }
 
@@ -237,7 +260,9 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #pragma clang assume_nonnull end
 
 #include "cue_events.h"
+#include "cue_ring.h"
 #include "cue_transport.h"
+#include "cue_urids.h"
 
 #include "cue_plugin.h"
 

@@ -4,6 +4,23 @@
 
 #include "CRealTime.h"
 
+/// A signal between two processes: posts wake the one thread that waits.
+///
+/// Not a semaphore of the C library: that one reads how it is to wake, and whom, from memory that
+/// the other process can write, and ends or stops this process if it finds nonsense there.
+typedef struct cue_shared_signal {
+  /// 1 if it was posted since the latest wait ended.
+  uint32_t is_posted;
+  /// 1 while a thread waits.
+  uint32_t is_awaited;
+} cue_shared_signal;
+
+/// Wakes the waiting thread. A system call only if one waits.
+CUE_HIDDEN void cue_shared_signal_post(cue_shared_signal *signal) CUE_REALTIME;
+
+/// Waits for a post, for at most that many milliseconds. Not real time.
+CUE_HIDDEN void cue_shared_signal_wait(cue_shared_signal *signal, uint32_t milliseconds);
+
 /// How much the two sides have to share. Both find the same places from it.
 typedef struct cue_shared_shape {
   uint32_t inputs, outputs, event_inputs, event_outputs, readouts;
@@ -16,7 +33,7 @@ typedef struct cue_shared_shape {
 /// What both sides tell each other all the time. It stays where it is.
 typedef struct cue_shared_head {
   /// Posted with each block, and after each block that is waited for.
-  cue_signal is_given, is_done;
+  cue_shared_signal is_given, is_done;
   char gap[64];
   /// Bytes of blocks that the host has given, and of events that it has heard.
   uint64_t given, heard;
@@ -50,22 +67,15 @@ CUE_HIDDEN size_t cue_shared_bytes(const cue_shared_shape *shape);
 CUE_HIDDEN void cue_shared_find(cue_shared *shared, const cue_shared_shape *shape,
                                 cue_shared_head *head, void *memory);
 
-/// Makes the semaphores of a new head, which is all zero.
-static inline void cue_shared_begin(cue_shared_head *head) {
-  sem_init(&head->is_given.semaphore, 1, 0);
-  sem_init(&head->is_done.semaphore, 1, 0);
-}
-
 /// Forgets all blocks and events. While neither side uses them.
 static inline void cue_shared_reset(cue_shared_head *head) {
   head->given = head->heard = head->taken = head->told = 0;
   head->done = 0;
 }
 
-/// True if blocks wait to be done. Any thread of either side.
-static inline bool cue_shared_is_busy(const cue_shared_head *head) {
-  return __atomic_load_n(&head->taken, __ATOMIC_ACQUIRE) !=
-         __atomic_load_n(&head->given, __ATOMIC_ACQUIRE);
+/// Bytes of blocks that the plugin's process says are done. Any thread of either side.
+static inline uint64_t cue_shared_taken(const cue_shared_head *head) {
+  return __atomic_load_n(&head->taken, __ATOMIC_ACQUIRE);
 }
 
 /// Position of the first frame that is not done. Any thread of either side.
@@ -107,15 +117,13 @@ typedef struct cue_isolated {
   int32_t latency_readout;
   /// Waiting is always allowed.
   bool is_offline;
-  /// Waits for a post, but not long. Called only while waiting is allowed.
-  void (*wait_now)(cue_signal *signal);
 
   // The cycle's own.
   /// Of the next block's first frame, counted from the first block on.
   int64_t position;
   /// Up to there blocks are missing that found no room.
   int64_t gap_end;
-  uint64_t given, heard;
+  uint64_t heard;
   /// Bits of the latency that the host was told of.
   uint32_t latency_bits;
   /// Frames by which the plugin itself is late, as far as its input is kept.
@@ -125,6 +133,8 @@ typedef struct cue_isolated {
   bool is_dry;
 
   // Any thread, by atomic loads and stores.
+  /// Bytes of blocks that were given. The process cannot write it, as it can what is shared.
+  uint64_t given;
   /// The plugin's process does nothing any more.
   bool is_gone;
   /// How often the sound went over to the input, for how many frames, and events that had no room.
@@ -146,7 +156,12 @@ static inline cue_node cue_isolated_node(cue_isolated *node) {
 /// Has cycles do without the plugin, and a waiting one go on. Any thread but a cycle's.
 static inline void cue_isolated_give_up(cue_isolated *node) {
   __atomic_store_n(&node->is_gone, true, __ATOMIC_RELEASE);
-  cue_rt_signal_post(&node->shared.head->is_done);
+  cue_shared_signal_post(&node->shared.head->is_done);
+}
+
+/// Bytes of blocks that were given so far. Any thread.
+static inline uint64_t cue_isolated_given(const cue_isolated *node) {
+  return __atomic_load_n(&node->given, __ATOMIC_RELAXED);
 }
 
 /// Any thread.

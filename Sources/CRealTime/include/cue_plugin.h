@@ -1,33 +1,13 @@
 // What runs one LV2 plugin in a cycle. All memory is the host's; nothing here is exported.
 #pragma once
 
+#include "cue_ring.h"
 #include "cue_transport.h"
+#include "cue_urids.h"
 
-#include <jack/ringbuffer.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define CUE_HIDDEN __attribute__((visibility("hidden")))
-
-/// URIs as numbers, for plugins of any thread: neither way takes a lock or allocates. Never moves.
-///
-/// What it points to may be memory that several processes have: they have the same numbers then.
-typedef struct cue_urids {
-  /// `capacity` places, a power of two, all 0 at first: where a URI begins in the text, and 1.
-  uint32_t *slots;
-  uint32_t capacity;
-  /// Where the URIs' texts are kept, all 0 at first, and how much of it is used.
-  char *text;
-  uint32_t text_bytes;
-  uint64_t *text_used;
-} cue_urids;
-
-/// The number of `uri`, the same each time; 0 if the table is full. `urids` is a cue_urids.
-CUE_HIDDEN uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME;
-
-/// The URI whose number is `urid`; NULL if there is none. `urids` is a cue_urids.
-CUE_HIDDEN const char *cue_urids_unmap(void *urids, uint32_t urid) CUE_REALTIME;
 
 /// The frame of a change or a message that is to come as soon as possible.
 #define CUE_NOW INT64_MIN
@@ -120,11 +100,11 @@ typedef struct cue_plugin {
 
   // Changes of controls: the ring, and how many wait for their frame.
   uint32_t pending_capacity, pending_count, ramping_count;
-  jack_ringbuffer_t *changes;
+  cue_ring *changes;
   /// MIDI controllers: the bindings that the host last offered.
   struct cue_bindings *offered;
   /// What the worker answers, and what restoring a state answers.
-  jack_ringbuffer_t *responses, *restored;
+  cue_ring *responses, *restored;
   /// The thread that runs the plugin now, or 0.
   uintptr_t runner;
   uint32_t staged_used;
@@ -149,7 +129,7 @@ typedef struct cue_plugin {
 
   // Atoms for event inputs, those that wait for their frame, by frame, and those from event outputs
   // that are for the host.
-  jack_ringbuffer_t *messages, *replies;
+  cue_ring *messages, *replies;
   void *staged;
   uint32_t staged_bytes;
   /// The latest frame that a staged one waits for.
@@ -166,13 +146,13 @@ typedef struct cue_plugin {
   cue_position position;
 
   /// The worker's requests, and room for its largest response.
-  jack_ringbuffer_t *requests;
+  cue_ring *requests;
   void *response;
   /// Does all requests that wait, in the calling thread. Called only while waiting is allowed.
   void (*work_now)(void *context);
 
   // The log: what the plugin says in a cycle, and where it says anything else.
-  jack_ringbuffer_t *log;
+  cue_ring *log;
   void (*log_now)(void *context, uint32_t type, const char *text);
 
   /// What the two functions are given.

@@ -167,6 +167,14 @@ static inline double time_of(AudioQueueRef queue) {
   return time.mSampleTime;
 }
 
+/// Frames of the device's time. The queue's client must be open.
+static inline double device_time_of(AudioQueueRef queue) {
+  AudioTimeStamp time;
+  WORKS(AudioQueueDeviceGetCurrentTime(queue, &time));
+  CHECK(time.mFlags & kAudioTimeStampSampleTimeValid);
+  return time.mSampleTime;
+}
+
 /// The name of the queue's client, which this opens.
 static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
   Float64 rate = 0;

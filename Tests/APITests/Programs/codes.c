@@ -80,8 +80,34 @@ static void mistakes_with_properties(void) {
         kAudioQueueErr_InvalidPropertyValue);
   passed("InvalidPropertyValue");
   value = kAudioQueueHardwareCodecPolicy_UseHardwareOnly;
-  GIVES(AudioQueueSetProperty(queue, kAudioQueueProperty_HardwareCodecPolicy, &value, sizeof value),
-        kAudioQueueErr_InvalidCodecAccess);
+  AudioStreamBasicDescription compressed = {.mSampleRate = RATE,
+                                            .mFormatID = kAudioFormatULaw,
+                                            .mBytesPerPacket = 1,
+                                            .mFramesPerPacket = 1,
+                                            .mBytesPerFrame = 1,
+                                            .mChannelsPerFrame = 1,
+                                            .mBitsPerChannel = 8};
+  AudioQueueRef queues[2] = {NULL, NULL};
+  WORKS(AudioQueueNewOutput(&compressed, played, NULL, NULL, NULL, 0, &queues[0]));
+  WORKS(AudioQueueNewInput(&compressed, recorded, NULL, NULL, NULL, 0, &queues[1]));
+  GIVES(AudioQueuePrime(queues[0], 0, NULL), noErr);
+  for (int i = 0; i < 2; i++) {
+    WORKS(AudioQueueSetProperty(queues[i], kAudioQueueProperty_HardwareCodecPolicy, &value,
+                                sizeof value));
+    EQUAL(uint32_of(queues[i], kAudioQueueProperty_HardwareCodecPolicy), value);
+    GIVES(AudioQueueStart(queues[i], NULL), kAudioQueueErr_InvalidCodecAccess);
+  }
+  GIVES(AudioQueuePrime(queues[0], 0, NULL), kAudioQueueErr_InvalidCodecAccess);
+  value = kAudioQueueHardwareCodecPolicy_PreferHardware;
+  for (int i = 0; i < 2; i++) {
+    WORKS(AudioQueueSetProperty(queues[i], kAudioQueueProperty_HardwareCodecPolicy, &value,
+                                sizeof value));
+    WORKS(AudioQueueStart(queues[i], NULL));
+    GIVES(AudioQueueSetProperty(queues[i], kAudioQueueProperty_HardwareCodecPolicy, &value,
+                                sizeof value),
+          kAudioQueueErr_InvalidRunState);
+    WORKS(AudioQueueDispose(queues[i], true));
+  }
   passed("InvalidCodecAccess");
   CFStringRef nowhere = CFSTR("jack:nowhere/nobody");
   GIVES(AudioQueueSetProperty(queue, kAudioQueueProperty_CurrentDevice, &nowhere, sizeof nowhere),

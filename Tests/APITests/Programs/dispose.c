@@ -55,7 +55,7 @@ static void free_buffer(void *data, AudioQueueRef in_queue, AudioQueueBufferRef 
 static void take_long(void *data, AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
   (void)data;
   begun = 1;
-  usleep(300000);
+  usleep(*(useconds_t *)data);
   touch(in_queue, buffer);
   ended = 1;
 }
@@ -69,10 +69,13 @@ static void take_lock(void *data, AudioQueueRef in_queue, AudioQueueBufferRef bu
   pthread_mutex_unlock(&mutex);
 }
 
+/// Microseconds that `take_long` takes.
+static useconds_t pause_length;
+
 static void start(AudioQueueOutputCallback callback, CFRunLoopRef loop, long frames) {
   calls = done = begun = ended = result = 0;
   cue_capture_arm(card);
-  WORKS(AudioQueueNewOutput(&format, callback, NULL, loop, NULL, 0, &queue));
+  WORKS(AudioQueueNewOutput(&format, callback, &pause_length, loop, NULL, 0, &queue));
   for (int i = 0; i < 3; i++) {
     buffers[i] = new_buffer(queue, FRAMES);
     enqueue_wave(queue, buffers[i], i * frames, frames);
@@ -149,10 +152,15 @@ static void free_in_a_callback(void) {
 }
 
 static void a_running_callback_is_waited_for(void) {
-  start(take_long, NULL, 300);
-  WAIT(begun);
-  WORKS(AudioQueueDispose(queue, true));
-  EQUAL(ended, 1);
+  // The second one lasts longer than the first warning takes to come.
+  const useconds_t lengths[] = {300000, 2000000};
+  for (size_t i = 0; i < 2; i++) {
+    pause_length = lengths[i];
+    start(take_long, NULL, 300);
+    WAIT(begun);
+    WORKS(AudioQueueDispose(queue, true));
+    EQUAL(ended, 1);
+  }
   passed("a running callback is waited for");
 }
 
@@ -185,6 +193,19 @@ static void but_not_for_ever(void) {
   passed("but not for ever");
 }
 
+static void not_if_it_drains(void) {
+  pthread_mutex_lock(&mutex);
+  start(take_lock, NULL, 300);
+  WAIT(begun);
+  WORKS(AudioQueueDispose(queue, false));
+  EQUAL(ended, 0);
+  pthread_mutex_unlock(&mutex);
+  WAIT(ended);
+  CHECK(result != noErr);
+  WAIT(AudioQueueStart(queue, NULL) == kAudio_ParamError);
+  passed("not if it drains");
+}
+
 int main(void) {
   format = float_format(RATE, 2);
   card = open_card(10);
@@ -194,6 +215,7 @@ int main(void) {
   free_in_a_callback();
   a_running_callback_is_waited_for();
   but_not_for_ever();
+  not_if_it_drains();
   cue_capture_close(card);
   return 0;
 }

@@ -20,10 +20,11 @@ enum {
 };
 
 /// What the programs share.
-static struct {
+struct shared_state {
   atomic_uint fed[MOST_QUEUES]; // buffers enqueued, by queue
   char clients[MOST_QUEUES][64];
-} * shared;
+};
+static struct shared_state *shared;
 
 static bool is_shared_client;
 static int programs, queues_each;

@@ -6,6 +6,7 @@
 
 #define NOWHERE(type) ((type)nowhere)
 
+// clang-format off
 /// A call with NULL in it, and what it gives.
 typedef struct {
   const char *call;
@@ -13,7 +14,6 @@ typedef struct {
   OSStatus (^run)(void);
 } Row;
 
-// clang-format off
 #define ROW(call, expected) {#call, expected, ^OSStatus { return call; }}
 // clang-format on
 #define PARAM(call) ROW(call, kAudio_ParamError)

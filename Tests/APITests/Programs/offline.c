@@ -130,6 +130,108 @@ static void volume_trims_and_starts(void) {
   passed("volume, trims and starts");
 }
 
+static void time_stamps(void) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue;
+  WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueSetOfflineRenderFormat(queue, &format, NULL));
+  AudioQueueBufferRef capture = new_buffer(queue, 100);
+  enqueue_wave(queue, new_buffer(queue, 300), 0, 300);
+  WORKS(AudioQueueStart(queue, NULL));
+  AudioTimeStamp time = begin;
+  WORKS(AudioQueueOfflineRender(queue, &time, capture, 100));
+  // It has been rendered.
+  GIVES(AudioQueueOfflineRender(queue, &time, capture, 100), kAudio_ParamError);
+  // The frames from 100 to 999 are silence; the sound goes on where it stood.
+  time.mSampleTime = 1000;
+  WORKS(AudioQueueOfflineRender(queue, &time, capture, 100));
+  EQUAL(capture->mAudioDataByteSize, 100 * FRAME_BYTES);
+  for (long i = 0; i < 100; i++)
+    EQUAL(((float *)capture->mAudioData)[2 * i], wave(100 + i));
+  EQUAL(time_of(queue), 1100);
+  // One that is not valid, and none, say nothing.
+  time = (AudioTimeStamp){.mSampleTime = 5};
+  WORKS(AudioQueueOfflineRender(queue, &time, capture, 50));
+  WORKS(AudioQueueOfflineRender(queue, NULL, capture, 100));
+  EQUAL(capture->mAudioDataByteSize, 50 * FRAME_BYTES);
+  EQUAL(time_of(queue), 1200);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("time stamps");
+}
+
+/// A layout of two channels that stand the other way round.
+static const struct {
+  AudioChannelLayout layout;
+  AudioChannelDescription second;
+} crossed = {.layout = {.mChannelLayoutTag = kAudioChannelLayoutTag_UseChannelDescriptions,
+                        .mNumberChannelDescriptions = 2,
+                        .mChannelDescriptions = {{.mChannelLabel = kAudioChannelLabel_Right}}},
+             .second = {.mChannelLabel = kAudioChannelLabel_Left}};
+
+static void layouts(void) {
+  AudioStreamBasicDescription format = float_format(RATE, 3);
+  const AudioChannelLayout own = {.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_3_0_B};
+  const AudioChannelLayout tags[] = {{.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_3_0_A},
+                                     {.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_3_0_B}};
+  const float expected[2][3] = {{2, 3, 1}, {1, 2, 3}};
+  // The queue's layout may come before or after the format's.
+  for (int i = 0; i < 4; i++) {
+    AudioQueueRef queue;
+    WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
+    for (int step = 0; step < 2; step++) {
+      if (step == i / 2)
+        WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_ChannelLayout, &own, sizeof own));
+      else
+        WORKS(AudioQueueSetOfflineRenderFormat(queue, &format, &tags[i % 2]));
+    }
+    AudioQueueBufferRef buffer = new_buffer(queue, 3), capture = new_buffer(queue, 3);
+    const float samples[] = {1, 2, 3};
+    memcpy(buffer->mAudioData, samples, sizeof samples);
+    buffer->mAudioDataByteSize = sizeof samples;
+    WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+    WORKS(AudioQueueStart(queue, NULL));
+    WORKS(AudioQueueOfflineRender(queue, NULL, capture, 1));
+    EQUAL(capture->mAudioDataByteSize, sizeof samples);
+    CHECK(memcmp(capture->mAudioData, expected[i % 2], sizeof samples) == 0);
+    WORKS(AudioQueueDispose(queue, true));
+  }
+  // Descriptions are read as far as there are some.
+  format = float_format(RATE, 2);
+  AudioQueueRef queue;
+  WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueSetOfflineRenderFormat(queue, &format, &crossed.layout));
+  AudioQueueBufferRef capture = new_buffer(queue, 1);
+  enqueue_wave(queue, new_buffer(queue, 1), 7, 1);
+  WORKS(AudioQueueStart(queue, NULL));
+  WORKS(AudioQueueOfflineRender(queue, NULL, capture, 1));
+  EQUAL(((float *)capture->mAudioData)[0], -wave(7));
+  EQUAL(((float *)capture->mAudioData)[1], wave(7));
+  WORKS(AudioQueueDispose(queue, true));
+  passed("layouts");
+}
+
+/// The card's sides hear what the layout says they are, not what stands first.
+static void a_layout_on_the_device(cue_capture *card) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue;
+  cue_capture_arm(card);
+  WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
+  WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_ChannelLayout, &crossed, sizeof crossed));
+  AudioQueueBufferRef buffer = new_buffer(queue, 300);
+  fill_with_wave(buffer, 0, 300);
+  float *samples = buffer->mAudioData;
+  for (int i = 0; i < 600; i++)
+    samples[i] = -samples[i];
+  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(time_of(queue) >= 300);
+  record(card, SETTLED);
+  WORKS(AudioQueueDispose(queue, true));
+  end_recording(card);
+  HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 0, 300));
+  passed("a layout on the device");
+}
+
 static void results(void) {
   AudioStreamBasicDescription format = float_format(RATE, 2), wrong = integers(RATE, 2, 2);
   AudioChannelLayout layout = {.mChannelLayoutTag = kAudioChannelLayoutTag_Mono};
@@ -235,10 +337,13 @@ int main(void) {
   an_export();
   at_another_rate();
   volume_trims_and_starts();
+  time_stamps();
+  layouts();
   results();
   dispose_in_a_callback();
   cue_capture *card = open_card(10);
   back_to_the_device(card);
+  a_layout_on_the_device(card);
   cue_capture_close(card);
   return 0;
 }

@@ -28,7 +28,7 @@ static void add(take *to, AudioQueueRef queue, AudioQueueBufferRef buffer,
                 const AudioTimeStamp *start, UInt32 packets,
                 const AudioStreamPacketDescription *descriptions) {
   CHECK(start != NULL && descriptions == NULL);
-  EQUAL(start->mFlags, kAudioTimeStampSampleHostTimeValid | kAudioTimeStampRateScalarValid);
+  EQUAL(start->mFlags, kAudioTimeStampSampleHostTimeValid);
   EQUAL(buffer->mAudioDataByteSize, packets * format.mBytesPerFrame);
   CHECK(buffer->mAudioDataByteSize <= buffer->mAudioDataBytesCapacity);
   if (packets == 0) to->empty_calls++;
@@ -146,19 +146,90 @@ static void stop_gives_what_there_is(void) {
   hear_all(to);
   EQUAL(buffer->mAudioDataByteSize, to->frames * format.mBytesPerFrame);
 
-  // The same, but the call does not wait.
-  to->frames = to->calls = 0;
-  to->next_time = 0;
-  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
-  WORKS(AudioQueueStart(queue, NULL));
-  WAIT(time_of(queue) > RATE / 4);
-  WORKS(AudioQueueStop(queue, false));
-  WAIT(to->calls == 1 && !is_running(queue));
-  hear_all(to);
-  EQUAL(to->first_time, 0);
-  WAIT(to->running_changes == 4);
   WORKS(AudioQueueDispose(queue, true));
   passed("stop gives what there is");
+}
+
+static void stop_when_full(void) {
+  AudioQueueRef queue = new_queue(0, RATE);
+  take *to = &takes[0];
+  to->enqueues_again = 1;
+  for (int i = 0; i < 3; i++)
+    enqueue(queue, RATE / 8);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(to->calls == 1);
+  WORKS(AudioQueueStop(queue, false));
+  EQUAL(is_running(queue), 1);
+  WAIT(to->running_changes == 2);
+  // Every buffer that was enqueued then is full, and none could be enqueued again.
+  EQUAL(is_running(queue), 0);
+  EQUAL(to->enqueue_result, kAudioQueueErr_EnqueueDuringReset);
+  EQUAL(to->empty_calls, 0);
+  EQUAL(to->errors, 0);
+  EQUAL(to->holes, 0);
+  EQUAL(to->frames, to->calls * RATE / 8);
+  CHECK(to->calls >= 3);
+  hear_all(to);
+  // The next run counts from 0.
+  int calls = to->calls;
+  to->frames = 0;
+  enqueue(queue, RATE / 8);
+  WORKS(AudioQueueStart(queue, NULL));
+  WAIT(to->calls > calls);
+  WORKS(AudioQueueStop(queue, true));
+  EQUAL(to->first_time, 0);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("stop when full");
+}
+
+/// Listing 2-7 of the guide, word for word.
+static OSStatus SetMagicCookieForFile(AudioQueueRef inQueue, AudioFileID inFile) {
+  OSStatus result = noErr;
+  UInt32 cookieSize;
+
+  if (AudioQueueGetPropertySize(inQueue, kAudioQueueProperty_MagicCookie, &cookieSize) == noErr) {
+    char *magicCookie = (char *)malloc(cookieSize);
+    if (AudioQueueGetProperty(inQueue, kAudioQueueProperty_MagicCookie, magicCookie, &cookieSize) ==
+        noErr)
+      result =
+          AudioFileSetProperty(inFile, kAudioFilePropertyMagicCookieData, cookieSize, magicCookie);
+    free(magicCookie);
+  }
+  return result;
+}
+
+/// The cookie of a recording in the format of the guide's listing 2-8.
+static void the_cookie_of_linear_pcm(void) {
+  AudioStreamBasicDescription description = {0};
+  description.mFormatID = kAudioFormatLinearPCM;
+  description.mSampleRate = 44100.0;
+  description.mChannelsPerFrame = 2;
+  description.mBitsPerChannel = 16;
+  description.mBytesPerPacket = description.mBytesPerFrame =
+      description.mChannelsPerFrame * sizeof(SInt16);
+  description.mFramesPerPacket = 1;
+  description.mFormatFlags = kLinearPCMFormatFlagIsBigEndian | kLinearPCMFormatFlagIsSignedInteger |
+                             kLinearPCMFormatFlagIsPacked;
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewInput(&description, recorded, &takes[0], NULL, NULL, 0, &queue));
+  char path[] = "/tmp/cuejack-XXXXXX.aiff";
+  int descriptor = mkstemps(path, 5);
+  CHECK(descriptor >= 0);
+  close(descriptor);
+  CFURLRef url = CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)path,
+                                                         (CFIndex)strlen(path), false);
+  AudioFileID file = NULL;
+  WORKS(AudioFileCreateWithURL(url, kAudioFileAIFFType, &description, kAudioFileFlags_EraseFile,
+                               &file));
+  WORKS(SetMagicCookieForFile(queue, file));
+  // A cookie that has bytes is still none of linear PCM's.
+  GIVES(AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, 1, "c"),
+        kAudioFileUnsupportedPropertyError);
+  WORKS(AudioFileClose(file));
+  CFRelease(url);
+  unlink(path);
+  WORKS(AudioQueueDispose(queue, true));
+  passed("the cookie of linear PCM");
 }
 
 static void two_on_one_frame(void) {
@@ -385,6 +456,8 @@ int main(void) {
   format = float_format(RATE, 2);
   records_every_frame();
   stop_gives_what_there_is();
+  stop_when_full();
+  the_cookie_of_linear_pcm();
   format = float_format(RATE, 1);
   two_on_one_frame();
   pause_keeps_the_buffer();

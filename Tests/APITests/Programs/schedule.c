@@ -101,10 +101,16 @@ static void a_refused_schedule(void) {
   fill_with_wave(second, 100, 100);
   GIVES(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &early, NULL),
         kAudio_ParamError);
+  // A time that no device comes to.
+  AudioTimeStamp never = at_frame(3e18);
+  GIVES(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &never, NULL),
+        kAudio_ParamError);
   // None of that left a trace: both can be used.
   WORKS(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, NULL, NULL));
   size_t at = play(queue, 2, 200);
   HEAR_SILENCE(card, HEAR(card, at, 0, 200));
+  // Both have been played: an earlier time is in order again.
+  WORKS(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &early, NULL));
   WORKS(AudioQueueDispose(queue, true));
   passed("a refused schedule");
 }

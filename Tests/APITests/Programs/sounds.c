@@ -108,6 +108,31 @@ static void playing(cue_capture *card) {
   passed("the alert");
 }
 
+static int removals;
+
+static void remove_itself(SystemSoundID sound, void *data) {
+  AudioServicesRemoveSystemSoundCompletion(sound);
+  free(data);
+  removals++;
+}
+
+static void a_function_that_takes_itself_away(void) {
+  static _Atomic int blocks;
+  SystemSoundID sound = make_sound("two", FRAMES);
+  WORKS(AudioServicesAddSystemSoundCompletion(sound, NULL, NULL, remove_itself, malloc(1)));
+  for (int i = 0; i < 2; i++)
+    AudioServicesPlaySystemSoundWithCompletion(sound, ^{
+      blocks++;
+    });
+  // Both have ended before the run loop tells of the first.
+  WAIT(blocks == 2);
+  RUN_LOOP_UNTIL(removals > 0);
+  CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.1, false);
+  EQUAL(removals, 1);
+  WORKS(AudioServicesDisposeSystemSoundID(sound));
+  passed("a function that takes itself away");
+}
+
 // MARK: Compressed sounds
 
 static CFURLRef url_of(const char *name) {
@@ -357,6 +382,7 @@ int main(int count, char **arguments) {
   main_thread = pthread_self();
   cue_capture *card = open_card(60);
   playing(card);
+  a_function_that_takes_itself_away();
   compressed(card);
   silent(card);
   many(card);

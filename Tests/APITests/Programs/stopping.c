@@ -72,10 +72,11 @@ static void stop_at_once(void) {
   // The queue starts again, from 0.
   cue_capture_arm(card);
   enqueue_wave(queue, buffers[0], 7000, FRAMES);
+  double before = device_time_of(queue);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(running_changes == 3);
   double time = time_of(queue);
-  CHECK(time >= 0 && time < FRAMES);
+  CHECK(time >= 0 && time <= device_time_of(queue) - before);
   WAIT(calls == 4);
   end_recording(card);
   HEAR(card, find_sound(card, 0), 7000, FRAMES);
@@ -87,9 +88,11 @@ static void time_starts_again_at_0(void) {
   WAIT(time_of(queue) > 2 * RATE / 2);
   WORKS(AudioQueueStop(queue, true));
   WAIT(running_changes == 2);
+  double before = device_time_of(queue);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(running_changes == 3);
-  CHECK(time_of(queue) < RATE / 2);
+  double time = time_of(queue);
+  CHECK(time >= 0 && time <= device_time_of(queue) - before);
   end("stop and start set the time to 0");
 }
 
@@ -196,9 +199,10 @@ static void flush_gives_everything_back(void) {
   WORKS(AudioQueueFlush(queue));
   WORKS(AudioQueueDispose(queue, true));
   start();
-  double before = seconds_now();
+  // It does not wait until the buffers are played: a paused queue plays none.
+  WORKS(AudioQueuePause(queue));
   WORKS(AudioQueueFlush(queue));
-  CHECK(seconds_now() - before < 0.1);
+  WORKS(AudioQueueStart(queue, NULL));
   WAIT(calls == 3);
   // The last one may be partial, and come after a flush.
   enqueue_wave(queue, buffers[0], 3 * FRAMES, FRAMES);

@@ -241,8 +241,14 @@ static void the_decode_buffer(void) {
   WORKS(add_tap(queue, looking,
                 kAudioQueueProcessingTap_PreEffects | kAudioQueueProcessingTap_Siphon));
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
+  WORKS(AudioQueuePrime(queue, 1, &ready));
+  CHECK(ready >= 1 && ready <= 1000);
+  // Prime goes beyond it, as far as there is something to prepare.
   WORKS(AudioQueuePrime(queue, 0, &ready));
-  EQUAL(ready, 1000);
+  EQUAL(ready, FRAMES);
+  ready = 0;
+  GIVES(AudioQueuePrime(queue, FRAMES + 100, &ready), kAudioQueueErr_PrimeTimedOut);
+  EQUAL(ready, FRAMES);
   WORKS(AudioQueueDispose(queue, true));
   passed("the decode buffer");
 }

@@ -25,6 +25,13 @@ void cue_probe_enter(void);
 /// Stops counting; what was counted since cue_probe_enter. Same thread.
 cue_probe_counts cue_probe_leave(void);
 
+// MARK: Memory
+
+/// Fills the memory that any thread allocates from now on with zeros, or no longer does. So plugins
+/// that read what they never wrote always read the same. Memory that realloc adds is left as it is.
+/// Does nothing where the probe is compiled out.
+void cue_probe_zero_memory(bool on);
+
 // MARK: System calls
 
 /// Has the system calls of the calling thread counted, too, from now on. They are made as before,

@@ -84,6 +84,7 @@ float cue_emitter_sample(uint32_t frame, unsigned channel);
 /// How many of interleaved samples are not what an emitter plays from `first` on.
 uint64_t cue_emitter_wrong(const float *samples, uint32_t frames, unsigned channels,
                            uint32_t first);
+jack_client_t *cue_emitter_client(const cue_emitter *emitter);
 void cue_emitter_close(cue_emitter *emitter);
 
 /// A client that checks, in its process callback, that its inputs in_1, in_2 … all carry the number

@@ -73,6 +73,17 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
       if (option->key == plugin->map->map(plugin->map->handle, MAX_BLOCK))
         plugin->maximum = (float)*(const int32_t *)option->value;
   }
+#if defined(MAKES_FILES)
+  for (int i = 0; features[i]; ++i) {
+    if (strcmp(features[i]->URI, LV2_STATE__makePath)) continue;
+    const LV2_State_Make_Path *paths = features[i]->data;
+    char *path = paths->path(paths->handle, getenv("CUE_FIXTURE_FILE"));
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return NULL;
+    fclose(file);
+    free(path);
+  }
+#endif
   // What the process remembers even if this library goes.
   const char *made = getenv("CUE_FIXTURES_MADE");
   plugin->made = made ? (float)atoi(made) + 1 : 1;

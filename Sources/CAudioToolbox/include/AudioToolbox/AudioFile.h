@@ -390,7 +390,8 @@ CF_ENUM(AudioFilePropertyID) {
   /// UInt32: 1 if nothing comes after the sound, which then can be played as it is read; of a file of packets
   /// that is being made, if that will be so when it is closed.
   kAudioFilePropertyIsOptimized = 'optm',
-  /// Bytes that a decoder needs first. Linear PCM has none: unsupported. Can be set.
+  /// Bytes that a decoder needs first. Can be set. Linear PCM has none: unsupported, but setting no bytes in a
+  /// file for writing is noErr, as programs hand on the cookie of any recording.
   kAudioFilePropertyMagicCookieData = 'mgic',
   /// UInt64: bytes of sound.
   kAudioFilePropertyAudioDataByteCount = 'bcnt',

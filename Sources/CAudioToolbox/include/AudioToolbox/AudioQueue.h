@@ -38,7 +38,7 @@ CF_ENUM(OSStatus) {
   kAudioQueueErr_Permissions = -66676,
   /// The property cannot take this value.
   kAudioQueueErr_InvalidPropertyValue = -66675,
-  /// Priming did not get the frames asked for in time.
+  /// Priming did not get the frames asked for: they are not enqueued, or were not ready in time.
   kAudioQueueErr_PrimeTimedOut = -66674,
   /// No codec for the format was found.
   kAudioQueueErr_CodecNotFound = -66673,
@@ -95,8 +95,11 @@ CF_ENUM(AudioQueuePropertyID) {
   /// AudioStreamBasicDescription, read-only: the queue's format, with every field filled in that is known.
   kAudioQueueProperty_StreamDescription = 'aqft',
   /// AudioChannelLayout: what the channels are for, by tag, bitmap or descriptions, as many as the
-  /// format has. It changes no sound: channels go to the ports in their order. Set it before the
-  /// start. Until then it is mono, stereo, or so many channels without a meaning.
+  /// format has. The ports stand in the order of the labels' numbers, as in a WAVE file (left, right, centre,
+  /// low frequencies, …), and each channel goes to, or comes from, the port of its label. Channels without a
+  /// label of their own go to the ports in their order. Set it before priming and the start; a change of the
+  /// order closes a device that is open, and it opens anew. At first it is mono, stereo, or so many channels
+  /// without a meaning.
   kAudioQueueProperty_ChannelLayout = 'aqcl',
   /// UInt32: whether levels are measured, 0 or 1. 0 at first.
   kAudioQueueProperty_EnableLevelMetering = 'aqme',
@@ -114,8 +117,8 @@ CF_ENUM(AudioQueuePropertyID) {
   kAudioQueueProperty_TimePitchAlgorithm = 'qtpa',
   /// UInt32: 1 if the sound passes by the time-pitch processor. At any time. 0 at first.
   kAudioQueueProperty_TimePitchBypass = 'qtpb',
-  /// UInt32: frames of the queue's rate that are decoded ahead, 256 to 1048576; 16384 at first. Set it
-  /// while the queue does not run. It is kept and changes nothing for linear PCM at the device's rate,
+  /// UInt32: frames of the queue's rate that are decoded ahead, 256 to 1048576; 16384 at first.
+  /// AudioQueuePrime may go beyond. Set it while the queue does not run. It is kept and changes nothing for linear PCM at the device's rate,
   /// which needs no decoding, unless a tap or the time-pitch processor is there.
   kAudioQueueProperty_DecodeBufferSizeFrames = 'dcbf',
   /// UInt32, read-only: the OSStatus of the latest thing that went wrong on the way from the buffers to
@@ -136,9 +139,10 @@ CF_ENUM(UInt32) {
 };
 
 CF_ENUM(AudioQueuePropertyID) {
-  /// UInt32: which kind of codec to use. All of them are software here, so
-  /// kAudioQueueHardwareCodecPolicy_UseHardwareOnly is refused with
-  /// kAudioQueueErr_InvalidCodecAccess. Set it before priming and the start.
+  /// UInt32: which kind of codec a queue that plays or records uses. Every codec here is software: with
+  /// kAudioQueueHardwareCodecPolicy_UseHardwareOnly AudioQueuePrime and AudioQueueStart return
+  /// kAudioQueueErr_InvalidCodecAccess. Linear PCM needs no codec and starts all the same. Set it before
+  /// priming and the start.
   kAudioQueueProperty_HardwareCodecPolicy = 'aqcp'
 };
 
@@ -274,6 +278,9 @@ extern OSStatus AudioQueueNewInputWithDispatchQueue(AudioQueueRef _Nullable *_No
 
 /// Ends a queue and frees its buffers: at once, or when all that is enqueued has been played. One that
 /// records first delivers what it has, unless it is ended at once or in a callback.
+///
+/// No callback and no listener begins after it has returned. If another thread runs one, the call
+/// waits for it: for five seconds at most if `inImmediate`, else for 0.1 s.
 extern OSStatus AudioQueueDispose(AudioQueueRef inAQ, Boolean inImmediate);
 
 /// Makes a buffer with room for `inBufferByteSize` bytes.
@@ -290,16 +297,19 @@ AudioQueueAllocateBufferWithPacketDescriptions(AudioQueueRef inAQ, UInt32 inBuff
 extern OSStatus AudioQueueFreeBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer);
 
 /// Hands a filled buffer to the queue, or an empty one to a queue that records. Packets that vary in size
-/// need descriptions, here or in the buffer. A buffer that records needs room for one packet at least.
-/// Wrong descriptions, none, and too little room are kAudio_ParamError.
+/// need descriptions. `inPacketDescs` has `inNumPacketDescs` of them. If it is NULL the queue takes the first
+/// `inNumPacketDescs` of the buffer's own mPacketDescriptions, or, if that number is 0 or above
+/// mPacketDescriptionCapacity, the first mPacketDescriptionCount. A buffer that records needs room for one
+/// packet at least. Wrong descriptions, none, and too little room are kAudio_ParamError.
 extern OSStatus AudioQueueEnqueueBuffer(AudioQueueRef inAQ, AudioQueueBufferRef inBuffer,
                                         UInt32 inNumPacketDescs,
                                         const AudioStreamPacketDescription *_Nullable inPacketDescs);
 
 /// Hands a filled buffer to the queue, and says how it is to be played: frames left out at its ends,
 /// parameters that change with its first frame, and the time at which it begins, in frames of the
-/// queue's rate since the queue started (NULL: right after what was enqueued before). Start times have
-/// to ascend. The time at which it will begin, if the queue does not run dry before, comes back.
+/// queue's rate since the queue started (NULL: right after what was enqueued before). A start time must not
+/// come before that of another buffer that is still enqueued, nor be more than 30 years away: that is
+/// kAudio_ParamError. The time at which it will begin, if the queue does not run dry before, comes back.
 extern OSStatus AudioQueueEnqueueBufferWithParameters(
     AudioQueueRef inAQ, AudioQueueBufferRef inBuffer, UInt32 inNumPacketDescs,
     const AudioStreamPacketDescription *_Nullable inPacketDescs, UInt32 inTrimFramesAtStart,
@@ -310,19 +320,34 @@ extern OSStatus AudioQueueEnqueueBufferWithParameters(
 /// Starts or resumes the queue: at a time of its device, or as soon as it can if that is NULL.
 extern OSStatus AudioQueueStart(AudioQueueRef inAQ, const AudioTimeStamp *_Nullable inStartTime);
 
-/// Readies enqueued sound ahead of the start. 0 frames asks for all of it.
+/// Prepares enqueued sound ahead of the start: decodes at least `inNumberOfFramesToPrepare` frames at the
+/// queue's rate, or everything that is enqueued if that is 0. It goes beyond
+/// kAudioQueueProperty_DecodeBufferSizeFrames and takes 4 bytes for each sample, until that has been played.
+/// The frames that are ready come back, whatever the result. kAudioQueueErr_PrimeTimedOut if fewer frames are
+/// enqueued, if the decoder gives none for five seconds, or if the sound is in more than 1,000 pieces ahead:
+/// each buffer that needs decoding and has a start time or parameters begins a piece.
 extern OSStatus AudioQueuePrime(AudioQueueRef inAQ, UInt32 inNumberOfFramesToPrepare,
                                 UInt32 *_Nullable outNumberOfFramesPrepared);
 
-/// Stops the queue: at once, handing back every buffer before it returns, or when all that is
-/// enqueued has been played. One that records delivers what it has and gives back the empty buffers: at
-/// once, before it returns, else soon after.
+/// Stops the queue. With `inImmediate` it stops at once and hands back every buffer before it returns. Without
+/// it, the function returns at once and the queue stops when all that is enqueued has been played.
+///
+/// A queue that records and is stopped with `inImmediate` records no more. Before the function returns, the
+/// callback gets the buffers that are full, the one that was being filled with the frames that it holds, and
+/// the others empty. Without `inImmediate` the queue records until every enqueued buffer is full. Until
+/// kAudioQueueProperty_IsRunning is 0, enqueueing another is kAudioQueueErr_EnqueueDuringReset; a call of
+/// AudioQueueStart has the run go on instead. A queue that is paused, has no buffer or has lost its server
+/// delivers what it has and stops soon.
+///
+/// The device keeps running: the JACK client and its ports stay until AudioQueueDispose. A patchbay connects
+/// ports while a queue is stopped too, and JACK forgets the connections of a client that closes.
 extern OSStatus AudioQueueStop(AudioQueueRef inAQ, Boolean inImmediate);
 
 /// Halts the queue; buffers and time stay where they are.
 extern OSStatus AudioQueuePause(AudioQueueRef inAQ);
 
-/// Sees to it that all that was enqueued is played to its last frame. Does not wait.
+/// Sees to it that all that was enqueued is played to its last frame, and that the decoder begins anew with
+/// what is enqueued next, before the first AudioQueuePrime or AudioQueueStart too. Does not wait.
 extern OSStatus AudioQueueFlush(AudioQueueRef inAQ);
 
 /// Silences the queue and hands back every buffer, but does not stop it.
@@ -354,7 +379,8 @@ extern OSStatus AudioQueueAddPropertyListener(AudioQueueRef inAQ, AudioQueueProp
                                               AudioQueuePropertyListenerProc inProc,
                                               void *_Nullable inUserData);
 
-/// Takes a listener back. All of the arguments must be those it was added with.
+/// Takes a listener back. All of the arguments must be those it was added with. No call of it begins
+/// after this has returned; one on another thread is waited for, for a second at most.
 extern OSStatus AudioQueueRemovePropertyListener(AudioQueueRef inAQ, AudioQueuePropertyID inID,
                                                  AudioQueuePropertyListenerProc inProc,
                                                  void *_Nullable inUserData);
@@ -366,7 +392,10 @@ extern OSStatus AudioQueueCreateTimeline(AudioQueueRef inAQ,
 /// Ends a timeline of this queue.
 extern OSStatus AudioQueueDisposeTimeline(AudioQueueRef inAQ, AudioQueueTimelineRef inTimeline);
 
-/// The queue's time: mSampleTime counts frames of its own rate since it started. The flag is true if
+/// The queue's time: mSampleTime counts frames of its own rate since it started, and mHostTime is the host
+/// time of the same moment. From an AudioQueueStart with a time until that time mSampleTime counts up from
+/// below zero. kAudioQueueErr_InvalidRunState, with mHostTime alone, before that call and after a stop.
+/// The flag is true if
 /// the timeline, which must be the queue's, has not been told yet of a break: cycles that did not
 /// come while the queue ran, silence because no buffer was there, a server that went away and came back,
 /// or another rate of the device. Without a timeline it is false.
@@ -375,7 +404,8 @@ extern OSStatus AudioQueueGetCurrentTime(AudioQueueRef inAQ,
                                          AudioTimeStamp *_Nullable outTimeStamp,
                                          Boolean *_Nullable outTimelineDiscontinuity);
 
-/// The device's time. While the device does not run, only mHostTime is valid.
+/// The device's time: mSampleTime and mHostTime of one moment. While the device does not run, only mHostTime
+/// is valid. mRateScalar is never valid: the device's actual rate is not measured.
 extern OSStatus AudioQueueDeviceGetCurrentTime(AudioQueueRef inAQ, AudioTimeStamp *outTimeStamp);
 
 /// Gives a time of the device in all of its forms: the sample time of a host time, or the other way
@@ -391,8 +421,10 @@ extern OSStatus AudioQueueDeviceGetNearestStartTime(AudioQueueRef inAQ,
 
 /// Has the queue render to memory in this format instead of playing; NULL takes it back to the device
 /// that it had before. Any interleaved linear PCM that a queue plays will do. Its rate may differ from
-/// the queue's, and so may its channels: one goes to the first two, into one goes the mean of all, and
-/// else each goes to its own. A layout has to have as many channels. What is enqueued stays.
+/// the queue's, and so may its channels. A layout has to have as many channels as the format. If it and
+/// kAudioQueueProperty_ChannelLayout name channels, each channel goes to the one of its label, and what has
+/// none there is mixed as kAudioFormatProperty_MatrixMixMap says. Without a layout one channel goes to the
+/// first two, into one goes the mean of all, and else each goes to its own. What is enqueued stays.
 /// kAudioQueueErr_InvalidRunState while the queue runs. A queue that renders has no device: what
 /// translates times of one or tells of it gives kAudioQueueErr_InvalidOfflineMode, and the time that
 /// AudioQueueStart is given counts for nothing.
@@ -404,7 +436,11 @@ extern OSStatus AudioQueueSetOfflineRenderFormat(AudioQueueRef inAQ,
 /// fit and are asked for, and sets its mAudioDataByteSize. Callbacks and listeners are called from
 /// inside, on the calling thread, wherever the queue calls them otherwise, and what they enqueue is
 /// rendered at once. No frames come if nothing is enqueued, or everything that was has been rendered; 0
-/// frames may be asked for, to begin. The frames follow each other whatever the time stamp says.
+/// frames may be asked for, to begin. The mSampleTime of the time stamp, if it is valid, is the time of the
+/// buffer's first frame: frames of the render format since AudioQueueStart. Frames that it leaves out are
+/// silence that is not returned: the queue's time passes, and what is enqueued goes on with the buffer's
+/// first frame. A time that has been rendered is kAudio_ParamError. Without a valid mSampleTime, or once all
+/// has been rendered, the frames follow each other.
 /// kAudioQueueErr_InvalidOfflineMode if the queue does not render offline,
 /// kAudioQueueErr_InvalidRunState before its start, while it is paused, and from inside a callback.
 extern OSStatus AudioQueueOfflineRender(AudioQueueRef inAQ,

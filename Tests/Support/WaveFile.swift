@@ -1,16 +1,16 @@
 import Foundation
 
 /// A WAVE file whose every sample is known, and none is zero.
-struct WaveFile {
-  enum Coding: CaseIterable { case s16, s24, f32 }
+package struct WaveFile {
+  package enum Coding: CaseIterable { case s16, s24, f32 }
 
-  let path: String
-  let frames: Int
+  package let path: String
+  package let frames: Int
   /// What a port is to carry, for each channel.
-  let samples: [[Float]]
+  package let samples: [[Float]]
 
   /// Writes the file; files with different seeds have different samples.
-  init(
+  package init(
     _ name: String, in folder: URL, coding: Coding = .s16, channels: Int = 2, rate: Int = 48000,
     frames: Int, seed: UInt64 = 1
   ) throws {

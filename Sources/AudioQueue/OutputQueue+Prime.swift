@@ -1,0 +1,70 @@
+import RealTime
+import Server
+
+extension OutputQueue {
+  /// Prepares what is enqueued, so that a start finds it ready. Opens the device. See `prime(frames:_:)`.
+  ///
+  /// - Returns: The frames that are ready, at the queue's rate.
+  @discardableResult
+  package func prime(frames: Int) throws(QueueError) -> Int {
+    var ready = 0
+    try prime(frames: frames, &ready)
+    return ready
+  }
+
+  /// Converts what is enqueued ahead of a start, beyond the decode buffer if need be, and returns when that
+  /// is done. Opens the device.
+  ///
+  /// - Parameters:
+  ///   - frames: How many at least, at the queue's rate; 0 for all that is enqueued.
+  ///   - ready: Set to the frames that are ready, at the queue's rate, unless the device cannot be opened.
+  /// - Throws: `primeTimedOut` if fewer frames are enqueued, if they take more entries than the cycles' ring
+  ///   has, or if the converter gives none for five seconds.
+  package func prime(frames: Int, _ ready: inout Int) throws(QueueError) {
+    let device = try controlled { () throws(QueueError) in try openDevice() }
+    let ratio = format.sampleRate / device.client.sampleRate
+    // No queue can hold more than 2^53 frames.
+    let target = frames > 0 ? Int(min((Double(frames) / ratio).rounded(.up), 0x1p53)) : .max
+    state.change { $0.primeTargets.append(target) }
+    defer {
+      state.change { state in
+        if let i = state.primeTargets.firstIndex(of: target) { state.primeTargets.remove(at: i) }
+      }
+    }
+    pumpConverter()
+    var deviceFrames = 0
+    var progress = PrimeProgress.goesOn
+    while progress == .goesOn {
+      let seen = deviceFrames
+      let next = state.wait(seconds: Self.primePatience) { state -> PrimeProgress? in
+        deviceFrames = state.readyFrames
+        let progress = self.progress(of: state, to: target)
+        return progress == .goesOn && deviceFrames <= seen ? nil : progress
+      }
+      ready = Int(Double(deviceFrames) * ratio)
+      guard let next else { throw .primeTimedOut }
+      progress = next
+    }
+    state.change { state in
+      if deviceFrames > 0 && state.resets == 0 { state.isPrimed = true }
+    }
+    if progress == .fallsShort { throw .primeTimedOut }
+  }
+
+  private enum PrimeProgress { case goesOn, isDone, fallsShort }
+
+  private func progress(of state: QueueState, to target: Int) -> PrimeProgress {
+    let ready = state.readyFrames
+    if ready >= target { return .isDone }
+    // What is about to be handed back is not converted any more.
+    if state.resets > 0 || state.disposal != .none || state.isLost { return .isDone }
+    guard let converter = state.converter else { return target == .max ? .isDone : .fallsShort }
+    if converter.isFull(state) { return .fallsShort }
+    guard state.waiting.isEmpty, !state.isConverting else { return .goesOn }
+    // What a resampler holds back is ready too: it comes with what is enqueued next. Rounding may take a frame.
+    return target == .max || ready + converter.heldFrames + 1 >= target ? .isDone : .fallsShort
+  }
+
+  /// Seconds that a call waits for the next of the frames that it is to prepare.
+  static var primePatience: Double { 5 }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+import Timeline
+
+/// The times of a client's latest cycle, published by each cycle and read by any thread.
+///
+/// A sequence lock, as in `VoiceClock`: the cycle never waits, and a reader that meets a cycle in the
+/// middle tries again.
+struct CycleClock: ~Copyable {
+  private let sequence = Atomic<UInt64>(0)
+  private let frame = Atomic<Int64>(0)
+  private let nextFrame = Atomic<Int64>(0)
+  private let microseconds = Atomic<UInt64>(0)
+  private let nextMicroseconds = Atomic<UInt64>(0)
+
+  init(_ times: CycleTimes) { publish(times) }
+
+  /// The process thread, or a host thread while no cycle is running.
+  @_noLocks borrowing func publish(_ times: CycleTimes) {
+    let next = sequence.load(ordering: .relaxed) &+ 1
+    sequence.store(next, ordering: .relaxed)
+    atomicMemoryFence(ordering: .releasing)
+    frame.store(times.frame, ordering: .relaxed)
+    nextFrame.store(times.nextFrame, ordering: .relaxed)
+    microseconds.store(times.microseconds, ordering: .relaxed)
+    nextMicroseconds.store(times.nextMicroseconds, ordering: .relaxed)
+    sequence.store(next &+ 1, ordering: .releasing)
+  }
+
+  /// Any thread.
+  borrowing func read() -> CycleTimes {
+    while true {
+      let before = sequence.load(ordering: .acquiring)
+      let times = latest
+      atomicMemoryFence(ordering: .acquiring)
+      if before & 1 == 0 && sequence.load(ordering: .relaxed) == before { return times }
+    }
+  }
+
+  /// What the latest cycle published: for the thread that publishes, which needs no lock.
+  var latest: CycleTimes {
+    @_noLocks borrowing get {
+      CycleTimes(
+        frame: frame.load(ordering: .relaxed), nextFrame: nextFrame.load(ordering: .relaxed),
+        microseconds: microseconds.load(ordering: .relaxed),
+        nextMicroseconds: nextMicroseconds.load(ordering: .relaxed))
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import CJack
+import Glibc
+
+/// PipeWire, whose JACK library and daemon stand in for JACK's.
+package enum PipeWire {
+  /// True if the JACK library of this process is PipeWire's.
+  package static let isLibrary = unsafe String(cString: jack_get_version_string())
+    .contains("PipeWire")
+
+  /// Path of the daemon's socket, as PipeWire's library looks for it; nil if no variable says where.
+  static var socketPath: String? {
+    let name = variable("PIPEWIRE_REMOTE") ?? "pipewire-0"
+    if name.hasPrefix("/") { return name }
+    let folder = variable("PIPEWIRE_RUNTIME_DIR") ?? variable("XDG_RUNTIME_DIR")
+    return folder.map { "\($0)/\(name)" }
+  }
+
+  /// True if a daemon of this user accepts connections.
+  static var isRunning: Bool {
+    guard let path = socketPath else { return false }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let descriptor = socket(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
+  /// The program that runs others with PipeWire's JACK library; nil if it is not installed.
+  static var launcher: String? { findProgram("pw-jack") }
+
+  /// Has the node of a client that `body` opens carry `properties`. Those that the user set in
+  /// PIPEWIRE_PROPS win.
+  ///
+  /// The library reads them from the environment only. The variable is never removed: other threads may
+  /// read the environment meanwhile, and only removal moves what they look at.
+  static func withProperties<R>(_ properties: [(name: String, value: String)], _ body: () -> R) -> R
+  {
+    guard isLibrary, !properties.isEmpty else { return body() }
+    let users = variable("PIPEWIRE_PROPS") ?? ""
+    let text = properties.map { "\($0.name) = \(quoted($0.value))" }.joined(separator: " ")
+    unsafe setenv("PIPEWIRE_PROPS", "{ \(text) \(withoutBraces(users)) }", 1)
+    defer { unsafe setenv("PIPEWIRE_PROPS", users, 1) }
+    return body()
+  }
+
+  /// A string as PipeWire's configuration writes it.
+  private static func quoted(_ text: String) -> String {
+    let characters = text.unicodeScalars.map { scalar in
+      switch scalar {
+      case "\"", "\\": "\\\(scalar)"
+      case _ where scalar.value < 32: " "
+      default: "\(scalar)"
+      }
+    }
+    return "\"\(characters.joined())\""
+  }
+
+  /// The content of an object that may be written without braces.
+  private static func withoutBraces(_ text: String) -> Substring {
+    let trimmed = text.drop { $0.isWhitespace }
+    guard trimmed.first == "{", let end = trimmed.lastIndex(of: "}") else { return trimmed }
+    return trimmed[..<end].dropFirst()
+  }
+}
+
+/// The value of an environment variable; nil if it is empty or not set.
+func variable(_ name: String) -> String? {
+  guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+  return unsafe String(cString: value)
+}
+
+/// The full path of the program `name`: in PATH, if it has no slash. Nil if it cannot be run.
+func findProgram(_ name: String) -> String? {
+  if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
+  let path = variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
+  return path.split(separator: ":").map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+}

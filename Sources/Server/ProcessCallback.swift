@@ -1,0 +1,17 @@
+import CRealTime
+import RealTime
+
+/// JACK's process callback; `argument` is an `Engine`. Runs in the process thread.
+///
+/// In freewheel the app's callbacks cannot keep pace with the cycles, which may take any time there. The
+/// callback then waits, for a second at most, until the app has refilled every queue that plays.
+@_noLocks func processAfterRefills(_ frames: UInt32, _ argument: UnsafeMutableRawPointer?) -> CInt {
+  guard let argument = unsafe argument else { return 0 }
+  let engine = unsafe argument.assumingMemoryBound(to: Engine.self)
+  var naps = 0
+  while unsafe engine.pointee.lacksEntries(for: frames, givingUp: naps == 5000) {
+    cue_freewheel_nap()
+    naps += 1
+  }
+  return unsafe process(frames, argument)
+}

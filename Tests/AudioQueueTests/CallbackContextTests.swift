@@ -1,0 +1,69 @@
+import CDispatch
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import AudioQueue
+
+/// Where an app is called back.
+@Suite struct CallbackContextTests {
+  private final class Calls: Sendable {
+    let count = Atomic<Int>(0)
+  }
+
+  @Test("one block waits on a dispatch queue, however many notices come")
+  func wakesMeet() {
+    let queue = DispatchQueue(label: "app")
+    let calls = Calls()
+    let context = makeCallbackContext(.queue(queue)) {
+      calls.count.add(1, ordering: .sequentiallyConsistent)
+    }
+    queue.suspend()
+    for _ in 0..<1000 { context.wake() }
+    queue.resume()
+    queue.sync {}
+    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 1)
+    // What comes during a call, or after it, is not forgotten.
+    context.wake()
+    queue.sync {}
+    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+    context.invalidate()
+    context.wake()
+    queue.sync {}
+    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+  }
+
+  @Test("a notice that comes while the app is called gets a call of its own")
+  func wakesDuringACall() {
+    let queue = DispatchQueue(label: "app")
+    let calls = Calls()
+    let (isInside, mayGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let context = makeCallbackContext(.queue(queue)) {
+      if calls.count.add(1, ordering: .sequentiallyConsistent).newValue > 1 { return }
+      isInside.signal()
+      mayGo.wait()
+    }
+    context.wake()
+    isInside.wait()
+    context.wake()
+    mayGo.signal()
+    queue.sync {}
+    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+  }
+
+  @Test("the same on a queue of the C interface")
+  func wakesMeetOnACQueue() {
+    let queue = CDispatch.dispatch_queue_create("app", nil)
+    let calls = Calls()
+    let context = makeCallbackContext(.dispatchQueue(queue)) {
+      calls.count.add(1, ordering: .sequentiallyConsistent)
+    }
+    CDispatch.dispatch_suspend(unsafeBitCast(queue, to: CDispatch.dispatch_object_t.self))
+    for _ in 0..<1000 { context.wake() }
+    CDispatch.dispatch_resume(unsafeBitCast(queue, to: CDispatch.dispatch_object_t.self))
+    waitUntil { calls.count.load(ordering: .sequentiallyConsistent) > 0 }
+    context.invalidate()
+    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 1)
+  }
+}

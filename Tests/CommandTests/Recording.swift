@@ -1,0 +1,61 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What was heard of several players that were given one start frame, on a server that then ran
+/// as fast as it could: no cycle is late, so each frame counts.
+struct Recording {
+  /// Index in `samples` of the start frame.
+  let start: Int
+  /// For each channel of the recording.
+  let samples: [[Float]]
+  let results: [CommandResult]
+
+  /// Plays with each of the `commands`, and `--at` and `--server`; players of half a second that
+  /// are not connected by a command are connected by `connect`, once they are ready.
+  init(
+    channels: Int, in folder: URL, _ commands: [[String]], environment: [String: String] = [:],
+    connect: (CaptureClient) throws -> Void = { _ in }
+  ) throws {
+    let server = try JackDaemon()
+    let capture = try CaptureClient(on: server, channels: channels, capacity: 20 * server.rate)
+    // Far enough away for the players to get ready by the clock.
+    let at = capture.frameTime &+ UInt32(10 * server.rate)
+    let players = try commands.map {
+      try Playing(
+        $0 + ["--at", "\(at)", "--server", server.name], in: folder, environment: environment)
+    }
+    for player in players { try player.wait(for: "start frame") }
+    try connect(capture)
+    capture.arm()
+    try capture.setFreewheel(true)
+    #expect(capture.wait(untilFrames: 1))
+    let start = Int(at &- capture.firstFrame)
+    try #require(start < 12 * server.rate, "the players were not ready in time")
+    #expect(capture.wait(untilFrames: start + server.rate))
+    capture.disarm()
+    try capture.setFreewheel(false)
+    #expect(capture.gaps == [])
+    results = try players.map { try $0.result() }
+    samples = (0..<channels).map { capture.samples(channel: $0) }
+    self.start = start
+  }
+
+  /// Expects that channel `channel` carries `expected` from the start frame on, and nothing else.
+  func expect(
+    _ channel: Int, _ expected: [Float], _ location: SourceLocation = #_sourceLocation
+  ) {
+    let heard = samples[channel]
+    let first = expected.firstIndex { $0 != 0 } ?? 0
+    #expect(heard.firstIndex { $0 != 0 } == start + first, sourceLocation: location)
+    let end = min(start + expected.count, heard.count)
+    let wrong = zip(heard[start..<end], expected).enumerated().first { $1.0 != $1.1 }
+    #expect(wrong == nil, "frame after the start", sourceLocation: location)
+    #expect(end == start + expected.count, sourceLocation: location)
+    // A buffer that nobody writes any more would be heard again and again.
+    let late = heard[end...].indices.filter { heard[$0] != 0 }
+    #expect(
+      late.isEmpty, "it plays on: \(late.count) frames, \(late.first.map { $0 - end } ?? 0) after",
+      sourceLocation: location)
+  }
+}

@@ -1,0 +1,81 @@
+import CRealTime
+import Foundation
+import Host
+import RealTime
+import Synchronization
+import TestSupport
+import Testing
+
+/// A node that does not come back from its work until it is let go.
+private final class Stuck: TestNode, @unchecked Sendable {
+  let isWorking = Atomic<Bool>(false)
+  let isFree = Atomic<Bool>(false)
+  override func work(_ block: cue_block) {
+    isWorking.store(true, ordering: .releasing)
+    while !isFree.load(ordering: .acquiring) { usleep(1000) }
+    for i in 0..<Int(block.frames) { block.outputs![0][i] = block.inputs![0][i] }
+  }
+}
+
+/// Cycles that take longer than anybody waits: what they use stays.
+@Suite(.serialized) struct StuckCycleTests {
+  /// Runs a cycle of `rig` that hangs in a node, and `body` meanwhile; then lets the node go.
+  private func whileStuck(_ rig: Rig, _ node: Stuck, _ body: () -> Void) throws {
+    rig.begin()
+    let isOver = DispatchSemaphore(value: 0)
+    // Nobody else turns the rig meanwhile.
+    nonisolated(unsafe) let other = rig
+    Thread.detachNewThread {
+      other.cycle(64)
+      isOver.signal()
+    }
+    let isStuck = waits { node.isWorking.load(ordering: .acquiring) }
+    #expect(isStuck)
+    body()
+    node.isFree.store(true, ordering: .releasing)
+    isOver.wait()
+  }
+
+  private func rig(_ node: Stuck) throws -> Rig {
+    let rig = Rig(blockFrames: 64)
+    let input = try rig.graph.addInputs(named: "in", audio: ["in"])
+    let id = try rig.graph.add(node)
+    let output = try rig.graph.addOutputs(named: "out", audio: ["out"])
+    try rig.graph.edit { wiring throws(HostError) in
+      try wiring.connect(input, to: id)
+      try wiring.connect(id, to: output)
+    }
+    rig.plays = { _, frame in Float(frame) + 1 }
+    return rig
+  }
+
+  /// What the cycle uses is neither made ready nor given back; it is done later.
+  @Test func nothingIsMadeReadyUnderACycle() throws {
+    let node = Stuck("stuck")
+    let rig = try rig(node)
+    let before = node.prepared.count
+    try whileStuck(rig, node) {
+      #expect(!rig.graph.prepare(blockFrames: 256))
+      #expect(node.prepared.count == before)
+    }
+    #expect(rig.heard["out"]! == (1...64).map { Float($0) })
+    #expect(rig.graph.prepare(blockFrames: 256))
+    #expect(node.prepared.last?.frames == 256)
+    #expect(rig.listen(256, period: 256).last == Float(64 + 256))
+  }
+
+  /// A cycle that was given up may still go on: its memory is kept, and its nodes are led around.
+  @Test func aCycleThatIsGivenUpKeepsItsMemory() throws {
+    let node = Stuck("stuck")
+    let rig = try rig(node)
+    let before = node.prepared.count
+    try whileStuck(rig, node) {
+      rig.graph.halt()
+      rig.graph.prepare(sampleRate: 96000, blockFrames: 256)
+      #expect(node.prepared.count == before)
+    }
+    rig.graph.begin()
+    #expect(rig.listen(256, period: 256) == (65...320).map { Float($0) })
+    #expect(rig.graph.report.nodes.contains { $0.name == "stuck" && $0.isUnready })
+  }
+}

@@ -1,0 +1,139 @@
+import CRealTime
+import Foundation
+import Host
+import Synchronization
+import TestSupport
+import Testing
+
+/// A plugin's process that writes what it likes into what it shares with its host.
+@Suite(.serialized) struct HostileProcessTests {
+  /// URIs as numbers, in memory of which another process may have a part.
+  private final class Table {
+    static let capacity = 64
+    static let textBytes = 4096
+    var urids = cue_urids()
+
+    /// - Parameter other: The table of another process that shares what is shared; nil for none.
+    init(sharedWith other: Table? = nil) {
+      func zeros<Element>(_ count: Int, of type: Element.Type) -> UnsafeMutablePointer<Element> {
+        calloc(count, MemoryLayout<Element>.stride)!.assumingMemoryBound(to: type)
+      }
+      urids.capacity = UInt32(Self.capacity)
+      urids.text_bytes = UInt32(Self.textBytes)
+      urids.slots = other?.urids.slots ?? zeros(Self.capacity, of: UInt32.self)
+      urids.text = other?.urids.text ?? zeros(Self.textBytes, of: CChar.self)
+      urids.text_used = other?.urids.text_used ?? zeros(1, of: UInt64.self)
+      urids.own_slots = zeros(Self.capacity, of: UInt32.self)
+      urids.own_text = zeros(Self.textBytes, of: CChar.self)
+      ownsShared = other == nil
+    }
+
+    private let ownsShared: Bool
+    deinit {
+      if ownsShared {
+        free(urids.slots)
+        free(urids.text)
+        free(urids.text_used)
+      }
+      free(urids.own_slots)
+      free(urids.own_text)
+    }
+
+    func map(_ uri: String) -> UInt32 { cue_urids_map(&urids, uri) }
+    func unmap(_ number: UInt32) -> String? {
+      cue_urids_unmap(&urids, number).map { String(cString: $0) }
+    }
+  }
+
+  @Test func bothProcessesHaveTheSameNumbers() {
+    let host = Table()
+    let child = Table(sharedWith: host)
+    for i in 0..<40 {
+      let (first, second) = i % 2 == 0 ? (host, child) : (child, host)
+      let number = first.map("urn:\(i)")
+      #expect(number != 0 && second.unmap(number) == "urn:\(i)" && second.map("urn:\(i)") == number)
+    }
+    #expect(host.unmap(0) == nil && host.unmap(65) == nil && host.map("") == 0)
+  }
+
+  /// The next number of a byte of text before the table's, or far behind it.
+  @Test(arguments: [.max, .max - 2, .max - 4096, 1 << 32, 4095, 4096, 4097] as [UInt64])
+  func aTextThatEndsAnywhereIsNoPlaceToWrite(used: UInt64) {
+    let host = Table()
+    let known = host.map("urn:known")
+    host.urids.text_used.pointee = used
+    let number = host.map("urn:new")
+    #expect(number != 0 && host.map("urn:new") == number && host.unmap(number) == "urn:new")
+    #expect(host.map("urn:known") == known)
+  }
+
+  @Test func aTextWithoutAnEndIsNoURI() {
+    let host = Table()
+    let known = host.map("urn:known")
+    let child = Table(sharedWith: host)
+    let new = child.map("urn:new")
+    memset(host.urids.text, 0x41, Table.textBytes)
+    #expect(host.unmap(known) == "urn:known" && host.map("urn:known") == known)
+    #expect(host.unmap(new) == nil)
+    for slot in 0..<Table.capacity {
+      for place: UInt32 in [1, UInt32(Table.textBytes), UInt32(Table.textBytes) + 1, .max] {
+        host.urids.slots[slot] = place
+        _ = host.unmap(UInt32(slot + 1))
+      }
+    }
+    #expect(host.unmap(known) == "urn:known")
+  }
+
+  /// What a number means does not change, whatever the other process writes later.
+  @Test func aNumberKeepsItsURI() {
+    let host = Table()
+    let child = Table(sharedWith: host)
+    let numbers = (0..<8).map { child.map("urn:\($0)") }
+    #expect(numbers.map { host.unmap($0) } == (0..<8).map { "urn:\($0)" })
+    memset(host.urids.slots, 0, 4 * Table.capacity)
+    memset(host.urids.text, 0, Table.textBytes)
+    #expect(numbers.map { host.unmap($0) } == (0..<8).map { "urn:\($0)" })
+    #expect((0..<8).map { host.map("urn:\($0)") } == numbers)
+  }
+
+  @Test func oneLongURITakesNothingFromOthers() {
+    let host = Table()
+    for count in [4095, 5000, 8191, 8192, 100_000] {
+      #expect(host.map("urn:" + String(repeating: "x", count: count - 4)) == 0 || count == 4095)
+    }
+    let other = Table()
+    #expect(other.map(String(repeating: "x", count: 8192)) == 0)
+    #expect(other.map("urn:a") != 0)
+  }
+
+  // MARK: Lines
+
+  /// What a shell script does in the place of a plugin's process.
+  private func failure(_ script: String) -> String {
+    do {
+      _ = try IsolatedPlugin(
+        examples + "amp", in: installed, settings: usual,
+        program: IsolationProgram(
+          executable: "/bin/sh", arguments: ["-c", script], patience: 2))
+      return "nothing"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test func aLineWithoutEndIsNotListenedTo() {
+    let words = failure("exec tr '\\0' x </dev/zero")
+    #expect(words.contains("is faulty: it crashed (Killed)"), "\(words)")
+  }
+
+  /// An answer that nobody asked for is no answer to the next request.
+  @Test func answersThatNobodyAskedForAreNone() throws {
+    let words = failure(
+      #"""
+      for i in 1 2 3 4 5 6 7 8; do echo '{"reply":{"_0":{"value":{"_0":7}}}}'; done
+      while read line; do echo '{"reply":{"_0":{"value":{"_0":7}}}}'; done
+      """#)
+    // It says nothing wrong, and has no plugin either.
+    #expect(words == "nothing" || words.contains("crashed") || words.contains("ended"), "\(words)")
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Host
+import Server
+import Synchronization
+import TestSupport
+import Testing
+
+/// The thread that runs a plugin in its own process has the priority of the cycles.
+@Suite(.serialized) struct IsolatedPriorityTests {
+  /// Whether this system lets a thread have a real-time priority.
+  private func isAllowed() -> Bool {
+    let answer = Mutex<Bool?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      answer.withLock { $0 = runInRealTime(priority: 5) }
+      isDone.signal()
+    }
+    isDone.wait()
+    return answer.withLock { $0 } == true
+  }
+
+  /// True if a thread of a process has SCHED_FIFO's priority 5.
+  private func hasPriority(_ process: Int32) -> Bool {
+    let tasks = "/proc/\(process)/task"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).contains {
+      thread in
+      // A name, in parentheses, may have spaces; behind it are all fields from the third on.
+      let words = text(of: URL(fileURLWithPath: "\(tasks)/\(thread)/stat")).split(separator: ") ")
+      let fields = words.last?.split(separator: " ") ?? []
+      return fields.count > 38 && fields[37] == "5" && fields[38] == "1"
+    }
+  }
+
+  /// With PipeWire's libjack, too, where it is installed: that one raises no thread of a process that
+  /// has no client.
+  @Test(arguments: ["", "/usr/lib/x86_64-linux-gnu/pipewire-0.3/jack"])
+  func aPluginsThreadHasThePriorityOfTheCycles(libraries: String) throws {
+    let isAllowed = isAllowed()
+    let program = IsolationProgram(
+      executable: "/usr/bin/env",
+      arguments: ["LD_LIBRARY_PATH=\(libraries)"] + [try isolation().executable] + [
+        "plugins", "host",
+      ])
+    let plugin = try IsolatedPlugin(
+      examples + "amp", in: installed, settings: usual, priority: 5, program: program)
+    let end = Date() + 20
+    while isAllowed, !hasPriority(plugin.processIdentifier), Date() < end { usleep(5000) }
+    #expect(hasPriority(plugin.processIdentifier) == isAllowed)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Host
+import Synchronization
+import TestSupport
+import Testing
+
+/// Where plugins make files.
+@Suite(.serialized) struct ScratchFolderTests {
+  /// Calls `body` with a world whose plugin makes a file, and a function that finds the file.
+  private func withFile(_ body: (World, () -> URL?) throws -> Void) throws {
+    try withTemporaryFolder { folder in
+      let world = World(path: try Fixture(in: folder, "MAKES_FILES").path)
+      let name = "made-\(UUID().uuidString)"
+      setenv("CUE_FIXTURE_FILE", "deep/\(name)", 1)
+      defer { unsetenv("CUE_FIXTURE_FILE") }
+      try body(world) {
+        let temporary = URL(fileURLWithPath: NSTemporaryDirectory())
+        let files = FileManager.default.enumerator(at: temporary, includingPropertiesForKeys: nil)
+        return files?.compactMap { $0 as? URL }.first { $0.lastPathComponent == name }
+      }
+    }
+  }
+
+  /// Another user can look into none of the folders on the way.
+  private func expectPrivate(_ file: URL?) throws {
+    let file = try #require(file)
+    let temporary = URL(fileURLWithPath: NSTemporaryDirectory()).pathComponents.count
+    let top = file.pathComponents[0...temporary].joined(separator: "/")
+    let mode = try FileManager.default.attributesOfItem(atPath: top)[.posixPermissions] as? Int
+    #expect(mode == 0o700, "\(top)")
+  }
+
+  @Test func anInstancesFilesAreItsOwnAndGoWithIt() throws {
+    try withFile { world, file in
+      do {
+        let plugin = try PluginInstance(Fixture.uri, in: world, settings: usual)
+        try expectPrivate(file())
+        withExtendedLifetime(plugin) {}
+      }
+      #expect(file() == nil)
+    }
+  }
+
+  @Test func aKilledPluginsFilesGo() throws {
+    try withFile { world, file in
+      let plugin = try IsolatedPlugin(
+        Fixture.uri, in: world, settings: usual, program: isolation())
+      try expectPrivate(file())
+      let isGone = DispatchSemaphore(value: 0)
+      plugin.whenGone { isGone.signal() }
+      kill(plugin.processIdentifier, SIGKILL)
+      #expect(isGone.wait(timeout: .now() + 30) == .success)
+      #expect(file() == nil)
+    }
+  }
+
+  @Test func aProbesFilesGo() throws {
+    try withFile { world, file in
+      do {
+        let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+        #expect(try prober.plugin(Fixture.uri, in: world) == TrialReport())
+      }
+      #expect(file() == nil)
+    }
+  }
+
+  /// A state that was captured is in a folder, too.
+  @Test func aCapturedStateIsPrivate() throws {
+    let plugin = try IsolatedPlugin(
+      examples + "amp", in: installed, settings: usual, program: isolation())
+    let temporary = NSTemporaryDirectory()
+    let before = try FileManager.default.contentsOfDirectory(atPath: temporary)
+    let state = try plugin.capture()
+    let after = try FileManager.default.contentsOfDirectory(atPath: temporary)
+    let made = after.filter { !before.contains($0) && $0.hasPrefix("cuejack-plugin-") }
+    #expect(!made.isEmpty)
+    for name in made {
+      let path = temporary + "/" + name
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+      #expect(mode == 0o700, "\(path)")
+    }
+    withExtendedLifetime(state) {}
+  }
+}

@@ -1,0 +1,195 @@
+// A JACK client in a process of its own: it uses the library that LD_LIBRARY_PATH says, which may
+// be PipeWire's. It prints “ready” when it plays or listens, and ends with SIGTERM or when its
+// server has gone.
+//
+//   jack-peer silence PORT…             plays silence to each of the input ports
+//   jack-peer numbers CHANNELS PORT…    plays the number of each frame on out_1 …, as cue_emitter
+//   does jack-peer capture FILE CHANNELS SECONDS PORT…
+//                                       records from the output ports to in_1 …, and writes FILE in
+//                                       the end
+//
+// A file begins with the numbers of channels, frames and cycles, of 64 bits each. For each cycle it
+// has the index of the first frame, the frame time, and the predicted begin of the next cycle in
+// microseconds, of 64 bits each; then the samples of the first channel, of the second and so on.
+#include "CTestSupport.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_CHANNELS 64
+
+typedef struct {
+  uint64_t frame, counter, next;
+} cycle;
+
+typedef struct {
+  jack_client_t *client;
+  jack_port_t *ports[MOST_CHANNELS];
+  size_t channels, capacity, most_cycles;
+  float *samples;
+  cycle *cycles;
+  atomic_size_t frames, cycle_count;
+} recording;
+
+static atomic_bool is_over;
+
+static void end(int signal) {
+  (void)signal;
+  atomic_store(&is_over, true);
+}
+
+static void server_gone(void *argument) {
+  (void)argument;
+  atomic_store(&is_over, true);
+}
+
+static _Noreturn void fail(const char *what, const char *name) {
+  fprintf(stderr, "jack-peer: %s %s\n", what, name);
+  exit(1);
+}
+
+static void await_end(void) {
+  puts("ready");
+  fflush(stdout);
+  while (!atomic_load(&is_over))
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+}
+
+static jack_client_t *open_client(const char *name) {
+  jack_status_t status = 0;
+  jack_client_t *client = jack_client_open(name, JackNoStartServer, &status);
+  if (!client) fail("no server takes the client", name);
+  jack_on_shutdown(client, server_gone, NULL);
+  return client;
+}
+
+static void connect(jack_client_t *client, const char *source, const char *destination) {
+  // The port may be about to come, as after a server's restart.
+  for (int i = 0; i < 2000 && !atomic_load(&is_over); i++) {
+    if (jack_port_by_name(client, source) && jack_port_by_name(client, destination)) break;
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+  }
+  int error = jack_connect(client, source, destination);
+  if (error && error != EEXIST) fail("cannot connect with", destination);
+}
+
+static jack_port_t *add_port(jack_client_t *client, const char *stem, size_t number,
+                             unsigned long flags) {
+  char name[32];
+  snprintf(name, sizeof name, "%s_%zu", stem, number);
+  jack_port_t *port = jack_port_register(client, name, JACK_DEFAULT_AUDIO_TYPE, flags, 0);
+  if (!port) fail("there is no port", name);
+  return port;
+}
+
+// MARK: Silence
+
+static int silent_cycle(jack_nframes_t frames, void *argument) {
+  memset(jack_port_get_buffer(argument, frames), 0, frames * sizeof(float));
+  return 0;
+}
+
+static void play_silence(char **ports, size_t count) {
+  jack_client_t *client = open_client("silence");
+  jack_port_t *port = add_port(client, "out", 1, JackPortIsOutput);
+  jack_set_process_callback(client, silent_cycle, port);
+  if (jack_activate(client)) fail("cannot activate", "silence");
+  for (size_t i = 0; i < count; i++)
+    connect(client, jack_port_name(port), ports[i]);
+  await_end();
+  jack_client_close(client);
+}
+
+// MARK: Numbers
+
+static void play_numbers(unsigned channels, char **ports, size_t count) {
+  jack_status_t status = 0;
+  cue_emitter *emitter = cue_emitter_open(NULL, "emitter", channels, &status);
+  if (!emitter) fail("no server takes the client", "emitter");
+  jack_client_t *client = cue_emitter_client(emitter);
+  for (size_t i = 0; i < count && i < channels; i++) {
+    char name[128];
+    snprintf(name, sizeof name, "%s:out_%zu", jack_get_client_name(client), i + 1);
+    connect(client, name, ports[i]);
+  }
+  await_end();
+  cue_emitter_close(emitter);
+}
+
+// MARK: A recording
+
+static int record_cycle(jack_nframes_t frames, void *argument) {
+  recording *into = argument;
+  size_t at = atomic_load_explicit(&into->frames, memory_order_relaxed);
+  size_t number = atomic_load_explicit(&into->cycle_count, memory_order_relaxed);
+  if (at + frames > into->capacity || number == into->most_cycles) return 0;
+  jack_nframes_t counter;
+  jack_time_t begin, next;
+  float period;
+  if (jack_get_cycle_times(into->client, &counter, &begin, &next, &period)) return 0;
+  into->cycles[number] = (cycle){at, counter, next};
+  for (size_t channel = 0; channel < into->channels; channel++)
+    memcpy(into->samples + channel * into->capacity + at,
+           jack_port_get_buffer(into->ports[channel], frames), frames * sizeof(float));
+  atomic_store_explicit(&into->frames, at + frames, memory_order_release);
+  atomic_store_explicit(&into->cycle_count, number + 1, memory_order_release);
+  return 0;
+}
+
+static void write_recording(const recording *recorded, const char *path) {
+  FILE *file = fopen(path, "wb");
+  if (!file) fail("cannot write", path);
+  size_t cycles = atomic_load_explicit(&recorded->cycle_count, memory_order_acquire);
+  size_t frames = atomic_load_explicit(&recorded->frames, memory_order_acquire);
+  uint64_t counts[] = {recorded->channels, frames, cycles};
+  bool written = fwrite(counts, sizeof counts, 1, file) == 1 &&
+                 fwrite(recorded->cycles, sizeof(cycle), cycles, file) == cycles;
+  for (size_t channel = 0; channel < recorded->channels; channel++)
+    written &= fwrite(recorded->samples + channel * recorded->capacity, sizeof(float), frames,
+                      file) == frames;
+  if (fclose(file) || !written) fail("cannot write", path);
+}
+
+static void record(const char *path, size_t channels, double seconds, char **ports, size_t count) {
+  static recording into;
+  if (channels > MOST_CHANNELS) fail("too many channels:", "64 are the most");
+  into.client = open_client("capture");
+  into.channels = channels;
+  into.capacity = (size_t)(seconds * jack_get_sample_rate(into.client));
+  // No server here has shorter cycles.
+  into.most_cycles = into.capacity / 16 + 1;
+  into.samples = calloc(channels * into.capacity + 1, sizeof(float));
+  into.cycles = calloc(into.most_cycles, sizeof(cycle));
+  if (!into.samples || !into.cycles) fail("no memory for", path);
+  for (size_t channel = 0; channel < channels; channel++)
+    into.ports[channel] = add_port(into.client, "in", channel + 1, JackPortIsInput);
+  jack_set_process_callback(into.client, record_cycle, &into);
+  if (jack_activate(into.client)) fail("cannot activate", "capture");
+  for (size_t i = 0; i < count && i < channels; i++)
+    connect(into.client, ports[i], jack_port_name(into.ports[i]));
+  await_end();
+  jack_client_close(into.client);
+  write_recording(&into, path);
+}
+
+int main(int count, char **words) {
+  struct sigaction action = {.sa_handler = end};
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, NULL);
+  const char *command = count > 1 ? words[1] : "";
+  if (!strcmp(command, "silence")) {
+    play_silence(words + 2, (size_t)count - 2);
+  } else if (!strcmp(command, "numbers") && count > 2) {
+    play_numbers((unsigned)atoi(words[2]), words + 3, (size_t)count - 3);
+  } else if (!strcmp(command, "capture") && count > 4) {
+    record(words[2], (size_t)atoi(words[3]), atof(words[4]), words + 5, (size_t)count - 5);
+  } else {
+    fprintf(stderr, "usage: jack-peer silence|numbers|capture …\n");
+    return 64;
+  }
+  return 0;
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Server
+import TestSupport
+import Testing
+
+/// Which server is used where PipeWire runs or its library is loaded.
+@Suite(.serialized) struct ChoiceTests {
+  /// False where somebody's own server runs under the name that programs take for themselves.
+  static let isFree = !JackServer(named: "default").isRunning
+
+  @Test(.enabled(if: isFree)) func theCommandUsesPipeWireBeforeItStartsJackd() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let daemon = try PipeWireDaemon()
+      var environment = daemon.environment
+      environment["LD_LIBRARY_PATH"] = nil
+      let result = try play([file.path, "--no-connect"], environment: environment)
+      #expect(
+        result.errors
+          == "cuejack: no jackd is running, but PipeWire is: using PipeWire's JACK library\n")
+      #expect(result.output.contains("server default, client cuejack"))
+      // With a server of that name asked for, it does not.
+      let refused = try play([file.path, "--server", "none"], environment: environment)
+      #expect(refused.status == 1)
+      #expect(refused.errors == "cuejack: no JACK server named “none” is running\n")
+      environment["JACK_NO_START_SERVER"] = "1"
+      let alone = try play([file.path], environment: environment)
+      #expect(alone.status == 1 && alone.errors.contains("JACK_NO_START_SERVER"), "\(alone)")
+    }
+  }
+
+  @Test(.enabled(if: isFree)) func theLibrarySaysThatPipeWireRuns() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let daemon = try PipeWireDaemon()
+      var environment = daemon.environment
+      environment["LD_LIBRARY_PATH"] = nil
+      let result = try run(
+        builtProduct(named: "player-swift").path, [file.path],
+        environment: playEnvironment(environment))
+      #expect(result.status != 0)
+      #expect(
+        result.errors.contains("PipeWire is: run this program with pw-jack"), "\(result)")
+    }
+  }
+
+  @Test func noJackdIsStartedUnderPipeWiresLibrary() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let daemon = try PipeWireDaemon()
+      daemon.stop()
+      let result = try play([file.path], environment: daemon.environment)
+      #expect(result.status == 1)
+      #expect(
+        result.errors.hasPrefix("cuejack: PipeWire does not answer (\(daemon.folder.path)/")
+          && !result.errors.contains("started"), "\(result)")
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What PipeWire's programs show of our clients.
+@Suite(.serialized) struct NamesTests {
+  @Test func theFilesNameIsShown() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("Ärger \"1\" \\.wav", in: folder, frames: 480_000)
+      let daemon = try PipeWireDaemon()
+      let player = try Playing(
+        [file.path, "--name", "one"], in: folder,
+        environment: daemon.environment.merging(["PIPEWIRE_PROPS": "{ node.nick = mine }"]) { $1 })
+      try player.wait(for: "start frame")
+      let nodes = try daemon.properties(ofNode: "one")
+      #expect(nodes.count == 1)
+      #expect(nodes.first?["media.name"] == "Ärger \"1\" \\.wav", "\(nodes)")
+      #expect(nodes.first?["node.nick"] == "mine", "\(nodes)")
+      player.send(signal: SIGTERM)
+      _ = try player.result()
+      // What the user says wins.
+      let other = try Playing(
+        [file.path, "--name", "two"], in: folder,
+        environment: daemon.environment.merging(["PIPEWIRE_PROPS": "media.name = \"theirs\""]) {
+          $1
+        })
+      try other.wait(for: "start frame")
+      #expect(try daemon.properties(ofNode: "two").first?["media.name"] == "theirs")
+      other.send(signal: SIGTERM)
+      _ = try other.result()
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `cuejack play` plays to a sink of PipeWire.
+@Suite(.serialized) struct PipeWirePlayTests {
+  @Test(arguments: Sink.allCases, [1024, 2048])
+  func aFileIsHeardBitForBit(sink: Sink, quantum: Int) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .s24, frames: 24_100)
+      let stage = try Stage(sink, quantum: quantum)
+      let (result, recording) = try stage.hear("play", [file.path])
+      expectSuccess(result)
+      #expect(result.output.contains("played 24100 frames from frame "), "\(result)")
+      recording.expect(file.samples)
+    }
+  }
+
+  @Test(arguments: Sink.allCases) func severalFilesStartOnOneFrame(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...3).map {
+        try WaveFile("\($0).wav", in: folder, frames: 8000 * $0, seed: UInt64($0))
+      }
+      let stage = try Stage(sink)
+      let (result, recording) = try stage.hear("play", files.map(\.path))
+      expectSuccess(result)
+      // Sums of 16-bit samples are exact in any order.
+      let sums = (0..<2).map { channel in
+        (0..<24_000).map { frame in
+          files.reduce(Float(0)) { sum, file in
+            sum + (frame < file.frames ? file.samples[channel][frame] : 0)
+          }
+        }
+      }
+      recording.expect(sums)
+    }
+  }
+
+  @Test(arguments: Sink.allCases) func aStartInTheFutureIsHeardWhole(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 24_000)
+      let stage = try Stage(sink)
+      let (result, recording) = try stage.hear("play", [file.path, "--at", "+0.7"])
+      expectSuccess(result)
+      recording.expect(file.samples)
+    }
+  }
+
+  /// An amplifier of 0 dB leaves every bit as it is.
+  @Test(arguments: Sink.allCases, [[], ["--isolate", "all"]])
+  func filesAreHeardThroughPlugins(sink: Sink, arguments: [String]) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 24_000)
+      let stage = try Stage(sink)
+      let (result, recording) = try stage.hear(
+        "play",
+        [file.path, file.path, "--plugin", "http://lv2plug.in/plugins/eg-amp:gain=0"] + arguments,
+        environment: ["LV2_PATH": "/usr/lib/lv2", "XDG_CACHE_HOME": folder.path])
+      expectSuccess(result)
+      recording.expect(file.samples.map { $0.map { 2 * $0 } })
+    }
+  }
+
+  /// Ten of them; 200 in the long proof.
+  @Test(arguments: Sink.allCases) func everyStartOfARowIsHeardWhole(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let stage = try Stage(sink)
+      for start in 1...(proof == nil ? 10 : 200) {
+        let (result, recording) = try stage.hear("play", [file.path])
+        expectSuccess(result, "start \(start)")
+        recording.expect(file.samples, "start \(start)")
+      }
+    }
+  }
+
+  @Test(arguments: Sink.allCases) func twoProcessesStartOnTheFrameOfOneHostTime(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...2).map {
+        try WaveFile("\($0).wav", in: folder, frames: 24_000, seed: UInt64($0))
+      }
+      let stage = try Stage(sink)
+      let capture = try JackPeer.capture(on: stage.daemon)
+      let (first, time) = try startPlaying([files[0].path], in: folder, on: stage.daemon)
+      let second = try Playing(
+        [files[1].path, "--name", "other", "--at", "\(time)ns"], in: folder,
+        environment: stage.daemon.environment)
+      for player in [first, second] { expectSuccess(try player.result()) }
+      let recording = try capture.end()
+      let start = recording.expect(
+        (0..<2).map { channel in
+          zip(files[0].samples[channel], files[1].samples[channel]).map { $0 + $1 }
+        })
+      // The sink runs the cycles: its monitor gives what it heard one cycle later.
+      let asked = try #require(recording.index(ofHostTime: time, rate: 48_000))
+      let heard = try #require(start) - stage.daemon.period
+      #expect(abs(asked - Double(heard)) <= 1, "asked \(asked), heard \(heard)")
+    }
+  }
+
+  @Test func aFrameThatIsAnotherOneElsewhereIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let stage = try Stage(.idle)
+      let result = try play([file.path, "--at", "480000"], environment: stage.daemon.environment)
+      #expect(result.status == 64 && result.errors.contains("give a host time"), "\(result)")
+    }
+  }
+
+  // MARK: Changes of the clock
+
+  /// PipeWire leaves cycles out when their length changes. Nothing else is missing, nothing comes twice, and
+  /// what comes later is in its place.
+  @Test(arguments: Sink.allCases) func aForcedQuantumIsPlayedThrough(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let file = try writeNumbers("numbers.wav", in: folder, frames: 192_000)
+      let stage = try Stage(sink)
+      let capture = try JackPeer.capture(on: stage.daemon)
+      let player = try Playing([file], in: folder, environment: stage.daemon.environment)
+      try player.wait(for: "start frame")
+      for quantum in [256, 2048, nil] {
+        usleep(600_000)
+        try stage.daemon.force(quantum: quantum)
+      }
+      let result = try player.result()
+      let missing = result.output.firstMatch(of: #/(\d+) frames not heard/#)
+        .flatMap { Int($0.output.1) }
+      #expect(result.status == (missing == nil ? 0 : 1), "\(result)")
+      let numbers = try capture.end().samples[0].filter { $0 != 0 }.map { Int($0 * 0x1p24) }
+      #expect(numbers.first == 1 && numbers.last == 192_000, "\(result)")
+      let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 - 1 }.filter { $0 != 0 }
+      // The sink's monitor is a cycle late, and loses that cycle when the next one has another length.
+      let lost = (missing ?? 0) + 1024 + 256 + 2048
+      #expect(steps.allSatisfy { $0 > 0 } && steps.reduce(0, +) <= lost, "\(steps), \(result)")
+      #expect(steps.count <= 6 && result.errors.split(separator: "\n").count <= 3, "\(result)")
+    }
+  }
+
+  @Test(arguments: Sink.allCases) func aForcedRateIsPlayedThrough(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 192_000)
+      let stage = try Stage(sink)
+      let player = try Playing([file.path], in: folder, environment: stage.daemon.environment)
+      try player.wait(for: "start frame")
+      usleep(600_000)
+      try stage.daemon.force(rate: 44100)
+      usleep(1_000_000)
+      try stage.daemon.force(rate: nil)
+      let result = try player.result()
+      // Cycles that PipeWire leaves out while it changes the rate are not heard, and told.
+      #expect(
+        result.status == (result.output.contains("frames not heard") ? 1 : 0), "\(result)")
+      #expect(!result.errors.contains("went away"), "\(result.errors)")
+      #expect(result.errors.split(separator: "\n").count <= 2, "\(result.errors)")
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Servers that are killed under queues and started again: three times each, or twenty times in the long
+/// proof.
+@Suite(.serialized) struct ServerReturnTests {
+  enum Kind: CaseIterable {
+    case jackd, pipeWire
+
+    func start() throws -> any PeerServer {
+      switch self {
+      case .jackd: try JackDaemon(period: 1024)
+      case .pipeWire: try PipeWireDaemon()
+      }
+    }
+  }
+
+  /// Rates and periods of the servers that come one after another.
+  private static let servers: [(rate: Int, period: Int)] = [
+    (48000, 1024), (44100, 256), (48000, 512), (96000, 1024), (48000, 2048), (44100, 1024),
+  ]
+
+  private func servers() -> [(rate: Int, period: Int)] {
+    (0..<(proof == nil ? 3 : 20)).map { Self.servers[$0 % Self.servers.count] }
+  }
+
+  @Test(arguments: Kind.allCases) func filesOfOneCommandReturnOnOneFrame(kind: Kind) throws {
+    try withTemporaryFolder { folder in
+      let file = try writeNumbers("numbers.wav", in: folder, frames: 0x40000)
+      let server = try kind.start()
+      let player = try Playing(
+        [file, file, file, "--loop", "--name", "part", "--connect", server.inputs[0]], in: folder,
+        environment: server.environment)
+      try player.wait(for: "start frame")
+      try returnTogether([player], server, ["part:out_1", "part-2:out_1", "part-3:out_1"])
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func commandsWithOneTimeReturnOnOneFrame(kind: Kind) throws {
+    try withTemporaryFolder { folder in
+      let file = try writeNumbers("numbers.wav", in: folder, frames: 0x40000)
+      let server = try kind.start()
+      let connection = ["--connect", server.inputs[0]]
+      let (first, hostTime) = try startPlaying(
+        [file, file, "--loop", "--name", "part"] + connection, in: folder, on: server)
+      // What joins commands on jackd is the frame.
+      let frame = try #require(first.output.firstMatch(of: #/start frame (\d+)/#)?.output.1)
+      let time = kind == .jackd ? String(frame) : "\(hostTime)ns"
+      let second = try Playing(
+        [file, "--loop", "--name", "other", "--at", time] + connection, in: folder,
+        environment: server.environment)
+      try second.wait(for: "start frame")
+      usleep(3_000_000)
+      try returnTogether([first, second], server, ["part:out_1", "part-2:out_1", "other:out_1"])
+    }
+  }
+
+  /// The files share the client of the plugin: what is heard is their sum.
+  @Test(arguments: Kind.allCases) func thirtyQueuesOfOneClientReturnOnOneFrame(kind: Kind) throws {
+    try withTemporaryFolder { folder in
+      let file = try writeNumbers("numbers.wav", in: folder, frames: 0x40000)
+      let server = try kind.start()
+      let player = try Playing(
+        Array(repeating: file, count: 30)
+          + ["--loop", "--plugin", "http://lv2plug.in/plugins/eg-amp:gain=0", "--name", "part"]
+          + ["--connect", server.inputs[0]], in: folder,
+        environment: server.environment.merging(
+          ["LV2_PATH": "/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]) { $1 })
+      try player.wait(for: "start frame")
+      try returnTogether([player], server, ["part:out_1"], queues: 30)
+    }
+  }
+
+  /// Kills and restarts the server under a player, and expects after each time that all `ports` play the
+  /// same frame, and are connected again.
+  private func returnTogether(
+    _ players: [Playing], _ server: any PeerServer, _ ports: [String], queues: Int = 1
+  ) throws {
+    var isExact = true
+    for (number, next) in servers().enumerated() {
+      // A sum of resampled sounds is not exact.
+      let rate = queues == 1 ? next.rate : 48000
+      server.kill()
+      for player in players { try player.waitForError("went away", times: number + 1) }
+      try server.start(rate: rate, period: next.period)
+      for player in players { try player.waitForError("is back", times: number + 1) }
+      let heard = try hear(ports, on: server)
+      try #require(heard.count == ports.count, "\(players.map(\.errors))")
+      // Each resamples from where it stood itself, and may be a part of a frame off then.
+      if rate != 48000 { isExact = false }
+      let tolerance: Float = isExact ? 0 : 0.51 / 0x1p24
+      for (port, samples) in zip(ports, heard) {
+        let isTogether =
+          samples.count == heard[0].count
+          && zip(samples, heard[0]).allSatisfy { abs($0 - $1) <= tolerance }
+        #expect(isTogether, "\(port), after return \(number + 1)")
+      }
+      // Of a sum of queues, too: if one is elsewhere, the sum is no multiple.
+      let numbers = heard[0].map { Int($0 * 0x1p24) }
+      let wrong = numbers.filter { queues > 1 && $0 % queues != 0 }
+      #expect(wrong.isEmpty, "return \(number + 1): \(wrong.prefix(3))")
+    }
+    for player in players {
+      player.send(signal: SIGTERM)
+      let result = try player.result()
+      #expect(result.status == 128 + SIGTERM)
+      #expect(
+        result.errors.split(separator: "\n").count == 2 * servers().count, "\(result.errors)")
+    }
+  }
+
+  /// The latest 12,000 frames that come from each of `ports`, once all of them play again: queues agree on a
+  /// frame that is still to come. Empty if they do not.
+  private func hear(_ ports: [String], on server: any PeerServer) throws -> [[Float]] {
+    for _ in 0..<20 {
+      let capture = try JackPeer.capture(ports, seconds: 10, on: server)
+      usleep(700_000)
+      let heard = try capture.end().samples.map { Array($0.suffix(12_000)) }
+      if heard.allSatisfy({ $0.count == 12_000 && !$0.contains(0) }) { return heard }
+    }
+    return []
+  }
+
+  @Test(arguments: Kind.allCases) func aRecordingGoesOn(kind: Kind) throws {
+    try withTemporaryFolder { folder in
+      let server = try kind.start()
+      var emitter: JackPeer? = try JackPeer.numbers(on: server)
+      let file = folder.appendingPathComponent("take.wav").path
+      let recorder = try Playing(
+        "record", [file, "--format", "f32", "--connect", "emitter:out_1", "emitter:out_2"],
+        in: folder, environment: server.environment)
+      try recorder.wait(for: "-> cuejack")
+      usleep(500_000)
+      let times = servers().count
+      for number in 1...times {
+        server.kill()
+        try recorder.waitForError("went away", times: number)
+        emitter = nil
+        try server.start(rate: nil, period: nil)
+        emitter = try JackPeer.numbers(on: server)
+        try recorder.waitForError("is back", times: number)
+        usleep(1_500_000)
+      }
+      withExtendedLifetime(emitter) {}
+      recorder.send(signal: SIGTERM)
+      let result = try recorder.result()
+      #expect(result.status == 0, "\(result)")
+      // Frames that were not recorded are silence of the same length. Where a server came anew, the
+      // numbers begin anew.
+      let samples = try readWave(file)[1]
+      let there = samples.indices.filter { samples[$0] != 0 }
+      let steps = zip(there, there.dropFirst()).filter { earlier, later in
+        let number = UInt32(samples[earlier]) + UInt32(later - earlier)
+        return samples[later] != Emitter.sample(at: number, channel: 1)
+      }
+      #expect(steps.count == times, "\(steps.prefix(10))")
+      #expect(there.count > 12_000 * (times + 1), "\(there.count) of \(samples.count): \(result)")
+    }
+  }
+}

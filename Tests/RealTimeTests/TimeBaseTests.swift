@@ -1,0 +1,124 @@
+import CRealTime
+import RealTime
+import Server
+import Testing
+import Timeline
+
+/// 28, 35: device time where the frame counter is a driver's, as on PipeWire.
+@Suite struct TimeBaseTests {
+  /// A client without voices, whose cycles a test describes.
+  private final class Client {
+    private let signal = UnsafeMutablePointer<cue_signal>.allocate(capacity: 1)
+    private let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
+    private let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
+    let engine = UnsafeMutablePointer<Engine>.allocate(capacity: 1)
+
+    init(_ base: UnsafeMutablePointer<TimeBase>, frame: Int64, microseconds: UInt64) {
+      cue_signal_initialize(signal)
+      roster.initialize(to: Roster(voices: voices, count: 0))
+      engine.initialize(
+        to: Engine(
+          roster: roster, signal: signal, client: nil, timeBase: base,
+          anchor: TimeAnchor(frame: frame, microseconds: microseconds)))
+      engine.pointee.setSampleRate(48000)
+    }
+
+    deinit {
+      engine.deinitialize(count: 1)
+      engine.deallocate()
+      roster.deallocate()
+      voices.deallocate()
+      cue_signal_destroy(signal)
+      signal.deallocate()
+    }
+
+    /// Runs a cycle whose first frame the driver counts as `counter`, at `microseconds`.
+    @discardableResult
+    func cycle(_ frames: UInt32 = 480, counter: UInt32, at microseconds: UInt64) -> Int64 {
+      engine.pointee.cycle(
+        frames,
+        cue_cycle_time(
+          counter: counter, microseconds: microseconds,
+          next_microseconds: microseconds + UInt64(frames) * 1_000_000 / 48000))
+      return engine.pointee.times.frame
+    }
+  }
+
+  private func withBase(_ body: (UnsafeMutablePointer<TimeBase>) -> Void) {
+    let base = UnsafeMutablePointer<TimeBase>.allocate(capacity: 1)
+    base.initialize(to: TimeBase())
+    body(base)
+    base.deinitialize(count: 1)
+    base.deallocate()
+  }
+
+  @Test func anotherDriverContinuesDeviceTime() {
+    withBase { base in
+      let client = Client(base, frame: 1_000_000, microseconds: 20_000_000)
+      // 10 ms after the anchor, on a driver that counts from somewhere else.
+      #expect(client.cycle(counter: 137_339_263, at: 20_010_000) == 1_000_480)
+      #expect(client.cycle(counter: 137_339_743, at: 20_020_000) == 1_000_960)
+      #expect(client.engine.pointee.cyclesInARow == 1 && client.engine.pointee.counterJumps == 0)
+      // The client moves 30 ms later to a driver whose counter is small.
+      #expect(client.cycle(counter: 5825, at: 20_060_000) == 1_002_880)
+      #expect(client.engine.pointee.cyclesInARow == 0 && client.engine.pointee.counterJumps == 1)
+      #expect(client.cycle(counter: 6305, at: 20_070_000) == 1_003_360)
+      #expect(client.cycle(counter: 6785, at: 20_080_000) == 1_003_840)
+      #expect(client.engine.pointee.cyclesInARow == 2 && client.engine.pointee.counterJumps == 1)
+    }
+  }
+
+  @Test func cyclesThatWereSkippedAreMissedAndNoJump() {
+    withBase { base in
+      let client = Client(base, frame: 1_000_000, microseconds: 1_000_000)
+      client.cycle(counter: 4_294_967_000, at: 1_000_000)
+      // Two cycles went by without the client; the counter wraps meanwhile.
+      #expect(client.cycle(counter: 4_294_967_000 &+ 1440, at: 1_030_000) == 1_001_440)
+      #expect(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 0)
+      // PipeWire counts the cycle before a new quantum at its old length.
+      #expect(
+        client.cycle(960, counter: 4_294_967_000 &+ 1920, at: 1_040_000) == 1_001_920)
+      #expect(
+        client.cycle(960, counter: 4_294_967_000 &+ 2880, at: 1_060_000) == 1_002_880)
+      #expect(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 2)
+    }
+  }
+
+  @Test func aCycleThatIsRepeatedHasItsFramesAgain() {
+    withBase { base in
+      let client = Client(base, frame: 1_000_000, microseconds: 1_000_000)
+      client.cycle(counter: 77, at: 1_000_000)
+      #expect(client.cycle(counter: 77, at: 1_000_000) == 1_000_000)
+      #expect(client.cycle(counter: 557, at: 1_010_000) == 1_000_480)
+    }
+  }
+
+  @Test func clientsOfOneProcessHaveOneDeviceTime() {
+    withBase { base in
+      let first = Client(base, frame: 5_000_000, microseconds: 1_000_000)
+      // Another client's estimate of the time is off by less than two cycles.
+      let second = Client(base, frame: 5_000_100, microseconds: 1_000_000)
+      #expect(
+        first.cycle(counter: 3000, at: 1_010_000) == second.cycle(counter: 3000, at: 1_010_000))
+      // Both move; the second meets the new driver a cycle later.
+      let moved = first.cycle(counter: 900_000, at: 1_050_003)
+      first.cycle(counter: 900_480, at: 1_060_003)
+      #expect(second.cycle(counter: 900_480, at: 1_060_003) == moved + 480)
+      #expect(second.engine.pointee.counterJumps == 1)
+    }
+  }
+
+  /// On jackd the counter is device time, and a cycle before a new period is counted at the new length.
+  @Test func timesConvertBothWays() {
+    let times = CycleTimes(
+      frame: 10_000, nextFrame: 10_480, microseconds: 2_000_000, nextMicroseconds: 2_010_000)
+    #expect(times.hostTime(ofFrame: 10_480, sampleRate: 48000) == 2_010_000_000)
+    #expect(times.hostTime(ofFrame: 58_480, sampleRate: 48000) == 3_010_000_000)
+    #expect(times.hostTime(ofFrame: -1_000_000_000, sampleRate: 48000) == 0)
+    #expect(times.frame(atHostTime: 3_010_000_000, sampleRate: 48000) == 58_480)
+    for frame in [0, 9_999, 10_001, 1 << 40] as [Int64] {
+      let time = times.hostTime(ofFrame: frame, sampleRate: 44100)
+      #expect(times.frame(atHostTime: time, sampleRate: 44100) == frame)
+    }
+  }
+}

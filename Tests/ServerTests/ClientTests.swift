@@ -1,0 +1,95 @@
+import Foundation
+import RealTime
+import TestSupport
+import Testing
+
+@testable import Server
+
+/// Clients that come, go and are named, on servers that may not answer.
+@Suite(.serialized) struct ClientTests {
+  @Test func aDeviceThatIsLetGoClosesItsClient() throws {
+    let server = HandDrivenServer()
+    do { _ = try Device(server, clientName: "unused") }
+    #expect(server.clients.map(\.isClosed) == [true])
+    server.cycle(frames: 64)
+
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    do { _ = try Device(JackServer(named: jack.name), clientName: "unused") }
+    let other = try JackServer(named: jack.name).openClient(named: "unused")
+    #expect(other.name == "unused")
+    other.close()
+  }
+
+  /// 63 bytes are the most that jackd takes.
+  @Test(arguments: [59, 60, 61, 63, 64, 200]) func longNamesAreShortened(bytes: Int) throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let server = JackServer(named: jack.name)
+    for letter in ["a", "ä", "語", "👩‍👩‍👧‍👧"] {
+      let name = String(repeating: letter, count: bytes / letter.utf8.count)
+      let clients = try (0..<3).map { _ in try server.openClient(named: name) }
+      let names = clients.map(\.name)
+      #expect(Set(names).count == 3)
+      #expect(names.allSatisfy { $0.utf8.count <= 63 && $0.hasPrefix(letter) })
+      #expect(name.hasPrefix(names[0]))
+      #expect(names[1] == "\(names[0])-01" && names[2] == "\(names[0])-02")
+      clients.forEach { $0.close() }
+    }
+  }
+
+  /// jackd itself counts to 99.
+  @Test func manyClientsHaveOneName() throws {
+    let jack = try JackDaemon(period: 256)
+    defer { jack.stop() }
+    let server = JackServer(named: jack.name)
+    var clients = try (0..<104).map { _ in try server.openClient(named: "one") }
+    defer { clients.forEach { $0.close() } }
+    #expect(clients[99].name == "one-99")
+    #expect(clients[100...].map(\.name) == ["one-100", "one-101", "one-102", "one-103"])
+    // The lowest that is free.
+    for i in [101, 7] { clients.remove(at: i).close() }
+    clients.append(try server.openClient(named: "one"))
+    #expect(clients.last?.name == "one-07")
+    clients.append(try server.openClient(named: "one"))
+    #expect(clients.last?.name == "one-101")
+  }
+
+  /// Its sockets stay open, and nobody reads them.
+  @Test func aServerThatDoesNotAnswerIsLeft() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let process = try #require(jack.processIdentifier)
+    let device = try Device(JackServer(named: jack.name), clientName: "left")
+    let shared = try Device(JackServer(named: jack.name), clientName: "shared")
+    let listener = Listener()
+    let (first, second) = (VoiceMemory(channels: 1), VoiceMemory(channels: 1))
+    _ = try shared.seat(first, owner: listener)
+    _ = try shared.seat(second, owner: listener)
+    kill(process, SIGSTOP)
+    device.close()
+    // One of several that use a client gives its ports back, and the last one closes it.
+    shared.unseat(first)
+    shared.unseat(second)
+    // Another server can be used meanwhile.
+    let other = try JackDaemon()
+    defer { other.stop() }
+    let client = try JackServer(named: other.name).openClient(named: "other")
+    client.close()
+    kill(process, SIGCONT)
+    // It has forgotten the clients that were left.
+    let end = Date(timeIntervalSinceNow: 30)
+    var again = try JackServer(named: jack.name).openClient(named: "left")
+    while again.name != "left", Date() < end {
+      again.close()
+      again = try JackServer(named: jack.name).openClient(named: "left")
+    }
+    #expect(again.name == "left")
+    again.close()
+  }
+}
+
+private final class Listener: VoiceOwner {
+  func relay() {}
+  func deviceLost() {}
+}

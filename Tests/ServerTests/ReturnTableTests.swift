@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import Server
+
+/// 14: clients that lost a server agree on one frame to resume on.
+@Suite struct ReturnTableTests {
+  private func withTable(_ body: (ReturnTable) throws -> Void) throws {
+    let path = NSTemporaryDirectory() + "cuejack-returns-\(UUID().uuidString)"
+    defer { unlink(path) }
+    try body(#require(ReturnTable(path: path)))
+  }
+
+  @Test func allResumeAtOneTimeOnceAllAreBack() throws {
+    try withTable { table in
+      let members = try (0..<3).map { _ in try #require(table.enter(server: "a")) }
+      // Clients of another server have no say.
+      let other = try #require(table.enter(server: "b"))
+      let loss = ReturnTable.now
+      for (i, member) in members.enumerated() { member.leave(at: loss + UInt64(i) * 10_000) }
+      other.leave(at: loss + 99_000)
+      members[0].beReady()
+      #expect(members[0].decision() == nil)
+      members[1].beReady()
+      #expect(members[1].decision() == nil && members[0].decision() == nil)
+      members[2].beReady()
+      let decided = try members.map { try #require($0.decision()) }
+      #expect(decided[0] == decided[1] && decided[1] == decided[2])
+      #expect(decided[0].lossMicroseconds == loss + 20_000)
+      #expect(decided[0].microseconds > ReturnTable.now)
+    }
+  }
+
+  @Test func oneThatHasNotNoticedIsWaitedForAndOneThatCameLaterIsNot() throws {
+    try withTable { table in
+      let early = try #require(table.enter(server: "a"))
+      let unaware = try #require(table.enter(server: "a"))
+      usleep(2000)
+      early.leave(at: ReturnTable.now)
+      usleep(2000)
+      let late = try #require(table.enter(server: "a"))
+      early.beReady()
+      #expect(early.decision() == nil)
+      unaware.end()
+      #expect(early.decision() != nil)
+      late.end()
+    }
+  }
+
+  @Test func oneThatNeverReturnsIsNotWaitedForForEver() throws {
+    try withTable { table in
+      let member = try #require(table.enter(server: "a"))
+      let lost = try #require(table.enter(server: "a"))
+      member.leave(at: ReturnTable.now)
+      lost.leave(at: ReturnTable.now)
+      member.beReady()
+      let deadline = HostTime.now + 60_000_000_000
+      var decision = member.decision()
+      while decision == nil, HostTime.now < deadline {
+        usleep(10_000)
+        decision = member.decision()
+      }
+      #expect(decision != nil)
+    }
+  }
+}
+
+/// Which of our ports' connections were ended by somebody, and which by a port that went.
+@Suite struct ConnectionBookTests {
+  private func changes(of book: inout ConnectionBook, _ exists: (String) -> Bool)
+    -> [ConnectionChange]
+  {
+    var all: [ConnectionChange] = []
+    let deadline = HostTime.now + 20_000_000_000
+    var patience: Double?
+    repeat {
+      patience = nil
+      all += book.take(&patience, exists)
+      usleep(1000)
+    } while patience != nil && HostTime.now < deadline
+    return all
+  }
+
+  @Test func aPortThatIsGoneInterruptsAndAPersonEnds() {
+    var book = ConnectionBook()
+    book.add("out_1", "system:playback_1")
+    book.note("out_1", isConnectedTo: ["system:playback_1", "meter:in", "other:in"])
+    #expect(
+      changes(of: &book) { _ in true } == [
+        ConnectionChange(kind: .made, port: "out_1", other: "meter:in"),
+        ConnectionChange(kind: .made, port: "out_1", other: "other:in"),
+      ])
+    book.note("out_1", isConnectedTo: ["system:playback_1"])
+    #expect(
+      changes(of: &book) { $0 != "meter:in" } == [
+        ConnectionChange(kind: .interrupted, port: "out_1", other: "meter:in"),
+        ConnectionChange(kind: .ended, port: "out_1", other: "other:in"),
+      ])
+    // One that is back at once was not away.
+    book.note("out_1", isConnectedTo: [])
+    book.note("out_1", isConnectedTo: ["system:playback_1"])
+    #expect(
+      changes(of: &book) { _ in true } == [
+        ConnectionChange(kind: .made, port: "out_1", other: "system:playback_1")
+      ])
+  }
+
+  @Test func numbersThatDoNotFitAreTold() {
+    let ports = ChangedPorts()
+    for number in 0..<3 as Range<UInt32> {
+      ports.push(number)
+      ports.push(number)
+    }
+    var taken = ports.take()
+    #expect(taken.numbers == [0, 1, 2] && !taken.isIncomplete)
+    for number in 0..<2000 as Range<UInt32> { ports.push(number) }
+    taken = ports.take()
+    #expect(taken.isIncomplete && taken.numbers.count >= 1000)
+    #expect(!ports.take().isIncomplete)
+  }
+}

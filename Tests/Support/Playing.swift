@@ -1,0 +1,98 @@
+import Foundation
+
+/// A `cuejack play`, or another of its commands, that is under way.
+package final class Playing {
+  private let child: Child
+  private let outputFile: URL
+  private let errorFile: URL
+
+  /// Starts `cuejack play`. `environment` adds to the test's own.
+  package convenience init(
+    _ arguments: [String], in folder: URL, environment: [String: String] = [:]
+  ) throws {
+    try self.init("play", arguments, in: folder, environment: environment)
+  }
+
+  /// Starts a command.
+  package init(
+    _ command: String, _ arguments: [String], in folder: URL,
+    environment: [String: String] = [:]
+  ) throws {
+    let name = UUID().uuidString
+    outputFile = folder.appendingPathComponent("\(name).output")
+    errorFile = folder.appendingPathComponent("\(name).errors")
+    child = try Child(
+      builtProduct(named: "cuejack").path, [command] + arguments,
+      environment: playEnvironment(environment), output: outputFile, errors: errorFile)
+  }
+
+  package var output: String { text(of: outputFile) }
+  package var errors: String { text(of: errorFile) }
+
+  /// Waits until the standard output contains `words`.
+  package func wait(for words: String) throws {
+    let end = Date(timeIntervalSinceNow: 60)
+    while !output.contains(words) {
+      if child.wait(seconds: 0.005) != nil, !output.contains(words) {
+        throw SupportError("it ended without saying “\(words)”:\n\(output)\(errors)")
+      }
+      if Date() > end { throw SupportError("it does not say “\(words)”:\n\(output)\(errors)") }
+    }
+  }
+
+  /// Waits until the standard error contains `words` so many times.
+  package func waitForError(_ words: String, times: Int = 1) throws {
+    let end = Date(timeIntervalSinceNow: 60)
+    while errors.components(separatedBy: words).count <= times {
+      if child.wait(seconds: 0.005) != nil || Date() > end {
+        throw SupportError("it does not say “\(words)” \(times) times:\n\(output)\(errors)")
+      }
+    }
+  }
+
+  package var processIdentifier: Int32 { child.processIdentifier }
+
+  package func send(signal: Int32) { child.send(signal: signal) }
+
+  /// Waits for its end.
+  package func result(seconds: Double = 60) throws -> CommandResult {
+    guard let status = child.wait(seconds: seconds) else {
+      throw SupportError("it does not end:\n\(output)\(errors)")
+    }
+    return CommandResult(status: status, output: output, errors: errors)
+  }
+}
+
+/// The test's environment without what would change how servers are found.
+package func playEnvironment(_ changes: [String: String] = [:]) -> [String: String] {
+  var environment = ProcessInfo.processInfo.environment
+  environment["JACK_NO_START_SERVER"] = nil
+  environment["JACK_DEFAULT_SERVER"] = nil
+  environment["XDG_RUNTIME_DIR"] = nil
+  environment["PIPEWIRE_RUNTIME_DIR"] = nil
+  return environment.merging(changes) { $1 }
+}
+
+/// Runs `cuejack play` to its end.
+package func play(_ arguments: [String], environment: [String: String] = [:]) throws
+  -> CommandResult
+{
+  try cuejack("play", arguments, environment: environment)
+}
+
+/// Runs a command of `cuejack` to its end.
+package func cuejack(
+  _ command: String, _ arguments: [String], environment: [String: String] = [:]
+) throws -> CommandResult {
+  try withTemporaryFolder { folder in
+    try Playing(command, arguments, in: folder, environment: environment).result()
+  }
+}
+
+/// Where our plugins, which are built first, and Debian's are found; verdicts are kept in `folder`.
+package func pluginEnvironment(_ folder: URL) throws -> [String: String] {
+  let built = repository.appendingPathComponent(".build/lv2").path
+  let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
+  guard made.status == 0 else { throw SupportError("\(made.output)\(made.errors)") }
+  return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]
+}
