@@ -142,11 +142,10 @@ extension CallingQueue {
 
   // MARK: Time
 
-  /// The queue's time at device frame `now`, at its own rate, before a run that begins at a given time:
-  /// below zero, or zero if the time has come and no cycle with it. Nil if no such run is to begin.
-  func timeBeforeStart(at now: Int64, of device: Device) -> Double? {
-    guard let start = state.read({ $0.isLost ? nil : $0.pendingStart }),
-      let frame = start.frame ?? start.hostTime.map({ device.frame(atHostTime: $0) })
+  /// Returns the queue's time at device frame `now`, at the queue's rate, before the pending `start`: below zero,
+  /// or zero if that time has passed and no cycle has begun the run. Nil for a start without a time.
+  func time(before start: StartPoint, at now: Int64, of device: Device) -> Double? {
+    guard let frame = start.frame ?? start.hostTime.map({ device.frame(atHostTime: $0) })
     else { return nil }
     let time = DeviceTime.frames(
       now - frame, atDeviceRate: device.client.sampleRate, toRate: format.sampleRate)

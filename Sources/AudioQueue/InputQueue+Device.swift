@@ -213,12 +213,15 @@ extension InputQueue {
   /// The queue's time: see `Queue`. Stands still while the queue is paused and goes on while there is no
   /// buffer.
   package var currentTime: (frame: Double, hostTime: UInt64)? {
-    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
+    // One reading: the run may begin at any moment.
+    let (device, isRunning, start) = state.read {
+      ($0.device, $0.isRunning, $0.isLost ? nil : $0.pendingStart)
+    }
     guard let device else { return nil }
     // First the cycle, then the counter: until a cycle begins the counter may be ahead of its first frame.
     let reading = unsafe memory.recorder.pointee.clock.read()
     let now = device.now
-    var time = timeBeforeStart(at: now, of: device)
+    var time = start.flatMap { self.time(before: $0, at: now, of: device) }
     if isRunning {
       time = DeviceTime.frames(
         reading.position(at: now), atDeviceRate: device.client.sampleRate,

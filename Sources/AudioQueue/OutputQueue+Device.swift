@@ -264,14 +264,18 @@ extension OutputQueue {
 
   /// Device time now, and the queue's time at that moment.
   private var presentRun: (device: Device, now: Int64, frame: Double)? {
-    let (device, isRunning) = state.read { ($0.device, $0.isRunning) }
+    // One reading: the run may begin at any moment.
+    let (device, isRunning, start) = state.read {
+      ($0.device, $0.isRunning, $0.isLost ? nil : $0.pendingStart)
+    }
     guard let device else { return nil }
     if isRunning {
       let (now, frame) = readRun(device)
       return (device, now, frame)
     }
     let now = device.now
-    return timeBeforeStart(at: now, of: device).map { (device, now, $0) }
+    guard let start, let time = time(before: start, at: now, of: device) else { return nil }
+    return (device, now, time)
   }
 
   package var connectionMark: ConnectionMark { state.read { $0.connectionMark } }
