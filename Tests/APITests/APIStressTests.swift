@@ -12,7 +12,7 @@ import Testing
       settings["CUEJACK_STRESS_CALLS"] ?? (isSanitized || proof == nil ? "10000" : "200000")
     print("stress.c: CUEJACK_STRESS_SEED=\(seed) CUEJACK_STRESS_CALLS=\(calls)")
     let server = try JackDaemon(period: 1024)
-    let binary = try ProgramTests.builds.get().build("stress.c", isSanitized: isSanitized)
+    let binary = try ProgramBuilds.shared.get().build("stress.c", isSanitized: isSanitized)
     let result = try run(
       binary.path, [seed, calls],
       environment: [

@@ -19,7 +19,7 @@ struct LockstepTests {
 
   private func count(_ queues: [String], seconds: Int, interruptions: Int, passes: [String]) throws
   {
-    let binary = try ProgramTests.builds.get().build("lockstep.c", isSanitized: false)
+    let binary = try ProgramBuilds.shared.get().build("lockstep.c", isSanitized: false)
     // A jackd that hangs when its mode changes in the middle of xruns proves nothing either way.
     var result = CommandResult(status: 3, output: "", errors: "")
     for attempt in 1...3 where result.status == 3 {

@@ -184,24 +184,20 @@ import Testing
     ]
 
   #if RubberBand
-    @Test(arguments: [false, true]) func rateAndPitchPass(isSanitized: Bool) throws {
-      try check(
-        Case(program: "timepitch.c", passes: ["properties and parameters", "rate and pitch"]),
-        isSanitized: isSanitized)
-    }
+    static let timePitch = Case(
+      program: "timepitch.c", passes: ["properties and parameters", "rate and pitch"])
+
+    @Test func rateAndPitchPass() throws { try Self.check(Self.timePitch) }
   #endif
 
-  @Test(arguments: cases, [false, true])
-  func aProgramPasses(program: Case, isSanitized: Bool) throws {
-    try check(program, isSanitized: isSanitized)
-  }
+  @Test(arguments: cases) func aProgramPasses(program: Case) throws { try Self.check(program) }
 
-  private func check(_ program: Case, isSanitized: Bool) throws {
+  static func check(_ program: Case, isSanitized: Bool = false) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
     // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
     let server = try JackDaemon(
       period: 1024, playbackPorts: 0, synchronous: program.waitsForClients)
-    let binary = try Self.builds.get().build(program.program, isSanitized: isSanitized)
+    let binary = try ProgramBuilds.shared.get().build(program.program, isSanitized: isSanitized)
     let result = try run(
       binary.path, [program.argument].compactMap { $0 },
       environment: [
@@ -212,71 +208,24 @@ import Testing
     #expect(result.status == 0 && result.output == expected, "\(result.output)\(result.errors)")
     #expect(!result.errors.contains("Sanitizer"), "\(result.errors)")
   }
+}
+
+/// The same programs under AddressSanitizer. A suite of its own, so that it runs beside the other.
+@Suite struct SanitizedProgramTests {
+  #if RubberBand
+    @Test func rateAndPitchPass() throws {
+      try ProgramTests.check(ProgramTests.timePitch, isSanitized: true)
+    }
+  #endif
+
+  @Test(arguments: ProgramTests.cases) func aProgramPasses(program: ProgramTests.Case) throws {
+    try ProgramTests.check(program, isSanitized: true)
+  }
 
   /// The leak check works where these programs run, so that its silence tells something.
   @Test func aLeakOfAProgramIsFound() throws {
-    let binary = try Self.builds.get().build("leak.c", isSanitized: true)
+    let binary = try ProgramBuilds.shared.get().build("leak.c", isSanitized: true)
     let result = try run(binary.path)
     #expect(result.status != 0 && result.errors.contains("LeakSanitizer"), "\(result)")
   }
-
-  // MARK: Building
-
-  /// One installation and the programs built against it, for all tests here.
-  final class Builds: Sendable {
-    let folder: URL
-
-    init() throws {
-      folder = builtProducts.appendingPathComponent("api-test-programs")
-      try? FileManager.default.removeItem(at: folder)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      let made = try run(
-        "make",
-        ["install", "PREFIX=\(folder.path)/installed", "BUILT=\(proof ?? builtProducts.path)"],
-        folder: repository)
-      guard made.status == 0 else { throw SupportError(made.errors) }
-    }
-
-    private func flags(_ arguments: String...) throws -> [String] {
-      let path = folder.appendingPathComponent("installed/lib/pkgconfig").path
-      let result = try run("pkg-config", arguments, environment: ["PKG_CONFIG_PATH": path])
-      guard result.status == 0 else { throw SupportError(result.errors) }
-      return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
-    }
-
-    /// Builds a program; its recording half is plain C, and needs JACK's flags.
-    func build(_ source: String, isSanitized: Bool) throws -> URL {
-      let programs = repository.appendingPathComponent("Tests/APITests/Programs")
-      let support = repository.appendingPathComponent("Tests/CTestSupport")
-      let name = String(source.prefix { $0 != "." })
-      let work = folder.appendingPathComponent(isSanitized ? "sanitized" : "plain")
-      try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
-      let binary = work.appendingPathComponent(name)
-      let clang = try flags("--variable=clang", "AudioToolbox")[0]
-      let options =
-        ["-g", "-Wall", "-Wextra", "-Werror", "-I", support.appendingPathComponent("include").path]
-        + (isSanitized ? ["-fsanitize=address"] : [])
-      func compile(_ compiler: String, _ arguments: [String]) throws {
-        let result = try run(compiler, options + arguments)
-        guard result.status == 0 else { throw SupportError(result.errors) }
-      }
-      let objects = try ["Clients", "Lockstep"].map { source in
-        let object = work.appendingPathComponent("\(source).o").path
-        if !FileManager.default.fileExists(atPath: object) {
-          try compile(
-            clang,
-            ["-O2", "-c", support.appendingPathComponent("\(source).c").path, "-o", object])
-        }
-        return object
-      }
-      try compile(
-        clang + (source.hasSuffix(".cc") ? "++" : ""),
-        [programs.appendingPathComponent(source).path]
-          + flags("--cflags", "AudioToolbox") + ["-x", "none"] + objects + ["-o", binary.path]
-          + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
-      return binary
-    }
-  }
-
-  static let builds = Result { try Builds() }
 }

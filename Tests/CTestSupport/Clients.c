@@ -17,6 +17,12 @@ void cue_jack_silence(void) {
   jack_set_info_function(say_nothing);
 }
 
+void cue_client_close(jack_client_t *client) {
+  const struct timespec pause = {0, 20000000};
+  nanosleep(&pause, NULL);
+  jack_client_close(client);
+}
+
 static jack_client_t *open_client(const char *server, const char *name, jack_status_t *status) {
   return jack_client_open(name, JackNoStartServer | JackServerName | JackUseExactName, status,
                           server);
@@ -170,7 +176,7 @@ jack_client_t *cue_capture_client(const cue_capture *capture) {
 
 void cue_capture_close(cue_capture *capture) {
   if (!capture) return;
-  if (capture->client) jack_client_close(capture->client);
+  if (capture->client) cue_client_close(capture->client);
   free(capture->samples);
   free(capture);
 }
@@ -229,6 +235,6 @@ jack_client_t *cue_emitter_client(const cue_emitter *emitter) {
 
 void cue_emitter_close(cue_emitter *emitter) {
   if (!emitter) return;
-  if (emitter->client) jack_client_close(emitter->client);
+  if (emitter->client) cue_client_close(emitter->client);
   free(emitter);
 }

@@ -89,7 +89,7 @@ unsigned cue_ear_gaps(const cue_ear *ear) {
 
 void cue_ear_close(cue_ear *ear) {
   if (!ear) return;
-  if (ear->client) jack_client_close(ear->client);
+  if (ear->client) cue_client_close(ear->client);
   free(ear);
 }
 
@@ -131,6 +131,6 @@ void cue_pulse_ask(cue_pulse *pulse) {
 
 void cue_pulse_close(cue_pulse *pulse) {
   if (!pulse) return;
-  if (pulse->client) jack_client_close(pulse->client);
+  if (pulse->client) cue_client_close(pulse->client);
   free(pulse);
 }

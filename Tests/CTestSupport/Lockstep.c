@@ -162,7 +162,7 @@ jack_client_t *cue_lockstep_client(const cue_lockstep *lockstep) {
 
 void cue_lockstep_close(cue_lockstep *lockstep) {
   if (!lockstep) return;
-  if (lockstep->client) jack_client_close(lockstep->client);
+  if (lockstep->client) cue_client_close(lockstep->client);
   free(lockstep->ports);
   free(lockstep);
 }

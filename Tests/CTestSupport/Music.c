@@ -82,7 +82,7 @@ cue_midi_event cue_keys_event(const cue_keys *keys, size_t index) {
 
 void cue_keys_close(cue_keys *keys) {
   if (!keys) return;
-  if (keys->client) jack_client_close(keys->client);
+  if (keys->client) cue_client_close(keys->client);
   free(keys->events);
   free(keys);
 }
@@ -156,6 +156,6 @@ int64_t cue_conductor_begin(const cue_conductor *conductor) {
 
 void cue_conductor_close(cue_conductor *conductor) {
   if (!conductor) return;
-  if (conductor->client) jack_client_close(conductor->client);
+  if (conductor->client) cue_client_close(conductor->client);
   free(conductor);
 }

@@ -192,7 +192,7 @@ import Testing
         try WaveFile("1.wav", in: folder, frames: 240_000),
         try WaveFile("2.wav", in: folder, channels: 1, rate: 44100, frames: 220_500),
       ]
-      let server = try JackDaemon()
+      let server = try JackDaemon(synchronous: true)
       let player = try Playing(files.map(\.path) + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
       for round in 1...2 {

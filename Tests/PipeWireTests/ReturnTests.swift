@@ -10,7 +10,8 @@ import Testing
 
     func start() throws -> any PeerServer {
       switch self {
-      case .jackd: try JackDaemon(period: 1024)
+      // One that waits for its clients: a late one would be silent for a cycle on a busy machine.
+      case .jackd: try JackDaemon(period: 1024, synchronous: true)
       case .pipeWire: try PipeWireDaemon()
       }
     }

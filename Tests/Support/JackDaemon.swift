@@ -8,7 +8,7 @@ import Foundation
 /// of the same name comes. So names are few and used again: a server takes the first that is free, and
 /// keeps a file locked for as long as it, or its jackd, lives.
 package final class JackDaemon: @unchecked Sendable {
-  package let name: String
+  package private(set) var name: String
   /// Frames per second.
   package private(set) var rate: Int
   /// Frames in a cycle.
@@ -16,7 +16,7 @@ package final class JackDaemon: @unchecked Sendable {
 
   private let serverArguments: [String]
   private let driverArguments: [String]
-  private let lockFile: Int32
+  private var lockFile: Int32
   private let logFile: URL
   private let lock = NSLock()
   private var child: Child?
@@ -32,18 +32,27 @@ package final class JackDaemon: @unchecked Sendable {
     isRealtime: Bool = false
   ) throws {
     cue_jack_silence()
-    let (name, lockFile) = try Self.takeName()
-    self.name = name
-    self.lockFile = lockFile
+    (name, lockFile) = try Self.takeName()
     self.rate = rate
     self.period = period
     logFile = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "\(name)-\(getpid())-\(UUID().uuidString).log")
+      "jackd-\(getpid())-\(UUID().uuidString).log")
     serverArguments =
-      ["-n", name, isRealtime ? "-R" : "-r", "--port-max", "\(maximumPorts)"]
-      + (synchronous ? ["-S"] : [])
+      [isRealtime ? "-R" : "-r", "--port-max", "\(maximumPorts)"] + (synchronous ? ["-S"] : [])
     driverArguments = ["-d", "dummy", "-P", "\(playbackPorts)", "-C", "\(capturePorts)"]
-    try start()
+    var taken: Set<String> = []
+    while true {
+      do {
+        try start()
+        return
+      } catch {
+        // JACK remembers a server that was killed by its process number, which another process may have now.
+        guard log.contains("server already active"), taken.count < 3 else { throw error }
+        close(lockFile)
+        taken.insert(name)
+        (name, lockFile) = try Self.takeName(except: taken)
+      }
+    }
   }
 
   deinit {
@@ -62,7 +71,9 @@ package final class JackDaemon: @unchecked Sendable {
     self.period = period ?? self.period
     let child = try Child(
       "jackd",
-      serverArguments + driverArguments + ["-r", "\(self.rate)", "-p", "\(self.period)"],
+      ["-n", name] + serverArguments + driverArguments + [
+        "-r", "\(self.rate)", "-p", "\(self.period)",
+      ],
       output: logFile, kept: lockFile)
     let deadline = Date(timeIntervalSinceNow: 30)
     repeat {
@@ -116,13 +127,14 @@ package final class JackDaemon: @unchecked Sendable {
     return true
   }
 
-  /// A name that no server on this machine has, and the lock that says so. Waits for one for a minute.
-  private static func takeName() throws -> (String, Int32) {
-    let folder = FileManager.default.temporaryDirectory
-    for _ in 0..<600 {
+  /// Returns a name that no other test server on this machine has, and the lock that reserves it. Waits for
+  /// one for ten minutes.
+  private static func takeName(except taken: Set<String> = []) throws -> (String, Int32) {
+    for _ in 0..<6000 {
       for number in 1...6 {
         let name = "cuejack-test-\(getuid())-\(number)"
-        let lockFile = cue_lock_file(folder.appendingPathComponent("\(name).lock").path)
+        if taken.contains(name) { continue }
+        let lockFile = cue_lock_file("/dev/shm/\(name).lock")
         if lockFile >= 0 { return (name, lockFile) }
       }
       usleep(100_000)

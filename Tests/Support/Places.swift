@@ -16,7 +16,8 @@ package func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) a
   return try await body(folder)
 }
 
-func makeTemporaryFolder() throws -> URL {
+/// Makes a new, empty folder that the caller removes.
+package func makeTemporaryFolder() throws -> URL {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "cuejack-\(UUID().uuidString)", isDirectory: true)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -40,6 +40,11 @@ int cue_lock_file(const char *path);
 /// Keeps libjack from printing its errors and messages.
 void cue_jack_silence(void);
 
+/// Closes a client, 20 ms later. libjack cancels the client's notification thread wherever it is:
+/// in the middle of a notification about another client's end, it would keep a lock of libjack for
+/// good.
+void cue_client_close(jack_client_t *client);
+
 /// A client that writes what reaches its input ports in_1, in_2 … into memory.
 typedef struct cue_capture cue_capture;
 
