@@ -1,34 +1,37 @@
 import Codecs
 
-/// Packets in a buffer, and what is left out of the frames that they decode to.
+/// Packets in a buffer, and the number of frames to trim after decoding.
 struct Packets {
   let extents: [PacketExtent]
   let trimmedAtStart: Int
   let trimmedAtEnd: Int
 
-  /// Frames of the packets, as far as that is known before they are decoded.
+  /// The number of frames in the packets, as far as it is known before decoding.
   var expectedFrames: Int { extents.reduce(0) { $0 + $1.frames } }
 }
 
-/// Decodes the packets of an app's buffers, one buffer after another. One thread at a time.
+/// Decodes the packets of an app's buffers, one buffer after another. Use from one thread at a
+/// time.
 ///
-/// A packet that cannot be decoded is silence, as long as it would have been.
+/// A packet that cannot be decoded is replaced by silence of the same length.
 @safe
 final class BufferDecoder {
   private let format: PacketFormat
   private let decoded: PlaneQueue
   private var decoder: PacketDecoder?
-  /// What the decoder was made with, or could not be made with; nil if that was not tried yet.
+  /// The cookie that the decoder was created with, or could not be created with; nil before the
+  /// first attempt.
   private var cookie: [UInt8]?
-  /// Why it could not be made.
+  /// The reason why the decoder could not be created.
   private var refusal: CodecError?
-  /// What brings its frames to the format's rate, if they have another one, and room for some of them.
+  /// The resampler from the decoder's rate to the format's rate, with its input planes. Nil if the
+  /// rates are equal.
   private var resampling: (resampler: Resampler, input: Planes)?
-  /// The packet of the present buffer that comes next.
+  /// The index of the next packet in the current buffer.
   private var next = 0
-  /// Frames of the present buffer that are yet to be left out.
+  /// Frames that remain to be trimmed at the start of the current buffer.
   private var skipped = 0
-  /// The decoder was told that nothing follows.
+  /// True once the decoder was told that no packet follows.
   private var isDrained = false
   private var failure: ConverterFailure?
 
@@ -37,10 +40,10 @@ final class BufferDecoder {
     decoded = PlaneQueue(channels: format.channels)
   }
 
-  /// The most frames of silence that take a packet's place, whatever the app says of it.
+  /// The maximum number of silent frames for one packet, whatever length the app declares.
   private static var mostSilence: Int { 1 << 16 }
 
-  /// A decoder for packets of a queue of this format.
+  /// Returns a decoder for the packets of a queue with this format.
   static func makeDecoder(_ format: PacketFormat, cookie: [UInt8]) throws(CodecError)
     -> PacketDecoder
   {
@@ -52,7 +55,7 @@ final class BufferDecoder {
     return decoder
   }
 
-  /// Forgets everything: what comes next follows nothing.
+  /// Discards all state: the next packet continues nothing.
   func reset() {
     decoder?.reset()
     resampling?.resampler.reset()
@@ -60,24 +63,25 @@ final class BufferDecoder {
     isDrained = false
   }
 
-  /// The next frames are those of another buffer.
+  /// Begins another buffer.
   func begin(_ packets: Packets) {
     next = 0
     skipped = packets.trimmedAtStart
     isDrained = false
   }
 
-  /// Gives the next frames of the present buffer, which lies in `memory`.
+  /// Outputs the next frames of the current buffer, whose data is `memory`.
   ///
-  /// - Parameter cookie: What the decoder is made with, if that has not been done.
-  /// - Returns: How many; 0 if that was all of it.
+  /// - Parameter cookie: The magic cookie for the decoder, which is created again if the cookie has
+  ///   changed.
+  /// - Returns: The number of frames; 0 at the end of the buffer.
   func take(
     _ packets: Packets, in memory: UnsafeRawBufferPointer, cookie: [UInt8],
     into planes: Planes.Pointers, room: Int
   ) -> Int {
     let extents = packets.extents
     while true {
-      // The latest frames may be among those that are left out.
+      // The latest frames may belong to the trimmed end.
       let kept = next < extents.count ? packets.trimmedAtEnd : 0
       if decoded.count > kept {
         return unsafe decoded.take(into: planes, room: min(room, decoded.count - kept))
@@ -95,9 +99,10 @@ final class BufferDecoder {
     }
   }
 
-  /// Gives what the decoder holds back. When that is all, the next packet follows nothing.
+  /// Outputs the frames that the decoder holds back. After the last of them the next packet
+  /// continues nothing.
   ///
-  /// - Returns: How many frames; 0 if there are no more.
+  /// - Returns: The number of frames; 0 if there are no more.
   func takeRest(into planes: Planes.Pointers, room: Int) -> Int {
     if !isDrained, let decoder {
       isDrained = true
@@ -114,7 +119,7 @@ final class BufferDecoder {
     return frames
   }
 
-  /// The latest failure that nobody has asked for yet.
+  /// Returns the latest failure and clears it.
   func takeFailure() -> ConverterFailure? {
     defer { failure = nil }
     return failure
@@ -122,7 +127,7 @@ final class BufferDecoder {
 
   // MARK: Decoding
 
-  /// Decodes a packet of `frames` frames, as far as that is known.
+  /// Decodes one packet. `frames` is its expected length, or 0 if that is not known.
   private func decode(_ packet: UnsafeRawBufferPointer, frames: Int, _ cookie: [UInt8]) {
     let before = decoded.count
     do throws(CodecError) {
@@ -155,11 +160,11 @@ final class BufferDecoder {
     return decoder
   }
 
-  /// Takes over what the decoder has given.
+  /// Moves the decoder's output to `decoded`.
   private func takeDecoded() {
     guard let decoder, decoder.available > 0 else { return }
     let frames = decoder.available
-    // Some streams say only in their packets that they have twice the rate.
+    // Some streams signal only inside their packets that their rate is twice as high.
     if decoder.format.sampleRate != format.sampleRate { return resample(from: decoder) }
     let taken = unsafe decoder.take(into: decoded.room(for: frames), room: frames)
     decoded.add(taken)
@@ -183,7 +188,7 @@ final class BufferDecoder {
     }
   }
 
-  /// Takes over frames of another rate; nil for what the resampler holds back.
+  /// Resamples frames of another rate into `decoded`; nil outputs what the resampler holds back.
   private func resample(_ input: Planes?, frames: Int) {
     guard let (resampler, _) = resampling else { return }
     var at = 0

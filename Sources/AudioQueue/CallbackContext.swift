@@ -4,26 +4,26 @@ package import CoreFoundation
 package import Dispatch
 import Server
 
-/// Where a queue calls the app back.
+/// The callback thread that the app chose: an own thread, a run loop or a dispatch queue.
 @safe package enum CallbackPlace {
-  /// A thread of the queue's own.
+  /// A thread that belongs to the queue.
   case ownThread
-  /// A run loop, in the modes given; nil means the common modes.
+  /// A run loop in the given mode; nil for the common modes.
   case runLoop(CFRunLoop, mode: CFString?)
-  /// A C dispatch queue.
+  /// A dispatch queue of the C API.
   case dispatchQueue(dispatch_queue_t)
   case queue(DispatchQueue)
 }
 
-/// Has a function called on one thread, loop or dispatch queue.
+/// Runs a delivery function on one thread, run loop or dispatch queue.
 package protocol CallbackContext: AnyObject, Sendable {
-  /// True if the caller is where callbacks are made, so that they can be made at once.
+  /// True on the callback thread, where callbacks may be made directly.
   var isCurrent: Bool { get }
-  /// False if callbacks are made on a run loop that nobody runs at this moment.
+  /// False if the callbacks belong on a run loop that is not running at the moment.
   var isServed: Bool { get }
-  /// Has the function called there soon. Any thread that is not real time.
+  /// Schedules the delivery function on the callback thread. Any thread except the process thread.
   func wake()
-  /// No further calls begin.
+  /// Prevents further deliveries. One that has begun continues.
   func invalidate()
 }
 
@@ -31,7 +31,7 @@ extension CallbackContext {
   var isServed: Bool { true }
 }
 
-/// The context for `place`, which calls `deliver`.
+/// Returns the callback context for `place`, which calls `deliver`.
 package func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @Sendable () -> Void)
   -> any CallbackContext
 {
@@ -43,7 +43,7 @@ package func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @S
   }
 }
 
-/// A thread of the queue's own, started with the first callback.
+/// A thread that belongs to the queue and starts with the first callback.
 private final class ThreadContext: CallbackContext {
   private struct State {
     var hasThread = false
@@ -55,7 +55,7 @@ private final class ThreadContext: CallbackContext {
 
   init(_ deliver: @escaping @Sendable () -> Void) { self.deliver = deliver }
 
-  /// Never needed: a call from a callback is known by its thread.
+  /// Always false: a call from inside a callback is recognized by its thread id.
   var isCurrent: Bool { false }
 
   func wake() {
@@ -81,7 +81,7 @@ private final class ThreadContext: CallbackContext {
   func invalidate() { state.change { $0.isOver = true } }
 }
 
-/// A source on a run loop.
+/// A run loop source that delivers callbacks.
 private final class RunLoopContext: CallbackContext, @unchecked Sendable {
   private let loop: CFRunLoop
   private let source: CFRunLoopSource
@@ -119,10 +119,11 @@ private final class RunLoopContext: CallbackContext, @unchecked Sendable {
   func invalidate() { CFRunLoopSourceInvalidate(source) }
 }
 
-/// A dispatch queue.
+/// A dispatch queue that runs callbacks.
 private final class DispatchContext: CallbackContext {
   private struct State {
-    /// A block waits on the queue: it delivers what comes until it runs.
+    /// True while a block is queued. The block also delivers notifications that arrive before it
+    /// runs.
     var isPending = false
     var isOver = false
   }
@@ -141,16 +142,18 @@ private final class DispatchContext: CallbackContext {
     self.deliver = deliver
   }
 
-  /// A queue of the C interface, which Swift has no object for.
+  /// Creates a context for a queue of the C API, which has no Swift object.
   init(_ queue: dispatch_queue_t, _ deliver: @escaping @Sendable () -> Void) {
-    // A serial queue of our own above the app's: it keeps the app's alive, and calls in order.
+    // A private serial queue that targets the app's queue. It keeps the app's queue alive and keeps
+    // the callbacks in order.
     let own = unsafe CDispatch.dispatch_queue_create_with_target("cuejack.callbacks", nil, queue)
     let names = unsafe [
       UInt(bitPattern: CDispatch.dispatch_queue_get_label(own)),
       UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue)),
     ]
     let place = UInt(bitPattern: own)
-    // The label's address tells the queue that a thread is on; a queue without one shares "".
+    // The address of the current queue's label identifies the queue. Queues without a label share
+    // "".
     isOn = {
       let label = unsafe CDispatch.dispatch_queue_get_label(nil)
       if unsafe label.pointee == 0 { return false }

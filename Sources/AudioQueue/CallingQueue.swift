@@ -5,36 +5,37 @@ import Server
 import Synchronization
 import Timeline
 
-/// Something that a queue tells its app.
+/// A notification from a queue to its app.
 protocol QueueNotice {
-  /// True if the app gets a buffer with it.
+  /// True if the notification returns a buffer.
   var isBuffer: Bool { get }
-  /// A property has changed.
+  /// Creates the notification of a property change.
   static func changed(_ change: QueueChange) -> Self
 }
 
-/// The part of a queue's state that has to do with its buffers and with calling the app.
+/// The part of a queue's state that concerns buffers and callbacks.
 protocol CallingState {
   associatedtype Notice: QueueNotice
   var buffers: [UInt32: QueueState.BufferRecord] { get set }
   var nextBuffer: UInt32 { get set }
   var notices: [Notice] { get set }
-  /// The thread that is calling the app back, and with what.
+  /// The thread that is calling the app back and the notification that it delivers; nil between
+  /// callbacks.
   var delivering: (thread: pthread_t, notice: Notice)? { get set }
-  /// Calls that are handing buffers back.
+  /// The number of calls in progress that hand buffers back.
   var resets: Int { get set }
   var disposal: QueueState.Disposal { get }
   var isLost: Bool { get }
   var device: Device? { get }
-  /// The start of a run that has been asked for and has not begun.
+  /// The start time of a run that was requested and has not begun.
   var pendingStart: StartPoint? { get }
-  /// The cycles measure levels.
+  /// True if the process thread measures levels.
   var isMetering: Bool { get set }
-  /// The thread that renders the queue's sound delivers, not a context.
+  /// True if the rendering thread makes the callbacks instead of a callback context.
   var isOffline: Bool { get }
-  /// The place of the notice that the app is to be told next.
+  /// Returns the index of the notification to deliver next.
   func nextNotice(onlyBuffers: Bool) -> Int?
-  /// Notes that the app is being told: a buffer is the app's again.
+  /// Records that a notification is being delivered: its buffer belongs to the app again.
   mutating func willDeliver(_ notice: Notice)
 }
 
@@ -47,13 +48,13 @@ extension CallingState {
     return delivering.thread == pthread_self()
   }
 
-  /// Throws if the queue takes no calls any more.
+  /// Throws if the queue accepts no more calls.
   func checkUsable() throws(QueueError) {
     try checkNotDisposed()
     if isLost { throw .invalidated }
   }
 
-  /// Throws if the queue has been disposed of, or is about to be.
+  /// Throws if the queue has been disposed of or a disposal is pending.
   func checkNotDisposed() throws(QueueError) {
     switch disposal {
     case .none: break
@@ -63,12 +64,12 @@ extension CallingState {
   }
 }
 
-/// What runs in the cycles for a queue, and measures levels.
+/// A queue's voice or recorder on the process thread, which can measure levels.
 protocol MeteringMemory: CycleMemory {
   func setMetering(_ on: Bool)
-  /// The level of a channel in the latest cycle.
+  /// Returns the level of a channel in the latest cycle.
   func level(ofChannel channel: Int) -> Level
-  /// The highest sample of a channel since the last call.
+  /// Returns the highest sample of a channel since the last call.
   func takePeak(ofChannel channel: Int) -> Float
 }
 
@@ -88,14 +89,14 @@ extension RecorderMemory: MeteringMemory {
   }
 }
 
-/// Lets one call at a time change what a queue does.
+/// The control lock: admits one call at a time that changes what the queue does.
 final class Turn: Sendable {
   private let mutex = Mutex<Void>(())
 
   func withLock<R>(_ body: () -> R) -> R { mutex.withLock { _ in body() } }
 }
 
-/// A queue as far as its buffers, its calls to the app and its place in the cycles go.
+/// The common implementation of both queue kinds: buffers, callbacks, levels and the control lock.
 protocol CallingQueue: AnyObject, Sendable {
   associatedtype State: CallingState
   associatedtype Memory: MeteringMemory
@@ -103,16 +104,16 @@ protocol CallingQueue: AnyObject, Sendable {
   var memory: Memory { get }
   var state: Monitor<State> { get }
   var control: Turn { get }
-  /// Where the app is called back.
+  /// The callback thread, run loop or dispatch queue.
   var context: any CallbackContext { get }
-  /// Calls the app. Without a lock.
+  /// Calls the app. Call without holding a lock.
   func call(_ notice: State.Notice)
 }
 
 extension CallingQueue {
   // MARK: Changes
 
-  /// Runs `body` alone among the calls that change what the queue does.
+  /// Runs `body` while holding the control lock.
   func controlled<R>(evenIfLost: Bool = false, _ body: () throws(QueueError) -> R)
     throws(QueueError) -> R
   {
@@ -130,7 +131,7 @@ extension CallingQueue {
     return try result.get()
   }
 
-  /// Runs `body` while no cycle of this device is in the queue's memory.
+  /// Runs `body` while the process thread of this device does not access the queue's memory.
   func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
     do throws(ServerError) {
       try device.holding(memory, body)
@@ -142,8 +143,9 @@ extension CallingQueue {
 
   // MARK: Time
 
-  /// Returns the queue's time at device frame `now`, at the queue's rate, before the pending `start`: below zero,
-  /// or zero if that time has passed and no cycle has begun the run. Nil for a start without a time.
+  /// Returns the queue's time at device frame `now`, at the queue's rate, before the pending
+  /// `start`. The time is negative, or zero if the start has passed and no cycle has begun the run.
+  /// Nil for a start without a time.
   func time(before start: StartPoint, at now: Int64, of device: Device) -> Double? {
     guard let frame = start.frame ?? start.hostTime.map({ device.frame(atHostTime: $0) })
     else { return nil }
@@ -154,7 +156,8 @@ extension CallingQueue {
 
   // MARK: Levels
 
-  /// True while the cycles measure each channel's level. Costs nothing while it is off.
+  /// True while the process thread measures each channel's level. Metering costs nothing while it
+  /// is off.
   package var isMetering: Bool {
     get { state.read { $0.isMetering } }
     set {
@@ -168,8 +171,8 @@ extension CallingQueue {
     }
   }
 
-  /// Each channel's level in the latest cycle, as it went to the ports or came from them; silence while
-  /// the queue stands still. Nil while levels are not measured.
+  /// The level of each channel in the latest cycle, measured at the ports. Silence while no device
+  /// is open or the server is gone. Nil while metering is off.
   package var levels: [Level]? {
     let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
     guard isMetering else { return nil }
@@ -178,22 +181,22 @@ extension CallingQueue {
     }
   }
 
-  /// Each channel's highest sample since the last call; 1 is full scale.
+  /// Returns each channel's highest sample since the last call. 1 is full scale.
   package func takePeaks() -> [Float] {
     (0..<format.channels).map { memory.takePeak(ofChannel: $0) }
   }
 
   // MARK: Buffers
 
-  /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is
-  /// not 0.
+  /// Allocates a buffer of `capacity` bytes. A recording queue puts at most `packets` packets into
+  /// it, unless that is 0.
   package func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer {
     let id = try state.change { state throws(QueueError) in
       try state.checkUsable()
       defer { state.nextBuffer += 1 }
       return state.nextBuffer
     }
-    // Without the lock: writing much memory takes long, and callbacks would wait for it.
+    // Without the lock: initializing a large buffer takes long, and callbacks would wait for it.
     guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else {
       throw .outOfMemory
     }
@@ -210,16 +213,16 @@ extension CallingQueue {
     }
   }
 
-  /// Throws if the queue has been disposed of, or is about to be.
+  /// Throws if the queue has been disposed of or a disposal is pending.
   package func checkNotDisposed() throws(QueueError) {
     try state.change { state throws(QueueError) in try state.checkNotDisposed() }
   }
 
   // MARK: Calling back
 
-  /// Calls the app with the notices that have come, one after the other, on the calling thread.
+  /// Delivers the pending notifications to the app, one after another, on the calling thread.
   ///
-  /// Does nothing while another call of this function is under way: callbacks never nest.
+  /// Does nothing while another call of this function is in progress: callbacks never nest.
   func deliver(onlyBuffers: Bool = false) {
     var budget = state.read { $0.notices.count }
     while budget > 0, deliverNext(onlyBuffers: onlyBuffers) { budget -= 1 }
@@ -231,9 +234,9 @@ extension CallingQueue {
     if hasMore { context.wake() }
   }
 
-  /// Calls the app with the next notice, on the calling thread.
+  /// Delivers the next notification to the app on the calling thread.
   ///
-  /// - Returns: False if there is none, or another call is under way.
+  /// - Returns: False if there is none, or another delivery is in progress.
   func deliverNext(onlyBuffers: Bool = false) -> Bool {
     let notice = state.change { state -> State.Notice? in
       guard state.delivering == nil, state.disposal == .none,
@@ -250,10 +253,10 @@ extension CallingQueue {
     return true
   }
 
-  /// Sees to it that the app has every buffer that is being handed back before this returns; in a
-  /// callback the rest follow when it is over.
+  /// Waits until the app has received every buffer that is being handed back. Inside a callback it
+  /// does not wait: the remaining buffers follow after that callback.
   ///
-  /// - Parameter isDisposing: True if a run loop that nobody runs is not worth waiting for.
+  /// - Parameter isDisposing: True to give up early on a run loop that is not running.
   func handBack(isDisposing: Bool = false) {
     defer { state.change { $0.resets -= 1 } }
     if state.read({ $0.isInCallback }) {
@@ -263,7 +266,7 @@ extension CallingQueue {
     if context.isCurrent || state.read({ $0.isOffline }) { deliver(onlyBuffers: true) }
     context.wake()
     func isDone(_ state: inout State) -> Void? {
-      // A queue that is being disposed of calls no more.
+      // A disposed queue makes no more callbacks.
       if state.disposal != .none { return () }
       let isCalling = state.delivering?.notice.isBuffer ?? false
       return isCalling || state.notices.contains { $0.isBuffer } ? nil : ()
@@ -273,8 +276,8 @@ extension CallingQueue {
     if isWorthWaiting, state.wait(seconds: Self.patience - Self.shortPatience, for: isDone) != nil {
       return
     }
-    // A callback waits for something that our caller holds, or the app's loop does not run. No
-    // callback may come once we have returned: the buffers go back without one.
+    // Either a callback waits for a lock that the caller holds, or the app's run loop is not
+    // running. No callback may follow this return, so the buffers go back without one.
     state.change { state in
       for notice in state.notices where notice.isBuffer { state.willDeliver(notice) }
       state.notices.removeAll { $0.isBuffer }
@@ -282,12 +285,13 @@ extension CallingQueue {
     log.warning("buffers were handed back without a callback: the app's callback did not return")
   }
 
-  /// Waits until no other thread calls the app any more. None begins to: the queue has been disposed of.
+  /// Waits until no other thread is inside a callback. No new callback begins: the queue is
+  /// disposed of.
   ///
-  /// A callback may wait for a lock that the caller of Dispose holds, so the wait has an end.
+  /// A callback may wait for a lock that the caller of AudioQueueDispose holds, so the wait is
+  /// limited.
   ///
-  /// - Parameter isPatient: False to give a callback only the time to return that it needs if it waits for
-  ///   nothing.
+  /// - Parameter isPatient: False to wait only as long as a callback needs that does not block.
   func awaitCallback(isPatient: Bool) {
     func isOver(_ state: inout State) -> Void? {
       state.delivering == nil || state.isInCallback ? () : nil
@@ -303,7 +307,8 @@ extension CallingQueue {
       """)
   }
 
-  /// Keeps, for ever, what a cycle that does not end may still read or write: the buffers and the converter.
+  /// Leaks the buffers and the converter on purpose: a cycle that does not end may still access
+  /// them.
   func keepMemory(_ converter: AnyObject?) {
     log.error("a cycle of the server does not end: the memory of the queue is never freed")
     for record in state.read({ Array($0.buffers.values) }) {
@@ -312,10 +317,10 @@ extension CallingQueue {
     if let converter { _ = unsafe Unmanaged.passRetained(converter) }
   }
 
-  /// Seconds to wait for a callback of the app that may be waiting for us.
+  /// Seconds to wait for an app callback that may itself be waiting for this call.
   static var patience: Double { 1 }
-  /// The same for one that nobody asked to be waited for.
+  /// Seconds to wait for a callback if the caller did not ask to wait.
   static var shortPatience: Double { 0.1 }
-  /// The same for one that would go on with what its caller is about to free.
+  /// Seconds to wait for a callback that would continue to use memory the caller is about to free.
   static var longPatience: Double { 5 }
 }

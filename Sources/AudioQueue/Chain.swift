@@ -1,21 +1,23 @@
 import Codecs
 import RealTime
 
-/// What an app's frames go through before a cycle sees them: a tap before the effects, rate and
-/// pitch, a tap after them, and the device's rate. Each only if it is wanted.
+/// The processing chain from an app's frames to the ring: a tap before the effects, time-pitch, a
+/// tap after the effects, and a resampler to the device's rate. Stages that are not needed are left
+/// out.
 ///
-/// A stream goes through it from `begin` on; `end` has all of it come out. One thread at a time.
+/// A stream begins with `begin`. After `end` the chain outputs all remaining frames. Use from one
+/// thread at a time.
 @safe
 final class Chain {
-  /// Frames that go in at one time, at most.
+  /// The maximum number of frames per `put` call.
   static var blockFrames: Int { 1024 }
 
-  /// How far the end of a stream has come.
+  /// The stage that the end of the stream has reached.
   private enum Stage { case source, firstTap, timePitch, secondTap, resampler, over }
 
-  /// Where the frames go that are put in.
+  /// The input planes that the caller fills before `put`.
   let input: Planes
-  /// Frames that go to the resampler next. The first of them is `at`.
+  /// The resampler's input. Frames from `at` up to `count` have not been consumed.
   private let ready: Planes
   private var at = 0
   private var count = 0
@@ -23,17 +25,17 @@ final class Chain {
   private let timePitch: TimePitch?
   private var resampler: ResamplerChain
   private var stage = Stage.source
-  /// The end of the stream is that of the run too.
+  /// True if the end of the stream also ends the run.
   private var endsRun = false
 
-  /// Frame of the run, at the queue's rate, at which the stream begins.
+  /// The frame of the run, at the queue's rate, at which the stream begins.
   var base: Int64 = 0
-  /// Frames before and after rate and pitch.
+  /// Frames of the stream before and after the time-pitch stage.
   private var putFrames = 0
   private var stretchedFrames = 0
   private(set) var failure: ConverterFailure?
 
-  /// A chain; nil if there is no converting between these rates.
+  /// Creates a chain; nil if there is no conversion between these rates.
   init?(
     channels: Int, from inputRate: Double, to outputRate: Double, tap: ProcessingTap?,
     timePitch algorithm: TimePitch.Algorithm?
@@ -52,13 +54,13 @@ final class Chain {
     ready = timePitch == nil ? input : Planes(channels: channels, capacity: Self.blockFrames)
   }
 
-  /// Frames at the queue's rate that the stream has come to, after rate and pitch.
+  /// The length of the stream so far in frames at the queue's rate, after time-pitch.
   var expectedFrames: Double { timePitch?.expectedFrames ?? Double(putFrames) }
 
-  /// True once something was put in.
+  /// True once a frame was put in.
   var hasBegun: Bool { putFrames > 0 }
 
-  /// Forgets the stream; another one begins at this frame of the run.
+  /// Discards the stream and begins another one at this frame of the run.
   func begin(at frame: Int64, isNewRun: Bool) {
     stage = .source
     endsRun = false
@@ -72,7 +74,7 @@ final class Chain {
     taps.values.forEach { $0.begin(isNewRun: isNewRun) }
   }
 
-  /// Takes the first `frames` frames of `input`. Only when `take` wanted more.
+  /// Processes the first `frames` frames of `input`. Call only when `take` needs more input.
   func put(_ frames: Int, _ setting: TimePitch.Setting) throws(ConverterFailure) {
     let rate = timePitch == nil ? 1 : setting.effectiveRate
     process(
@@ -82,7 +84,7 @@ final class Chain {
     try pass(frames, setting)
   }
 
-  /// Has the tap in `place`, if there is one, do its work.
+  /// Runs the tap at `place`, if there is one.
   private func process(
     _ place: ProcessingTap.Place, _ planes: Planes, frames: Int, queueTime: Double,
     queueFrames: Int
@@ -97,7 +99,7 @@ final class Chain {
     tap.failure = nil
   }
 
-  /// Brings frames of `input` to where `ready` comes from.
+  /// Passes frames of `input` to the time-pitch stage, or straight to `ready` without one.
   private func pass(_ frames: Int, _ setting: TimePitch.Setting) throws(ConverterFailure) {
     if let timePitch {
       try resampling { () throws(Resampler.Failure) in
@@ -117,22 +119,23 @@ final class Chain {
     count = frames
   }
 
-  /// Has all that was put in come out of `take`.
+  /// Ends the stream: `take` then outputs everything that was put in.
   func end(run endsRun: Bool) {
     guard stage == .source else { return }
     self.endsRun = endsRun
     stage = .firstTap
   }
 
-  /// Nothing more goes in.
+  /// True once `end` was called: no more input is accepted.
   var isEnding: Bool { stage != .source }
 
-  /// Everything has come out.
+  /// True once everything has been output.
   var isOver: Bool { stage == .over }
 
-  /// Gives frames out.
+  /// Outputs frames.
   ///
-  /// - Returns: How many. Fewer than `room`: more has to be put in, or all is out.
+  /// - Returns: The number of frames. If it is less than `room`, the chain needs more input or has
+  ///   output everything.
   func take(into planes: Planes.Pointers, room: Int, _ setting: TimePitch.Setting)
     throws(ConverterFailure) -> Int
   {
@@ -185,7 +188,9 @@ final class Chain {
     return given
   }
 
-  /// What the tap in `place` gives after the run's last frame, one block at a time.
+  /// Asks the tap at `place` for one block of frames after the run's last frame.
+  ///
+  /// - Returns: The number of frames in `planes`.
   private func tail(_ place: ProcessingTap.Place, _ planes: Planes, queueTime: Double) -> Int {
     guard endsRun, let tap = taps[place], !tap.isOver else { return 0 }
     let frames = tap.processTail(planes, queueTime: queueTime)
@@ -203,19 +208,20 @@ final class Chain {
 
   // MARK: Another rate
 
-  /// What gives the stream out at another rate from where it stands; nil if there is no converting to
-  /// that rate.
+  /// Returns a resampler that continues the stream at another output rate; nil if there is no
+  /// conversion to that rate.
   func resampler(continuingAt outputRate: Double) -> ResamplerChain? {
     ResamplerChain(continuing: resampler, to: outputRate)
   }
 
-  /// Has the stream go on through `resampler`, which continues the present one.
+  /// Continues the stream with `resampler`, which must continue the present one.
   func go(on resampler: ResamplerChain) { self.resampler = resampler }
 
-  /// Brings frames that were given out before the latest change of the rate to the present one, or, if
-  /// there are none, gives out what is left of them.
+  /// Converts frames that were output before the latest rate change to the present rate. With nil
+  /// `planes` it outputs what the resampler still holds of them.
   ///
-  /// - Returns: Frames taken, and frames given: fewer than `room` if no more can come.
+  /// - Returns: Frames consumed and frames produced. Less than `room` is produced if no more can
+  ///   come.
   func replay(
     _ planes: Planes?, from first: Int, frames: Int, into output: Planes.Pointers, room: Int
   ) throws(ConverterFailure) -> (consumed: Int, produced: Int) {
@@ -236,7 +242,7 @@ final class Chain {
     return (consumed, produced)
   }
 
-  /// No more of those frames follows what has come.
+  /// Ends a sequence of replayed frames: resets the resampler for the present rate.
   func endReplay() { resampler.resetLast() }
 
   private func resampling<R>(_ body: () throws(Resampler.Failure) -> R) throws(ConverterFailure)
@@ -249,7 +255,7 @@ final class Chain {
     }
   }
 
-  /// The latest failure that nobody has asked for yet.
+  /// Returns the latest failure and clears it.
   func takeFailure() -> ConverterFailure? {
     defer { failure = nil }
     return failure

@@ -1,15 +1,16 @@
-/// What went wrong in the chain that makes an app's buffers ready for the cycles.
+/// A failure in the conversion between an app's buffers and the process thread.
 package enum ConverterFailure: Error, Hashable, Sendable {
-  /// Packets could not be decoded, for the reason given: silence took their place.
+  /// Packets could not be decoded, for the given reason. Silence replaces them.
   case decoding(String)
-  /// Frames could not be encoded, for the reason given: they are missing in the packets.
+  /// Frames could not be encoded, for the given reason. They are missing from the packets.
   case encoding(String)
-  /// The resampler stopped, for the reason given: the buffer was not played to its end.
+  /// The resampler failed, for the given reason. The buffer was not played to its end.
   case resampling(String)
-  /// There is no time-pitch processor for this format: rate and pitch stay as they are.
+  /// There is no time-pitch processor for this format. Rate and pitch stay unchanged.
   case noTimePitch
-  /// A tap gave more frames than it was asked for: the rest was dropped.
+  /// A tap produced more frames than requested. The excess was dropped.
   case tapGaveTooMuch
-  /// A tap gave fewer frames than it was asked for, before the end: silence took their place.
+  /// A tap produced fewer frames than requested before its end. Silence replaces the missing
+  /// frames.
   case tapGaveTooLittle
 }

@@ -2,9 +2,9 @@ import CDispatch
 import Glibc
 import Server
 
-/// A value behind a lock, with a condition that threads wait for.
+/// A value protected by a mutex, with a condition variable that threads wait on.
 ///
-/// Not for real-time threads. Waits are bounded, on CLOCK_MONOTONIC.
+/// Not for the process thread. Timed waits use CLOCK_MONOTONIC.
 @safe
 final class Monitor<Value>: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
@@ -32,7 +32,7 @@ final class Monitor<Value>: @unchecked Sendable {
     unsafe lock.deallocate()
   }
 
-  /// Runs `body` with the value, alone, and wakes all who wait.
+  /// Runs `body` with the value under the lock and wakes all waiting threads.
   @discardableResult
   func change<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     unsafe pthread_mutex_lock(lock)
@@ -43,14 +43,14 @@ final class Monitor<Value>: @unchecked Sendable {
     return try body(&value)
   }
 
-  /// Runs `body` with the value, alone.
+  /// Runs `body` with the value under the lock.
   func read<R>(_ body: (Value) -> R) -> R {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
     return body(value)
   }
 
-  /// Waits until `body` returns something; nil when `seconds` have passed.
+  /// Waits until `body` returns a value. Returns nil after `seconds`.
   func wait<R>(seconds: Double, for body: (inout Value) -> R?) -> R? {
     let end = HostTime.now + UInt64(seconds * 1e9)
     var deadline = timespec(
@@ -65,7 +65,7 @@ final class Monitor<Value>: @unchecked Sendable {
     }
   }
 
-  /// Waits until `body` returns something, however long that takes.
+  /// Waits without a time limit until `body` returns a value.
   func wait<R>(for body: (inout Value) -> R?) -> R {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }

@@ -4,71 +4,75 @@ package import RealTime
 package import Server
 package import Timeline
 
-/// What queues that play and queues that record have in common. Safe on every thread that is not real
-/// time.
+/// The interface that playback and recording queues share. Safe to call on any thread except the
+/// process thread.
 package protocol Queue: AnyObject, Sendable {
-  /// What buffers hold.
+  /// The format of the data in the buffers.
   var streamFormat: StreamFormat { get }
-  /// The same if that is PCM; else what it decodes to.
+  /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
   var format: PCMFormat { get }
-  /// Has `body` run once a disposal is complete, on any thread.
+  /// Sets the function that is called once a disposal is complete, on any thread.
   func whenDisposed(_ body: @escaping @Sendable () -> Void)
 
-  /// Allocates a buffer of `capacity` bytes; one that records gets at most `packets` packets, if that is
-  /// not 0.
+  /// Allocates a buffer of `capacity` bytes. A recording queue puts at most `packets` packets into
+  /// it, unless that is 0.
   func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer
   func freeBuffer(_ id: UInt32) throws(QueueError)
-  /// Enqueues a buffer; `bytes` is what a queue that plays finds in it, and `packets` where its packets lie.
+  /// Enqueues a buffer. For a playback queue, `bytes` is the size of the data in the buffer and
+  /// `packets` describes the packets in it.
   func enqueue(_ id: UInt32, bytes: Int, packets: [PacketExtent]) throws(QueueError)
 
-  /// Throws if the queue has been disposed of, or is about to be.
+  /// Throws if the queue has been disposed of or a disposal is pending.
   func checkNotDisposed() throws(QueueError)
   func start(at time: StartTime) throws(QueueError)
   func pause() throws(QueueError)
-  /// Ends the run: handing every buffer back before it returns, or soon, with nothing lost.
+  /// Ends the run. With `atOnce` the queue hands every buffer back before this returns. Without it
+  /// a playback queue plays, and a recording queue fills, the enqueued buffers first.
   func stop(atOnce: Bool) throws(QueueError)
   func flush() throws(QueueError)
   func reset() throws(QueueError)
   func dispose(atOnce: Bool) throws(QueueError)
 
-  /// What a decoder needs besides the packets: what the app gave, or the encoder gives. Linear PCM has no
-  /// use for it.
+  /// The decoder configuration (magic cookie), from the app or from the encoder. Linear PCM does
+  /// not use it.
   var cookie: [UInt8] { get }
   func setCookie(_ cookie: [UInt8]) throws(QueueError)
-  /// Bytes of the largest packet that is recorded, as far as one can be known when the queue plays: else 0.
+  /// Size in bytes of the largest packet. A playback queue whose packets vary in size returns 0.
   var maximumPacketBytes: Int { get }
 
   var isRunning: Bool { get }
   func deviceSampleRate() throws(QueueError) -> Double
-  /// The channels of the sound card, in the queue's direction.
+  /// The number of sound card channels in the queue's direction.
   func deviceChannels() throws(QueueError) -> Int
   var deviceUID: String { get }
   func setDeviceUID(_ uid: String) throws(QueueError)
-  /// Has each channel go to, or come from, the port with the number given, from 0; in order if there are
-  /// none. A device that is open is opened anew if that is a change. While nothing runs or is primed.
+  /// Maps each channel to the port with the given index, counted from 0. An empty array keeps the
+  /// channels in order. If the mapping changes, an open device is closed and opened again. Call
+  /// only while nothing is running or primed.
   func setPortOrder(_ order: [Int]) throws(QueueError)
-  /// Has the app told, on its place and after this has returned, that a property has another value.
+  /// Notifies the app on the callback thread that a property has a new value. Does not wait for the
+  /// callback.
   func announce(_ change: QueueChange)
   var isMetering: Bool { get set }
-  /// Each channel's level in the latest cycle; nil while levels are not measured.
+  /// The level of each channel in the latest cycle; nil while metering is off.
   var levels: [Level]? { get }
-  /// Each channel's highest sample since the last call; 1 is full scale.
+  /// Returns each channel's highest sample since the last call. 1 is full scale.
   func takePeaks() -> [Float]
-  /// Throws if the queue runs, is told to or is paused.
+  /// Throws if the queue is running, has been told to start, or is paused.
   func checkIdle() throws(QueueError)
-  /// Throws if the queue runs, is told to, is paused, or has readied something for a start.
+  /// Throws if the queue is running, has been told to start, is paused, or is primed for a start.
   func checkNotPrimed() throws(QueueError)
-  /// Throws if the queue renders offline: what is asked for is a device's.
+  /// Throws if the queue renders offline. For calls that need a device.
   func checkOnline() throws(QueueError)
-  /// What has broken the queue's time so far.
+  /// Counts of the events that have interrupted the queue's time so far.
   var discontinuities: Discontinuities { get }
-  /// Frames at the queue's rate since the run began, and the host time of this moment in nanoseconds of
-  /// CLOCK_MONOTONIC. Before a run that begins at a given time the frames are below zero. Nil if no run has
-  /// begun or is to begin at a given time.
+  /// Frames at the queue's rate since the run began, and the current host time in nanoseconds of
+  /// CLOCK_MONOTONIC. The frame is negative before a run that is scheduled for a given time. Nil if
+  /// no run has begun or is scheduled for a given time.
   var currentTime: (frame: Double, hostTime: UInt64)? { get }
-  /// The device, if it is open and its server there.
+  /// The device; nil if it is not open or its server is gone.
   var runningDevice: Device? { get }
-  /// When the queue's ports were connected.
+  /// The moment at which the queue's ports were connected.
   var connectionMark: ConnectionMark { get }
 }
 
@@ -84,7 +88,7 @@ extension Queue {
   package func checkOnline() throws(QueueError) {}
   package func checkNotPrimed() throws(QueueError) { try checkIdle() }
 
-  /// The frames of `currentTime`.
+  /// The frame part of `currentTime`.
   package var currentFrame: Double? { currentTime?.frame }
 
   /// Allocates a buffer of `capacity` bytes.
@@ -92,24 +96,25 @@ extension Queue {
     try allocateBuffer(capacity: capacity, packets: 0)
   }
 
-  /// A device frame, and the host time that goes with it in nanoseconds of CLOCK_MONOTONIC.
+  /// A device frame and the matching host time in nanoseconds of CLOCK_MONOTONIC.
   package typealias Moment = (frame: Int64, hostTime: UInt64)
 
-  /// Device time now; nil if the device is not open.
+  /// Current device time; nil if the device is not open.
   package var deviceTime: Moment? {
     runningDevice.map(Self.deviceTime)
   }
 
-  /// Reads the counter once: host time is what the frame translates to.
+  /// Reads the frame counter once and converts that frame to the host time.
   private static func deviceTime(of device: Device) -> Moment {
     let now = device.now
     return (now, device.hostTime(ofFrame: now))
   }
 
-  /// Waits until the server carries sound over the queue's connections and runs cycles regularly: only then can
-  /// a start frame be chosen that is heard. Opens the device. Not from a callback of the server.
+  /// Waits until the server carries sound over the queue's connections and runs cycles regularly. A
+  /// start frame that is certain to be heard can only be chosen after that. Opens the device. Do
+  /// not call from a server callback.
   ///
-  /// - Throws: After five seconds without such cycles.
+  /// - Throws: `cannotStart` after five seconds without such cycles.
   package func awaitHeard() throws(QueueError) {
     _ = try deviceSampleRate()
     if let device = runningDevice { try awaitHeard(on: device) }
@@ -124,7 +129,7 @@ extension Queue {
     }
   }
 
-  /// A time in both of its forms. Needs an open device.
+  /// Converts a start time to a device frame and a host time. The device must be open.
   package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
     try checkOnline()
     guard let device = runningDevice else { throw .invalidRunState }
@@ -135,8 +140,8 @@ extension Queue {
     }
   }
 
-  /// The first time, not earlier than `time`, at which a run that is asked for soon can begin. Needs
-  /// an open device.
+  /// Returns the earliest time, not before `time`, at which a run requested soon can begin. The
+  /// device must be open.
   package func nearestStart(to time: StartTime) throws(QueueError) -> Moment {
     try checkOnline()
     guard let device = runningDevice else { throw .invalidRunState }

@@ -1,26 +1,27 @@
 import Glibc
 import Server
 
-/// Memory that an app fills and a queue plays.
+/// Memory that the app fills and a playback queue plays, or a recording queue fills.
 ///
-/// Written once and, where the system allows it, locked when it is made, so that no cycle faults.
+/// Initialized and, where the system allows it, locked in RAM on creation. The process thread
+/// therefore takes no page fault on it.
 @safe
 package final class QueueBuffer: @unchecked Sendable {
-  /// Names the buffer within its queue; never used again.
+  /// Identifies the buffer within its queue; never reused.
   package let id: UInt32
-  /// The app's memory: `capacity` bytes.
+  /// Memory for the app's data: `capacity` bytes.
   package let data: UnsafeMutableRawBufferPointer
 
-  /// Bytes of `data`.
+  /// Size of `data` in bytes.
   package var capacity: Int { unsafe data.count }
 
-  /// Packets that it may hold; 0 for as many as fit.
+  /// The maximum number of packets; 0 for as many as fit.
   let packetCapacity: Int
 
   init?(id: UInt32, capacity: Int, packetCapacity: Int) {
     self.id = id
     self.packetCapacity = packetCapacity
-    // malloc's kin rather than allocate(): a size that an app got wrong must not end it.
+    // posix_memalign() instead of allocate(): an oversized request must fail and not end the app.
     var base: UnsafeMutableRawPointer?
     guard unsafe posix_memalign(&base, 64, max(capacity, 1)) == 0, let base = unsafe base else {
       return nil

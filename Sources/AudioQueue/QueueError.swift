@@ -1,76 +1,76 @@
 package import Server
 
-/// Why a queue refuses a call. One case for each documented result.
+/// The reason why a queue rejects a call. There is one case per documented result code.
 package enum QueueError: Error, Hashable, Sendable {
-  /// An argument that no queue takes; says why.
+  /// An invalid argument; the string says why.
   case badArgument(String)
-  /// The buffer is not the queue's.
+  /// The buffer does not belong to the queue.
   case invalidBuffer
-  /// The buffer holds not one whole frame.
+  /// The buffer holds less than one whole frame.
   case bufferEmpty
-  /// The buffer holds more than it has room for.
+  /// The data size is larger than the buffer's capacity.
   case bufferOverfull
-  /// The buffer is enqueued: it cannot be freed.
+  /// The buffer is enqueued and cannot be freed.
   case bufferInQueue
-  /// The buffer is enqueued: it cannot be enqueued again.
+  /// The buffer is already enqueued.
   case enqueuedTwice
-  /// The queue is handing its buffers back.
+  /// The queue is handing its buffers back and accepts no others.
   case enqueueDuringReset
-  /// The queue is being disposed of, once what it holds has been played.
+  /// A disposal is pending: the queue is playing its last buffers.
   case disposalPending
   /// The queue has been disposed of.
   case disposed
-  /// The queue is running, and the call is for one that is not; or the other way round.
+  /// The call requires a stopped queue and the queue is running, or the other way round.
   case invalidRunState
-  /// The queue renders offline and the call is for one that plays; or the other way round.
+  /// The call requires a device while the queue renders offline, or the other way round.
   case invalidOfflineMode
   /// The device does not exist.
   case invalidDevice(String)
   /// The server could not be reached.
   case cannotStart(ServerError)
-  /// The server went away.
+  /// The server has gone away.
   case invalidated
   /// The converter did not produce the frames in time.
   case primeTimedOut
   /// No memory for a buffer.
   case outOfMemory
-  /// A packet description points outside the buffer.
+  /// A packet description points outside the buffer's data.
   case packetOutsideBuffer
-  /// The format's packets vary, and there are no descriptions of them.
+  /// The packets vary in size and there are no packet descriptions.
   case packetsNotDescribed
-  /// More frames are to be left out than the buffer has.
+  /// The trimmed frames exceed the frames in the buffer.
   case trimmedTooMuch
-  /// The buffer is to begin before one that was enqueued before it.
+  /// The buffer's start time is before that of a buffer enqueued earlier.
   case startsOutOfOrder
-  /// The buffer is to begin at a time that no device comes to.
+  /// The buffer's start time is too far away for any device to reach.
   case startOutOfRange
-  /// The buffer has not room for one whole frame.
+  /// The buffer has no room for one whole frame or packet.
   case bufferTooSmall
-  /// The queue records and should play, or the other way round.
+  /// A recording queue was passed to a playback call, or the other way round.
   case wrongQueueType
-  /// No buffer was there to take what was recorded.
+  /// No buffer was enqueued for the recorded frames.
   case recordUnderrun
   case invalidParameter
-  /// The timeline is not the queue's.
+  /// The timeline does not belong to the queue.
   case invalidTimeline
-  /// A time stamp in which no field is valid.
+  /// No field of the time stamp is valid.
   case noTime
   case invalidProperty
   case invalidPropertySize
   case invalidPropertyValue
-  /// The property can only be read.
+  /// The property is read-only.
   case readOnly
   case unsupportedFormat
-  /// There is no decoder for the format.
+  /// There is no codec for the format.
   case codecNotFound
-  /// There is no codec of the kind that was asked for.
+  /// The codec of the requested kind is not available.
   case invalidCodecAccess
-  /// The queue has a tap already.
+  /// The queue already has a tap.
   case tooManyTaps
-  /// The call is for a tap's function, while it runs.
+  /// The call is only valid inside the tap's callback.
   case notInTap
-  /// The buffers do not suit the tap's channels.
+  /// The buffer list does not match the tap's channels.
   case wrongBuffers
-  /// The call is for taps of another kind.
+  /// The call does not apply to a tap of this kind.
   case wrongTap
 }

@@ -1,19 +1,21 @@
 package import Server
 
-/// How a queue appears on the server.
+/// The client name and the connections of a queue on its server.
 package struct QueueOptions: Sendable {
   package enum Connections: Sendable {
-    /// Port by port to or from the sound card; one channel that is played is heard on the first two.
+    /// One port after another to or from the sound card. A single playback channel goes to the
+    /// first two outputs.
     case physical
-    /// Port by port to or from these. One channel that is played is connected to all; what is more
-    /// than the channels of a queue that records is mixed in from the first on.
+    /// One port after another to or from these ports. A single playback channel goes to all of
+    /// them. A recording queue with fewer channels mixes the remaining ports in, starting with the
+    /// first channel.
     case ports([String])
-    /// None: a queue that plays has no ports, and plays into these places, one for each channel, of the
-    /// graph of the device that it is given. The same as `none` for one that records.
+    /// No ports of its own: a playback queue writes to these input slots of the device's graph, one
+    /// per channel. For a recording queue the same as `none`.
     case places([ClientPort])
     case none
   }
-  /// The name of the client.
+  /// The client name on the server.
   package var clientName: String
   package var connections: Connections
 
@@ -23,9 +25,9 @@ package struct QueueOptions: Sendable {
   }
 }
 
-/// What the app is called with; the calls come one at a time, in order, on the queue's place.
+/// The app's callbacks. The queue calls them one at a time, in order, on its callback thread.
 package struct QueueHandlers<Queue, Buffer>: Sendable {
-  /// A buffer comes back.
+  /// Receives a buffer that the queue returns.
   package var bufferDone: @Sendable (Queue, Buffer) -> Void
   package var changed: @Sendable (Queue, QueueChange) -> Void
 

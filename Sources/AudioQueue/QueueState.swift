@@ -4,13 +4,13 @@ import RealTime
 import Server
 import Timeline
 
-/// Something that a queue tells its app, in order.
+/// A notification to the app. The queue delivers notifications in order.
 enum Notice: QueueNotice {
-  /// The queue has taken everything out of the buffer; `isReset` if it was handed back unplayed.
+  /// A buffer that the queue returns to the app. `isReset` is true if it was handed back unplayed.
   case buffer(UInt32, isReset: Bool)
-  /// `QueueChange.isRunning`, and the value that it has changed to.
+  /// A change of `QueueChange.isRunning`, with the new value.
   case isRunning(Bool)
-  /// Any other property.
+  /// A change of any other property.
   case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
@@ -28,165 +28,173 @@ package enum QueueChange: Sendable {
   case decodeFrames
 }
 
-/// What a queue knows, behind its monitor.
+/// The state of a playback queue, protected by its monitor.
 struct QueueState: CallingState {
   enum Phase {
-    /// No run, or one that has ended.
+    /// No run, or the last run has ended.
     case idle
-    /// Told to start: waiting for its time, running, or playing its last buffers.
+    /// Told to start: waiting for the start time, running, or playing the last buffers.
     case started
     case paused
   }
   enum Disposal { case none, draining, disposed }
 
-  /// What is to be played of a buffer, and how.
+  /// A part of a buffer that is to be played, with its start time and parameter changes.
   struct Piece {
     let id: UInt32
-    /// The first frame that is played, and how many are; of packets as far as that is known.
+    /// The first frame to play and the number of frames. An estimate if packets do not say how many
+    /// frames they hold.
     var first: Int
     var frames: Int
-    /// What the buffer holds if that is packets.
+    /// The packets in the buffer; nil if it holds linear PCM.
     var packets: Packets?
-    /// Frame of the run, at the queue's rate, before which it does not begin; nil if it follows
-    /// what came before.
+    /// The earliest frame of the run, at the queue's rate, at which it may begin; nil if it follows
+    /// the previous buffer directly.
     var start: Int64?
-    /// Frame of the run at which it will begin, if the queue does not run dry.
+    /// The frame of the run at which it will begin unless the queue runs dry.
     var begin: Int64
-    /// Take effect on its first frame.
+    /// Parameter, rate and pitch changes that take effect on its first frame.
     var changes: ParameterChanges
     var timePitch: TimePitchChanges
   }
 
-  /// Frames of a slab, and how they are played.
+  /// Frames of a staging buffer, with their start time and parameter changes.
   struct SlabPiece {
     let slab: Slab
     let first: Int
     let frames: Int
-    /// They are the slab's last.
+    /// True if these are the last frames of the staging buffer.
     let isLast: Bool
-    /// Device frame of the run before which they do not begin; `.min` if they follow what came before.
+    /// The earliest device frame of the run at which they may begin; `.min` if they follow the
+    /// previous frames directly.
     let start: Int64
     let changes: ParameterChanges
   }
 
-  /// A piece of the stream on its way to the ports.
+  /// An element of the stream on its way to the ports.
   enum Item {
     case buffer(Piece)
-    /// Frames in a slab, only in the ring.
+    /// Frames in a staging buffer. Occurs only in `inRing`.
     case slab(SlabPiece)
-    /// Frames that the converter has converted for a former rate of the device, only waiting.
+    /// Frames that were converted for a previous device rate, by their index in the converter.
+    /// Occurs only in `waiting`.
     case replay(Int)
     /// The end of a run.
     case end
-    /// The converter gives out all it holds back.
+    /// A flush: the converter outputs all frames that it holds back.
     case flush
   }
 
   struct BufferRecord {
     let buffer: QueueBuffer
-    /// The app has it: it can be filled, enqueued and freed.
+    /// True while the app owns the buffer and may fill, enqueue or free it.
     var isFree = true
   }
 
   var phase = Phase.idle
-  /// The value of the property: follows what the cycles have done.
+  /// The value of the `isRunning` property, updated from the events of the process thread.
   var isRunning = false
-  /// Ends of runs that are on their way.
+  /// The number of run ends that are enqueued and have not been reached.
   var ends = 0
-  /// The times of starts that were asked for while a run was ending, in order.
+  /// The times of starts that were requested while a run was ending, in order.
   var starts: [StartPoint] = []
-  /// The voice has been told of the first of them.
+  /// True once the voice knows the first of these starts.
   var isRestarting = false
-  /// The voice has been told to begin a run, and has not yet: it is not one of `starts`.
+  /// True from the call that tells the voice to begin a run until the run begins. That run is not
+  /// in `starts`.
   var isBeginning = false
-  /// The time of the latest start that was not put off to the end of a run.
+  /// The time of the latest start that was not deferred to the end of a run.
   var start = StartPoint(.atOnce)
   var pendingStart: StartPoint? {
     if isRunning || phase != .started { return nil }
     return isBeginning ? start : starts.first
   }
-  /// Calls that are handing buffers back: meanwhile none may be enqueued or converted.
+  /// The number of calls in progress that hand buffers back. While it is not 0, buffers can be
+  /// neither enqueued nor converted.
   var resets = 0
-  /// Counts resets, so that a conversion under way knows that its result is stale.
+  /// The number of resets. A conversion in progress compares it to detect that its result is stale.
   var generation: UInt64 = 0
   var disposal = Disposal.none
-  /// The server has gone, or is back and the queue could not be carried over.
+  /// True while the server is gone, or if the queue could not resume after the server returned.
   var isLost = false
-  /// The queue cannot be converted to the rate that the device has come back with.
+  /// True if the queue cannot be converted to the device's rate after the server returned.
   var cannotReturn = false
-  /// A run was under way when it went.
+  /// True if a run was under way when the server went away.
   var wasRunning = false
 
   var buffers: [UInt32: BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
-  /// Not yet in the ring, in order.
+  /// Items that are not in the ring yet, in order.
   var waiting: [Item] = []
-  /// How many of them, at the beginning, the converter has converted for a former rate of the device.
+  /// The number of items at the beginning of `waiting` that were converted for a previous device
+  /// rate.
   var replays = 0
-  /// In the ring or in the cycle, in order.
+  /// Items in the ring or being played by the process thread, in order.
   var inRing: [Item] = []
 
   var notices: [Notice] = []
-  /// The thread that is calling the app back, and with what.
+  /// The thread that is calling the app back and the notification that it delivers; nil between
+  /// callbacks.
   var delivering: (thread: pthread_t, notice: Notice)?
 
-  /// What the queue renders to; nil if it plays through a device.
+  /// The server for offline rendering; nil if the queue plays through a device.
   var offlineServer: OfflineServer?
-  /// The queue renders offline: `OutputQueue.render` runs the cycles.
+  /// True if the queue renders offline: `OutputQueue.render` runs the cycles.
   var isOffline: Bool { offlineServer != nil }
-  /// A run has begun since it does.
+  /// True once a `render` call has begun since offline rendering was selected.
   var hasRendered = false
-  /// Frames of the render format that have been rendered, or skipped, since the latest start.
+  /// Frames of the render format that were rendered or skipped since the latest start.
   var renderedFrames: Int64 = 0
-  /// The thread that renders.
+  /// The thread that is inside a `render` call.
   var renderer: pthread_t?
 
   var device: Device?
-  /// What is known of the device that was open last, so that a change can be told of.
+  /// Properties of the device that was open last, kept to detect a change.
   var lastDevice: DeviceFacts?
   var portNames: [String] = []
-  /// For each port what it was connected to.
+  /// For each port, the names of the ports that it was connected to.
   var connections: [[String]] = []
-  /// For each channel the port that it goes to, if it goes to ports of a device.
+  /// For each channel, the index of its device port; empty for channel order.
   var portOrder: [Int] = []
-  /// For each channel the output that the app wants it to go to; nil if it has not said.
+  /// For each channel, the sound card output that the app has assigned; nil if it has assigned
+  /// none.
   var assignments: [Int]?
-  /// Something was readied for a start that has not come.
+  /// True if frames were prepared for a start that has not come yet.
   var isPrimed = false
   var isMetering = false
   var converter: Converter?
-  /// When the connections were made.
+  /// The moment at which the connections were made.
   var connectionMark = ConnectionMark()
-  /// The converter's thread is at work on a buffer.
+  /// True while a thread is converting a buffer.
   var isConverting = false
-  /// The converter has taken frames in that it gives out only with an end or a flush.
+  /// True if the converter holds frames that it outputs only at an end or a flush.
   var holdsBack = false
-  /// Slabs of the converter's pool that nobody reads.
+  /// The free staging buffers of the converter's pool.
   var freeSlabs: [Slab] = []
-  /// Device frames that calls wait for to be ready.
+  /// The number of device frames that each waiting `prime` call needs.
   var primeTargets: [Int] = []
-  /// What buffers go through before the cycles.
+  /// Settings of the processing chain between the buffers and the ring.
   var settings = ChainSettings()
-  /// Rate and pitch of what is converted next.
+  /// Rate and pitch of the frames that are converted next.
   var timePitch = TimePitch.Setting()
-  /// What the app gave for the decoder.
+  /// The decoder's magic cookie, as the app gave it.
   var cookie: [UInt8] = []
-  /// What went wrong last in the converter.
+  /// The latest failure of the converter.
   var converterFailure: ConverterFailure?
 
-  /// Parameters as they are in force, if the cycles know of all changes they were sent, and how many
-  /// that were.
+  /// The parameters in force once the process thread has taken every change sent to it, and the
+  /// number of changes sent.
   var parameters = ParameterChanges(volume: 1, rampSeconds: 0, pan: 0)
   var changesSent: UInt64 = 0
-  /// The balance of one channel has left the centre once.
+  /// Set once the balance of a one-channel queue has left the centre.
   var needsSecondPort = false
-  /// A second port is needed and can be had.
+  /// True if a second port is needed and can be opened.
   var lacksSecondPort: Bool {
     needsSecondPort && device != nil && !isOffline && portNames.count == 1
   }
-  /// Frame of the run at which what is enqueued next would be played, if the queue did not run dry.
+  /// The frame of the run at which the next enqueued buffer would play unless the queue runs dry.
   var tail: Int64 = 0
-  /// The last start that a buffer was given which belongs to the run and has not been played.
+  /// The start time of the last buffer that has one, belongs to the run and has not been played.
   var lastStart: Int64? {
     for items in [waiting, inRing] {
       for item in items.reversed() {
@@ -196,12 +204,13 @@ struct QueueState: CallingState {
     }
     return nil
   }
-  /// Device frame at which the latest run began.
+  /// The device frame at which the latest run began.
   var beganAt: Int64?
-  /// Device frames that the latest finished run lasted.
+  /// The length of the latest finished run in device frames.
   var lastedFrames: Int64 = 0
 
-  /// Device frames that are ready to be played. What the cycles can read as it is need not be in the ring.
+  /// The number of device frames that are ready to play. Without a converter the process thread
+  /// reads app buffers directly, so waiting buffers count too.
   var readyFrames: Int {
     (converter == nil ? inRing + waiting : inRing).reduce(0) { sum, item in
       switch item {
@@ -216,13 +225,14 @@ struct QueueState: CallingState {
     if case .buffer(let id, _) = notice { buffers[id]?.isFree = true }
   }
 
-  /// The place of the notice that the app is to be told next.
+  /// Returns the index of the notification to deliver next.
   ///
-  /// While the server is gone the app could not enqueue a buffer that has been played: it gets it when
-  /// the server is back.
+  /// While the server is gone the app could not enqueue a played buffer again. Such a buffer is
+  /// returned once the server is back.
   func nextNotice(onlyBuffers: Bool) -> Int? {
     if isOffline && renderer != pthread_self() && !onlyBuffers {
-      // Buffers that were played come on the thread that renders; meanwhile all else does too.
+      // Only the rendering thread delivers played buffers. While it renders, it delivers all other
+      // notifications too.
       return renderer == nil ? notices.firstIndex { !$0.isPlayedBuffer } : nil
     }
     return notices.firstIndex { notice in
@@ -233,7 +243,7 @@ struct QueueState: CallingState {
     }
   }
 
-  /// Hands every buffer that is queued back, unplayed.
+  /// Hands back every enqueued buffer as not played.
   mutating func returnAll() {
     for item in inRing + waiting {
       if case .buffer(let piece) = item { notices.append(.buffer(piece.id, isReset: true)) }

@@ -1,25 +1,26 @@
 import Codecs
 import Server
 
-/// A staging buffer: the converter fills it front to back, and the cycles read what they have been given.
+/// A staging buffer: the converter fills it front to back, and the process thread reads the frames
+/// that were pushed into the ring.
 ///
-/// Whoever has frames of it in the cycles' ring holds it, so that its memory outlives them.
+/// Every item in the ring holds a reference to its staging buffer, so the memory outlives its use.
 @safe
 final class Slab {
-  /// Frames that it has room for.
+  /// Capacity in frames.
   let capacity: Int
-  /// True if it belongs to a converter's pool, which fills it again once it has been played.
+  /// True if the buffer belongs to a converter's pool and is refilled once it has been played.
   let isPooled: Bool
   private let channels: Int
   private let memory: UnsafeMutableBufferPointer<Float>
   private let places: Planes.Pointers
 
-  /// The most frames of one in a pool: what is converted is heard of no later.
+  /// The maximum length of a pooled buffer in frames. It limits how late a conversion is reported.
   static var mostPooledFrames: Int { 2048 }
-  /// The most frames of one that is made beyond the pool.
+  /// The maximum length in frames of a buffer beyond the pool.
   static var mostFrames: Int { 1 << 16 }
 
-  /// Slabs with room for `frames` frames together, and for one frame at least in each.
+  /// Creates staging buffers with a total capacity of `frames` frames, at least one frame in each.
   static func pool(channels: Int, frames: Int) -> [Slab] {
     let count = max(8, (frames + mostPooledFrames - 1) / mostPooledFrames)
     let frames = max(frames, count)
@@ -46,7 +47,7 @@ final class Slab {
     unsafe memory.deallocate()
   }
 
-  /// Where a frame stands in each plane, until the next call.
+  /// Returns the address of a frame in each plane. The result is valid until the next call.
   func pointers(at frame: Int) -> Planes.Pointers {
     for channel in 0..<channels {
       unsafe places[channel] = memory.baseAddress! + channel * capacity + frame
@@ -54,7 +55,7 @@ final class Slab {
     return unsafe places
   }
 
-  /// Where a frame stands in the first plane; from one plane to the next it is `capacity` frames.
+  /// Returns the address of a frame in the first plane. The planes are `capacity` frames apart.
   func address(at frame: Int) -> UnsafeRawPointer {
     unsafe UnsafeRawPointer(memory.baseAddress! + frame)
   }
