@@ -2,32 +2,33 @@ import Codecs
 import RealTime
 import Server
 
-/// Makes a queue's buffers ready for the cycles: runs them through the chain, into slabs that the
-/// cycles read.
+/// Converts a queue's buffers for the process thread: runs them through the processing chain into
+/// staging buffers.
 ///
-/// Three steps, again and again: `takeWork`, `convert`, `finish`. A thread of its own runs them ahead;
-/// a cycle sees no difference to an app's buffer.
+/// Each step consists of `takeWork`, `convert` and `finish`. A worker thread repeats them ahead of
+/// the process thread, which reads staging buffers in the same way as an app's buffers.
 @safe
 final class Converter: @unchecked Sendable {
-  /// What there is to be done.
+  /// The formats, rates and settings of a conversion.
   struct Plan {
-    /// What the buffers hold, and what that decodes to.
+    /// The format of the buffers, and the PCM format that it decodes to.
     let streamFormat: StreamFormat
     let format: PCMFormat
     let layout: SampleLayout
     let deviceRate: Double
     let settings: ChainSettings
 
-    /// False if the cycles can read the buffers themselves.
+    /// False if the process thread can read the app's buffers directly.
     var isNeeded: Bool {
       if case .packets = streamFormat { return true }
       return format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
     }
 
-    /// Frames, at the device's rate, that are made ready ahead of the cycles: those that the settings ask
-    /// for, but no more than 64 MB of them, unless a stream of the device's own rate would take more.
+    /// The number of frames, at the device's rate, to convert ahead of the process thread. This is
+    /// the number that the settings request, limited to 64 MB. If `decodeFrames` device frames take
+    /// more, that is the limit.
     ///
-    /// A low rate has thousands of device frames to each of its own.
+    /// A low queue rate has thousands of device frames per frame.
     var deviceFramesAhead: Int {
       let wanted = Double(settings.decodeFrames) * deviceRate / format.sampleRate
       let most = max(settings.decodeFrames, (1 << 24) / format.channels)
@@ -35,70 +36,73 @@ final class Converter: @unchecked Sendable {
     }
   }
 
-  /// Parameters that change when the stream has come to a frame.
+  /// A parameter change at a frame of the stream.
   private struct Mark {
     /// Device frames since the stream began.
     let frame: Int
     let changes: ParameterChanges
   }
 
-  /// A piece of work, and the state of the queue that it belongs to.
+  /// One conversion step, and the generation of the queue's state that it belongs to.
   struct Work {
     let item: QueueState.Item
     let source: QueueBuffer?
     let cookie: [UInt8]
     let generation: UInt64
     fileprivate let setting: TimePitch.Setting
-    /// Frames of a slab that is to be made first, beyond the pool; 0 if there is one to be filled.
+    /// The length of a staging buffer to allocate beyond the pool; 0 if one is available.
     fileprivate var slabFrames = 0
-    /// It has been converted for a former rate of the device.
+    /// True if the item was already converted for a previous device rate.
     let isReplay: Bool
   }
 
   private let plan: Plan
   private let ratio: Double
   private let chain: Chain
-  /// What makes frames of packets; nil if the buffers hold frames.
+  /// The packet decoder; nil if the buffers hold linear PCM.
   private let packets: BufferDecoder?
-  /// The slabs that are filled again and again.
+  /// The staging buffers that are reused.
   let pool: [Slab]
   private let slabLayout: SampleLayout
   private var generation: UInt64 = 0
 
-  /// The slab that is being filled; frames in it, and those of them that the cycles have.
+  /// The staging buffer being filled, the frames in it, and the frames already pushed into the
+  /// ring.
   private var slab: Slab?
   private var filled = 0
   private var pushed = 0
-  /// How the next entry begins: never before this frame of the run, and with these parameters.
+  /// The start time and the parameter changes of the next ring entry. `start` is the earliest
+  /// device frame of the run.
   private var start = Int64.min
   private var changes = ParameterChanges()
   private var marks: [Mark] = []
 
-  /// Frames of the present buffer that the chain has; nil before it was looked at.
+  /// Frames of the current buffer that the chain has consumed; nil until the buffer is begun.
   private var offset: Int?
-  /// Device frames that the stream has come to.
+  /// The length of the stream so far in device frames.
   private var streamFrames = 0
-  /// Device frame of the run at which the stream begins, if the queue does not run dry.
+  /// The device frame of the run at which the stream begins unless the queue runs dry.
   private var streamStart: Int64 = 0
 
-  /// Frames that were converted for a former rate of the device, and how they are played.
+  /// Frames that were converted for a previous device rate, with their start time and changes.
   private struct Replay {
     let planes: Planes
     let start: Int64
     let changes: ParameterChanges
   }
-  /// What `QueueState.Item.replay` names; frames of the present one that have been taken.
+  /// The frames that `QueueState.Item.replay` refers to by index, and the frames consumed of the
+  /// current one.
   private var replays: [Replay] = []
   private var replayOffset = 0
-  /// How many device frames there are to one of the former rate.
+  /// The ratio of the present device rate to the previous one.
   private var replayScale = 1.0
-  /// Frames that were taken one after another, and where the stream was before them.
+  /// Frames consumed since the replayed sequence began, and the stream's length before it.
   private var replayedFrames = 0
   private var replayStart = 0
-  /// What `holdsBack` is when all have been converted.
+  /// The value of `holdsBack` once all replays have been converted.
   private var heldBack = false
 
-  /// Nil if there is no converting between these rates.
+  /// Creates a converter; nil if there is no conversion between these rates.
   convenience init?(_ plan: Plan) {
     let format = plan.format
     let settings = plan.settings
@@ -123,20 +127,20 @@ final class Converter: @unchecked Sendable {
 
   // MARK: Another rate
 
-  /// A converter for another rate of the device, which goes on where a queue stands. The queue's
-  /// present converter, if it has one, is not at work, and what was in the ring is not any more.
+  /// Creates a converter for another device rate that continues where the queue stands. The queue's
+  /// present converter must be idle, and the ring must be empty.
   ///
-  /// What the queue knows to be in the ring waits again; slabs are converted once more. Nil, with the
-  /// state as it was, if there is no converting to that rate.
+  /// Items that the queue lists in `inRing` wait again; frames in staging buffers are converted
+  /// once more. Returns nil, with the state unchanged, if there is no conversion to that rate.
   ///
-  /// - Parameter played: Frames that have left of what was first in the ring.
+  /// - Parameter played: Frames already played of the first item in `inRing`.
   convenience init?(_ plan: Plan, played: Int, takingOver state: inout QueueState) {
     if let old = state.converter {
       self.init(plan, continuing: old, played: played, &state)
     } else {
       self.init(plan)
       if case .buffer(var piece) = state.inRing.first, played > 0 {
-        // It has begun.
+        // The process thread has begun this buffer.
         piece.first += played
         piece.frames -= played
         piece.begin += Int64(played)
@@ -155,7 +159,7 @@ final class Converter: @unchecked Sendable {
     _ plan: Plan, continuing old: Converter, played: Int, _ state: inout QueueState
   ) {
     let isFresh = old.generation != state.generation
-    // After a reset the stream begins anew, even if the old one has not seen that.
+    // After a reset the stream begins again, even if the old converter has not noticed the reset.
     if isFresh { old.beginAnew() }
     guard let resampler = old.chain.resampler(continuingAt: plan.deviceRate) else { return nil }
     self.init(plan, old.chain, old.packets)
@@ -169,7 +173,7 @@ final class Converter: @unchecked Sendable {
       _ slab: Slab?, _ range: Range<Int>, _ start: Int64, _ changes: ParameterChanges
     ) {
       if range.isEmpty && start == .min && changes.isEmpty { return }
-      // Silence comes between: what went before ends there.
+      // Silence separates the two: the earlier frames end here.
       if start != .min && !items.isEmpty { items.append(.flush) }
       let planes = Planes(channels: plan.format.channels, capacity: range.count)
       if let slab {
@@ -204,7 +208,7 @@ final class Converter: @unchecked Sendable {
       old.filled = 0
     }
     replayFilled()
-    // What was to be converted once more for the rate in between.
+    // Frames that still waited to be replayed for the rate in between.
     old.slab = old.slab ?? old.pool[0]
     for item in state.waiting.prefix(state.replays) {
       let work = Work(
@@ -232,7 +236,9 @@ final class Converter: @unchecked Sendable {
     state.replays = items.count
   }
 
-  /// Converts frames once more.
+  /// Converts frames of a previous device rate once more.
+  ///
+  /// - Returns: True if all of them are in staging buffers; false if the staging buffer is full.
   private func replay(_ index: Int, into slab: Slab) throws(ConverterFailure) -> Bool {
     let replay = replays[index]
     if replayOffset == 0 {
@@ -259,7 +265,7 @@ final class Converter: @unchecked Sendable {
     return true
   }
 
-  /// A replay, or the end of some, has been converted.
+  /// Ends the conversion of a replay or of a replayed sequence.
   private func endReplay(_ item: QueueState.Item) {
     replayOffset = 0
     if case .replay = item { return }
@@ -270,37 +276,40 @@ final class Converter: @unchecked Sendable {
 
   // MARK: Converting
 
-  /// Frames that an end or a flush would bring out of it, as far as is known. The thread that converts.
+  /// The number of frames that an end or a flush would output, as far as is known. Read only on the
+  /// thread that converts, or while none does.
   var heldFrames: Int { max(0, Int((chain.expectedFrames * ratio).rounded(.up)) - streamFrames) }
 
-  /// True if nothing more can be converted before the cycles have played something. With the queue's
-  /// state locked.
+  /// Returns true if nothing more can be converted until the process thread has played something.
+  /// The caller must hold the state lock.
   func isFull(_ state: QueueState) -> Bool {
     if state.isConverting { return false }
     return state.inRing.count >= Self.mostEntries || (slab == nil && nextSlab(state) == .none)
   }
 
-  /// Entries in the ring from which on it counts as full: the end of a piece of work may push two more.
+  /// The number of ring entries from which the ring counts as full. The end of a step may push two
+  /// more.
   private static var mostEntries: Int { VoiceMemory.entryCapacity - 2 }
 
   private enum NextSlab: Equatable {
     case none, pooled
-    /// One with room for so many frames is to be made.
+    /// Allocate one with this many frames.
     case beyondPool(frames: Int)
   }
 
-  /// Where to convert to next. With the queue's state locked.
+  /// Returns where the next step finds a staging buffer. The caller must hold the state lock.
   private func nextSlab(_ state: QueueState) -> NextSlab {
     let ready = state.readyFrames
     let missing = (state.primeTargets.max() ?? 0) - ready
-    // After a call that prepared more, the pool waits until that has been played.
+    // After a call that prepared more than the pool, the pool rests until that has been played.
     let isAhead = ready >= pool.reduce(0) { $0 + $1.capacity }
     if !state.freeSlabs.isEmpty, missing > 0 || !isAhead { return .pooled }
     if missing <= 0 { return .none }
     return .beyondPool(frames: min(max(missing, Slab.mostPooledFrames), Slab.mostFrames))
   }
 
-  /// Takes a slab and the next item, if there are both. With the queue's state locked.
+  /// Returns the next step if there are an item and a staging buffer for it. The caller must hold
+  /// the state lock.
   func takeWork(_ state: inout QueueState) -> Work? {
     if state.generation != generation {
       generation = state.generation
@@ -341,15 +350,16 @@ final class Converter: @unchecked Sendable {
       setting: state.timePitch, slabFrames: slabFrames, isReplay: state.replays > 0)
   }
 
-  /// The present buffer's place in the stream has not been settled yet.
+  /// True until the position of the current buffer in the stream is determined.
   private var isNew = false
 
-  /// Fills the slab from the item until one of them is at its end. Without a lock.
+  /// Fills the staging buffer from the item until either is at its end. Call without holding the
+  /// state lock.
   ///
-  /// - Returns: True if the item is done with.
+  /// - Returns: True if the item is complete.
   func convert(_ work: Work) -> Bool {
     if slab == nil, work.slabFrames > 0 {
-      // Here, because no lock is held: touching much memory takes long.
+      // Allocated here because no lock is held: initializing much memory takes long.
       slab = Slab(channels: plan.format.channels, frames: work.slabFrames, isPooled: false)
     }
     guard let slab else { return false }
@@ -371,7 +381,7 @@ final class Converter: @unchecked Sendable {
         return true
       }
     } catch {
-      // What is stuck must not keep the queue from ending.
+      // A failed item counts as complete, so that the queue can still end.
       failure = error
       return true
     }
@@ -386,7 +396,7 @@ final class Converter: @unchecked Sendable {
       if let wanted = piece.start {
         let frame = Int64((Double(wanted) * ratio).rounded())
         if frame > streamStart + Int64((chain.expectedFrames * ratio).rounded()) {
-          // Silence comes between: what went before ends here.
+          // Silence separates the two: the earlier frames end here.
           guard try drain(work, into: slab, endsRun: false), filled == pushed else { return false }
           begin(at: wanted, isNewRun: false)
           streamStart = frame
@@ -412,9 +422,9 @@ final class Converter: @unchecked Sendable {
     return false
   }
 
-  /// Brings the next frames of a buffer to where the chain begins.
+  /// Copies or decodes the next frames of a buffer to the chain's input.
   ///
-  /// - Returns: How many; 0 if there are no more.
+  /// - Returns: The number of frames; 0 if there are no more.
   private func takeFrames(_ piece: QueueState.Piece, of source: QueueBuffer, _ cookie: [UInt8])
     -> Int
   {
@@ -433,11 +443,11 @@ final class Converter: @unchecked Sendable {
     return count
   }
 
-  /// Has the chain take what the decoder holds back.
+  /// Passes the frames that the decoder holds back to the chain.
   ///
-  /// - Returns: True if that is all of it; false if the slab's frames have to go to the cycles first.
+  /// - Returns: True if these were all; false if the staging buffer must be pushed first.
   private func drainPackets(_ work: Work, into slab: Slab) throws(ConverterFailure) -> Bool {
-    // Once the chain's end has begun, nothing more goes in.
+    // Once the chain is ending it accepts no more input.
     guard let packets, !chain.isEnding else { return true }
     while try fill(slab, work) {
       let count = unsafe packets.takeRest(into: chain.input.pointers(), room: Chain.blockFrames)
@@ -447,7 +457,9 @@ final class Converter: @unchecked Sendable {
     return false
   }
 
-  /// - Returns: True if all of the stream is in the slab.
+  /// Ends the stream and outputs the frames that the chain holds back.
+  ///
+  /// - Returns: True if all of the stream is in the staging buffer.
   private func drain(_ work: Work, into slab: Slab, endsRun: Bool) throws(ConverterFailure)
     -> Bool
   {
@@ -456,10 +468,10 @@ final class Converter: @unchecked Sendable {
     return false
   }
 
-  /// Moves what the chain gives into the slab.
+  /// Moves the chain's output into the staging buffer.
   ///
-  /// - Returns: True if the chain wants more, or is at its end; false if the slab's frames have to go
-  ///   to the cycles first.
+  /// - Returns: True if the chain needs more input or is at its end; false if the staging buffer
+  ///   must be pushed first.
   private func fill(_ slab: Slab, _ work: Work) throws(ConverterFailure) -> Bool {
     try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
       try unsafe chain.take(into: planes, room: room, work.setting)
@@ -485,7 +497,7 @@ final class Converter: @unchecked Sendable {
     }
   }
 
-  /// Forgets all that was begun: what comes next is the first of a run.
+  /// Discards all state: the next frame is the first of a run.
   private func beginAnew() {
     packets?.reset()
     begin(at: 0, isNewRun: true)
@@ -503,7 +515,8 @@ final class Converter: @unchecked Sendable {
     }
   }
 
-  /// Hands in what `convert` has done. With the queue's state locked.
+  /// Records the result of `convert` in the queue's state and pushes entries into the ring. The
+  /// caller must hold the state lock.
   func finish(
     _ work: Work, isDone: Bool, _ state: inout QueueState, push: (borrowing Entry) -> Bool
   ) {
@@ -512,7 +525,7 @@ final class Converter: @unchecked Sendable {
       state.report(failure)
     }
     failure = nil
-    // A reset came in between: it has taken every slab and item back.
+    // A reset came in between and has taken back every staging buffer and item.
     guard work.generation == state.generation, slab != nil else { return }
     var endsStream = false
     if isDone {
@@ -550,7 +563,7 @@ final class Converter: @unchecked Sendable {
     }
   }
 
-  /// Has the cycles play what the slab has and they have not.
+  /// Pushes the frames of the staging buffer that are not in the ring yet.
   private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
     guard let slab else { return }
     let isLast = filled == slab.capacity
@@ -571,7 +584,7 @@ final class Converter: @unchecked Sendable {
 }
 
 extension OutputQueue {
-  /// Runs the converter's thread until the queue has another one or none.
+  /// Runs the converter's worker thread until the queue has another converter or none.
   func startConverting(with converter: Converter) {
     startThread(named: "cuejack-convert") { [weak self, state] in
       while true {

@@ -7,14 +7,14 @@ package import Timeline
 extension InputQueue: Queue {
   // MARK: Start and pause
 
-  /// Has the queue record from `time` on, or go on from where it was paused.
+  /// Starts recording at `time`, or resumes a paused run.
   ///
-  /// Opens the device if that has not happened.
+  /// Opens the device if it is not open.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let device = try openDevice()
       let isFull = state.change { state in
-        // A run that was to end when its buffers are full goes on.
+        // A run that was to end when its buffers are full continues.
         if state.ending != .now { state.ending = .none }
         return state.ending == .now
       }
@@ -23,14 +23,14 @@ extension InputQueue: Queue {
         state.change { $0.ending = .none }
         context.wake()
       }
-      // A run that goes on needs no start, and holding the recorder would leave a hole.
+      // A running queue needs no start, and holding the recorder would leave a hole.
       if state.change({ state in
         readEvents(&state)
         return state.phase == .started && state.isRunning
       }) {
         return
       }
-      // A start at once begins on the first frame that the connections carry.
+      // A start "now" begins on the first frame that the connections carry.
       if time == .atOnce { try awaitHeard(on: device) }
       let start = StartPoint(time)
       try holding(device) { unsafe memory.recorder.pointee.start(at: start) }
@@ -41,7 +41,7 @@ extension InputQueue: Queue {
     }
   }
 
-  /// Stops recording and keeps the buffers and the queue's time.
+  /// Pauses recording. The queue keeps its buffers and its time.
   package func pause() throws(QueueError) {
     try controlled { () throws(QueueError) in
       guard let device = state.read({ $0.phase == .started ? $0.device : nil }) else { return }
@@ -57,10 +57,10 @@ extension InputQueue: Queue {
 
   /// Ends the run.
   ///
-  /// - Parameter atOnce: True to end it now: the app has what has been recorded, then every buffer that is
-  ///   left, empty, before this returns. False to have it go on until every buffer that is enqueued is full,
-  ///   and refuse others; before a start that does nothing. A queue that cannot fill a buffer, because it is
-  ///   paused, has none, or has lost its server, ends soon.
+  /// - Parameter atOnce: True to end it now. The app receives the recorded sound, then every
+  ///   remaining buffer, empty, before this returns. False to continue until every enqueued buffer
+  ///   is full; the queue accepts no others, and before a start the call does nothing. A queue that
+  ///   cannot fill buffers ends soon: because it is paused, has none, or has lost its server.
   package func stop(atOnce: Bool) throws(QueueError) {
     guard atOnce else {
       return try endRunAndDeliverSoon { state in
@@ -82,13 +82,13 @@ extension InputQueue: Queue {
     if !isOver { throw .invalidated }
   }
 
-  /// Ends the run now: the app gets what has been recorded, then every buffer that is left, empty, soon
-  /// after this has returned.
+  /// Ends the run now. Soon after this returns, the app receives the recorded sound, then every
+  /// remaining buffer, empty.
   package func stopAndDeliverSoon() throws(QueueError) {
     try endRunAndDeliverSoon { _ in false }
   }
 
-  /// Ends the run that there is, unless `goesOn` says that it is to go on.
+  /// Ends the present run unless `goesOn` returns true.
   private func endRunAndDeliverSoon(unless goesOn: (inout RecordState) -> Bool)
     throws(QueueError)
   {
@@ -100,17 +100,18 @@ extension InputQueue: Queue {
     if !isOver { throw .invalidated }
   }
 
-  /// Has a thread end the run, in which nothing is left to be filled.
+  /// Starts a thread that ends the run, in which no buffer is left to fill.
   func endRunSoon(_ state: inout RecordState) {
     state.ending = .now
     startThread(named: "cuejack-stop") { [weak self] in
       guard let self else { return }
-      // A queue that has been disposed of has no run.
+      // A queue that has been disposed of has no run to end.
       try? endRunAndDeliverSoon { $0.ending != .now }
     }
   }
 
-  /// Hands every buffer back before it returns, with what has been recorded. The run goes on.
+  /// Hands every buffer back, with the sound recorded so far, before this returns. The run
+  /// continues.
   package func reset() throws(QueueError) {
     try controlled { () throws(QueueError) in
       let converter = claim(refusingBuffers: true)
@@ -128,15 +129,15 @@ extension InputQueue: Queue {
     handBack()
   }
 
-  /// Nothing: what has been recorded stands in the buffers already.
+  /// Does nothing but check the queue: recorded frames are already in the buffers.
   package func flush() throws(QueueError) {
     try controlled { () throws(QueueError) in }
   }
 
-  /// Ends the run and hands all buffers back; `handBack` is to follow if buffers are refused meanwhile.
-  /// Holding `control`.
+  /// Ends the run and hands all buffers back. If buffers are refused meanwhile, `handBack` must
+  /// follow. The caller must hold `control`.
   ///
-  /// - Returns: False if a cycle does not end. The run goes on then, and the buffers stay with it.
+  /// - Returns: False if a cycle does not end. The run then continues and keeps the buffers.
   func endRun(refusingBuffers: Bool) -> Bool {
     let converter = claim(refusingBuffers: refusingBuffers)
     var last: RecordEvent?
@@ -151,7 +152,7 @@ extension InputQueue: Queue {
       return false
     }
     state.change { state in
-      // What came after the last buffer is no loss.
+      // Frames after the last buffer are not a loss.
       if state.ending != .none { state.ending = .now }
       position = min(position, state.fullAt)
     }
@@ -165,20 +166,20 @@ extension InputQueue: Queue {
       guard state.isRunning else { return }
       state.lastedFrames = position
       state.isRunning = false
-      // Those who ask before they have been told see the run go on until its buffers have come.
+      // Until the app is notified, `isRunning` stays true: the last buffers have not come yet.
       state.isEnding = !refusingBuffers
       state.notices.append(.isRunning(false))
     }
     return true
   }
 
-  /// Waits for the converter and keeps it.
+  /// Waits until the converter is idle and claims it.
   private func claim(refusingBuffers: Bool) -> RecordConverter? {
     if refusingBuffers { state.change { $0.resets += 1 } }
     return claimConverter()
   }
 
-  /// Waits until nobody is at work with the converter, and keeps it: until `isConverting` is false again.
+  /// Waits until no thread uses the converter and claims it by setting `isConverting`.
   @discardableResult
   func claimConverter() -> RecordConverter? {
     state.wait { state -> RecordConverter?? in
@@ -188,8 +189,8 @@ extension InputQueue: Queue {
     }
   }
 
-  /// Hands back what the cycles have recorded, `last` at the end, then the other buffers, empty; and
-  /// lets go of the converter. The recorder is empty.
+  /// Hands back the recorded sound with `last` at its end, then the remaining buffers, empty.
+  /// Releases the converter. The recorder must be empty.
   private func finish(
     _ last: RecordEvent?, at position: Int64, with converter: RecordConverter?, isReset: Bool
   ) {
@@ -219,14 +220,15 @@ extension InputQueue: Queue {
 
   // MARK: Dispose
 
-  /// Ends the queue. No callback begins after it has returned; one that runs is waited for, but not for
-  /// ever, and hardly if it is not to end at once. Works when the server is gone, too.
+  /// Disposes of the queue, even if the server is gone. No callback begins after this returns.
   ///
-  /// - Parameter atOnce: False to have the app called with what has been recorded before it
-  ///   returns; inside a callback that is not possible.
+  /// Waits a limited time for a callback in progress, and only briefly if `atOnce` is false.
+  ///
+  /// - Parameter atOnce: False to deliver the recorded sound to the app before this returns. Inside
+  ///   a callback that is not possible.
   package func dispose(atOnce: Bool) throws(QueueError) {
     if !atOnce, !state.read({ $0.isInCallback }) {
-      // Whatever keeps the run from ending, the queue can be disposed of.
+      // The queue can be disposed of even if the run does not end.
       try? stopAtOnce(isDisposing: true)
     }
     try controlled(evenIfLost: true) { () throws(QueueError) in
@@ -249,8 +251,9 @@ extension InputQueue: Queue {
 
   private var device: Device? { state.read { $0.device } }
 
-  /// Runs `body` while no cycle is in the queue's recorder; false if a cycle does not end, and nothing
-  /// was done.
+  /// Runs `body` while the process thread is kept out of the queue's recorder.
+  ///
+  /// - Returns: False if a cycle does not end; `body` was not called.
   @discardableResult
   func hold(_ body: () -> Void) -> Bool {
     guard let device else {

@@ -6,25 +6,26 @@ import Synchronization
 import Timeline
 
 extension InputQueue {
-  /// What a run has come to.
+  /// Statistics of a run.
   package struct Statistics: Sendable {
     package var serverName: String
     package var clientName: String
     package var portNames: [String]
-    /// For each port the full names of the ports that it was connected to when it was made.
+    /// For each port, the full names of the ports that it was connected to when it was created.
     package var connections: [[String]]
-    /// Device frame at which the latest run began.
+    /// The device frame at which the latest run began.
     package var beganAt: Int64?
-    /// Device frames that the latest run lasted, pauses left out.
+    /// The length of the latest run in device frames, pauses excluded.
     package var lastedFrames: Int64
-    /// How often there was no buffer, and the device frames that were lost so.
+    /// The number of times that no buffer was available, and the device frames lost by that.
     package var underruns: Int
     package var lostFrames: UInt64
-    /// Device frames of cycles of the client that did not come.
+    /// Device frames missed because the client's cycles did not run.
     package var missedFrames: Int64
   }
 
-  /// The device, opened and connected if need be. Holding `control`.
+  /// Returns the device, after opening and connecting it if necessary. The caller must hold
+  /// `control`.
   func openDevice() throws(QueueError) -> Device {
     if let device = state.read({ $0.device }) { return device }
     let device: Device
@@ -69,7 +70,7 @@ extension InputQueue {
 
   /// Connects the queue's ports as its options say.
   ///
-  /// - Returns: For each port what it is connected to now.
+  /// - Returns: For each port, the ports that it is now connected to.
   private func connect(_ ports: [String], of device: Device) throws(ServerError)
     -> [[String]]
   {
@@ -90,8 +91,8 @@ extension InputQueue {
 
   // MARK: Properties
 
-  /// True from the first frame of a run until its last buffer comes. Whoever is being told of a change
-  /// sees the value that he is told of, even if a short run is over by then.
+  /// True from the first frame of a run until its last buffer is delivered. A callback about a
+  /// change sees the value that it reports, even if a short run is over by then.
   package var isRunning: Bool {
     state.read { state in
       if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
@@ -99,21 +100,23 @@ extension InputQueue {
     }
   }
 
-  /// What went wrong last on the way to the buffers since the queue was made; nil if nothing has.
+  /// The latest conversion or buffer failure since the queue was created; nil if there was none.
   package var converterError: QueueError? { state.read { $0.converterError } }
 
-  /// Has the app told, on its place and after this has returned, that a property has another value.
+  /// Notifies the app on the callback thread that a property has a new value. Does not wait for the
+  /// callback.
   package func announce(_ change: QueueChange) {
     state.change { $0.notices.append(.changed(change)) }
     context.wake()
   }
 
-  /// Throws if the queue runs, is told to or is paused.
+  /// Throws if the queue is running, has been told to start, or is paused.
   package func checkIdle() throws(QueueError) {
     guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
   }
 
-  /// What has broken the queue's time since it was made: a gap is its running dry.
+  /// Counts of the events that have interrupted the queue's time since its creation. A starvation
+  /// is a lack of buffers.
   package var discontinuities: Discontinuities {
     state.read { state in
       Discontinuities(
@@ -123,29 +126,29 @@ extension InputQueue {
     }
   }
 
-  /// True while the server that the queue recorded from is gone.
+  /// True while the queue's server is gone.
   package var isLost: Bool { state.read { $0.isLost } }
 
-  /// Why the queue records nothing at present; nil if its server runs its cycles.
+  /// The reason why the queue records nothing at present; nil if its server runs cycles.
   package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
 
-  /// The rate of the device in Hz. Opens it.
+  /// Returns the device's sample rate in Hz. Opens the device.
   package func deviceSampleRate() throws(QueueError) -> Double {
     try controlled { () throws(QueueError) in try openDevice() }.client.sampleRate
   }
 
-  /// The inputs of the sound card. Opens the device.
+  /// Returns the number of sound card inputs. Opens the device.
   package func deviceChannels() throws(QueueError) -> Int {
     try controlled { () throws(QueueError) in try openDevice() }.client.physicalInputs.count
   }
 
-  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
+  /// The device's UID: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before.
   package var deviceUID: String {
     state.read({ $0.device })?.uid ?? target.withLock { $0 }.uid
   }
 
-  /// Has the queue record from another device: `jack:SERVER` is a client of its own on that
-  /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
+  /// Selects the device to record from. `jack:SERVER` creates a separate client on that server;
+  /// `jack:SERVER/CLIENT` shares an open client of this process. Call only before a start.
   package func setDeviceUID(_ uid: String) throws(QueueError) {
     try controlled { () throws(QueueError) in
       try checkIdle()
@@ -166,9 +169,10 @@ extension InputQueue {
     }
   }
 
-  /// Gives the device back; the buffers wait for the next one. Holding `control`, no run.
+  /// Gives the device back; buffers wait for the next one. The caller must hold `control`, and
+  /// there must be no run.
   func closeDevice() {
-    // Without a device nobody fills the ring, and without a converter its thread ends.
+    // Without a device no thread fills the ring, and without a converter its worker thread ends.
     let (device, converter) = state.change { state in
       defer {
         state.device = nil
@@ -177,7 +181,7 @@ extension InputQueue {
       return (state.device, state.converter)
     }
     state.wait { $0.isConverting ? nil : () }
-    // The cycles have seen the converter's slabs until now.
+    // The process thread could write to the converter's staging buffers until now.
     if let device, !device.unseat(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
@@ -187,7 +191,7 @@ extension InputQueue {
     }
   }
 
-  /// Device frames that the run has lasted so far.
+  /// The length of the run so far in device frames.
   var ranFrames: Int64 {
     let reading = unsafe memory.recorder.pointee.clock.read()
     return reading.position + reading.ranFrames
@@ -210,15 +214,16 @@ extension InputQueue {
 
   // MARK: Time
 
-  /// The queue's time: see `Queue`. Stands still while the queue is paused and goes on while there is no
-  /// buffer.
+  /// The queue's time; see `Queue`. It stops while the queue is paused and advances while no buffer
+  /// is enqueued.
   package var currentTime: (frame: Double, hostTime: UInt64)? {
-    // One reading: the run may begin at any moment.
+    // One consistent reading: the run may begin at any moment.
     let (device, isRunning, start) = state.read {
       ($0.device, $0.isRunning, $0.isLost ? nil : $0.pendingStart)
     }
     guard let device else { return nil }
-    // First the cycle, then the counter: until a cycle begins the counter may be ahead of its first frame.
+    // Read the cycle first, then the counter: until a cycle begins, the counter may be ahead of its
+    // first frame.
     let reading = unsafe memory.recorder.pointee.clock.read()
     let now = device.now
     var time = start.flatMap { self.time(before: $0, at: now, of: device) }
@@ -236,7 +241,8 @@ extension InputQueue {
 }
 
 extension OutputQueue.Target {
-  /// What a device's UID names: a server for a client of one's own, or an open client of this process.
+  /// Resolves a device UID: a server, on which a new client is created, or an open client of this
+  /// process.
   init(uid: String) throws(QueueError) {
     if let device = Device.named(uid) {
       self = .device(device)
@@ -249,7 +255,7 @@ extension OutputQueue.Target {
     }
   }
 
-  /// What queues name it by.
+  /// The device UID that refers to this target.
   var uid: String {
     switch self {
     case .device(let device): device.uid

@@ -2,13 +2,13 @@ package import Codecs
 import Logging
 import RealTime
 
-/// What is known of an encoder without waiting for it.
+/// A snapshot of an encoder's properties, readable without waiting for the encoder.
 struct Encoding: Sendable {
   let format: PacketFormat
   let options: PacketEncoder.Options
   let bitRate: Int
   let maximumPacketBytes: Int
-  /// What a decoder needs besides the packets.
+  /// The decoder configuration (magic cookie).
   let cookie: [UInt8]
   let table: PacketTable
 
@@ -25,7 +25,7 @@ struct Encoding: Sendable {
 }
 
 extension InputQueue {
-  /// An encoder for a queue's packets.
+  /// Creates an encoder for the queue's packets.
   static func makeEncoder(_ format: PacketFormat, _ options: PacketEncoder.Options)
     throws(QueueError) -> PacketEncoder
   {
@@ -38,7 +38,8 @@ extension InputQueue {
     }
   }
 
-  /// What brings the frames of slabs to the app's buffers.
+  /// Creates the converter from staging buffers to the app's buffers; nil if the process thread can
+  /// fill the app's buffers directly.
   func makeConverter(_ deviceRate: Double) throws(QueueError) -> RecordConverter? {
     if packetSink == nil && deviceRate == format.sampleRate { return nil }
     let sink: any RecordSink = packetSink ?? FrameSink(format, layout)
@@ -50,11 +51,12 @@ extension InputQueue {
 
   // MARK: Encoder
 
-  /// What a decoder needs besides the packets: complete once a run is over. For linear PCM it is what
-  /// the app gave.
+  /// The decoder configuration (magic cookie), complete once a run is over. For linear PCM it is
+  /// the app's.
   package var cookie: [UInt8] { state.read { $0.encoding?.cookie ?? $0.cookie } }
 
-  /// Keeps bytes for the app. An encoder makes its own: `readOnly`.
+  /// Stores a magic cookie for the app. Throws `readOnly` if the queue has an encoder, which
+  /// creates its own.
   package func setCookie(_ cookie: [UInt8]) throws(QueueError) {
     if packetSink != nil { throw .readOnly }
     let isNew = state.change { state in
@@ -64,21 +66,21 @@ extension InputQueue {
     if isNew { announce(.magicCookie) }
   }
 
-  /// Bytes of the largest packet that there can be: of linear PCM, of a frame.
+  /// The maximum packet size in bytes. For linear PCM the size of a frame.
   package var maximumPacketBytes: Int {
     state.read { $0.encoding?.maximumPacketBytes } ?? format.bytesPerFrame
   }
 
-  /// Which of the frames that the latest run's packets decode to are sound; nil if the queue is for linear
-  /// PCM.
+  /// The valid, priming and remainder frames of the latest run's packets; nil for linear PCM.
   package var packetTable: PacketTable? { state.read { $0.encoding?.table } }
 
-  /// Bits of packets in a second; nil if the queue is for linear PCM. 0 if the encoder knows of none.
+  /// The encoder's bit rate in bits per second; nil for linear PCM, 0 if the encoder has none.
   package var bitRate: Int? { state.read { $0.encoding?.bitRate } }
 
-  /// Has the encoder aim at so many bits a second. While nothing runs.
+  /// Sets the encoder's target bit rate in bits per second. Call only while nothing is running.
   ///
-  /// - Throws: `invalidPropertyValue` if it has no such rate, `invalidProperty` for linear PCM.
+  /// - Throws: `invalidPropertyValue` if the encoder does not support the rate, `invalidProperty`
+  ///   for linear PCM.
   package func setBitRate(_ bitRate: Int) throws(QueueError) {
     try controlled { () throws(QueueError) in
       try checkIdle()
@@ -103,9 +105,10 @@ extension InputQueue {
     }
   }
 
-  /// Takes in what the encoder has to tell. Whoever is at work with the converter.
+  /// Copies the encoder's properties and failures to the state. The calling thread must have
+  /// claimed the converter.
   ///
-  /// - Parameter isFinished: Its last packet has come.
+  /// - Parameter isFinished: True once the encoder has output its last packet.
   func noteEncoder(_ state: inout RecordState, isFinished: Bool) {
     guard let packetSink else { return }
     if isFinished { state.encoding = packetSink.encoding }

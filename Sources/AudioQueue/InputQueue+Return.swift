@@ -4,8 +4,8 @@ import Server
 import Synchronization
 package import Timeline
 
-// What becomes of a recording while the server of its device is gone, and when it is back: the run goes
-// on by itself, and what was not heard meanwhile is a hole.
+// Behaviour of a recording queue while its server is gone and after it returns. The run continues
+// by itself, and the time in between is a hole in the recording.
 
 extension InputQueue {
   package func deviceLost() {
@@ -21,7 +21,8 @@ extension InputQueue {
             state.lostAt = device.hostTime(ofFrame: reading.frame + reading.ranFrames)
           }
         }
-        // The next server counts anew: what is to begin at a frame begins at its time.
+        // The next server counts frames differently: a start at a frame becomes a start at its host
+        // time.
         func translate(_ start: StartPoint) -> StartPoint {
           guard let frame = start.frame else { return start }
           return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
@@ -30,12 +31,12 @@ extension InputQueue {
         let last = unsafe memory.recorder.pointee.leaveDeviceTime(translate)
         if let last { take(last, &state) }
       }
-      // The app gets what there is: the server may never come back.
+      // The app receives the sound recorded so far: the server may never return.
       if let converter { convertBeforeHole(with: converter) }
       state.change { state in
         state.isConverting = false
         state.isLost = true
-        // Who waits for the end of the run shall not wait for another server.
+        // An app that waits for the end of the run must not wait for another server.
         if state.ending == .whenFull { endRunSoon(&state) }
         guard state.isRunning else { return }
         state.wasRunning = true
@@ -63,7 +64,7 @@ extension InputQueue {
         readEvents(&state)
         _ = unsafe memory.recorder.pointee.forgetSpaces()
         unsafe memory.recorder.pointee.scalePosition(by: newRate / oldRate)
-        // There was no buffer for it, and it is of the old rate.
+        // No buffer was available for these frames, and they have the old rate.
         if !state.slabs.isEmpty { ranOut(&state) }
         state.slabs = []
         state.waiting = state.inRing + state.waiting

@@ -6,36 +6,36 @@ package import Server
 import Synchronization
 import Timeline
 
-/// A recording queue: fills an app's buffers with what reaches one client of a server.
+/// A recording queue: fills an app's buffers from the input ports of one server client.
 ///
-/// Safe on every thread that is not real time, callbacks included. No lock is held while the app
-/// is called. Times that the app sees are in frames at the queue's own rate, device times in
-/// frames at the server's.
+/// Safe to call on any thread except the process thread, callbacks included. The queue holds no
+/// lock during callbacks. The app's times are in frames at the queue's rate, device times in frames
+/// at the server's.
 @safe
 package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   package typealias Options = QueueOptions
   package typealias Handlers = QueueHandlers<InputQueue, Recording>
 
-  /// What buffers are filled with, at the device's rate if none was asked for.
+  /// The format of the recorded data. Its rate is the device's if the app requested none.
   package let streamFormat: StreamFormat
-  /// The same if that is PCM; else what it decodes to.
+  /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
   package let format: PCMFormat
   let layout: SampleLayout
   let options: Options
   let handlers: Handlers
-  /// What makes packets; nil if the buffers take linear PCM.
+  /// The encoder's sink; nil if the queue records linear PCM.
   let packetSink: PacketSink?
   let memory: RecorderMemory
   let state = Monitor(RecordState())
-  /// Held by the calls that change what the queue does, never while the app is called.
+  /// The control lock: held by calls that change what the queue does, never during callbacks.
   let control = Turn()
-  /// The server, or the device of another queue, that this one records from.
+  /// The server, or the device of another queue, to record from.
   let target: Mutex<OutputQueue.Target>
-  /// What to do once the queue has given its device back.
+  /// Called once the queue has given its device back.
   let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let contextStorage = Mutex<(any CallbackContext)?>(nil)
 
-  /// A queue for linear PCM. At a rate of 0 it takes that of the device, which it opens.
+  /// Creates a queue for linear PCM. A rate of 0 selects the device's rate and opens the device.
   ///
   /// - Throws: `unsupportedFormat`, and `cannotStart` if the device is needed and cannot be opened.
   package convenience init(
@@ -46,10 +46,11 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       .pcm(format), options: options, server: server, callingBackOn: place, handlers)
   }
 
-  /// A queue for linear PCM, or for packets. At a rate of 0 it takes that of the device, which it opens.
+  /// Creates a queue for linear PCM or packets. A rate of 0 selects the device's rate and opens the
+  /// device.
   ///
-  /// - Throws: `unsupportedFormat`, `codecNotFound`, and `cannotStart` if the device is needed and cannot
-  ///   be opened.
+  /// - Throws: `unsupportedFormat`, `codecNotFound`, and `cannotStart` if the device is needed and
+  ///   cannot be opened.
   package init(
     _ wanted: StreamFormat, options: Options, server: any Server,
     callingBackOn place: CallbackPlace, _ handlers: Handlers
@@ -58,7 +59,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     var target = OutputQueue.Target.server(server)
     if case .packets(let packets) = wanted, !packets.codec.hasEncoder { throw .codecNotFound }
     if wanted.sampleRate == 0 {
-      // Any rate will do to see whether all else is right.
+      // Any valid rate serves to check the rest of the format.
       format.sampleRate = 48000
       guard format.layout != nil else { throw .unsupportedFormat }
       do throws(ServerError) {
@@ -94,13 +95,13 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     contextStorage.withLock { $0 = context }
     if case .device = target {
       _ = try openDevice()
-      // Should it be closed, the next one is opened as if the rate had been given.
+      // If the device is closed, the next one is opened as if the app had given the rate.
       self.target.withLock { $0 = .server(server) }
     }
   }
 
-  /// A queue that is let go of without having been disposed of, or before that is complete, ends
-  /// at once: no cycle may see its memory any more.
+  /// Ends a queue at once that was released before its disposal was complete. The process thread
+  /// must not access its memory afterwards.
   deinit {
     context.invalidate()
     let (device, converter) = state.change { state in
@@ -112,21 +113,22 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   var context: any CallbackContext { contextStorage.withLock { $0! } }
 
-  /// Has `body` run once a disposal is complete, on any thread.
+  /// Sets the function that is called once a disposal is complete, on any thread.
   package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
     onDisposed.withLock { $0 = body }
   }
 
   // MARK: Buffers
 
-  /// Has a buffer filled after all that is enqueued. What it holds, `bytes` of it, does not matter.
+  /// Enqueues a buffer to be filled after all buffers enqueued before. `bytes` and `packets` are
+  /// ignored.
   ///
-  /// The memory belongs to the queue until the app is called back with the buffer.
+  /// The queue owns the memory until it calls the app back with the buffer.
   package func enqueue(_ id: UInt32, bytes: Int = 0, packets: [PacketExtent] = [])
     throws(QueueError)
   {
     try state.change { state throws(QueueError) in
-      // While the server is gone the buffer waits for the next one.
+      // While the server is gone the buffer waits for the server to return.
       if state.cannotReturn || !state.isLost { try state.checkUsable() }
       try state.checkNotDisposed()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
@@ -143,7 +145,8 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Pushes what waits into the ring, as far as it has room. With a converter the cycle fills slabs.
+  /// Pushes waiting buffers into the ring, as far as it has room. With a converter the process
+  /// thread fills staging buffers instead.
   func pump(_ state: inout RecordState) {
     guard state.device != nil, state.converter == nil else { return }
     while let id = state.waiting.first, let buffer = state.buffers[id]?.buffer,
@@ -167,7 +170,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     if hasNotices { context.wake() }
   }
 
-  /// Takes in what the cycles have done.
+  /// Processes the events of the process thread.
   func readEvents(_ state: inout RecordState) {
     while let event = unsafe memory.recorder.pointee.events.pop() {
       switch event.kind {
@@ -185,7 +188,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Takes in what a space holds.
+  /// Processes a space that the process thread has filled.
   func take(_ event: RecordEvent, isReset: Bool = false, _ state: inout RecordState) {
     if state.converter != nil {
       state.slabs.append(
@@ -202,9 +205,9 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Notes that there was no buffer.
+  /// Records that no buffer was available, and notifies the app.
   func ranOut(_ state: inout RecordState) {
-    // The run is over for the app.
+    // For the app this run is already over.
     if state.ending == .now { return }
     state.underruns += 1
     state.converterError = .recordUnderrun
@@ -212,7 +215,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     log.warning("frames were not recorded: no buffer was enqueued")
   }
 
-  /// Hands a buffer to the app.
+  /// Queues the notification that returns a buffer to the app.
   func give(
     _ state: inout RecordState, _ id: UInt32, _ recorded: Recorded, deviceFrame: Int64,
     isReset: Bool

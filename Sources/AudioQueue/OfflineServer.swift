@@ -4,24 +4,25 @@ import Server
 import Synchronization
 import Timeline
 
-/// A server without sound cards or a clock: whoever renders offline runs its cycles.
+/// A server without sound cards and without a clock. The rendering thread runs its cycles.
 final class OfflineServer: Server {
-  /// What the frames are rendered to.
+  /// The render format.
   let format: PCMFormat
   let layout: SampleLayout
-  /// What goes into each channel of the format; nil if that follows from the number of channels.
+  /// The mix for each channel of the format; nil for the default that follows from the channel
+  /// counts.
   let sources: Sources?
 
-  /// The ports that go into each channel of a format, and how much of each.
+  /// For each channel of a format, its source ports and their gains.
   struct Sources {
-    /// How many ports there are.
+    /// The number of ports.
     let count: Int
     let channels: [[(port: Int, factor: Float)]]
   }
 
-  /// Nil if the format is not one that queues know.
+  /// Creates a server; nil if queues do not support the format.
   ///
-  /// - Parameter mix: For each port how much of it each channel of the format takes.
+  /// - Parameter mix: For each port, its gain in each channel of the format.
   init?(_ format: PCMFormat, mix: [[Float]]? = nil) {
     guard let layout = format.layout else { return nil }
     self.format = format
@@ -39,13 +40,13 @@ final class OfflineServer: Server {
   func reopenClient(named name: String) -> (any ServerClient)? { nil }
 }
 
-/// The one client of an offline server: a plane of memory for each port.
+/// The only client of an offline server. Each port is a plane of memory.
 ///
-/// One thread at a time runs the cycles; the memory stays as long as the client, so that it can read
-/// what it rendered whatever other threads do to the queue.
+/// One thread at a time runs the cycles. The memory lives as long as the client, so that the
+/// rendering thread can read its output whatever other threads do to the queue.
 @safe
 final class OfflineClient: ServerClient, @unchecked Sendable {
-  /// The most frames in a cycle.
+  /// The maximum number of frames in a cycle.
   static var maximumFrames: Int { 4096 }
 
   let serverName = "offline"
@@ -53,14 +54,14 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   let server: OfflineServer
   private let engine = Mutex<UInt>(0)
   private let frames = Atomic<Int64>(0)
-  /// The ports' planes, in order, as long as the ports are there.
+  /// The planes of the open ports, in order.
   private let ports = Mutex<[Plane]>([])
-  /// Every plane that there ever was.
+  /// All planes ever allocated, including those of closed ports.
   private let planes = Mutex<[Plane]>([])
-  /// A plane for each channel of the render format, as `store` takes them.
+  /// One plane pointer per channel of the render format, as `store` takes them.
   private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let silence: Plane
-  /// Where channels are mixed: one, or as many as the format has.
+  /// Mix buffers: one, or one per channel of the format if there is a mix.
   private let mixes: [Plane]
 
   @safe private struct Plane: @unchecked Sendable {
@@ -112,7 +113,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     ports.withLock { $0.removeAll { unsafe $0.memory == port.place.memory } }
   }
 
-  /// Nothing is connected: what the ports carry is rendered.
+  /// Does nothing: the ports' content is rendered and not connected.
   func connect(_ name: String, to destination: String) {}
   func connect(_ source: String, toOurs name: String) {}
   func disconnect(_ name: String, from destination: String) {}
@@ -125,10 +126,11 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
 
   // MARK: Cycles
 
-  /// Runs one cycle of at most `frames` frames, and writes what it rendered to `memory` in the render
-  /// format. Needs the device alive.
+  /// Runs one cycle of at most `frames` frames and writes its output to `memory` in the render
+  /// format. The caller must keep the device alive.
   ///
-  /// - Parameter taken: Tells how many frames the voice has rendered.
+  /// - Parameter taken: Returns the number of frames that the voice has rendered.
+  /// - Returns: The number of frames written.
   @discardableResult
   func turn(frames count: Int, into memory: UnsafeMutableRawPointer, _ taken: () -> Int) -> Int {
     guard
@@ -143,8 +145,9 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     return rendered
   }
 
-  /// As the sources say; else channel by channel: one channel goes to the first two, and into one goes the
-  /// mean of all.
+  /// Mixes and stores the ports' planes as `sources` defines. Without sources channels map one to
+  /// one. A single queue channel goes to the first two, and a single output channel receives the
+  /// mean of all ports.
   private func store(_ count: Int, into memory: UnsafeMutableRawPointer) {
     let channels = server.format.channels
     ports.withLock { ports in

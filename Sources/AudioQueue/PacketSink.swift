@@ -1,30 +1,32 @@
 import Codecs
 
-/// Encodes frames and puts the packets into the buffers. One thread at a time.
+/// Encodes frames and puts the packets into the app's buffers. Use from one thread at a time.
 @safe
 final class PacketSink: RecordSink {
   private var encoder: PacketEncoder
   private var options: PacketEncoder.Options
   private let format: PacketFormat
-  /// A packet that did not fit into the buffer before.
+  /// A packet that did not fit into the previous buffer.
   private var waiting: EncodedPacket?
-  /// Frames that were encoded in this stream, and the first frame after them.
+  /// The number of frames encoded in this stream, and the frame of the run that follows them.
   private var encodedFrames: Int64 = 0
   private var nextFrame: Int64 = 0
   private var isFinished = false
-  /// Frames of the packets that have come.
+  /// The number of frames in the packets received from the encoder.
   private var packetFrames: Int64 = 0
-  /// How much later those that come next are than so many frames after the run's beginning.
+  /// Offset in frames between the next packet's position in the run and the packet frames so far.
   private var delay: Int64 = 0
-  /// Changes of `delay` that the packets have not come to: after how many frames, and to what.
+  /// Pending changes of `delay`: the packet frame count at which each one applies, and the new
+  /// value.
   private var delays: [(after: Int64, delay: Int64)] = []
-  /// The packets in the buffer in hand if they vary in size, and what all are together.
+  /// The packets in the current buffer if they vary in size, and the total size and length of its
+  /// content.
   private var packets: [PacketExtent] = []
   private var bytes = 0
   private var frames = 0
   private var startFrame: Int64 = 0
   private let silence: Planes
-  /// Why frames could not be encoded; nobody has asked for it yet.
+  /// The latest encoding failure that was not taken yet.
   private var failure: ConverterFailure?
 
   init(_ encoder: PacketEncoder, _ options: PacketEncoder.Options) {
@@ -34,14 +36,14 @@ final class PacketSink: RecordSink {
     silence = Planes(channels: format.channels, capacity: 1024)
   }
 
-  /// Encodes with another encoder from now on, for the same format. Between two streams.
+  /// Replaces the encoder by another one for the same format. Call only between two streams.
   func use(_ encoder: PacketEncoder, _ options: PacketEncoder.Options) {
     self.encoder = encoder
     self.options = options
     encoding = Encoding(encoder, options, soundFrames: 0)
   }
 
-  /// What is known of the encoder, and of the latest stream if that is over.
+  /// Properties of the encoder, and of the latest stream once that is over.
   private(set) lazy var encoding = Encoding(encoder, options, soundFrames: 0)
 
   func begin(at frame: Int64) -> Recorded? {
@@ -50,7 +52,7 @@ final class PacketSink: RecordSink {
       delay = frame
       return nil
     }
-    // A packet that has begun before the hole ends in silence; the next one begins behind it.
+    // Silence completes a packet that began before the hole. The next packet begins after the hole.
     let hole = frame - nextFrame
     let length = Int64(max(1, format.framesPerPacket))
     let missing = (length - encodedFrames % length) % length
@@ -104,7 +106,7 @@ final class PacketSink: RecordSink {
     return lost
   }
 
-  /// The latest failure that nobody has asked for yet.
+  /// Returns the latest failure and clears it.
   func takeFailure() -> ConverterFailure? {
     defer { failure = nil }
     return failure
@@ -117,14 +119,15 @@ final class PacketSink: RecordSink {
     return waiting ?? encoder.takePacket()
   }
 
-  /// The packet that comes next follows a hole.
+  /// True if the next packet follows a hole.
   private var isAtHole: Bool {
     guard let next = delays.first else { return false }
     return bytes > 0 && packetFrames >= next.after
   }
 
-  /// The buffer has room for another packet of so many bytes. Of packets that vary it takes no more than
-  /// there is certain to be room for, so that those of silence do not keep it for minutes.
+  /// Returns true if the buffer has room for another packet of this size. A buffer takes only as
+  /// many packets of varying size as fit at their maximum size. Otherwise the small packets of
+  /// silence would take minutes to fill it.
   private func hasRoom(_ buffer: QueueBuffer, bytes: Int) -> Bool {
     if self.bytes + bytes > buffer.capacity { return false }
     if format.bytesPerPacket > 0 { return true }
@@ -132,11 +135,11 @@ final class PacketSink: RecordSink {
     return packets.count < min(fitting, buffer.packetCapacity > 0 ? buffer.packetCapacity : fitting)
   }
 
-  /// Puts the packets that are there into the buffer, as far as they fit.
+  /// Puts the available packets into the buffer, as far as they fit.
   private func fill(_ buffer: QueueBuffer) {
     while !isAtHole, let packet = takePacket() {
       if format.bytesPerPacket > 0 {
-        // Several of one size may come as one.
+        // The encoder may return several packets of equal size as one.
         let fitting = (buffer.capacity - bytes) / format.bytesPerPacket * format.bytesPerPacket
         let taken = min(fitting, packet.bytes.count)
         let frames = taken / format.bytesPerPacket * format.framesPerPacket
@@ -196,7 +199,8 @@ final class PacketSink: RecordSink {
     }
   }
 
-  /// Has every packet come. A stream in which nothing was recorded has none.
+  /// Finishes the stream, so that the encoder outputs every packet. A stream without frames has
+  /// none.
   private func finish() {
     guard encodedFrames > 0, !isFinished else { return }
     isFinished = true

@@ -1,16 +1,17 @@
 package import Codecs
 
-/// A function of the app's that looks at the sound on its way to the ports, or makes it anew.
+/// An app callback that observes or replaces the sound on its way to the ports.
 ///
-/// It is called on the thread that converts, never in a cycle.
+/// Called on the thread that converts: the worker thread or, offline, the thread that renders or
+/// primes. Never called on the process thread.
 package struct ProcessingTap: Sendable {
   package enum Place: Sendable { case preEffects, postEffects }
 
-  /// Most frames of one call.
+  /// The maximum number of frames per call.
   package static var mostFrames: Int { Chain.blockFrames }
 
   package let place: Place
-  /// What it does to the sound is not heard.
+  /// True if the tap only observes: its changes are not heard.
   package let isSiphon: Bool
   package let process: @Sendable (TapCall) -> Void
 
@@ -23,30 +24,30 @@ package struct ProcessingTap: Sendable {
   }
 }
 
-/// One call of a tap: valid as long as that lasts, on its thread.
+/// The arguments and results of one tap call. Valid only during that call, on its thread.
 @safe
 package final class TapCall {
   package let channels: Int
-  /// Frames that are asked for; for a siphon, those that are there.
+  /// The number of frames requested; for a siphon, the number available.
   package let frames: Int
-  /// Frames that have come to the tap since the run began.
+  /// The number of frames that reached the tap since the run began.
   package let sampleTime: Double
-  /// Frame of the run at which the first of these is heard, and how many frames of the run they
-  /// make.
+  /// The frame of the run at which the first frame is heard, and the length of these frames in the
+  /// run.
   package let queueTime: Double
   package let queueFrames: Int
-  /// The first of these frames begins a stream.
+  /// True if the first frame begins a stream.
   package let isStart: Bool
-  /// The run's last frame has been: the source has no more.
+  /// True after the last frame of the run: the source has no more frames.
   package let isEnd: Bool
-  /// Where the sound is to go, `frames` frames; a siphon finds it there.
+  /// The destination of `frames` frames. For a siphon it already holds the sound.
   package let output: Planes.Pointers
   private let source: Planes
   private var taken = 0
 
-  /// Frames that the tap has put into `output`.
+  /// The number of frames that the tap has put into `output`.
   package var givenFrames = 0
-  /// The tap says that its last frame has been.
+  /// Set by the tap once it has output its last frame.
   package var hasEnded = false
 
   init(
@@ -65,12 +66,13 @@ package final class TapCall {
     unsafe self.output = unsafe output
   }
 
-  /// Frames of the source in this call.
+  /// Source frames available in this call.
   private let available: Int
 
-  /// Takes up to `frames` frames of the source.
+  /// Takes up to `frames` frames from the source.
   ///
-  /// - Returns: Where they stand until the next call, how many there are, and the number of the first.
+  /// - Returns: The planes, valid until the next call; the number of frames; the sample time of the
+  ///   first.
   package func takeSource(_ frames: Int) -> (planes: Planes.Pointers, frames: Int, time: Double) {
     let count = min(frames, available - taken)
     defer { taken += count }
@@ -78,15 +80,16 @@ package final class TapCall {
   }
 }
 
-/// A tap in its place in the chain: as many frames come out as went in, and a tail after the last.
+/// A tap's stage in the processing chain. It outputs as many frames as it receives, and a tail
+/// after the last.
 final class TapStage {
   let tap: ProcessingTap
   private let output: Planes
   private var seen = 0
   private var isAtStart = true
-  /// The tap has given the last frame after the source's last.
+  /// True once the tap has output its last frame after the end of the source.
   private(set) var isOver = false
-  /// What the tap did wrong since somebody asked.
+  /// The latest violation of the tap's contract; cleared by the reader.
   var failure: ConverterFailure?
 
   init(_ tap: ProcessingTap, channels: Int) {
@@ -94,28 +97,28 @@ final class TapStage {
     output = Planes(channels: channels, capacity: Chain.blockFrames)
   }
 
-  /// The frames that come next begin a stream of their own; a run of its own, perhaps.
+  /// Begins another stream, which may also begin another run.
   func begin(isNewRun: Bool) {
     isAtStart = true
     isOver = false
     if isNewRun { seen = 0 }
   }
 
-  /// Has the tap do its work on the first `frames` frames.
+  /// Runs the tap on the first `frames` frames of `planes`.
   func process(_ planes: Planes, frames: Int, queueTime: Double, queueFrames: Int) {
     let call = call(
       planes, frames: frames, available: frames, queueTime: queueTime, queueFrames: queueFrames,
       isEnd: false)
     if tap.isSiphon { return }
     if call.givenFrames < frames && !call.hasEnded { failure = .tapGaveTooLittle }
-    // Every frame keeps its place.
+    // Every frame keeps its position in time.
     output.silence(from: min(call.givenFrames, frames), to: frames)
     unsafe planes.copy(output.pointers(), frames: frames)
   }
 
-  /// Asks for what the tap gives after the source's last frame.
+  /// Requests the tap's output after the last source frame.
   ///
-  /// - Returns: Frames that it has put into `planes`.
+  /// - Returns: The number of frames in `planes`.
   func processTail(_ planes: Planes, queueTime: Double) -> Int {
     let frames = tap.isSiphon ? 0 : Chain.blockFrames
     let call = call(

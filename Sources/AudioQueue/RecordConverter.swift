@@ -3,21 +3,21 @@ import Logging
 import RealTime
 import Server
 
-/// Brings what was recorded from slabs that the cycle fills to the app's buffers: at the queue's rate, and
-/// as packets if that is what they take.
+/// Converts recorded frames from staging buffers, which the process thread fills, into the app's
+/// buffers. Resamples to the queue's rate and encodes packets if the queue's format requires it.
 ///
-/// One user at a time: a thread of its own, or a call that ends the run. Whoever has set the state's
-/// `isConverting` is it.
+/// Use from one thread at a time: the worker thread, or a call that ends the run. The user is the
+/// thread that has set `isConverting` in the state.
 @safe
 final class RecordConverter: @unchecked Sendable {
   static var slabFrames: Int { 1024 }
   static var slabCount: Int { 32 }
 
-  /// Frames that a cycle has recorded.
+  /// A staging buffer that the process thread has filled.
   struct Slab {
     let index: Int
     let frames: Int
-    /// Device frame of the first, and its position in the run.
+    /// Device frame of the first recorded frame, and its position in the run.
     let frame: Int64
     let position: Int64
   }
@@ -28,21 +28,21 @@ final class RecordConverter: @unchecked Sendable {
   private let resampler: Resampler?
   private let ratio: Double
   private let channels: Int
-  /// `slabCount` slabs, each a plane of `slabFrames` floats for each channel.
+  /// `slabCount` staging buffers; each has a plane of `slabFrames` floats per channel.
   private let slabs: UnsafeMutableBufferPointer<Float>
-  /// One slab's worth of frames at the queue's rate.
+  /// Resampler output: `slabFrames` frames at the queue's rate.
   private let output: UnsafeMutableBufferPointer<Float>
   private let inputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
 
-  /// Frames of the slab in hand that have been taken.
+  /// Frames consumed of the current staging buffer.
   private var offset = 0
-  /// The position that would go on where the last slab ended; nil at first.
+  /// The position that would continue the previous staging buffer; nil at first.
   private var nextPosition: Int64?
-  /// Device time at some position, to tell that of others.
+  /// A matching pair of device frame and position, from which others are computed.
   private var anchor: (frame: Int64, position: Int64) = (0, 0)
 
-  /// A converter into a sink; nil if there is no converting between these rates.
+  /// Creates a converter into a sink; nil if there is no conversion between these rates.
   init?(_ format: PCMFormat, _ sink: any RecordSink, deviceRate: Double) {
     if format.sampleRate == deviceRate {
       resampler = nil
@@ -76,35 +76,36 @@ final class RecordConverter: @unchecked Sendable {
     unsafe slabs.deallocate()
   }
 
-  /// A slab for the cycle to fill.
+  /// Returns a staging buffer for the process thread to fill.
   func space(_ index: Int) -> Space {
     unsafe Space(
       slabs.baseAddress! + index * channels * Self.slabFrames, frames: Self.slabFrames,
       layout: slabLayout, planeFrames: Self.slabFrames, token: UInt32(index))
   }
 
-  /// What there is to be done, and where it goes.
+  /// One conversion step and the buffer that it fills.
   struct Work {
     enum Part {
       case slab(Slab)
-      /// What is held back of what was recorded at this rate; a hole follows.
+      /// The remaining frames recorded at this rate; a hole follows.
       case hole
-      /// All that is held back: nothing follows.
+      /// All remaining frames: nothing follows.
       case end
     }
     let part: Part
     let buffer: QueueBuffer
   }
 
-  /// What a piece of work has come to.
+  /// The result of a conversion step.
   struct Outcome {
-    /// The part is done with.
+    /// True if the part is complete.
     var isUsedUp = false
-    /// The buffer is full, or what follows does not belong to it: the frames it holds.
+    /// The content of the buffer, if it is full or what follows does not belong into it.
     var recording: Recorded?
   }
 
-  /// The next piece of work, if there is a slab and a buffer for it. With the queue's state locked.
+  /// Returns the next step if there are a filled staging buffer and an app buffer for it. The
+  /// caller must hold the state lock.
   func work(_ state: RecordState) -> Work? {
     guard let slab = state.slabs.first, let id = state.waiting.first,
       let buffer = state.buffers[id]?.buffer
@@ -112,7 +113,8 @@ final class RecordConverter: @unchecked Sendable {
     return Work(part: .slab(slab), buffer: buffer)
   }
 
-  /// Fills the buffer until it or the slab is at its end. Without a lock.
+  /// Fills the app's buffer until it is full or the staging buffer is used up. Call without holding
+  /// the state lock.
   func convert(_ work: Work) -> Outcome {
     let slab: Slab
     switch work.part {
@@ -127,7 +129,7 @@ final class RecordConverter: @unchecked Sendable {
         isUsedUp: isUsedUp, recording: sink.isFull(work.buffer) ? sink.takeFilled() : nil)
     }
     if offset == 0, let nextPosition, nextPosition != slab.position {
-      // There is a hole. What the resampler holds back was before it.
+      // A hole: the frames that the resampler holds back belong before it.
       guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
       restartResampler()
     }
@@ -152,7 +154,7 @@ final class RecordConverter: @unchecked Sendable {
       let (consumed, produced) = unsafe resample(
         resampler, inputPlanes, frames: left, into: work.buffer)
       offset += consumed
-      // A converter that is stuck must not keep the queue from ending.
+      // A resampler that makes no progress must not keep the queue from ending.
       if consumed == 0 && produced == 0 { offset = slab.frames }
     }
     var outcome = Outcome()
@@ -165,7 +167,7 @@ final class RecordConverter: @unchecked Sendable {
     return outcome
   }
 
-  /// Runs the resampler, into the buffer. One that fails gives nothing.
+  /// Resamples into the buffer. A failing resampler produces no frames.
   private func resample(
     _ resampler: Resampler, _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
     into buffer: QueueBuffer
@@ -188,9 +190,9 @@ final class RecordConverter: @unchecked Sendable {
     }
   }
 
-  /// Has the resampler give out what it holds back.
+  /// Outputs the frames that the resampler holds back.
   ///
-  /// - Returns: True if that is all of it; else the buffer is full.
+  /// - Returns: True if these were all; false if the buffer is full.
   private func drain(into buffer: QueueBuffer) -> Bool {
     guard let resampler else { return true }
     while !sink.isFull(buffer) {
@@ -199,10 +201,10 @@ final class RecordConverter: @unchecked Sendable {
     return false
   }
 
-  /// What the buffer in hand holds; the next one begins. Nil if that is nothing.
+  /// Returns the content of the current buffer and begins the next one; nil if it is empty.
   func takeFilled() -> Recorded? { sink.takeFilled() }
 
-  /// Device time of a frame at the queue's rate.
+  /// Returns the device frame that matches a frame at the queue's rate.
   func deviceFrame(_ frame: Int64) -> Int64 {
     let position = Double(frame) / ratio
     return anchor.frame + Int64((position - Double(anchor.position)).rounded())
@@ -214,9 +216,9 @@ final class RecordConverter: @unchecked Sendable {
     offset = 0
   }
 
-  /// Forgets what it holds back: the next slab's first frame is a first one.
+  /// Discards all frames held back: the next staging buffer continues nothing.
   ///
-  /// - Returns: The frames that were.
+  /// - Returns: The number of frames discarded.
   func restart() -> Int {
     var frames = 0
     if let resampler {
@@ -232,7 +234,7 @@ final class RecordConverter: @unchecked Sendable {
 }
 
 extension InputQueue {
-  /// Runs the converter's thread until the queue has another one or none.
+  /// Runs the converter's worker thread until the queue has another converter or none.
   func startConverting(with converter: RecordConverter) {
     startThread(named: "cuejack-convert") { [weak self, state] in
       while true {
@@ -260,7 +262,7 @@ extension InputQueue {
     }
   }
 
-  /// Hands the buffer in hand to the app.
+  /// Hands the current buffer to the app.
   private func finishBuffer(
     _ state: inout RecordState, _ recorded: Recorded, isReset: Bool = false
   ) {
@@ -269,14 +271,15 @@ extension InputQueue {
       &state, state.waiting.removeFirst(), recorded, deviceFrame: deviceFrame, isReset: isReset)
   }
 
-  /// Has the cycle fill the first slab again.
+  /// Returns the first staging buffer to the process thread.
   private func giveBackSlab(_ state: inout RecordState, to converter: RecordConverter) {
     let slab = state.slabs.removeFirst()
     _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
   }
 
-  /// Converts all that has been recorded, as far as there are buffers, and gives the last one back; the run
-  /// goes on after a hole. On the calling thread, which has claimed the converter while no cycle comes.
+  /// Converts everything recorded so far, as far as there are buffers, and hands back the last
+  /// buffer. The run continues after a hole. The caller must have claimed the converter while no
+  /// cycles run.
   func convertBeforeHole(with converter: RecordConverter) {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
@@ -285,12 +288,12 @@ extension InputQueue {
         if let recorded = outcome.recording { finishBuffer(&state, recorded) }
       }
     }
-    // What has no buffer yet waits in its slabs.
+    // Frames without an app buffer wait in their staging buffers.
     if state.read({ $0.slabs.isEmpty }) { convert(.hole, with: converter, isReset: false) }
     state.change { noteEncoder(&$0, isFinished: false) }
   }
 
-  /// Converts a part that is no slab, as far as there are buffers.
+  /// Converts a part other than a staging buffer, as far as there are buffers.
   private func convert(
     _ part: RecordConverter.Work.Part, with converter: RecordConverter, isReset: Bool
   ) {
@@ -306,8 +309,8 @@ extension InputQueue {
     }
   }
 
-  /// Converts all that is left, as far as there are buffers, on the calling thread, which has claimed the
-  /// converter and keeps every cycle from the slabs.
+  /// Converts everything that is left, as far as there are buffers. The caller must have claimed
+  /// the converter and must keep the process thread out of the staging buffers.
   func convertRest(with converter: RecordConverter, isReset: Bool) {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
@@ -328,7 +331,7 @@ extension InputQueue {
     }
   }
 
-  /// Has the cycle fill all slabs anew. None may be in the ring.
+  /// Gives all staging buffers to the process thread. None may be in the ring.
   func pushSlabs(of converter: RecordConverter) {
     for index in 0..<RecordConverter.slabCount {
       _ = unsafe memory.recorder.pointee.spaces.push(converter.space(index))

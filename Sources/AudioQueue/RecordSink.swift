@@ -1,46 +1,48 @@
 import Codecs
 import RealTime
 
-/// What has been recorded into a buffer of the app's.
+/// The content of an app's buffer after recording.
 struct Recorded {
   let frames: Int
   let bytes: Int
-  /// Where the packets lie; none if it holds linear PCM.
+  /// Offsets and sizes of the packets; empty for linear PCM.
   let packets: [PacketExtent]
-  /// Frame at the queue's rate.
+  /// The first frame in the run, at the queue's rate.
   let startFrame: Int64
 }
 
-/// Puts frames at the queue's rate into the app's buffers: one after another, each until it is full. One
-/// thread at a time.
+/// The destination of recorded frames at the queue's rate: fills the app's buffers one after
+/// another. Use from one thread at a time.
 protocol RecordSink: AnyObject {
-  /// The next frame that is put is this one of the run; what went before it was lost.
+  /// Sets the frame of the run for the next `put`. Frames between the previous one and this are
+  /// lost.
   ///
-  /// - Returns: What the buffer in hand holds, if it is to be given back first, and this to be called again.
+  /// - Returns: The content of the current buffer if it must be handed back first. Call again after
+  ///   that.
   func begin(at frame: Int64) -> Recorded?
-  /// True if nothing more goes into the buffer in hand.
+  /// Returns true if nothing more goes into the current buffer.
   func isFull(_ buffer: QueueBuffer) -> Bool
-  /// Frames that may be put into the buffer in hand, which is not full.
+  /// Returns the number of frames that may be put into the current buffer, which is not full.
   func room(_ buffer: QueueBuffer) -> Int
   func put(_ planes: Planes.Pointers, frames: Int, into buffer: QueueBuffer)
-  /// Puts what it holds back into the buffer; no frame follows.
+  /// Puts all frames held back into the buffer; no frame follows.
   ///
-  /// - Returns: True if that is all of it.
+  /// - Returns: True if these were all.
   func finish(into buffer: QueueBuffer) -> Bool
-  /// What the buffer in hand holds; the next one begins. Nil if that is nothing.
+  /// Returns the content of the current buffer and begins the next one; nil if it is empty.
   func takeFilled() -> Recorded?
-  /// Forgets what it holds back: the next frame is a first one.
+  /// Discards all frames held back: the next frame continues nothing.
   ///
-  /// - Returns: The frames that were.
+  /// - Returns: The number of frames discarded.
   func restart() -> Int
 }
 
-/// Puts frames into the buffers as they are.
+/// Stores linear PCM frames in the buffers without encoding.
 @safe
 final class FrameSink: RecordSink {
   private let layout: SampleLayout
   private let bytesPerFrame: Int
-  /// Frame that comes next.
+  /// The next frame of the run.
   private var nextFrame: Int64 = 0
   private var filled = 0
 

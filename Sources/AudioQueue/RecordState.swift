@@ -3,100 +3,102 @@ import Glibc
 import Server
 import Timeline
 
-/// What an app is told of a buffer that comes back from recording.
+/// A recorded buffer as the app receives it.
 package struct Recording: Sendable {
   package let buffer: UInt32
-  /// Frames that it holds; 0 if it was handed back empty.
+  /// The number of frames in the buffer; 0 if it was handed back empty.
   package let frames: Int
   package let bytes: Int
-  /// Where the packets lie, if they vary in size.
+  /// Offsets and sizes of the packets, if they vary in size.
   package let packets: [PacketExtent]
-  /// Frames, at the queue's rate, from the run's beginning to the buffer's first frame.
+  /// Frames, at the queue's rate, from the beginning of the run to the buffer's first frame.
   package let startFrame: Int64
-  /// CLOCK_MONOTONIC, in nanoseconds, of the first frame.
+  /// Time of the first frame in nanoseconds of CLOCK_MONOTONIC.
   package let hostTime: UInt64
 }
 
-/// Something that a recording queue tells its app, in order.
+/// A notification from a recording queue to its app. The queue delivers notifications in order.
 enum RecordNotice: QueueNotice {
-  /// `isReset` if the buffer is handed back by a reset or a stop, and may not be enqueued in turn.
+  /// A buffer that the queue returns. `isReset` is true after a reset or a stop: the app may not
+  /// enqueue it in that callback.
   case buffer(Recording, isReset: Bool)
-  /// `QueueChange.isRunning`, and the value that it has changed to.
+  /// A change of `QueueChange.isRunning`, with the new value.
   case isRunning(Bool)
-  /// Any other property.
+  /// A change of any other property.
   case changed(QueueChange)
 
   var isBuffer: Bool { if case .buffer = self { true } else { false } }
 }
 
-/// What a recording queue knows, behind its monitor.
+/// The state of a recording queue, protected by its monitor.
 struct RecordState: CallingState {
   var phase = QueueState.Phase.idle
   var isRunning = false
   /// The time of the latest start.
   var start = StartPoint(.atOnce)
   var pendingStart: StartPoint? { isRunning || phase != .started ? nil : start }
-  /// Whether the run ends by itself.
+  /// The way in which the run is about to end.
   var ending = Ending.none
   enum Ending {
     case none
-    /// It ends when every buffer that is enqueued is full; others are refused.
+    /// The run ends when every enqueued buffer is full. The queue accepts no other buffers.
     case whenFull
-    /// Nothing is left to be filled: a thread is about to end the run.
+    /// No buffer is left to fill: a thread is about to end the run.
     case now
-    /// The run is over, and the app has not been told.
+    /// The run is over and the app has not been notified.
     case over
   }
-  /// Device frames that the run had lasted when the last buffer was full.
+  /// The length of the run in device frames when the last buffer was full.
   var fullAt = Int64.max
-  /// The run is over, but the app has not been told of its last buffers.
+  /// True if the run is over but the app has not received its last buffers.
   var isEnding = false
   var resets = 0
   var disposal = QueueState.Disposal.none
   var isLost = false
-  /// The queue cannot be converted from the rate that the device has come back with.
+  /// True if the queue cannot be converted from the device's rate after the server returned.
   var cannotReturn = false
-  /// A run was under way when the server went; unless it was paused, host time after its last frame.
+  /// True if a run was under way when the server went away, and the host time after its last frame.
+  /// A paused run has no such time.
   var wasRunning = false
   var lostAt: UInt64?
-  /// When the run is to go on, if others are to go on at that time as well.
+  /// The time at which the run resumes together with other queues.
   var resumption: StartPoint?
 
   var buffers: [UInt32: QueueState.BufferRecord] = [:]
   var nextBuffer: UInt32 = 1
-  /// Not yet in the ring, in order; all that are enqueued if there is a converter.
+  /// Buffers that are not in the ring yet, in order. With a converter all enqueued buffers.
   var waiting: [UInt32] = []
-  /// In the ring or in the cycle, in order.
+  /// Buffers in the ring or being filled by the process thread, in order.
   var inRing: [UInt32] = []
 
   var notices: [RecordNotice] = []
   var delivering: (thread: pthread_t, notice: RecordNotice)?
 
   var device: Device?
-  /// When the connections were made.
+  /// The moment at which the connections were made.
   var connectionMark = ConnectionMark()
   var portNames: [String] = []
-  /// For each port what it was connected to.
+  /// For each port, the names of the ports that it was connected to.
   var connections: [[String]] = []
   var converter: RecordConverter?
-  /// Somebody is at work with the converter.
+  /// True while a thread uses the converter.
   var isConverting = false
-  /// What the cycles have filled for the converter, in order.
+  /// Staging buffers that the process thread has filled for the converter, in order.
   var slabs: [RecordConverter.Slab] = []
 
-  /// Device frame at which the latest run began.
+  /// The device frame at which the latest run began.
   var beganAt: Int64?
-  /// Device frames that the latest finished run lasted.
+  /// The length of the latest finished run in device frames.
   var lastedFrames: Int64 = 0
-  /// What the app gave; of no use here.
+  /// The magic cookie of the app; kept, but not used.
   var cookie: [UInt8] = []
-  /// Of the encoder, if there is one.
+  /// Properties of the encoder, if there is one.
   var encoding: Encoding?
-  /// What went wrong last; nil if nothing has.
+  /// The latest failure; nil if nothing has failed.
   var converterError: QueueError?
-  /// How often there was no buffer.
+  /// The number of times that no buffer was available.
   var underruns = 0
-  /// How often cycles did not come while a run was going, and the frames of them.
+  /// The number of times that cycles failed to run during a run, and the frames missed by that.
   var interruptions = 0
   var missedFrames: Int64 = 0
   var isMetering = false
