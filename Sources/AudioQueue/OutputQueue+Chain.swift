@@ -3,20 +3,20 @@ import Logging
 import RealTime
 import Server
 
-/// What a queue's buffers go through before the cycles, as far as it does not change while it runs.
+/// Settings of the processing chain that cannot change while the queue runs.
 struct ChainSettings: Sendable {
   var isTimePitchEnabled = false
   var algorithm = TimePitch.Algorithm.spectral
   var tap: ProcessingTap?
-  /// Frames, at the queue's rate, that are made ready ahead of the cycles.
+  /// Frames, at the queue's rate, to convert ahead of the process thread.
   var decodeFrames = 8 * 2048
 }
 
-/// Changes of rate and pitch. What is nil stays as it is.
+/// Changes of rate and pitch. Nil leaves a value unchanged.
 package struct TimePitchChanges: Sendable {
-  /// How many times as fast, 0.5 to 2; what lies outside is clamped.
+  /// Playback speed, clamped to 0.5...2. 1 is the original speed.
   package var rate: Double?
-  /// How much higher, -2400 to 2400; what lies outside is clamped.
+  /// Pitch shift in cents, clamped to -2400...2400.
   package var cents: Double?
 
   package init(rate: Double? = nil, cents: Double? = nil) {
@@ -28,7 +28,7 @@ package struct TimePitchChanges: Sendable {
 
   package var isEmpty: Bool { rate == nil && cents == nil }
 
-  /// Adds later changes, which win.
+  /// Merges later changes, which take precedence.
   package mutating func add(_ changes: TimePitchChanges) {
     rate = changes.rate ?? rate
     cents = changes.cents ?? cents
@@ -43,7 +43,7 @@ extension TimePitch.Setting {
 }
 
 extension QueueState {
-  /// The rate at which a buffer will be played that is enqueued now, as far as is known.
+  /// Returns the rate at which a buffer enqueued now will play, as far as is known.
   func rateAtTail(_ changes: TimePitchChanges) -> Double {
     guard settings.isTimePitchEnabled, !timePitch.isBypassed else { return 1 }
     if let rate = changes.rate { return rate }
@@ -53,7 +53,7 @@ extension QueueState {
     return timePitch.rate
   }
 
-  /// Notes what went wrong, for the app to be told.
+  /// Records a converter failure and notifies the app.
   mutating func report(_ failure: ConverterFailure) {
     log.error("converter: \(failure)")
     converterFailure = failure
@@ -62,16 +62,16 @@ extension QueueState {
 }
 
 extension OutputQueue {
-  /// What went wrong last in the converter; nil if nothing has.
+  /// The latest converter failure; nil if there was none.
   package var converterFailure: ConverterFailure? { state.read { $0.converterFailure } }
 
   // MARK: Rate and pitch
 
-  /// Rate and pitch of what is converted next.
+  /// Rate and pitch of the frames that are converted next.
   package var timePitch: TimePitch.Setting { state.read { $0.timePitch } }
 
-  /// Changes rate and pitch of what is converted from now on: it is heard within one decode buffer.
-  /// Needs time-pitch enabled.
+  /// Changes rate and pitch of the frames converted from now on. The change is heard within one
+  /// decode buffer. Requires time-pitch to be enabled.
   package func change(_ changes: TimePitchChanges) throws(QueueError) {
     try state.change { state throws(QueueError) in
       try state.checkUsable()
@@ -80,7 +80,7 @@ extension OutputQueue {
     }
   }
 
-  /// Sound passes by the time-pitch processor. At any time.
+  /// True if the sound bypasses the time-pitch processor. May change at any time.
   package var isTimePitchBypassed: Bool {
     get { state.read { $0.timePitch.isBypassed } }
     set {
@@ -93,7 +93,7 @@ extension OutputQueue {
 
   package var isTimePitchEnabled: Bool { state.read { $0.settings.isTimePitchEnabled } }
 
-  /// Has what is played go through a time-pitch processor, or not. While nothing runs.
+  /// Enables or disables the time-pitch processor. Call only while nothing is running.
   package func setTimePitchEnabled(_ isEnabled: Bool) throws(QueueError) {
     if isEnabled && !TimePitch.isAvailable {
       log.error("rate and pitch cannot be changed: this build is without Rubber Band")
@@ -104,20 +104,20 @@ extension OutputQueue {
 
   package var timePitchAlgorithm: TimePitch.Algorithm { state.read { $0.settings.algorithm } }
 
-  /// How rate and pitch are changed. While nothing runs.
+  /// Selects the time-pitch algorithm. Call only while nothing is running.
   package func setTimePitchAlgorithm(_ algorithm: TimePitch.Algorithm) throws(QueueError) {
     try set(\.algorithm, algorithm, changing: .timePitchAlgorithm)
   }
 
   // MARK: Decoding ahead
 
-  /// Frames, at the queue's rate, that are made ready ahead of the cycles if they cannot read the app's
-  /// buffers themselves.
+  /// Frames, at the queue's rate, to convert ahead of the process thread if it cannot read the
+  /// app's buffers directly.
   package var decodeFrames: Int { state.read { $0.settings.decodeFrames } }
 
   package static var decodeFramesRange: ClosedRange<Int> { 256...1 << 20 }
 
-  /// Changes how many frames are made ready ahead. While nothing runs.
+  /// Sets the number of frames to convert ahead. Call only while nothing is running.
   package func setDecodeFrames(_ frames: Int) throws(QueueError) {
     guard Self.decodeFramesRange.contains(frames) else { throw .invalidPropertyValue }
     try set(\.decodeFrames, frames, changing: .decodeFrames)
@@ -125,7 +125,7 @@ extension OutputQueue {
 
   // MARK: Taps
 
-  /// Puts a tap into the way of the sound, if there is none yet. While nothing runs.
+  /// Inserts a tap if the queue has none yet. Call only while nothing is running.
   package func addTap(_ tap: ProcessingTap) throws(QueueError) {
     try settingUp { (settings) throws(QueueError) in
       if settings.tap != nil { throw .tooManyTaps }
@@ -133,7 +133,7 @@ extension OutputQueue {
     }
   }
 
-  /// Takes the tap out again. While nothing runs.
+  /// Removes the tap. Call only while nothing is running.
   package func removeTap() throws(QueueError) {
     try settingUp { (settings) throws(QueueError) in settings.tap = nil }
   }
@@ -157,8 +157,9 @@ extension OutputQueue {
     if hasChanged { context.wake() }
   }
 
-  /// Changes the settings and, if the device is open, the converter with them. What is enqueued goes
-  /// through the new one; what is converted already does not come back, so nothing may be.
+  /// Changes the settings and, if the device is open, replaces the converter. Enqueued buffers go
+  /// through the new converter. Frames that are already converted cannot be undone, so there must
+  /// be none.
   private func settingUp(_ body: (inout ChainSettings) throws(QueueError) -> Void)
     throws(QueueError)
   {
@@ -170,7 +171,7 @@ extension OutputQueue {
         else { return true }
         return state.inRing.contains { if case .slab = $0 { true } else { false } }
       }
-      // A converter at work has frames of its own.
+      // A working converter holds frames of its own.
       if isPrimed || state.read({ $0.isConverting }) { throw .invalidRunState }
       var settings = state.read { $0.settings }
       try body(&settings)
@@ -185,7 +186,7 @@ extension OutputQueue {
         withExtendedLifetime(converter) {}
         install(device, try makeConverter(device.client.sampleRate))
       } catch {
-        // The queue can only be disposed of.
+        // After this failure the queue can only be disposed of.
         state.change { state in
           state.settings = old
           state.device = device
@@ -195,15 +196,15 @@ extension OutputQueue {
     }
   }
 
-  /// What there is to be done at a rate of the device.
+  /// Returns the conversion plan for a device rate.
   func plan(_ deviceRate: Double) -> Converter.Plan {
     Converter.Plan(
       streamFormat: streamFormat, format: format, layout: layout, deviceRate: deviceRate,
       settings: state.read { $0.settings })
   }
 
-  /// The converter that buffers need at a rate of the device; nil if the cycles can read them as
-  /// they are.
+  /// Creates the converter for a device rate; nil if the process thread can read the buffers
+  /// directly.
   func makeConverter(_ deviceRate: Double) throws(QueueError) -> Converter? {
     let plan = self.plan(deviceRate)
     guard plan.isNeeded else { return nil }
@@ -211,7 +212,7 @@ extension OutputQueue {
     return converter
   }
 
-  /// Has the queue's buffers go to the device. Holding `control`.
+  /// Connects the queue's buffers to the device. The caller must hold `control`.
   func install(_ device: Device, _ converter: Converter?) {
     state.change { state in
       state.device = device
@@ -219,11 +220,12 @@ extension OutputQueue {
       state.freeSlabs = converter?.pool ?? []
       pump(&state)
     }
-    // Whoever renders converts, too.
+    // Offline the rendering thread converts.
     if let converter, !state.read({ $0.isOffline }) { startConverting(with: converter) }
   }
 
-  /// Has nobody fill the ring any more, and the converter's thread end. Holding `control`, no run.
+  /// Stops all filling of the ring and ends the converter's worker thread. The caller must hold
+  /// `control`, and there must be no run.
   func takeOut() -> (Device?, Converter?) {
     let old = state.change { state in
       state.generation += 1
@@ -237,11 +239,13 @@ extension OutputQueue {
     return old
   }
 
-  /// Has what is in the ring wait again. No cycle is in the queue's voice.
+  /// Moves the ring's buffers back to the waiting items. The process thread must be kept out of the
+  /// voice.
   func emptyRing(_ state: inout QueueState) {
     readEvents(&state)
     unsafe memory.voice.pointee.stop()
-    // Slabs hold what buffers held that have gone back already: at another rate it is lost.
+    // Staging buffers hold data of buffers that the app already has back. At another rate it is
+    // lost.
     state.waiting =
       (state.inRing + state.waiting.prefix(state.replays)).filter {
         switch $0 {

@@ -8,20 +8,21 @@ package import Timeline
 extension OutputQueue {
   // MARK: Start and pause
 
-  /// Has the queue run from `time` on, or go on from where it was paused.
+  /// Starts the queue at `time`, or resumes a paused run.
   ///
-  /// Opens the device if that has not happened. While a run plays its last buffers, the next one
-  /// begins when it is over. With nothing enqueued the queue plays silence until a buffer comes.
+  /// Opens the device if it is not open. While a run plays its last buffers, the next run begins
+  /// after it. With nothing enqueued the queue plays silence until a buffer comes.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let device = try openDevice()
-      // A start at once begins on the first frame that the connections carry, on all channels together.
+      // A start "now" begins on the first frame that the connections carry, on all channels
+      // together.
       if time == .atOnce { try awaitHeard(on: device) }
-      // Offline there is no clock that a time could be one of.
+      // Offline there is no clock for a start time.
       let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
         readEvents(&state)
-        // A run that is paused goes on; any other begins.
+        // A paused run resumes; otherwise a run begins.
         defer {
           if !state.isRunning && !state.isRestarting {
             state.isBeginning = true
@@ -30,12 +31,12 @@ extension OutputQueue {
         }
         guard state.phase == .started else { return false }
         if state.ends > state.starts.count {
-          // The present run has an end on its way: another one follows it.
+          // The present run has an end enqueued, so another run follows it.
           state.starts.append(start)
           if !state.isRestarting { restart(&state, at: start) }
           return true
         }
-        // A run that goes on needs no start, and holding the voice would silence it.
+        // A running queue needs no start, and holding the voice would silence it.
         return state.isRunning
       }
       if isSeenTo { return }
@@ -47,7 +48,7 @@ extension OutputQueue {
     }
   }
 
-  /// Silences the queue and keeps its buffers and its time.
+  /// Pauses the queue. It keeps its buffers and its time.
   package func pause() throws(QueueError) {
     try controlled { () throws(QueueError) in
       guard state.read({ $0.phase == .started }) else { return }
@@ -63,9 +64,9 @@ extension OutputQueue {
 
   // MARK: Stop, reset, flush
 
-  /// Ends the run when everything that is enqueued has been played. Returns at once.
+  /// Ends the run after everything enqueued has been played. Returns without waiting.
   ///
-  /// Before a start it keeps the buffers: the run that plays them ends with them.
+  /// Before a start the buffers stay enqueued: the run that plays them ends with them.
   package func stopAfterPlaying() throws(QueueError) {
     try controlled { () throws(QueueError) in
       state.change { state in
@@ -76,29 +77,30 @@ extension OutputQueue {
     relay()
   }
 
-  /// Puts the end of the run after all that is enqueued, unless it stands there already.
+  /// Enqueues the end of the run, unless it is the last item already.
   private func appendEnd(_ state: inout QueueState) {
     // A start that follows an end needs an end of its own.
     if state.ends > state.starts.count, case .end = state.waiting.last ?? state.inRing.last {
       return
     }
-    // Nothing to play and no run: there is nothing to end.
+    // Without buffers and without a run there is nothing to end.
     guard
       state.phase != .idle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.holdsBack
     else { return }
     state.ends += 1
-    // What follows belongs to the next run.
+    // Later buffers belong to the next run.
     state.tail = 0
     state.waiting.append(.end)
     pump(&state)
   }
 
-  /// Ends the run at once and hands every buffer back before it returns.
+  /// Ends the run at once and hands every buffer back before this returns.
   package func stop() throws(QueueError) {
     try controlled { () throws(QueueError) in
       try resetting { state in
         let lastedFrames = ranFrames
-        // First: a run that has begun has the next one follow it, which the stop takes back.
+        // Read the events first: a run that has begun schedules the next one, which the stop
+        // cancels.
         readEvents(&state)
         unsafe memory.voice.pointee.stop()
         state.phase = .idle
@@ -112,13 +114,13 @@ extension OutputQueue {
     handBack()
   }
 
-  /// Hands every buffer back before it returns. The run goes on, in silence.
+  /// Hands every buffer back before this returns. The run continues in silence.
   package func reset() throws(QueueError) {
     try controlled { () throws(QueueError) in
       try resetting { state in
         unsafe memory.voice.pointee.forgetEntries()
         readEvents(&state)
-        // The ends stay: without them runs that were told to end would go on for ever.
+        // The ends stay enqueued: otherwise runs that were told to end would never end.
         let ends = state.phase == .idle ? 0 : state.ends
         state.returnAll()
         state.ends = ends
@@ -129,11 +131,12 @@ extension OutputQueue {
     handBack()
   }
 
-  /// Runs `body`, which empties the ring, while buffers and the converter are kept out and no cycle
-  /// is in the queue's voice. If it succeeds, `handBack` is to follow: it lets both in again.
+  /// Runs `body`, which empties the ring, while the converter is idle and the process thread is
+  /// kept out of the voice. Buffers are refused meanwhile. After success the caller must call
+  /// `handBack`, which admits buffers and the converter again.
   ///
-  /// The ring and what the queue knows of it change under one lock: were they apart, somebody could
-  /// fill the ring in between with buffers that are about to be handed back.
+  /// The ring and the queue's record of it change under one lock. Otherwise another thread could
+  /// fill the ring with buffers that are about to be handed back.
   private func resetting(_ body: (inout QueueState) -> Void) throws(QueueError) {
     state.change { state in
       state.resets += 1
@@ -148,13 +151,13 @@ extension OutputQueue {
     }
   }
 
-  /// Has everything that is enqueued reach the ports, the converter's tail included. Before the device is
-  /// open too: the converter that comes with it ends its stream there.
+  /// Flushes everything enqueued to the ports, including the frames that the converter holds back.
+  /// If the device is not open yet, its converter ends the stream there.
   package func flush() throws(QueueError) {
     try controlled { () throws(QueueError) in
       state.change { state in
         guard state.converter != nil || state.device == nil else { return }
-        // What nothing follows is flushed already.
+        // The end of the stream is flushed already unless a buffer follows it.
         if case .buffer = state.waiting.last {
           state.waiting.append(.flush)
         } else if state.waiting.isEmpty, state.holdsBack {
@@ -164,10 +167,10 @@ extension OutputQueue {
     }
   }
 
-  /// Waits until the converter is not at work. A tap of the app's may wait for something that our caller
-  /// holds: then what it is at work on is dropped when it comes back.
+  /// Waits until the converter is idle. An app's tap may be waiting for a lock that the caller
+  /// holds. In that case the converter's result is dropped later.
   ///
-  /// - Returns: False if it is at work yet.
+  /// - Returns: False if the converter is still working.
   @discardableResult
   func waitForConverter() -> Bool {
     let isDone: Void? = state.wait(seconds: Self.patience) { $0.isConverting ? nil : () }
@@ -177,16 +180,19 @@ extension OutputQueue {
 
   // MARK: Dispose
 
-  /// Ends the queue. No callback begins after it has returned; one that runs is waited for, but not for
-  /// ever, and hardly if what is enqueued is played first. Works when the server is gone, too.
+  /// Disposes of the queue, even if the server is gone. No callback begins after this returns.
   ///
-  /// - Parameter afterPlaying: True to have what is enqueued played first; the call returns
-  ///   before that.
+  /// Waits a limited time for a callback in progress, and only briefly if enqueued buffers play
+  /// first.
+  ///
+  /// - Parameter afterPlaying: True to play the enqueued buffers first. The call returns before
+  ///   that.
   package func dispose(afterPlaying: Bool) throws(QueueError) {
     let isDraining = try controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
-        // A queue that stands still would never get to the end, nor does one that nobody renders.
+        // A stopped or paused queue would never reach the end, nor would an offline queue that is
+        // not rendered.
         let drains =
           afterPlaying && state.phase == .started && !state.isLost && !state.isOffline
         state.disposal = drains ? .draining : .disposed
@@ -199,7 +205,7 @@ extension OutputQueue {
     if !isDraining { finishDisposal() }
   }
 
-  /// Gives the device back. Nothing is played any more.
+  /// Gives the device back. Nothing plays after that.
   func finishDisposal() {
     control.withLock {
       let (device, converter) = state.change { state in
@@ -216,7 +222,7 @@ extension OutputQueue {
 
   // MARK: Helpers
 
-  /// Runs `body` while no cycle is in the queue's voice.
+  /// Runs `body` while the process thread is kept out of the queue's voice.
   private func holding(_ body: () -> Void) throws(QueueError) {
     guard let device = state.read({ $0.device }) else { return body() }
     try holding(device, body)

@@ -6,29 +6,30 @@ import Synchronization
 import Timeline
 
 extension OutputQueue {
-  /// What a run has come to.
+  /// Statistics of a run.
   package struct Statistics: Sendable {
     package var serverName: String
     package var clientName: String
     package var portNames: [String]
-    /// For each port the full names of the ports that it was connected to when it was made.
+    /// For each port, the full names of the ports that it was connected to when it was created.
     package var connections: [[String]]
-    /// Device frame at which the latest run began.
+    /// The device frame at which the latest run began.
     package var beganAt: Int64?
-    /// Device frames that the latest run lasted.
+    /// The length of the latest run in device frames.
     package var lastedFrames: Int64
-    /// How often the queue ran dry, and the frames of silence that made.
+    /// The number of times that the queue ran dry, and the silent frames that resulted.
     package var starvations: UInt64
     package var starvedFrames: UInt64
-    /// Frames that passed unheard, because cycles did not come.
+    /// Device frames not played because cycles did not run.
     package var unheardFrames: UInt64
-    /// Cycles of the client that came too late.
+    /// Cycles of the client that ran too late.
     package var xruns: UInt64
-    /// How often the server went away and came back.
+    /// The number of times that the server went away and came back.
     package var restarts: UInt64
   }
 
-  /// The device, opened and connected if need be. Holding `control`.
+  /// Returns the device, after opening and connecting it if necessary. The caller must hold
+  /// `control`.
   func openDevice() throws(QueueError) -> Device {
     if let device = state.read({ $0.device }) { return device }
     let device: Device
@@ -77,7 +78,7 @@ extension OutputQueue {
     return device
   }
 
-  /// Where the channels go if not to ports. Offline there is no graph.
+  /// The graph input slots for the channels; nil if they go to ports. Offline there is no graph.
   private var places: [ClientPort]? {
     guard case .places(let places) = options.connections else { return nil }
     return state.read { $0.offlineServer } == nil ? places : nil
@@ -85,7 +86,7 @@ extension OutputQueue {
 
   /// Connects the queue's ports as its options say.
   ///
-  /// - Returns: For each port what it is connected to now.
+  /// - Returns: For each port, the ports that it is now connected to.
   private func connect(_ ports: [String], of device: Device) throws(ServerError)
     -> [[String]]
   {
@@ -100,7 +101,8 @@ extension OutputQueue {
       }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, destination) in destinations.enumerated() {
-      // The sound card's outputs beyond the queue's channels stay free; one channel takes two.
+      // Sound card outputs beyond the queue's channels stay unconnected; a single channel goes to
+      // two.
       let port = i % ports.count
       try device.connect(ports[port], to: destination)
       connections[port].append(destination)
@@ -110,8 +112,8 @@ extension OutputQueue {
 
   // MARK: Properties
 
-  /// True from the first frame of a run to its last. Whoever is being told of a change sees the value
-  /// that he is told of, even if a short run is over by then.
+  /// True from the first frame of a run to its last. A callback about a change sees the value that
+  /// it reports, even if a short run is over by then.
   package var isRunning: Bool {
     state.read { state in
       if state.isInCallback, case .isRunning(let value) = state.delivering?.notice { return value }
@@ -119,28 +121,28 @@ extension OutputQueue {
     }
   }
 
-  /// True if there is no run and none is to come, as after the last frame of one: not between a server
-  /// that went away and the next.
+  /// True if there is no run and none is pending, such as after the last frame of a run. False
+  /// between the loss of a server and its return.
   package var hasEnded: Bool { state.read { $0.phase == .idle } }
 
-  /// The rate of the device in Hz. Opens it.
+  /// Returns the device's sample rate in Hz. Opens the device.
   package func deviceSampleRate() throws(QueueError) -> Double {
     try online { () throws(QueueError) in try openDevice() }.client.sampleRate
   }
 
-  /// The channels of the sound card. Opens the device.
+  /// Returns the number of sound card outputs. Opens the device.
   package func deviceChannels() throws(QueueError) -> Int {
     try online { () throws(QueueError) in try openDevice() }.client.physicalOutputs.count
   }
 
-  /// The UID of the device: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before. While the queue
-  /// renders offline, that of the device that it plays on otherwise.
+  /// The device's UID: `jack:SERVER/CLIENT` once it is open, `jack:SERVER` before. While the queue
+  /// renders offline, the UID of the device that it otherwise plays through.
   package var deviceUID: String {
     state.read({ $0.isOffline ? nil : $0.device })?.uid ?? target.withLock { $0 }.uid
   }
 
-  /// Has the queue play through another device: `jack:SERVER` is a client of its own on that
-  /// server, `jack:SERVER/CLIENT` shares an open client of this process. Before a start.
+  /// Selects the device to play through. `jack:SERVER` creates a separate client on that server;
+  /// `jack:SERVER/CLIENT` shares an open client of this process. Call only before a start.
   package func setDeviceUID(_ uid: String) throws(QueueError) {
     try online { () throws(QueueError) in
       try checkIdle()
@@ -163,36 +165,38 @@ extension OutputQueue {
       guard state.read({ $0.device != nil && !$0.isOffline }) else { return }
       state.change { $0.assignments = nil }
       closeDevice()
-      // They are channels of the same device, whatever their ports.
+      // The assignments stay valid: it is the same device, only the port order changes.
       state.change { $0.assignments = assignments }
     }
   }
 
-  /// Gives the device back; what is enqueued waits for the next one. Holding `control`, no run.
+  /// Gives the device back; enqueued buffers wait for the next one. The caller must hold `control`,
+  /// and there must be no run.
   func closeDevice() {
     let (device, converter) = takeOut()
-    // The cycles have read the converter's slabs until now.
+    // The process thread could read the converter's staging buffers until now.
     if let device, !device.unseat(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
       emptyRing(&state)
       state.isPrimed = false
-      // They were outputs of that device.
+      // The assignments referred to outputs of that device.
       if state.assignments != nil { state.notices.append(.changed(.channelAssignments)) }
       state.assignments = nil
     }
   }
 
-  /// Device frames that the run has lasted so far.
+  /// The length of the run so far in device frames.
   var ranFrames: Int64 {
     let reading = unsafe memory.voice.pointee.clock.read()
     return reading.position + reading.ranFrames
   }
 
-  /// True while the server is gone: the queue can only be disposed of.
+  /// True while the server is gone. Calls that control the queue then throw `invalidated`; it can
+  /// still be disposed of.
   package var isLost: Bool { state.read { $0.isLost } }
 
-  /// Why the queue plays nothing at present; nil if its server runs its cycles.
+  /// The reason why the queue plays nothing at present; nil if its server runs cycles.
   package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
 
   package var statistics: Statistics {
@@ -221,14 +225,16 @@ extension OutputQueue {
 
   // MARK: Time
 
-  /// The queue's time: see `Queue`. Stands still while the queue is paused and goes on while it is dry.
+  /// The queue's time; see `Queue`. It stops while the queue is paused and advances while the queue
+  /// is dry.
   package var currentTime: (frame: Double, hostTime: UInt64)? {
     presentRun.map { ($0.frame, $0.device.hostTime(ofFrame: $0.now)) }
   }
 
-  /// Device time now, and the frame of the run at that moment, at the queue's rate.
+  /// Returns the current device frame and the frame of the run at that moment, at the queue's rate.
   private func readRun(_ device: Device) -> (now: Int64, frame: Double) {
-    // First the cycle, then the counter: until a cycle begins the counter may be ahead of its first frame.
+    // Read the cycle first, then the counter: until a cycle begins, the counter may be ahead of its
+    // first frame.
     let reading = unsafe memory.voice.pointee.clock.read()
     let now = device.now
     let frame = DeviceTime.frames(
@@ -236,15 +242,15 @@ extension OutputQueue {
     return (now, frame)
   }
 
-  /// The frame of the run at which something that is enqueued now can begin at the earliest: what is
-  /// enqueued after the end of a run belongs to the next.
+  /// Returns the earliest frame of the run at which a buffer enqueued now can begin. Buffers
+  /// enqueued after the end of a run belong to the next run.
   func presentFrame(_ state: QueueState) -> Int64 {
     guard let device = state.device, state.isRunning, state.ends == 0 else { return 0 }
     return Int64(readRun(device).frame.rounded(.up))
   }
 
-  /// Host time, in nanoseconds, of a frame of the run, at the queue's rate; nil if no run has begun or is to
-  /// begin at a given time.
+  /// Returns the host time in nanoseconds of a frame of the run, at the queue's rate. Nil if no run
+  /// has begun or is scheduled for a given time.
   package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
     guard let run = presentRun, !run.device.client.relaysItself else { return nil }
     let deviceRate = run.device.client.sampleRate
@@ -252,8 +258,8 @@ extension OutputQueue {
     return run.device.hostTime(ofFrame: run.now + Int64(deviceFrames.rounded()))
   }
 
-  /// The frame of the run, at the queue's rate, at a host time, in nanoseconds. Needs a run, or one that is
-  /// to begin at a given time.
+  /// Returns the frame of the run, at the queue's rate, at a host time in nanoseconds. Requires a
+  /// run, or one that is scheduled for a given time.
   package func runFrame(atHostTime hostTime: UInt64) throws(QueueError) -> Int64 {
     try checkOnline()
     guard let run = presentRun else { throw .invalidRunState }
@@ -262,9 +268,9 @@ extension OutputQueue {
       (run.frame + deviceFrames * format.sampleRate / run.device.client.sampleRate).rounded())
   }
 
-  /// Device time now, and the queue's time at that moment.
+  /// The current device frame and the queue's time at that moment.
   private var presentRun: (device: Device, now: Int64, frame: Double)? {
-    // One reading: the run may begin at any moment.
+    // One consistent reading: the run may begin at any moment.
     let (device, isRunning, start) = state.read {
       ($0.device, $0.isRunning, $0.isLost ? nil : $0.pendingStart)
     }

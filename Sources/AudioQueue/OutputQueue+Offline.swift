@@ -6,18 +6,18 @@ import Synchronization
 extension OutputQueue {
   // MARK: Mode
 
-  /// The format that the queue renders to; nil if it plays through a device.
+  /// The format for offline rendering; nil if the queue plays through a device.
   package var offlineFormat: PCMFormat? { state.read { $0.offlineServer?.format } }
 
-  /// Has the queue render to `format` from now on, or play through the device that it had before if that
-  /// is nil. What is enqueued stays. Not while it runs.
+  /// Selects offline rendering to `format`, or with nil playback through the previous device.
+  /// Enqueued buffers stay. Do not call while the queue runs.
   ///
-  /// The format may have another rate and other channels than the queue. Without `mix` one channel goes to
-  /// the first two, into one goes the mean of all, and else each goes to its own; those that are missing are
-  /// silent.
+  /// The format may differ from the queue's in rate and channels. Without `mix` one channel goes to
+  /// the first two, and a single output channel receives the mean of all. Otherwise channels map
+  /// one to one, and missing ones are silent.
   ///
-  /// - Parameter mix: For each channel of the queue how much of it each channel of the format takes. A queue
-  ///   of one channel may have two rows: the sides of its balance.
+  /// - Parameter mix: For each channel of the queue, its gain in each channel of the format. A
+  ///   one-channel queue may have two rows, for the two sides of its balance.
   package func setOfflineFormat(_ format: PCMFormat?, mix: [[Float]]? = nil) throws(QueueError) {
     try controlled { () throws(QueueError) in
       let isIdle = state.read { $0.phase == .idle && !$0.isRunning && $0.renderer == nil }
@@ -40,8 +40,8 @@ extension OutputQueue {
     }
   }
 
-  /// Gives a queue of one channel a second port, if it renders to more: the balance is heard there. Before
-  /// a cycle sees the device.
+  /// Adds a second port to a one-channel queue that renders to more channels, so that its balance
+  /// is heard. Call before a cycle runs on the device.
   func prepareRendering(on device: Device) {
     guard let client = device.client as? OfflineClient, format.channels == 1,
       client.server.format.channels > 1, client.server.sources?.count ?? 2 == 2
@@ -55,7 +55,7 @@ extension OutputQueue {
     if state.read({ $0.isOffline }) { throw .invalidOfflineMode }
   }
 
-  /// Runs `body` alone among the calls that change what the queue does, if it does not render offline.
+  /// Runs `body` while holding the control lock. Throws if the queue renders offline.
   func online<R>(_ body: () throws(QueueError) -> R) throws(QueueError) -> R {
     try controlled { () throws(QueueError) in
       try checkOnline()
@@ -65,18 +65,19 @@ extension OutputQueue {
 
   // MARK: Rendering
 
-  /// Renders the next frames of a queue that was started: the same cycles as live, on the calling thread,
-  /// as far as there is something to play. The app is called back from within, on this thread; what it
-  /// enqueues then is rendered at once.
+  /// Renders the next frames of a started queue with the same cycles as live playback, on the
+  /// calling thread. Renders as far as there is something to play. The queue calls the app back on
+  /// this thread during the call; buffers enqueued in those callbacks are rendered at once.
   ///
   /// - Parameters:
-  ///   - frames: The most frames, at the render format's rate; 0 to begin the run only.
-  ///   - buffer: Room for the frames in the render format; fewer are rendered if it has less.
-  ///   - time: The frame, at the render format's rate since the start, that is to be rendered first; nil for
-  ///     the one after the last. The frames that it skips are silent: what is enqueued is not skipped, but
-  ///     goes on with this frame. Of no account once everything has been played.
-  /// - Returns: The frames rendered: 0 if nothing is enqueued, or all has been played.
-  /// - Throws: `badArgument` if the frame has been rendered.
+  ///   - frames: The maximum number of frames at the render format's rate; 0 only begins the run.
+  ///   - buffer: Memory for frames in the render format. Its size limits the number of frames.
+  ///   - time: The frame to render first, at the render format's rate since the start. Nil for the
+  ///     one after the last. Skipped frames are silent: enqueued buffers are not skipped but
+  ///     continue with this frame. Ignored once everything has been played.
+  /// - Returns: The number of frames rendered: 0 if nothing is enqueued or everything has been
+  ///   played.
+  /// - Throws: `badArgument` if the frame has already been rendered.
   package func render(
     frames: Int, into buffer: UnsafeMutableRawBufferPointer, at time: Int64? = nil
   ) throws(QueueError) -> Int {
@@ -86,7 +87,7 @@ extension OutputQueue {
     if let time { try skip(to: time, on: device, client) }
     let bytesPerFrame = client.server.format.bytesPerFrame
     let frames = min(frames, buffer.count / bytesPerFrame)
-    // Nothing is written if there is no room.
+    // A placeholder address: nothing is written if there is no room.
     let base = unsafe buffer.baseAddress ?? UnsafeMutableRawPointer(memory.voice)
     var done = 0
     defer { state.change { $0.renderedFrames += Int64(done) } }
@@ -110,9 +111,10 @@ extension OutputQueue {
     }
   }
 
-  /// The same into a buffer of the queue's own, which nobody can free or enqueue meanwhile.
+  /// Renders into a buffer of the queue, which can be neither freed nor enqueued meanwhile.
+  /// Otherwise like the function above.
   ///
-  /// - Returns: The bytes written.
+  /// - Returns: The number of bytes written.
   package func render(frames: Int, intoBuffer id: UInt32, at time: Int64? = nil)
     throws(QueueError) -> Int
   {
@@ -129,14 +131,14 @@ extension OutputQueue {
     return try unsafe render(frames: frames, into: buffer.data, at: time) * bytesPerFrame
   }
 
-  /// Moves the run's time on, so that the frame rendered next is that of `time`.
+  /// Advances the run's time so that the next rendered frame is that of `time`.
   private func skip(to time: Int64, on device: Device, _ client: OfflineClient) throws(QueueError) {
     let (position, hasRun) = state.read { ($0.renderedFrames, $0.phase == .started) }
     guard hasRun, time != position else { return }
     if time < position {
       throw .badArgument("frame \(time) has been rendered: the next one is \(position)")
     }
-    // A run that has been asked for begins before its time moves on.
+    // A requested run begins before its time advances.
     unsafe client.turn(frames: 0, into: UnsafeMutableRawPointer(memory.voice)) { 0 }
     state.change { readEvents(&$0) }
     try controlled { () throws(QueueError) in
@@ -149,7 +151,7 @@ extension OutputQueue {
     let device = try state.change { state throws(QueueError) in
       try state.checkUsable()
       guard state.isOffline else { throw .invalidOfflineMode }
-      // Callbacks do not nest, so a call from inside one has to fail.
+      // Callbacks do not nest, so a call from inside a callback must fail.
       guard let device = state.device, state.renderer == nil, !state.isInCallback,
         state.phase == .started || (state.phase == .idle && state.hasRendered)
       else { throw .invalidRunState }
@@ -157,7 +159,7 @@ extension OutputQueue {
       state.hasRendered = true
       return device
     }
-    // A listener that is being called elsewhere; no other is from now on.
+    // Wait for a listener that another thread is calling; no other call begins from now on.
     state.wait(seconds: Self.patience) { $0.delivering == nil ? () : nil }
     return device
   }
@@ -170,12 +172,13 @@ extension OutputQueue {
     if isLeft { context.wake() }
   }
 
-  /// Tells the app what has happened.
+  /// Delivers the pending notifications to the app.
   ///
-  /// A converter is done with a buffer before all of its frames have left. The app may take the call for
-  /// the last one, flush and stop, and never render again; so it is made when the rest would fit.
+  /// The converter returns a buffer before all of its frames have left. An app may take the
+  /// callback for its last buffer as the signal to flush and stop, and never render again. Such a
+  /// callback therefore waits until the rest of the frames would fit.
   ///
-  /// - Returns: True if it was told something.
+  /// - Returns: True if it delivered a notification.
   private func tell(havingRendered done: Int, room: Int) -> Bool {
     var hasTold = false
     while true {
@@ -191,10 +194,10 @@ extension OutputQueue {
 
   // MARK: The converter
 
-  /// Converts what waits, on the calling thread, as far as there is room. Only offline: a queue that plays
-  /// has a thread for that.
+  /// Converts waiting items on the calling thread, as far as there is room. Offline only: a queue
+  /// that plays has a worker thread for that.
   ///
-  /// - Returns: True if something was converted.
+  /// - Returns: True if it converted anything.
   @discardableResult
   func pumpConverter() -> Bool {
     var hasConverted = false

@@ -5,12 +5,12 @@ import RealTime
 extension OutputQueue {
   // MARK: Packets
 
-  /// Frames that are decoded at one time, at most, if packets are shorter and of one size.
+  /// The maximum number of frames to decode at a time, if packets are shorter and of equal size.
   private static var framesAtOnce: Int { 1024 }
 
-  /// The packets in the first `bytes` bytes of a buffer; nil if the queue is for linear PCM.
+  /// Returns the packets in the first `bytes` bytes of a buffer; nil if the queue plays linear PCM.
   ///
-  /// - Parameter described: What the app says of them; needed if they vary in size.
+  /// - Parameter described: The app's packet descriptions; required if the packets vary in size.
   func packets(_ described: [PacketExtent], bytes: Int, _ schedule: Schedule) throws(QueueError)
     -> Packets?
   {
@@ -44,7 +44,7 @@ extension OutputQueue {
       trimmedAtEnd: schedule.trimmedAtEnd)
   }
 
-  /// Bytes of a packet, of a frame of linear PCM; 0 if they vary.
+  /// The packet size in bytes, for linear PCM the size of a frame; 0 if packets vary in size.
   package var maximumPacketBytes: Int {
     switch streamFormat {
     case .pcm(let format): format.bytesPerFrame
@@ -52,12 +52,12 @@ extension OutputQueue {
     }
   }
 
-  /// What the app gave for the decoder, as it gave it. Linear PCM has no use for it.
+  /// The decoder's magic cookie as the app gave it. Linear PCM does not use it.
   package var cookie: [UInt8] { state.read { $0.cookie } }
 
-  /// Has what is decoded from now on be decoded with this.
+  /// Sets the magic cookie for packets decoded from now on.
   ///
-  /// - Throws: `invalidPropertyValue` if it is not a cookie of the queue's format.
+  /// - Throws: `invalidPropertyValue` if it is not a valid cookie for the queue's format.
   package func setCookie(_ cookie: [UInt8]) throws(QueueError) {
     if case .packets(let format) = streamFormat {
       do throws(CodecError) {

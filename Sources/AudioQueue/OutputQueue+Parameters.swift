@@ -4,7 +4,7 @@ import Server
 import Synchronization
 
 extension OutputQueue {
-  /// The parameters in force at this moment, in the middle of a ramp too.
+  /// The parameters currently in force, with the present value during a ramp.
   package var parameters: ParameterChanges {
     state.read { state in
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
@@ -12,10 +12,10 @@ extension OutputQueue {
     }
   }
 
-  /// Changes parameters from the next cycle's first frame on. Values out of range are clamped, and what
-  /// is NaN stays as it is.
+  /// Changes parameters from the first frame of the next cycle on. Values out of range are clamped;
+  /// NaN leaves a value unchanged.
   ///
-  /// Waits for a cycle if very many changes are on their way.
+  /// Waits for a cycle if very many changes are pending.
   package func change(_ changes: ParameterChanges) throws(QueueError) {
     let changes = changes.clamped
     defer { try? openSecondPortIfNeeded() }
@@ -24,7 +24,7 @@ extension OutputQueue {
         if try send(changes) { return }
         makeRoom()
       } else {
-        // Nobody opens the device meanwhile, so no cycle takes them.
+        // The control lock keeps the device closed meanwhile, so no cycle takes the changes.
         let isTaken = try controlled { () throws(QueueError) in
           if state.read({ $0.device != nil }) { return false }
           _ = try send(changes)
@@ -36,6 +36,8 @@ extension OutputQueue {
     }
   }
 
+  /// Sends changes to the process thread.
+  ///
   /// - Returns: False if there is no room.
   private func send(_ changes: ParameterChanges) throws(QueueError) -> Bool {
     try state.change { state throws(QueueError) in
@@ -50,14 +52,14 @@ extension OutputQueue {
     }
   }
 
-  /// Waits until the cycles have taken what they were sent, or takes it in their place.
+  /// Waits until the process thread has taken the pending changes, or applies them in its place.
   private func makeRoom() {
     let sent = state.read { $0.changesSent }
     for _ in 0..<1000 {
       if unsafe memory.voice.pointee.parametersInForce.taken >= sent { return }
       usleep(200)
     }
-    // Two that hold the voice at one time would each let cycles in on the other.
+    // Under the control lock: two threads holding the voice would each release it under the other.
     try? controlled { () throws(QueueError) in
       guard let device = state.read({ $0.device }) else { return }
       try holding(device) { unsafe memory.voice.pointee.applyChanges() }
@@ -66,7 +68,7 @@ extension OutputQueue {
 }
 
 extension ParameterChanges {
-  /// The changes in the ranges that they have.
+  /// The changes clamped to their valid ranges.
   var clamped: ParameterChanges {
     var changes = self
     changes.volume.clamp(0, 1)
@@ -75,7 +77,8 @@ extension ParameterChanges {
     return changes
   }
 
-  /// What is in force as soon as `changes` are known: a ramp has only begun.
+  /// Updates the parameters to those in force as soon as `changes` are taken: a ramp has only
+  /// begun.
   mutating func follow(_ changes: ParameterChanges) {
     if !changes.rampSeconds.isNaN { rampSeconds = changes.rampSeconds }
     if !changes.pan.isNaN { pan = changes.pan }
@@ -84,7 +87,7 @@ extension ParameterChanges {
 }
 
 extension Float {
-  /// NaN stays NaN.
+  /// Clamps the value; NaN stays NaN.
   fileprivate mutating func clamp(_ least: Float, _ most: Float) {
     if self < least { self = least }
     if self > most { self = most }

@@ -2,9 +2,10 @@ import RealTime
 import Server
 
 extension OutputQueue {
-  /// Prepares what is enqueued, so that a start finds it ready. Opens the device. See `prime(frames:_:)`.
+  /// Prepares enqueued buffers so that a start finds them converted. Opens the device. See
+  /// `prime(frames:_:)`.
   ///
-  /// - Returns: The frames that are ready, at the queue's rate.
+  /// - Returns: The number of prepared frames at the queue's rate.
   @discardableResult
   package func prime(frames: Int) throws(QueueError) -> Int {
     var ready = 0
@@ -12,14 +13,15 @@ extension OutputQueue {
     return ready
   }
 
-  /// Converts what is enqueued ahead of a start, beyond the decode buffer if need be, and returns when that
-  /// is done. Opens the device.
+  /// Converts enqueued buffers ahead of a start, beyond the decode buffer if necessary, and waits
+  /// until that is done. Opens the device.
   ///
   /// - Parameters:
-  ///   - frames: How many at least, at the queue's rate; 0 for all that is enqueued.
-  ///   - ready: Set to the frames that are ready, at the queue's rate, unless the device cannot be opened.
-  /// - Throws: `primeTimedOut` if fewer frames are enqueued, if they take more entries than the cycles' ring
-  ///   has, or if the converter gives none for five seconds.
+  ///   - frames: The minimum number of frames at the queue's rate; 0 for all enqueued frames.
+  ///   - ready: Set to the number of prepared frames at the queue's rate. Unchanged if the device
+  ///     cannot be opened.
+  /// - Throws: `primeTimedOut` if fewer frames are enqueued, if they need more entries than the
+  ///   ring has, or if the converter makes no progress for five seconds.
   package func prime(frames: Int, _ ready: inout Int) throws(QueueError) {
     let device = try controlled { () throws(QueueError) in try openDevice() }
     let ratio = format.sampleRate / device.client.sampleRate
@@ -56,15 +58,16 @@ extension OutputQueue {
   private func progress(of state: QueueState, to target: Int) -> PrimeProgress {
     let ready = state.readyFrames
     if ready >= target { return .isDone }
-    // What is about to be handed back is not converted any more.
+    // Buffers that are about to be handed back are no longer converted.
     if state.resets > 0 || state.disposal != .none || state.isLost { return .isDone }
     guard let converter = state.converter else { return target == .max ? .isDone : .fallsShort }
     if converter.isFull(state) { return .fallsShort }
     guard state.waiting.isEmpty, !state.isConverting else { return .goesOn }
-    // What a resampler holds back is ready too: it comes with what is enqueued next. Rounding may take a frame.
+    // Frames that a resampler holds back count as ready: they come with the next buffer. Rounding
+    // may cost a frame.
     return target == .max || ready + converter.heldFrames + 1 >= target ? .isDone : .fallsShort
   }
 
-  /// Seconds that a call waits for the next of the frames that it is to prepare.
+  /// Seconds to wait for the next prepared frame.
   static var primePatience: Double { 5 }
 }

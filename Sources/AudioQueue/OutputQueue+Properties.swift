@@ -3,7 +3,7 @@ import RealTime
 import Server
 import Synchronization
 
-/// What an app may see of a device without playing.
+/// Device properties that an app can read without playing.
 struct DeviceFacts {
   let sampleRate: Double
   let channels: Int
@@ -17,13 +17,15 @@ struct DeviceFacts {
 extension OutputQueue {
   // MARK: Changes
 
-  /// Has the app told, on its place and after this has returned, that a property has another value.
+  /// Notifies the app on the callback thread that a property has a new value. Does not wait for the
+  /// callback.
   package func announce(_ change: QueueChange) {
     state.change { $0.notices.append(.changed(change)) }
     context.wake()
   }
 
-  /// Notes that the device is open, and that it is not quite the one the app has known.
+  /// Records an opened device and notifies the app of properties that differ from the previous
+  /// device.
   func noteDevice(_ facts: DeviceFacts, _ state: inout QueueState) {
     if case .server = target.withLock({ $0 }) { state.notices.append(.changed(.device)) }
     if let last = state.lastDevice {
@@ -33,12 +35,12 @@ extension OutputQueue {
     state.lastDevice = facts
   }
 
-  /// Throws if the queue runs, is told to or is paused.
+  /// Throws if the queue is running, has been told to start, or is paused.
   package func checkIdle() throws(QueueError) {
     guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
   }
 
-  /// Throws if the queue runs, is told to, is paused, or has readied something for a start.
+  /// Throws if the queue is running, has been told to start, is paused, or is primed for a start.
   package func checkNotPrimed() throws(QueueError) {
     try checkIdle()
     if state.read({ $0.isPrimed }) { throw .invalidRunState }
@@ -46,14 +48,14 @@ extension OutputQueue {
 
   // MARK: Assignments
 
-  /// True if `uid` names the queue's device, or the server that it is or will be on.
+  /// Returns true if `uid` names the queue's device or its server.
   package func isDevice(_ uid: String) -> Bool {
     let own = deviceUID
     return uid == own || own.hasPrefix(uid + "/")
   }
 
-  /// For each channel the output of the sound card that it goes to, 1 for the first; 0 if there is
-  /// none. Opens the device.
+  /// Returns the sound card output of each channel, counted from 1; 0 if it has none. Opens the
+  /// device.
   package func assignments() throws(QueueError) -> [Int] {
     try online { () throws(QueueError) in
       let outputs = try openDevice().client.physicalOutputs
@@ -66,10 +68,11 @@ extension OutputQueue {
     }
   }
 
-  /// Connects each channel to the output that has the number given, and to no other; 0 leaves it free.
-  /// Opens the device. Before a start; holds until another device is chosen.
+  /// Connects each channel to the sound card output with the given number and to no other. 0 leaves
+  /// it unconnected. Opens the device. Call only before a start; valid until another device is
+  /// selected.
   ///
-  /// - Parameter assignments: One number for each channel, from 0 to the number of outputs.
+  /// - Parameter assignments: One number per channel, from 0 to the number of outputs.
   package func setAssignments(_ assignments: [Int]) throws(QueueError) {
     try online { () throws(QueueError) in
       try checkIdle()
@@ -98,8 +101,8 @@ extension OutputQueue {
     }
   }
 
-  /// Connects the ports of the channels to numbered outputs of the sound card; an output that is not there
-  /// any more is left out.
+  /// Connects the channels' ports to numbered outputs of the sound card. Skips outputs that no
+  /// longer exist.
   func assign(_ ports: [String], to assignments: [Int], of device: Device)
     throws(ServerError) -> [[String]]
   {
@@ -116,7 +119,7 @@ extension OutputQueue {
 
   // MARK: Discontinuities
 
-  /// What has broken the queue's time since it was made.
+  /// Counts of the events that have interrupted the queue's time since its creation.
   package var discontinuities: Discontinuities {
     let voice = unsafe memory.voice
     let device = state.read { $0.device }
@@ -128,15 +131,15 @@ extension OutputQueue {
   }
 }
 
-/// How often each of the causes has broken a queue's time. One that was there before and one that
-/// comes later differ in a count: whoever keeps the last value sees what is new.
+/// Counts of the events that interrupt a queue's time, by cause. A caller that keeps the previous
+/// value can tell a new event from an old one.
 package struct Discontinuities: Equatable, Sendable {
-  /// Cycles did not come while a run was going.
+  /// The number of times that cycles failed to run during a run.
   package var interruptions: UInt64 = 0
-  /// The queue ran dry while a run was going.
+  /// The number of times that the queue ran dry during a run.
   package var starvations: UInt64 = 0
-  /// The server went away and came back.
+  /// The number of times that the server went away and came back.
   package var restarts: UInt64 = 0
-  /// The device's rate changed.
+  /// The number of changes of the device's rate.
   package var rateChanges: UInt64 = 0
 }

@@ -4,16 +4,17 @@ import Server
 import Synchronization
 package import Timeline
 
-// What becomes of a queue while the server of its device is gone, and when it is back.
+// Behaviour of a playback queue while its server is gone and after it returns.
 
 extension OutputQueue {
   package func deviceLost() {
     control.withLock {
-      // A queue that has given the device back meanwhile does not care.
+      // A queue that gave its device back meanwhile needs no handling.
       guard let device = state.read({ $0.device }) else { return }
       state.change { state in
         readEvents(&state)
-        // The next server counts anew: what is to begin at a frame begins at its time.
+        // The next server counts frames differently: a start at a frame becomes a start at its host
+        // time.
         func translate(_ start: StartPoint) -> StartPoint {
           guard let frame = start.frame else { return start }
           return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
@@ -37,10 +38,10 @@ extension OutputQueue {
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
     control.withLock {
       guard state.read({ $0.device }) != nil else { return }
-      // No conversion begins any more.
+      // Prevents further conversions.
       state.change { $0.resets += 1 }
       guard waitForConverter() else {
-        // It may not be touched, and what it is at work on is dropped when it comes back.
+        // The converter must not be touched. Its present result is dropped when it returns.
         state.change { state in
           state.generation += 1
           _ = unsafe memory.voice.pointee.takeEntriesBack()

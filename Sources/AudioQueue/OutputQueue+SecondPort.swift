@@ -3,16 +3,18 @@ import RealTime
 import Server
 import Synchronization
 
-// One channel has one port, which is heard on both sides, until its balance leaves the centre.
+// A one-channel queue has one port, which is heard on both sides, until its balance leaves the
+// centre.
 
 extension OutputQueue {
-  /// Notes that the balance leaves the centre, or will with a buffer. With the queue's state locked.
+  /// Records that the balance leaves the centre, now or with a buffer. The caller must hold the
+  /// state lock.
   func noteBalance(_ changes: ParameterChanges, _ state: inout QueueState) {
     if format.channels == 1, !changes.pan.isNaN, changes.pan != 0 { state.needsSecondPort = true }
   }
 
-  /// Gives the queue the second port that it needs, unless it has one. A queue without a device gets it
-  /// with the device.
+  /// Opens the second port if the queue needs one and has none. Without a device the port is opened
+  /// together with the device.
   func openSecondPortIfNeeded() throws(QueueError) {
     guard state.read({ $0.lacksSecondPort }) else { return }
     try controlled { () throws(QueueError) in
@@ -21,7 +23,8 @@ extension OutputQueue {
     }
   }
 
-  /// The same for a device that is open. Holding `control`.
+  /// Opens the second port on an open device, if the queue needs one. The caller must hold
+  /// `control`.
   func openSecondPort(of device: Device) throws(QueueError) {
     guard state.read({ $0.lacksSecondPort }) else { return }
     do throws(ServerError) {
@@ -32,13 +35,14 @@ extension OutputQueue {
         },
         willSwitch: { unsafe memory.voice.pointee.useSecondPort(fromConnections: $0) })
     } catch {
-      // It is heard all the same, in the middle.
+      // The sound is still heard, in the centre.
       log.error("\(error)")
       state.change { $0.needsSecondPort = false }
     }
   }
 
-  /// Gives a queue of one channel a second port: see `Device.addSecondPort`. Holding `control`.
+  /// Adds a second port to a one-channel queue; see `Device.addSecondPort`. The caller must hold
+  /// `control`.
   func addSecondPort(
     give: @escaping @Sendable (ClientPort) -> Void, willSwitch: (_ connectionsLeft: Int) -> Void
   ) throws(ServerError) {

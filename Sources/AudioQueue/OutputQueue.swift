@@ -8,31 +8,31 @@ import Timeline
 
 let log = Logger(label: "cuejack")
 
-/// A playback queue: takes buffers from an app and plays them through one client of a server.
+/// A playback queue: takes buffers from an app and plays them through one server client.
 ///
-/// Safe on every thread that is not real time, callbacks included. No lock is held while the app
-/// is called. Times that the app sees are in frames at the queue's own rate, device times in
-/// frames at the server's.
+/// Safe to call on any thread except the process thread, callbacks included. The queue holds no
+/// lock during callbacks. The app's times are in frames at the queue's rate, device times in frames
+/// at the server's.
 @safe
 package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   package typealias Options = QueueOptions
-  /// The number names the buffer that the queue is done with.
+  /// The number identifies the buffer that the queue returns.
   package typealias Handlers = QueueHandlers<OutputQueue, UInt32>
 
-  /// What buffers hold.
+  /// The format of the data in the buffers.
   package let streamFormat: StreamFormat
-  /// The same if that is PCM; else what it decodes to.
+  /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
   package let format: PCMFormat
   let layout: SampleLayout
   let options: Options
   let handlers: Handlers
   let memory: VoiceMemory
   let state = Monitor(QueueState())
-  /// Held by the calls that change what the queue does, never while the app is called.
+  /// The control lock: held by calls that change what the queue does, never during callbacks.
   let control = Turn()
-  /// The server, or the device of another queue, that this one plays through.
+  /// The server, or the device of another queue, to play through.
   let target: Mutex<Target>
-  /// What to do once the queue has given its device back.
+  /// Called once the queue has given its device back.
   let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let contextStorage = Mutex<(any CallbackContext)?>(nil)
 
@@ -41,7 +41,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     case device(Device)
   }
 
-  /// A queue for linear PCM.
+  /// Creates a queue for linear PCM.
   ///
   /// - Throws: `unsupportedFormat`.
   package convenience init(
@@ -52,7 +52,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       .pcm(format), options: options, server: server, callingBackOn: place, handlers)
   }
 
-  /// A queue for linear PCM, or for packets whose rate and channels are known.
+  /// Creates a queue for linear PCM, or for packets with a known rate and channel count.
   ///
   /// - Throws: `unsupportedFormat`, `codecNotFound`.
   package init(
@@ -73,8 +73,8 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     contextStorage.withLock { $0 = context }
   }
 
-  /// A queue that is let go of without having been disposed of, or before that is complete, ends
-  /// at once: no cycle may see its memory any more.
+  /// Ends a queue at once that was released before its disposal was complete. The process thread
+  /// must not access its memory afterwards.
   deinit {
     context.invalidate()
     let (device, converter) = state.change { state in
@@ -84,30 +84,30 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     if let device, !device.retire(memory) { keepMemory(converter) }
   }
 
-  /// Where the app is called back.
+  /// The callback thread, run loop or dispatch queue.
   var context: any CallbackContext { contextStorage.withLock { $0! } }
 
-  /// Has `body` run once a disposal is complete, on any thread.
+  /// Sets the function that is called once a disposal is complete, on any thread.
   package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
     onDisposed.withLock { $0 = body }
   }
 
   // MARK: Buffers
 
-  /// How a buffer is to be played.
+  /// Trimming, parameter changes and start time of an enqueued buffer.
   package struct Schedule: Sendable {
-    /// Frames that are left out.
+    /// Frames to leave out at each end.
     package var trimmedAtStart: Int
     package var trimmedAtEnd: Int
-    /// Parameters that change with the buffer's first frame.
+    /// Parameter changes that take effect on the buffer's first frame.
     package var changes: ParameterChanges
-    /// Frame of the run, at the queue's rate, at which it begins, or as soon after as what was
-    /// enqueued before lets it; nil for as soon as that.
+    /// The frame of the run, at the queue's rate, at which the buffer begins. It begins later if
+    /// the buffers before it end later. Nil to follow them directly.
     package var start: Int64?
     /// Rate and pitch from the buffer's first frame on.
     package var timePitch = TimePitchChanges()
-    /// Seconds, some 30 years, between the beginning of a run and the latest start: at every rate the
-    /// frames fit an `Int64` and a `Double`.
+    /// The latest start time in seconds after the beginning of a run, about 30 years. At every rate
+    /// its frame number fits an `Int64` and a `Double`.
     package static let latestSeconds = 1e9
 
     package init(
@@ -121,24 +121,25 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Has the first `bytes` bytes of a buffer played after all that is enqueued.
+  /// Enqueues the first `bytes` bytes of a buffer after all buffers enqueued before.
   ///
-  /// The bytes belong to the queue until the app is called back with the buffer.
+  /// The queue owns the memory until it calls the app back with the buffer.
   ///
-  /// - Parameter packets: Where the packets lie in the buffer; needed if they vary in size. Of linear
-  ///   PCM it does not matter.
+  /// - Parameter packets: Offsets and sizes of the packets in the buffer; required if they vary in
+  ///   size. Linear PCM needs none.
   package func enqueue(_ id: UInt32, bytes: Int, packets: [PacketExtent] = []) throws(QueueError) {
     try state.change { state throws(QueueError) in
       _ = try append(id, bytes: bytes, packets, Schedule(), &state)
     }
   }
 
-  /// Has the first `bytes` bytes of a buffer played after all that is enqueued, as `schedule` says.
+  /// Enqueues the first `bytes` bytes of a buffer after all buffers enqueued before, with a
+  /// schedule.
   ///
-  /// The bytes belong to the queue until the app is called back with the buffer.
+  /// The queue owns the memory until it calls the app back with the buffer.
   ///
-  /// - Returns: The frame of the run, at the queue's rate, at which the buffer will begin if the queue
-  ///   does not run dry before.
+  /// - Returns: The frame of the run, at the queue's rate, at which the buffer will begin unless
+  ///   the queue runs dry before.
   package func enqueue(
     _ id: UInt32, bytes: Int, packets: [PacketExtent] = [], _ schedule: Schedule
   ) throws(QueueError) -> Int64 {
@@ -148,7 +149,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       noteBalance(schedule.changes, &state)
       return begin
     }
-    // The buffer is enqueued, whatever becomes of the port.
+    // The buffer is enqueued even if the port cannot be opened.
     try? openSecondPortIfNeeded()
     return begin
   }
@@ -170,7 +171,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
     guard record.isFree else { throw .enqueuedTwice }
     var left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
-    // Packets whose frames are not known may have enough.
+    // Packets of unknown length may contain enough frames.
     let isCounted = packets?.extents.allSatisfy { $0.frames > 0 } ?? true
     if !isCounted { left = max(left, 0) }
     guard left >= 0 else { throw .trimmedTooMuch }
@@ -184,7 +185,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       if let last = state.lastStart, start < last { throw .startsOutOfOrder }
     }
     let begin = max(state.tail, schedule.start ?? .min)
-    // What waits may bring other rates yet: as far as is known.
+    // Waiting buffers may still change the rate, so this is an estimate.
     let rate = state.rateAtTail(schedule.timePitch)
     state.tail = begin + Int64((Double(left) / rate).rounded())
     state.buffers[id]?.isFree = false
@@ -198,7 +199,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     return begin
   }
 
-  /// Pushes what waits into the ring, as far as it has room. A converter does its own pushing.
+  /// Pushes waiting items into the ring, as far as it has room. A converter pushes its own entries.
   func pump(_ state: inout QueueState) {
     guard let device = state.device, state.converter == nil else { return }
     while let item = state.waiting.first {
@@ -222,7 +223,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// A frame of the run in device frames; `.min` for none.
+  /// Converts a frame of the run to device frames; nil becomes `.min`.
   func deviceStart(_ start: Int64?, _ deviceRate: Double) -> Int64 {
     guard let start else { return .min }
     return Int64((Double(start) * deviceRate / format.sampleRate).rounded())
@@ -239,7 +240,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     if hasNotices { context.wake() }
   }
 
-  /// Takes in what the cycles have done.
+  /// Processes the events of the process thread.
   func readEvents(_ state: inout QueueState) {
     while let event = unsafe memory.voice.pointee.events.pop() {
       switch event.kind {
@@ -276,13 +277,13 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     }
   }
 
-  /// Has the voice begin its next run at `start`, when the present one is over.
+  /// Tells the voice to begin its next run at `start`, after the present one ends.
   func restart(_ state: inout QueueState, at start: StartPoint) {
     state.isRestarting = true
     unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
-  /// Notes that the run is over, after that many device frames.
+  /// Records the end of the run and its length in device frames.
   func runEnded(_ state: inout QueueState, lasting frames: Int64) {
     state.lastedFrames = frames
     state.wasRunning = false
