@@ -4,14 +4,14 @@ import Logging
 
 let log = Logger(label: "cuejack")
 
-/// Why a function of the C interface fails: a result code for the caller, a text for the log.
+/// The reason why a C function fails: a result code for the caller and a text for the log.
 protocol APIFailure: Error {
   /// The documented result code.
   var status: OSStatus { get }
   var reason: String { get }
-  /// How loud the log tells of it.
+  /// The log level of the failure.
   var level: Logger.Level { get }
-  /// An argument that cannot be.
+  /// Creates the failure for an invalid argument.
   static func badArgument(_ reason: String) -> Self
 }
 
@@ -19,7 +19,7 @@ extension APIFailure {
   var level: Logger.Level { .warning }
 }
 
-/// Runs the body of a C function: its failure becomes the result code and a line in the log.
+/// Runs the body of a C function. A failure becomes the result code and a line in the log.
 func answer<Failure: APIFailure>(
   _ function: String, _ body: () throws(Failure) -> Void
 ) -> OSStatus {
@@ -32,8 +32,8 @@ func answer<Failure: APIFailure>(
   }
 }
 
-/// The same for a function that can do nothing if one of these pointers is NULL. The headers promise
-/// that they are not; C programs may not keep the promise.
+/// Runs the body of a C function that needs non-NULL pointers. The headers declare the pointers as
+/// nonnull, but C programs may pass NULL.
 func answer<Failure: APIFailure>(
   _ function: String, needs pointers: UnsafeRawPointer?...,
   body: () throws(Failure) -> Void
@@ -48,7 +48,7 @@ func hasNull(_ pointers: [UnsafeRawPointer?]) -> Bool {
   unsafe pointers.contains { UInt(bitPattern: $0) == 0 }
 }
 
-/// Gives out a handle for what `make` makes; NULL if that fails.
+/// Creates an object with `make` and stores its handle in `place`. Stores NULL if `make` throws.
 func putHandle<Object, Failure: APIFailure>(
   in place: UnsafeMutablePointer<OpaquePointer?>?, of table: HandleTable<Object>,
   _ make: () throws(Failure) -> Object
@@ -61,20 +61,21 @@ func putHandle<Object, Failure: APIFailure>(
   unsafe place.pointee = OpaquePointer(bitPattern: handle)
 }
 
-/// Copies bytes of the caller's; none from NULL, nil if there should be some.
+/// Copies bytes from the caller's memory. Returns an empty array for a count of 0, nil for NULL
+/// with any other count.
 func copyBytes(at start: UnsafeRawPointer?, count: UInt32) -> [UInt8]? {
   if count == 0 { return [] }
   guard UInt(bitPattern: start) != 0 else { return nil }
   return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: Int(count)))
 }
 
-/// Runs the body of a C function with the queue that `reference` stands for.
+/// Runs the body of a C function with the queue behind `reference`.
 func withQueue(
   _ reference: AudioQueueRef, _ function: String, needs pointers: UnsafeRawPointer?...,
   body: (QueueHandle) throws(QueueError) -> Void
 ) -> OSStatus {
   answer(function) { () throws(QueueError) in
-    // NULL too is only a number that was never given out.
+    // NULL needs no check of its own: it is never in the table.
     guard let handle = QueueHandle.all.object(UInt(bitPattern: reference)) else {
       throw .badArgument("there is no such queue")
     }

@@ -4,29 +4,31 @@ import Dispatch
 import Server
 import Synchronization
 
-/// Frames on their way from a thread that must not wait to one that writes them.
+/// A ring buffer of frames from a thread that must not block to a worker thread that writes them.
 ///
-/// `push` may be called by one thread at a time; it neither waits nor allocates.
+/// One thread at a time may call `push`, which neither blocks nor allocates.
 @safe
 final class AsyncWriter: @unchecked Sendable {
-  /// Frames that there is room for.
+  /// Capacity in frames.
   let capacity: Int
   private let bytesPerFrame: Int
   private let buffers: Int
   private let memory: UnsafeMutableRawPointer
 
-  /// Frames that were pushed, and that were written.
+  /// The total number of frames pushed and of frames written.
   private let pushed = Atomic<Int>(0)
   private let written = Atomic<Int>(0)
   private let isEnding = Atomic<Bool>(false)
-  /// What the writing thread's first failure came to, until it has been told of.
+  /// Status of the worker thread's first failure; `noErr` once it was reported.
   private let failure = Atomic<OSStatus>(noErr)
   private let wake = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
+  /// Creates the ring buffer and starts the worker thread.
+  ///
   /// - Parameters:
-  ///   - bytesPerFrame: In each buffer.
-  ///   - write: Writes frames that begin at these places; called on a thread of its own.
+  ///   - bytesPerFrame: The size of a frame in each buffer.
+  ///   - write: Writes frames from the given addresses. Called on the worker thread.
   init(
     buffers: Int, bytesPerFrame: Int, capacity: Int,
     write: @escaping @Sendable (_ places: Places, _ frames: Int) -> OSStatus
@@ -36,20 +38,20 @@ final class AsyncWriter: @unchecked Sendable {
     self.capacity = capacity
     let bytes = buffers * bytesPerFrame * capacity
     unsafe memory = .allocate(byteCount: bytes, alignment: 16)
-    // Touched now, so that no push has to wait for the system's memory.
+    // Written now, so that no push waits for the kernel to map memory.
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     startThread(named: "cuejack-write") { [self] in run(write) }
   }
 
   deinit { unsafe memory.deallocate() }
 
-  /// Where a frame lies in each buffer.
+  /// The address of a frame in each buffer.
   @safe
   struct Places: @unchecked Sendable {
     let pointers: [UnsafeMutableRawPointer]
   }
 
-  /// Takes frames in; false if there is no room for them all.
+  /// Copies frames into the ring. Returns false if not all of them fit.
   func push(_ list: BufferList, frames: Int) -> Bool {
     let first = pushed.load(ordering: .relaxed)
     guard frames <= capacity - (first - written.load(ordering: .acquiring)) else { return false }
@@ -66,10 +68,10 @@ final class AsyncWriter: @unchecked Sendable {
     return true
   }
 
-  /// The first failure of the writing thread that nobody was told of.
+  /// Returns the first unreported failure of the worker thread and clears it.
   func takeFailure() -> OSStatus { failure.exchange(noErr, ordering: .relaxed) }
 
-  /// Waits until all is written, and ends the thread. To be called once.
+  /// Waits until all frames are written and ends the worker thread. Call exactly once.
   func end() {
     isEnding.store(true, ordering: .releasing)
     wake.signal()

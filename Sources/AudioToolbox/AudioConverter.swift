@@ -55,7 +55,7 @@ public func AudioConverterNewSpecific(
 }
 
 extension AudioClassDescription {
-  /// True if it names a codec of this library for one of the formats.
+  /// Returns true if the description names a codec of this library for one of the formats.
   fileprivate func isOurs(from source: AudioFormatID, to destination: AudioFormatID) -> Bool {
     guard [0, kAppleSoftwareAudioCodecManufacturer].contains(mManufacturer) else { return false }
     return mType == kAudioEncoderComponentType && mSubType == destination
@@ -119,7 +119,7 @@ public func AudioConverterGetProperty(
     let core = try unsafe converter(inAudioConverter)
     let property = try AudioConverterProperty.named(inPropertyID)
     let room = unsafe Int(ioPropertyDataSize.pointee)
-    // Some calculate from what the memory holds.
+    // Some properties compute their value from the number in the caller's memory.
     let before = room >= 4 ? unsafe outPropertyData.loadUnaligned(as: UInt32.self) : 0
     let value = try property.get(core, before)
     guard value.count <= room else { throw .propertySize(inPropertyID, room) }

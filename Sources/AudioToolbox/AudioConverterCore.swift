@@ -2,26 +2,26 @@ import CAudioToolbox
 import Codecs
 import RealTime
 
-/// What an AudioConverterRef stands for. One thread at a time; the callback for the input may call
-/// everything but the converting functions.
+/// The object behind an AudioConverterRef. Use from one thread at a time. The input callback may
+/// call every function except the converting ones.
 final class AudioConverterCore: @unchecked Sendable {
   static let all = HandleTable<AudioConverterCore>()
 
-  /// The formats as they are known; the output's as it was asked for.
+  /// The formats in force. `wanted` is the output format as requested.
   private(set) var input: ConverterFormat
   private(set) var output: ConverterFormat
   private var wanted: ConverterFormat
   private(set) var stream: StreamConverter
   private(set) var options: StreamConverter.Options
 
-  /// What the properties were set to.
+  /// The values of the settable properties.
   var settings: Settings
 
-  /// What the input's callback gave, and how far that was converted.
+  /// The data from the input callback that is not yet converted.
   private var given = StreamConverter.Source.nothing
-  /// The stream was forgotten while it was converted, by the callback.
+  /// The number of resets and rebuilds, to detect that the callback has caused one.
   private var generation = 0
-  /// What the callback is handed.
+  /// The buffer list that is passed to the input callback.
   private let list: OwnedBufferList
 
   convenience init(
@@ -41,7 +41,7 @@ final class AudioConverterCore: @unchecked Sendable {
     try self.init(input, output)
   }
 
-  /// Why a description is refused.
+  /// Returns the error for a stream description that is not supported.
   private static func refusal(
     of description: AudioStreamBasicDescription, _ side: String,
     _ rateError: (Double) -> AudioConverterError
@@ -81,7 +81,7 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  /// Has other options hold, for a stream that begins anew.
+  /// Replaces the options. The stream begins again.
   func rebuild(_ options: StreamConverter.Options, _ wanted: ConverterFormat? = nil)
     throws(AudioConverterError)
   {
@@ -95,14 +95,14 @@ final class AudioConverterCore: @unchecked Sendable {
     generation += 1
   }
 
-  /// Changes the format of the packets that are encoded.
+  /// Changes the format of the encoded packets.
   func changeEncoding(_ body: (inout PacketFormat) -> Void) throws(AudioConverterError) {
     guard case .packets(var format) = wanted.stream else { return }
     body(&format)
     try rebuild(options, ConverterFormat(.packets(format)))
   }
 
-  /// Has channels go elsewhere, from the next frame on.
+  /// Changes the channel mix from the next frame on. Returns false if it does not fit the channels.
   func setMix(_ mix: ChannelMix?) -> Bool {
     let inForce =
       mix ?? .first(of: input.stream.channels, to: output.stream.channels)
@@ -113,7 +113,7 @@ final class AudioConverterCore: @unchecked Sendable {
 
   // MARK: Converting
 
-  /// Converts frames of linear PCM that all are there.
+  /// Converts a complete buffer of linear PCM frames.
   func convertAtOnce(
     _ from: SampleBuffers, frames: Int, to: SampleBuffers
   ) throws(AudioConverterError) {
@@ -133,13 +133,13 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  /// Calls for input and converts it until the output is full or the stream has ended. `sink` tells
-  /// how far that came, even if it failed.
+  /// Calls the input callback and converts until the output is full or the stream has ended. On
+  /// return `sink` tells how much was converted, even after a failure.
   func fill(
     _ sink: inout StreamConverter.Sink, _ handle: AudioConverterRef,
     _ callback: AudioConverterComplexInputDataProc, _ userData: UnsafeMutableRawPointer?
   ) throws(AudioConverterError) {
-    // Nothing is held back that would be at its end.
+    // An immediate conversion holds no frames back, so input may follow an end of the stream.
     if stream.isImmediate && given.isLast { given = .nothing }
     while true {
       try convert(&given, &sink)
@@ -147,7 +147,7 @@ final class AudioConverterCore: @unchecked Sendable {
       let generation = generation
       let next = try unsafe call(
         callback, handle, userData, packets: stream.inputCount(forOutput: sink.room))
-      // A reset in the callback forgets what it gives.
+      // A reset in the callback discards the data that it returns.
       if generation == self.generation { given = next }
     }
   }
@@ -196,7 +196,7 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  /// Where packets lie. A single one needs no description: it is all there is.
+  /// Returns the extents of the packets. A single packet needs no description: it fills the buffer.
   private func extents(
     _ descriptions: UnsafePointer<AudioStreamPacketDescription>?, _ packets: Int, bytes: Int
   ) throws(AudioConverterError) -> [PacketExtent] {
@@ -220,7 +220,7 @@ final class AudioConverterCore: @unchecked Sendable {
 
   // MARK: Memory of the app's
 
-  /// Where packets of the output go.
+  /// Returns the destination for output packets.
   func sink(_ list: BufferList, packets: Int) throws(AudioConverterError) -> StreamConverter.Sink {
     switch output.stream {
     case .pcm:
@@ -238,7 +238,7 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  /// Tells the app how much the buffers hold.
+  /// Sets the sizes of the app's buffers and its packet descriptions.
   func tell(
     _ sink: StreamConverter.Sink, _ list: BufferList,
     _ descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?

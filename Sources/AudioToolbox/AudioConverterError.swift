@@ -2,7 +2,7 @@ import CAudioToolbox
 import Codecs
 import Logging
 
-/// Why a call on a converter fails. The text goes to the log, the code to the caller.
+/// The reason why a converter call fails. The text goes to the log, the code to the caller.
 enum AudioConverterError: APIFailure {
   case badArgument(String)
   case noConverter
@@ -18,7 +18,7 @@ enum AudioConverterError: APIFailure {
   case propertyValue(AudioConverterPropertyID, String)
   case noDescriptions
   case badPacket(String)
-  /// What the app's own callback returned.
+  /// The status that the app's input callback returned.
   case input(OSStatus)
   case system(String)
 
@@ -77,7 +77,8 @@ enum AudioConverterError: APIFailure {
     }
   }
 
-  /// Programs ask for properties that may not be there, and their own codes are their own affair.
+  /// Programs ask for properties that may not exist, and status codes of their own callback are
+  /// theirs to report.
   var level: Logger.Level {
     switch self {
     case .unsupportedProperty, .input: .debug

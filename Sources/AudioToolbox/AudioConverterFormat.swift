@@ -2,12 +2,12 @@ import CAudioToolbox
 import Codecs
 import RealTime
 
-/// One end of a converter: a format, and whether linear PCM has a buffer for each channel.
+/// The input or output format of a converter, and whether linear PCM has one buffer per channel.
 struct ConverterFormat {
   var stream: StreamFormat
   let isPlanar: Bool
 
-  /// Nil if the description contradicts itself, or is not one that can be converted.
+  /// Creates a format; nil if the description is contradictory or cannot be converted.
   init?(_ description: AudioStreamBasicDescription) {
     isPlanar =
       description.mFormatID == kAudioFormatLinearPCM && description.mChannelsPerFrame > 1
@@ -41,13 +41,13 @@ struct ConverterFormat {
     return description
   }
 
-  /// Buffers of an AudioBufferList that holds it.
+  /// The number of buffers in an AudioBufferList of this format.
   var buffers: Int { isPlanar ? stream.channels : 1 }
 
-  /// Channels of each of them.
+  /// The number of channels in each buffer.
   var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
 
-  /// Bytes of a packet in each buffer; 0 if they vary.
+  /// The size of a packet in each buffer, in bytes; 0 if packets vary in size.
   var bytesPerPacket: Int {
     switch stream {
     case .pcm(let pcm): pcm.bytesPerSample * channelsPerBuffer
@@ -55,13 +55,15 @@ struct ConverterFormat {
     }
   }
 
-  /// The memory of packets; nil if there is more than one buffer, or it is nowhere.
+  /// Returns the memory for packets; nil if there is not exactly one buffer, or its data pointer is
+  /// NULL.
   func packets(_ list: BufferList) -> UnsafeMutableRawBufferPointer? {
     guard list.count == 1, let places = unsafe list.places else { return nil }
     return unsafe UnsafeMutableRawBufferPointer(start: places[0], count: list.leastBytes)
   }
 
-  /// Linear PCM in the buffers; nil if they are too many or too few, or one of them is nowhere.
+  /// Returns the linear PCM samples in the buffers; nil if the buffer count is wrong or a data
+  /// pointer is NULL.
   func samples(_ list: BufferList) -> SampleBuffers? {
     guard case .pcm(let format) = stream, list.count == buffers, let places = unsafe list.places
     else { return nil }
@@ -69,7 +71,7 @@ struct ConverterFormat {
   }
 }
 
-/// An AudioBufferList of somebody else's.
+/// A view of an AudioBufferList that is owned elsewhere.
 @safe
 struct BufferList {
   private let list: UnsafeMutableBufferPointer<AudioBuffer>
@@ -84,16 +86,16 @@ struct BufferList {
 
   var count: Int { unsafe list.count }
 
-  /// Bytes of the smallest buffer.
+  /// The size of the smallest buffer in bytes.
   var leastBytes: Int { unsafe list.map { unsafe Int($0.mDataByteSize) }.min() ?? 0 }
 
-  /// Where the buffers begin; nil if one of them is nowhere.
+  /// The data pointers of the buffers; nil if one of them is NULL.
   var places: [UnsafeMutableRawPointer]? {
     let places = unsafe list.compactMap { unsafe $0.mData }
     return unsafe places.count == list.count ? places : nil
   }
 
-  /// Where a buffer begins; nil if it is nowhere.
+  /// Returns the data pointer of a buffer; nil if it is NULL.
   func place(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
 
   func setBytes(_ bytes: Int) {
@@ -101,7 +103,7 @@ struct BufferList {
   }
 }
 
-/// An AudioBufferList of our own.
+/// An AudioBufferList that this object owns.
 @safe
 final class OwnedBufferList {
   let list: UnsafeMutablePointer<AudioBufferList>
@@ -121,7 +123,7 @@ final class OwnedBufferList {
 
   deinit { unsafe UnsafeMutableRawPointer(list).deallocate() }
 
-  /// Has all buffers be nowhere.
+  /// Sets the data pointers of all buffers to NULL and their sizes to 0.
   func clear() {
     let offset = unsafe MemoryLayout<AudioBufferList>.offset(of: \.mBuffers)!
     unsafe list.pointee.mNumberBuffers = UInt32(buffers)

@@ -2,18 +2,18 @@ import CAudioToolbox
 import Codecs
 import RealTime
 
-/// A value that a property is set to, as it lies in memory.
+/// The new value of a property as raw bytes.
 struct PropertyBytes {
   let id: AudioConverterPropertyID
   let bytes: [UInt8]
 
-  /// The value, which may be followed by more.
+  /// Returns the value at the beginning of the bytes. More bytes may follow.
   func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(AudioConverterError) -> Value {
     guard bytes.count >= MemoryLayout<Value>.size else { throw .propertySize(id, bytes.count) }
     return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
   }
 
-  /// `count` values, which may be followed by more.
+  /// Returns `count` values from the beginning of the bytes. More bytes may follow.
   func array<Value: BitwiseCopyable>(_ type: Value.Type, count: Int) throws(AudioConverterError)
     -> [Value]
   {
@@ -26,22 +26,22 @@ struct PropertyBytes {
     }
   }
 
-  /// The bytes of values.
+  /// Returns the bytes of values.
   static func of<Value: BitwiseCopyable>(_ values: [Value]) -> [UInt8] {
     unsafe values.withUnsafeBytes { unsafe Array($0) }
   }
 }
 
-/// What there is to know of one property of a converter. `all` is the table that the functions go by.
+/// One property of a converter. `all` is the table that the property functions use.
 struct AudioConverterProperty: Sendable {
   typealias Core = AudioConverterCore
-  /// The value; the number is what the caller's memory held.
+  /// Returns the value. The number is the first word of the caller's memory.
   typealias Get = @Sendable (Core, UInt32) throws(AudioConverterError) -> [UInt8]
   typealias Set = @Sendable (Core, PropertyBytes) throws(AudioConverterError) -> Void
 
   let id: AudioConverterPropertyID
   let get: Get
-  /// Nil if the property can only be read.
+  /// Nil if the property is read-only.
   let set: Set?
 
   private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
@@ -67,7 +67,7 @@ struct AudioConverterProperty: Sendable {
     }
   }
 
-  /// A property that is a setting.
+  /// Creates a property that is stored in the settings.
   private static func setting<Value: BitwiseCopyable & Sendable>(
     _ id: AudioConverterPropertyID,
     _ path: any WritableKeyPath<AudioConverterCore.Settings, Value> & Sendable,
@@ -103,7 +103,7 @@ struct AudioConverterProperty: Sendable {
       })
   }
 
-  /// A property of encoders that tells values.
+  /// Creates a read-only property of encoders with a list of ranges.
   private static func encoding(
     _ id: AudioConverterPropertyID,
     _ values: @escaping @Sendable (PacketFormat) -> [AudioValueRange]
@@ -155,7 +155,8 @@ struct AudioConverterProperty: Sendable {
         return core.settings.cookie
       },
       set: { (core, value) throws(AudioConverterError) in
-        // Linear PCM needs none: programs set what their file has without a look.
+        // Linear PCM has no magic cookie. Programs set the cookie of their file without checking
+        // for one.
         guard case .packets = core.input.stream else { return }
         try core.change { $0.cookie = value.bytes }
       }),
@@ -220,7 +221,7 @@ struct AudioConverterProperty: Sendable {
         guard [16, 20, 24, 32].contains(bits) else {
           throw .propertyValue(kAudioConverterPropertyBitDepthHint, "\(bits) bits")
         }
-        // Only lossless codecs keep bits.
+        // Only lossless codecs preserve the bit depth.
         if format.codec.isLossless { try core.changeEncoding { $0.bitsPerSample = Int(bits) } }
       }),
     AudioConverterProperty(
@@ -270,7 +271,7 @@ struct AudioConverterProperty: Sendable {
 }
 
 extension AudioConverterCore {
-  /// What the properties were set to.
+  /// The values of the settable properties.
   struct Settings: Equatable {
     var complexity = UInt32(kAudioConverterSampleRateConverterComplexity_Mastering)
     var quality = UInt32(kAudioConverterQuality_Max)
@@ -284,12 +285,12 @@ extension AudioConverterCore {
     var mixMap: [[Float]]?
     var performsDownmix: UInt32 = 0
     var dithering: UInt32 = 0
-    /// 0: those of the output.
+    /// 0 selects the bit depth of the output.
     var ditherBits: UInt32 = 0
     var inputLayout: ChannelLayout?
     var outputLayout: ChannelLayout?
 
-    /// What they come to for streams of so many channels.
+    /// Returns the converter options for streams with these channel counts.
     func options(inputs: Int, outputs: Int) -> StreamConverter.Options {
       var options = StreamConverter.Options()
       options.mix = mix(inputs: inputs, outputs: outputs)
@@ -332,7 +333,7 @@ extension AudioConverterCore {
       }
     }
 
-    /// Nil: the first channels to the first ones.
+    /// Returns nil if the first channels map one to one.
     private func mix(inputs: Int, outputs: Int) -> ChannelMix? {
       if let mixMap { return .mix(mixMap) }
       if let channelMap { return .map(channelMap.map { $0 < 0 ? nil : Int($0) }) }
@@ -346,7 +347,7 @@ extension AudioConverterCore {
     }
   }
 
-  /// Changes settings, and has them take effect.
+  /// Changes settings and applies them.
   func change(_ body: (inout Settings) -> Void) throws(AudioConverterError) {
     var new = settings
     body(&new)
@@ -362,13 +363,14 @@ extension AudioConverterCore {
     settings = new
   }
 
-  /// The encoder of the output.
+  /// Returns the output's encoder. Throws if there is none.
   func encoder(for id: AudioConverterPropertyID) throws(AudioConverterError) -> PacketEncoder {
     guard let encoder = stream.encoder else { throw .unsupportedProperty(id) }
     return encoder
   }
 
-  /// No packet of the input has more bytes, if it is of any use.
+  /// The maximum size of an input packet in bytes. For packets that vary in size this is an upper
+  /// bound for every valid packet.
   var maximumInputPacketBytes: Int {
     guard input.bytesPerPacket == 0, case .packets(let format) = input.stream else {
       return input.bytesPerPacket
@@ -380,14 +382,14 @@ extension AudioConverterCore {
     output.bytesPerPacket > 0 ? output.bytesPerPacket : stream.encoder?.maximumPacketBytes ?? 0
   }
 
-  /// Bytes of input, in each buffer, that make so many of output.
+  /// Returns the input size in bytes, for each buffer, that yields `bytes` bytes of output.
   func inputBytes(forOutput bytes: Int) -> Int {
     let packets = bytes / max(1, maximumOutputPacketBytes)
     let needed = min(stream.inputCount(forOutput: packets), 1 << 32)
     return packets == 0 ? 0 : needed * max(1, maximumInputPacketBytes)
   }
 
-  /// Bytes of output, in each buffer, that so many of input make at the most.
+  /// Returns the maximum output size in bytes, for each buffer, from `bytes` bytes of input.
   func outputBytes(forInput bytes: Int) -> Int {
     let packets = bytes / max(1, maximumInputPacketBytes)
     return min(stream.outputCount(forInput: packets), 1 << 32) * maximumOutputPacketBytes
@@ -406,7 +408,7 @@ extension AudioConverterCore {
 
   func setPrimeInfo(_ info: AudioConverterPrimeInfo) throws(AudioConverterError) {
     guard stream.encoder == nil else { throw .readOnly(kAudioConverterPrimeInfo) }
-    // More than a second of any stream: no codec or filter has as many.
+    // More than a second at every common rate: no codec or filter has as many frames.
     guard info.leadingFrames <= 1 << 20, info.trailingFrames <= 1 << 20 else {
       throw .propertyValue(kAudioConverterPrimeInfo, "\(info) is too long")
     }
@@ -416,7 +418,8 @@ extension AudioConverterCore {
     }
   }
 
-  /// The channel of the input for each one of the output, as far as they are not mixed.
+  /// The input channel of each output channel, or -1. A mix has no such map: then the channels map
+  /// in order.
   var channelMap: [Int32] {
     let (inputs, outputs) = (input.stream.channels, output.stream.channels)
     guard case .map(let map) = options.mix ?? .first(of: inputs, to: outputs) else {
@@ -425,7 +428,7 @@ extension AudioConverterCore {
     return map.map { $0.map(Int32.init) ?? -1 }
   }
 
-  /// The same as factors.
+  /// The channel map or mix as gain factors: one row per input channel.
   var mixMap: [[Float]] {
     if case .mix(let rows) = options.mix { return rows }
     let map = channelMap
@@ -435,26 +438,26 @@ extension AudioConverterCore {
   }
 }
 
-/// A range for each value.
+/// Returns a range for each value, with equal minimum and maximum.
 func ranges(_ values: [Double]) -> [AudioValueRange] {
   values.map { AudioValueRange(mMinimum: $0, mMaximum: $0) }
 }
 
 extension Codec {
-  /// The rates that it encodes, in Hz.
+  /// The sample rates that the codec encodes, in Hz.
   var encodedSampleRateRanges: [AudioValueRange] {
     let rates = encodedSampleRates
     return rates.isEmpty ? [AudioValueRange(mMinimum: 1, mMaximum: 655_350)] : ranges(rates)
   }
 
-  /// The layouts that it encodes, one for each number of channels.
+  /// The channel layouts that the codec encodes, one per channel count.
   var encodedLayoutTags: [AudioChannelLayoutTag] {
     (1...min(8, encodedChannels)).filter { encodes(channels: $0) }.map {
       ChannelLayout(commonFor: $0).tag
     }
   }
 
-  /// The bit rates that it encodes at one rate or the other, the lowest first.
+  /// Returns all bit rates that the codec encodes at any of its sample rates, in ascending order.
   func allEncodedBitRates(channels: Int) -> [Int] {
     let rates = encodedSampleRates.isEmpty ? [48000] : encodedSampleRates
     return Set(rates.flatMap { encodedBitRates(sampleRate: $0, channels: channels) }).sorted()

@@ -6,15 +6,15 @@ import Glibc
 import Logging
 import RealTime
 
-/// A file that a program opened.
+/// A file that a program has opened.
 struct OpenFile: Sendable {
   let media: MediaFile
   let isReadable: Bool
 
-  /// The open files, by what programs call them.
+  /// The table of open files by AudioFileID.
   static let all = HandleTable<OpenFile>()
 
-  /// The file that may be read, whose AudioFileID this is.
+  /// Returns the file of an AudioFileID. Throws if it is not open for reading.
   static func readable(_ handle: AudioFileID) throws(AudioFileFailure) -> MediaFile {
     let file = try unsafe find(handle)
     guard file.isReadable else {
@@ -32,7 +32,7 @@ struct OpenFile: Sendable {
   }
 }
 
-/// Why a call on a sound file fails. The text goes to the log, the code to the caller.
+/// The reason why a sound file call fails. The text goes to the log, the code to the caller.
 enum AudioFileFailure: APIFailure {
   case badArgument(String)
   case badPath(String)
@@ -40,7 +40,7 @@ enum AudioFileFailure: APIFailure {
   case badType(UInt32)
   case badFormat(String)
   case notOpen
-  /// The file's own functions call.
+  /// One of the file's own callbacks makes the call.
   case busy
   case negativePlace(Int64)
   case endOfFile
@@ -86,8 +86,8 @@ enum AudioFileFailure: APIFailure {
     }
   }
 
-  /// Asking for a property that a file may lack is no mistake: programs ask for all of them. They
-  /// read up to the end as well.
+  /// A request for a property that the file lacks is normal: programs ask for all of them. Reading
+  /// up to the end of the file is normal too.
   var level: Logger.Level {
     switch self {
     case .unsupportedProperty, .endOfFile: .debug
@@ -97,7 +97,7 @@ enum AudioFileFailure: APIFailure {
 }
 
 extension SoundFileError {
-  /// The result code.
+  /// The Core Audio result code.
   var status: OSStatus {
     switch kind {
     case .notFound: kAudioFileFileNotFoundError
@@ -122,7 +122,7 @@ func fourCharacters(_ code: UInt32) -> String {
   return String(decoding: bytes, as: UTF8.self)
 }
 
-/// Runs what fails for the file's reasons.
+/// Runs a file operation and converts its error.
 func onFile<Result>(
   _ body: () throws(SoundFileError) -> Result
 ) throws(AudioFileFailure) -> Result {
@@ -135,8 +135,8 @@ func onFile<Result>(
 
 // MARK: Opening and closing
 
-/// See AudioFileOpenURL in AudioFile.h. A CFURL cannot be a parameter of a C function that is
-/// written in Swift on Linux, so it comes as a plain pointer.
+/// See AudioFileOpenURL in AudioFile.h. On Linux, Swift cannot declare a C function with a CFURL
+/// parameter, so this one takes a raw pointer.
 @c(AudioFileOpenURL)
 public func openAudioFile(
   _ inFileRef: UnsafeRawPointer?, _ inPermissions: Int8, _ inFileTypeHint: UInt32,
@@ -243,7 +243,7 @@ extension AudioFileFlags {
   var dataAlignment: Int64 { contains(.dontPageAlignAudioData) ? 1 : 4096 }
 }
 
-/// The kind and the format of a file that is to be made.
+/// Checks and returns the container and the format of a new file.
 func newKind(
   _ type: AudioFileTypeID, _ format: UnsafePointer<AudioStreamBasicDescription>?
 ) throws(AudioFileFailure) -> (container: Container, format: StreamFormat) {
@@ -258,7 +258,7 @@ func newKind(
   return (container, format)
 }
 
-/// The path that a CFURL stands for.
+/// Returns the file system path of a CFURL.
 func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
   guard let reference = unsafe reference else { throw .badArgument("the URL is NULL") }
   let url = unsafe Unmanaged<CFURL>.fromOpaque(reference).takeUnretainedValue()
@@ -297,7 +297,7 @@ public func AudioFileOptimize(_ inAudioFile: AudioFileID) -> OSStatus {
 }
 
 extension Container {
-  /// The kind in Core Audio's terms.
+  /// The Core Audio file type.
   var typeID: AudioFileTypeID {
     switch self {
     case .aiff: kAudioFileAIFFType
@@ -323,7 +323,7 @@ extension Container {
     }
   }
 
-  /// Nil if there is no kind of that type.
+  /// Creates a container from a Core Audio file type; nil if the type is not supported.
   init?(typeID: AudioFileTypeID) {
     guard let kind = Self.allCases.first(where: { $0.typeID == typeID }) else { return nil }
     self = kind

@@ -3,10 +3,11 @@ import Files
 import Glibc
 import Synchronization
 
-/// A file that an app keeps and reads and writes itself. Its functions are called one at a time.
+/// A file whose bytes the app stores, and reads and writes with its own callbacks. One callback
+/// runs at a time.
 ///
-/// Other calls on the file wait meanwhile. One that a function of the app's makes would wait for itself:
-/// `isCalling` tells it from the others.
+/// Other calls on the file wait meanwhile. A call from inside a callback would wait for itself;
+/// `isCalling` detects it.
 @safe
 final class CallbackStore: ByteStore {
   @safe
@@ -18,7 +19,7 @@ final class CallbackStore: ByteStore {
     let setSize: AudioFile_SetSizeProc?
   }
   private let functions: Mutex<Functions>
-  /// The thread that a function of the app's is running on; 0 if none is.
+  /// The thread that is running one of the app's callbacks; 0 if there is none.
   private let caller = Atomic<UInt>(0)
   let name = "the program's own file"
   let isWritable: Bool
@@ -33,13 +34,13 @@ final class CallbackStore: ByteStore {
       unsafe Functions(data: data, read: read, write: write, getSize: getSize, setSize: setSize))
   }
 
-  /// The most bytes that are asked for at a time.
+  /// The maximum number of bytes per callback.
   private static var mostBytes: Int { 1 << 30 }
 
-  /// True if the calling thread is in a function of the app's.
+  /// True if the calling thread is inside one of the app's callbacks.
   var isCalling: Bool { caller.load(ordering: .relaxed) == pthread_self() }
 
-  /// Calls a function of the app's.
+  /// Runs `body`, which calls one of the app's callbacks.
   private func call<Result>(_ body: (Functions) -> Result) -> Result {
     functions.withLock { functions in
       caller.store(pthread_self(), ordering: .relaxed)
@@ -66,7 +67,7 @@ final class CallbackStore: ByteStore {
           functions.data, offset &+ Int64(done), UInt32(wanted), start + done, &count)
       }
       done += min(Int(count), wanted)
-      // Programs say that the file ends here, or that they read less.
+      // A callback signals the end of the file by its status or by returning fewer bytes.
       if status == kAudioFileEndOfFileError || (status == noErr && count < wanted) { break }
       guard status == noErr else { throw failure(status) }
     }
@@ -109,6 +110,6 @@ final class CallbackStore: ByteStore {
 }
 
 extension MediaFile {
-  /// True if the calling thread is in a function of the app's that keeps the file.
+  /// True if the calling thread is inside one of the app's callbacks for this file.
   var isCalling: Bool { (store as? CallbackStore)?.isCalling == true }
 }

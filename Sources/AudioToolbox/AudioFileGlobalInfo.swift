@@ -4,7 +4,7 @@ import CoreFoundation
 import Files
 import RealTime
 
-/// What is asked with, if anything is.
+/// Functions that parse the specifier of a global property.
 private enum Specifier {
   static func code(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> UInt32 {
     guard memory.count == 4 else { throw badSize(memory.count) }
@@ -81,7 +81,7 @@ private func globalValue(
   }
 }
 
-/// The kinds that go by a name, those first that it is the first name of.
+/// Returns the file types with a given name. The types that have it as their first name come first.
 private func types(
   _ names: KeyPath<Container, [String]>, _ specifier: UnsafeRawBufferPointer
 ) throws(AudioFileFailure) -> PropertyValue {
@@ -122,7 +122,7 @@ public func AudioFileGetGlobalInfo(
 }
 
 extension Container {
-  /// What can be written into files of this kind; rates and channels are left open.
+  /// The formats that can be written into files of this type, with rate and channels set to 0.
   fileprivate var writtenFormats: [AudioStreamBasicDescription] {
     (linearFormats + codecFormats).map { format in
       var format = format
@@ -152,7 +152,7 @@ extension Container {
     Codec.allCases.compactMap { codec in
       var description = AudioStreamBasicDescription()
       description.mFormatID = codec.formatID
-      // Of the rates and channels that codecs take, one will do.
+      // One supported combination of rate and channels is enough.
       for (rate, channels) in [(44_100.0, 2), (48_000, 2), (16_000, 1), (8_000, 1)] {
         description.mSampleRate = rate
         description.mChannelsPerFrame = UInt32(channels)
@@ -170,7 +170,7 @@ extension Container {
     return ids
   }
 
-  /// The codes of HFS for files of this kind.
+  /// The HFS type codes for files of this type.
   fileprivate var typeCodes: [UInt32] {
     let codes: [String] =
       switch self {
@@ -192,7 +192,7 @@ extension Container {
     return codes.map { $0.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
   }
 
-  /// Apple's uniform type identifiers.
+  /// The uniform type identifiers (UTIs) of this type.
   fileprivate var typeIdentifiers: [String] {
     switch self {
     case .aiff: ["public.aiff-audio"]

@@ -2,7 +2,7 @@ import CAudioToolbox
 import CoreFoundation
 import Files
 
-/// What a property's value is made of.
+/// A builder for the bytes of a property value.
 struct ValueBytes {
   private(set) var bytes: [UInt8] = []
 
@@ -10,14 +10,14 @@ struct ValueBytes {
     unsafe withUnsafeBytes(of: value) { unsafe bytes.append(contentsOf: $0) }
   }
 
-  /// A string of the caller's, or NULL.
+  /// Appends a retained CFString, which the caller must release, or NULL.
   mutating func append(_ name: String?) {
     let string = unsafe name.map { unsafe Unmanaged.passRetained($0.cfString).toOpaque() }
     append(UInt(bitPattern: string))
   }
 }
 
-/// A property's value that is read from its start on.
+/// A sequential reader for the bytes of a property value.
 struct ValueReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -26,7 +26,7 @@ struct ValueReader {
 
   var left: Int { bytes.count - offset }
 
-  /// Nil if there are too few bytes.
+  /// Reads a value; nil if too few bytes are left.
   mutating func read<Value: BitwiseCopyable>(_ type: Value.Type = Value.self) -> Value? {
     guard left >= MemoryLayout<Value>.size else { return nil }
     let value = unsafe bytes.withUnsafeBytes {
@@ -36,7 +36,7 @@ struct ValueReader {
     return value
   }
 
-  /// A string of the caller's, which may be NULL; nil if there are too few bytes.
+  /// Reads a CFString that the caller owns and that may be NULL. Nil if too few bytes are left.
   mutating func readName() -> String?? {
     guard let word = read(UInt.self) else { return nil }
     guard let pointer = unsafe UnsafeRawPointer(bitPattern: word) else { return .some(nil) }
@@ -44,16 +44,16 @@ struct ValueReader {
   }
 }
 
-/// Bytes of AudioFileMarker, and of the heads of regions and of both lists.
+/// Sizes in bytes of an AudioFileMarker, and of the headers of a region and of both lists.
 private let markerBytes = unsafe MemoryLayout<AudioFileMarker>.stride
 private let regionHeadBytes = unsafe MemoryLayout<AudioFileRegion>.stride - markerBytes
 private let listHeadBytes = 8
 
 extension MediaMarkers {
-  /// Bytes of the list as an AudioFileMarkerList.
+  /// The size of the AudioFileMarkerList in bytes.
   var byteCount: Int { listHeadBytes + markers.count * markerBytes }
 
-  /// The list as an AudioFileMarkerList, whose strings are the caller's.
+  /// The AudioFileMarkerList. The caller must release its strings.
   var value: [UInt8] {
     var value = ValueBytes()
     value.append(timeType)
@@ -62,7 +62,7 @@ extension MediaMarkers {
     return value.bytes
   }
 
-  /// Nil if it is no AudioFileMarkerList.
+  /// Parses an AudioFileMarkerList; nil if the bytes are not one.
   init?(_ bytes: [UInt8]) {
     var reader = ValueReader(bytes)
     guard let timeType: UInt32 = reader.read(), let count: UInt32 = reader.read(),
@@ -73,12 +73,12 @@ extension MediaMarkers {
 }
 
 extension MediaRegions {
-  /// Bytes of the list as an AudioFileRegionList.
+  /// The size of the AudioFileRegionList in bytes.
   var byteCount: Int {
     regions.reduce(listHeadBytes) { $0 + regionHeadBytes + $1.markers.count * markerBytes }
   }
 
-  /// The list as an AudioFileRegionList, whose strings are the caller's.
+  /// The AudioFileRegionList. The caller must release its strings.
   var value: [UInt8] {
     var value = ValueBytes()
     value.append(timeType)
@@ -94,7 +94,7 @@ extension MediaRegions {
     return value.bytes
   }
 
-  /// Nil if it is no AudioFileRegionList.
+  /// Parses an AudioFileRegionList; nil if the bytes are not one.
   init?(_ bytes: [UInt8]) {
     var reader = ValueReader(bytes)
     guard let timeType: UInt32 = reader.read(), let count: UInt32 = reader.read() else {

@@ -46,7 +46,7 @@ public func AudioFileWriteBytes(
   }
 }
 
-/// What a count is, which is 0 until something is done.
+/// Returns a count and sets it to 0 until something is read or written.
 private func takeCount(_ count: UnsafeMutablePointer<UInt32>) -> UInt32 {
   let value = unsafe count.pointee
   unsafe count.pointee = 0
@@ -83,7 +83,7 @@ public func AudioFileReadPacketData(
     into: outBuffer)
 }
 
-/// `hasRoom` says whether `bytes` comes with the size of the buffer.
+/// Reads packets. With `hasRoom`, `bytes` holds the size of the buffer on entry.
 private func readPackets(
   _ function: String, _ handle: AudioFileID, hasRoom: Bool,
   bytes: UnsafeMutablePointer<UInt32>,
@@ -100,7 +100,7 @@ private func readPackets(
 
     var extents: [PacketExtent] = []
     let (read, size) = try onFile { () throws(SoundFileError) -> (Int, Int) in
-      // Without a size of its own the buffer has room for the largest packets there are.
+      // Without a given size the buffer must hold packets of the maximum size.
       let size =
         hasRoom
         ? Int(room)
@@ -165,7 +165,7 @@ public func AudioFileWritePackets(
         at: inStartingPacket, from: .init(start: inBuffer, count: bytes), extents: extents)
       unsafe ioNumPackets.pointee = UInt32(count)
     } catch {
-      // A full disk took some of them.
+      // On a full disk some of the packets were written.
       if case .noRoom = error.kind, let there = try? media.packetCount {
         let written = min(max(0, there - inStartingPacket), Int64(count))
         unsafe ioNumPackets.pointee = UInt32(written)
@@ -175,7 +175,7 @@ public func AudioFileWritePackets(
   }
 }
 
-/// Where packets lie in a buffer of so many bytes, and how many they are.
+/// Returns the extents of packets in a buffer of `bytes` bytes, and the number of packets.
 private func extents(
   _ format: StreamFormat, _ descriptions: UnsafePointer<AudioStreamPacketDescription>?,
   packets: Int, bytes: Int
@@ -188,7 +188,7 @@ private func extents(
   if fixedBytes > 0 {
     let count = min(packets, bytes / fixedBytes)
     guard count > 0 else { throw .badArgument("\(bytes) bytes are no whole packet") }
-    // Frames need not be told one by one.
+    // All frames go into one extent.
     if case .pcm = format {
       return ([PacketExtent(offset: 0, bytes: count * fixedBytes)], count)
     }

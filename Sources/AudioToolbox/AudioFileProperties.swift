@@ -4,7 +4,7 @@ import CoreFoundation
 import Files
 import RealTime
 
-/// The value of a property. Objects are made for the caller when it is copied.
+/// The value of a property. Its Core Foundation objects are created when it is copied.
 enum PropertyValue {
   case bytes([UInt8])
   case string(String)
@@ -41,7 +41,8 @@ enum PropertyValue {
     }
   }
 
-  /// Copies the value to where there is room for `size` bytes, and says how many they are.
+  /// Copies the value to memory with room for `size` bytes, and sets `size` to the size of the
+  /// value.
   func copy(
     to memory: UnsafeMutableRawPointer, size: UnsafeMutablePointer<UInt32>
   ) throws(AudioFileFailure) {
@@ -84,7 +85,7 @@ enum PropertyValue {
     }
   }
 
-  /// A pointer to an object that becomes the caller's.
+  /// Returns the bytes of a retained object pointer. The caller must release the object.
   private static func object(_ object: AnyObject?) -> [UInt8] {
     var value = ValueBytes()
     let pointer = unsafe object.map { unsafe Unmanaged.passRetained($0).toOpaque() }
@@ -103,7 +104,7 @@ private func value(
   return value
 }
 
-/// Nil if the file has no such property.
+/// Returns the value of a property; nil if the file does not have it.
 private func knownValue(
   of id: AudioFilePropertyID, in media: MediaFile
 ) throws(SoundFileError) -> PropertyValue? {
@@ -174,14 +175,14 @@ extension AudioFilePacketTableInfo {
 }
 
 extension Int64 {
-  /// The whole part, or the nearest that there is.
+  /// Rounds towards zero and clamps to -2^62...2^62. NaN becomes 0.
   fileprivate init(clamping value: Double) {
     self = value.isNaN ? 0 : Int64(Swift.min(Swift.max(value, -0x1p62), 0x1p62))
   }
 }
 
 extension MediaFile {
-  /// What the channels are for, if the file says so.
+  /// The channel layout; nil if the file does not contain one.
   var layout: ChannelLayout? {
     get throws(SoundFileError) {
       if let words = try pcm?.channelLayoutWords() {
@@ -218,7 +219,7 @@ public func AudioFileGetPropertyInfo(
     let value = try onFile { () throws(SoundFileError) in
       try knownValue(of: inPropertyID, in: media)
     }
-    // What can be set may have no value yet.
+    // A property that can be set may have no value yet.
     guard value != nil || isSettable else { throw .unsupportedProperty(inPropertyID) }
     unsafe outDataSize?.pointee = UInt32(value?.byteCount ?? 0)
     unsafe isWritable?.pointee = isSettable ? 1 : 0
@@ -247,7 +248,8 @@ public func AudioFileGetProperty(
 
 // MARK: Places
 
-/// Bytes of what a property translates; nil if it is none of those.
+/// Returns the size in bytes of the structure that a translation property takes. Nil for other
+/// properties.
 private func translationBytes(_ id: AudioFilePropertyID) -> Int? {
   switch id {
   case kAudioFilePropertyPacketToFrame, kAudioFilePropertyFrameToPacket:
@@ -267,7 +269,7 @@ private func translation(
     ? try independentPacket(bytes, media) : try place(id, bytes, media)
 }
 
-/// No packet that we read needs others before it.
+/// Translates to the next independent packet. In all supported formats every packet is independent.
 private func independentPacket(
   _ bytes: [UInt8], _ media: MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
@@ -281,7 +283,8 @@ private func independentPacket(
   return .bytes(value.bytes)
 }
 
-/// Both structs are two places, an offset and flags. What comes back is exact, always.
+/// Translates between frames, bytes and packets. Both structures consist of two positions, an
+/// offset and flags. The result is always exact.
 private func place(
   _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
@@ -316,8 +319,8 @@ private func place(
 // MARK: Setting
 
 extension MediaFile {
-  /// False if a new file of a kind could not be made with a channel layout: what has no place for any
-  /// leaves it out.
+  /// Returns false if a new file cannot be created with this channel layout. Formats without any
+  /// field for a layout ignore it.
   static func hasPlace(
     for layout: ChannelLayout, _ format: StreamFormat, in container: Container
   ) -> Bool {
@@ -328,7 +331,7 @@ extension MediaFile {
     }
   }
 
-  /// Says what the channels are for.
+  /// Writes the channel layout to the file.
   func setLayout(_ layout: ChannelLayout) throws(SoundFileError) {
     try setChannelLayout(words: layout.words, mask: layout.speakers, roles: layout.roles)
   }
@@ -373,7 +376,7 @@ public func AudioFileSetProperty(
     guard let bytes = unsafe copyBytes(at: inPropertyData, count: inDataSize) else {
       throw .badArgument("the value is NULL")
     }
-    // Programs hand on the cookie of any recording, and that of linear PCM has no bytes.
+    // Programs pass on the cookie of every recording, and that of linear PCM is empty.
     if inPropertyID == kAudioFilePropertyMagicCookieData, bytes.isEmpty, media.isWritable,
       case .pcm = media.format
     {
@@ -447,7 +450,7 @@ private func set(
   }
 }
 
-/// The strings and numbers of a dictionary, as strings.
+/// Returns the strings and numbers of a dictionary as strings.
 private func entries(of dictionary: CFDictionary) -> [String: String] {
   let count = CFDictionaryGetCount(dictionary)
   var keys = unsafe [UnsafeRawPointer?](repeating: nil, count: count)

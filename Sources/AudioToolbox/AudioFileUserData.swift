@@ -1,7 +1,7 @@
 public import CAudioToolbox
 import Files
 
-/// The file as one with chunks.
+/// Returns the file as a file with chunks. Throws if its format has none.
 private func chunked(_ handle: AudioFileID) throws(AudioFileFailure) -> any ChunkedFile {
   let media = try unsafe OpenFile.find(handle).media
   guard let file = media.chunked else {
