@@ -7,14 +7,14 @@ import RealTime
 
 private let openStreams = HandleTable<FileStream>()
 
-/// Why a call on a stream fails. The text goes to the log, the code to the caller.
+/// The reason why a stream call fails. The text goes to the log, the code to the caller.
 private enum FileStreamFailure: APIFailure {
   case badArgument(String)
   case stream(StreamFailure)
   case noSuchPacket(Int64)
   case unsupportedProperty(AudioFileStreamPropertyID)
   case readOnlyProperty(AudioFileStreamPropertyID)
-  /// No stream of this kind tells it, or not yet.
+  /// The stream does not contain the value, or has not delivered it yet.
   case unknownValue(AudioFileStreamPropertyID, isReady: Bool)
   case wrongSize(size: Int, room: UInt32)
   case notReady
@@ -53,7 +53,7 @@ private enum FileStreamFailure: APIFailure {
     }
   }
 
-  /// Asking for what is not known is no mistake: programs ask for all properties.
+  /// A request for an unknown value is normal: programs ask for all properties.
   var level: Logger.Level {
     switch self {
     case .unsupportedProperty, .unknownValue, .notReady: .debug
@@ -69,10 +69,11 @@ private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> Fi
   return stream
 }
 
-/// What an `AudioFileStreamID` stands for. One thread at a time.
+/// The object behind an `AudioFileStreamID`. Use from one thread at a time.
 @safe
 private final class FileStream: @unchecked Sendable {
-  /// The app's functions, with a pointer of the app's that may be NULL whatever the header says.
+  /// The app's callbacks. Their client data pointer may be NULL, even though the header declares it
+  /// nonnull.
   typealias Listener =
     @convention(c) (
       UnsafeMutableRawPointer?, AudioFileStreamID, AudioFileStreamPropertyID,
@@ -102,7 +103,7 @@ private final class FileStream: @unchecked Sendable {
     unsafe self.clientData = clientData
   }
 
-  /// No callbacks begin any more.
+  /// Prevents further callbacks.
   func close() { isClosed = true }
 
   func parse(_ piece: UnsafeRawBufferPointer, isDiscontinuous: Bool) throws(StreamFailure) {
@@ -134,7 +135,7 @@ private final class FileStream: @unchecked Sendable {
     (try? value(id, for: [])) != nil
   }
 
-  /// The properties that a listener hears of, in order.
+  /// The properties reported to the listener, in order.
   private let announcedProperties = [
     kAudioFileStreamProperty_FileFormat, kAudioFileStreamProperty_DataFormat,
     kAudioFileStreamProperty_FormatList, kAudioFileStreamProperty_MagicCookieData,
@@ -149,7 +150,7 @@ private final class FileStream: @unchecked Sendable {
 
   // MARK: Properties
 
-  /// The value of a property. Translations take what is to be translated from `given`.
+  /// Returns the value of a property. A translation property takes its argument from `given`.
   func value(
     _ id: AudioFileStreamPropertyID, for given: [UInt8]
   ) throws(FileStreamFailure) -> PropertyValue {
@@ -239,7 +240,7 @@ private final class FileStream: @unchecked Sendable {
     _ id: AudioFileStreamPropertyID, _ given: [UInt8], _ answer: (Question) -> Question?
   ) throws(FileStreamFailure) -> PropertyValue {
     let size = MemoryLayout<Question>.size
-    // Whoever asks for the size alone has given nothing.
+    // A request for the size alone passes no argument.
     guard !given.isEmpty else { return .bytes([UInt8](repeating: 0, count: size)) }
     guard given.count >= size else { throw .wrongSize(size: size, room: UInt32(given.count)) }
     let question = unsafe given.withUnsafeBytes { unsafe $0.loadUnaligned(as: Question.self) }
@@ -251,12 +252,12 @@ private final class FileStream: @unchecked Sendable {
 }
 
 extension AudioBytePacketTranslationFlags {
-  /// The enum has one member, whose name Swift cannot shorten.
+  /// Swift cannot shorten the name of this enum's only member.
   fileprivate static let estimate = Self(rawValue: 1)
 }
 
 extension StreamParser.Details {
-  /// The ways in which the sound can be decoded, the best first.
+  /// The formats that the stream can be decoded as, best first.
   fileprivate var formatList: [AudioFormatListItem] {
     switch format {
     case .packets(let format): AudioToolbox.formatList(of: format, cookie: cookie)
@@ -361,7 +362,7 @@ public func AudioFileStreamGetProperty(
   unsafe answer("AudioFileStreamGetProperty", needs: ioPropertyDataSize, outPropertyData) {
     () throws(FileStreamFailure) in
     let room = unsafe ioPropertyDataSize.pointee
-    // There may be room for more than the question, which alone may be read.
+    // Reads only the translation argument, although the caller's memory may be larger.
     let asked = min(Int(room), translationBytes(inPropertyID) ?? 0)
     let given = unsafe Array(UnsafeRawBufferPointer(start: outPropertyData, count: asked))
     let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
@@ -373,7 +374,8 @@ public func AudioFileStreamGetProperty(
   }
 }
 
-/// Bytes of a question, which the answer takes the place of; nil if a property needs none.
+/// Returns the size in bytes of the structure that a translation property takes and returns. Nil
+/// for other properties.
 private func translationBytes(_ id: AudioFileStreamPropertyID) -> Int? {
   switch id {
   case kAudioFileStreamProperty_PacketToFrame, kAudioFileStreamProperty_FrameToPacket:

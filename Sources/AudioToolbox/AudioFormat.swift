@@ -4,7 +4,7 @@ import CoreFoundation
 import Logging
 import RealTime
 
-/// Why a question about formats has no answer. The text goes to the log, the code to the caller.
+/// The reason why a format property call fails. The text goes to the log, the code to the caller.
 enum AudioFormatError: APIFailure {
   case unsupportedProperty(AudioFormatPropertyID)
   case specifierSize(AudioFormatPropertyID, Int)
@@ -69,7 +69,7 @@ public func AudioFormatGetProperty(
       return
     }
     let memory = unsafe UnsafeMutableRawBufferPointer(start: outPropertyData, count: room)
-    // Only what is to be filled out is looked at.
+    // Reads the caller's memory only for the property that fills in an existing structure.
     let isFilledOut = inPropertyID == kAudioFormatProperty_FormatInfo
     let before = unsafe isFilledOut ? Array(memory.prefix(64)) : []
     switch try question.answer(before) {
@@ -82,7 +82,7 @@ public func AudioFormatGetProperty(
     case .text(let text):
       let size = MemoryLayout<UInt>.size
       guard size <= room else { throw .propertySize(inPropertyID, size: size, room: room) }
-      // The caller releases it.
+      // The caller must release the string.
       let string = unsafe Unmanaged.passRetained(text.cfString).toOpaque()
       unsafe memory.storeBytes(of: UInt(bitPattern: string), as: UInt.self)
       unsafe ioPropertyDataSize.pointee = UInt32(size)
@@ -92,7 +92,7 @@ public func AudioFormatGetProperty(
 
 // MARK: Questions
 
-/// A property, and what it is asked of.
+/// A format property together with its specifier.
 private struct FormatQuestion {
   enum Answer {
     case bytes([UInt8])
@@ -106,16 +106,16 @@ private struct FormatQuestion {
     throws(AudioFormatError)
   {
     self.id = id
-    // Nothing that is asked of is as long, and a wild size is not to be believed.
+    // No specifier is this long, and an uninitialized size must not be trusted.
     guard size <= 1 << 24 else { throw .specifierSize(id, Int(size)) }
     self.specifier = unsafe [UInt8](
       UnsafeRawBufferPointer(start: specifier, count: specifier == nil ? 0 : Int(size)))
   }
 
-  /// Bytes of the value.
+  /// The size of the value in bytes.
   var size: Int {
     get throws(AudioFormatError) {
-      // This one fills out what the caller has: there is nothing to look at yet.
+      // This property fills in the caller's structure, which is not available here.
       if id == kAudioFormatProperty_FormatInfo {
         return MemoryLayout<AudioStreamBasicDescription>.size
       }
@@ -126,7 +126,9 @@ private struct FormatQuestion {
     }
   }
 
-  /// - Parameter before: What the caller's memory holds.
+  /// Returns the value of the property.
+  ///
+  /// - Parameter before: The present content of the caller's memory.
   func answer(_ before: [UInt8]) throws(AudioFormatError) -> Answer {
     switch id {
     case kAudioFormatProperty_FormatInfo: return .of([try filledOut(before)])
@@ -217,7 +219,7 @@ private struct FormatQuestion {
 
   private typealias Description = AudioStreamBasicDescription
 
-  /// The specifier as a value, which may be followed by more.
+  /// Returns the value at the beginning of the specifier. More bytes may follow.
   private func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(AudioFormatError) -> Value {
     guard let value = Self.value(type, specifier) else {
       throw .specifierSize(id, specifier.count)
@@ -259,7 +261,7 @@ private struct FormatQuestion {
     return format.streamDescription
   }
 
-  /// The format of an AudioFormatInfo with its cookie.
+  /// Returns the format list for the format and the cookie of an AudioFormatInfo.
   private func formatListOfInfo() throws(AudioFormatError) -> [AudioFormatListItem] {
     let info = try unsafe value(AudioFormatInfo.self)
     let count = unsafe Int(info.mMagicCookieSize)
@@ -320,12 +322,13 @@ private struct FormatQuestion {
     return format.bytesPerPacket == 0
   }
 
-  /// The codec of a format id; nil for linear PCM, or if there is none.
+  /// Returns the codec of the format ID in the specifier; nil for linear PCM or an unknown format.
   private func codec() throws(AudioFormatError) -> Codec? {
     Codec(formatID: try value(UInt32.self))
   }
 
-  /// The codec of a format id, or of a description, which can be encoded; nil for linear PCM.
+  /// Returns the codec of a format ID or a stream description; nil for linear PCM. Throws if there
+  /// is no encoder.
   private func encodedCodec() throws(AudioFormatError) -> Codec? {
     let isDescribed =
       id == kAudioFormatProperty_AvailableEncodeNumberChannels
@@ -351,7 +354,7 @@ private struct FormatQuestion {
     return layout
   }
 
-  /// Two layouts whose pointers are the specifier.
+  /// Returns the two layouts that the specifier points to.
   private func layouts() throws(AudioFormatError) -> (ChannelLayout, ChannelLayout) {
     let pointers = try value((UInt, UInt).self)
     guard let one = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.0)),
@@ -382,7 +385,7 @@ extension FormatQuestion.Answer {
 }
 
 extension Codec? {
-  /// The one component of a codec; none if there is none.
+  /// Returns the only component of a codec, or an empty array for nil.
   fileprivate func classes(_ type: OSType) -> [AudioClassDescription] {
     map {
       [
@@ -394,7 +397,7 @@ extension Codec? {
 }
 
 extension ChannelLayout {
-  /// Reads a layout in memory of an app's; nil if it is nowhere, or cannot be one.
+  /// Reads a layout from the app's memory; nil if the pointer is NULL or the layout is not valid.
   init?(at memory: UnsafeRawPointer?) {
     guard let memory = unsafe memory else { return nil }
     let head = unsafe memory.loadUnaligned(as: (UInt32, UInt32, UInt32).self)
@@ -408,12 +411,12 @@ extension ChannelLayout {
 }
 
 extension PacketFormat {
-  /// The layout that the channels have: what is decoded has them in the order of WAVE files.
+  /// The channel layout. Decoded channels are in the order of WAVE files.
   fileprivate var layoutTag: AudioChannelLayoutTag { ChannelLayout(commonFor: channels).tag }
 }
 
-/// The formats that packets can be decoded to, the best first: AAC with spectral band replication is
-/// plain AAC to old decoders.
+/// Returns the formats that packets can be decoded as, best first. Old decoders read AAC with
+/// spectral band replication as plain AAC.
 func formatList(of format: PacketFormat, cookie: [UInt8]) -> [AudioFormatListItem] {
   var formats = [(try? MagicCookie.described(format, cookie).format) ?? format]
   if formats[0].codec == .aacHEv2 {
@@ -435,7 +438,7 @@ func formatList(of format: PacketFormat, cookie: [UInt8]) -> [AudioFormatListIte
 }
 
 extension AudioFormatListItem {
-  /// What comes out when it is decoded.
+  /// The format after decoding.
   fileprivate var decoded: AudioFormatListItem {
     let pcm = PCMFormat(
       sampleRate: mASBD.mSampleRate, channels: Int(mASBD.mChannelsPerFrame), kind: .float,
@@ -447,7 +450,7 @@ extension AudioFormatListItem {
 }
 
 extension AudioStreamBasicDescription {
-  /// The format in words.
+  /// The format as text for a user.
   var name: String {
     let rate = mSampleRate > 0 ? ", \(mSampleRate.formatted) Hz" : ""
     let channels = mChannelsPerFrame > 0 ? "\(mChannelsPerFrame) ch" : "? ch"
@@ -468,7 +471,7 @@ extension AudioStreamBasicDescription {
 }
 
 extension Double {
-  /// A whole number without its fraction.
+  /// The number as text, without a fraction if it is an integer.
   fileprivate var formatted: String {
     self == rounded() && magnitude < 0x1p53 ? "\(Int(self))" : "\(self)"
   }

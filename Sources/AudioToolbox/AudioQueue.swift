@@ -7,15 +7,15 @@ import RealTime
 import Server
 import Timeline
 
-// The functions of AudioQueue.h. What each does, and in which units, stands in the header; the
-// results are those of `QueueError.status`. All may be called on any thread that is not real time,
-// callbacks included.
+// The functions of AudioQueue.h. The header documents each function and its units; the result codes
+// are those of `QueueError.status`. All functions may be called on any thread except the process
+// thread, callbacks included.
 
 // MARK: New and dispose
 
-/// Makes a queue for a new handle.
+/// Creates a queue with a new handle.
 ///
-/// - Parameter callback: What else may not be NULL.
+/// - Parameter callback: Further pointers that must not be NULL.
 func newQueue(
   _ function: String, _ format: UnsafePointer<AudioStreamBasicDescription>, _ flags: UInt32,
   _ out: UnsafeMutablePointer<AudioQueueRef?>, needs callback: UnsafeRawPointer?...,
@@ -32,7 +32,8 @@ func newQueue(
 }
 
 extension CallbackPlace {
-  /// What the run loop and the mode of a C function mean: NULL is a thread of the queue's own.
+  /// Creates the callback place for the run loop and mode of a C function. NULL selects a thread of
+  /// the queue's own.
   init(runLoop: UnsafeRawPointer?, mode: UnsafeRawPointer?) {
     guard let loop = unsafe runLoop else {
       self = .ownThread
@@ -43,8 +44,8 @@ extension CallbackPlace {
   }
 }
 
-/// Implements `AudioQueueNewOutput`. Raw pointers stand for the Core Foundation references, which
-/// Swift cannot name in a function that it implements for C.
+/// Implements `AudioQueueNewOutput`. Raw pointers replace the Core Foundation references, which
+/// Swift cannot use in a function that it implements for C.
 @c(AudioQueueNewOutput)
 public func newOutputQueue(
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>,
@@ -63,8 +64,8 @@ public func newOutputQueue(
   }
 }
 
-/// Implements `AudioQueueNewOutputWithDispatchQueue`. Only a function that is not checked against the
-/// header can tell that the block is NULL.
+/// Implements `AudioQueueNewOutputWithDispatchQueue`. The declaration is not checked against the
+/// header: only then can the function detect a NULL block.
 @c(AudioQueueNewOutputWithDispatchQueue)
 public func newOutputQueueOnDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
@@ -82,7 +83,8 @@ public func newOutputQueueOnDispatchQueue(
   }
 }
 
-/// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
+/// Creates a playback queue whose callbacks run on a Swift `DispatchQueue`. On Linux that is not
+/// the C type `dispatch_queue_t`.
 @discardableResult
 public func AudioQueueNewOutputWithDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
@@ -98,7 +100,7 @@ public func AudioQueueNewOutputWithDispatchQueue(
   }
 }
 
-/// Ends a queue: at once, or when all that is enqueued has been played or delivered.
+/// Disposes of a queue: at once, or after everything enqueued has been played or delivered.
 @c @implementation
 public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDispose") { (handle) throws(QueueError) in
@@ -108,7 +110,7 @@ public func AudioQueueDispose(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSS
 
 // MARK: Buffers
 
-/// Makes a buffer with room for a number of bytes.
+/// Allocates a buffer with the given capacity in bytes.
 @c @implementation
 public func AudioQueueAllocateBuffer(
   _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32,
@@ -117,7 +119,7 @@ public func AudioQueueAllocateBuffer(
   unsafe AudioQueueAllocateBufferWithPacketDescriptions(inAQ, inBufferByteSize, 0, outBuffer)
 }
 
-/// Makes a buffer with room for packet descriptions too.
+/// Allocates a buffer with additional room for packet descriptions.
 @c @implementation
 public func AudioQueueAllocateBufferWithPacketDescriptions(
   _ inAQ: AudioQueueRef, _ inBufferByteSize: UInt32, _ inNumberPacketDescriptions: UInt32,
@@ -140,7 +142,7 @@ public func AudioQueueFreeBuffer(_ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBu
   }
 }
 
-/// Hands a filled buffer to the queue.
+/// Enqueues a buffer.
 @c @implementation
 public func AudioQueueEnqueueBuffer(
   _ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef, _ inNumPacketDescs: UInt32,
@@ -153,7 +155,7 @@ public func AudioQueueEnqueueBuffer(
   }
 }
 
-/// Hands a filled buffer to the queue and says how it is to be played.
+/// Enqueues a buffer with trimming, parameter changes and a start time.
 @c @implementation
 public func AudioQueueEnqueueBufferWithParameters(
   _ inAQ: AudioQueueRef, _ inBuffer: AudioQueueBufferRef, _ inNumPacketDescs: UInt32,
@@ -191,15 +193,17 @@ public func AudioQueueEnqueueBufferWithParameters(
   }
 }
 
-/// - Returns: The number of a buffer of the queue, and what the app says it holds: how many bytes, and where
-///   the packets are, given with the call or in the buffer.
+/// Returns a buffer's number in the queue, its size in bytes and the extents of its packets. The
+/// packet descriptions come from the call or from the buffer.
+///
+/// - Throws: `invalidBuffer` if the buffer does not belong to the queue.
 private func filled(
   _ handle: QueueHandle, _ buffer: AudioQueueBufferRef,
   _ packets: UnsafePointer<AudioStreamPacketDescription>?, count: Int
 ) throws(QueueError) -> (id: UInt32, bytes: Int, packets: [PacketExtent]) {
   guard let id = unsafe handle.id(of: buffer) else { throw .invalidBuffer }
   let bytes = unsafe Int(buffer.pointee.mAudioDataByteSize)
-  // A queue that records writes the buffer.
+  // A recording queue fills the buffer, so its content does not matter.
   guard handle.queue is OutputQueue else { return (id, bytes, []) }
   if let packets = unsafe packets, count > 0 {
     return unsafe (id, bytes, extents(packets, count))
@@ -208,7 +212,7 @@ private func filled(
   let (ownCount, capacity) = unsafe (
     Int(buffer.pointee.mPacketDescriptionCount), Int(buffer.pointee.mPacketDescriptionCapacity)
   )
-  // A count without descriptions is that of the buffer's own.
+  // A count without descriptions refers to the buffer's own descriptions.
   if count > 0, count <= capacity, case .packets(let format) = handle.queue.streamFormat,
     format.bytesPerPacket == 0
   {
@@ -243,7 +247,8 @@ public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<
 }
 
 extension StartTime {
-  /// What a time stamp says: its sample time if that is valid, else its host time, else at once.
+  /// Converts a time stamp: its sample time if that is valid, otherwise its host time. Without
+  /// either the start is "now".
   init(_ time: AudioTimeStamp?) {
     guard let time else {
       self = .atOnce
@@ -261,7 +266,7 @@ extension StartTime {
   }
 }
 
-/// Readies enqueued sound ahead of the start.
+/// Prepares enqueued frames ahead of the start.
 @c @implementation
 public func AudioQueuePrime(
   _ inAQ: AudioQueueRef, _ inNumberOfFramesToPrepare: UInt32,
@@ -276,7 +281,7 @@ public func AudioQueuePrime(
   }
 }
 
-/// Stops the queue: at once, or when all that is enqueued has been played or filled.
+/// Stops the queue: at once, or after all enqueued buffers have been played or filled.
 @c @implementation
 public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueStop") { (handle) throws(QueueError) in
@@ -284,7 +289,7 @@ public func AudioQueueStop(_ inAQ: AudioQueueRef, _ inImmediate: Bool) -> OSStat
   }
 }
 
-/// Halts the queue; buffers and time stay where they are.
+/// Pauses the queue. It keeps its buffers and its time.
 @c @implementation
 public func AudioQueuePause(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueuePause") { (handle) throws(QueueError) in
@@ -292,7 +297,7 @@ public func AudioQueuePause(_ inAQ: AudioQueueRef) -> OSStatus {
   }
 }
 
-/// Sees to it that all that was enqueued is played to its last frame.
+/// Flushes all enqueued buffers, so that they are played to their last frame.
 @c @implementation
 public func AudioQueueFlush(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueFlush") { (handle) throws(QueueError) in
@@ -300,7 +305,7 @@ public func AudioQueueFlush(_ inAQ: AudioQueueRef) -> OSStatus {
   }
 }
 
-/// Silences the queue and hands back every buffer.
+/// Hands back every buffer. A playback queue is silent afterwards.
 @c @implementation
 public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueReset") { (handle) throws(QueueError) in
@@ -310,7 +315,7 @@ public func AudioQueueReset(_ inAQ: AudioQueueRef) -> OSStatus {
 
 // MARK: Parameters
 
-/// A parameter that a program sets or has set with a buffer.
+/// A parameter change from a call or from an enqueued buffer.
 private enum Parameter {
   case cycle(ParameterChanges)
   case timePitch(TimePitchChanges)
@@ -328,7 +333,7 @@ private enum Parameter {
   }
 }
 
-/// Reads a parameter as it is at this moment.
+/// Reads the present value of a parameter.
 @c @implementation
 public func AudioQueueGetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID,
@@ -352,7 +357,7 @@ public func AudioQueueGetParameter(
   }
 }
 
-/// Sets a parameter from the next cycle on.
+/// Sets a parameter, effective with the next cycle.
 @c @implementation
 public func AudioQueueSetParameter(
   _ inAQ: AudioQueueRef, _ inParamID: AudioQueueParameterID, _ inValue: AudioQueueParameterValue

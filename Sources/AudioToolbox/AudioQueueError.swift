@@ -1,7 +1,7 @@
 public import CAudioToolbox
 public import FoundationEssentials
 
-/// Why a call on a queue failed: a result code of the C API that is not `noErr`.
+/// The reason why a queue call failed: a result code of the C API other than `noErr`.
 ///
 /// ```swift
 /// do throws(AudioQueueError) {
@@ -15,22 +15,22 @@ public struct AudioQueueError: Error, Hashable, Sendable {
   /// The result code.
   public let status: OSStatus
 
-  /// An error for a result code.
+  /// Creates an error from a result code.
   public init(_ status: OSStatus) { self.status = status }
 
-  /// The task was cancelled while it waited. Async methods throw this in place of
-  /// `CancellationError`, so that one type says all that can go wrong.
+  /// The task was cancelled while it waited. Async methods throw this error instead of
+  /// `CancellationError`, so that a single error type covers all failures.
   public static let cancelled = AudioQueueError(-128)
 }
 
 extension AudioQueueError: CustomStringConvertible, LocalizedError {
-  /// The name of the result code's constant, its number and a reason.
+  /// The name of the result code's constant, its number and an explanation.
   public var description: String {
     guard let (name, reason) = Self.texts[status] else { return "OSStatus \(status)" }
     return "\(name) (\(status)): \(reason)"
   }
 
-  /// The same text for those who ask an `any Error`.
+  /// The same text, for code that holds an `any Error`.
   public var errorDescription: String? { description }
 
   private static let texts: [OSStatus: (name: String, reason: String)] = [
@@ -102,7 +102,7 @@ extension AudioQueueError: CustomStringConvertible, LocalizedError {
   ]
 }
 
-/// Throws if a C function did not answer with `noErr`.
+/// Throws if the status is not `noErr`.
 func check(_ status: OSStatus) throws(AudioQueueError) {
   if status != noErr { throw AudioQueueError(status) }
 }

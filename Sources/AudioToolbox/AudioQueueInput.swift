@@ -5,16 +5,16 @@ public import Dispatch
 import RealTime
 import Server
 
-// What AudioQueue.h has for recording alone.
+// The recording functions of AudioQueue.h.
 
 extension QueueHandle {
-  /// How the app is called with a buffer that a recording queue gives back.
+  /// The app's callback for a buffer that a recording queue returns.
   @safe enum InputCallback: @unchecked Sendable {
     case function(AudioQueueInputCallback, userData: UnsafeMutableRawPointer?)
     case block(AudioQueueInputCallbackBlock)
   }
 
-  /// A queue that records. A sample rate of 0 is that of the device.
+  /// Creates a recording queue. A sample rate of 0 selects the device's rate.
   static func recording(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
     _ callback: InputCallback
@@ -23,7 +23,7 @@ extension QueueHandle {
     if description.mSampleRate == 0 { complete.mSampleRate = 48000 }
     var format = try format(of: complete)
     format.sampleRate = description.mSampleRate
-    // The closures look the handle up: an object that they held would hold them.
+    // The closures look the handle up: a captured object would be a reference cycle.
     let queue = try InputQueue(
       format, options: InputQueue.Options(clientName: programName),
       server: JackServer(), callingBackOn: place,
@@ -54,7 +54,7 @@ extension QueueHandle {
     return QueueHandle(queue, handle: handle)
   }
 
-  /// How many packets a buffer holds, and descriptions of them if they vary in size.
+  /// Returns the number of packets in a buffer, and their descriptions if they vary in size.
   private func packets(of recording: Recording) -> (UInt32, [AudioStreamPacketDescription]) {
     if description.mBytesPerPacket > 0 {
       return (UInt32(clamping: recording.bytes / Int(description.mBytesPerPacket)), [])
@@ -67,7 +67,7 @@ extension QueueHandle {
     return (UInt32(clamping: packets.count), packets)
   }
 
-  /// The queue, if it records.
+  /// The queue as a recording queue. Throws if it is a playback queue.
   var recordingQueue: InputQueue {
     get throws(QueueError) {
       guard let queue = queue as? InputQueue else { throw .wrongQueueType }
@@ -76,7 +76,7 @@ extension QueueHandle {
   }
 }
 
-/// Implements `AudioQueueNewInput`, with raw pointers for the Core Foundation references.
+/// Implements `AudioQueueNewInput`. Raw pointers replace the Core Foundation references.
 @c(AudioQueueNewInput)
 public func newInputQueue(
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>,
@@ -95,8 +95,8 @@ public func newInputQueue(
   }
 }
 
-/// Implements `AudioQueueNewInputWithDispatchQueue`. Only a function that is not checked against the
-/// header can tell that the block is NULL.
+/// Implements `AudioQueueNewInputWithDispatchQueue`. The declaration is not checked against the
+/// header: only then can the function detect a NULL block.
 @c(AudioQueueNewInputWithDispatchQueue)
 public func newInputQueueOnDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
@@ -114,7 +114,8 @@ public func newInputQueueOnDispatchQueue(
   }
 }
 
-/// The same for a queue of Swift's Dispatch, which on Linux is not the C type.
+/// Creates a recording queue whose callbacks run on a Swift `DispatchQueue`. On Linux that is not
+/// the C type `dispatch_queue_t`.
 public func AudioQueueNewInputWithDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,
@@ -130,7 +131,7 @@ public func AudioQueueNewInputWithDispatchQueue(
 }
 
 extension UnsafeMutablePointer<AudioQueueBuffer> {
-  /// Has the buffer, as far as it was made for that, tell of its packets.
+  /// Stores packet descriptions in the buffer, as many as it was allocated for.
   fileprivate func describe(_ packets: [AudioStreamPacketDescription]) {
     let count = unsafe min(packets.count, Int(pointee.mPacketDescriptionCapacity))
     unsafe pointee.mPacketDescriptionCount = UInt32(count)
@@ -140,7 +141,7 @@ extension UnsafeMutablePointer<AudioQueueBuffer> {
 }
 
 extension InputQueue {
-  /// What the ports carry, channel by channel.
+  /// Returns the format of the ports: non-interleaved floats at the device's rate.
   func portDescription() throws(QueueError) -> AudioStreamBasicDescription {
     let ports = PCMFormat(
       sampleRate: try deviceSampleRate(), channels: 1, kind: .float, bitsPerSample: 32)

@@ -3,9 +3,9 @@ public import CAudioToolbox
 import RealTime
 import Timeline
 
-// The functions of AudioQueue.h that render a queue's sound to memory.
+// The offline rendering functions of AudioQueue.h.
 
-/// Has the queue render to memory, or play through its device again.
+/// Selects offline rendering to memory, or with NULL playback through the device.
 @c @implementation
 public func AudioQueueSetOfflineRenderFormat(
   _ inAQ: AudioQueueRef, _ inFormat: UnsafePointer<AudioStreamBasicDescription>?,
@@ -16,14 +16,15 @@ public func AudioQueueSetOfflineRenderFormat(
       return try handle.setOfflineFormat(nil, nil)
     }
     guard let format = PCMFormat(description) else { throw .unsupportedFormat }
-    // First the head: without channels it says nothing, and with others it cannot be.
+    // Check the header first: a layout without channels is ignored, and a wrong channel count is an
+    // error.
     let channels = unsafe inLayout.map { unsafe ChannelLayout.channels(of: $0.pointee) } ?? 0
     guard channels == 0 || channels == format.channels else { throw .unsupportedFormat }
     try handle.setOfflineFormat(format, channels == 0 ? nil : unsafe ChannelLayout(at: inLayout!))
   }
 }
 
-/// Renders the queue's next frames to a buffer.
+/// Renders the queue's next frames into a buffer.
 @c @implementation
 public func AudioQueueOfflineRender(
   _ inAQ: AudioQueueRef, _ inTimestamp: UnsafePointer<AudioTimeStamp>?,
@@ -35,7 +36,7 @@ public func AudioQueueOfflineRender(
     var time: Int64?
     if case .frame(let frame) = unsafe StartTime(inTimestamp?.pointee) { time = frame }
     let bytes = try queue.render(frames: Int(inNumberFrames), intoBuffer: id, at: time)
-    // A callback that disposed of the queue has not taken the header with it: `handle` keeps it.
+    // `handle` keeps the header alive even if a callback has disposed of the queue.
     unsafe ioBuffer.pointee.mAudioDataByteSize = UInt32(bytes)
   }
 }

@@ -4,7 +4,7 @@ import CoreFoundation
 
 // The property functions of AudioQueue.h.
 
-/// Tells the size of a property's value, in bytes.
+/// Returns the size of a property's value in bytes.
 @c @implementation
 public func AudioQueueGetPropertySize(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
@@ -44,7 +44,7 @@ public func AudioQueueSetProperty(
   }
 }
 
-/// Has a function called when a property changes.
+/// Registers a function to be called when a property changes.
 @c @implementation
 public func AudioQueueAddPropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,
@@ -59,7 +59,7 @@ public func AudioQueueAddPropertyListener(
   }
 }
 
-/// Takes a listener back.
+/// Removes a listener.
 @c @implementation
 public func AudioQueueRemovePropertyListener(
   _ inAQ: AudioQueueRef, _ inID: AudioQueuePropertyID,

@@ -51,7 +51,7 @@ extension QueueError: APIFailure {
 }
 
 extension ConverterFailure {
-  /// The result code that the property tells of.
+  /// The result code for kAudioQueueProperty_ConverterError.
   var status: OSStatus {
     switch self {
     case .decoding, .encoding, .resampling, .noTimePitch: kAudioQueueErr_InvalidCodecAccess

@@ -4,10 +4,10 @@ import Server
 import Synchronization
 import Timeline
 
-// The functions of AudioQueue.h and HostTime.h that tell the time.
+// The time functions of AudioQueue.h and HostTime.h.
 
 extension AudioTimeStamp {
-  /// A time of a device: its frame and the host time that goes with it.
+  /// Creates a time stamp from a device frame and the matching host time.
   fileprivate init(_ time: (frame: Int64, hostTime: UInt64)) {
     self.init()
     mSampleTime = Double(time.frame)
@@ -15,7 +15,7 @@ extension AudioTimeStamp {
     mFlags = [.sampleTimeValid, .hostTimeValid]
   }
 
-  /// A time of a queue, and the host time that goes with it, if it is known.
+  /// Creates a time stamp from a frame of the run and, if known, the matching host time.
   init(runFrame: Int64, hostTime: UInt64?) {
     self.init()
     mSampleTime = Double(runFrame)
@@ -26,7 +26,7 @@ extension AudioTimeStamp {
     }
   }
 
-  /// Host time alone.
+  /// Creates a time stamp that has only a host time.
   fileprivate init(hostTime: UInt64) {
     self.init()
     mHostTime = hostTime
@@ -35,8 +35,8 @@ extension AudioTimeStamp {
 }
 
 extension OutputQueue {
-  /// The frame of the run that a time stamp names: by its sample time if that is valid, else by its
-  /// host time; nil for a stamp that names none.
+  /// Returns the frame of the run for a time stamp: its sample time if that is valid, otherwise the
+  /// frame at its host time. Nil if neither is valid.
   func runFrame(of time: AudioTimeStamp) throws(QueueError) -> Int64? {
     switch StartTime(time) {
     case .atOnce: nil
@@ -46,16 +46,18 @@ extension OutputQueue {
   }
 }
 
-/// What an `AudioQueueTimelineRef` stands for: tells of each break in a queue's time once. Any thread.
+/// The object behind an `AudioQueueTimelineRef`. Reports each discontinuity of a queue's time once.
+/// May be used on any thread.
 final class QueueTimeline: Sendable {
   private let told: Mutex<Discontinuities>
 
   init(of queue: any Queue) { told = Mutex(queue.discontinuities) }
 
-  /// True if the queue's time was broken since the timeline was made and since the last call.
+  /// Returns true if the queue's time had a discontinuity since the last call or since the timeline
+  /// was created.
   func takeDiscontinuity(of queue: any Queue) -> Bool {
     told.withLock { told in
-      // Read in here: with two threads an older reading would bring back what has been told.
+      // Read under the lock: with two threads an older reading would report a discontinuity again.
       let present = queue.discontinuities
       defer { told = present }
       return told != present
@@ -65,7 +67,7 @@ final class QueueTimeline: Sendable {
 
 // MARK: Timelines
 
-/// Makes a timeline of a queue.
+/// Creates a timeline of a queue.
 @c @implementation
 public func AudioQueueCreateTimeline(
   _ inAQ: AudioQueueRef, _ outTimeline: UnsafeMutablePointer<AudioQueueTimelineRef?>
@@ -77,7 +79,7 @@ public func AudioQueueCreateTimeline(
   }
 }
 
-/// Ends a timeline of a queue.
+/// Disposes of a timeline of a queue.
 @c @implementation
 public func AudioQueueDisposeTimeline(
   _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef
@@ -89,7 +91,7 @@ public func AudioQueueDisposeTimeline(
   }
 }
 
-/// Tells the frames, at the rate of the queue, since it started or until it will start.
+/// Returns the frames since the queue started, at its rate. Negative before a scheduled start.
 @c @implementation
 public func AudioQueueGetCurrentTime(
   _ inAQ: AudioQueueRef, _ inTimeline: AudioQueueTimelineRef?,
@@ -109,14 +111,14 @@ public func AudioQueueGetCurrentTime(
     time.mSampleTime = present.frame
     time.mHostTime = present.hostTime
     time.mFlags = [.sampleTimeValid, .hostTimeValid]
-    // What nobody hears of stays to be told.
+    // A caller that does not ask for the discontinuity leaves it to be reported later.
     if let timeline, let isBroken = unsafe outTimelineDiscontinuity {
       unsafe isBroken.pointee = timeline.takeDiscontinuity(of: handle.queue)
     }
   }
 }
 
-/// Tells the device's time, in frames at its rate, and the host time.
+/// Returns the device's time in frames at its rate, and the host time.
 @c @implementation
 public func AudioQueueDeviceGetCurrentTime(
   _ inAQ: AudioQueueRef, _ outTimeStamp: UnsafeMutablePointer<AudioTimeStamp>
@@ -128,7 +130,7 @@ public func AudioQueueDeviceGetCurrentTime(
   }
 }
 
-/// Gives a time of the device in all of its forms.
+/// Translates a time of the device between frame and host time.
 @c @implementation
 public func AudioQueueDeviceTranslateTime(
   _ inAQ: AudioQueueRef, _ inTime: UnsafePointer<AudioTimeStamp>,
@@ -142,7 +144,7 @@ public func AudioQueueDeviceTranslateTime(
   }
 }
 
-/// Gives the first time, not earlier than the one asked for, at which a queue can still start.
+/// Returns the earliest time, not before the requested one, at which a queue can still start.
 @c @implementation
 public func AudioQueueDeviceGetNearestStartTime(
   _ inAQ: AudioQueueRef, _ ioRequestedStartTime: UnsafeMutablePointer<AudioTimeStamp>,
@@ -158,22 +160,22 @@ public func AudioQueueDeviceGetNearestStartTime(
 
 // MARK: Host time
 
-/// The host time now: nanoseconds of CLOCK_MONOTONIC.
+/// Returns the current host time in nanoseconds of CLOCK_MONOTONIC.
 @c @implementation
 public func AudioGetCurrentHostTime() -> UInt64 { HostTime.now }
 
-/// Ticks of host time in a second.
+/// Returns the number of host time ticks per second.
 @c @implementation
 public func AudioGetHostClockFrequency() -> Float64 { 1_000_000_000 }
 
-/// The least number of ticks by which two readings that differ do so.
+/// Returns the smallest difference in ticks between two different readings.
 @c @implementation
 public func AudioGetHostClockMinimumTimeDelta() -> UInt32 { 1 }
 
-/// Nanoseconds that a host time stands for: the same number.
+/// Converts a host time to nanoseconds, which are the same number.
 @c @implementation
 public func AudioConvertHostTimeToNanos(_ inHostTime: UInt64) -> UInt64 { inHostTime }
 
-/// The host time that nanoseconds stand for: the same number.
+/// Converts nanoseconds to a host time, which is the same number.
 @c @implementation
 public func AudioConvertNanosToHostTime(_ inNanos: UInt64) -> UInt64 { inNanos }

@@ -3,7 +3,7 @@ import CoreFoundation
 import Logging
 import RealTime
 
-/// Why a call on a system sound fails. The text goes to the log, the code to the caller.
+/// The reason why a system sound call fails. The text goes to the log, the code to the caller.
 private enum SoundFailure: APIFailure {
   case badArgument(String)
   case noSuchSound(SystemSoundID)
@@ -38,8 +38,8 @@ private enum SoundFailure: APIFailure {
 
 // MARK: Sounds
 
-/// Implements `AudioServicesCreateSystemSoundID`. A raw pointer stands for the CFURL, which Swift
-/// cannot name in a function that it implements for C.
+/// Implements `AudioServicesCreateSystemSoundID`. A raw pointer replaces the CFURL, which Swift
+/// cannot use in a function that it implements for C.
 @c(AudioServicesCreateSystemSoundID)
 public func createSystemSound(
   _ inFileURL: UnsafeRawPointer?, _ outSystemSoundID: UnsafeMutablePointer<SystemSoundID>?
@@ -112,7 +112,7 @@ public func AudioServicesDisposeSystemSoundID(_ inSystemSoundID: SystemSoundID) 
   }
 }
 
-/// The app's block, which may be called on any thread.
+/// The app's completion block, which may be called on any thread.
 @safe
 private struct CompletionBlock: @unchecked Sendable {
   let block: () -> Void
@@ -151,14 +151,14 @@ public func AudioServicesPlayAlertSound(_ inSystemSoundID: SystemSoundID) {
 
 // MARK: Completions
 
-/// The app's function and its pointer.
+/// The app's completion function and its client data.
 @safe
 private struct CompletionProc: @unchecked Sendable {
   let function: AudioServicesSystemSoundCompletionProc
   let clientData: UnsafeMutableRawPointer?
 }
 
-/// Implements `AudioServicesAddSystemSoundCompletion`. Raw pointers stand for the Core Foundation
+/// Implements `AudioServicesAddSystemSoundCompletion`. Raw pointers replace the Core Foundation
 /// references.
 @c(AudioServicesAddSystemSoundCompletion)
 public func addSystemSoundCompletion(
@@ -194,7 +194,8 @@ public func AudioServicesRemoveSystemSoundCompletion(_ inSystemSoundID: SystemSo
 
 // MARK: Properties
 
-/// The sound that a property is of. Its settings are looked up last: other mistakes count first.
+/// Returns the sound that a property call refers to, and its settings. Other errors take precedence
+/// over an unknown sound.
 private func sound(
   _ id: AudioServicesPropertyID, _ size: UInt32, _ specifier: UnsafeRawPointer?
 ) throws(SoundFailure) -> (id: SystemSoundID, settings: SystemSounds.Settings) {

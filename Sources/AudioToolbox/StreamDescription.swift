@@ -4,7 +4,7 @@ import Codecs
 import RealTime
 
 extension AudioStreamBasicDescription {
-  /// True if a codec would have to decode it: the format is known, and not linear PCM.
+  /// True if the format is known and is not linear PCM, so that a codec must decode it.
   var isCompressed: Bool {
     switch mFormatID {
     case kAudioFormatAC3, kAudioFormat60958AC3, kAudioFormatEnhancedAC3, kAudioFormatAES3,
@@ -25,7 +25,7 @@ extension AudioStreamBasicDescription {
 }
 
 extension QueueHandle {
-  /// What a tap sees: native floats, a buffer for each channel.
+  /// The format for taps: native floats with one buffer per channel.
   var processingDescription: AudioStreamBasicDescription {
     var format = PCMFormat(
       sampleRate: queue.format.sampleRate, channels: 1, kind: .float, bitsPerSample: 32
@@ -37,7 +37,7 @@ extension QueueHandle {
 }
 
 extension PCMFormat {
-  /// The format in Core Audio's terms: interleaved linear PCM, one frame to a packet.
+  /// The Core Audio description: interleaved linear PCM with one frame per packet.
   var streamDescription: AudioStreamBasicDescription {
     var flags: AudioFormatFlags =
       switch kind {
@@ -51,7 +51,7 @@ extension PCMFormat {
     } else if isHighAligned {
       flags |= kAudioFormatFlagIsAlignedHigh
     }
-    // No flag at all would mean that the flags are not known.
+    // Flags of 0 would mean that the flags are unknown.
     if flags == 0 { flags = kAudioFormatFlagsAreAllClear }
     return AudioStreamBasicDescription(
       mSampleRate: sampleRate, mFormatID: kAudioFormatLinearPCM, mFormatFlags: flags,
@@ -60,10 +60,11 @@ extension PCMFormat {
       mBitsPerChannel: UInt32(bitsPerSample), mReserved: 0)
   }
 
-  /// Reads a description, and fills in what it leaves out where only one value is possible.
+  /// Creates a format from a description. Fills in omitted fields that have only one possible
+  /// value.
   ///
-  /// Nil if it is not interleaved linear PCM, contradicts itself, leaves more than one way to read
-  /// it, or is not a format that can be played.
+  /// Nil if the description is not interleaved linear PCM, is contradictory or ambiguous, or cannot
+  /// be played.
   init?(_ description: AudioStreamBasicDescription) {
     let flags = description.mFormatFlags
     func has(_ flag: AudioFormatFlags) -> Bool { flags & flag != 0 }
@@ -73,13 +74,13 @@ extension PCMFormat {
     guard description.mFormatID == kAudioFormatLinearPCM else { return nil }
     let channels = Int(description.mChannelsPerFrame)
     guard (1...Self.maximumChannels).contains(channels) else { return nil }
-    // One channel is the same whether it is interleaved or not.
+    // A single channel is the same interleaved and non-interleaved.
     guard channels == 1 || !has(kAudioFormatFlagIsNonInterleaved) else { return nil }
-    // Fixed point samples are not integers.
+    // Rejects fixed-point samples, which are not integers.
     guard isFloat || !has(kLinearPCMFormatFlagsSampleFractionMask) else { return nil }
     guard description.mFramesPerPacket <= 1 else { return nil }
 
-    // A packet is a frame, so either of the two sizes will do.
+    // A packet is a frame, so one of the two sizes is enough.
     let sizes = Set([description.mBytesPerFrame, description.mBytesPerPacket]).subtracting([0])
     guard sizes.count <= 1 else { return nil }
     var bits = Int(description.mBitsPerChannel)
@@ -87,10 +88,10 @@ extension PCMFormat {
     if let size = sizes.first.map(Int.init) {
       guard size % channels == 0 else { return nil }
       bytes = size / channels
-      // A sample that fills its bytes needs no count of bits.
+      // A sample that fills its bytes needs no bit count.
       if bits == 0, isPacked || isFloat { bits = 8 * bytes }
     } else {
-      // 24 bits lie in three bytes or in four, unless they are packed.
+      // Unless packed, 24 bits take three bytes or four: ambiguous.
       guard bits % 8 == 0, isPacked || isFloat || bits.nonzeroBitCount == 1 else { return nil }
       bytes = bits / 8
     }
@@ -110,10 +111,11 @@ extension PCMFormat {
 }
 
 extension Codec {
-  /// Vorbis has no number on Apple's systems. This one is of the same form as theirs.
+  /// A format ID for Vorbis, which has none on Apple's systems. It is a four-character code like
+  /// Apple's.
   private static var vorbisID: AudioFormatID { 0x766F_7262 }
 
-  /// Core Audio's number of the codec.
+  /// The Core Audio format ID of the codec.
   var formatID: AudioFormatID {
     switch self {
     case .aac: kAudioFormatMPEG4AAC
@@ -138,7 +140,7 @@ extension Codec {
     }
   }
 
-  /// Nil if the number is none of a codec here.
+  /// Creates a codec from a format ID; nil if there is no such codec.
   init?(formatID: AudioFormatID) {
     guard let codec = Self.allCases.first(where: { $0.formatID == formatID }) else { return nil }
     self = codec
@@ -146,14 +148,15 @@ extension Codec {
 }
 
 extension PacketFormat {
-  /// The bits that kAppleLosslessFormatFlag_… stand for, which FLAC uses too, from 1 on.
+  /// The bit depths of the flags kAppleLosslessFormatFlag_…, which start at 1. FLAC uses the same
+  /// flags.
   private static var sourceBits: [Int] { [16, 20, 24, 32] }
 
-  /// The format in Core Audio's terms. What is not known, and what varies, is 0.
+  /// The Core Audio description. Unknown and varying fields are 0.
   var streamDescription: AudioStreamBasicDescription {
     let flags =
       codec.isLossless ? Self.sourceBits.firstIndex(of: bitsPerSample).map { $0 + 1 } ?? 0 : 0
-    // These have a sample in each byte.
+    // µ-law and A-law have one byte per sample.
     let isBytewise = codec == .ulaw || codec == .alaw
     return AudioStreamBasicDescription(
       mSampleRate: sampleRate, mFormatID: codec.formatID, mFormatFlags: AudioFormatFlags(flags),
@@ -164,9 +167,10 @@ extension PacketFormat {
       mReserved: 0)
   }
 
-  /// Reads a description, and fills in what it leaves out where the codec has one value only.
+  /// Creates a format from a description. Fills in omitted fields that have only one value for the
+  /// codec.
   ///
-  /// Nil if there is no such codec, or if the sizes cannot be the codec's.
+  /// Nil if there is no such codec, or the codec does not permit the sizes.
   init?(_ description: AudioStreamBasicDescription) {
     guard var codec = Codec(formatID: description.mFormatID) else { return nil }
     let rate = description.mSampleRate
@@ -195,7 +199,7 @@ extension PacketFormat {
     let usualBytes = codec.bytesPerPacket(channels: channels)
     let isPlainGSM = codec == .gsm && bytesPerPacket == 33
     switch codec {
-    // One size fits all.
+    // These codecs have a single packet size.
     case .ima4, .ulaw, .alaw, .gsm:
       guard isPlainGSM || [0, usualBytes].contains(bytesPerPacket) || channels == 0,
         [0, isPlainGSM ? 160 : usualFrames].contains(framesPerPacket)
@@ -208,7 +212,7 @@ extension PacketFormat {
 }
 
 extension StreamFormat {
-  /// The format in Core Audio's terms.
+  /// The Core Audio description.
   var streamDescription: AudioStreamBasicDescription {
     switch self {
     case .pcm(let format): format.streamDescription
@@ -216,7 +220,8 @@ extension StreamFormat {
     }
   }
 
-  /// Reads a description; nil if it is neither PCM nor packets that can be told apart.
+  /// Creates a format from a description; nil if it is neither valid linear PCM nor a valid packet
+  /// format.
   init?(_ description: AudioStreamBasicDescription) {
     if description.mFormatID == kAudioFormatLinearPCM {
       guard let format = PCMFormat(description) else { return nil }

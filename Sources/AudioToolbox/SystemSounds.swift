@@ -9,9 +9,9 @@ import RealTime
 import Server
 import Synchronization
 
-/// Short sounds that are kept in memory, and the queues that play them. Any thread.
+/// Short sounds that are kept in memory, and the queues that play them. May be used on any thread.
 final class SystemSounds: Sendable {
-  /// A sound's samples.
+  /// The format and the samples of a sound.
   struct Sound: Sendable {
     let format: PCMFormat
     let bytes: [UInt8]
@@ -19,14 +19,14 @@ final class SystemSounds: Sendable {
 
   struct Settings: Sendable {
     var isOfInterface = true
-    /// The program's end waits for the sound's.
+    /// True if the program waits for the end of the sound before it exits.
     var isAwaitedAtExit = false
   }
 
   private struct Entry: Sendable {
     let sound: Sound
     var settings = Settings()
-    /// Calls the app when the sound has been played.
+    /// The app's completion callback.
     var completion: SoundCompletion?
   }
 
@@ -41,26 +41,26 @@ final class SystemSounds: Sendable {
     var lastSound = alert
     var plays: [Int: Play] = [:]
     var lastPlay = 0
-    /// The device of the latest play, which others share while it is open.
+    /// The UID of the device of the latest playback. Other sounds share it while it is open.
     var deviceUID: String?
     var waitsAtExit = false
   }
 
   static let shared = SystemSounds()
-  /// The sounds that are always there, the last of which makes a tone.
+  /// The built-in sounds. The last one is a tone; the others are silent.
   static let builtIn: ClosedRange<UInt32> = 0xFFE...0x1000
   static let alert = builtIn.upperBound
-  /// Seconds that a sound may last.
+  /// The maximum length of a sound in seconds.
   static let maximumSeconds = 30.0
 
   private let state = Mutex(
     State(
       entries: Dictionary(
         uniqueKeysWithValues: builtIn.map { ($0, Entry(sound: $0 == alert ? .tone : .none)) })))
-  /// Opening a client takes long, so it is not done on the app's thread.
+  /// A queue for opening clients, which would block the app's thread for too long.
   private let work = DispatchQueue(label: "cuejack.sounds")
   private let callbacks = DispatchQueue(label: "cuejack.sounds.callbacks")
-  /// The plays that the program's end waits for.
+  /// The playbacks that must end before the program exits.
   private let awaited = DispatchGroup()
 
   func add(_ sound: Sound) -> UInt32 {
@@ -71,7 +71,8 @@ final class SystemSounds: Sendable {
     }
   }
 
-  /// Ends a sound, even while it plays. False if there is none.
+  /// Removes a sound and stops it if it is playing. Returns false if it does not exist or is built
+  /// in.
   func remove(_ id: UInt32) -> Bool {
     let (isThere, plays) = state.withLock { state in
       let entry = Self.builtIn.contains(id) ? nil : state.entries.removeValue(forKey: id)
@@ -84,7 +85,7 @@ final class SystemSounds: Sendable {
 
   func settings(_ id: UInt32) -> Settings? { state.withLock { $0.entries[id]?.settings } }
 
-  /// False if there is no such sound.
+  /// Changes the settings of a sound. Returns false if it does not exist.
   func change(_ id: UInt32, _ body: (inout Settings) -> Void) -> Bool {
     let (isThere, isFirst) = state.withLock { state -> (Bool, Bool) in
       guard var entry = state.entries[id] else { return (false, false) }
@@ -102,7 +103,8 @@ final class SystemSounds: Sendable {
     return isThere
   }
 
-  /// Has the app called when the sound has been played; nil for no more. False if there is none.
+  /// Sets the completion callback of a sound; nil removes it. Returns false if the sound does not
+  /// exist.
   func setCompletion(_ id: UInt32, _ completion: SoundCompletion?) -> Bool {
     state.withLock { state in
       guard state.entries[id] != nil else { return false }
@@ -112,7 +114,8 @@ final class SystemSounds: Sendable {
     }
   }
 
-  /// Plays a sound. Returns at once; `done` is called when it is over, or cannot be played.
+  /// Plays a sound without waiting for it. Calls `done` when the sound has ended or could not be
+  /// played.
   func play(_ id: UInt32, done: (@Sendable () -> Void)?) {
     let isAwaited = settings(id)?.isAwaitedAtExit ?? false
     if isAwaited { awaited.enter() }
@@ -135,7 +138,7 @@ final class SystemSounds: Sendable {
       }
       do throws(QueueError) {
         let shared = state.withLock { $0.deviceUID }
-        // The device may close just now, with the last sound that plays on it.
+        // The device may be closing now, together with the last sound that plays on it.
         if let shared, Device.named(shared) != nil,
           (try? start(entry.sound, play, id, deviceUID: shared, over)) != nil
         {
@@ -184,7 +187,7 @@ final class SystemSounds: Sendable {
     state.withLock { $0.deviceUID = uid }
   }
 
-  /// Ends a play, once.
+  /// Ends a playback. Does nothing if it has already ended.
   private func finish(_ play: Int, completes: Bool) {
     let (ended, completion) = state.withLock { state in
       let ended = state.plays.removeValue(forKey: play)
@@ -192,7 +195,7 @@ final class SystemSounds: Sendable {
     }
     guard let ended else { return }
     if completes { completion?.call() }
-    // Not on the queue's own thread, which would wait for itself.
+    // Disposed of on another thread: the queue's callback thread would wait for itself.
     work.async {
       try? ended.queue.dispose(atOnce: true)
       ended.done()
@@ -201,11 +204,11 @@ final class SystemSounds: Sendable {
 }
 
 extension SystemSounds.Sound {
-  /// Nothing that is heard.
+  /// A sound without samples.
   static let none = Self(
     format: PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32), bytes: [])
 
-  /// A short tone that dies away.
+  /// A short decaying tone.
   static let tone: Self = {
     let rate = 48000.0
     let samples = (0..<Int(0.4 * rate)).map { frame -> Float in
@@ -218,12 +221,12 @@ extension SystemSounds.Sound {
   }()
 }
 
-/// Calls a function of the app on a run loop, as often as it is told to.
+/// Calls an app function on a run loop, once for each `call()`.
 final class SoundCompletion: Sendable {
   private final class Calls: Sendable {
     let pending = Mutex(0)
 
-    /// True if a call is due; it is not any more.
+    /// Consumes one pending call. Returns false if there is none.
     func take() -> Bool {
       pending.withLock { pending in
         defer { pending = max(0, pending - 1) }
@@ -245,7 +248,7 @@ final class SoundCompletion: Sendable {
     context.wake()
   }
 
-  /// No calls begin any more.
+  /// Prevents further calls.
   func cancel() {
     calls.pending.withLock { $0 = 0 }
     context.invalidate()
