@@ -1,6 +1,6 @@
 import CAudioToolbox
 
-/// The channels of the layouts that have a tag, by the short names below, in the order of the tags.
+/// The channels of all tagged layouts, as the short names below, in the order of the tags.
 private let tagged: [(tag: AudioChannelLayoutTag, names: String)] = [
   (kAudioChannelLayoutTag_Mono, "M"),
   (kAudioChannelLayoutTag_Stereo, "L R"),
@@ -101,7 +101,7 @@ private let tagged: [(tag: AudioChannelLayoutTag, names: String)] = [
   (kAudioChannelLayoutTag_Atmos_9_1_6, "L R C LFE Ls Rs Rls Rrs Lw Rw VL VR LtM RtM LtR RtR"),
 ]
 
-/// Labels with their short names and their names.
+/// Channel labels with their short and their long names.
 private let named: [(label: AudioChannelLabel, short: String, name: String)] = [
   (kAudioChannelLabel_Left, "L", "Left"),
   (kAudioChannelLabel_Right, "R", "Right"),
@@ -162,13 +162,13 @@ private let labelsOfTags: [(tag: AudioChannelLayoutTag, labels: [AudioChannelLab
     (entry.tag, entry.names.split(separator: " ").compactMap { labelOfShortName[String($0)] })
   }
 
-/// A number of kinds of channels, from 0 on in the order of `first`.
+/// Returns `count` consecutive labels that start with `first`.
 private func numbered(_ first: AudioChannelLabel, _ count: Int) -> [AudioChannelLabel] {
   (0..<UInt32(count)).map { first + $0 }
 }
 
 extension ChannelLayout {
-  /// What each channel is for; nil if the tag is none that there is.
+  /// The label of each channel; nil if the tag is unknown.
   var labels: [AudioChannelLabel]? {
     let count = channels
     switch tag {
@@ -187,7 +187,8 @@ extension ChannelLayout {
     }
   }
 
-  /// The bits 0 to 17 are the labels 1 to 18; three others have labels above 48.
+  /// Returns the labels for a bitmap. The bits 0 to 17 map to the labels 1 to 18, and the bits 21
+  /// to 26 to labels above 48.
   private static func labels(bitmap: UInt32) -> [AudioChannelLabel] {
     (0..<32).filter { bitmap & 1 << $0 != 0 }.map { bit in
       switch bit {
@@ -198,7 +199,7 @@ extension ChannelLayout {
     }
   }
 
-  /// The layout with a description for each channel; nil if the tag is none that there is.
+  /// The layout with a description per channel; nil if the tag is unknown.
   var described: ChannelLayout? {
     labels.map { labels in
       ChannelLayout(
@@ -208,15 +209,15 @@ extension ChannelLayout {
     }
   }
 
-  /// A number that goes with what the channels are for; nil if the tag is none that there is.
+  /// A hash of the channel labels; nil if the tag is unknown.
   var hash: UInt32? {
-    // FNV-1a, as it is the same in every run.
+    // FNV-1a, which is the same in every run.
     labels?.reduce(2_166_136_261) { hash, label in
       [0, 8, 16, 24].reduce(hash) { ($0 ^ (label >> $1 & 0xFF)) &* 16_777_619 }
     }
   }
 
-  /// The first tag whose channels these are, in this order; nil if there is none.
+  /// The first tag with the same channels in the same order; nil if there is none.
   var matchingTag: AudioChannelLayoutTag? {
     if let labels, let found = labelsOfTags.first(where: { $0.labels == labels }) {
       return found.tag
@@ -226,7 +227,7 @@ extension ChannelLayout {
       ? kAudioChannelLayoutTag_DiscreteInOrder | UInt32(labels.count) : nil
   }
 
-  /// The layout that so many channels commonly have.
+  /// Creates the most common layout for a channel count.
   init(commonFor channels: Int) {
     let tag: AudioChannelLayoutTag? =
       switch channels {
@@ -241,14 +242,14 @@ extension ChannelLayout {
     self = tag.map { ChannelLayout(tag: $0) } ?? ChannelLayout(channels: channels)
   }
 
-  /// All tags for so many channels.
+  /// Returns all tags with a channel count.
   static func tags(channels: Int) -> [AudioChannelLayoutTag] {
     guard (1...64).contains(channels) else { return [] }
     return labelsOfTags.filter { $0.labels.count == channels }.map(\.tag)
       + [kAudioChannelLayoutTag_DiscreteInOrder | UInt32(channels)]
   }
 
-  /// The layout in words, as "5.1 (L R C LFE Ls Rs)"; nil if the tag is none that there is.
+  /// The layout as text, such as "5.1 (L R C LFE Ls Rs)"; nil if the tag is unknown.
   var name: String? {
     guard let labels else { return nil }
     let low = labels.filter { $0 == kAudioChannelLabel_LFEScreen || $0 == kAudioChannelLabel_LFE2 }
@@ -262,7 +263,7 @@ extension ChannelLayout {
       + ")"
   }
 
-  /// A channel in words.
+  /// Returns the name of a channel.
   static func name(of label: AudioChannelLabel, isShort: Bool = false) -> String {
     if let entry = named.first(where: { $0.label == label }) {
       return isShort ? entry.short : entry.name
@@ -277,10 +278,10 @@ extension ChannelLayout {
 
   // MARK: From one layout to another
 
-  /// For each channel of `other` the channel of this one that is for the same, if there is one. A
-  /// single channel in the middle goes to the left and to the right if there is no middle.
+  /// Returns, for each channel of `other`, the channel of this layout with the same label, or nil.
+  /// A single centre channel maps to left and right if `other` has no centre.
   ///
-  /// Nil if a tag is none that there is.
+  /// Nil if one of the tags is unknown.
   func map(to other: ChannelLayout) -> [Int?]? {
     guard let labels, let wanted = other.labels else { return nil }
     let isMono = labels.count == 1 && Self.middle.contains(labels[0])
@@ -293,17 +294,17 @@ extension ChannelLayout {
     }
   }
 
-  /// For each channel its place among the ports, which stand in the order of the labels' numbers, as in a
-  /// WAVE file; empty if the channels do too, or if not each is for something of its own.
+  /// For each channel, its port index. The ports are in ascending order of the labels, as in a WAVE
+  /// file. Empty if the channels are in that order already, or if a label occurs twice.
   var portOrder: [Int] {
     guard let labels, Set(labels).count == labels.count else { return [] }
     let ports = labels.sorted()
     return ports == labels ? [] : labels.compactMap { ports.firstIndex(of: $0) }
   }
 
-  /// For each channel of this layout how much of it each channel of `other` takes when a queue renders: two
-  /// rows, the sides of the balance, for a single channel that `other` has no middle for. Nil if the layouts
-  /// do not say.
+  /// Returns the rendering mix: for each channel of this layout, its gain in each channel of
+  /// `other`. A single channel gets two rows, the sides of its balance, if `other` has no centre.
+  /// Nil if the layouts determine no mix.
   func renderingMix(to other: ChannelLayout) -> [[Float]]? {
     guard let labels, let wanted = other.labels else { return nil }
     let isSpread = labels.count == 1 && Self.middle.contains(labels[0])
@@ -318,11 +319,11 @@ extension ChannelLayout {
 
   private static let middle: Set = [kAudioChannelLabel_Center, kAudioChannelLabel_Mono]
 
-  /// For each channel of this layout how much of it each channel of `other` takes.
+  /// Returns the mix matrix: for each channel of this layout, its gain in each channel of `other`.
   ///
-  /// A channel that `other` lacks goes to those next to it, at equal power; low frequencies are
-  /// dropped. If a channel of `other` could clip all are lowered by the same factor. Nil if a tag is
-  /// none that there is.
+  /// A channel that `other` lacks goes to the neighbouring channels at equal power; low frequencies
+  /// are dropped. If a channel of `other` could clip, all gains are reduced by the same factor. Nil
+  /// if a tag is unknown.
   func mix(to other: ChannelLayout) -> [[Float]]? {
     guard let labels, let wanted = other.labels else { return nil }
     var rows = labels.map { label -> [Float] in
@@ -336,7 +337,7 @@ extension ChannelLayout {
 
   private typealias Place = (label: AudioChannelLabel, factor: Float)
 
-  /// The channels that take up one, and how much of it.
+  /// Returns the channels that receive a channel, and their gains.
   private static func places(
     of label: AudioChannelLabel, among wanted: Set<AudioChannelLabel>, isAlone: Bool
   ) -> [Place] {
@@ -346,7 +347,7 @@ extension ChannelLayout {
     func centre(_ factor: Float) -> [[Place]] {
       [[(kAudioChannelLabel_Center, factor)], [(kAudioChannelLabel_Mono, factor)]]
     }
-    // The choices, the best first; one is open if all of its channels are there.
+    // The alternatives, best first. An alternative applies if all of its channels exist.
     let choices: [[Place]] =
       switch label {
       case kAudioChannelLabel_Center, kAudioChannelLabel_Mono:

@@ -1,31 +1,31 @@
 import CAudioToolbox
 import Files
 
-/// The value of an AudioChannelLayout, whose memory varies in length.
+/// The value of an AudioChannelLayout, a C structure of variable length.
 struct ChannelLayout: Equatable {
   /// An AudioChannelDescription.
   struct Description: Equatable, BitwiseCopyable {
     var label: AudioChannelLabel
     var flags: UInt32 = 0
-    /// The bits of the coordinates: they come back as they were, even those that are no numbers.
+    /// The bit patterns of the coordinates. They are preserved exactly, NaN included.
     var x: UInt32 = 0
     var y: UInt32 = 0
     var z: UInt32 = 0
   }
 
   let tag: AudioChannelLayoutTag
-  /// 0 if the tag does not ask for it.
+  /// The channel bitmap; 0 unless the tag requires it.
   let bitmap: UInt32
-  /// Empty if the tag does not ask for them.
+  /// The channel descriptions; empty unless the tag requires them.
   let descriptions: [Description]
 
-  /// Bytes before the first description.
+  /// Size in bytes of the header before the first description.
   private static let headBytes =
     MemoryLayout<AudioChannelLayout>.size - MemoryLayout<AudioChannelDescription>.size
 
-  /// Reads a layout. What its tag does not ask for is not looked at, and need not be there.
+  /// Parses a layout. Ignores the fields that its tag does not require; they may be missing.
   ///
-  /// Nil if there are fewer bytes than the layout says it has.
+  /// Nil if there are fewer bytes than the layout needs.
   init?(_ bytes: [UInt8]) {
     let head = Self.headBytes
     guard bytes.count >= head else { return nil }
@@ -51,7 +51,7 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  /// Reads a layout as C functions take it, with as many descriptions as its head says.
+  /// Reads the layout at a C pointer, with as many descriptions as its header says.
   init?(at layout: UnsafePointer<AudioChannelLayout>) {
     let isDescribed =
       unsafe layout.pointee.mChannelLayoutTag == kAudioChannelLayoutTag_UseChannelDescriptions
@@ -62,7 +62,7 @@ struct ChannelLayout: Equatable {
           start: layout, count: Self.headBytes + count * MemoryLayout<Description>.stride)))
   }
 
-  /// The layout of so many channels of which nothing else is known.
+  /// Creates the default layout for a channel count.
   init(channels: Int) {
     switch channels {
     case 1: self.init(tag: kAudioChannelLayoutTag_Mono)
@@ -71,10 +71,10 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  /// The channels that it speaks of.
+  /// The number of channels in the layout.
   var channels: Int { Self.channels(tag, bitmap, descriptions: descriptions.count) }
 
-  /// The channels that a layout speaks of, by its head alone.
+  /// Returns the number of channels in a layout from its header alone.
   static func channels(of head: AudioChannelLayout) -> Int {
     channels(
       head.mChannelLayoutTag, head.mChannelBitmap.rawValue,
@@ -91,8 +91,8 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  /// The shortest way to say what the channels are for: a well known layout, a bitmap if they stand
-  /// in its order, or a label for each.
+  /// Creates the shortest layout for the given channel roles. It uses a well-known tag, a bitmap if
+  /// the roles are in bitmap order, or a label per channel.
   init(roles: [ChannelRole]) {
     switch roles {
     case [.mono], [.centre]: self.init(tag: kAudioChannelLayoutTag_Mono)
@@ -103,7 +103,7 @@ struct ChannelLayout: Equatable {
       self.init(tag: kAudioChannelLayoutTag_Ambisonic_B_Format)
     default:
       let labels = roles.map(\.label)
-      // The labels 1 to 18 are the bits 0 to 17.
+      // The labels 1 to 18 correspond to the bits 0 to 17.
       let isBitmap =
         labels.allSatisfy { (1...18).contains($0) } && zip(labels, labels.dropFirst()).allSatisfy(<)
       if isBitmap {
@@ -126,16 +126,14 @@ struct ChannelLayout: Equatable {
     self.descriptions = descriptions
   }
 
-  /// What the channels are for; nil if there is no telling, or if a channel is for something that has
-  /// no name here.
+  /// The channel roles; nil if they are unknown or one of the labels has no role here.
   var roles: [ChannelRole]? {
     guard let labels else { return nil }
     let roles = labels.compactMap { label in ChannelRole.allCases.first { $0.label == label } }
     return roles.count == labels.count ? roles : nil
   }
 
-  /// The channels as a set of speakers, of which each has a bit; nil if they are no such set, or not
-  /// in its order.
+  /// The channels as a speaker bitmap. Nil if they are not a set of speakers in bitmap order.
   var speakers: UInt32? {
     guard let roles else { return nil }
     let labels = roles.map { $0 == .mono ? kAudioChannelLabel_Center : $0.label }
@@ -145,18 +143,19 @@ struct ChannelLayout: Equatable {
     return labels.reduce(0) { $0 | 1 << ($1 - 1) }
   }
 
-  /// Bytes of the layout: never fewer than the struct has, so that it can be read as one.
+  /// The size of the layout in bytes. At least the size of the C structure, so that it can be read
+  /// as one.
   var byteCount: Int {
     Self.headBytes + max(1, descriptions.count) * MemoryLayout<Description>.stride
   }
 
-  /// The layout as words.
+  /// The layout as 32-bit words.
   var words: [UInt32] {
     [tag, bitmap, UInt32(descriptions.count)]
       + descriptions.flatMap { [$0.label, $0.flags, $0.x, $0.y, $0.z] }
   }
 
-  /// The layout as it lies in memory.
+  /// The bytes of the C structure.
   var bytes: [UInt8] {
     let words = self.words
     let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
@@ -165,7 +164,7 @@ struct ChannelLayout: Equatable {
 }
 
 extension ChannelRole {
-  /// The role in Core Audio's terms.
+  /// The Core Audio channel label.
   var label: AudioChannelLabel {
     switch self {
     case .mono: kAudioChannelLabel_Mono

@@ -1,8 +1,8 @@
 public import CoreFoundation
 public import FoundationEssentials
 
-// Linux has no toll-free bridging: where a program for Apple's systems says `url as CFURL`, it says
-// `url.cfURL` here. The other casts have their counterparts below.
+// Linux has no toll-free bridging: code for Apple's systems that says `url as CFURL` says
+// `url.cfURL` here. The extensions below replace the other casts.
 
 extension String {
   /// The text as a Core Foundation string, in place of `text as CFString`.
@@ -51,8 +51,8 @@ extension URL {
 }
 
 extension CFURL {
-  /// The URL as Foundation's type, in place of `url as URL`; nil if Foundation does not take what
-  /// Core Foundation took for a URL.
+  /// The URL as Foundation's type, in place of `url as URL`. Nil if Foundation does not accept the
+  /// URL.
   ///
   /// ```swift
   /// let isThere = (try? cfURL.url?.checkResourceIsReachable()) ?? false
@@ -63,13 +63,13 @@ extension CFURL {
   }
 }
 
-// Core Foundation's modes of run loops are plain strings here, and a type of their own there. These
-// have code that names them in that type's way compile.
+// Core Foundation's run loop modes are plain strings on Linux and a type of their own on Apple's
+// systems. These members let code that uses that type compile.
 extension CFRunLoopMode {
-  /// The mode that a run loop runs in if nothing else is asked for.
+  /// The default mode of run loops.
   public static var defaultMode: CFRunLoopMode { kCFRunLoopDefaultMode }
-  /// All modes that were declared to be common.
+  /// The set of modes that were declared as common.
   public static var commonModes: CFRunLoopMode { kCFRunLoopCommonModes }
-  /// The mode as a string, which it is already.
+  /// The mode as a string. On Linux it already is one.
   public var rawValue: CFString { self }
 }

@@ -4,7 +4,7 @@ import Files
 import Glibc
 import Logging
 
-/// Runs what fails as functions of AudioFile do.
+/// Runs an AudioFile operation and converts its error.
 private func onAudioFile<Result>(
   _ body: () throws(AudioFileFailure) -> Result
 ) throws(ExtAudioFileError) -> Result {
@@ -17,8 +17,8 @@ private func file(_ handle: ExtAudioFileRef) throws(ExtAudioFileError) -> ExtAud
   return core
 }
 
-/// Runs the body of a C function with the file that `handle` stands for. If frames that another thread
-/// wrote did not come into the file, the call does nothing but tell of it.
+/// Runs the body of a C function with the file behind `handle`. If an earlier asynchronous write
+/// has failed, the call only reports that failure.
 private func withFile(
   _ handle: ExtAudioFileRef, _ function: String, needs pointers: UnsafeRawPointer?...,
   body: (ExtAudioFileCore) throws(ExtAudioFileError) -> Void
@@ -31,7 +31,7 @@ private func withFile(
   }
 }
 
-/// A file of our own, which has an AudioFileID too.
+/// Creates an object that owns its file, and an AudioFileID for the file.
 private func own(
   _ media: MediaFile, isWriting: Bool, layout: ChannelLayout? = nil
 ) throws(ExtAudioFileError) -> ExtAudioFileCore {
@@ -48,8 +48,8 @@ private func own(
 
 // MARK: Opening and closing
 
-/// See ExtAudioFileOpenURL in ExtendedAudioFile.h. A CFURL cannot be a parameter of a C function that
-/// is written in Swift on Linux, so it comes as a plain pointer.
+/// See ExtAudioFileOpenURL in ExtendedAudioFile.h. On Linux, Swift cannot declare a C function with
+/// a CFURL parameter, so this one takes a raw pointer.
 @c(ExtAudioFileOpenURL)
 public func openExtAudioFile(
   _ inURL: UnsafeRawPointer?, _ outExtAudioFile: UnsafeMutablePointer<OpaquePointer?>?
@@ -89,7 +89,7 @@ public func ExtAudioFileWrapAudioFileID(
   }
 }
 
-/// The layout of a file that is to be made; nil if none was given.
+/// Returns the channel layout for a new file; nil if none was given.
 private func layout(
   at memory: UnsafePointer<AudioChannelLayout>?, channels: Int
 ) throws(ExtAudioFileError) -> ChannelLayout? {
@@ -117,7 +117,7 @@ public func createExtAudioFile(
       let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
       let place = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
       if let layout, !MediaFile.hasPlace(for: layout, kind.format, in: kind.container) {
-        // An old file is not lost for that.
+        // Checked first, so that an existing file is not erased in vain.
         throw .audioFile(
           .file(
             SoundFileError(
@@ -134,7 +134,7 @@ public func createExtAudioFile(
       do throws(ExtAudioFileError) {
         return try own(media, isWriting: true, layout: layout)
       } catch {
-        // Nobody has it, and nothing is in it.
+        // No other code has a reference to the file, and it is empty.
         (media.store as? FileStore)?.remove()
         throw error
       }
@@ -236,7 +236,7 @@ public func ExtAudioFileGetPropertyInfo(
     do throws(ExtAudioFileError) {
       if !isConfig { size = try core.property(inPropertyID).count }
     } catch {
-      // What can be set may have no value yet.
+      // A property that can be set may have no value yet.
       guard isSettable, case .invalidProperty = error else { throw error }
     }
     unsafe outSize?.pointee = UInt32(size)
@@ -284,7 +284,7 @@ extension ExtAudioFileCore {
     kExtAudioFileProperty_IOBufferSizeBytes, kExtAudioFileProperty_PacketTable,
   ]
 
-  /// A property's value, as it lies in memory.
+  /// Returns the bytes of a property's value.
   fileprivate func property(_ id: ExtAudioFilePropertyID) throws(ExtAudioFileError) -> [UInt8] {
     switch id {
     case kExtAudioFileProperty_FileDataFormat:
@@ -293,7 +293,7 @@ extension ExtAudioFileCore {
       guard let fileLayout else { throw .invalidProperty(id) }
       return fileLayout.bytes
     case kExtAudioFileProperty_ClientDataFormat:
-      // Until it is set, it is the file's.
+      // The client format defaults to the file's format.
       return PropertyBytes.of([
         client?.streamDescription ?? file.format.streamDescription
       ])
@@ -373,7 +373,7 @@ extension ExtAudioFileCore {
           .formatNotSupported("there are no codecs of '\(fourCharacters(manufacturer))'"))
       }
     case kExtAudioFileProperty_ConverterConfig:
-      // The converter's settings are looked at with every packet: there is nothing to be done.
+      // The converter's settings are read for every packet, so there is nothing to update.
       guard try value(UInt.self) == 0 else {
         throw .badArgument("the only configuration is NULL: set the converter's properties")
       }

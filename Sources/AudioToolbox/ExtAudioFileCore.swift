@@ -5,29 +5,30 @@ import Logging
 import RealTime
 import Synchronization
 
-/// What an ExtAudioFileRef stands for. One thread at a time, and beside it the one that writes
-/// asynchronously: what looks at the writer takes the lock, or ends that first.
+/// The object behind an ExtAudioFileRef. Use from one thread at a time. In addition a worker thread
+/// performs asynchronous writes: code that uses the writer takes the lock or ends those writes
+/// first.
 final class ExtAudioFileCore: @unchecked Sendable {
   static let all = HandleTable<ExtAudioFileCore>()
 
   let file: MediaFile
-  /// The file's AudioFileID, and whether it goes with this.
+  /// The file's AudioFileID, and whether this object closes the file.
   let fileHandle: UInt
   private let ownsFile: Bool
-  /// Nil if the file is written.
+  /// Nil if the file is open for writing.
   let reader: MediaReader?
-  /// Nil if the file is read.
+  /// Nil if the file is open for reading.
   let writer: MediaWriter?
   private let lock = Mutex(())
 
   private(set) var client: ConverterFormat?
   private(set) var converter: AudioConverterCore?
-  /// The AudioConverterRef that an app knows the converter by.
+  /// The AudioConverterRef of the converter; 0 until an app asks for it.
   private var converterHandle: UInt = 0
-  /// The client's layout, if it was set.
+  /// The client's channel layout; nil if it was not set.
   private var clientLayout: ChannelLayout?
   private(set) var fileLayout: ChannelLayout?
-  /// Set by the calls that write asynchronously, and by those that end that.
+  /// The asynchronous writer; nil while there is none.
   private var async: AsyncWriter?
 
   init(
@@ -48,7 +49,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     if case .pcm = file.format { try setClient(ConverterFormat(file.format)) }
   }
 
-  /// Runs a part of the work that is the converter's.
+  /// Runs a converter operation and converts its error.
   private func converting<Value>(
     _ body: () throws(AudioConverterError) -> Value
   ) throws(ExtAudioFileError) -> Value {
@@ -61,12 +62,12 @@ final class ExtAudioFileCore: @unchecked Sendable {
 
   // MARK: Formats
 
-  /// Has the client read or write another format.
+  /// Changes the client format.
   func setClient(_ format: ConverterFormat) throws(ExtAudioFileError) {
     guard case .pcm = format.stream else { throw .clientNotPCM }
     try endAsync()
     if let writer, let converter, writer.frameCount > 0 {
-      // What the former converter holds back goes first; packets are one stream.
+      // The previous converter's remaining frames go first. Packets cannot change within a stream.
       guard case .pcm = file.format else {
         throw .order("the client's format cannot change once packets were written")
       }
@@ -97,14 +98,14 @@ final class ExtAudioFileCore: @unchecked Sendable {
     try applyLayouts()
   }
 
-  /// What the client's channels are for: the same as the file's, until something else is said.
+  /// The client's channel layout. Defaults to the file's layout if the channel counts match.
   var layoutOfClient: ChannelLayout? {
     let channels = client?.stream.channels ?? file.format.channels
     return clientLayout ?? fileLayout.flatMap { $0.channels == channels ? $0 : nil }
   }
 
-  /// Says what the file's channels are for: it is written to the file, if that has a place for it; one
-  /// that is read is taken to have them.
+  /// Sets the file's channel layout. Writes it to the file if the format supports that. For a file
+  /// that is read it replaces the file's own layout.
   func setFileLayout(_ layout: ChannelLayout) throws(ExtAudioFileError) {
     guard layout.channels == file.format.channels else {
       throw .channels(
@@ -163,7 +164,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     do throws(MediaError) {
       try reader.read(&sink, through: converter.stream)
     } catch {
-      // What there was before comes first.
+      // Returns the frames that came before the failure.
       guard sink.count > 0 else { throw ExtAudioFileError(error) }
       log.warning("ExtAudioFileRead: \(ExtAudioFileError(error).reason)")
     }
@@ -176,12 +177,12 @@ final class ExtAudioFileCore: @unchecked Sendable {
     reader.seek(to: frame)
   }
 
-  /// The frame that comes next, at the file's rate.
+  /// The next frame at the file's rate.
   var position: Int64 { reader?.position ?? framesWritten }
 
   private var framesWritten: Int64 { lock.withLock { _ in writer?.frameCount ?? 0 } }
 
-  /// Frames of sound, at the file's rate.
+  /// The length of the sound in frames at the file's rate.
   var length: Int64 {
     get throws(ExtAudioFileError) {
       do throws(MediaError) {
@@ -220,7 +221,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     return samples
   }
 
-  /// Makes room for frames that are written by another thread. Not on a thread that must not wait.
+  /// Starts the worker thread for asynchronous writes. Do not call on a thread that must not block.
   func prepareAsync() throws(ExtAudioFileError) {
     guard async == nil else { return }
     guard writer != nil else { throw .order("the file is open for reading") }
@@ -228,7 +229,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     guard case .pcm(let format) = client.stream else { throw .clientNotPCM }
     async = AsyncWriter(
       buffers: client.buffers, bytesPerFrame: client.bytesPerPacket,
-      // Time for a disk that is busy.
+      // Four seconds, to bridge times when the disk is busy.
       capacity: max(1 << 15, Int(4 * format.sampleRate))
     ) { [unowned self] places, frames in
       guard let samples = unsafe SampleBuffers(format, at: places.pointers) else { return noErr }
@@ -244,7 +245,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     }
   }
 
-  /// Copies frames for the thread that writes them. Only the first call may wait.
+  /// Copies frames for the worker thread. Only the first call may block.
   func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
     if async == nil { try prepareAsync() }
     guard let async, let client else { return }
@@ -259,14 +260,14 @@ final class ExtAudioFileCore: @unchecked Sendable {
     guard async.push(list, frames: frames) else { throw .asyncOverflow(frames: frames) }
   }
 
-  /// Tells, once, of a failure of the thread that writes.
+  /// Throws the worker thread's failure, once.
   func checkAsync() throws(ExtAudioFileError) {
     guard let status = async?.takeFailure(), status != noErr else { return }
     throw .asyncFailure(status)
   }
 
-  /// Waits until all frames are written that were to be written by another thread, and tells if that
-  /// failed. Not with the lock.
+  /// Waits until all asynchronous writes are complete, and throws if one failed. The caller must
+  /// not hold the lock.
   func endAsync() throws(ExtAudioFileError) {
     guard let async else { return }
     async.end()
@@ -274,8 +275,8 @@ final class ExtAudioFileCore: @unchecked Sendable {
     try checkAsync()
   }
 
-  /// Writes what is still to be written, and closes the file if it is our own: whatever fails, all of
-  /// that is done. The first failure is told.
+  /// Writes all remaining frames, and closes the file if this object owns it. Completes every step
+  /// even if one fails, and throws the first failure.
   func close() throws(ExtAudioFileError) {
     var failure: ExtAudioFileError?
     func attempt(_ body: () throws(ExtAudioFileError) -> Void) {
@@ -299,7 +300,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
 }
 
 extension AudioConverterCore.Settings {
-  /// Has channels go where the layouts of the file and the client tell.
+  /// Sets the channel layouts of the converter from those of the file and the client.
   fileprivate mutating func clientLayouts(
     _ client: ChannelLayout, _ file: ChannelLayout?, isReading: Bool
   ) {

@@ -1,7 +1,7 @@
 import CAudioToolbox
 import Files
 
-/// Why a call on an ExtAudioFileRef fails. The text goes to the log, the code to the caller.
+/// The reason why an ExtAudioFile call fails. The text goes to the log, the code to the caller.
 enum ExtAudioFileError: APIFailure {
   case badArgument(String)
   case noFile
@@ -15,7 +15,7 @@ enum ExtAudioFileError: APIFailure {
   case seek(Int64)
   case asyncTooLarge(frames: Int, most: Int)
   case asyncOverflow(frames: Int)
-  /// Frames that another thread wrote did not come into the file; the code says why.
+  /// An asynchronous write failed; the status says why.
   case asyncFailure(OSStatus)
   case audioFile(AudioFileFailure)
   case converter(AudioConverterError)

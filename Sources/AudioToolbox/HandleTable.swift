@@ -1,15 +1,17 @@
 import Synchronization
 
-/// The last handle that was given out, of any table.
+/// The latest handle of all tables.
 private let lastHandle = Atomic<UInt>(0)
 
-/// Objects by the handles that C programs hold. A handle is a number that is never used twice, in
-/// whatever table, so that one which is stale, foreign or made up is recognised and never followed.
-/// Any thread.
+/// A table of objects by the handles that C programs hold. May be used on any thread.
+///
+/// A handle is a number that no table uses twice. A stale, foreign or invented handle is therefore
+/// detected and never dereferenced.
 final class HandleTable<Object: Sendable>: Sendable {
   private let objects = Mutex<[UInt: Object]>([:])
 
-  /// Adds what `make` makes for a new handle. Handles are never 0, and look like aligned pointers.
+  /// Adds the object that `make` creates for a new handle. Handles are never 0 and look like
+  /// aligned pointers.
   @discardableResult
   func add<E: Error>(_ make: (UInt) throws(E) -> Object) throws(E) -> UInt {
     let handle = lastHandle.add(16, ordering: .relaxed).newValue
@@ -18,10 +20,11 @@ final class HandleTable<Object: Sendable>: Sendable {
     return handle
   }
 
-  /// The object of a handle, or nil if there is none.
+  /// Returns the object of a handle, or nil if there is none.
   func object(_ handle: UInt) -> Object? { objects.withLock { $0[handle] } }
 
-  /// Forgets a handle and returns its object; calls under way on other threads keep it alive.
+  /// Removes a handle and returns its object. Calls in progress on other threads keep the object
+  /// alive.
   @discardableResult
   func remove(_ handle: UInt) -> Object? {
     objects.withLock { $0.removeValue(forKey: handle) }

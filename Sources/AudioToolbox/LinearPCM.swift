@@ -1,8 +1,8 @@
 public import CAudioToolbox
 
-/// A type of number that samples of linear PCM can be: `Float`, `Double`, `Int8`, `Int16`, `Int32`.
+/// A sample type for linear PCM: `Float`, `Double`, `Int8`, `Int16` or `Int32`.
 public protocol LinearPCMSample: BitwiseCopyable, Sendable {
-  /// What the flags of a format say of such samples, this machine's order of bytes included.
+  /// The format flags for these samples, including this machine's byte order.
   static var linearPCMFlags: AudioFormatFlags { get }
 }
 
@@ -14,7 +14,7 @@ extension LinearPCMSample where Self: SignedInteger {
 }
 
 extension LinearPCMSample where Self: BinaryFloatingPoint {
-  /// Floating point, 1 being full scale.
+  /// Floating point samples; 1 is full scale.
   public static var linearPCMFlags: AudioFormatFlags { kAudioFormatFlagsNativeFloatPacked }
 }
 
@@ -25,7 +25,7 @@ extension Int16: LinearPCMSample {}
 extension Int32: LinearPCMSample {}
 
 extension AudioStreamBasicDescription {
-  /// Interleaved linear PCM in this machine's order of bytes.
+  /// Returns interleaved linear PCM in this machine's byte order.
   ///
   /// ```swift
   /// let queue = try PlaybackQueue(.pcm(Int16.self, sampleRate: 44100, channels: 2))
@@ -42,10 +42,10 @@ extension AudioStreamBasicDescription {
       mReserved: 0)
   }
 
-  /// True if samples of this format lie in memory as an array of `Sample` does.
+  /// Returns true if samples of this format have the same memory layout as an array of `Sample`.
   func holds<Sample: LinearPCMSample>(_ sample: Sample.Type) -> Bool {
     let size = UInt32(MemoryLayout<Sample>.size)
-    // The order of the bytes of a single byte is no matter.
+    // The byte order of a single byte does not matter.
     let told = size == 1 ? mFormatFlags & ~kAudioFormatFlagIsBigEndian : mFormatFlags
     return mBytesPerFrame == size &* mChannelsPerFrame && told == Sample.linearPCMFlags
       && mBitsPerChannel == 8 * size

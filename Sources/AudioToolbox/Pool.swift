@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Items that tasks wait for, first come, first served. Any thread.
+/// A pool of items that tasks wait for in first-come, first-served order. May be used on any
+/// thread.
 final class Pool<Item: Sendable>: Sendable {
   private struct State {
     var items: [Item] = []
@@ -9,7 +10,7 @@ final class Pool<Item: Sendable>: Sendable {
   }
   private let state = Mutex(State())
 
-  /// Gives the item to the task that has waited longest, or keeps it.
+  /// Returns an item to the pool, or passes it to the task that has waited longest.
   func give(_ item: Item) {
     let waiter = state.withLock { state in
       if state.waiters.isEmpty {
@@ -21,12 +22,12 @@ final class Pool<Item: Sendable>: Sendable {
     waiter?.resume(returning: item)
   }
 
-  /// Takes the oldest item, if there is one.
+  /// Takes the oldest item; nil if there is none.
   func takeIfAny() -> Item? {
     state.withLock { $0.items.isEmpty ? nil : $0.items.removeFirst() }
   }
 
-  /// Takes the oldest item; waits until there is one. Nil if the task is cancelled.
+  /// Takes the oldest item, and waits until there is one. Nil if the task is cancelled.
   func take() async -> Item? {
     let id = state.withLock { state in
       state.lastID += 1
@@ -34,7 +35,7 @@ final class Pool<Item: Sendable>: Sendable {
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Looked at here: the handler below may have run before there was a waiter to find.
+        // Checked here: the cancellation handler may have run before the waiter was added.
         let isOver = state.withLock { state -> Item?? in
           if Task.isCancelled { return .some(nil) }
           if !state.items.isEmpty { return state.items.removeFirst() }
