@@ -21,7 +21,8 @@ package protocol CallbackContext: AnyObject, Sendable {
   var isCurrent: Bool { get }
   /// False if the callbacks belong on a run loop that is not running at the moment.
   var isServed: Bool { get }
-  /// Schedules the delivery function on the callback thread. Any thread except the process thread.
+  /// Schedules the delivery function on the callback thread. Call on any thread that is not
+  /// real-time.
   func wake()
   /// Prevents further deliveries. One that has begun continues.
   func invalidate()

@@ -8,9 +8,9 @@ import Timeline
 
 /// A recording queue: fills an app's buffers from the input ports of one server client.
 ///
-/// Safe to call on any thread except the process thread, callbacks included. The queue holds no
-/// lock during callbacks. The app's times are in frames at the queue's rate, device times in frames
-/// at the server's.
+/// Safe to call on any thread that is not real-time, callbacks included. The queue holds no lock
+/// during callbacks. The app's times are in frames at the queue's rate, device times in frames at
+/// the server's.
 @safe
 package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   package typealias Options = QueueOptions

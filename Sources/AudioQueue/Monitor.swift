@@ -4,7 +4,7 @@ import Server
 
 /// A value protected by a mutex, with a condition variable that threads wait on.
 ///
-/// Not for the process thread. Timed waits use CLOCK_MONOTONIC.
+/// Not for real-time threads. Timed waits use CLOCK_MONOTONIC.
 @safe
 final class Monitor<Value>: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>

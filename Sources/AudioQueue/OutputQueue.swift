@@ -10,9 +10,9 @@ let log = Logger(label: "cuejack")
 
 /// A playback queue: takes buffers from an app and plays them through one server client.
 ///
-/// Safe to call on any thread except the process thread, callbacks included. The queue holds no
-/// lock during callbacks. The app's times are in frames at the queue's rate, device times in frames
-/// at the server's.
+/// Safe to call on any thread that is not real-time, callbacks included. The queue holds no lock
+/// during callbacks. The app's times are in frames at the queue's rate, device times in frames at
+/// the server's.
 @safe
 package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   package typealias Options = QueueOptions

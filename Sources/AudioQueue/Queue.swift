@@ -4,8 +4,8 @@ package import RealTime
 package import Server
 package import Timeline
 
-/// The interface that playback and recording queues share. Safe to call on any thread except the
-/// process thread.
+/// The interface that playback and recording queues share. Safe to call on any thread that is not
+/// real-time.
 package protocol Queue: AnyObject, Sendable {
   /// The format of the data in the buffers.
   var streamFormat: StreamFormat { get }

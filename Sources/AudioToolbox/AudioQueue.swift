@@ -8,8 +8,8 @@ import Server
 import Timeline
 
 // The functions of AudioQueue.h. The header documents each function and its units; the result codes
-// are those of `QueueError.status`. All functions may be called on any thread except the process
-// thread, callbacks included.
+// are those of `QueueError.status`. All functions may be called on any thread that is not
+// real-time, callbacks included.
 
 // MARK: New and dispose
 

@@ -67,7 +67,8 @@ final class ExtAudioFileCore: @unchecked Sendable {
     guard case .pcm = format.stream else { throw .clientNotPCM }
     try endAsync()
     if let writer, let converter, writer.frameCount > 0 {
-      // The previous converter's remaining frames go first. Packets cannot change within a stream.
+      // The previous converter's remaining frames go first. Encoded packets form a single stream,
+      // so their input format cannot change.
       guard case .pcm = file.format else {
         throw .order("the client's format cannot change once packets were written")
       }
@@ -229,7 +230,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     guard case .pcm(let format) = client.stream else { throw .clientNotPCM }
     async = AsyncWriter(
       buffers: client.buffers, bytesPerFrame: client.bytesPerPacket,
-      // Four seconds, to bridge times when the disk is busy.
+      // At least four seconds, to bridge times when the disk is busy.
       capacity: max(1 << 15, Int(4 * format.sampleRate))
     ) { [unowned self] places, frames in
       guard let samples = unsafe SampleBuffers(format, at: places.pointers) else { return noErr }

@@ -3,13 +3,13 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// The part of a `PlaybackQueue` that the C API's callbacks reach. It knows nothing of the object
-/// that programs hold, so that nothing keeps that alive.
+/// The part of a `PlaybackQueue` that the C API's callbacks use. It has no reference to the public
+/// object, so that callbacks do not keep that alive.
 ///
-/// Callbacks come on a dispatch queue of their own, where no code of the program ever runs, so they
-/// are never held up. The render closure runs on another one.
+/// Callbacks run on a dispatch queue of their own, which runs no code of the program, so nothing
+/// delays them. The render closure runs on another dispatch queue.
 final class PlaybackCore: Sendable {
-  /// The queue as the C API knows it.
+  /// The AudioQueueRef.
   @safe struct Queue: @unchecked Sendable {
     let reference: AudioQueueRef
     init(_ reference: AudioQueueRef) { unsafe self.reference = reference }
@@ -20,50 +20,50 @@ final class PlaybackCore: Sendable {
     init(_ reference: AudioQueueBufferRef) { unsafe self.reference = reference }
   }
 
-  /// What a `PlaybackQueue` asks for sound: it calls its second argument once with the samples that
-  /// follow the frame of the first.
+  /// The type-erased render closure. It calls `use` once with the samples that start at `frame`.
   typealias Render = (_ frame: Int, _ use: (RawSpan) -> Void) -> Void
 
-  /// What is to be said of packets in a buffer.
+  /// The packet descriptions and trimming of a buffer.
   struct Packets: Sendable {
     var descriptions: [AudioStreamPacketDescription] = []
     var trimmedAtStart: UInt32 = 0
     var trimmedAtEnd: UInt32 = 0
   }
 
-  /// A render closure. It is called on one dispatch queue only.
+  /// A render closure and the only dispatch queue that calls it.
   @safe private struct Renderer: @unchecked Sendable {
     let render: Render
     let place = DispatchQueue(label: "cuejack.render")
     static let key = DispatchSpecificKey<ObjectIdentifier>()
   }
 
-  /// What the thread that renders has to say to one that waits for it.
+  /// The result of a render call, for the thread that waits for it.
   private final class Answer: Sendable {
     let isThere = DispatchSemaphore(value: 0)
     let result = Mutex(Result<Void, AudioQueueError>.success(()))
   }
 
-  /// What calls that change what the queue does share. Never held while code of the program runs.
+  /// State of the calls that control the queue. The lock is never held while code of the program
+  /// runs.
   private struct Control {
     var queue: Queue?
     var isDisposed = false
-    /// The render closure is asked for more.
+    /// True while the render closure is asked for samples.
     var isRendering = false
-    /// Frames that it has given in this run.
+    /// Frames that the closure has produced in this run.
     var renderedFrames = 0
   }
 
-  /// Runs and their ends, as far as they were asked for.
+  /// The runs that were requested, and their ends.
   private struct Runs {
     var started = 0
     var over = 0
-    /// Ends that are on their way, one of a run that is yet to be started included.
+    /// Pending ends, including one for a run that has not started yet.
     var ends = 0
-    /// Something was enqueued that no end follows.
+    /// True if a buffer was enqueued that no end follows.
     var isOpen = false
     var isPaused = false
-    /// Those who wait until so many runs are over.
+    /// The tasks that wait until a number of runs are over.
     var waiters: [(target: Int, done: AsyncStream<Never>.Continuation)] = []
 
     var current: Int { started - over }
@@ -84,7 +84,7 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// One who hears of changes of a property.
+  /// An observer of a property.
   private struct Observer {
     let property: AudioQueuePropertyID
     let changed: @Sendable (Queue) -> Void
@@ -93,19 +93,19 @@ final class PlaybackCore: Sendable {
   private struct Observers {
     var lastID = 0
     var all: [Int: Observer] = [:]
-    /// Properties that the C API tells us of.
+    /// The properties with a listener in the C API.
     var properties: Set<AudioQueuePropertyID> = []
     var isOver = false
   }
 
-  /// The listeners of the C API find theirs by a number, which may be stale.
+  /// Cores by number. The C API's listeners use the number, which may be stale.
   private static let all = HandleTable<PlaybackCore>()
 
   let bytesPerFrame: Int
   let bufferFrames: Int
-  /// Buffers that are not enqueued.
+  /// The buffers that are not enqueued.
   private let free = Pool<Buffer>()
-  /// The right to write: one piece after another, each whole.
+  /// The right to write. Writers take it in turn, so that each piece stays whole.
   private let turn = Pool<Void>()
   private let renderer: Renderer?
   private let callbacks = DispatchQueue(label: "cuejack.playback")
@@ -122,7 +122,7 @@ final class PlaybackCore: Sendable {
     turn.give(())
   }
 
-  /// Makes the queue and its buffers. If this throws, `close` is to be called all the same.
+  /// Creates the queue and its buffers. The caller must call `close` even if this throws.
   func open(_ format: AudioStreamBasicDescription, buffers: Int) throws(AudioQueueError) {
     var queue: AudioQueueRef?
     try unsafe check(
@@ -142,7 +142,7 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// Ends the queue at once.
+  /// Disposes of the queue at once.
   func close() {
     control.withLock { control in
       control.isDisposed = true
@@ -158,10 +158,10 @@ final class PlaybackCore: Sendable {
     for observer in all { observer.finish() }
   }
 
-  /// The queue, for calls that may come at any time.
+  /// The queue, for calls that may be made at any time.
   var queue: Queue { control.withLock { $0.queue! } }
 
-  /// Runs `body` alone among the calls that change what the queue does.
+  /// Runs `body` while holding the control lock.
   private func controlled<R>(
     _ body: (Queue, inout Control) throws(AudioQueueError) -> R
   ) throws(AudioQueueError) -> R {
@@ -179,12 +179,12 @@ final class PlaybackCore: Sendable {
     try render()
     try controlled { (queue, control) throws(AudioQueueError) in
       let isNew = runs.withLock { runs in
-        // Another run would follow this one, and there is nothing for it to play.
+        // Otherwise another run would follow this one, with nothing to play.
         let isPointless =
           renderer != nil && !control.isRendering && !runs.isPaused && runs.ends <= runs.current
         if isPointless { return nil as Bool? }
         let isNew = !runs.isPaused && runs.ends >= runs.current
-        // Before the call: a short run may be over when it returns.
+        // Counted before the call: a short run may be over when it returns.
         if isNew { runs.started += 1 }
         return isNew
       }
@@ -210,7 +210,7 @@ final class PlaybackCore: Sendable {
     try controlled { (queue, control) throws(AudioQueueError) in
       control.isRendering = false
       try unsafe check(AudioQueueStop(queue.reference, true))
-      // What the runs that have ended had to tell is told, before there are others.
+      // Wait for the notifications of the ended runs before another run can begin.
       callbacks.sync {}
       runs.withLock { runs in
         runs.finish(runs.current)
@@ -220,9 +220,9 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// Has the run end with what is enqueued.
+  /// Ends the run after all enqueued buffers.
   ///
-  /// - Returns: How many runs are over then.
+  /// - Returns: The number of runs that are over by then.
   func stopAfterPlaying() throws(AudioQueueError) -> Int {
     try controlled { (queue, control) throws(AudioQueueError) in
       try stopAfterPlaying(queue, &control)
@@ -241,10 +241,10 @@ final class PlaybackCore: Sendable {
     return started
   }
 
-  /// Runs that were started so far.
+  /// The number of runs started so far.
   var startedRuns: Int { runs.withLock { $0.started } }
 
-  /// Waits until so many runs are over, or the task is cancelled.
+  /// Waits until `run` runs are over, or the task is cancelled.
   func waitForEnd(ofRun run: Int) async {
     let (stream, done) = AsyncStream<Never>.makeStream()
     runs.withLock { runs in
@@ -278,25 +278,25 @@ final class PlaybackCore: Sendable {
 
   // MARK: Sound
 
-  /// True if a closure makes the sound.
+  /// True if a closure renders the samples.
   var renders: Bool { renderer != nil }
 
   private func bufferDone(_ buffer: Buffer) {
     free.give(buffer)
-    // Not here: a closure that takes long would hold up the queue's calls.
+    // Not on this dispatch queue: a slow closure would delay the queue's callbacks.
     renderer?.place.async { [self] in
       do throws(AudioQueueError) { try fill() } catch { log.debug("rendering ends: \(error)") }
     }
   }
 
-  /// Runs `body`, which writes pieces, when those who came before have written theirs.
+  /// Runs `body`, which writes one or more buffers, after the earlier writers have finished.
   func inTurn(_ body: () async throws(AudioQueueError) -> Void) async throws(AudioQueueError) {
     guard await turn.take() != nil else { throw .cancelled }
     defer { turn.give(()) }
     try await body()
   }
 
-  /// Takes a buffer, when one is free, and enqueues it with the bytes that `body` gives.
+  /// Waits for a free buffer, copies the samples into it and enqueues it.
   func write<Sample: BitwiseCopyable>(_ samples: [Sample], _ packets: Packets = Packets())
     async throws(AudioQueueError)
   {
@@ -311,7 +311,7 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// Enqueues a buffer with these bytes.
+  /// Copies bytes into a buffer and enqueues it.
   private func enqueue(
     _ bytes: RawSpan, _ packets: Packets = Packets(), in buffer: Buffer, of queue: Queue
   ) throws(AudioQueueError) {
@@ -327,13 +327,13 @@ final class PlaybackCore: Sendable {
     runs.withLock { $0.isOpen = true }
   }
 
-  /// Has the closure fill every free buffer before this returns. Inside the closure it does nothing:
-  /// there the rest follow when the closure returns.
+  /// Fills every free buffer from the closure before it returns. Inside the closure it does not
+  /// wait: the remaining buffers follow when the closure returns.
   private func render() throws(AudioQueueError) {
     guard let place = renderer?.place else { return }
     let isInside = DispatchQueue.getSpecific(key: Renderer.key) == ObjectIdentifier(self)
     if isInside { return try beginRendering() }
-    // Not `sync`, which would call the closure on this thread.
+    // Not `sync`, which could call the closure on this thread.
     let answer = Answer()
     place.async { [self] in
       let result = Result { () throws(AudioQueueError) in
@@ -355,7 +355,8 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// Has the closure fill the free buffers, while it has something to give. On its dispatch queue.
+  /// Fills free buffers from the closure until the closure produces nothing. Call on the closure's
+  /// dispatch queue.
   private func fill() throws(AudioQueueError) {
     guard let renderer else { return }
     while true {
@@ -376,14 +377,14 @@ final class PlaybackCore: Sendable {
     }
   }
 
-  /// Enqueues what the closure has given; ends the run if that is nothing.
+  /// Enqueues the closure's samples. Ends the run if there are none.
   ///
   /// - Returns: False if nothing was enqueued.
   private func give(_ bytes: RawSpan, in buffer: Buffer) throws(AudioQueueError)
     -> Bool
   {
     try controlled { (queue, control) throws(AudioQueueError) in
-      // Stopped in the meantime: this is not wanted any more.
+      // Stopped in the meantime: the samples are no longer needed.
       guard control.isRendering else { return false }
       let frames = bytes.byteCount / bytesPerFrame
       if frames == 0 {
@@ -403,9 +404,10 @@ final class PlaybackCore: Sendable {
 
   // MARK: Changes
 
-  /// Has `changed` called after each change of a property, and `finish` when the queue is gone.
+  /// Adds an observer: calls `changed` after each change of a property, and `finish` when the queue
+  /// is closed.
   ///
-  /// - Returns: What `removeObserver` takes.
+  /// - Returns: The argument for `removeObserver`.
   func addObserver(
     of property: AudioQueuePropertyID, _ changed: @escaping @Sendable (Queue) -> Void,
     finish: @escaping @Sendable () -> Void
@@ -421,7 +423,7 @@ final class PlaybackCore: Sendable {
 
   func removeObserver(_ id: Int) { _ = observers.withLock { $0.all.removeValue(forKey: id) } }
 
-  /// Has the C API tell us of a property's changes, once.
+  /// Registers a listener with the C API, once per property.
   private func listen(to property: AudioQueuePropertyID) throws(AudioQueueError) {
     guard observers.withLock({ $0.properties.insert(property).inserted }) else { return }
     let status = unsafe AudioQueueAddPropertyListener(
@@ -441,7 +443,7 @@ final class PlaybackCore: Sendable {
       && (try? PlaybackQueue.Property.isRunning.read(queue)) == false
     let told = observers.withLock { $0.all.values.filter { $0.property == property } }
     for observer in told { observer.changed(queue) }
-    // Last: whoever waited for the end may let go of the queue, and with it of those who listen.
+    // Last, because a task that waited for the end may release the queue and with it the observers.
     if hasEnded { runs.withLock { if $0.current > 0 { $0.finish(1) } } }
   }
 }

@@ -5,32 +5,32 @@ import Synchronization
 extension PlaybackQueue {
   // MARK: Parameters
 
-  /// The gain at this moment, 0 to 1, linear; what lies outside is clamped. A gain that is set is heard
-  /// from the next cycle on.
+  /// The present linear gain, 0 to 1; other values are clamped. A new gain takes effect with the
+  /// next cycle.
   public var volume: Float {
     get { parameter(kAudioQueueParam_Volume) }
     set { ramp(to: newValue, over: 0) }
   }
 
-  /// Has the gain change linearly, frame by frame, from what it is now.
+  /// Ramps the gain linearly, frame by frame, from its present value.
   ///
   /// ```swift
   /// queue.ramp(to: 0, over: 2)
   /// ```
   ///
   /// - Parameters:
-  ///   - volume: The gain in the end, 0 to 1.
-  ///   - seconds: How long that takes.
+  ///   - volume: The final gain, 0 to 1.
+  ///   - seconds: The duration of the ramp.
   public func ramp(to volume: Float, over seconds: Double) {
-    // The two belong together.
+    // The two parameters must not be interleaved with those of another ramp.
     ramps.withLock { _ in
       setParameter(kAudioQueueParam_VolumeRampTime, Float(seconds))
       setParameter(kAudioQueueParam_Volume, volume)
     }
   }
 
-  /// The balance of one or two channels: -1 is left, 1 right, and 0, as it is at first, leaves both as
-  /// they are.
+  /// The balance of one or two channels: -1 is left, 1 is right. The default 0 leaves both
+  /// unchanged.
   public var pan: Float {
     get { parameter(kAudioQueueParam_Pan) }
     set { setParameter(kAudioQueueParam_Pan, newValue) }
@@ -48,7 +48,7 @@ extension PlaybackQueue {
 
   // MARK: Properties
 
-  /// A property of queues, and the type of its value.
+  /// A property of queues and the type of its value.
   public struct Property<Value: Sendable>: Sendable {
     let id: AudioQueuePropertyID
     let read: @Sendable (PlaybackCore.Queue) throws(AudioQueueError) -> Value
@@ -81,11 +81,11 @@ extension PlaybackQueue {
       }
     }
 
-    /// A property of the C API whose value is a number or a structure.
+    /// Creates a property of the C API whose value is a number or a structure.
     ///
     /// - Parameters:
-    ///   - id: Its number, such as `kAudioQueueProperty_StreamDescription`.
-    ///   - initial: Some value of its type.
+    ///   - id: The property ID, such as `kAudioQueueProperty_StreamDescription`.
+    ///   - initial: Any value of the type.
     public init(_ id: AudioQueuePropertyID, initial: Value) where Value: BitwiseCopyable {
       self.init(id, initial: initial, { $0 }, { $0 })
     }
@@ -97,7 +97,7 @@ extension PlaybackQueue {
   /// let rate = try queue.value(of: .deviceSampleRate)
   /// ```
   ///
-  /// - Throws: What AudioQueueGetProperty answers. Reading the device's rate opens the device.
+  /// - Throws: The error of AudioQueueGetProperty. Reading the device's rate opens the device.
   public func value<Value>(of property: Property<Value>) throws(AudioQueueError) -> Value {
     try property.read(core.queue)
   }
@@ -108,15 +108,15 @@ extension PlaybackQueue {
   /// try queue.setValue("jack:studio", of: .device)
   /// ```
   ///
-  /// - Throws: What AudioQueueSetProperty answers; for the device kAudioQueueErr_InvalidDevice if there
-  ///   is none, kAudioQueueErr_InvalidRunState once the queue has been started.
+  /// - Throws: The error of AudioQueueSetProperty. For the device, kAudioQueueErr_InvalidDevice if
+  ///   it does not exist, kAudioQueueErr_InvalidRunState once the queue has been started.
   public func setValue<Value>(_ value: Value, of property: Property<Value>) throws(AudioQueueError)
   {
     try property.write(core.queue, value)
   }
 
-  /// The values that a property changes to, from now on. Ends when the queue does, which this does
-  /// not hold.
+  /// Returns the future values of a property, one per change. The stream ends with the queue, but
+  /// does not keep it alive.
   ///
   /// ```swift
   /// for await isRunning in try queue.changes(of: .isRunning) {
@@ -137,26 +137,26 @@ extension PlaybackQueue {
     return stream
   }
 
-  /// True from the first frame that is played to the last that has left.
+  /// True from the first to the last frame of playback.
   public var isRunning: Bool { (try? value(of: .isRunning)) ?? false }
 }
 
 extension PlaybackQueue.Property<Bool> {
-  /// True from the first frame that is played to the last that has left. Only to be read.
+  /// True from the first to the last frame of playback. Read-only.
   public static var isRunning: Self {
     Self(kAudioQueueProperty_IsRunning, initial: 0 as UInt32, { $0 != 0 }, { $0 ? 1 : 0 })
   }
 }
 
 extension PlaybackQueue.Property<Double> {
-  /// Frames per second of the device. Only to be read.
+  /// The device's sample rate in Hz. Read-only.
   public static var deviceSampleRate: Self {
     Self(kAudioQueueDeviceProperty_SampleRate, initial: 0)
   }
 }
 
 extension PlaybackQueue.Property<Int> {
-  /// Channels of the device. Only to be read.
+  /// The number of device channels. Read-only.
   public static var deviceChannels: Self {
     Self(
       kAudioQueueDeviceProperty_NumberChannels, initial: 0 as UInt32, { Int($0) },
@@ -165,7 +165,7 @@ extension PlaybackQueue.Property<Int> {
 }
 
 extension PlaybackQueue.Property<String> {
-  /// The UID of the device: `jack:SERVER`, or `jack:SERVER/CLIENT` to share a client.
+  /// The device's UID: `jack:SERVER`, or `jack:SERVER/CLIENT` to share a client.
   public static var device: Self {
     Self(
       id: kAudioQueueProperty_CurrentDevice,
@@ -174,7 +174,7 @@ extension PlaybackQueue.Property<String> {
         var size = unsafe UInt32(MemoryLayout<UnsafeRawPointer>.size)
         try unsafe check(
           AudioQueueGetProperty(queue.reference, kAudioQueueProperty_CurrentDevice, &uid, &size))
-        // It was copied for us.
+        // The property function returns a retained copy.
         return unsafe uid?.takeRetainedValue().string ?? ""
       },
       write: { (queue, value) throws(AudioQueueError) in

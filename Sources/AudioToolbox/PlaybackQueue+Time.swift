@@ -1,11 +1,11 @@
 import CAudioToolbox
 
 extension PlaybackQueue {
-  /// A time of the device in both of its forms.
+  /// A device time as a frame and as a host time.
   public struct DeviceTime: Hashable, Sendable {
-    /// Frames of the device.
+    /// The device frame.
     public var frame: Int64
-    /// Nanoseconds of CLOCK_MONOTONIC.
+    /// The host time in nanoseconds of CLOCK_MONOTONIC.
     public var hostTime: UInt64
 
     fileprivate init(_ time: AudioTimeStamp) throws(AudioQueueError) {
@@ -17,17 +17,18 @@ extension PlaybackQueue {
     }
   }
 
-  /// Frames at the queue's rate since it was started; nil while it does not run. Stands still while
-  /// the queue is paused.
+  /// Frames at the queue's rate since the start; nil while the queue is not running. Does not
+  /// advance while the queue is paused.
   public var currentFrame: Double? {
     var time = AudioTimeStamp()
     let status = unsafe AudioQueueGetCurrentTime(reference, nil, &time, nil)
     return status == noErr ? time.mSampleTime : nil
   }
 
-  /// The device's time now.
+  /// The current device time.
   ///
-  /// - Throws: kAudioQueueErr_InvalidRunState before the queue has opened its device: `prime` does.
+  /// - Throws: kAudioQueueErr_InvalidRunState until the queue has opened its device, as `prime`
+  ///   does.
   public var deviceTime: DeviceTime {
     get throws(AudioQueueError) {
       var time = AudioTimeStamp()
@@ -36,9 +37,9 @@ extension PlaybackQueue {
     }
   }
 
-  /// The device's frame of a host time, or the other way round.
+  /// Translates a host time to a device frame, or a device frame to a host time.
   ///
-  /// - Throws: kAudioQueueErr_InvalidRunState before the queue has opened its device,
+  /// - Throws: kAudioQueueErr_InvalidRunState until the queue has opened its device.
   ///   kAudio_ParamError for `now`.
   public func deviceTime(of time: StartTime) throws(AudioQueueError) -> DeviceTime {
     var translated = AudioTimeStamp()
@@ -47,7 +48,8 @@ extension PlaybackQueue {
     return try DeviceTime(translated)
   }
 
-  /// The first time, not earlier than the one given, at which a queue of this device can still start.
+  /// Returns the earliest time, not before the given one, at which a queue of this device can still
+  /// start.
   ///
   /// ```swift
   /// for queue in [drums, bass] { try queue.prime() }
@@ -55,7 +57,7 @@ extension PlaybackQueue {
   /// for queue in [drums, bass] { try queue.start(at: .deviceFrame(frame)) }
   /// ```
   ///
-  /// - Throws: kAudioQueueErr_InvalidRunState before the queue has opened its device.
+  /// - Throws: kAudioQueueErr_InvalidRunState until the queue has opened its device.
   public func nearestStartTime(to time: StartTime = .now) throws(AudioQueueError) -> DeviceTime {
     var nearest = AudioTimeStamp(time)
     try unsafe check(AudioQueueDeviceGetNearestStartTime(reference, &nearest, 0))
@@ -64,7 +66,7 @@ extension PlaybackQueue {
 }
 
 extension AudioTimeStamp {
-  /// What a start time says; nothing is valid for `now`.
+  /// Creates a time stamp for a start time. For `now` none of its fields is valid.
   init(_ time: PlaybackQueue.StartTime) {
     self.init()
     switch time {

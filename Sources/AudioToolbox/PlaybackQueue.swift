@@ -2,9 +2,9 @@ public import CAudioToolbox
 import Logging
 import Synchronization
 
-/// Plays sound: a queue of the C API, its buffers and its callbacks in one object.
+/// A playback queue: an audio queue of the C API, its buffers and its callbacks in one object.
 ///
-/// A queue is fed in one of two ways. A task writes samples and waits while all buffers are full:
+/// There are two ways to feed a queue. A task writes samples and waits while all buffers are full:
 ///
 /// ```swift
 /// let queue = try PlaybackQueue(.pcm(Float.self, sampleRate: 48000, channels: 1))
@@ -25,7 +25,7 @@ import Synchronization
 /// try queue.start()
 /// ```
 ///
-/// Packets are written with where they lie:
+/// Compressed packets are written together with their descriptions:
 ///
 /// ```swift
 /// let queue = try PlaybackQueue(packets: format, magicCookie: cookie)
@@ -33,52 +33,55 @@ import Synchronization
 /// try await queue.write(packets: bytes, descriptions, trimmingStart: 2112)
 /// ```
 ///
-/// The queue ends with its last reference. Its methods may be called on any thread that is not real
-/// time, the render closure included, unless they say otherwise.
+/// Releasing the last reference disposes of the queue. The methods may be called on any thread that
+/// is not real-time, including the one that runs the render closure, unless stated otherwise.
 public final class PlaybackQueue: Sendable {
-  /// When a queue starts.
+  /// The start time of a queue.
   public enum StartTime: Hashable, Sendable {
-    /// As soon as it can.
+    /// As soon as possible.
     case now
-    /// With the device's frame of this number. Queues that are given one frame start on it together.
+    /// The device frame with this number. Queues that start on the same frame start together.
     case deviceFrame(Int64)
-    /// With the frame that this host time falls on, in nanoseconds of CLOCK_MONOTONIC.
+    /// The device frame at this host time, in nanoseconds of CLOCK_MONOTONIC.
     case hostTime(UInt64)
   }
 
-  /// The format of the samples.
+  /// The format of the samples or packets.
   public let format: AudioStreamBasicDescription
   let core: PlaybackCore
-  /// Held while a ramp is set.
+  /// Held while a ramp's two parameters are set.
   let ramps = Mutex<Void>(())
 
-  /// A queue that plays what is written to it.
+  /// Creates a queue that plays the samples written to it.
   ///
   /// - Parameters:
-  ///   - format: Linear PCM, interleaved.
-  ///   - bufferFrames: Frames that a buffer has room for; a tenth of a second if that is nil.
-  ///   - buffers: How many buffers there are: what `write` has taken and the device has not.
-  /// - Throws: kAudioFormatUnsupportedDataFormatError, kAudio_ParamError for no room at all.
+  ///   - format: Interleaved linear PCM.
+  ///   - bufferFrames: The capacity of a buffer in frames; nil for a tenth of a second.
+  ///   - buffers: The number of buffers between `write` and the device.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError. kAudio_ParamError if the number or the
+  ///   capacity of the buffers is not valid.
   public convenience init(
     _ format: AudioStreamBasicDescription, bufferFrames: Int? = nil, buffers: Int = 4
   ) throws(AudioQueueError) {
     try self.init(format, bufferFrames, buffers, render: nil)
   }
 
-  /// A queue that asks a closure for its samples, from its start to its end.
+  /// Creates a queue that asks a closure for its samples while it runs.
   ///
   /// - Parameters:
-  ///   - sample: The type of the samples.
+  ///   - sample: The sample type.
   ///   - sampleRate: Frames per second.
-  ///   - channels: Samples in a frame.
-  ///   - bufferFrames: Frames that the closure is asked for at a time; a tenth of a second if nil.
-  ///   - buffers: How many times that it is asked ahead of what is heard.
-  ///   - render: Appends frames to its second argument, interleaved, as many as it likes and there
-  ///     is room for; a run ends, when all is played, with a call that appends nothing. A frame that is
-  ///     not whole is left out. Its first argument is the number of frames that it has appended
-  ///     since the start of the run. It is called on a thread of the queue's own, one call at a
-  ///     time, and need not be quick. If it uses the queue, it must hold it weakly.
-  /// - Throws: kAudioFormatUnsupportedDataFormatError, kAudio_ParamError for no room at all.
+  ///   - channels: The number of channels.
+  ///   - bufferFrames: The number of frames that the closure is asked for at a time; nil for a
+  ///     tenth of a second.
+  ///   - buffers: The number of buffers that the closure fills ahead of playback.
+  ///   - render: Appends interleaved frames to its second argument, up to its capacity. A call that
+  ///     appends nothing ends the run after all samples have been played. An incomplete frame is
+  ///     dropped. The first argument is the number of frames appended since the start of the run.
+  ///     The queue calls the closure on a thread of its own, one call at a time; it has no
+  ///     real-time constraints. If it uses the queue, it must hold a weak reference.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError. kAudio_ParamError if the number or the
+  ///   capacity of the buffers is not valid.
   public convenience init<Sample: LinearPCMSample>(
     _ sample: Sample.Type, sampleRate: Double = 48000, channels: Int = 2,
     bufferFrames: Int? = nil, buffers: Int = 4,
@@ -93,15 +96,16 @@ public final class PlaybackQueue: Sendable {
     }
   }
 
-  /// A queue that plays packets that are written to it.
+  /// Creates a queue that plays the packets written to it.
   ///
   /// - Parameters:
-  ///   - format: What the packets are; of the sizes those that vary may be 0.
-  ///   - magicCookie: What the decoder needs besides, in any form that files and programs use.
-  ///   - bufferSize: Bytes that a buffer has room for: the largest packet, at least.
-  ///   - buffers: How many buffers there are.
-  /// - Throws: kAudioFormatUnsupportedDataFormatError, kAudioQueueErr_CodecNotFound,
-  ///   kAudioQueueErr_InvalidPropertyValue for what is no cookie, kAudio_ParamError for no room at all.
+  ///   - format: The packet format. Sizes that vary from packet to packet may be 0.
+  ///   - magicCookie: The decoder configuration, in any form that files and programs use.
+  ///   - bufferSize: The capacity of a buffer in bytes; at least the largest packet.
+  ///   - buffers: The number of buffers.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError. kAudioQueueErr_CodecNotFound.
+  ///   kAudioQueueErr_InvalidPropertyValue if the cookie is not valid. kAudio_ParamError if the
+  ///   number or the capacity of the buffers is not valid.
   public convenience init(
     packets format: AudioStreamBasicDescription, magicCookie: some Collection<UInt8> = [],
     bufferSize: Int = 65536, buffers: Int = 4
@@ -110,7 +114,7 @@ public final class PlaybackQueue: Sendable {
       log.debug("PlaybackQueue: \(buffers) buffers of \(bufferSize) bytes cannot be made")
       throw AudioQueueError(kAudio_ParamError)
     }
-    // As if a byte were a frame.
+    // The core counts bytes as frames here.
     self.init(format, PlaybackCore(bytesPerFrame: 1, bufferFrames: bufferSize, render: nil))
     try core.open(format, buffers: buffers)
     if !magicCookie.isEmpty {
@@ -128,7 +132,7 @@ public final class PlaybackQueue: Sendable {
     render: sending PlaybackCore.Render?
   ) throws(AudioQueueError) {
     let capacity = Self.capacity(of: format, bufferFrames)
-    // The C API fills in what a description leaves out; how long its frames are must be known here.
+    // The C API completes a partial description, but the frame size must be known here.
     let bytesPerFrame = Int(max(format.mBytesPerFrame, format.mBytesPerPacket))
     guard bytesPerFrame > 0, format.mSampleRate > 0 else {
       throw AudioQueueError(kAudioFormatUnsupportedDataFormatError)
@@ -139,57 +143,57 @@ public final class PlaybackQueue: Sendable {
     }
     self.init(
       format, PlaybackCore(bytesPerFrame: bytesPerFrame, bufferFrames: capacity, render: render))
-    // From here on the object is complete, and closes the queue when it goes.
+    // From here on the object is complete, so that `deinit` closes the queue.
     try core.open(format, buffers: buffers)
   }
 
   deinit { core.close() }
 
-  /// Frames of a buffer.
+  /// Returns the capacity of a buffer in frames.
   private static func capacity(of format: AudioStreamBasicDescription, _ frames: Int?) -> Int {
     let tenth = (format.mSampleRate / 10).rounded(.up)
     return frames ?? (tenth.isFinite ? Int(min(max(tenth, 0), 1_000_000)) : 0)
   }
 
-  /// The queue as the functions of the C API know it, for what this class has no method for.
+  /// The queue's C reference, for functions without a counterpart in this class.
   ///
-  /// It belongs to this object: neither dispose of it nor stop, reset or start it behind its back.
+  /// The object owns it: do not dispose of, stop, reset or start it through the C API.
   public var reference: AudioQueueRef { unsafe core.queue.reference }
 
   // MARK: Control
 
-  /// Starts the queue, or lets it go on where it was paused.
+  /// Starts the queue, or resumes it after a pause.
   ///
-  /// A queue that renders asks its closure for all of its buffers before this returns, so do not hold a
-  /// lock that the closure takes. If the closure has nothing to give, the queue does not start.
-  /// Without anything written, a queue plays silence until something comes.
+  /// A queue with a render closure fills all of its buffers before this returns, so do not hold a
+  /// lock that the closure takes. If the closure produces nothing, the queue does not start. A
+  /// queue without written samples plays silence until some are written.
   ///
   /// - Throws: kAudioQueueErr_CannotStart if there is no server.
   public func start(at time: StartTime = .now) throws(AudioQueueError) {
     try core.start(time == .now ? nil : AudioTimeStamp(time))
   }
 
-  /// Halts the queue; what it holds and its time stay where they are.
+  /// Pauses the queue. It keeps its buffers and its time.
   public func pause() throws(AudioQueueError) { try core.pause() }
 
-  /// Stops the queue at once, and forgets what it holds.
+  /// Stops the queue at once and discards its buffers.
   ///
-  /// A task that is writing goes on with what it has not written yet: cancel it if that is not wanted.
+  /// A task in `write` continues with its remaining samples. Cancel the task to prevent that.
   public func stop() throws(AudioQueueError) { try core.stop() }
 
-  /// Stops the queue when all that it holds has been played. A closure is asked for no more.
+  /// Stops the queue after all of its buffers have been played. Does not call the closure any more.
   ///
-  /// Returns when the last frame has left, or the queue is stopped; at once if it has not been started:
-  /// then the run that is started next ends with what the queue holds now.
+  /// Returns when the last frame has been played or the queue is stopped. Returns at once if the
+  /// queue was not started; the next run then ends with the present buffers.
   ///
-  /// - Throws: `AudioQueueError.cancelled` if the task is cancelled; the queue stops all the same.
+  /// - Throws: `AudioQueueError.cancelled` if the task is cancelled. The queue stops all the same.
   public func stopAfterPlaying() async throws(AudioQueueError) {
     await core.waitForEnd(ofRun: try core.stopAfterPlaying())
     if Task.isCancelled { throw .cancelled }
   }
 
-  /// Waits until the run that was started last is over: because its closure had nothing more to give,
-  /// or because it was stopped. Returns at once if nothing was started.
+  /// Waits until the latest run is over, because its closure produced nothing or it was stopped.
+  /// Returns at once if no run was started.
   ///
   /// - Throws: `AudioQueueError.cancelled` if the task is cancelled.
   public func waitForEnd() async throws(AudioQueueError) {
@@ -197,33 +201,33 @@ public final class PlaybackQueue: Sendable {
     if Task.isCancelled { throw .cancelled }
   }
 
-  /// Readies what is enqueued ahead of the start, and opens the device. A closure is asked for all
+  /// Prepares the enqueued frames ahead of the start, and opens the device. A closure fills all
   /// buffers first.
   ///
-  /// - Parameter frames: How many at least; 0 for all.
-  /// - Returns: How many are ready.
+  /// - Parameter frames: The minimum number of frames; 0 for all enqueued frames.
+  /// - Returns: The number of prepared frames.
   @discardableResult
   public func prime(frames: Int = 0) throws(AudioQueueError) -> Int {
     try core.prime(frames: frames)
   }
 
-  /// Sees to it that all that is enqueued is played to its last frame. Does not wait.
+  /// Flushes everything enqueued, so that it is played to its last frame. Does not wait.
   public func flush() throws(AudioQueueError) { try core.flush() }
 
-  /// Silences the queue and forgets what it holds, but does not stop it.
+  /// Silences the queue and discards its buffers without stopping it.
   public func reset() throws(AudioQueueError) { try core.reset() }
 
   // MARK: Sound
 
-  /// Writes samples, interleaved; returns when the last of them is in a buffer of the queue.
+  /// Writes interleaved samples. Returns when the last of them is in a buffer of the queue.
   ///
-  /// While all buffers are full this waits, so start the queue first, or from another task. Each call
-  /// begins a buffer of its own: write long pieces. Pieces of several tasks follow one another, each
-  /// whole.
+  /// Waits while all buffers are full, so start the queue first or from another task. Each call
+  /// begins a new buffer, so write many samples per call. Calls from several tasks follow one
+  /// another and are not interleaved.
   ///
-  /// - Throws: kAudioFormatUnsupportedDataFormatError if the queue's samples are of another type,
-  ///   kAudio_ParamError if a frame is not whole or a closure makes the sound,
-  ///   `AudioQueueError.cancelled` if the task is cancelled: what is in buffers by then is played.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError if the queue has another sample type.
+  ///   kAudio_ParamError if a frame is incomplete or the queue has a render closure.
+  ///   `AudioQueueError.cancelled` if the task is cancelled; samples already in buffers are played.
   public func write<Sample: LinearPCMSample>(_ samples: some Collection<Sample> & Sendable)
     async throws(AudioQueueError)
   {
@@ -234,20 +238,23 @@ public final class PlaybackQueue: Sendable {
     try await write(samples, perFrame: Int(format.mChannelsPerFrame))
   }
 
-  /// Writes frames as their bytes in the queue's format, whatever that is; else like `write(_:)`.
+  /// Writes frames as raw bytes in the queue's format. Otherwise like `write(_:)`.
   public func write(bytes: some Collection<UInt8> & Sendable) async throws(AudioQueueError) {
     try await write(bytes, perFrame: core.bytesPerFrame)
   }
 
-  /// Writes packets; returns when the last of them is in a buffer of the queue. Else like `write(_:)`.
+  /// Writes packets. Returns when the last of them is in a buffer of the queue. Otherwise like
+  /// `write(_:)`.
   ///
   /// - Parameters:
   ///   - bytes: The packets.
-  ///   - descriptions: Where each lies in `bytes`; none if all are of one size.
-  ///   - trimmingStart: Frames that the first packets decode to, and that are left out.
-  ///   - trimmingEnd: Frames that the last packets decode to, and that are left out.
-  /// - Throws: kAudio_ParamError if packets lie outside of `bytes`, one is larger than a buffer, packets
-  ///   that vary are not described, or more is to be left out than a buffer has.
+  ///   - descriptions: The packet descriptions, with offsets into `bytes`; none if all packets have
+  ///     the same size.
+  ///   - trimmingStart: The number of frames to drop from the beginning after decoding.
+  ///   - trimmingEnd: The number of frames to drop from the end after decoding.
+  /// - Throws: kAudio_ParamError if packets lie outside `bytes`, or one is larger than a buffer.
+  ///   Also if packets of varying size have no descriptions, or more is trimmed than a buffer
+  ///   holds.
   public func write(
     packets bytes: some Collection<UInt8> & Sendable,
     _ descriptions: [AudioStreamPacketDescription] = [], trimmingStart: Int = 0,
@@ -269,7 +276,7 @@ public final class PlaybackQueue: Sendable {
     }
   }
 
-  /// Packets as they go into the buffers; nil if that cannot be.
+  /// Splits packets into buffers; nil if the arguments are not valid.
   private func pieces(_ bytes: [UInt8], _ descriptions: [AudioStreamPacketDescription])
     -> [(bytes: [UInt8], packets: [AudioStreamPacketDescription])]?
   {

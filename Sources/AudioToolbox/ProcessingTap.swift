@@ -6,16 +6,16 @@ import Synchronization
 
 // The tap functions of AudioQueue.h.
 
-/// What an `AudioQueueProcessingTapRef` stands for.
+/// The object behind an `AudioQueueProcessingTapRef`.
 @safe
 private final class TapHandle: @unchecked Sendable {
-  /// A call of the tap's function that is under way.
+  /// A tap callback in progress.
   private struct Present: @unchecked Sendable {
     let thread: pthread_t
     let call: TapCall
   }
 
-  /// All taps of queues that have not been disposed of.
+  /// The taps of all queues that have not been disposed of.
   static let all = HandleTable<TapHandle>()
 
   let owner: QueueHandle
@@ -27,7 +27,7 @@ private final class TapHandle: @unchecked Sendable {
     self.isSiphon = isSiphon
   }
 
-  /// The call in which the calling thread is.
+  /// Returns the tap call that the calling thread is inside. Throws `notInTap` outside a call.
   func presentCall() throws(QueueError) -> TapCall {
     guard
       let call = present.withLock({ $0.flatMap { $0.thread == pthread_self() ? $0.call : nil } })
@@ -35,7 +35,7 @@ private final class TapHandle: @unchecked Sendable {
     return call
   }
 
-  /// Has the app's function do its work.
+  /// Runs the app's tap callback.
   func process(
     _ call: TapCall, _ reference: AudioQueueProcessingTapRef,
     _ callback: AudioQueueProcessingTapCallback, _ clientData: UnsafeMutableRawPointer?
@@ -62,7 +62,7 @@ private final class TapHandle: @unchecked Sendable {
     unsafe callback(clientData, reference, UInt32(call.frames), &time, &flags, &frames, head)
     call.hasEnded = flags.contains(.endOfStream)
     call.givenFrames = Int(frames)
-    // The function may have the buffers point at the sound instead of copying it.
+    // The callback may set the data pointers instead of copying the sound.
     let count = min(call.givenFrames, call.frames)
     for channel in 0..<call.channels {
       let data = unsafe buffers[channel].mData
@@ -87,7 +87,7 @@ extension TapCall {
 }
 
 extension UnsafeMutablePointer<AudioBufferList> {
-  /// The buffers, one after another.
+  /// The first of the consecutive buffers.
   fileprivate var buffers: UnsafeMutablePointer<AudioBuffer> {
     let offset = unsafe MemoryLayout<AudioBufferList>.offset(of: \AudioBufferList.mBuffers)!
     return unsafe (UnsafeMutableRawPointer(self) + offset).assumingMemoryBound(
@@ -104,13 +104,13 @@ extension AudioTimeStamp {
 }
 
 extension QueueHandle {
-  /// Forgets the tap of a queue that is gone.
+  /// Removes the tap of a disposed queue from the table.
   func forgetTap() {
     if let tap = tap.withLock({ $0 }) { TapHandle.all.remove(tap) }
   }
 }
 
-/// Runs the body of a C function with the tap that `reference` stands for.
+/// Runs the body of a C function with the tap behind `reference`.
 private func withTap(
   _ reference: AudioQueueProcessingTapRef, _ function: String,
   needs pointers: UnsafeRawPointer?..., body: (TapHandle) throws(QueueError) -> Void
@@ -124,7 +124,7 @@ private func withTap(
   }
 }
 
-/// Puts a tap into a queue.
+/// Adds a tap to a queue.
 @c @implementation
 public func AudioQueueProcessingTapNew(
   _ inAQ: AudioQueueRef, _ inCallback: @escaping AudioQueueProcessingTapCallback,
@@ -148,7 +148,7 @@ public func AudioQueueProcessingTapNew(
     }
     let number = TapHandle.all.add { _ in TapHandle(queue, isSiphon: isSiphon) }
     do throws(QueueError) {
-      // The closure looks the handle up: an object that it held would hold the queue.
+      // The closure looks the handle up: a captured object would keep the queue alive.
       try queue.playbackQueue.addTap(
         ProcessingTap(place, isSiphon: isSiphon) { call in
           guard let tap = TapHandle.all.object(number),
@@ -167,13 +167,13 @@ public func AudioQueueProcessingTapNew(
   }
 }
 
-/// What the app wants to be given with a call.
+/// The app's client data for the callback.
 @safe private struct ClientData: @unchecked Sendable {
   let pointer: UnsafeMutableRawPointer?
   init(pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = pointer }
 }
 
-/// Takes a tap out of its queue.
+/// Removes a tap from its queue.
 @c @implementation
 public func AudioQueueProcessingTapDispose(_ inAQTap: AudioQueueProcessingTapRef) -> OSStatus {
   unsafe withTap(inAQTap, "AudioQueueProcessingTapDispose") { (tap) throws(QueueError) in
@@ -182,7 +182,7 @@ public func AudioQueueProcessingTapDispose(_ inAQTap: AudioQueueProcessingTapRef
   }
 }
 
-/// Gets the sound that a tap works on.
+/// Copies the tap's source frames to the caller's buffers, or points NULL data pointers at them.
 @c @implementation
 public func AudioQueueProcessingTapGetSourceAudio(
   _ inAQTap: AudioQueueProcessingTapRef, _ inNumberFrames: UInt32,
@@ -222,7 +222,7 @@ public func AudioQueueProcessingTapGetSourceAudio(
   }
 }
 
-/// Tells when the frames of a tap's call are heard.
+/// Returns the frame of the run at which the frames of a tap call are heard.
 @c @implementation
 public func AudioQueueProcessingTapGetQueueTime(
   _ inAQTap: AudioQueueProcessingTapRef, _ outQueueSampleTime: UnsafeMutablePointer<Float64>,

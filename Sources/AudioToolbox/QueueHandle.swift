@@ -7,10 +7,10 @@ import RealTime
 import Server
 import Synchronization
 
-/// What an `AudioQueueRef` stands for: a queue, and what only the C interface knows of it.
+/// The object behind an `AudioQueueRef`: a queue and the state that only the C API needs.
 @safe
 final class QueueHandle: @unchecked Sendable {
-  /// How the app is called with a buffer that has been played.
+  /// The app's callback for a buffer that has been played.
   @safe enum Callback: @unchecked Sendable {
     case function(AudioQueueOutputCallback, userData: UnsafeMutableRawPointer?)
     case block(AudioQueueOutputCallbackBlock)
@@ -27,10 +27,10 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// What the app knows of a buffer.
+  /// The C structure of a buffer.
   @safe private struct Header: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<AudioQueueBuffer>
-    /// Holds the memory that the header points to.
+    /// Keeps the memory alive that the header points to.
     let buffer: QueueBuffer
     init(_ pointer: UnsafeMutablePointer<AudioQueueBuffer>, _ buffer: QueueBuffer) {
       unsafe self.pointer = pointer
@@ -44,33 +44,33 @@ final class QueueHandle: @unchecked Sendable {
   }
 
   private struct State {
-    /// The app's buffers by their number in the queue.
+    /// The headers by buffer number.
     var headers: [UInt32: Header] = [:]
-    /// The numbers by the addresses of the headers.
+    /// The buffer numbers by header address.
     var ids: [UInt: UInt32] = [:]
-    /// In the order in which they were added; the number tells equal ones apart.
+    /// The listeners in the order in which they were added. The number distinguishes equal ones.
     var listeners: [(number: UInt64, listener: Listener)] = []
     var nextListener: UInt64 = 0
-    /// The number of the listener that is being called, and the thread that calls it.
+    /// The number of the listener that is being called, and the calling thread.
     var calling: (number: UInt64, thread: pthread_t)?
     var channelLayout: ChannelLayout
-    /// The format that the queue renders to, and what its channels are for.
+    /// The offline render format and its channel layout.
     var offline: (format: PCMFormat, layout: ChannelLayout)?
     var codecPolicy = kAudioQueueHardwareCodecPolicy_Default
-    /// The header that the app is being called back with, and whether it was freed meanwhile.
+    /// The header passed to the callback in progress, and whether the app has freed it meanwhile.
     var lent: (id: UInt32, isFreed: Bool)?
   }
 
-  /// All queues that have not been disposed of.
+  /// The table of all queues that have not been disposed of.
   static let all = HandleTable<QueueHandle>()
 
   let queue: any Queue
-  /// The format as the app gave it, complete.
+  /// The app's stream description with every field filled in.
   let description: AudioStreamBasicDescription
   /// The queue's timelines.
   let timelines = HandleTable<QueueTimeline>()
   private let state: Mutex<State>
-  /// The number of the queue's tap.
+  /// The handle of the queue's tap; nil if there is none.
   let tap = Mutex<UInt?>(nil)
 
   init(_ queue: any Queue, handle: UInt) {
@@ -80,7 +80,7 @@ final class QueueHandle: @unchecked Sendable {
     queue.whenDisposed { Self.all.remove(handle)?.forgetTap() }
   }
 
-  /// The queue, if it plays.
+  /// The queue as a playback queue. Throws if it is a recording queue.
   var playbackQueue: OutputQueue {
     get throws(QueueError) {
       guard let queue = queue as? OutputQueue else { throw .wrongQueueType }
@@ -88,7 +88,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// What a description says, if it is one that queues take.
+  /// Returns the stream format for a description. Throws if queues do not support it.
   static func format(of description: AudioStreamBasicDescription) throws(QueueError)
     -> StreamFormat
   {
@@ -97,13 +97,13 @@ final class QueueHandle: @unchecked Sendable {
     throw description.isCompressed && !hasCodec ? .codecNotFound : .unsupportedFormat
   }
 
-  /// A queue that plays.
+  /// Creates a playback queue.
   static func playing(
     _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
     _ callback: Callback
   ) throws(QueueError) -> QueueHandle {
     let format = try format(of: description)
-    // The closures look the handle up: an object that they held would hold them.
+    // The closures look the handle up: a captured object would be a reference cycle.
     let queue = try OutputQueue(
       format,
       options: OutputQueue.Options(clientName: Self.programName),
@@ -131,7 +131,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// The name of a client: the program's.
+  /// The client name: the program's name.
   static var programName: String {
     let path = CommandLine.arguments.first ?? ""
     let name = path.split(separator: "/").last.map(String.init) ?? ""
@@ -140,13 +140,13 @@ final class QueueHandle: @unchecked Sendable {
 
   // MARK: Buffers
 
-  /// Makes a buffer with room for `capacity` bytes and `descriptions` packet descriptions.
+  /// Allocates a buffer of `capacity` bytes with room for `descriptions` packet descriptions.
   func allocateBuffer(capacity: Int, descriptions: Int) throws(QueueError)
     -> UnsafeMutablePointer<AudioQueueBuffer>
   {
     var packets: UnsafeMutablePointer<AudioStreamPacketDescription>?
     if descriptions > 0 {
-      // calloc rather than allocate(): a number that an app got wrong must not end it.
+      // calloc() instead of allocate(): an oversized request must fail and not end the app.
       let memory = unsafe calloc(descriptions, MemoryLayout<AudioStreamPacketDescription>.stride)
       guard let memory = unsafe memory else { throw .outOfMemory }
       unsafe packets = memory.bindMemory(
@@ -169,7 +169,7 @@ final class QueueHandle: @unchecked Sendable {
       state.headers[buffer.id] = unsafe Header(header, buffer)
       state.ids[UInt(bitPattern: header)] = buffer.id
     }
-    // A queue that another thread disposed of meanwhile takes the buffer with it.
+    // If another thread has disposed of the queue meanwhile, the buffer goes with it.
     try queue.checkNotDisposed()
     return unsafe header
   }
@@ -187,15 +187,17 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// The number of the app's buffer; nil if it is not this queue's. Does not follow the pointer.
+  /// Returns the number of a buffer; nil if it does not belong to this queue. Does not dereference
+  /// the pointer.
   func id(of header: UnsafeMutablePointer<AudioQueueBuffer>) -> UInt32? {
     state.withLock { $0.ids[UInt(bitPattern: header)] }
   }
 
-  /// Runs `body`, which calls the app back, with the header of a buffer, if it has not been freed.
+  /// Runs `body`, which calls the app back, with the header of a buffer. Does nothing if the buffer
+  /// was freed.
   ///
-  /// The header and its memory live until `body` has returned, whoever frees the buffer or disposes of the queue
-  /// meanwhile. One call at a time.
+  /// The header and its memory live until `body` returns, even if another call frees the buffer or
+  /// disposes of the queue. One call at a time.
   func lendHeader(ofBuffer id: UInt32, _ body: (UnsafeMutablePointer<AudioQueueBuffer>) -> Void) {
     let header = state.withLock { state in
       let header = state.headers[id]
@@ -212,7 +214,7 @@ final class QueueHandle: @unchecked Sendable {
 
   // MARK: Properties that only the C interface knows
 
-  /// What the channels are for.
+  /// The channel layout of the queue's format.
   var channelLayout: ChannelLayout { state.withLock { $0.channelLayout } }
 
   func setChannelLayout(_ layout: ChannelLayout) throws(QueueError) {
@@ -226,7 +228,8 @@ final class QueueHandle: @unchecked Sendable {
     set(\.channelLayout, to: layout, announcing: .channelLayout)
   }
 
-  /// Has the queue render to a format, whose channels are for what `layout` says; nil has it play again.
+  /// Selects offline rendering to a format with a channel layout, or with nil playback through the
+  /// device.
   func setOfflineFormat(_ format: PCMFormat?, _ layout: ChannelLayout?) throws(QueueError) {
     let mix = layout.flatMap { channelLayout.renderingMix(to: $0) }
     try playbackQueue.setOfflineFormat(format, mix: mix)
@@ -235,7 +238,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// Which kind of codec to use.
+  /// The app's choice between hardware and software codecs.
   var codecPolicy: UInt32 { state.withLock { $0.codecPolicy } }
 
   func setCodecPolicy(_ policy: UInt32) throws(QueueError) {
@@ -246,8 +249,7 @@ final class QueueHandle: @unchecked Sendable {
     set(\.codecPolicy, to: policy, announcing: .codecPolicy)
   }
 
-  /// Throws if the policy asks for a codec that there is not: none here is a piece of hardware. Linear PCM
-  /// needs no codec.
+  /// Throws if the policy requires a hardware codec: there are none. Linear PCM needs no codec.
   func checkCodec() throws(QueueError) {
     if codecPolicy == kAudioQueueHardwareCodecPolicy_UseHardwareOnly,
       case .packets = queue.streamFormat
@@ -279,11 +281,12 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// Takes one listener back that was added with the same arguments. No call of it begins afterwards; one
-  /// that another thread makes is waited for, for a second at most: it may wait for a lock that the caller
-  /// holds.
+  /// Removes one listener that was added with the same arguments. No call of it begins afterwards.
   ///
-  /// - Returns: False if there is none.
+  /// Waits at most one second for a call on another thread: that call may need a lock that the
+  /// caller holds.
+  ///
+  /// - Returns: False if there is no such listener.
   func removeListener(
     _ property: AudioQueuePropertyID, _ function: @escaping AudioQueuePropertyListenerProc,
     _ userData: UnsafeMutableRawPointer?
@@ -306,7 +309,7 @@ final class QueueHandle: @unchecked Sendable {
     return true
   }
 
-  /// True while another thread calls the listener of that number.
+  /// Returns true while another thread is calling the listener with this number.
   private func isCalledElsewhere(_ number: UInt64) -> Bool {
     state.withLock { state in
       guard let calling = state.calling else { return false }
@@ -314,8 +317,8 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// Calls the listeners of a change, except those that another listener removes meanwhile; none any more
-  /// once the queue has been disposed of. One call at a time.
+  /// Calls the listeners of a change. Skips listeners that another listener removes meanwhile, and
+  /// stops once the queue has been disposed of. One call at a time.
   func tell(_ change: QueueChange, as handle: UInt) {
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
     for property in QueueProperty.all where property.change == change {
@@ -330,7 +333,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  /// The listener of that number, which counts as being called from now on; nil if it must not be called.
+  /// Marks a listener as being called and returns it; nil if it must not be called.
   private func beginCall(of number: UInt64) -> Listener? {
     do throws(QueueError) { try queue.checkNotDisposed() } catch { return nil }
     return state.withLock { state in

@@ -5,37 +5,38 @@ import CoreFoundation
 import Glibc
 import RealTime
 
-/// What there is to know of one property of a queue. `all` is the table that the property functions
-/// go by: one entry makes a property.
+/// One property of a queue. `all` is the table that the property functions use: each entry adds a
+/// property.
 struct QueueProperty: Sendable {
   typealias Get<Value> = @Sendable (QueueHandle) throws(QueueError) -> Value
   typealias Set<Value> = @Sendable (QueueHandle, Value) throws(QueueError) -> Void
 
   let id: AudioQueuePropertyID
-  /// The change of the queue that the property's listeners are told of; nil if it never changes.
+  /// The queue change that notifies the property's listeners; nil if it never changes.
   let change: QueueChange?
-  /// Bytes of the value now.
+  /// Returns the present size of the value in bytes.
   let byteCount: Get<Int>
-  /// The value, as it lies in memory.
+  /// Returns the bytes of the value.
   private let get: Get<[UInt8]>
-  /// Takes a value from the first bytes; nil if the property can only be read.
+  /// Sets the value from the first bytes; nil if the property is read-only.
   private let set: Set<[UInt8]>?
 
   private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 
-  /// The property that an app means.
+  /// Returns the property with an ID.
   static func named(_ id: AudioQueuePropertyID) throws(QueueError) -> QueueProperty {
     guard let property = byID[id] else { throw .invalidProperty }
     return property
   }
 
-  /// Copies the value into memory of the app's, which may be larger than it is.
+  /// Copies the value into the app's memory, which may be larger.
   ///
-  /// - Returns: The bytes of the value.
+  /// - Returns: The size of the value in bytes.
   func read(_ handle: QueueHandle, into memory: UnsafeMutableRawBufferPointer) throws(QueueError)
     -> Int
   {
-    // First of all: whoever has no room gets no reference either, which nobody would release.
+    // Checked first: a caller without room must not cause a retained reference, which nobody would
+    // release.
     guard try byteCount(handle) <= memory.count else { throw .invalidPropertySize }
     let bytes = try get(handle)
     guard bytes.count <= memory.count else { throw .invalidPropertySize }
@@ -43,7 +44,7 @@ struct QueueProperty: Sendable {
     return bytes.count
   }
 
-  /// Sets the value to what the app's memory holds, which may be larger than it is.
+  /// Sets the value from the app's memory, which may be larger.
   func write(_ handle: QueueHandle, from bytes: [UInt8]) throws(QueueError) {
     guard let set else { throw .readOnly }
     try set(handle, bytes)
@@ -51,7 +52,7 @@ struct QueueProperty: Sendable {
 
   // MARK: Kinds
 
-  /// A property with one value.
+  /// Creates a property with a single value.
   static func value<Value: BitwiseCopyable>(
     _ id: AudioQueuePropertyID, changes change: QueueChange? = nil, get: @escaping Get<Value>,
     set: Set<Value>? = nil
@@ -63,7 +64,7 @@ struct QueueProperty: Sendable {
       set: { (handle, values) throws(QueueError) in try set(handle, values[0]) })
   }
 
-  /// A property with `count` values; so many are taken, too.
+  /// Creates a property with an array of `count` values, both for reading and for writing.
   static func array<Value: BitwiseCopyable>(
     _ id: AudioQueuePropertyID, changes change: QueueChange? = nil,
     count: @escaping @Sendable (QueueHandle) -> Int, get: @escaping Get<[Value]>,
@@ -92,7 +93,7 @@ struct QueueProperty: Sendable {
       })
   }
 
-  /// A property whose value is bytes, as many as there happen to be: all that is given is taken.
+  /// Creates a property whose value is a byte string of any length.
   static func bytes(
     _ id: AudioQueuePropertyID, changes change: QueueChange? = nil, get: @escaping Get<[UInt8]>,
     set: @escaping Set<[UInt8]>
@@ -233,11 +234,11 @@ extension QueueProperty {
       }),
   ]
 
-  /// A property with each channel's level, from 0 to 1, as `scale` gives it.
+  /// Creates a property with the level of each channel, mapped from 0...1 by `scale`.
   private static func levels(
     _ id: AudioQueuePropertyID, scale: @escaping @Sendable (Float) -> Float
   ) -> QueueProperty {
-    // What is not a number is no sound.
+    // NaN counts as silence.
     let inRange: @Sendable (Float) -> Float = { scale($0 > 0 ? min($0, 1) : 0) }
     return array(
       id, count: { $0.queue.format.channels },
@@ -250,7 +251,7 @@ extension QueueProperty {
   }
 }
 
-/// An AudioQueueChannelAssignment, its padding included.
+/// An AudioQueueChannelAssignment including its padding.
 private struct Assignment: BitwiseCopyable {
   let device: StringReference
   let output: UInt32
@@ -278,18 +279,18 @@ extension TimePitch.Algorithm {
   }
 }
 
-/// A CFStringRef as it lies in a property's value.
+/// A CFStringRef inside a property value.
 @safe
 struct StringReference: BitwiseCopyable {
   private let bits: UInt
 
-  /// A new string, which whoever reads the property releases.
+  /// Creates a string that the reader of the property must release.
   static func retained(_ text: String) -> StringReference {
     StringReference(
       bits: UInt(bitPattern: unsafe Unmanaged.passRetained(text.cfString).toOpaque()))
   }
 
-  /// What the string says; nil if there is none.
+  /// The text of the string; nil if the reference is NULL.
   var text: String? {
     guard let string = unsafe UnsafeRawPointer(bitPattern: bits) else { return nil }
     return unsafe Unmanaged<CFString>.fromOpaque(string).takeUnretainedValue().string

@@ -3,7 +3,7 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Records sound: a queue of the C API, its buffers and its callbacks in one object.
+/// A recording queue: an audio queue of the C API, its buffers and its callbacks in one object.
 ///
 /// ```swift
 /// let queue = try RecordingQueue(.pcm(Int16.self, sampleRate: 44100, channels: 1))
@@ -13,34 +13,34 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Packets come with their descriptions, and a decoder needs the `magicCookie` besides:
+/// Packets come with their descriptions. A decoder needs the `magicCookie` too:
 ///
 /// ```swift
 /// let queue = try RecordingQueue(.packets(kAudioFormatMPEG4AAC))
 /// for await recording in try queue.start() { try file.append(recording.bytes, recording.packets) }
 /// ```
 ///
-/// The queue ends with its last reference. Its methods may be called on any thread that is not real
-/// time.
+/// Releasing the last reference disposes of the queue. The methods may be called on any thread that
+/// is not real-time.
 public final class RecordingQueue: Sendable {
-  /// What came in one buffer.
+  /// The content of one recorded buffer.
   public struct Recording: Sendable {
-    /// The sound, in the queue's format.
+    /// The sound in the queue's format.
     public let bytes: [UInt8]
-    /// Where the packets lie in `bytes`, if they vary in size; else there are none.
+    /// The packet descriptions, with offsets into `bytes`; empty if packets do not vary in size.
     public let packets: [AudioStreamPacketDescription]
-    /// Packets in `bytes`; frames of linear PCM.
+    /// The number of packets in `bytes`; of frames for linear PCM.
     public let packetCount: Int
-    /// The first frame, at the queue's rate, counted from the start of the run. Where it is not what
-    /// follows from the buffer before, frames were lost.
+    /// The position of the first frame in the run, at the queue's rate. A gap to the end of the
+    /// previous buffer means that frames were lost.
     public let frame: Int64
-    /// Nanoseconds of CLOCK_MONOTONIC at the first frame.
+    /// The host time of the first frame in nanoseconds of CLOCK_MONOTONIC.
     public let hostTime: UInt64
 
-    /// The samples of linear PCM, interleaved.
+    /// Returns the interleaved samples of linear PCM.
     ///
-    /// - Parameter sample: A type of the size that the queue's samples have; a rest that is none is left
-    ///   out.
+    /// - Parameter sample: A type with the size of the queue's samples. Trailing bytes that do not
+    ///   fill a sample are ignored.
     public func samples<Sample: LinearPCMSample>(as sample: Sample.Type = Sample.self) -> [Sample] {
       let size = MemoryLayout<Sample>.size
       return unsafe bytes.withUnsafeBytes { bytes in
@@ -51,20 +51,20 @@ public final class RecordingQueue: Sendable {
     }
   }
 
-  /// The format of what is recorded, with every field filled in.
+  /// The format of the recorded data with every field filled in.
   public let format: AudioStreamBasicDescription
   private let core: RecordingCore
 
-  /// A queue.
+  /// Creates a recording queue.
   ///
   /// - Parameters:
-  ///   - format: Linear PCM, interleaved, or packets. A rate of 0 is that of the device, which this opens
-  ///     then.
-  ///   - bufferSeconds: How much sound a buffer has room for, at least a packet.
-  ///   - buffers: How many buffers there are.
-  /// - Throws: kAudioFormatUnsupportedDataFormatError, kAudioQueueErr_CodecNotFound,
-  ///   kAudio_ParamError for no room at all, kAudioQueueErr_CannotStart if the device is needed and there
-  ///   is no server.
+  ///   - format: Interleaved linear PCM, or a packet format. A rate of 0 selects the device's rate,
+  ///     which opens the device.
+  ///   - bufferSeconds: The capacity of a buffer in seconds; at least one packet.
+  ///   - buffers: The number of buffers.
+  /// - Throws: kAudioFormatUnsupportedDataFormatError. kAudioQueueErr_CodecNotFound.
+  ///   kAudio_ParamError if the number or the capacity of the buffers is not valid.
+  ///   kAudioQueueErr_CannotStart if the device is needed and there is no server.
   public init(_ format: AudioStreamBasicDescription, bufferSeconds: Double = 0.25, buffers: Int = 4)
     throws(AudioQueueError)
   {
@@ -80,17 +80,17 @@ public final class RecordingQueue: Sendable {
 
   deinit { core.close() }
 
-  /// The queue as the functions of the C API know it, for what this class has no method for.
+  /// The queue's C reference, for functions without a counterpart in this class.
   ///
-  /// It belongs to this object: neither dispose of it nor stop, reset or start it behind its back.
+  /// The object owns it: do not dispose of, stop, reset or start it through the C API.
   public var reference: AudioQueueRef { unsafe core.queue.reference }
 
   // MARK: Control
 
-  /// Starts a run.
+  /// Starts a run. A previous run ends first.
   ///
-  /// - Returns: What is recorded, buffer after buffer; it ends with the run. Nothing is lost while nobody
-  ///   takes it: it takes memory. Who stops to take it ends the run. A run that was under way ends here.
+  /// - Returns: The recorded buffers in order; the stream ends with the run. Buffers that are not
+  ///   consumed accumulate in memory, so none is lost. Ending the iteration ends the run.
   /// - Throws: kAudioQueueErr_CannotStart if there is no server.
   public func start(at time: PlaybackQueue.StartTime = .now) throws(AudioQueueError)
     -> AsyncStream<Recording>
@@ -98,22 +98,22 @@ public final class RecordingQueue: Sendable {
     try core.start(time == .now ? nil : AudioTimeStamp(time))
   }
 
-  /// Halts the queue; what it holds and its time stay where they are.
+  /// Pauses the queue. It keeps its buffers and its time.
   public func pause() throws(AudioQueueError) {
     try unsafe check(AudioQueuePause(reference))
   }
 
-  /// Lets a run go on where it was paused.
+  /// Resumes a paused run.
   public func resume() throws(AudioQueueError) { try core.resume() }
 
-  /// Ends the run: all that was recorded is in its stream when this returns. Does nothing without a run.
+  /// Ends the run. On return its stream holds everything recorded. Does nothing without a run.
   public func stop() throws(AudioQueueError) { try core.stop() }
 
   // MARK: Properties
 
   /// Reads a property.
   ///
-  /// - Throws: What AudioQueueGetProperty answers. Reading the device's rate opens the device.
+  /// - Throws: The error of AudioQueueGetProperty. Reading the device's rate opens the device.
   public func value<Value>(of property: PlaybackQueue.Property<Value>) throws(AudioQueueError)
     -> Value
   {
@@ -122,35 +122,35 @@ public final class RecordingQueue: Sendable {
 
   /// Sets a property.
   ///
-  /// - Throws: What AudioQueueSetProperty answers.
+  /// - Throws: The error of AudioQueueSetProperty.
   public func setValue<Value>(_ value: Value, of property: PlaybackQueue.Property<Value>)
     throws(AudioQueueError)
   {
     try property.write(core.queue, value)
   }
 
-  /// True from the first frame that is recorded until the run's last buffer has come.
+  /// True from the first recorded frame until the run's last buffer is delivered.
   public var isRunning: Bool { (try? value(of: .isRunning)) ?? false }
 
-  /// What a decoder of the packets needs besides them: complete once a run is over. Empty if it needs
-  /// nothing.
+  /// The decoder configuration for the packets, complete once a run is over. Empty if the decoder
+  /// needs none.
   public var magicCookie: [UInt8] { (try? core.queue.bytes(kAudioQueueProperty_MagicCookie)) ?? [] }
 
-  /// Bytes of the largest packet that there can be; of a frame of linear PCM.
+  /// The maximum packet size in bytes. For linear PCM the size of a frame.
   public var maximumPacketSize: Int { core.maximumPacketSize }
 }
 
 extension AudioStreamBasicDescription {
-  /// Packets of a codec, with the usual sizes.
+  /// Returns a packet format with the codec's default sizes.
   ///
   /// ```swift
   /// let queue = try RecordingQueue(.packets(kAudioFormatAppleLossless))
   /// ```
   ///
   /// - Parameters:
-  ///   - formatID: Such as `kAudioFormatMPEG4AAC`.
-  ///   - sampleRate: Frames per second; 0, for a queue that records, is the rate of the device.
-  ///   - flags: Such as `kAppleLosslessFormatFlag_24BitSourceData`.
+  ///   - formatID: The format ID, such as `kAudioFormatMPEG4AAC`.
+  ///   - sampleRate: Frames per second. For a recording queue 0 selects the device's rate.
+  ///   - flags: Format flags, such as `kAppleLosslessFormatFlag_24BitSourceData`.
   public static func packets(
     _ formatID: AudioFormatID, sampleRate: Double = 0, channels: Int = 2,
     flags: AudioFormatFlags = 0
@@ -162,27 +162,28 @@ extension AudioStreamBasicDescription {
   }
 }
 
-/// The part of a `RecordingQueue` that the C API's callbacks reach. It knows nothing of the object that
-/// programs hold, so that nothing keeps that alive. Callbacks come on a dispatch queue of their own.
+/// The part of a `RecordingQueue` that the C API's callbacks use. It has no reference to the public
+/// object, so that callbacks do not keep that alive. Callbacks run on a dispatch queue of their
+/// own.
 final class RecordingCore: Sendable {
   private struct State {
     var queue: PlaybackCore.Queue?
     var isDisposed = false
-    /// Where the present run's recordings go, and how many runs there were.
+    /// The stream of the present run, and the number of runs so far.
     var stream: AsyncStream<RecordingQueue.Recording>.Continuation?
     var runs = 0
-    /// Buffers that are not enqueued.
+    /// The buffers that are not enqueued.
     var free: [PlaybackCore.Buffer] = []
     var maximumPacketSize = 0
   }
   private let state = Mutex(State())
-  /// Held by the calls that start and stop, never in a callback.
+  /// The control lock: held by calls that start and stop, never in a callback.
   private let control = Mutex<Void>(())
   private let callbacks = DispatchQueue(label: "cuejack.recording")
 
-  /// Makes the queue and its buffers. If this throws, `close` is to be called all the same.
+  /// Creates the queue and its buffers. The caller must call `close` even if this throws.
   ///
-  /// - Returns: The format, complete.
+  /// - Returns: The format with every field filled in.
   func open(_ format: AudioStreamBasicDescription, bufferSeconds: Double, buffers: Int)
     throws(AudioQueueError) -> AudioStreamBasicDescription
   {
@@ -218,7 +219,7 @@ final class RecordingCore: Sendable {
     return format
   }
 
-  /// Ends the queue at once.
+  /// Disposes of the queue at once.
   func close() {
     let (queue, stream) = state.withLock { state in
       state.isDisposed = true
@@ -229,7 +230,7 @@ final class RecordingCore: Sendable {
     stream?.finish()
   }
 
-  /// The queue, for calls that may come at any time.
+  /// The queue, for calls that may be made at any time.
   var queue: PlaybackCore.Queue { state.withLock { $0.queue! } }
   var maximumPacketSize: Int { state.withLock { $0.maximumPacketSize } }
 
@@ -259,7 +260,8 @@ final class RecordingCore: Sendable {
         throw error
       }
       continuation.onTermination = { [weak self] reason in
-        // Not on the thread of who stops to listen, nor on that of the callbacks, which a stop waits for.
+        // Neither on the thread that ends the iteration nor on the callback thread, which a stop
+        // waits for.
         guard case .cancelled = reason, let self else { return }
         DispatchQueue.global().async { self.leave(run) }
       }
@@ -280,7 +282,7 @@ final class RecordingCore: Sendable {
     try alone { () throws(AudioQueueError) in try endRun() }
   }
 
-  /// Ends a run that nobody listens to any more, unless another one has begun.
+  /// Ends a run whose stream has no consumer any more, unless another run has begun.
   private func leave(_ run: Int) {
     do throws(AudioQueueError) {
       try alone { () throws(AudioQueueError) in
@@ -291,7 +293,7 @@ final class RecordingCore: Sendable {
     }
   }
 
-  /// Ends the run, if there is one.
+  /// Ends the run if there is one.
   private func endRun() throws(AudioQueueError) {
     guard state.withLock({ $0.stream != nil }) else { return }
     try unsafe check(AudioQueueStop(queue.reference, true))
@@ -301,7 +303,7 @@ final class RecordingCore: Sendable {
     }?.finish()
   }
 
-  /// Runs `body` alone among the calls that start and stop.
+  /// Runs `body` while holding the control lock.
   private func alone<R>(_ body: () throws(AudioQueueError) -> R) throws(AudioQueueError) -> R {
     try control.withLock { (_) throws(AudioQueueError) in
       if state.withLock({ $0.isDisposed }) { throw AudioQueueError(kAudio_ParamError) }
@@ -329,7 +331,7 @@ final class RecordingCore: Sendable {
     try? enqueue(buffer, of: queue)
   }
 
-  /// Enqueues a buffer; one that is refused, as all are at a stop, is kept for the next run.
+  /// Enqueues a buffer. The queue rejects buffers during a stop; they are kept for the next run.
   private func enqueue(_ buffer: PlaybackCore.Buffer, of queue: PlaybackCore.Queue)
     throws(AudioQueueError)
   {
