@@ -4,7 +4,8 @@ package import CoreFoundation
 package import Dispatch
 import Server
 
-/// The callback thread that the app chose: an own thread, a run loop or a dispatch queue.
+/// The place where callbacks run, chosen by the app: a thread of the queue, a run loop or a
+/// dispatch queue.
 @safe package enum CallbackPlace {
   /// A thread that belongs to the queue.
   case ownThread

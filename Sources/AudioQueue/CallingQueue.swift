@@ -171,8 +171,8 @@ extension CallingQueue {
     }
   }
 
-  /// The level of each channel in the latest cycle, measured at the ports. Silence while no device
-  /// is open or the server is gone. Nil while metering is off.
+  /// The level of each channel in the latest cycle, measured at the ports. Silence while the queue
+  /// is not running. Nil while metering is off.
   package var levels: [Level]? {
     let (isMetering, isSilent) = state.read { ($0.isMetering, $0.device == nil || $0.isLost) }
     guard isMetering else { return nil }
@@ -218,7 +218,7 @@ extension CallingQueue {
     try state.change { state throws(QueueError) in try state.checkNotDisposed() }
   }
 
-  // MARK: Calling back
+  // MARK: Callbacks
 
   /// Delivers the pending notifications to the app, one after another, on the calling thread.
   ///

@@ -206,7 +206,7 @@ final class Chain {
     }
   }
 
-  // MARK: Another rate
+  // MARK: Rate changes
 
   /// Returns a resampler that continues the stream at another output rate; nil if there is no
   /// conversion to that rate.

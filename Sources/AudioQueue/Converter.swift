@@ -125,7 +125,7 @@ final class Converter: @unchecked Sendable {
     pool = Slab.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
   }
 
-  // MARK: Another rate
+  // MARK: Rate changes
 
   /// Creates a converter for another device rate that continues where the queue stands. The queue's
   /// present converter must be idle, and the ring must be empty.
@@ -238,7 +238,8 @@ final class Converter: @unchecked Sendable {
 
   /// Converts frames of a previous device rate once more.
   ///
-  /// - Returns: True if all of them are in staging buffers; false if the staging buffer is full.
+  /// - Returns: True if all of them are converted; false if the staging buffer must be pushed
+  ///   first.
   private func replay(_ index: Int, into slab: Slab) throws(ConverterFailure) -> Bool {
     let replay = replays[index]
     if replayOffset == 0 {

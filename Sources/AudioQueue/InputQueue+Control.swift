@@ -218,7 +218,7 @@ extension InputQueue: Queue {
     }
   }
 
-  // MARK: Dispose
+  // MARK: Disposal
 
   /// Disposes of the queue, even if the server is gone. No callback begins after this returns.
   ///

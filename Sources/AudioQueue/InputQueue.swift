@@ -234,7 +234,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     endRunSoon(&state)
   }
 
-  // MARK: Calling back
+  // MARK: Callbacks
 
   func call(_ notice: RecordNotice) {
     switch notice {

@@ -86,7 +86,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
     for plane in planes.withLock({ $0 }) + [silence] + mixes { unsafe plane.memory.deallocate() }
   }
 
-  // MARK: A client
+  // MARK: Server client
 
   var sampleRate: Double { server.format.sampleRate }
   private var counter: UInt32 { UInt32(truncatingIfNeeded: frames.load(ordering: .acquiring)) }

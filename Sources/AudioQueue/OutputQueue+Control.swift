@@ -178,7 +178,7 @@ extension OutputQueue {
     return isDone != nil
   }
 
-  // MARK: Dispose
+  // MARK: Disposal
 
   /// Disposes of the queue, even if the server is gone. No callback begins after this returns.
   ///

@@ -293,7 +293,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     state.notices.append(.isRunning(false))
   }
 
-  // MARK: Calling back
+  // MARK: Callbacks
 
   func call(_ notice: Notice) {
     switch notice {

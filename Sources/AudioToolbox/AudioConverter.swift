@@ -10,7 +10,7 @@ private func converter(_ handle: AudioConverterRef) throws(AudioConverterError)
   return core
 }
 
-// MARK: Making one
+// MARK: Creation and disposal
 
 /// See AudioConverterNew in AudioConverter.h.
 @c @implementation

@@ -218,7 +218,7 @@ final class AudioConverterCore: @unchecked Sendable {
     return extents
   }
 
-  // MARK: Memory of the app's
+  // MARK: The app's memory
 
   /// Returns the destination for output packets.
   func sink(_ list: BufferList, packets: Int) throws(AudioConverterError) -> StreamConverter.Sink {

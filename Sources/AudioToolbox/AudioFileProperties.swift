@@ -94,7 +94,7 @@ enum PropertyValue {
   }
 }
 
-// MARK: Getting
+// MARK: Reading properties
 
 private func value(
   of id: AudioFilePropertyID, in media: MediaFile
@@ -246,7 +246,7 @@ public func AudioFileGetProperty(
   }
 }
 
-// MARK: Places
+// MARK: Position translations
 
 /// Returns the size in bytes of the structure that a translation property takes. Nil for other
 /// properties.
@@ -316,7 +316,7 @@ private func place(
   return .bytes(value.bytes)
 }
 
-// MARK: Setting
+// MARK: Setting properties
 
 extension MediaFile {
   /// Returns false if a new file cannot be created with this channel layout. Formats without any

@@ -90,7 +90,7 @@ public func AudioFormatGetProperty(
   }
 }
 
-// MARK: Questions
+// MARK: Property queries
 
 /// A format property together with its specifier.
 private struct FormatQuestion {

@@ -11,7 +11,7 @@ import Timeline
 // are those of `QueueError.status`. All functions may be called on any thread that is not
 // real-time, callbacks included.
 
-// MARK: New and dispose
+// MARK: Creation and disposal
 
 /// Creates a queue with a new handle.
 ///

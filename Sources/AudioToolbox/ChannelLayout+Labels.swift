@@ -276,7 +276,7 @@ extension ChannelLayout {
     }
   }
 
-  // MARK: From one layout to another
+  // MARK: Channel maps and mixes
 
   /// Returns, for each channel of `other`, the channel of this layout with the same label, or nil.
   /// A single centre channel maps to left and right if `other` has no centre.

@@ -276,7 +276,7 @@ final class PlaybackCore: Sendable {
     return Int(ready)
   }
 
-  // MARK: Sound
+  // MARK: Samples and buffers
 
   /// True if a closure renders the samples.
   var renders: Bool { renderer != nil }

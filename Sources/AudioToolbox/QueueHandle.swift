@@ -212,7 +212,7 @@ final class QueueHandle: @unchecked Sendable {
     }
   }
 
-  // MARK: Properties that only the C interface knows
+  // MARK: Properties of the C API
 
   /// The channel layout of the queue's format.
   var channelLayout: ChannelLayout { state.withLock { $0.channelLayout } }

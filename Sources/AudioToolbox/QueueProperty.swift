@@ -50,7 +50,7 @@ struct QueueProperty: Sendable {
     try set(handle, bytes)
   }
 
-  // MARK: Kinds
+  // MARK: Kinds of properties
 
   /// Creates a property with a single value.
   static func value<Value: BitwiseCopyable>(
