@@ -1,10 +1,10 @@
 import Synchronization
 import Timeline
 
-/// The times of a client's latest cycle, published by each cycle and read by any thread.
+/// Times of a client's latest cycle, published by each cycle and read by any thread.
 ///
-/// A sequence lock, as in `VoiceClock`: the cycle never waits, and a reader that meets a cycle in the
-/// middle tries again.
+/// A sequence lock, as in `VoiceClock`: the process thread never waits. A reader that overlaps a
+/// write retries.
 struct CycleClock: ~Copyable {
   private let sequence = Atomic<UInt64>(0)
   private let frame = Atomic<Int64>(0)
@@ -14,7 +14,7 @@ struct CycleClock: ~Copyable {
 
   init(_ times: CycleTimes) { publish(times) }
 
-  /// The process thread, or a host thread while no cycle is running.
+  /// Publishes the times. Process thread, or the control thread while no cycle is running.
   @_noLocks borrowing func publish(_ times: CycleTimes) {
     let next = sequence.load(ordering: .relaxed) &+ 1
     sequence.store(next, ordering: .relaxed)
@@ -26,7 +26,7 @@ struct CycleClock: ~Copyable {
     sequence.store(next &+ 1, ordering: .releasing)
   }
 
-  /// Any thread.
+  /// Returns the latest times. Any thread.
   borrowing func read() -> CycleTimes {
     while true {
       let before = sequence.load(ordering: .acquiring)
@@ -36,7 +36,8 @@ struct CycleClock: ~Copyable {
     }
   }
 
-  /// What the latest cycle published: for the thread that publishes, which needs no lock.
+  /// Times that the latest cycle published. Only for the thread that publishes, which needs no
+  /// lock.
   var latest: CycleTimes {
     @_noLocks borrowing get {
       CycleTimes(

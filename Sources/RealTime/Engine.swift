@@ -2,8 +2,8 @@ package import CRealTime
 import Synchronization
 package import Timeline
 
-/// The voices that a cycle plays, in order, the graph that it runs after them, and the recorders that it
-/// fills. Never changed once a cycle can see it.
+/// Process list: the voices that a cycle plays, in order, then the graph that it runs, then the
+/// recorders that it fills. Never changed once a cycle can read it.
 @safe
 package struct Roster: BitwiseCopyable {
   let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
@@ -11,7 +11,8 @@ package struct Roster: BitwiseCopyable {
   let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>?
   let recorderCount: Int
   let graph: UnsafeMutablePointer<GraphCycle>?
-  /// A roster of `count` voices, of recorders and of a graph in memory that it does not own.
+  /// Creates a process list of `count` voices, of recorders and of a graph, in memory that the
+  /// caller owns.
   package init(
     voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>, count: Int,
     recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>? = nil, recorderCount: Int = 0,
@@ -34,7 +35,7 @@ struct CycleTime: BitwiseCopyable {
   let missed: Int
   /// Frames by which device time was renumbered immediately before, without any frame passing.
   let shift: Int64
-  /// Nothing is to be played or recorded: the ports get silence.
+  /// Set if the cycle plays and records nothing: the ports get silence.
   let isMute: Bool
   /// CLOCK_MONOTONIC in microseconds at its first frame and at the next cycle's.
   let microseconds: UInt64
@@ -56,10 +57,10 @@ struct CycleTime: BitwiseCopyable {
 
 /// The offset from a driver's frame counter to device time, shared by all clients of this process.
 ///
-/// PipeWire's counter belongs to the driver that runs a client: each sound card, each null sink and the
-/// dummy driver counts for itself, and a client moves from one to another. The first client that meets a
-/// new counter chooses the offset that continues device time; the others adopt it, so that one device frame
-/// names the same moment in every client of the process.
+/// PipeWire's counter belongs to the driver that runs a client. Each sound card, each null sink and
+/// the dummy driver has its own, and a client moves from one to another. The first client that
+/// meets a new counter chooses the offset that continues device time, and the others adopt it. So
+/// one device frame names the same moment in every client of the process.
 @safe
 package struct TimeBase: ~Copyable {
   private let offset = Atomic<UInt32>(0)
@@ -70,8 +71,8 @@ package struct TimeBase: ~Copyable {
     DeviceTime.widen(counter &+ offset.load(ordering: .acquiring), near: expected)
   }
 
-  /// Returns the device frame of `counter`, which counts anew. Device time would be at `expected`: where the
-  /// shared offset is further than `tolerance` frames from that, it is replaced.
+  /// Returns the device frame of `counter` after the counter began anew. Device time would be at
+  /// `expected`. Replaces the shared offset if it is more than `tolerance` frames from that.
   @_noLocks fileprivate borrowing func rebase(
     _ counter: UInt32, to expected: Int64, tolerance: Int64
   ) -> Int64 {
@@ -104,23 +105,24 @@ package struct Engine: ~Copyable {
   private let period = Atomic<Int>(0)
   /// The frame counter of the latest cycle.
   private let counter = Atomic<UInt32>(0)
-  /// How often the counter of the driver began anew.
+  /// Number of times that the driver's counter began anew.
   private let jumps = Atomic<UInt64>(0)
   /// Cycles that followed one another without a gap since the last jump or gap.
   private let steadyCycles = Atomic<UInt64>(0)
   /// Frames per second that the process list is prepared for; 0 if every rate is right.
   private let sampleRate = Atomic<UInt32>(0)
-  /// The server runs cycles at another rate than `sampleRate`.
+  /// Set once the server runs cycles at another rate than `sampleRate`.
   private let hasOtherRate = Atomic<Bool>(false)
-  /// Cycles play and record nothing while the host changes what they would play.
+  /// Set while the control thread changes the process list: cycles play and record nothing.
   private let isMuted = Atomic<Bool>(false)
   private let freewheels = Atomic<Bool>(false)
   /// Set while `lacksEntries` reads the process list between cycles.
   private let isLooking = Atomic<Bool>(false)
   private let signal: UnsafeMutablePointer<cue_signal>
-  /// The bits of the client whose frame counter counts; 0 if the cycle is driven by hand.
+  /// Address of the JACK client whose frame counter is read; 0 if the caller drives the cycles.
   private let client: Atomic<UInt>
-  /// The offset of a driver's counter; nil if the counter is device time itself, as on jackd.
+  /// Offset from a driver's counter to device time; nil if the counter is device time itself, as on
+  /// jackd.
   private let timeBase: UnsafeMutablePointer<TimeBase>?
 
   /// Creates an engine whose first cycle continues device time at `anchor`, an instant of both clocks.
@@ -135,7 +137,7 @@ package struct Engine: ~Copyable {
     clock = CycleClock(anchor.times)
   }
 
-  // MARK: Host
+  // MARK: Control side
 
   /// The latest cycle's times; the anchor before the first one. Any thread.
   package var times: CycleTimes { clock.read() }
@@ -146,13 +148,14 @@ package struct Engine: ~Copyable {
     return frame == .max ? nil : frame
   }
 
-  /// How often the driver's counter began anew. Any thread.
+  /// Number of times that the driver's counter began anew. Any thread.
   package var counterJumps: UInt64 { jumps.load(ordering: .acquiring) }
 
-  /// Cycles that followed one another without a gap or a jump. Any thread.
+  /// Number of cycles in a row without a gap or a jump. Any thread.
   package var cyclesInARow: UInt64 { steadyCycles.load(ordering: .acquiring) }
 
-  /// True if the server runs cycles at another rate than the one set. They are silent. Any thread.
+  /// True if the server runs cycles at another rate than the one set. Such cycles are silent. Any
+  /// thread.
   package var runsAtOtherRate: Bool { hasOtherRate.load(ordering: .acquiring) }
 
   /// Sets the rate, in Hz, that the process list is prepared for. Cycles at another rate are silent.
@@ -161,17 +164,18 @@ package struct Engine: ~Copyable {
     hasOtherRate.store(false, ordering: .releasing)
   }
 
-  /// Keeps cycles that begin from now on out of voices, recorders and nodes, whose ports get silence; or lets
-  /// them in again.
+  /// Mutes or unmutes cycles that begin from now on. A muted cycle runs no voice, recorder or node,
+  /// and writes silence to their ports.
   package func setMuted(_ on: Bool) { isMuted.store(on, ordering: .sequentiallyConsistent) }
 
-  /// Tells whether cycles come as fast as they can, so that they may wait for a callback of the app.
+  /// Sets whether the server freewheels, so that cycles may wait for the app's callbacks.
   package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
 
-  /// Returns true if the server freewheels and a run would be dry in a cycle of `frames` frames. Call it in the
-  /// process thread, before the cycle.
+  /// Returns true if the server freewheels and a voice would run out of entries in a cycle of
+  /// `frames` frames. Call it on the process thread, before the cycle.
   ///
-  /// - Parameter givingUp: The answer is false from now on, until the app enqueues another buffer.
+  /// - Parameter givingUp: If true, the answer is false from now on, until the app enqueues another
+  ///   buffer.
   @_noLocks package borrowing func lacksEntries(for frames: UInt32, givingUp: Bool) -> Bool {
     guard freewheels.load(ordering: .relaxed), !isMuted.load(ordering: .relaxed) else {
       return false
@@ -195,11 +199,11 @@ package struct Engine: ~Copyable {
     unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
   }
 
-  /// The cycles that have begun: what `areOver` asks for.
+  /// Number of cycles that have begun, for `areOver`.
   package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }
 
-  /// True once all of the first `count` cycles are over. What was changed before `count` was read
-  /// is then known to every cycle, and what was removed is no longer seen by any.
+  /// Returns true once the first `count` cycles are over. Every later cycle sees all changes made
+  /// before `count` was read, and none reads what they removed.
   package func areOver(_ count: UInt64) -> Bool {
     ended.load(ordering: .sequentiallyConsistent) >= count
       && !isLooking.load(ordering: .sequentiallyConsistent)
@@ -227,7 +231,8 @@ package struct Engine: ~Copyable {
 
   /// Runs one cycle of `frames` frames.
   ///
-  /// - Parameter atOtherRate: The process list is not prepared for the server's rate: the cycle is silent.
+  /// - Parameter atOtherRate: True if the process list is not prepared for the server's rate: the
+  ///   cycle is silent.
   @_noLocks package borrowing func cycle(
     _ frames: UInt32, _ begin: cue_cycle_time, atOtherRate: Bool = false
   ) {
@@ -237,13 +242,13 @@ package struct Engine: ~Copyable {
     var happened = atOtherRate
     if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
       let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
-      // Some of them may write to a graph's sources, which hold no more.
+      // A voice may write to a graph's source, which has memory for no more frames.
       let isTooLong = unsafe roster.graph != nil && time.frames > GraphCycle.longestCycle
       for i in 0..<(isTooLong ? 0 : roster.count) {
         if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
       }
       if let graph = unsafe roster.graph {
-        // Who drives cycles by hand has no transport.
+        // A caller that drives the cycles by hand has no transport.
         let transport = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)).map {
           unsafe cue_rt_transport($0)
         }
@@ -259,12 +264,13 @@ package struct Engine: ~Copyable {
         }
       }
     }
-    // Whoever reads this acquires what the cycle did; nothing that follows need wait for it.
+    // A thread that reads this acquires all writes of the cycle. Nothing after it needs to wait for
+    // the store.
     ended.store(number, ordering: .releasing)
     if happened { unsafe cue_rt_signal_post(signal) }
   }
 
-  /// Moves device time on to the cycle that begins at `begin`.
+  /// Advances device time to the cycle that begins at `begin`.
   @_noLocks private borrowing func advance(
     _ frames: Int, _ begin: cue_cycle_time, isMute: Bool
   ) -> CycleTime {
@@ -325,7 +331,7 @@ package struct Engine: ~Copyable {
       microseconds: begin.microseconds, nextMicroseconds: begin.next_microseconds)
   }
 
-  /// Frames that the monotonic clock counts from the predicted end of `before` to `begin`.
+  /// Returns the frames that the monotonic clock counts from the predicted end of `before` to `begin`.
   @_noLocks private borrowing func elapsed(since before: CycleTimes, to begin: cue_cycle_time)
     -> Int64
   {
@@ -350,7 +356,7 @@ package struct Engine: ~Copyable {
       let isOther = expectedRate != 0 && rate != 0 && rate != expectedRate
       if isOther { hasOtherRate.store(true, ordering: .releasing) }
       if unsafe timeBase != nil, rate > 0, time.next_microseconds > 0 {
-        // PipeWire's time of wake-up wavers; its prediction of the next one does not.
+        // PipeWire's wake-up time jitters; its prediction of the next one does not.
         let length = (UInt64(frames) &* 1_000_000 &+ UInt64(rate) / 2) / UInt64(rate)
         time.microseconds = time.next_microseconds &- length
       }
@@ -360,7 +366,7 @@ package struct Engine: ~Copyable {
   }
 }
 
-/// JACK's process callback; `argument` is an `Engine`. Runs in JACK's thread.
+/// JACK's process callback. `argument` is an `Engine`. Process thread.
 @_noLocks package func process(_ frames: UInt32, _ argument: UnsafeMutableRawPointer?) -> CInt {
   guard let argument = unsafe argument else { return 0 }
   unsafe argument.assumingMemoryBound(to: Engine.self).pointee.cycle(frames)

@@ -1,7 +1,7 @@
 package import CRealTime
 package import Synchronization
 
-/// Copies `count` samples between places that do not overlap.
+/// Copies `count` samples between buffers that do not overlap.
 @_noLocks func copy(
   _ source: UnsafeMutablePointer<Float>, to destination: UnsafeMutablePointer<Float>, _ count: Int
 ) {
@@ -9,20 +9,22 @@ package import Synchronization
     from: source, byteCount: count &* MemoryLayout<Float>.size)
 }
 
-/// Holds samples back by some frames.
+/// Delay line for samples.
 @safe
 package struct DelayLine: BitwiseCopyable {
   private let samples: UnsafeMutablePointer<Float>
   private let frames: Int
   private var next = 0
 
-  /// A delay of `frames` frames, at least one, in memory that it does not own: as many samples.
+  /// Creates a delay of `frames` frames, at least one, in memory that the caller owns: `frames`
+  /// samples.
   package init(_ samples: UnsafeMutablePointer<Float>, frames: Int) {
     unsafe self.samples = samples
     self.frames = frames
   }
 
-  /// Takes `count` samples from `source` and writes those of some frames before.
+  /// Takes `count` samples from `source` and writes those of `frames` frames earlier to
+  /// `destination`.
   @_noLocks mutating func pass(
     _ source: UnsafeMutablePointer<Float>, to destination: UnsafeMutablePointer<Float>, _ count: Int
   ) {
@@ -38,20 +40,20 @@ package struct DelayLine: BitwiseCopyable {
   }
 }
 
-/// The part of a graph that one of its nodes is in a cycle.
+/// A node's part of the cycle: its ports, input and output planes, and event sequences.
 ///
-/// Running orders come and go; a cell is the same in all of them. It owns no memory.
+/// The same cell serves all running orders. The creator owns the memory.
 @safe
 package struct GraphCell: ~Copyable {
-  /// What a cycle does with the cell.
+  /// Role of a cell in the cycle.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// Its outputs are read from ports.
+    /// Reads its outputs from ports.
     case source
-    /// Its node makes the outputs of the inputs.
+    /// Its node computes the outputs from the inputs.
     case node
-    /// Each output is the input of the same number.
+    /// Passes each input on as the output of the same number.
     case mixer
-    /// Its inputs are written to ports.
+    /// Writes its inputs to ports.
     case sink
   }
   let kind: Kind
@@ -60,27 +62,28 @@ package struct GraphCell: ~Copyable {
   let outputs: Int
   let eventInputs: Int
   let eventOutputs: Int
-  /// Those of a source's outputs or of a sink's inputs; MIDI ports follow.
+  /// Ports of a source's outputs or of a sink's inputs, followed by MIDI ports.
   let ports: UnsafeMutablePointer<cue_port>?
-  /// Whoever fills a source's memory does so before each cycle, or there is silence.
+  /// Set if each cycle clears a source's memory after use: unless its writer fills it before the
+  /// next cycle, there is silence.
   let clearsPorts: Bool
-  /// A plane for each input and then for each output. A source's outputs and a sink's inputs have one
-  /// too, for when there is no port. The planes of nodes' outputs are the order's to lend.
+  /// A plane for each input and then for each output. A source's outputs and a sink's inputs use
+  /// theirs when they have no port. The running order supplies the planes of a node's outputs.
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// Where each input, and then each output of a source or a mixer, is in this block.
+  /// Address in this block of each input, and then of each output of a source or a mixer.
   private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// A sequence for each event input and then for each event output.
+  /// An event sequence for each event input and then for each event output.
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
   let eventBytes: UInt32
 
-  /// Samples that were no numbers, and that silence was put in the place of.
+  /// Samples that were infinite or NaN, and were replaced by silence.
   package let badSamples = Atomic<UInt64>(0)
-  /// Events that there was no room for.
+  /// Events that found no room.
   package let lostEvents = Atomic<UInt64>(0)
-  /// A cycle that was given up may still run the node: no other does.
+  /// Set if a cycle that was given up may still run the node, so that no other cycle does.
   package let isAbandoned = Atomic<Bool>(false)
 
-  /// A cell in memory that it does not own: see the properties.
+  /// Creates a cell in memory that the caller owns: see the properties.
   package init(
     kind: Kind, node: cue_node?, inputs: Int, outputs: Int, eventInputs: Int, eventOutputs: Int,
     ports: UnsafeMutablePointer<cue_port>?, clearsPorts: Bool,
@@ -102,23 +105,23 @@ package struct GraphCell: ~Copyable {
     self.eventBytes = eventBytes
   }
 
-  // MARK: The cycle
+  // MARK: Process thread
 
-  /// Has the cell be at hand when its turn comes.
+  /// Prefetches the cell, so that it is in cache when it runs.
   @_noLocks borrowing func prefetch() {
     unsafe withUnsafePointer(to: self) {
       unsafe cue_rt_prefetch($0, MemoryLayout<GraphCell>.size)
     }
   }
-  /// Has what the node begins with be at hand when its turn comes.
+  /// Prefetches the node's state, so that it is in cache when the node runs.
   @_noLocks borrowing func prefetchNode() {
     if let node = unsafe node {
       unsafe cue_plugin_prefetch(node.context)
     }
   }
 
-  /// Says where the ports are, or go on to be, in the block that begins at frame `first` of a cycle;
-  /// all blocks but a cycle's last have `step` frames.
+  /// Finds the port buffers for the block that begins at frame `first` of a cycle. All blocks but a
+  /// cycle's last have `step` frames.
   @_noLocks borrowing func findPorts(_ range: Int, at first: Int, step: Int, cycle frames: Int) {
     guard let ports = unsafe ports else { return }
     for i in 0..<range {
@@ -130,7 +133,7 @@ package struct GraphCell: ~Copyable {
     }
   }
 
-  /// The memory of MIDI port `i`, if there is one.
+  /// Returns the buffer of MIDI port `i`; nil if it has none.
   @_noLocks borrowing func midiBuffer(_ i: Int, _ frames: Int) -> UnsafeMutableRawPointer? {
     guard let ports = unsafe ports else { return nil }
     let port = unsafe ports[inputs &+ outputs &+ i]
@@ -138,7 +141,7 @@ package struct GraphCell: ~Copyable {
     return UnsafeMutableRawPointer(buffer)
   }
 
-  /// Leaves silence in the ports of a sink.
+  /// Writes silence to the ports of a sink.
   @_noLocks borrowing func silencePorts(_ frames: Int) {
     guard case .sink = kind, let ports = unsafe ports else { return }
     for i in 0..<inputs {
@@ -151,7 +154,7 @@ package struct GraphCell: ~Copyable {
     }
   }
 
-  /// Leaves silence in the memory of a source, for those that nobody fills.
+  /// Clears a source's memory, so that it is silent unless its writer fills it again.
   @_noLocks borrowing func clearPorts(_ frames: Int) {
     guard clearsPorts, let ports = unsafe ports else { return }
     for i in 0..<outputs {
@@ -161,17 +164,17 @@ package struct GraphCell: ~Copyable {
     }
   }
 
-  /// Where input `i` is.
+  /// Returns the samples of input `i`.
   @_noLocks borrowing func input(_ i: Int) -> UnsafeMutablePointer<Float> { unsafe places[i] }
-  /// The plane in which edges are added for input `i`.
+  /// Returns the plane into which the edges of input `i` are summed.
   @_noLocks borrowing func sum(_ i: Int) -> UnsafeMutablePointer<Float> {
     if case .sink = kind { return unsafe places[i] }
     return unsafe planes[i]
   }
-  /// Input `i` is read from there.
+  /// Sets the samples that input `i` reads.
   @_noLocks borrowing func setInput(_ i: Int, _ place: UnsafeMutablePointer<Float>) {
     unsafe places[i] = place
-    // A mixer's outputs are where its inputs are.
+    // A mixer's outputs are its inputs.
     if case .mixer = kind { unsafe places[inputs &+ i] = place }
   }
   @_noLocks borrowing func eventInput(_ i: Int) -> UnsafeMutableRawPointer { unsafe sequences[i] }
@@ -179,8 +182,8 @@ package struct GraphCell: ~Copyable {
     unsafe sequences[eventInputs &+ i]
   }
 
-  /// Runs the node on a block, from where its inputs are to `outputs`, and puts silence in the place of
-  /// samples that are no numbers.
+  /// Runs the node on a block, from its inputs to `outputs`, and replaces infinite and NaN samples
+  /// by silence.
   @_noLocks borrowing func run(
     _ block: cue_block, to outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     _ types: cue_event_types
@@ -216,18 +219,18 @@ package struct GraphCell: ~Copyable {
   }
 }
 
-/// A way for samples from one plane to an input.
+/// An audio edge: from one plane to an input, with a delay and a gain.
 @safe
 package struct GraphEdge: BitwiseCopyable {
   let source: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   let delay: UnsafeMutablePointer<DelayLine>?
-  /// The gain before the order's fade, and after it.
+  /// Gain before and after the order's fade.
   let from: Float
   let to: Float
-  /// Frames from the order's beginning to its own fade.
+  /// Frames from the beginning of the order to this edge's fade.
   let start: Int
 
-  /// - Parameter source: Says, in each block, where the samples are.
+  /// - Parameter source: Pointer to the address of the samples, which may change with each block.
   package init(
     source: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     delay: UnsafeMutablePointer<DelayLine>?, from: Float, to: Float, start: Int
@@ -239,15 +242,16 @@ package struct GraphEdge: BitwiseCopyable {
     self.start = start
   }
 
-  /// The input is just what the source is.
+  /// True if the input reads the source directly: no delay, and a gain of 1.
   var isPlain: Bool { @_noLocks get { unsafe delay == nil && from == 1 && to == 1 } }
 }
 
-/// The edges of one input: `count` of the order's, from `first` on.
+/// The edges of one input: `count` of the order's edges, from index `first` on.
 package struct GraphInput: BitwiseCopyable {
   let first: Int
   let count: Int
-  /// Events came to it in the order before that come no more: notes that sound are to end.
+  /// Set if an edge of the order before delivered events here and no longer does: notes that sound
+  /// must end.
   let endsNotes: Bool
   package init(first: Int, count: Int, endsNotes: Bool = false) {
     self.first = first
@@ -256,15 +260,16 @@ package struct GraphInput: BitwiseCopyable {
   }
 }
 
-/// The turn of one cell.
+/// One step of a running order: a cell with its inputs and outputs.
 @safe
 package struct GraphStep: BitwiseCopyable {
   let cell: UnsafeMutablePointer<GraphCell>
-  /// One for each input of the cell, for each event input, and for its controllers if there are any.
+  /// One for each input of the cell, for each event input, and for its controllers if there are
+  /// any.
   let inputs: UnsafeMutablePointer<GraphInput>
-  /// Where a node writes its outputs.
+  /// Planes that a node writes its outputs to.
   let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// A sequence for the controllers that the host moves the node's controls by; nil if none come.
+  /// Sequence of the MIDI controllers that move the node's controls; nil if there are none.
   let controllers: UnsafeMutableRawPointer?
   package init(
     _ cell: UnsafeMutablePointer<GraphCell>, inputs: UnsafeMutablePointer<GraphInput>,
@@ -278,11 +283,11 @@ package struct GraphStep: BitwiseCopyable {
   }
 }
 
-/// The cells of a graph in the order in which they run, and the edges between them.
+/// Running order of a graph: its cells in the order in which they run, and the edges between them.
 ///
-/// It is never changed once a cycle can see it, but for what only cycles look at. A change of the
-/// graph is an order in which edges fade from one gain to another, all that are heard in step, and after
-/// it one in which they stand.
+/// Never changed once a cycle can read it, except for fields that only cycles use. A change of the
+/// graph takes two orders. In the first one, edges fade from one gain to another, all audible ones
+/// in step. In the second one, gains are constant.
 @safe
 package struct GraphOrder: BitwiseCopyable {
   let number: UInt64
@@ -290,20 +295,20 @@ package struct GraphOrder: BitwiseCopyable {
   let stepCount: Int
   let edges: UnsafeMutablePointer<GraphEdge>
   let eventEdges: UnsafeMutablePointer<GraphEventEdge>
-  /// Frames before the fade begins, in which delays and new nodes fill, and of the fade.
+  /// Frames before the fade, in which delay lines and new nodes fill, and frames of the fade.
   package let fillFrames: Int
   package let fadeFrames: Int
   package let fades: Bool
-  /// Frames of a block at most, and memory for as many.
+  /// Frames of the longest block, for which `scratch` has memory.
   let blockFrames: Int
   let scratch: UnsafeMutablePointer<Float>
-  /// Frames that have passed since cycles saw it, until the fade is over.
+  /// Frames since cycles began to run the order, until the fade is over.
   var passed = 0
   var hasTold = false
-  /// A block of it has been run.
+  /// Set once a block of the order has been run.
   var hasBegun = false
 
-  /// An order in memory that it does not own.
+  /// Creates an order in memory that the caller owns.
   package init(
     number: UInt64, steps: UnsafeMutablePointer<GraphStep>, stepCount: Int,
     edges: UnsafeMutablePointer<GraphEdge>, eventEdges: UnsafeMutablePointer<GraphEventEdge>,
@@ -322,13 +327,13 @@ package struct GraphOrder: BitwiseCopyable {
     unsafe self.scratch = scratch
   }
 
-  /// Begins where another order of the same edges is, which no cycle sees any more.
+  /// Continues the fade of another order with the same edges, which no cycle reads any more.
   package mutating func goOn(from other: GraphOrder) {
     passed = other.passed
     hasBegun = other.hasBegun
   }
 
-  /// An edge's gain `frame` frames into the block.
+  /// Returns an edge's gain `frame` frames into the block.
   @_noLocks func gain(_ edge: GraphEdge, at frame: Int) -> Float {
     let at = passed &+ frame &- edge.start
     if at >= fadeFrames { return edge.to }

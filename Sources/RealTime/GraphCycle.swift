@@ -1,10 +1,10 @@
 package import CRealTime
 import Synchronization
 
-/// What a cycle runs of a graph: an order, swapped whole.
+/// Runs a graph's running order in each cycle.
 ///
-/// It owns no memory and never moves. The host gives an old order's memory back when `areOver(_:)` says
-/// that no cycle can still see it.
+/// Owns no memory and has a fixed address. The control thread replaces the whole order and frees
+/// the old one once `areOver(_:)` reports that no cycle can still read it.
 @safe
 package struct GraphCycle: ~Copyable {
   private let order: Atomic<UnsafeMutableRawPointer?>
@@ -16,12 +16,12 @@ package struct GraphCycle: ~Copyable {
   private let faded = Atomic<UInt64>(0)
   private let wantsAttention = Atomic<Bool>(false)
   private let types: cue_event_types
-  /// Nodes set it; only cycles look at it.
+  /// Flag that nodes set to ask for attention. Process thread only.
   private let attention: UnsafeMutablePointer<Bool>
-  /// Only cycles look at it.
+  /// Transport state. Process thread only.
   private let course: UnsafeMutablePointer<cue_transport_course>
 
-  /// A graph without an order, in memory that it does not own.
+  /// Creates a graph without an order, in memory that the caller owns.
   package init(
     types: cue_event_types, attention: UnsafeMutablePointer<Bool>,
     course: UnsafeMutablePointer<cue_transport_course>
@@ -32,52 +32,54 @@ package struct GraphCycle: ~Copyable {
     unsafe self.course = course
   }
 
-  // MARK: Host
+  // MARK: Control side
 
-  /// Has cycles that begin from now on run `order`. One host thread at a time.
+  /// Replaces the running order, effective with the next cycle. Call from one control thread at a
+  /// time.
   package func swap(_ order: UnsafeMutablePointer<GraphOrder>) {
     unsafe self.order.store(UnsafeMutableRawPointer(order), ordering: .sequentiallyConsistent)
   }
-  /// Keeps cycles that begin from now on out of the nodes: there is silence.
+  /// Excludes the nodes from cycles that begin from now on: the ports get silence.
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
-  /// Lets cycles in again.
+  /// Ends `hold()`: later cycles run the nodes again.
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
-  /// Tells nodes whether a cycle may wait for them. Any thread.
+  /// Sets whether the server freewheels, so that a cycle may wait for nodes. Any thread.
   package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
 
-  /// The cycles that have begun: what `areOver` asks for.
+  /// Number of cycles that have begun, for `areOver`.
   package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }
-  /// True once all of the first `count` cycles are over.
+  /// Returns true once the first `count` cycles are over.
   package func areOver(_ count: UInt64) -> Bool {
     ended.load(ordering: .sequentiallyConsistent) >= count
   }
-  /// No cycle is under way: one that has begun and not ended never will.
+  /// Counts a cycle that started but never returned as finished. Precondition: no cycle is running.
   package func rebase() {
     ended.store(cyclesBegun, ordering: .sequentiallyConsistent)
     latestFrame.store(.min, ordering: .relaxed)
   }
-  /// The number of the latest order whose fade is over.
+  /// Number of the latest order whose fade is over.
   package var fadedOrder: UInt64 { faded.load(ordering: .acquiring) }
-  /// True if a node has something to be asked for, once.
+  /// Returns true if a node has asked for attention since the last call.
   package func takeAttention() -> Bool {
     wantsAttention.exchange(false, ordering: .acquiringAndReleasing)
   }
 
-  // MARK: The cycle
+  // MARK: Process thread
 
-  /// Frames of the longest cycle that nodes are run in, which is JACK's own limit: sources have memory
-  /// for as many. Longer ones are silent.
+  /// Longest cycle, in frames, in which nodes run; it is JACK's own limit. Sources have memory for
+  /// as many frames. Longer cycles are silent.
   package static var longestCycle: Int { @_noLocks get { 8192 } }
 
-  /// Runs every node for a cycle of `frames` frames that begins at device frame `frame`. Sources are
-  /// filled by then.
+  /// Runs every node for a cycle of `frames` frames that begins at device frame `frame`. The
+  /// sources are already filled.
   ///
-  /// A cycle that comes a second time is passed over: the ports hold it already.
+  /// Ignores a repeated cycle: the ports hold it already.
   ///
   /// - Parameters:
-  ///   - transport: Where the music stands at its first frame; nil if nobody knows.
-  ///   - isMute: No node runs, and the ports get silence.
-  /// - Returns: True if the host has something to see to.
+  ///   - transport: Transport state at the first frame; nil if unknown.
+  ///   - isMute: True to run no node and write silence to the ports.
+  /// - Returns: True if the control side has something to do: a fade has ended, or a node asks for
+  ///   attention.
   @_noLocks package borrowing func cycle(
     frames: Int, at frame: Int64, transport: cue_transport? = nil, isMute: Bool = false
   ) -> Bool {
@@ -117,7 +119,8 @@ package struct GraphCycle: ~Copyable {
       unsafe block.frames = UInt32(count)
       unsafe block.frame = frame &+ Int64(at)
       for i in 0..<stepCount {
-        // Other programs have had the caches since the cycle before: what is next is fetched meanwhile.
+        // Other programs have used the caches since the last cycle: prefetch the next cells while
+        // this one runs.
         if i &+ 2 < stepCount { unsafe steps[i &+ 2].cell.pointee.prefetch() }
         if i &+ 1 < stepCount { unsafe steps[i &+ 1].cell.pointee.prefetchNode() }
         unsafe run(steps[i], order, block, at: at, cycle: frames)
@@ -142,7 +145,7 @@ package struct GraphCycle: ~Copyable {
     return happened
   }
 
-  /// One cell's turn in the block that begins at frame `first` of a cycle.
+  /// Runs one cell for the block that begins at frame `first` of a cycle.
   @_noLocks private borrowing func run(
     _ step: GraphStep, _ order: UnsafeMutablePointer<GraphOrder>, _ block: cue_block,
     at first: Int, cycle: Int

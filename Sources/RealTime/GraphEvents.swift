@@ -1,15 +1,16 @@
 package import CRealTime
 import Synchronization
 
-/// Holds events back by some frames.
+/// Delay line for events.
 @safe
 package struct EventDelay: BitwiseCopyable {
-  /// Sequences: what is to come, timed from the block's beginning, and what falls into the block.
+  /// Event sequences: `pending` holds events of later blocks, timed from this block's first frame;
+  /// `due` holds this block's.
   private let pending: UnsafeMutableRawPointer
   let due: UnsafeMutableRawPointer
   private let bytes: UInt32
 
-  /// A delay in memory that it does not own: two times `bytes` bytes.
+  /// Creates a delay in memory that the caller owns. Each sequence has `bytes` bytes.
   package init(
     pending: UnsafeMutableRawPointer, due: UnsafeMutableRawPointer, bytes: UInt32,
     _ types: cue_event_types
@@ -21,9 +22,10 @@ package struct EventDelay: BitwiseCopyable {
     unsafe cue_rt_clear_events(due, types.sequence)
   }
 
-  /// Takes the events of a block, and has `due` be those of `delay` frames before.
+  /// Delays the events of a block by `delay` frames, and fills `due` with the delayed events that
+  /// fall into this block.
   ///
-  /// - Returns: The events that there was no room for.
+  /// - Returns: The number of events that found no room.
   @_noLocks func pass(
     _ source: UnsafeMutableRawPointer, delay: Int, frames: Int, _ types: cue_event_types
   ) -> UInt64 {
@@ -31,7 +33,7 @@ package struct EventDelay: BitwiseCopyable {
     var offset = cue_rt_first_event()
     while let event = unsafe cue_rt_event_at(source, offset) {
       offset = unsafe cue_rt_event_after(event, offset)
-      // A node may write times beyond the block, which would hold up all that follow.
+      // A node may write times beyond the block, which would delay all later events.
       let time = unsafe min(max(0, event.pointee.time.frames), Int64(frames) &- 1)
       let frame = time &+ Int64(delay)
       if unsafe !cue_rt_add_event(
@@ -56,16 +58,16 @@ package struct EventDelay: BitwiseCopyable {
   }
 }
 
-/// A way for events from one sequence to an event input.
+/// An event edge: a sequence, a delay, and the event input that they lead to.
 @safe
 package struct GraphEventEdge: BitwiseCopyable {
   private let source: UnsafeMutableRawPointer
   private let delay: UnsafeMutablePointer<EventDelay>
   private let frames: Int
-  /// While sequences are merged: how far this one is.
+  /// Read position in `due` while sequences are merged.
   var offset: UInt32 = 0
 
-  /// - Parameter frames: By how much the events come later.
+  /// - Parameter frames: Delay of the events.
   package init(
     source: UnsafeMutableRawPointer, delay: UnsafeMutablePointer<EventDelay>, frames: Int
   ) {
@@ -76,21 +78,21 @@ package struct GraphEventEdge: BitwiseCopyable {
 
   /// Begins a block of `count` frames.
   ///
-  /// - Returns: The events that there was no room for.
+  /// - Returns: The number of events that found no room.
   @_noLocks mutating func begin(_ count: Int, _ types: cue_event_types) -> UInt64 {
     offset = cue_rt_first_event()
     return unsafe delay.pointee.pass(source, delay: frames, frames: count, types)
   }
 
-  /// The event that comes next.
+  /// Returns the next event of the block; nil after the last one.
   @_noLocks func next() -> UnsafePointer<LV2_Atom_Event>? {
     unsafe cue_rt_event_at(delay.pointee.due, offset)
   }
 }
 
 extension GraphCell {
-  /// Makes the sequence of an event input: if need be the ends of all notes, and then all events of
-  /// `count` edges, by frame; of those of one frame, an earlier edge's are first.
+  /// Writes the sequence of an event input: note ends if `endsNotes`, then the events of `count`
+  /// edges, by frame. Events of one frame keep the order of their edges.
   @_noLocks borrowing func mergeEvents(
     into sequence: UnsafeMutableRawPointer, _ edges: UnsafeMutablePointer<GraphEventEdge>,
     count: Int, frames: Int, endsNotes: Bool, _ types: cue_event_types
@@ -121,7 +123,8 @@ extension GraphCell {
     if lost > 0 { lostEvents.add(lost, ordering: .relaxed) }
   }
 
-  /// Reads the events of the MIDI ports of a source in the block that begins at frame `first` of a cycle.
+  /// Reads the events of a source's MIDI ports for the block that begins at frame `first` of a
+  /// cycle.
   @_noLocks borrowing func readMIDI(
     at first: Int, frames: Int, cycle: Int, _ types: cue_event_types
   ) {

@@ -1,10 +1,10 @@
-/// Changes of a voice's parameters. What is NaN stays as it is.
+/// Changes of a voice's parameters. NaN leaves a parameter as it is.
 package struct ParameterChanges: BitwiseCopyable, Sendable {
-  /// The gain to go to, 0 to 1.
+  /// Target gain, 0 to 1.
   package var volume: Float
-  /// Seconds that this change of the gain and later ones take.
+  /// Ramp time in seconds of this gain change and of later ones.
   package var rampSeconds: Float
-  /// The balance, -1 (left) to 1 (right).
+  /// Balance, -1 (left) to 1 (right).
   package var pan: Float
 
   package init(volume: Float = .nan, rampSeconds: Float = .nan, pan: Float = .nan) {
@@ -13,10 +13,10 @@ package struct ParameterChanges: BitwiseCopyable, Sendable {
     self.pan = pan
   }
 
-  /// Nothing changes.
+  /// True if nothing changes.
   package var isEmpty: Bool { volume.isNaN && rampSeconds.isNaN && pan.isNaN }
 
-  /// Adds later changes, which win.
+  /// Adds later changes, which take precedence.
   package mutating func add(_ changes: ParameterChanges) {
     if !changes.volume.isNaN { volume = changes.volume }
     if !changes.rampSeconds.isNaN { rampSeconds = changes.rampSeconds }
@@ -35,19 +35,20 @@ package struct Entry: BitwiseCopyable {
   }
   package let kind: Kind
   package let layout: SampleLayout
-  /// Who gets the memory back.
+  /// Token of the event that hands the memory back.
   package let token: UInt32
   let frames: UInt32
   /// 0 if the frames are interleaved, else the distance between the channels' planes in frames.
   let planeFrames: UInt32
   let source: UnsafeRawPointer?
-  /// Device frame, counted from the run's first, before which it does not begin; `.min` if it
-  /// follows what came before.
+  /// Earliest start, in device frames since the run began; `.min` to follow the entry before
+  /// directly.
   let start: Int64
-  /// Take effect on its first frame.
+  /// Parameter changes that apply from the first frame on.
   let changes: ParameterChanges
 
-  /// Frames to play, in memory that stays as it is until the event with `token` comes back.
+  /// Creates an entry of frames to play. The memory must not change until the event with `token`
+  /// comes back.
   package init(
     _ source: UnsafeRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
     token: UInt32, start: Int64 = .min, changes: ParameterChanges = ParameterChanges()
@@ -62,7 +63,7 @@ package struct Entry: BitwiseCopyable {
     unsafe self.source = source
   }
 
-  /// The end of a run.
+  /// The entry that ends a run.
   package static var end: Entry { Entry() }
 
   private init() {
@@ -77,23 +78,23 @@ package struct Entry: BitwiseCopyable {
   }
 }
 
-/// Something that happened in a cycle.
+/// An event that a voice reports from a cycle.
 package struct Event: BitwiseCopyable, Sendable {
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// The last frame of the entry with `token` has left for the ports.
+    /// The process thread has written the last frame of the entry with `token` to the ports.
     case played
-    /// The run's first frame left at device frame `frame`.
+    /// The run's first frame is device frame `frame`.
     case runBegan
-    /// The run ended, `position` device frames long; `frame` is the first device frame after it.
+    /// The run ended after `position` device frames. `frame` is the first device frame after it.
     case runEnded
   }
   package let kind: Kind
   package let token: UInt32
-  /// Device time.
+  /// Device frame.
   package let frame: Int64
   package let position: Int64
 
-  /// What a ring's slots hold before anything was pushed.
+  /// Initial value of a ring's slots.
   package static var none: Event { Event(.played) }
 
   @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0, position: Int64 = 0) {

@@ -1,11 +1,11 @@
 import CRealTime
 import Synchronization
 
-/// How loud a channel was in one cycle; 1 is full scale.
+/// Level of a channel in one cycle; 1 is full scale.
 package struct Level: BitwiseCopyable, Equatable, Sendable {
-  /// The highest sample's magnitude.
+  /// Highest sample magnitude.
   package var peak: Float
-  /// The root of the mean of the squares.
+  /// Root mean square.
   package var rms: Float
 
   @_noLocks package init(peak: Float, rms: Float) {
@@ -14,14 +14,14 @@ package struct Level: BitwiseCopyable, Equatable, Sendable {
   }
 }
 
-/// The level of one channel, written by the cycle while metering is on.
+/// Level meter of one channel. The process thread writes it while metering is on.
 package struct MeterCell: ~Copyable {
-  /// Peak and RMS of the latest cycle in one word, so that they always belong together.
+  /// Peak and RMS of the latest cycle in one word, so that a reader gets both from the same cycle.
   private let level = Atomic<UInt64>(0)
   private let heldPeak = Atomic<UInt32>(0)
   package init() {}
 
-  /// The cycle, or the host while no cycle is to be heard.
+  /// Stores a level. Process thread, or the control thread while no cycle measures.
   @_noLocks borrowing func put(_ level: Level) {
     // Positive floats are ordered as their bit patterns.
     if level.peak.bitPattern > heldPeak.load(ordering: .relaxed) {
@@ -31,7 +31,7 @@ package struct MeterCell: ~Copyable {
       UInt64(level.peak.bitPattern) &<< 32 | UInt64(level.rms.bitPattern), ordering: .relaxed)
   }
 
-  /// Any thread: the latest cycle's level.
+  /// Level of the latest cycle. Any thread.
   package var latest: Level {
     let word = level.load(ordering: .relaxed)
     return Level(
@@ -39,14 +39,14 @@ package struct MeterCell: ~Copyable {
       rms: Float(bitPattern: UInt32(truncatingIfNeeded: word)))
   }
 
-  /// Any thread: the highest sample since the last call.
+  /// Returns the highest sample magnitude since the last call, and resets it. Any thread.
   package borrowing func takePeak() -> Float {
     Float(bitPattern: heldPeak.exchange(0, ordering: .relaxed))
   }
 }
 
 extension MeterCell {
-  /// The cycle: takes the level of one channel.
+  /// Measures and stores the level of one channel. Process thread.
   @_noLocks borrowing func measure(_ plane: UnsafeMutablePointer<Float>, frames: Int) {
     var peak: Float = 0
     var power: Float = 0

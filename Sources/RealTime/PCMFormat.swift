@@ -1,16 +1,16 @@
-/// How the samples of one interleaved linear PCM stream lie in memory.
+/// Memory layout of the samples of one interleaved linear PCM stream.
 ///
-/// A sample stands in a container of `bytesPerSample` bytes. Integers of fewer bits than their
-/// container holds lie in its low bits, or in its high bits if `isHighAligned`.
+/// A sample has a container of `bytesPerSample` bytes. Integers of fewer bits lie in its low bits,
+/// or in its high bits if `isHighAligned`.
 package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
     case signedInteger, unsignedInteger, float
   }
 
-  /// The most channels that a stream may have.
+  /// Largest number of channels of a stream.
   package static var maximumChannels: Int { 64 }
 
-  /// Frames per second.
+  /// Sample rate in Hz.
   package var sampleRate: Double
   package var channels: Int
   package var kind: Kind
@@ -23,7 +23,7 @@ package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
 
   package var bytesPerFrame: Int { bytesPerSample &* channels }
 
-  /// A format; the container is the smallest that holds `bitsPerSample` unless one is given.
+  /// Creates a format. The default container is the smallest that holds `bitsPerSample`.
   package init(
     sampleRate: Double, channels: Int, kind: Kind, bitsPerSample: Int, bytesPerSample: Int? = nil,
     isBigEndian: Bool = false, isHighAligned: Bool = false
@@ -37,10 +37,10 @@ package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
     self.isHighAligned = isHighAligned
   }
 
-  /// The form of this format that a cycle reads; nil if a cycle cannot read it.
+  /// The layout that the process thread reads and writes; nil if it does not support this format.
   ///
-  /// Readable are integers of 8 to 32 bits in containers of 1 to 4 bytes and floats of 32 and 64
-  /// bits, of either byte order, in 1 to 64 channels.
+  /// Supported are integers of 8 to 32 bits in containers of 1 to 4 bytes and floats of 32 and 64
+  /// bits, of either byte order, in 1 to 64 channels, at 1 Hz to 1 MHz.
   package var layout: SampleLayout? {
     guard sampleRate.isFinite, sampleRate >= 1, sampleRate <= 1_000_000,
       channels >= 1, channels <= Self.maximumChannels
@@ -70,25 +70,25 @@ package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
   }
 }
 
-/// A PCM format in the form that a cycle reads.
+/// A PCM format in the form that the process thread reads and writes.
 package struct SampleLayout: BitwiseCopyable, Equatable, Sendable {
   package enum Container: UInt8, BitwiseCopyable, Sendable {
     case int8, int16, int24, int32, float32, float64
   }
   let container: Container
-  /// The byte order is not the machine's, which is little-endian.
+  /// Set if the byte order is not the machine's, which is little-endian.
   let isSwapped: Bool
-  /// Floats, or signed integers that fill their container.
+  /// Set for floats, and for signed integers that fill their container.
   let isPlain: Bool
   let isUnsigned: Bool
   /// Significant bits of an integer.
   let bits: UInt8
-  /// Brings the most significant bit of an integer to bit 31.
+  /// Left shift that brings the most significant bit of an integer to bit 31.
   let shift: UInt8
   let bytesPerSample: UInt8
   let channels: UInt8
 
-  /// Native 32-bit floats, as ports and slabs hold them.
+  /// Returns the layout of native 32-bit floats, which ports and staging buffers hold.
   package static func float32(channels: Int) -> SampleLayout {
     SampleLayout(
       container: .float32, isSwapped: false, isPlain: true, isUnsigned: false, bits: 32, shift: 0,

@@ -1,15 +1,16 @@
-/// Memory on its way to the cycle, to be filled with what is recorded.
+/// Memory for the process thread to record into.
 @safe
 package struct Space: BitwiseCopyable {
   package let layout: SampleLayout
-  /// Who gets the memory back.
+  /// Token of the event that hands the memory back.
   package let token: UInt32
   let frames: UInt32
   /// 0 if the frames are interleaved, else the distance between the channels' planes in frames.
   let planeFrames: UInt32
   let memory: UnsafeMutableRawPointer?
 
-  /// Memory for `frames` frames that nobody else touches until the event with `token` comes back.
+  /// Creates a space of `frames` frames. Nothing else may touch the memory until the event with
+  /// `token` comes back.
   package init(
     _ memory: UnsafeMutableRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
     token: UInt32
@@ -21,7 +22,7 @@ package struct Space: BitwiseCopyable {
     unsafe self.memory = memory
   }
 
-  /// What a ring's slots hold before anything was pushed.
+  /// Initial value of a ring's slots.
   package static var none: Space { Space() }
 
   private init() {
@@ -33,27 +34,28 @@ package struct Space: BitwiseCopyable {
   }
 }
 
-/// Something that happened in a cycle that records.
+/// An event that a recorder reports from a cycle.
 package struct RecordEvent: BitwiseCopyable, Sendable {
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// The space with `token` holds `frames` frames, the first of them that of `frame` and `position`.
+    /// The space with `token` holds `frames` frames. The first one is that of `frame` and
+    /// `position`.
     case filled
-    /// The run's first frame is that of device frame `frame`.
+    /// The run's first frame is device frame `frame`.
     case runBegan
-    /// There is no space: what comes from `frame` on is lost until there is.
+    /// No space is queued: frames from `frame` on are lost until there is one.
     case ranOut
-    /// The cycles of the `frames` frames before `frame` did not come.
+    /// The client missed the cycles of the `frames` frames before `frame`.
     case missed
   }
   package let kind: Kind
   package let token: UInt32
   package let frames: Int64
-  /// Device time.
+  /// Device frame.
   package let frame: Int64
-  /// Device frames since the run began, pauses left out.
+  /// Device frames since the run began, pauses not counted.
   package let position: Int64
 
-  /// What a ring's slots hold before anything was pushed.
+  /// Initial value of a ring's slots.
   package static var none: RecordEvent { RecordEvent(.filled) }
 
   @_noLocks init(

@@ -2,7 +2,8 @@ package import CRealTime
 package import Synchronization
 package import Timeline
 
-/// What a recorder is doing. The cycle's own, or the host's while it holds the recorder.
+/// State of a recorder. Only the process thread uses it, or the control thread while it holds the
+/// recorder.
 @safe
 struct RecorderState: BitwiseCopyable {
   enum Phase: UInt8, BitwiseCopyable {
@@ -12,40 +13,41 @@ struct RecorderState: BitwiseCopyable {
     case armed
     case running
     case paused
-    /// A paused run that goes on at `start`.
+    /// A paused run that continues at `start`.
     case resuming
   }
   var phase = Phase.stopped
   var start = StartPoint(word: 0)
-  /// A run that resumes later than `start` counts what it is late as lost, to keep in step with others.
+  /// Set if a run that resumes after `start` counts the frames in between as lost, to stay aligned
+  /// with other queues.
   var keepsStep = false
-  /// Device frames that the run has lasted, pauses left out.
+  /// Device frames since the run began, pauses not counted.
   var position: Int64 = 0
-  /// The device frame that comes next in a run that is running.
+  /// The next device frame to record while the run is going.
   var nextFrame: Int64 = 0
   var current: Space?
   /// Frames of `current` that are filled.
   var filled = 0
-  /// Device frame and position of the first of them.
+  /// Device frame and run position of the first frame in `current`.
   var filledFrame: Int64 = 0
   var filledPosition: Int64 = 0
-  /// There was no space for the frame before.
+  /// Set if the previous frame found no space.
   var isDry = false
 }
 
-/// One queue in the cycle that records: takes spaces from a ring and fills them from its ports.
+/// A recording queue's part of the cycle: pops spaces from a ring and fills them from its ports.
 ///
-/// The host works on it as on a `Voice`: through the rings and the atomics at any time, and
-/// through the functions marked "holding the recorder" after `hold()` and once no cycle is under way
-/// (`Engine.areOver`). While it is held nothing is recorded.
+/// The rings and the atomics may be used at any time. The functions marked "holding the recorder"
+/// require `hold()` first, and then that no cycle is running (`Engine.areOver`). A held recorder
+/// records nothing.
 @safe
 package struct Recorder: ~Copyable {
-  /// To the cycle.
+  /// Spaces for the process thread to fill.
   package let spaces: SpaceRing
-  /// From the cycle.
+  /// Events from the process thread.
   package let events: RecordEventRing
   package let clock = VoiceClock()
-  /// Frames that were lost because there was no space.
+  /// Frames lost because no space was queued, the run resumed late, or `skip(_:)` was called.
   package let lostFrames = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
@@ -56,7 +58,7 @@ package struct Recorder: ~Copyable {
   private let meters: UnsafeMutablePointer<MeterCell>
   private let state: UnsafeMutablePointer<RecorderState>
 
-  /// A recorder in memory that it is given and does not own; each array has `channels` elements.
+  /// Creates a recorder in memory that the caller owns. Each array has `channels` elements.
   package init(
     spaces: consuming SpaceRing, events: consuming RecordEventRing, channels: Int,
     ports: UnsafeMutablePointer<cue_port>,
@@ -72,33 +74,33 @@ package struct Recorder: ~Copyable {
     unsafe self.state = state.initializeMemory(as: RecorderState.self, to: RecorderState())
   }
 
-  /// Bytes that `init` wants for `state`.
+  /// Bytes that `init` needs for `state`.
   package static var stateBytes: Int { MemoryLayout<RecorderState>.size }
 
-  // MARK: Host, any thread
+  // MARK: Any thread
 
-  /// Has the cycles measure every channel's level, or no longer.
+  /// Switches level metering of all channels on or off, effective with the next cycle.
   package func setMetering(_ on: Bool) {
     if on { quieten() }
     metering.store(on, ordering: .relaxed)
   }
-  /// The level of a channel in the latest cycle; silence while the recorder stands still.
+  /// Returns the level of a channel in the latest cycle; silence while no run is going.
   package func level(ofChannel channel: Int) -> Level { unsafe meters[channel].latest }
-  /// The highest sample of a channel since the last call.
+  /// Returns the highest sample magnitude of a channel since the last call, and resets it.
   package func takePeak(ofChannel channel: Int) -> Float { unsafe meters[channel].takePeak() }
 
   private func quieten() {
     for channel in 0..<channels { unsafe meters[channel].put(Level(peak: 0, rms: 0)) }
   }
 
-  /// Keeps cycles that begin from now on out of the recorder.
+  /// Excludes the recorder from cycles that begin from now on.
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
-  /// Lets cycles in again.
+  /// Ends `hold()`: later cycles record again.
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
-  // MARK: Host, holding the recorder
+  // MARK: Control thread, holding the recorder
 
-  /// Begins a run at `start`, or goes on with a paused one.
+  /// Starts a run at `start`, or resumes a paused one there.
   package func start(at start: StartPoint) {
     unsafe state.pointee.start = start
     switch unsafe state.pointee.phase {
@@ -108,14 +110,14 @@ package struct Recorder: ~Copyable {
     }
   }
 
-  /// Resumes a paused run on the frame of `start`. A cycle that comes too late for it counts the frames that
-  /// passed as lost.
+  /// Resumes a paused run at `start`. If the first cycle comes later, the frames in between count
+  /// as lost.
   package func resume(at start: StartPoint) {
     self.start(at: start)
     unsafe state.pointee.keepsStep = true
   }
 
-  /// Keeps the run where it stands; one that has not begun waits for another start.
+  /// Pauses the run. A run that has not begun waits for another start.
   package func pause() {
     switch unsafe state.pointee.phase {
     case .running, .resuming: unsafe state.pointee.phase = .paused
@@ -125,9 +127,9 @@ package struct Recorder: ~Copyable {
     stand()
   }
 
-  /// Ends the run and forgets every space; no event comes for them.
+  /// Stops the run and discards every space, without an event for any.
   ///
-  /// - Returns: What the space in hand holds, if that is anything.
+  /// - Returns: The `filled` event of the current space; nil if it holds no frames.
   package func stop() -> RecordEvent? {
     let last = forgetSpaces()
     unsafe state.pointee = RecorderState()
@@ -135,9 +137,9 @@ package struct Recorder: ~Copyable {
     return last
   }
 
-  /// Forgets every space; no event comes for them. The run goes on.
+  /// Discards every space, without an event for any. The run continues.
   ///
-  /// - Returns: What the space in hand holds, if that is anything.
+  /// - Returns: The `filled` event of the current space; nil if it holds no frames.
   package func forgetSpaces() -> RecordEvent? {
     let last = takeCurrent()
     while spaces.pop() != nil {}
@@ -152,10 +154,11 @@ package struct Recorder: ~Copyable {
     return unsafe filled(current, state.pointee)
   }
 
-  /// The device's time has ended: the run is paused, and a start that is to come is the one that
-  /// `translate` makes of it.
+  /// Pauses the run because device time ends here. `translate` converts a pending start to the new
+  /// device time.
   ///
-  /// - Returns: What the space in hand holds, if that is anything; no event comes for it.
+  /// - Returns: The `filled` event of the current space, which the ring does not get; nil if it
+  ///   holds no frames.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) -> RecordEvent? {
     switch unsafe state.pointee.phase {
     case .armed, .resuming: unsafe state.pointee.start = translate(state.pointee.start)
@@ -166,13 +169,13 @@ package struct Recorder: ~Copyable {
     return takeCurrent()
   }
 
-  /// Device frames are `ratio` times as many as before.
+  /// Scales the run position by `ratio`, after the device's sample rate changed by that factor.
   package func scalePosition(by ratio: Double) {
     unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
     stand()
   }
 
-  /// So many frames of the run are lost.
+  /// Advances the run position by `frames` device frames, which count as lost.
   package func skip(_ frames: Int64) {
     unsafe state.pointee.position &+= frames
     lostFrames.add(UInt64(frames), ordering: .relaxed)
@@ -185,11 +188,11 @@ package struct Recorder: ~Copyable {
     quieten()
   }
 
-  // MARK: The cycle
+  // MARK: Process thread
 
   /// Records one cycle.
   ///
-  /// - Returns: True if there are events to be read.
+  /// - Returns: True if the event thread has events to read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
     for channel in 0..<channels {
       guard let plane = unsafe cue_rt_port_buffer(ports[channel], UInt32(time.frames)) else {
@@ -233,9 +236,10 @@ package struct Recorder: ~Copyable {
       state.keepsStep = false
       state.phase = .running
     case .running:
-      // Renumbered frames did not pass, and what passed while the recorder was held is missing too.
+      // A shift of device time loses no frames. Frames that passed while the recorder was held are
+      // missing.
       let missed = time.frame &- time.shift &- state.nextFrame
-      // A late client may be called for a cycle that it has seen.
+      // JACK may call a late client twice for the same cycle.
       if missed < 0 { return happened }
       if missed > 0 {
         miss(missed, before: time.frame, &state)
@@ -254,7 +258,7 @@ package struct Recorder: ~Copyable {
 
   /// Records from frame `first` of the cycle to its end.
   ///
-  /// - Returns: True if there are events to be read.
+  /// - Returns: True if the event thread has events to read.
   @_noLocks private borrowing func fillSpaces(
     from first: Int, _ time: CycleTime, _ state: inout RecorderState
   ) -> Bool {
@@ -262,7 +266,7 @@ package struct Recorder: ~Copyable {
     var happened = false
     while at < time.frames {
       if state.current == nil {
-        // A space is taken only if the event that it leads to is certain to have room.
+        // Pop a space only if the ring is certain to have room for its `filled` event.
         guard events.room() >= 2, let space = spaces.pop() else {
           if !state.isDry, tell(RecordEvent(.ranOut, frame: time.frame &+ Int64(at))) {
             state.isDry = true
@@ -289,8 +293,8 @@ package struct Recorder: ~Copyable {
     return happened
   }
 
-  /// Takes `missed` frames for silence as far as the space in hand goes, so that it keeps in step with
-  /// time; those beyond it are lost.
+  /// Fills `missed` frames with silence as far as the current space reaches, so that it stays
+  /// aligned with device time. Frames beyond the space are dropped.
   @_noLocks private borrowing func miss(
     _ missed: Int64, before frame: Int64, _ state: inout RecorderState
   ) {
@@ -306,9 +310,9 @@ package struct Recorder: ~Copyable {
     state.position &+= missed &- Int64(count)
   }
 
-  /// Notes that the space in hand has `count` frames more, and lets go of it if it is full.
+  /// Adds `count` frames to the current space, and hands the space back if it is full.
   ///
-  /// - Returns: True if it was.
+  /// - Returns: True if it was full.
   @_noLocks private borrowing func filled(_ count: Int, _ state: inout RecorderState) -> Bool {
     state.filled &+= count
     state.position &+= Int64(count)
@@ -324,7 +328,8 @@ package struct Recorder: ~Copyable {
       position: state.filledPosition)
   }
 
-  /// Pushes an event that can be done without, unless that takes the room of one that cannot.
+  /// Pushes an event that may be dropped, but only if one more slot stays free for an event that
+  /// may not.
   @_noLocks private borrowing func tell(_ event: RecordEvent) -> Bool {
     events.room() >= 2 && events.push(event)
   }

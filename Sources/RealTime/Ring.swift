@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A ring of trivial values between one producer and one consumer, in memory it is given.
+/// A ring of trivial values for one producer and one consumer, in memory that the caller owns.
 ///
-/// A value is published once, whole, by one release store. A full ring refuses the value: an
-/// ordinary answer, handled at the call.
+/// One release store publishes each value as a whole. A full ring refuses a value, and the caller
+/// handles that.
 @safe
 struct Ring<Element: BitwiseCopyable>: ~Copyable {
   private let head = Atomic<UInt64>(0)
@@ -18,7 +18,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     mask = UInt64(slots.count - 1)
   }
 
-  /// Producer only.
+  /// Appends an element; false if the ring is full. Producer only.
   fileprivate func push(_ element: Element) -> Bool {
     let t = tail.load(ordering: .relaxed)
     if t &- head.load(ordering: .acquiring) > mask { return false }
@@ -27,7 +27,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     return true
   }
 
-  /// Consumer only.
+  /// Removes and returns the oldest element; nil if the ring is empty. Consumer only.
   fileprivate func pop() -> Element? {
     let h = head.load(ordering: .relaxed)
     if h == tail.load(ordering: .acquiring) { return nil }
@@ -36,84 +36,86 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
     return element
   }
 
-  /// Consumer only: the element that `pop` returns after `index` others; nil if there are not so many.
+  /// Returns the element that `pop` returns after `index` others; nil if there are fewer. Consumer
+  /// only.
   fileprivate func peek(_ index: Int) -> Element? {
     let at = head.load(ordering: .relaxed) &+ UInt64(truncatingIfNeeded: index)
     if at >= tail.load(ordering: .acquiring) { return nil }
     return unsafe slots[Int(truncatingIfNeeded: at & mask)]
   }
 
-  /// Producer only: how many more it takes.
+  /// Returns the number of free slots. Producer only.
   fileprivate func room() -> Int {
     let used = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
     return Int(truncatingIfNeeded: mask &+ 1 &- used)
   }
 }
 
-/// What is ready to be played, on its way to the cycle.
+/// Ring of entries to play. The process thread is the consumer.
 package struct EntryRing: ~Copyable {
   private let ring: Ring<Entry>
   package init(slots: UnsafeMutableBufferPointer<Entry>) { unsafe ring = Ring(slots: slots) }
-  /// Producer only.
+  /// Appends an entry; false if the ring is full. Producer only.
   @_noLocks package func push(_ entry: Entry) -> Bool { ring.push(entry) }
-  /// Consumer only.
+  /// Removes and returns the oldest entry; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> Entry? { ring.pop() }
-  /// Consumer only: the entry that `pop` returns after `index` others; nil if there are not so many.
+  /// Returns the entry that `pop` returns after `index` others; nil if there are fewer. Consumer
+  /// only.
   @_noLocks func peek(_ index: Int) -> Entry? { ring.peek(index) }
 }
 
-/// What happened in a cycle, on its way to the host.
+/// Ring of a voice's events. The process thread is the producer.
 package struct EventRing: ~Copyable {
   private let ring: Ring<Event>
   package init(slots: UnsafeMutableBufferPointer<Event>) { unsafe ring = Ring(slots: slots) }
-  /// Producer only.
+  /// Appends an event; false if the ring is full. Producer only.
   @_noLocks package func push(_ event: Event) -> Bool { ring.push(event) }
-  /// Consumer only.
+  /// Removes and returns the oldest event; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> Event? { ring.pop() }
-  /// Producer only: how many more it takes.
+  /// Returns the number of free slots. Producer only.
   @_noLocks package func room() -> Int { ring.room() }
 }
 
-/// Changes of parameters, on their way to the cycle.
+/// Ring of parameter changes. The process thread is the consumer.
 package struct ParameterRing: ~Copyable {
   private let ring: Ring<ParameterChanges>
   package init(slots: UnsafeMutableBufferPointer<ParameterChanges>) {
     unsafe ring = Ring(slots: slots)
   }
-  /// Producer only.
+  /// Appends changes; false if the ring is full. Producer only.
   @_noLocks package func push(_ changes: ParameterChanges) -> Bool { ring.push(changes) }
-  /// Consumer only.
+  /// Removes and returns the oldest changes; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> ParameterChanges? { ring.pop() }
 }
 
-/// What is to be filled, on its way to the cycle.
+/// Ring of spaces to record into. The process thread is the consumer.
 package struct SpaceRing: ~Copyable {
   private let ring: Ring<Space>
   package init(slots: UnsafeMutableBufferPointer<Space>) { unsafe ring = Ring(slots: slots) }
-  /// Producer only.
+  /// Appends a space; false if the ring is full. Producer only.
   @_noLocks package func push(_ space: Space) -> Bool { ring.push(space) }
-  /// Consumer only.
+  /// Removes and returns the oldest space; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> Space? { ring.pop() }
 }
 
-/// What happened in a cycle that records, on its way to the host.
+/// Ring of a recorder's events. The process thread is the producer.
 package struct RecordEventRing: ~Copyable {
   private let ring: Ring<RecordEvent>
   package init(slots: UnsafeMutableBufferPointer<RecordEvent>) { unsafe ring = Ring(slots: slots) }
-  /// Producer only.
+  /// Appends an event; false if the ring is full. Producer only.
   @_noLocks package func push(_ event: RecordEvent) -> Bool { ring.push(event) }
-  /// Consumer only.
+  /// Removes and returns the oldest event; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> RecordEvent? { ring.pop() }
-  /// Producer only: how many more it takes.
+  /// Returns the number of free slots. Producer only.
   @_noLocks package func room() -> Int { ring.room() }
 }
 
-/// Numbers of JACK's ports, on their way from one of its threads to ours.
+/// Ring of JACK port numbers, from one of JACK's threads to the event thread.
 package struct PortNumberRing: ~Copyable {
   private let ring: Ring<UInt32>
   package init(slots: UnsafeMutableBufferPointer<UInt32>) { unsafe ring = Ring(slots: slots) }
-  /// Producer only.
+  /// Appends a number; false if the ring is full. Producer only.
   package func push(_ number: UInt32) -> Bool { ring.push(number) }
-  /// Consumer only.
+  /// Removes and returns the oldest number; nil if the ring is empty. Consumer only.
   package func pop() -> UInt32? { ring.pop() }
 }

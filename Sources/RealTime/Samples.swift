@@ -1,7 +1,7 @@
-/// A container that a sample is read from.
+/// A sample type that can be read from memory: container, sign and byte order.
 private protocol Sample {
-  /// What the value that `load` returns for full scale is to be multiplied with to be 1: a power of
-  /// two, so that nothing is lost if the gain is multiplied with it first.
+  /// Factor that scales the value of `load` so that full scale is 1. It is a power of two, so
+  /// multiplying the gain by it first loses no precision.
   static var scale: Float { get }
   /// Bytes from one sample to the next. Where this is a constant, the compiler vectorises.
   static func bytes(_ layout: SampleLayout) -> Int
@@ -44,7 +44,8 @@ private enum SwappedInt24Sample: Sample {
     return Float(high &<< 16 | low)
   }
 }
-/// Faster than `Int24Sample`, but the byte after the sample is read as well.
+/// 24-bit integers, each loaded as 32 bits. Faster than `Int24Sample`, but reads one byte beyond
+/// each sample.
 private enum RoomyInt24Sample: Sample {
   @inline(__always) static var scale: Float { 0x1p-31 }
   @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
@@ -53,7 +54,7 @@ private enum RoomyInt24Sample: Sample {
     Float(unsafe source.loadUnaligned(as: Int32.self) &<< 8)
   }
 }
-/// The same of the other byte order.
+/// The same for the other byte order.
 private enum RoomySwappedInt24Sample: Sample {
   @inline(__always) static var scale: Float { 0x1p-31 }
   @inline(__always) static func bytes(_ layout: SampleLayout) -> Int { 3 }
@@ -110,7 +111,7 @@ private enum SwappedFloat64Sample: Sample {
     Float(Double(bitPattern: unsafe source.loadUnaligned(as: UInt64.self).byteSwapped))
   }
 }
-/// Any integer: unsigned, or narrower than its container.
+/// Integers of every other layout: 8 bits, unsigned, or narrower than their container.
 private enum AnyIntegerSample: Sample {
   @inline(__always) static var scale: Float { 0x1p-31 }
   @inline(__always)
@@ -131,14 +132,14 @@ private enum AnyIntegerSample: Sample {
   }
 }
 
-/// The factor on the samples of a frame.
+/// Gain of a frame: one factor for the second channel, and one for all others.
 package struct ChannelGain: BitwiseCopyable, Sendable {
-  /// On every channel but the second.
+  /// Factor for every channel but the second.
   let all: Float
-  /// On the second channel.
+  /// Factor for the second channel.
   let second: Float
 
-  /// The same factor on every channel.
+  /// Creates a gain that is the same for every channel.
   @_noLocks package init(_ gain: Float) {
     all = gain
     second = gain
@@ -151,12 +152,13 @@ package struct ChannelGain: BitwiseCopyable, Sendable {
 }
 
 extension SampleLayout {
-  /// Copies `frames` frames, times `gain`, to one plane of floats for each channel.
+  /// Converts `frames` frames to floats, multiplies them by `gain`, and writes them to one plane
+  /// per channel.
   ///
   /// - Parameters:
   ///   - source: The first byte of the first frame; of the first channel's plane if `planeFrames`
   ///     is not 0.
-  ///   - planeFrames: 0 if `source` is interleaved, else the distance of its planes in frames.
+  ///   - planeFrames: 0 if `source` is interleaved, else the distance between its planes in frames.
   ///   - planes: A pointer for each channel.
   ///   - offset: The frame of each plane to write first.
   @_noLocks package func copy(
@@ -175,7 +177,7 @@ extension SampleLayout {
     case .int16:
       unsafe copy(Int16Sample.self, source, planeFrames, frames, gain, planes, offset)
     case .int24 where isSwapped:
-      // The last frame may be the last there is.
+      // The fast type reads one byte beyond each sample, which the last frame may not have.
       let most = max(0, frames &- 1)
       let step = planeFrames == 0 ? 3 &* Int(channels) : 3
       unsafe copy(
@@ -184,7 +186,7 @@ extension SampleLayout {
         SwappedInt24Sample.self, source + most &* step, planeFrames, frames &- most, gain, planes,
         offset &+ most)
     case .int24:
-      // The last frame may be the last there is.
+      // The fast type reads one byte beyond each sample, which the last frame may not have.
       let most = max(0, frames &- 1)
       let step = planeFrames == 0 ? 3 &* Int(channels) : 3
       unsafe copy(
@@ -217,7 +219,7 @@ extension SampleLayout {
     let factor = S.scale * gain.all
     let second = S.scale * gain.second
     if channels == 2 && planeFrames == 0 {
-      // One pass for both.
+      // One pass for both channels.
       let left = unsafe planes[0] + offset
       let right = unsafe planes[1] + offset
       for i in 0..<frames {

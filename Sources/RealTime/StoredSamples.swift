@@ -1,22 +1,22 @@
-/// A container that a sample is written to: the way back of `Sample`.
+/// A sample type that can be written to memory: the inverse of `Sample`.
 private protocol StoredSample {
   /// Bytes from one sample to the next. Where this is a constant, the compiler vectorises.
   static func bytes(_ layout: SampleLayout) -> Int
   static func store(_ value: Float, to memory: UnsafeMutableRawPointer, _ layout: SampleLayout)
 }
 
-/// The value nearest to `value` times `scale` that a signed integer of that full scale can hold; of
-/// two that are as near the even one. NaN is 0.
+/// Returns the signed integer nearest to `value` times `scale`, clipped at full scale. Ties round
+/// to even; NaN is 0.
 @inline(__always)
 private func integer(_ value: Float, fullScale scale: Double) -> Int32 {
   let real = value == value ? Double(value) * scale : 0
   let clipped = min(max(real, -scale), scale - 1)
-  // Added to this, a number has its integer part in the low bits: the sum is rounded as wished,
-  // where every other way would be a call for each sample.
+  // The sum has the rounded integer in its low bits. Every other way of rounding would be a call
+  // for each sample.
   return Int32(truncatingIfNeeded: (clipped + 0x1.8p52).bitPattern)
 }
 
-/// The same for 16 bits, in half the room.
+/// Returns the same for 16 bits, computed in 32-bit floats.
 @inline(__always)
 private func integer16(_ value: Float) -> Int16 {
   let real = value == value ? value * 0x1p15 : 0
@@ -100,8 +100,8 @@ private enum StoredSwappedFloat64: StoredSample {
     unsafe memory.storeBytes(of: Double(value).bitPattern.byteSwapped, as: UInt64.self)
   }
 }
-/// Any integer: unsigned, or narrower than its container. A signed one in the low bits fills those
-/// above it with its sign; all other bits that it does not use are 0.
+/// Integers of every other layout: 8 bits, unsigned, or narrower than their container. A signed
+/// integer in the low bits is sign-extended; all other unused bits are 0.
 private enum StoredAnyInteger: StoredSample {
   @inline(__always)
   static func bytes(_ layout: SampleLayout) -> Int { Int(layout.bytesPerSample) }
@@ -125,20 +125,21 @@ private enum StoredAnyInteger: StoredSample {
 }
 
 extension SampleLayout {
-  /// Writes `frames` frames of the planes to memory: the exact way back of `copy`.
+  /// Converts `frames` frames of the planes and writes them to memory: the exact inverse of `copy`.
   ///
-  /// An integer is the nearest to its sample (of two that are as near the even one), clipped at full
-  /// scale; NaN is 0. Floats are written as they are. What `copy` reads with a gain of 1 is written
-  /// with the same bits again: every integer of up to 24 bits and every 32-bit float; of wider
-  /// integers and floats those that a 32-bit float holds, while for others the nearest of those is
-  /// written. (Denormal numbers may come out as 0 in a cycle, which flushes them.)
+  /// An integer is the one nearest to its sample, clipped at full scale; ties round to even, and
+  /// NaN is 0. Floats are written unchanged.
+  ///
+  /// What `copy` reads with a gain of 1 is written with the same bits if a 32-bit float holds it.
+  /// That is every integer of up to 24 bits and every 32-bit float. For wider integers and floats,
+  /// the nearest 32-bit float is written. Denormals may become 0 in a cycle, which flushes them.
   ///
   /// - Parameters:
   ///   - planes: A pointer for each channel.
   ///   - offset: The frame of each plane to read first.
-  ///   - memory: Where the first byte of the first frame goes; of the first channel's plane if
+  ///   - memory: Destination of the first byte of the first frame; of the first channel's plane if
   ///     `planeFrames` is not 0. Need not be aligned.
-  ///   - planeFrames: 0 to interleave the frames, else the distance of the planes in frames.
+  ///   - planeFrames: 0 to interleave the frames, else the distance between the planes in frames.
   @_noLocks package func store(
     from planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at offset: Int, frames: Int,
     to memory: UnsafeMutableRawPointer, planeFrames: Int
@@ -172,7 +173,7 @@ extension SampleLayout {
     }
   }
 
-  /// Writes `frames` frames of silence, where `store` would write them.
+  /// Writes `frames` frames of silence in the layout that `store` uses.
   @_noLocks package func storeSilence(
     frames: Int, to memory: UnsafeMutableRawPointer, planeFrames: Int
   ) {
@@ -197,7 +198,7 @@ extension SampleLayout {
     let width = S.bytes(self)
     let channels = Int(channels)
     if channels == 2 && planeFrames == 0 {
-      // One pass for both.
+      // One pass for both channels.
       let left = unsafe planes[0] + offset
       let right = unsafe planes[1] + offset
       for i in 0..<frames {

@@ -2,7 +2,8 @@ package import CRealTime
 package import Synchronization
 package import Timeline
 
-/// What a voice is doing. The cycle's own, or the host's while it holds the voice.
+/// State of a voice. Only the process thread uses it, or the control thread while it holds the
+/// voice.
 @safe
 struct VoiceState: BitwiseCopyable {
   enum Phase: UInt8, BitwiseCopyable {
@@ -12,70 +13,73 @@ struct VoiceState: BitwiseCopyable {
     case armed
     case running
     case paused
-    /// A paused run that goes on at `start`.
+    /// A paused run that continues at `start`.
     case resuming
   }
   var phase = Phase.stopped
   var start = StartPoint(word: 0)
-  /// Frames of the run that are passed over, unheard, when it resumes.
+  /// Frames of the run to skip, unheard, when it resumes.
   var skip = 0
-  /// A run that resumes later than `start` passes over what it is late, to keep in step with others.
+  /// Set if a run that resumes after `start` also skips the frames in between, to stay aligned with
+  /// other queues.
   var keepsStep = false
   /// Device frames since the run began.
   var position: Int64 = 0
   var current: Entry?
-  /// `current` has begun: its time has come, and its changes are in force.
+  /// Set once `current` has begun: its start time is reached and its parameter changes apply.
   var hasBegun = false
-  /// Frames of `current` that have left.
+  /// Frames of `current` already played.
   var offset = 0
   var parameters = VoiceParameters()
-  /// One channel is heard through two ports, each with its side of the balance.
+  /// Set if a mono voice plays through two ports, each with its side of the balance.
   var isSpread = false
-  /// A cycle in freewheel waited for entries, and none came.
+  /// Set if a cycle in freewheel waited for entries and none came.
   var hasWaitedInVain = false
-  /// First device frame of the latest cycle that was played.
+  /// First device frame of the latest cycle played.
   var cycleFrame = Int64.min
 
   var isArmed: Bool { @_noLocks get { if case .armed = phase { true } else { false } } }
 }
 
-/// One queue in the cycle: takes entries from a ring and writes them to its ports.
+/// A playing queue's part of the cycle: pops entries from a ring and writes them to its ports.
 ///
-/// The host works on a voice in two ways: through the rings and the atomics at any time, and
-/// through the functions marked "holding the voice" after `hold()` and once no cycle is under way
-/// (`Engine.areOver`). A held voice is silent; nothing that is played needs it held.
+/// The rings and the atomics may be used at any time. The functions marked "holding the voice"
+/// require `hold()` first, and then that no cycle is running (`Engine.areOver`). A held voice is
+/// silent; playing never requires holding it.
 @safe
 package struct Voice: ~Copyable {
-  /// To the cycle.
+  /// Entries for the process thread to play.
   package let entries: EntryRing
-  /// From the cycle.
+  /// Events from the process thread.
   package let events: EventRing
   package let clock = VoiceClock()
-  /// Frames of silence that were played because nothing was there.
+  /// Frames of silence played because no entry was queued.
   package let starvedFrames = Atomic<UInt64>(0)
-  /// How often that began.
+  /// Number of times that a run began such a silence.
   package let starvations = Atomic<UInt64>(0)
-  /// How often cycles did not come while a run was going.
+  /// Number of times that the client missed cycles during a run.
   package let interruptions = Atomic<UInt64>(0)
-  /// Frames of runs that passed unheard, because cycles did not come or the server went away.
+  /// Frames of runs that passed unheard because the client missed cycles or the server went away.
   package let unheardFrames = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
   private let changes: ParameterRing
-  /// Changes that were taken from the ring, and the parameters after the latest cycle.
+  /// Number of changes popped from the ring; the next three are the parameters after the latest
+  /// cycle.
   private let changesTaken = Atomic<UInt64>(0)
   private let gainNow = Atomic<UInt32>(Float(1).bitPattern)
   private let rampSecondsNow = Atomic<UInt32>(0)
   private let panNow = Atomic<UInt32>(0)
-  /// Frames per second of the device.
+  /// The device's sample rate in Hz, as the bits of a Double.
   private let sampleRate = Atomic<UInt64>(Double(48_000).bitPattern)
-  /// What is known of the second port of one channel: see `openSecondPort()`.
+  /// State of a mono voice's second port: `noSecondPort`, `silentSecondPort`, or the connections
+  /// from which on it plays (see `useSecondPort(fromConnections:)`).
   private let secondPort = Atomic<Int>(Self.noSecondPort)
   private let metering = Atomic<Bool>(false)
   private let rendersOffline = Atomic<Bool>(false)
-  /// Frames that the latest cycles rendered offline and that nobody has taken yet.
+  /// Frames that cycles rendered offline and that `takeRendered()` has not returned yet.
   private let rendered = Atomic<Int>(0)
-  /// The `StartPoint` of a run that begins when the present one has ended; `Int64.max` is never.
+  /// The `StartPoint` of a run that begins when the current run has ended; `Int64.max` for none.
   private let nextStart = Atomic<Int64>(.max)
 
   private let channels: Int
@@ -86,11 +90,12 @@ package struct Voice: ~Copyable {
   private let meters: UnsafeMutablePointer<MeterCell>
   private let state: UnsafeMutablePointer<VoiceState>
   private let starving = Atomic<Bool>(false)
-  /// Ports that the present cycle writes: a second one that comes in the middle waits for the next.
+  /// Number of ports that the current cycle writes. A second port that opens during a cycle waits
+  /// for the next.
   private let outputs: Atomic<Int>
 
-  /// A voice in memory that it is given and does not own; each array has `channels` elements, and
-  /// `ports` and `planes` have two at least.
+  /// Creates a voice in memory that the caller owns. Each array has `channels` elements; `ports`
+  /// and `planes` have at least two.
   package init(
     entries: consuming EntryRing, events: consuming EventRing, changes: consuming ParameterRing,
     channels: Int, ports: UnsafeMutablePointer<cue_port>,
@@ -108,22 +113,23 @@ package struct Voice: ~Copyable {
     unsafe self.state = state.initializeMemory(as: VoiceState.self, to: VoiceState())
   }
 
-  /// Bytes that `init` wants for `state`.
+  /// Bytes that `init` needs for `state`.
   package static var stateBytes: Int { MemoryLayout<VoiceState>.size }
 
-  // MARK: Host, any thread
+  // MARK: Any thread
 
-  /// What a second's frames are, for ramps.
+  /// Sets the device's sample rate in Hz, by which ramps are timed.
   package func setSampleRate(_ rate: Double) {
     sampleRate.store(rate.bitPattern, ordering: .relaxed)
   }
 
-  /// Has parameters change with the next cycle's first frame. One thread at a time.
+  /// Queues parameter changes for the first frame of the next cycle. Call from one thread at a
+  /// time.
   ///
-  /// - Returns: False if there is no room: it comes with a cycle, or with `applyChanges()`.
+  /// - Returns: False if the ring is full. Retry after the next cycle or after `applyChanges()`.
   package func change(_ changes: ParameterChanges) -> Bool { self.changes.push(changes) }
 
-  /// The parameters after the latest cycle, and how many calls of `change(_:)` they know of.
+  /// The parameters after the latest cycle, and the number of `change(_:)` calls that they include.
   package var parametersInForce: (taken: UInt64, values: ParameterChanges) {
     let taken = changesTaken.load(ordering: .acquiring)
     var values = ParameterChanges()
@@ -133,71 +139,73 @@ package struct Voice: ~Copyable {
     return (taken, values)
   }
 
-  /// True if one channel has a second port.
+  /// True if a mono voice has a second port.
   package var hasSecondPort: Bool {
     @_noLocks get { secondPort.load(ordering: .acquiring) != Self.noSecondPort }
   }
 
-  /// Has the cycles write silence to the second port of a voice with one channel, which is in place.
+  /// Opens the second port of a mono voice, which is already in `ports`. Cycles write silence to
+  /// it.
   package func openSecondPort() { secondPort.store(Self.silentSecondPort, ordering: .releasing) }
 
-  /// Has the second port take over its side from the very cycle in which the first port has no more
-  /// than `connections` connections.
+  /// Starts playing through the second port, with its side of the balance, in the first cycle in
+  /// which the first port has at most `connections` connections.
   package func useSecondPort(fromConnections connections: Int) {
     secondPort.store(connections, ordering: .releasing)
   }
 
-  /// Frames that offline cycles have written since the last call. The thread that runs the cycles.
+  /// Returns the frames that offline cycles have written since the last call. Call on the thread
+  /// that runs the cycles.
   package func takeRendered() -> Int { rendered.exchange(0, ordering: .relaxed) }
 
-  /// Has the cycles measure every channel's level, or no longer.
+  /// Switches level metering of all channels on or off, effective with the next cycle.
   package func setMetering(_ on: Bool) {
     if on { quieten() }
     metering.store(on, ordering: .relaxed)
   }
-  /// The level of a channel in the latest cycle; silence while the voice stands still.
+  /// Returns the level of a channel in the latest cycle; silence while no run is going.
   package func level(ofChannel channel: Int) -> Level { unsafe meters[channel].latest }
-  /// The highest sample of a channel since the last call.
+  /// Returns the highest sample magnitude of a channel since the last call, and resets it.
   package func takePeak(ofChannel channel: Int) -> Float { unsafe meters[channel].takePeak() }
 
   private func quieten() {
     for channel in 0..<channels { unsafe meters[channel].put(Level(peak: 0, rms: 0)) }
   }
 
-  /// Has a run begin at `start` when the present one has ended.
+  /// Schedules a run at `start`, to begin once the current run has ended.
   package func startAfterEnd(at start: StartPoint) {
     nextStart.store(start.word, ordering: .releasing)
   }
 
-  /// Keeps cycles that begin from now on out of the voice.
+  /// Excludes the voice from cycles that begin from now on.
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
-  /// Lets cycles in again.
+  /// Ends `hold()`: later cycles play again.
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
-  // MARK: Host, holding the voice
+  // MARK: Control thread, holding the voice
 
-  /// Has cycles end where the voice runs dry or stands still, instead of filling up with silence. A
-  /// cycle of no frames then begins a run that is to begin at once.
+  /// Switches offline rendering on or off. An offline cycle ends where entries run out or no run is
+  /// going, instead of adding silence. A cycle of 0 frames then begins a run that is due at once.
   package func setOffline(_ on: Bool) {
     rendersOffline.store(on, ordering: .relaxed)
     rendered.store(0, ordering: .relaxed)
   }
 
-  /// Takes the second port away.
+  /// Closes the second port.
   package func closeSecondPort() {
     secondPort.store(Self.noSecondPort, ordering: .releasing)
     unsafe state.pointee.isSpread = false
   }
 
-  /// Takes all changes in.
+  /// Applies all queued parameter changes.
   package func applyChanges() { unsafe takeChanges(&state.pointee) }
 
-  /// Begins a run at `start`, or goes on with a paused one.
+  /// Starts a run at `start`, or resumes a paused one there.
   package func start(at start: StartPoint) {
     unsafe state.pointee.start = start
     switch unsafe state.pointee.phase {
     case .stopped:
-      // It takes the place of one that was to follow the run that is over.
+      // Replaces a start that was scheduled to follow the run that is over.
       nextStart.store(.max, ordering: .relaxed)
       unsafe state.pointee.phase = .armed
     case .armed: break
@@ -206,11 +214,11 @@ package struct Voice: ~Copyable {
     }
   }
 
-  /// Resumes a run that is running on the frame of `start`, `skip` frames of it further on. A start that is
-  /// still to come comes no earlier than `hostTime`, the same moment.
+  /// Continues a run that is going at `start`, after skipping `skip` of its frames. A pending start
+  /// moves to `hostTime`, the same moment, if it was earlier.
   ///
-  /// A cycle that comes too late for `start` passes over as many frames more: queues that resume at one time
-  /// keep in step.
+  /// If the first cycle comes after `start`, the run also skips the frames in between. Queues that
+  /// resume together stay aligned.
   package func resume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int) {
     switch unsafe state.pointee.phase {
     case .running:
@@ -224,7 +232,7 @@ package struct Voice: ~Copyable {
     }
   }
 
-  /// Keeps the run where it stands; one that has not begun waits for another start.
+  /// Pauses the run. A run that has not begun waits for another start.
   package func pause() {
     switch unsafe state.pointee.phase {
     case .running, .resuming: unsafe state.pointee.phase = .paused
@@ -235,7 +243,7 @@ package struct Voice: ~Copyable {
     stand()
   }
 
-  /// Ends the run and forgets every entry; no event comes for them.
+  /// Stops the run and discards every entry, without an event for any.
   package func stop() {
     unsafe state.pointee.phase = .stopped
     unsafe state.pointee.position = 0
@@ -246,7 +254,7 @@ package struct Voice: ~Copyable {
     stand()
   }
 
-  /// Forgets every entry; no event comes for them. The run goes on.
+  /// Discards every entry, without an event for any. The run continues.
   package func forgetEntries() {
     unsafe state.pointee.current = nil
     unsafe state.pointee.hasBegun = false
@@ -254,17 +262,17 @@ package struct Voice: ~Copyable {
     while entries.pop() != nil {}
   }
 
-  /// Forgets every entry, as `forgetEntries` does, and tells what had left of them.
+  /// Discards every entry, as `forgetEntries` does.
   ///
-  /// - Returns: The frames of the first one that have left.
+  /// - Returns: The frames of the first entry that were already played.
   package func takeEntriesBack() -> Int {
     let frames = unsafe state.pointee.current == nil ? 0 : state.pointee.offset
     forgetEntries()
     return frames
   }
 
-  /// The device's time has ended: the run stands where it is, and the starts that are to come are
-  /// those that `translate` makes of them.
+  /// Freezes the run position because device time ends here. `translate` converts pending starts to
+  /// the new device time.
   package func leaveDeviceTime(_ translate: (StartPoint) -> StartPoint) {
     let next = nextStart.load(ordering: .acquiring)
     if next != .max {
@@ -278,13 +286,13 @@ package struct Voice: ~Copyable {
     stand()
   }
 
-  /// Device frames are `ratio` times as many as before.
+  /// Scales the run position by `ratio`, after the device's sample rate changed by that factor.
   package func scalePosition(by ratio: Double) {
     unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
     stand()
   }
 
-  /// The run lasts so many device frames more, in which nothing is played.
+  /// Advances the run position by `frames` device frames, in which nothing plays.
   package func skip(_ frames: Int64) {
     unsafe state.pointee.position &+= frames
     stand()
@@ -297,10 +305,10 @@ package struct Voice: ~Copyable {
       frame: reading.frame, ranFrames: 0, position: unsafe state.pointee.position)
   }
 
-  // MARK: The cycle
+  // MARK: Process thread
 
-  /// True if the run will be dry within the next `frames` frames, and a wait for entries has not been in vain.
-  /// The process thread.
+  /// Returns true if entries run out within the next `frames` frames and no wait for them was in
+  /// vain. Process thread, before the cycle.
   @_noLocks borrowing func lacksEntries(for frames: Int) -> Bool {
     let state = unsafe self.state.pointee
     guard case .running = state.phase, !state.hasWaitedInVain,
@@ -311,7 +319,7 @@ package struct Voice: ~Copyable {
     var index = 0
     while ready < frames {
       guard let entry = entries.peek(index) else { return true }
-      // The end of the run, or silence up to an entry's start time.
+      // The end of the run, or silence before an entry's start time: no underrun.
       if case .end = entry.kind { return false }
       if entry.start > .min { return false }
       ready &+= Int(entry.frames)
@@ -320,15 +328,15 @@ package struct Voice: ~Copyable {
     return false
   }
 
-  /// Notes that a wait for entries was in vain: the next one is for entries that come by then.
+  /// Notes that a wait for entries was in vain: `lacksEntries` stays false until an entry comes.
   @_noLocks borrowing func noteVainWait() { unsafe state.pointee.hasWaitedInVain = true }
 
   /// Plays one cycle.
   ///
-  /// A run goes on as if the missed frames had been heard, so that it keeps in step with all others.
-  /// A client that was late may also be called twice for one cycle: its ports hold that already.
+  /// A run skips the frames that the client missed, so that it stays aligned with all others. JACK
+  /// may call a late client twice for one cycle: the ports hold that cycle already.
   ///
-  /// - Returns: True if there are events to be read.
+  /// - Returns: True if the event thread has events to read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
     let frames = time.frames
     let outputs = channels == 1 && hasSecondPort ? 2 : channels
@@ -345,7 +353,7 @@ package struct Voice: ~Copyable {
     }
     var state = unsafe self.state.pointee
     if rendersOffline.load(ordering: .relaxed) {
-      // One that found nothing comes again.
+      // An offline cycle that found no entries comes again.
     } else if state.cycleFrame == time.frame {
       return false
     } else if time.frames > 0 {
@@ -383,18 +391,18 @@ package struct Voice: ~Copyable {
     panNow.store(parameters.pan.bitPattern, ordering: .relaxed)
   }
 
-  /// Frames below 0 are played to nobody.
+  /// Plays the missed frames, at offsets below 0, unheard, and then those of the cycle.
   @_noLocks private borrowing func play(_ time: CycleTime, _ state: inout VoiceState) -> Bool {
     let frames = time.frames
     let cycleFrame = time.frame
     let isOffline = rendersOffline.load(ordering: .relaxed)
-    // Offline nothing is missed: cycles follow where the voice ended them.
+    // Offline nothing is missed: each cycle continues where the voice ended the one before.
     let first = isOffline ? 0 : 0 &- time.missed
     var at = first
     var happened = false
     var position = state.position
     var ran: Int64 = 0
-    // Where `position` was reached: the cycle's beginning, or that of a run within it.
+    // Device frame at which `position` was reached: the cycle's first, or that of a run within it.
     var begin = cycleFrame &+ Int64(first)
     cycle: while at < frames || (frames == 0 && isOffline && state.isArmed) {
       switch state.phase {
@@ -422,7 +430,7 @@ package struct Voice: ~Copyable {
           state.skip &+= Int(0 &- wait)
         }
         if wait < 0 && at < 0 {
-          // It was late before the missed cycles: nothing of it is to be skipped.
+          // The run was late before the missed cycles: skip none of its frames.
           at = 0
           continue cycle
         }
@@ -478,10 +486,10 @@ package struct Voice: ~Copyable {
     return happened
   }
 
-  /// Plays until the cycle or the run ends, or offline until nothing is there.
+  /// Plays until the cycle or the run ends; offline, also until no entry is queued.
   ///
-  /// - Parameter runFrame: Frames that the run has lasted at `first`.
-  /// - Returns: The frames written.
+  /// - Parameter runFrame: Run position at `first`, in device frames.
+  /// - Returns: The frames played.
   @_noLocks private borrowing func playEntries(
     from first: Int, to frames: Int, at cycleFrame: Int64, runFrame: Int64,
     _ state: inout VoiceState, _ happened: inout Bool
@@ -489,7 +497,7 @@ package struct Voice: ~Copyable {
     var at = first
     while at < frames {
       if state.current == nil {
-        // An entry is taken only if both events that it may lead to have room.
+        // Pop an entry only if the ring has room for both events that it may cause.
         if events.room() >= 2, let entry = entries.pop() {
           starving.store(false, ordering: .relaxed)
           state.hasWaitedInVain = false
@@ -586,7 +594,7 @@ package struct Voice: ~Copyable {
     }
   }
 
-  /// Silence within a run.
+  /// Writes silence within a run; ramps continue.
   @_noLocks private borrowing func rest(from first: Int, to end: Int, _ state: inout VoiceState) {
     silence(from: first, to: end)
     state.parameters.advance(end &- first)

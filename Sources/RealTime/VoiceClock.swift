@@ -1,19 +1,20 @@
 import Synchronization
 
-/// Where a voice stands, published by each cycle and read by any thread.
+/// Position of a run, published by each cycle and read by any thread.
 ///
-/// A sequence lock: the cycle never waits; a reader that meets a cycle in the middle tries again.
+/// A sequence lock: the process thread never waits. A reader that overlaps a write retries.
 package struct VoiceClock: ~Copyable {
-  /// One reading.
+  /// One consistent reading.
   package struct Reading: Sendable {
-    /// Device frame at which the voice began to run in the cycle that wrote this.
+    /// First device frame of the latest cycle at which the run was going.
     package var frame: Int64
-    /// Frames from there in which it ran: 0 while it stands still.
+    /// Frames from `frame` on for which the run was going in that cycle; 0 while it is stopped or
+    /// paused.
     package var ranFrames: Int64
-    /// Device frames that the run had lasted by `frame`.
+    /// Run position at `frame`, in device frames since the run began.
     package var position: Int64
 
-    /// Device frames that the run has lasted at device frame `now`.
+    /// Returns the run position, in device frames, at device frame `now`.
     package func position(at now: Int64) -> Int64 { position + min(max(now - frame, 0), ranFrames) }
   }
   private let sequence = Atomic<UInt64>(0)
@@ -21,7 +22,7 @@ package struct VoiceClock: ~Copyable {
   private let ranFrames = Atomic<Int64>(0)
   private let position = Atomic<Int64>(0)
 
-  /// The cycle, or a host that holds the voice.
+  /// Publishes a reading. Process thread, or the control thread while it holds the voice.
   @_noLocks borrowing func publish(frame: Int64, ranFrames: Int64, position: Int64) {
     let next = sequence.load(ordering: .relaxed) &+ 1
     sequence.store(next, ordering: .relaxed)
@@ -32,7 +33,7 @@ package struct VoiceClock: ~Copyable {
     sequence.store(next &+ 1, ordering: .releasing)
   }
 
-  /// Any thread.
+  /// Returns the latest reading. Any thread.
   package borrowing func read() -> Reading {
     while true {
       let before = sequence.load(ordering: .acquiring)

@@ -1,9 +1,9 @@
-/// The parameters of a voice as they are in a cycle: gain with its ramp, and balance.
+/// Parameters of a voice during a cycle: gain with its ramp, and balance.
 struct VoiceParameters: BitwiseCopyable {
-  /// The gain that a ramp leads to; the gain if there is none.
+  /// Gain at the end of the ramp; the gain itself if no ramp is active.
   private(set) var target: Float = 1
   private var origin: Float = 1
-  /// Frames of the ramp that have passed, and all of them.
+  /// Frames of the ramp that have passed, and its length in frames.
   private var passed: Int64 = 0
   private var length: Int64 = 0
   private(set) var rampSeconds: Float = 0
@@ -11,18 +11,18 @@ struct VoiceParameters: BitwiseCopyable {
 
   @_noLocks init() {}
 
-  /// True while the gain is on its way.
+  /// True while a ramp is active.
   var isRamping: Bool { @_noLocks get { passed < length } }
 
-  /// The gain of the next frame.
+  /// Gain of the next frame.
   var gain: Float { @_noLocks get { isRamping ? gain(after: 0) : target } }
 
-  /// The factors that the balance makes: unity on both sides at the centre.
+  /// Factors of the balance: unity on both sides at the centre.
   var balance: ChannelGain {
     @_noLocks get { ChannelGain(left: 1 - max(0, pan), right: 1 + min(0, pan)) }
   }
 
-  /// Takes changes in; a ramp begins with the next frame.
+  /// Applies changes. A ramp begins with the next frame.
   @_noLocks mutating func apply(_ changes: ParameterChanges, sampleRate: Double) {
     if !changes.rampSeconds.isNaN { rampSeconds = changes.rampSeconds }
     if !changes.pan.isNaN { pan = changes.pan }
@@ -30,17 +30,17 @@ struct VoiceParameters: BitwiseCopyable {
     origin = gain
     target = changes.volume
     passed = 0
-    // A day is more than anybody waits for, and fits.
+    // At most a day, so that the number of frames fits.
     length = Int64(Double(min(rampSeconds, 86_400)) * sampleRate + 0.5)
   }
 
-  /// Lets `frames` frames of a ramp pass.
+  /// Advances a ramp by `frames` frames.
   @_noLocks mutating func advance(_ frames: Int) {
     if isRamping { passed &+= Int64(frames) }
   }
 
-  /// Multiplies frames with the gain, frame by frame: linear from the first of the ramp's frames,
-  /// which still has the old gain, to the frame after its last, which has the new one.
+  /// Multiplies each frame by its gain. A ramp is linear: its first frame still has the old gain,
+  /// and the frame after its last one has the new gain.
   @_noLocks func ramp(_ samples: UnsafeMutablePointer<Float>, frames: Int) {
     let ramping = Int(min(Int64(frames), length &- passed))
     for i in 0..<ramping { unsafe samples[i] *= gain(after: i) }

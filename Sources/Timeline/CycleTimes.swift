@@ -1,7 +1,9 @@
-/// Device frames and host times of one process cycle: the anchor of every conversion between the two.
+/// Device frames and host times of one process cycle: the anchor of every conversion between the
+/// two.
 ///
-/// Host times are microseconds of the clock that times cycles. Conversions extrapolate from the predicted
-/// beginning of the next cycle at the nominal sample rate, so they ask no library and hold on every thread.
+/// Host times are microseconds of the clock that times cycles. Conversions extrapolate from the
+/// predicted beginning of the next cycle at the nominal sample rate. They call no library and work
+/// on any thread.
 package struct CycleTimes: Equatable, Sendable {
   /// Device frame of the cycle's first frame.
   package var frame: Int64
@@ -27,7 +29,7 @@ package struct CycleTimes: Equatable, Sendable {
     return nextFrame + Int64((min(max(seconds, -1e9), 1e9) * sampleRate).rounded())
   }
 
-  /// Returns the host time in nanoseconds at `frame`; 0 for what lies before the clock's beginning.
+  /// Returns the host time in nanoseconds at `frame`; 0 for a frame before the clock's origin.
   package func hostTime(ofFrame frame: Int64, sampleRate: Double) -> UInt64 {
     let distance = Double(frame) - Double(nextFrame)
     let time = Double(nextMicroseconds) * 1000 + distance * 1e9 / sampleRate
@@ -46,7 +48,7 @@ package struct TimeAnchor: Equatable, Sendable {
     self.microseconds = microseconds
   }
 
-  /// The times of a cycle without frames that begins at this instant.
+  /// Times of an empty cycle that begins at this instant.
   package var times: CycleTimes {
     CycleTimes(
       frame: frame, nextFrame: frame, microseconds: microseconds, nextMicroseconds: microseconds)
