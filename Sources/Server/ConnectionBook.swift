@@ -1,9 +1,10 @@
 import RealTime
 import Synchronization
 
-/// The numbers of ports whose connections have changed, from a thread of JACK to the event thread.
+/// Numbers of ports whose connections have changed, from one of JACK's threads to the event thread.
 ///
-/// The producer neither allocates nor waits. Where numbers do not fit, every port has to be looked at.
+/// The producer neither allocates nor waits. If the ring is full, `isIncomplete` makes the consumer
+/// check every port.
 @safe
 final class ChangedPorts: @unchecked Sendable {
   private static var capacity: Int { 1024 }
@@ -19,12 +20,12 @@ final class ChangedPorts: @unchecked Sendable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// One thread of JACK at a time.
+  /// Appends a number. One of JACK's threads at a time.
   func push(_ number: UInt32) {
     if !ring.push(number) { isIncomplete.store(true, ordering: .releasing) }
   }
 
-  /// Takes all numbers, each once. The event thread.
+  /// Removes and returns all numbers, without duplicates. Event thread.
   func take() -> (numbers: Set<UInt32>, isIncomplete: Bool) {
     let isIncomplete = isIncomplete.exchange(false, ordering: .acquiringAndReleasing)
     var numbers: Set<UInt32> = []
@@ -33,47 +34,50 @@ final class ChangedPorts: @unchecked Sendable {
   }
 }
 
-/// What our ports are connected to, and what of that has changed. The event thread's.
+/// Known connections of this client's ports, and their changes. Event thread only.
 struct ConnectionBook {
   private var connections: [String: [String]] = [:]
   private var changes: [ConnectionChange] = []
-  /// Connections that ended, and when that was seen.
+  /// Connections that ended, with the host time in nanoseconds at which that was noticed.
   private var ended: [(port: String, other: String, at: UInt64)] = []
 
-  /// Ports whose connections have changed or may do so soon, each with the time until which that is.
+  /// Ports to check because their connections may have changed, each with the host time until which
+  /// to check it.
   private var watched: [String: UInt64] = [:]
 
-  /// jackd tells of a change before it can be seen, up to two cycles of 8,192 frames.
+  /// Nanoseconds for which a port is checked. jackd reports a change up to two cycles of 8,192
+  /// frames before it is visible.
   private static let timeToShow: UInt64 = 600_000_000
 
-  /// A server ends the connections of a port before it takes the port away: only later can be told whether
-  /// somebody disconnected two ports or one of them is gone.
+  /// Nanoseconds before an ended connection is reported. A server ends the connections of a port
+  /// before it removes the port. Only later is it clear whether somebody disconnected two ports or
+  /// one of them is gone.
   private static let timeToJudge: UInt64 = 100_000_000
 
-  /// Our ports that have or had connections.
+  /// Ports of this client that have or had connections.
   var portNames: [String] { Array(connections.keys) }
 
-  /// Adds ports that are to be looked at.
+  /// Adds ports to check.
   mutating func watch(_ ports: some Sequence<String>) {
     let end = HostTime.now + Self.timeToShow
     for port in ports { watched[port] = end }
   }
 
-  /// Returns the ports that are to be looked at now. Each is returned once more after its time.
+  /// Returns the ports to check now. Each is returned once more after its time.
   mutating func takeWatched() -> [String] {
     let now = HostTime.now
     defer { watched = watched.filter { $0.value > now } }
     return Array(watched.keys)
   }
 
-  /// Adds a connection that we made ourselves: it is no change.
+  /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
     if !connections[port, default: []].contains(other) {
       connections[port, default: []].append(other)
     }
   }
 
-  /// Compares what our port `port` is connected to with what it was connected to before.
+  /// Compares the connections of port `port` with those known before, and notes the changes.
   mutating func note(_ port: String, isConnectedTo others: [String]) {
     let before = connections[port] ?? []
     connections[port] = others
@@ -86,11 +90,12 @@ struct ConnectionBook {
     }
   }
 
-  /// Returns the changes that are certain.
+  /// Removes and returns the changes that are certain.
   ///
   /// - Parameters:
-  ///   - patience: Takes the seconds after which more of them will be.
-  ///   - exists: Tells whether a port of that full name is there.
+  ///   - patience: Lowered to the seconds after which to call again, if some changes are not
+  ///     certain yet.
+  ///   - exists: Returns whether a port of that full name exists.
   mutating func take(_ patience: inout Double?, _ exists: (String) -> Bool) -> [ConnectionChange] {
     defer { changes = [] }
     let now = HostTime.now

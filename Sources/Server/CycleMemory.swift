@@ -1,37 +1,38 @@
 package import CRealTime
 import RealTime
 
-/// Which way sound goes through a port, seen from its client.
+/// Direction of a port, seen from its client.
 package enum PortDirection: Sendable {
   case input, output
 }
 
-/// The memory of something that runs in a device's cycles.
+/// Memory of a voice or a recorder that runs in a device's cycles.
 package protocol CycleMemory: AnyObject, Sendable {
-  /// One port for each.
+  /// Number of channels, with one port for each.
   var channels: Int { get }
-  /// Where each channel goes or comes from: set before a cycle sees the memory.
+  /// Port or memory of each channel. Set before a cycle can read it.
   var ports: UnsafeMutablePointer<cue_port> { get }
   var direction: PortDirection { get }
-  /// For each channel its place among the ports; empty if they stand in the channels' order. Set only while
-  /// no device has the memory.
+  /// For each channel the index of its port; empty if ports and channels have the same order. Set
+  /// only while no device uses the memory.
   var portOrder: [Int] { get }
-  /// Keeps cycles that begin from now on out of it.
+  /// Excludes the voice or recorder from cycles that begin from now on.
   func hold()
-  /// Lets cycles in again.
+  /// Ends `hold()`: later cycles run it again.
   func release()
 }
 
 extension CycleMemory {
-  /// The place of a channel's port among the ports.
+  /// Returns the index of a channel's port.
   package func port(ofChannel channel: Int) -> Int {
     portOrder.isEmpty ? channel : portOrder[channel]
   }
 }
 
-/// The slots of a ring.
+/// Slots of a ring.
 ///
-/// Touched and, where the system allows it, locked when they are made, so that no cycle faults.
+/// They are written once and, where the system allows it, locked at creation, so that no cycle
+/// causes a page fault.
 @safe
 final class RingMemory<Slot: BitwiseCopyable> {
   let slots: UnsafeMutableBufferPointer<Slot>
@@ -48,7 +49,7 @@ final class RingMemory<Slot: BitwiseCopyable> {
   }
 }
 
-/// What a voice or a recorder has for its channels, and its state.
+/// Arrays per channel, and the state, of a voice or a recorder.
 @safe
 final class ChannelMemory {
   let channels: Int
@@ -57,7 +58,7 @@ final class ChannelMemory {
   let meters: UnsafeMutablePointer<MeterCell>
   let state: UnsafeMutableRawPointer
 
-  /// - Parameter ports: How many there may be; a plane for each.
+  /// - Parameter ports: Largest number of ports; each has a plane.
   init(channels: Int, ports count: Int, stateBytes: Int) {
     self.channels = channels
     unsafe ports = .allocate(capacity: count)

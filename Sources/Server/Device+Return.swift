@@ -5,12 +5,13 @@ import RealTime
 import Synchronization
 import Timeline
 
-// The one way in which a device stops playing and takes everything up again: the server went away and came
-// back, it changed its rate, or it ran no cycles for a while. All on the device's event thread.
+// How a device stops playing and restores everything after one of three events: the server went
+// away and came back, changed its rate, or ran no cycles for a while. All on the device's event
+// thread.
 
-/// Why a device plays nothing at present.
+/// Reason why a device plays nothing.
 package enum Absence: UInt8, Sendable {
-  /// The server has gone: the device waits for another one of its name.
+  /// The server has gone: the device waits for another one of the same name.
   case serverGone = 1
   /// The server runs no cycles.
   case stalled
@@ -18,30 +19,31 @@ package enum Absence: UInt8, Sendable {
   case rateChange
 }
 
-/// What the event thread knows of a device that is away.
+/// The event thread's state for a device that is away.
 struct Away {
   enum Stage {
-    /// The device plays.
+    /// The device is not away.
     case none
-    /// Cycles come, or may come again, and are silent.
+    /// Cycles run, or may run again, and are silent.
     case muted
     /// The client is closed.
     case closed
   }
   var stage = Stage.none
-  /// Host time, in microseconds, at which the last cycle that played ended.
+  /// Host time, in microseconds, at which the last audible cycle ended.
   var lossMicroseconds: UInt64 = 0
   /// Cycles that had begun when the device was muted.
   var cycles: UInt64 = 0
-  /// Frames of such a cycle.
+  /// Frames of the last audible cycle.
   var periodFrames = 0
-  /// The rate at which they played.
+  /// Sample rate of that cycle, in Hz.
   var sampleRate = 0.0
-  /// The rate that voices are prepared for by now.
+  /// Sample rate that voices are prepared for, in Hz.
   var preparedRate = 0.0
-  /// Attempts to open another client that failed.
+  /// Number of failed attempts to open another client.
   var failures = 0
-  /// The watchdog's: the cycles that had begun when it looked, and how often that was no more than before.
+  /// The watchdog's: the cycles that had begun at its last check, and the number of checks without
+  /// a new one.
   var watchedCycles: UInt64 = 0
   var idleLooks = 0
   var lookedAt: UInt64 = 0
@@ -49,7 +51,7 @@ struct Away {
 
 /// The moment at which a client's connections were made: see `Device.awaitHeard`.
 package struct ConnectionMark: Sendable {
-  /// The number of the cycle after which jackd has the connections heard.
+  /// Number of the cycle after which jackd has made the connections audible.
   package var cycle: UInt64 = 0
   package var counterJumps: UInt64 = 0
   package var hostTime: UInt64 = 0
@@ -57,22 +59,24 @@ package struct ConnectionMark: Sendable {
 }
 
 extension Device {
-  /// Why the device plays nothing at present, or played nothing last; nil if it always played.
+  /// Reason why the device plays nothing at present, or why it last played nothing; nil if there
+  /// was none.
   package var latestAbsence: Absence? { Absence(rawValue: absence.load(ordering: .acquiring)) }
 
   // MARK: The watchdog
 
-  /// How long the event thread waits between two looks at the cycles.
+  /// Seconds between two checks of the cycles.
   private static let lookInterval = 0.4
-  /// Looks without a new cycle after which the server counts as stalled: two seconds.
+  /// Checks without a new cycle after which the server counts as stalled: two seconds.
   private static let idleLooksAllowed = 5
 
-  /// Looks whether the server is there and runs cycles at the rate that voices are prepared for.
+  /// Checks that the server is there and runs cycles at the rate that voices are prepared for.
   ///
-  /// - Returns: The seconds after which it is to be done again; nil if cycles are driven by hand.
+  /// - Returns: The seconds after which to check again; nil if the caller drives the cycles.
   func lookAfterServer() -> Double? {
     if mayBeLost.exchange(false, ordering: .acquiringAndReleasing) {
-      // PipeWire 0.3.65 tells of any error so. A daemon that lives goes on to run cycles.
+      // PipeWire 0.3.65 reports any error like this. A daemon that is alive continues to run
+      // cycles.
       let before = unsafe engine.pointee.cyclesBegun
       let deadline = HostTime.now + 500_000_000
       while unsafe engine.pointee.cyclesBegun < before + 3, HostTime.now < deadline,
@@ -113,7 +117,7 @@ extension Device {
 
   // MARK: Leaving and returning
 
-  /// Leaves the server if that has not been done, and returns to it if it answers again.
+  /// Leaves the server if that has not happened yet, and returns to it once it answers again.
   ///
   /// - Returns: The seconds after which to try again; 0 if the device is back.
   func comeBack() -> Double {
@@ -121,24 +125,25 @@ extension Device {
     if needsClient.load(ordering: .acquiring), away.withLock({ $0.stage }) == .muted {
       giveClientUp()
     }
-    // Its client was not closed in time, and may still run the engine.
+    // A client that was not closed in time may still run the engine.
     if isAbandoned.load(ordering: .acquiring) { return 3600 }
-    // What is lost from here on is lost after this return.
+    // A loss from here on counts as a loss after this return.
     let seen = losses.load(ordering: .acquiring)
     if away.withLock({ $0.stage }) == .muted { return resumeInPlace(seen) ? 0 : 0.02 }
     if reopen(seen) { return 0 }
-    // A server that lacks something would be asked for it again and again.
+    // Retry less and less often a server that keeps refusing something.
     return away.withLock { away in
       defer { away.failures = min(away.failures + 1, 4) }
       return away.failures == 0 || away.stage == .muted ? 0.5 : 0.5 * Double(1 << away.failures)
     }
   }
 
-  /// Stops playing: cycles that come are silent.
+  /// Mutes all cycles and tells the owners.
   private func leave() {
     unsafe engine.pointee.setMuted(true)
     _ = settle()
-    // What a server takes apart in its end is not certain to be meant, and is not told here.
+    // Take the changes up to here. Connections that a server removes while it ends are not changes
+    // that anybody wants.
     var patience: Double?
     takeConnectionChanges(&patience)
     let times = unsafe engine.pointee.times
@@ -158,7 +163,7 @@ extension Device {
 
   private var owners: [any VoiceOwner] { seating.withLock { $0.seats.compactMap { $0.owner } } }
 
-  /// Takes the voices out of the cycles as they stand, and closes the client.
+  /// Removes the voices from the cycles in their present state, and closes the client.
   private func giveClientUp() {
     seating.withLock { seating in
       seating.isAway = true
@@ -166,7 +171,7 @@ extension Device {
     }
     seating.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
     letGo()
-    // A thread of JACK's may have been ended in the middle of a cycle.
+    // A thread of JACK's may have ended in the middle of a cycle.
     unsafe engine.pointee.rebase(
       client: nil, anchor: TimeAnchor(frame: latestFrame, microseconds: 0))
     seating.withLock { seating in
@@ -182,12 +187,12 @@ extension Device {
     unsafe engine.pointee.setMuted(false)
   }
 
-  /// Returns to a server that is still there, once it runs cycles regularly at one rate.
+  /// Returns to a server that is still there, once it runs regular cycles at one rate.
   private func resumeInPlace(_ seen: UInt64) -> Bool {
     let client = client
     let away = self.away.withLock { $0 }
     if unsafe client.handle != nil {
-      // Cycles have put silence into the ports, and come from one driver.
+      // Cycles have written silence to the ports, and come from one driver.
       guard unsafe engine.pointee.cyclesBegun > away.cycles + 2,
         unsafe engine.pointee.cyclesInARow >= 2
       else { return false }
@@ -206,7 +211,7 @@ extension Device {
     return true
   }
 
-  /// Makes voices, recorders and the graph ready for the client's rate, if that is another one.
+  /// Prepares voices, recorders and the graph for the client's rate, if that has changed.
   private func prepareOwners(for client: any ServerClient) {
     let rate = client.sampleRate
     let before = away.withLock { away in
@@ -219,13 +224,13 @@ extension Device {
     seating.withLock { $0.graph }?.prepare(sampleRate: rate, blockFrames: client.periodFrames)
   }
 
-  /// Makes the rate that the server has now the client's, and the one that cycles play at.
+  /// Copies the server's present rate to the client and the engine.
   func adoptSampleRate(of client: any ServerClient) {
     client.takeSampleRate()
     unsafe engine.pointee.setSampleRate(client.sampleRate)
   }
 
-  /// Opens another client, if a server answers, and takes everything up again on it.
+  /// Opens another client, if a server answers, and restores everything on it.
   private func reopen(_ seen: UInt64) -> Bool {
     let old = client
     let away = self.away.withLock { $0 }
@@ -240,7 +245,7 @@ extension Device {
       fresh.close()
       return true
     }
-    // From here on the client is there, whatever becomes of it.
+    // From here on there is a client, even if the rest fails.
     self.away.withLock { $0.stage = .muted }
     needsClient.store(false, ordering: .releasing)
     mayBeLost.store(false, ordering: .relaxed)
@@ -254,7 +259,7 @@ extension Device {
       try restorePorts(on: fresh)
       makeMissingConnections()
       mark = connectionMark
-      // Cycles that come now carry what they play over the connections that were made.
+      // From here on, the connections carry what cycles play.
       try awaitHeard(mark)
     } catch {
       log.error("\(error)")
@@ -274,9 +279,9 @@ extension Device {
     return true
   }
 
-  /// Agrees with all other clients that were on the server on a time to resume at.
+  /// Agrees on a time to resume with all other clients that were on the server.
   ///
-  /// - Returns: Nil if something else is lost meanwhile; a time of 0 if cycles are driven by hand, where runs
+  /// - Returns: Nil after another loss meanwhile. A time of 0 if the caller drives the cycles: runs
   ///   resume in the next one.
   private func agree(_ seen: UInt64) -> Resumption? {
     let loss = away.withLock { $0.lossMicroseconds }
@@ -305,10 +310,10 @@ extension Device {
     return nil
   }
 
-  /// Prepares every run to resume as agreed. No cycle is in a voice.
+  /// Prepares every run to resume as agreed. No cycle runs a voice.
   private func resume(_ resumption: Resumption, from away: Away, at rate: Double) {
     if resumption.microseconds == 0 { return }
-    // The clients' last cycles are whole cycles apart.
+    // The last cycles of any two clients are whole cycles apart.
     let gap = Double(resumption.lossMicroseconds) - Double(away.lossMicroseconds)
     let period = max(Double(away.periodFrames), 1)
     let cycles = (max(0, gap) / 1e6 * away.sampleRate / period).rounded()
@@ -332,7 +337,7 @@ extension Device {
     for owner in owners { owner.deviceReturned() }
   }
 
-  /// Gives each voice, and the graph, its ports again, under their names.
+  /// Adds the ports of each voice and recorder, and of the graph, again under their names.
   private func restorePorts(on client: any ServerClient) throws(ServerError) {
     for port in seating.withLock({ $0.graph })?.wantedPorts ?? [] {
       let made = try Self.add(port, to: client)
@@ -377,7 +382,7 @@ extension Device {
     giveUp(failed)
   }
 
-  /// Removes seats that got no ports on a server that came back; the others play on.
+  /// Detaches voices and recorders that a returned server refused ports; the others play on.
   private func giveUp(_ failed: [Seat]) {
     seating.withLock { seating in
       let before = seating.seats.count
@@ -388,7 +393,7 @@ extension Device {
     for seat in failed { seat.owner?.deviceCannotReturn() }
   }
 
-  /// Makes the connections whose other side is there.
+  /// Makes the connections whose other port exists.
   func makeMissingConnections() {
     for (port, destination) in patchbay.withLock({ $0.missing }) {
       do throws(ServerError) {
@@ -399,8 +404,8 @@ extension Device {
     }
   }
 
-  /// Connects a voice's or a recorder's port `name` to the port with the full name `other`, now and after
-  /// each return of the server.
+  /// Connects port `name` of a voice, a recorder or the graph to the port with the full name
+  /// `other`. The connection is made again after each return of the server.
   package func connect(_ name: String, to other: String) throws(ServerError) {
     let direction = seating.withLock { seating in
       seating.graphPorts[name]?.direction
@@ -413,36 +418,39 @@ extension Device {
     connected(name, to: other)
   }
 
-  /// Takes such a connection away for good, if it is there.
+  /// Removes such a connection for good, if it exists.
   package func disconnect(_ name: String, from destination: String) {
     client.disconnect(name, from: destination)
     disconnected(name, from: destination)
   }
 
-  /// Waits until `count` more cycles have come, if they come by themselves.
+  /// Waits until `count` more cycles are over. Returns at once if the caller drives the cycles.
   func awaitCycles(_ count: UInt64) {
     awaitCycle(unsafe engine.pointee.cyclesBegun + count)
   }
 
-  /// The present moment, for `awaitHeard`. Take it when all connections are made.
+  /// The present moment, for `awaitHeard`. Read it once all connections are made.
   package var connectionMark: ConnectionMark {
     var mark = ConnectionMark()
-    // The next cycle knows of them, or the one after if the server was just telling of something else.
+    // The next cycle knows of the connections, or the one after if the server was just announcing
+    // another change.
     mark.cycle = unsafe engine.pointee.cyclesBegun + 2
     mark.counterJumps = unsafe engine.pointee.counterJumps
     mark.hostTime = HostTime.now
     return mark
   }
 
-  /// How long PipeWire may take to move a client to another driver after a connection.
+  /// Nanoseconds that PipeWire may take to move a client to another driver after a connection.
   private static let timeToMove: UInt64 = 100_000_000
 
-  /// Waits until what cycles play is heard over the connections that were made by `mark`, and cycles come
-  /// regularly. Returns at once if cycles are driven by hand.
+  /// Waits until cycles are regular and audible over the connections made by `mark`. Returns at
+  /// once if the caller drives the cycles.
   ///
-  /// jackd needs two cycles. PipeWire moves a client to the driver of what it is connected to, and tells
-  /// nobody: the counter jumps, and from the second regular cycle on everything is heard. A client that stays
-  /// where it is sees no jump.
+  /// jackd needs two cycles. PipeWire moves a client to the driver of the port that it is connected
+  /// to, without notice: the counter jumps, and from the second regular cycle on everything is
+  /// audible. A client that is not moved sees no jump.
+  ///
+  /// - Throws: `ServerError.noCycles` if that takes more than five seconds.
   package func awaitHeard(_ mark: ConnectionMark) throws(ServerError) {
     let client = client
     guard unsafe client.handle != nil else { return }
@@ -464,7 +472,8 @@ extension Device {
     }
   }
 
-  /// Waits until cycle `last` has come, if they come by themselves.
+  /// Waits until cycle `last` is over, for two seconds at most. Returns at once if the caller
+  /// drives the cycles.
   private func awaitCycle(_ last: UInt64) {
     guard unsafe client.handle != nil else { return }
     let losses = losses.load(ordering: .acquiring)
@@ -481,15 +490,16 @@ extension Device {
 
   // MARK: A second port
 
-  /// Gives a voice of one channel a second port and has it take over every second destination of the
-  /// first, without a click. Not real time; takes some cycles.
+  /// Adds a second port to a mono voice and moves every second destination of the first port to it,
+  /// without a click. Not real-time safe; takes some cycles.
   ///
   /// - Parameters:
-  ///   - give: Hands the port to the voice, which is to write silence to it until it has switched.
-  ///     Called now and, on the device's thread and while no cycle is in the voice, after each
-  ///     return of the server.
-  ///   - willSwitch: Tells the voice how many connections the first port has in the first cycle in
-  ///     which the second one is to carry the right channel: `cue_rt_port_connections`.
+  ///   - give: Hands the port to the voice, which writes silence to it until the switch. Called
+  ///     now, and after each return of the server on the event thread while no cycle runs the
+  ///     voice.
+  ///   - willSwitch: Tells the voice how many connections the first port has
+  ///     (`cue_rt_port_connections`) in the first cycle in which the second port carries the right
+  ///     channel.
   /// - Returns: The name of the port.
   package func addSecondPort(
     to voice: VoiceMemory, give: @escaping @Sendable (ClientPort) -> Void,
@@ -504,7 +514,7 @@ extension Device {
     let second = "\(seat.prefix)2"
     let port = try client.addPort(named: second, .output)
     let isGiven = seating.withLock { seating in
-      // A port of a client that was lost meanwhile is none of the next one's.
+      // A port of a client that was lost meanwhile does not belong to the next client.
       guard losses.load(ordering: .acquiring) == arrival,
         let i = seating.seats.firstIndex(where: { $0.memory === voice }),
         seating.seats[i].ports.count == 1

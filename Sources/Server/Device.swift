@@ -4,24 +4,26 @@ import RealTime
 package import Synchronization
 package import Timeline
 
-/// Who listens to what the cycles of a voice or a recorder did.
+/// The queue that a voice or a recorder belongs to, as its device sees it.
 package protocol VoiceOwner: AnyObject, Sendable {
-  /// There are events to be read. Called on the device's own thread, never in a cycle.
+  /// Reads the events that cycles pushed. Event thread, never in a cycle.
   func relay()
-  /// The server has gone: no cycle comes until `deviceReturned`. Called on the device's own thread,
-  /// while the device's clock can still be asked.
+  /// The server has gone: no cycle comes until `deviceReturned`. Event thread, while the device's
+  /// clock can still be read.
   func deviceLost()
-  /// The server is back, with `newRate` where it had `oldRate`; cycles follow when this returns.
+  /// The server is back, and its sample rate has changed from `oldRate` to `newRate`, in Hz. Cycles
+  /// follow once this returns.
   func deviceWillReturn(from oldRate: Double, to newRate: Double)
-  /// The server is back, and has no ports for this owner. No cycle plays or fills it any more.
+  /// The server is back, but refuses the ports of this owner. No cycle runs its voice or recorder
+  /// any more.
   func deviceCannotReturn()
-  /// Runs resume on the frame at `start`, `skip` device frames further on than they stood; no cycle is in a
-  /// voice or a recorder until this returns. Not called where cycles are driven by hand: there runs resume
-  /// in the next cycle.
+  /// Runs resume at `start`, `skip` device frames after the position at which they stopped. No
+  /// cycle runs a voice or a recorder until this returns. Not called where the caller drives
+  /// cycles: there, runs resume in the next cycle.
   ///
-  /// - Parameter hostTime: The same moment as a host time, which starts that are still to come are not before.
+  /// - Parameter hostTime: The same moment as a host time. Pending starts must not be before it.
   func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int)
-  /// Cycles come again.
+  /// Cycles run again.
   func deviceReturned()
 }
 
@@ -33,54 +35,54 @@ extension VoiceOwner {
   package func deviceReturned() {}
 }
 
-/// One client of a server with the voices that play through it: what a queue calls its device.
+/// A client of a server with its voices, recorders and graph; a queue's device.
 ///
-/// Safe on every thread that is not real time. Owns the engine's memory; changes to what the
-/// engine plays are prepared here, applied by one atomic store, and the old memory is given back
-/// once no cycle can see it.
+/// Any thread that is not real time. The device owns the engine's memory. It prepares each new
+/// process list, applies it by one atomic store, and frees the old one once no cycle can read it.
 ///
-/// When its server goes away, a device waits for another one of that name and takes everything up
-/// again there: see Device+Return.swift.
+/// When the server goes away, the device waits for another one of the same name and restores
+/// everything there: see Device+Return.swift.
 @safe
 package final class Device: ServerNotices, @unchecked Sendable {
-  /// The client on the server; another one after each return.
+  /// The client on the server, replaced after each return of the server.
   package var client: any ServerClient { link.withLock { $0.client } }
-  /// Cycles that came too late since the device was opened.
+  /// Number of xruns since the device was opened.
   package let xruns = Atomic<UInt64>(0)
-  /// How often the server went away and came back.
+  /// Number of times that the server went away and came back.
   package let restarts = Atomic<UInt64>(0)
-  /// How often the server's sample rate changed, restarts included.
+  /// Number of changes of the server's sample rate, restarts included.
   package let rateChanges = Atomic<UInt64>(0)
 
   let server: any Server
   let engine: UnsafeMutablePointer<Engine>
   private let relayThread = Relay()
   let closed = Atomic<Bool>(false)
-  /// A client of it could not be closed: what cycles see is never freed, and no other client runs it.
+  /// Set if a client could not be closed. What its cycles may read is never freed, and no other
+  /// client runs the engine.
   let isAbandoned = Atomic<Bool>(false)
-  /// It is closed, and no cycle is under way any more.
+  /// Set once the device is closed and no cycle is running.
   private let finished = Atomic<Bool>(false)
-  /// How often the client became useless, and how many of these times are made good.
+  /// Number of times that the client was lost, and how many of these losses are recovered.
   let losses = Atomic<UInt64>(0)
   let survived = Atomic<UInt64>(0)
-  /// The client is of no use any more: another one has to take its place.
+  /// Set if the client is lost for good and another one must replace it.
   let needsClient = Atomic<Bool>(false)
-  /// One of the losses was the server's end.
+  /// Set if one of the losses was the server's end.
   let lostServer = Atomic<Bool>(false)
-  /// The server says that it is gone, and may be wrong.
+  /// Set if the server reports that it is gone, which may be wrong.
   let mayBeLost = Atomic<Bool>(false)
-  /// The server may have another sample rate.
+  /// Set if the server's sample rate may have changed.
   let mayHaveOtherRate = Atomic<Bool>(false)
   let isFreewheeling = Atomic<Bool>(false)
-  /// Why the device is away or was away last, as an `Absence`; 0 if it never was.
+  /// Reason of the present or latest absence, as an `Absence`; 0 if there was none.
   let absence = Atomic<UInt8>(0)
-  /// The event thread's own.
+  /// Event thread only.
   let away = Mutex(Away())
-  /// The device's entry in the table of those that return together.
+  /// The device's entry in the table of clients that return together.
   let member = Mutex<ReturnTable.Member?>(nil)
-  /// There may be a port that a connection waits for.
+  /// Set if a port has appeared that a connection may be waiting for.
   let portsAppeared = Atomic<Bool>(false)
-  /// Frames of a period that the graph is to be made ready for; 0 for none.
+  /// Period in frames to prepare the graph for; 0 for none.
   let changedPeriod = Atomic<Int>(0)
   let patchbay = Mutex(Patchbay())
 
@@ -97,31 +99,32 @@ package final class Device: ServerNotices, @unchecked Sendable {
     /// None while the server is gone.
     var ports: [ClientPort]
     var portNames: [String]
-    /// What the names begin with.
+    /// Prefix of the port names.
     let prefix: String
-    /// Hands a port that the voice got later to the voice.
+    /// Hands the voice its second port.
     var giveSecondPort: (@Sendable (ClientPort) -> Void)?
-    /// Held for good: once so many cycles are over there is silence in its ports, or nothing is
-    /// connected to them any more.
+    /// Set for a voice that is held for good. Once that many cycles are over, its ports are silent,
+    /// or isolated if `isIsolated`.
     var retiredUntil: UInt64?
     var isIsolated = false
   }
   @safe struct Seating {
     var seats: [Seat] = []
-    /// Cycles, if there are any, play nobody.
+    /// Set while the device is away: cycles run no voice, recorder or graph.
     var isAway = false
-    /// Voices and recorders that were ever seated here.
+    /// Number of voices and recorders ever attached.
     var seated: [PortDirection: Int] = [:]
-    /// Those that are seated or about to be: the device closes with the last of them.
+    /// Voices, recorders and graphs that are attached or about to be. The device closes with the
+    /// last one.
     var users = 0
-    /// Those of them that are only waiting for silence in their ports.
+    /// Number of voices that only wait until their ports can go.
     var retired: Int { seats.count { $0.retiredUntil != nil } }
-    /// Nothing is seated any more.
+    /// Set once nothing can be attached any more.
     var isOver = false
     var roster: UnsafeMutablePointer<Roster>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
     var recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
-    /// Cycles run it once `runsGraph` is true.
+    /// Cycles run the graph once `runsGraph` is true.
     var graph: (any DeviceGraph)?
     var runsGraph = false
     var graphPorts: [String: GraphPlace] = [:]
@@ -132,20 +135,20 @@ package final class Device: ServerNotices, @unchecked Sendable {
   }
   let seating: Mutex<Seating>
 
-  /// Open devices by UID: queues that name one share it.
+  /// Open devices by UID, so that queues can share one.
   private static let open = Mutex<[String: Weak]>([:])
   private struct Weak { weak var device: Device? }
-  /// The open device called `uid`, if there is one in this process.
+  /// Returns the open device called `uid`; nil if this process has none.
   package static func named(_ uid: String) -> Device? { open.withLock { $0[uid]?.device } }
 
-  /// What queues name to share this client.
+  /// Unique ID by which queues share this device.
   package var uid: String { "jack:\(client.serverName)/\(client.name)" }
-  /// True while the server is gone.
+  /// True while the device is away.
   package var isLost: Bool {
     losses.load(ordering: .acquiring) != survived.load(ordering: .acquiring)
   }
 
-  /// Opens a client on `server` and sets its cycles going.
+  /// Opens a client on `server` and starts its cycles.
   package init(_ server: any Server, clientName: String) throws(ServerError) {
     self.server = server
     let client = try server.openClient(named: clientName)
@@ -171,13 +174,13 @@ package final class Device: ServerNotices, @unchecked Sendable {
     enlist()
   }
 
-  /// Has other queues find the device by its UID.
+  /// Registers the device so that other queues find it by its UID.
   func enlist() { Self.open.withLock { $0[uid] = Weak(device: self) } }
-  /// Ends what `enlist` began.
+  /// Undoes `enlist()`.
   func delist() { Self.open.withLock { $0[uid] = nil } }
 
   deinit {
-    // Whoever opened it may have failed before anything was seated.
+    // The caller that opened it may have failed before attaching anything.
     close()
     if isAbandoned.load(ordering: .acquiring) { return }
     seating.withLock { seating in
@@ -191,12 +194,13 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   // MARK: Voices and recorders
 
-  /// Gives a voice or a recorder a port for each channel and has the cycles play or fill it.
+  /// Attaches a voice or a recorder: adds a port for each channel, and the cycles play or fill it.
   ///
-  /// - Parameter places: Where a voice's channels go, one for each, if not to ports of its own: the
-  ///   places of a source of the graph. They stay as long as the voice is seated.
-  /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on; those of a later voice or
-  ///   recorder have a number before. If that fails and nothing else is seated, the device closes.
+  /// - Parameter places: Destinations of a voice's channels, one for each, instead of ports of its
+  ///   own: the ports of a source of the graph. They must exist as long as the voice is attached.
+  /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on. The names of a later voice
+  ///   or recorder begin with its number. If this fails and nothing else is attached, the device
+  ///   closes.
   package func seat(
     _ memory: some CycleMemory, owner: any VoiceOwner, places: [ClientPort]? = nil
   ) throws(ServerError) -> [String] {
@@ -230,7 +234,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let seat = Seat(
       memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
     let isSeated = seating.withLock { seating in
-      // Whoever is seated by then is told of a loss, and gets ports again afterwards.
+      // A voice attached by then learns of a loss, and gets ports again afterwards.
       guard losses.load(ordering: .acquiring) == arrival else { return false }
       change(&seating) { $0.append(seat) }
       return true
@@ -242,18 +246,19 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return portNames
   }
 
-  /// Takes a voice or a recorder out of the cycles and gives its ports back.
+  /// Detaches a voice or a recorder and removes its ports.
   ///
-  /// When this returns no cycle touches it or the memory of its entries. The device closes with the
-  /// last one. A voice takes a cycle: its ports are left silent.
+  /// When this returns, no cycle uses it or the memory of its entries. The device closes with the
+  /// last one. Detaching a voice takes a cycle, which leaves silence in its ports.
   ///
-  /// - Returns: False if a cycle that does not end may still touch it: nothing of it may be freed.
+  /// - Returns: False if a cycle that does not end may still use it: none of its memory may be
+  ///   freed.
   @discardableResult
   package func unseat(_ memory: some CycleMemory) -> Bool {
     guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return true }
     memory.hold()
-    // A port that nobody writes any more keeps its last cycle's sound, and JACK plays that again in
-    // every cycle until the port is gone: let one write silence.
+    // A port that no voice writes keeps the sound of its last cycle. JACK plays that again in every
+    // cycle until the port is removed, so let one cycle write silence.
     if memory.direction == .output, !isLost { awaitCycles(1) }
     defer { memory.release() }
     let (seat, isSettled) = seating.withLock { seating -> (Seat?, Bool) in
@@ -266,16 +271,17 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return isSettled
   }
 
-  /// Takes a voice or a recorder that is never seated again out of the cycles for good.
+  /// Detaches a voice or a recorder for good.
   ///
-  /// When this returns no cycle touches the memory of its entries. While others use the device, its
-  /// ports go a little later, on the device's thread: many that end in a row wait for one cycle
+  /// When this returns, no cycle uses the memory of its entries. While others use the device, the
+  /// event thread removes the ports a little later. So many that end together wait for one cycle
   /// together. The device closes with the last one.
   ///
-  /// - Returns: False if a cycle that does not end may still touch it: nothing of it may be freed.
+  /// - Returns: False if a cycle that does not end may still use it: none of its memory may be
+  ///   freed.
   package func retire(_ memory: some CycleMemory) -> Bool {
     let isSeenTo = seating.withLock { seating in
-      // A server that is driven by hand has no cycles unless somebody turns it.
+      // A server that is driven by hand has no cycles unless the caller runs one.
       guard memory.direction == .output, unsafe client.handle != nil,
         seating.users > seating.retired + 1,
         let i = seating.seats.firstIndex(where: { $0.memory === memory })
@@ -290,10 +296,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return true
   }
 
-  /// Takes some of the retired voices a step further on their way out: ports that are silent lose their
-  /// connections, and ports that have none go. A few at a time: others wait for this thread.
+  /// Advances the removal of some retired voices: isolates ports that are silent, and removes ports
+  /// that are isolated. A few at a time, because other queues wait for the event thread.
   ///
-  /// - Returns: The seconds after which it is to be done again; nil if nobody waits.
+  /// - Returns: The seconds after which to call again; nil if no voice is waiting.
   private func dismissRetired() -> Double? {
     let (silent, isolated) = seating.withLock { seating -> ([Seat], [Seat]) in
       if seating.isOver || seating.retired == 0 { return ([], []) }
@@ -323,21 +329,21 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return silent.isEmpty && isolated.isEmpty ? 0.02 : 0.001
   }
 
-  /// Cycles until no cycle of the server's knows of a connection that was taken away: one, or one more
-  /// if it is just being told of something else.
+  /// Cycles until no cycle of the server knows of a removed connection: one, or two if the server
+  /// is just announcing another change.
   private static let cyclesToIsolate: UInt64 = 2
 
-  /// Ends one use of the device and of `ports`, which no cycle sees.
+  /// Ends one use of the device, and removes `ports`, which no cycle uses.
   func leave(_ ports: [ClientPort], _ portNames: [String], areIsolated: Bool = false) {
     patchbay.withLock { $0.forget(portNames) }
     func isLast(_ seating: inout Seating) -> Bool {
-      // Those that wait for silence need not once the client goes.
+      // Voices that wait for silence need not wait once the client closes.
       if seating.users == 1 + seating.retired { seating.isOver = true }
       return seating.isOver
     }
     var closes = seating.withLock { isLast(&$0) }
     if !closes {
-      // Still counted, so that nobody closes the device meanwhile.
+      // Still counted, so that no other thread closes the device meanwhile.
       remove(ports, areIsolated: areIsolated)
       closes = seating.withLock { seating in
         defer { seating.users -= 1 }
@@ -347,11 +353,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if closes { close() }
   }
 
-  /// Takes ports away that no cycle sees.
+  /// Removes ports that no cycle uses.
   func remove(_ ports: [ClientPort], areIsolated: Bool = false) {
     if ports.isEmpty { return }
-    // First alone: jackd's cycle falls into itself, and jackd with it, if it still knows of a connection
-    // from an output whose number is an input's by now.
+    // Isolate them first. jackd follows an old connection in a circle and crashes, if that led
+    // from an output whose number by now belongs to an input.
     if !areIsolated, !isLost {
       for port in ports { client.isolate(port) }
       awaitCycles(Self.cyclesToIsolate)
@@ -359,7 +365,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     for port in ports { client.removePort(port) }
   }
 
-  /// Closes a device that nobody has come to use.
+  /// Closes a device that nothing is attached to.
   func closeIfUnused() {
     let isUnused = seating.withLock { seating in
       defer { if seating.users == 0 { seating.isOver = true } }
@@ -368,9 +374,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if isUnused { close() }
   }
 
-  /// Swaps the roster for one of the seats that `edit` leaves; an empty one while the device is away.
+  /// Replaces the process list after `edit` has changed the attachments. The list is empty while
+  /// the device is away.
   ///
-  /// - Returns: False if a cycle that does not end may still see the old one.
+  /// - Returns: False if a cycle that does not end may still read the old list.
   @discardableResult
   func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) -> Bool {
     // Prepare.
@@ -410,15 +417,15 @@ package final class Device: ServerNotices, @unchecked Sendable {
       unsafe old.2.deallocate()
       return true
     } else {
-      // A cycle that never ends may still look at it: keep it for ever.
+      // A cycle that never ends may still read it: never free it.
       if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
       for seat in removed { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
       return false
     }
   }
 
-  /// Runs `body` while no cycle is in a voice, which is silent meanwhile, or in a recorder, which
-  /// records nothing.
+  /// Runs `body` while no cycle runs the voice or recorder. Meanwhile a voice is silent, and a
+  /// recorder records nothing.
   package func holding<R>(_ memory: some CycleMemory, _ body: () -> R) throws(ServerError) -> R {
     memory.hold()
     defer { memory.release() }
@@ -426,7 +433,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return body()
   }
 
-  /// Waits until every cycle that has begun is over: at most one cycle's work.
+  /// Waits until every cycle that has begun is over, which takes one cycle at most.
   ///
   /// - Returns: False if a cycle has not ended after five seconds: it never will.
   func settle() -> Bool {
@@ -442,20 +449,21 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   // MARK: Time
 
-  /// Device time now: within the latest cycle, which ends when the next one begins, even if that is late.
+  /// Device time now. It stays within the latest cycle until the next one begins, even if that is
+  /// late.
   package var now: Int64 {
     let times = unsafe engine.pointee.times
     let client = client
     let frame = times.frame(atHostTime: client.hostTime, sampleRate: client.sampleRate)
-    // Before the first cycle time goes by the clock.
+    // Before the first cycle, time follows the clock.
     let hasBegun = times.nextFrame > times.frame
     return hasBegun ? min(max(frame, times.frame), times.nextFrame) : max(frame, times.frame)
   }
   /// First device frame of the latest cycle.
   package var latestFrame: Int64 { unsafe engine.pointee.times.frame }
 
-  /// Device time and host time now, for a client that begins. Clients of PipeWire in one process continue
-  /// each other's device time.
+  /// Returns device time and host time now, for a new client. PipeWire clients of one process
+  /// continue each other's device time.
   static func anchor(for client: any ServerClient) -> TimeAnchor {
     guard client.isPipeWire else { return client.anchor }
     let others = open.withLock { $0.values.compactMap(\.device) }
@@ -469,36 +477,38 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return TimeAnchor(frame: other.frame(atHostTime: hostTime), microseconds: hostTime / 1000)
   }
 
-  /// The first device frame at which a run that is asked for soon can begin; nil if no cycle comes.
+  /// The first device frame at which a run requested soon can begin; nil if no cycle comes.
   ///
-  /// A cycle may be about to begin: the one after that is certain to know of the run.
+  /// A cycle may be about to begin; only the one after that is certain to know of the run.
   package var earliestStart: Int64? {
     let deadline = HostTime.now + 1_000_000_000
     while !isLost && HostTime.now < deadline {
       if let next = unsafe engine.pointee.upcomingFrame { return next + max(0, next - latestFrame) }
-      // The first cycle is on its way, unless somebody drives them by hand.
+      // The first cycle is on its way, unless the caller drives the cycles.
       if unsafe client.handle == nil { return nil }
       usleep(500)
     }
     return nil
   }
 
-  /// CLOCK_MONOTONIC, in nanoseconds, at device frame `frame`, as far as it can be told now.
+  /// Returns the host time (CLOCK_MONOTONIC, nanoseconds) at device frame `frame`, extrapolated
+  /// from the latest cycle.
   package func hostTime(ofFrame frame: Int64) -> UInt64 {
     unsafe engine.pointee.times.hostTime(ofFrame: frame, sampleRate: client.sampleRate)
   }
 
-  /// The device frame at host time `time`, in nanoseconds, as far as it can be told now.
+  /// Returns the device frame at host time `time`, in nanoseconds, extrapolated from the latest
+  /// cycle.
   package func frame(atHostTime time: UInt64) -> Int64 {
     unsafe engine.pointee.times.frame(atHostTime: time, sampleRate: client.sampleRate)
   }
 
-  // MARK: Relay
+  // MARK: Events
 
-  /// Has every owner read its events, and the graph do its part, on the calling thread.
+  /// Lets every owner read its events and the graph handle its own, on the calling thread.
   package func relay() { _ = relayOnce() }
 
-  /// - Returns: The seconds after which the graph wants to be called again.
+  /// - Returns: The seconds after which to call the graph again.
   private func relayOnce() -> Double? {
     let (owners, graph) = seating.withLock { seating in
       (seating.seats.compactMap { $0.owner }, seating.runsGraph ? seating.graph : nil)
@@ -507,13 +517,13 @@ package final class Device: ServerNotices, @unchecked Sendable {
     return [prepareForPeriod(), graph?.tend()].compactMap { $0 }.min()
   }
 
-  /// Has the relay thread look at everything soon. Any thread.
+  /// Wakes the event thread for all of its work. Any thread.
   package func wake() { relayThread.post() }
 
-  /// The event thread's work: reads events, waits for a server that has gone, and makes connections
-  /// that have become possible.
+  /// Does the event thread's work: reads events, watches the server or waits for its return, and
+  /// makes connections that have become possible.
   ///
-  /// - Returns: The seconds after which it is to be done again even if nothing happens.
+  /// - Returns: The seconds after which to call again even if nothing happens.
   private func relayAll() -> Double? {
     var patience = relayOnce()
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
@@ -552,7 +562,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     relayThread.post()
   }
 
-  /// Cycles do not play until the device is back.
+  /// Notes a loss: cycles play nothing until the device is back.
   func lose(_ reason: Absence) {
     if reason == .serverGone {
       needsClient.store(true, ordering: .releasing)
@@ -565,12 +575,12 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   package func connectionsChanged() { relayThread.post() }
 
-  /// Notes a connection that was made, to be made again after a return.
+  /// Notes a connection that exists, to be made again after a return.
   func connected(_ name: String, to destination: String) {
     patchbay.withLock { $0.connected(name, to: destination) }
   }
 
-  /// Notes a connection that was taken away for good.
+  /// Forgets a connection that somebody removed for good.
   func disconnected(_ name: String, from destination: String) {
     patchbay.withLock { $0.disconnected(name, from: destination) }
   }
@@ -580,7 +590,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     relayThread.post()
   }
 
-  /// Ends the client. The device is of no use afterwards.
+  /// Closes the client. The device cannot be used afterwards.
   package func close() {
     guard !closed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     delist()
@@ -590,7 +600,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if !client.relaysItself { relayThread.end() }
   }
 
-  /// Closes the client, if it is open; when this returns it is closed, whoever did it.
+  /// Closes the client if it is open, or waits until another thread has closed it.
   func letGo() {
     closing.withLock { _ in
       let client = link.withLock { link in

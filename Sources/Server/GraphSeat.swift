@@ -2,12 +2,12 @@ import Logging
 package import RealTime
 import Synchronization
 
-/// A JACK port that a graph wants.
+/// A JACK port that a graph needs.
 package struct WantedPort: Sendable {
   package let name: String
   package let direction: PortDirection
   package let isMIDI: Bool
-  /// Hands the port to the graph. No cycle sees its place then.
+  /// Hands the port to the graph. No cycle uses it yet.
   package let give: @Sendable (ClientPort) -> Void
 
   package init(
@@ -21,12 +21,12 @@ package struct WantedPort: Sendable {
   }
 }
 
-/// What our output port carries, and how long that took us.
+/// Latency of an output port: its inputs, and the frames from them to the output.
 package struct PortLatency: Hashable, Sendable {
   package let output: String
-  /// Our input ports that it comes from; none if it is made here.
+  /// This client's input ports that it is made from; none if the signal is generated here.
   package let inputs: [String]
-  /// From our inputs, or from where it is made, to our output.
+  /// Latency in frames from the inputs, or from where the signal is generated, to the output.
   package let frames: Int
 
   package init(output: String, inputs: [String], frames: Int) {
@@ -41,30 +41,31 @@ package struct PortLatency: Hashable, Sendable {
 /// Called on threads that are not real time.
 package protocol DeviceGraph: AnyObject, Sendable {
   var cycle: UnsafeMutablePointer<GraphCycle> { get }
-  /// All ports that it wants now.
+  /// All ports that the graph needs now.
   var wantedPorts: [WantedPort] { get }
-  /// Latencies of its output ports, as cycles play them.
+  /// Latencies of its output ports, with the order that cycles run.
   var latencies: [PortLatency] { get }
-  /// Makes it ready for another rate. No cycle is under way.
+  /// Prepares the graph for another sample rate. No cycle is running.
   @discardableResult func prepare(sampleRate: Double, blockFrames: Int) -> Bool
-  /// Makes it ready for longer cycles, if that can begin at once: it runs those in parts otherwise.
+  /// Prepares the graph for longer cycles, if that is possible at once. Until then it runs them in
+  /// parts.
   ///
-  /// - Returns: False if it cannot now, and is to be called again.
+  /// - Returns: False if it is not possible now: call again.
   func prepare(blockFrames: Int) -> Bool
-  /// Cycles come from now on.
+  /// Cycles run the graph from now on.
   func begin()
-  /// No cycle is under way, and none comes until `begin`.
+  /// No cycle is running, and none comes until `begin`.
   func halt()
-  /// A cycle has said that something happened.
+  /// Handles what a cycle reported. Event thread.
   ///
-  /// - Returns: The seconds after which it wants to be called again in any case.
+  /// - Returns: The seconds after which to call again in any case.
   func tend() -> Double?
 }
 
-// The graph's place in a device.
+// Attaching a graph to a device.
 
 extension Device {
-  /// Has cycles run `graph`, between the voices and the recorders. One graph at a time.
+  /// Attaches a graph, which cycles run between the voices and the recorders. One graph at a time.
   package func seat(_ graph: any DeviceGraph) throws(ServerError) {
     let isFree = seating.withLock { seating in
       if seating.isOver || isLost || seating.graph != nil { return false }
@@ -92,12 +93,11 @@ extension Device {
     client.setLatencies(graph.latencies)
   }
 
-  /// Takes the graph out of the cycles and gives its ports back. The device closes with the last of its
-  /// users.
+  /// Detaches the graph and removes its ports. The device closes with its last user.
   package func unseat(_ graph: any DeviceGraph) {
     guard seating.withLock({ $0.graph === graph }) else { return }
     unsafe graph.cycle.pointee.hold()
-    // As with a voice: its ports are left silent.
+    // As with a voice, leave silence in its ports.
     if !isLost { awaitCycles(1) }
     seating.withLock { seating in
       seating.runsGraph = false
@@ -118,8 +118,8 @@ extension Device {
     leave(ports.values.map(\.port), Array(ports.keys))
   }
 
-  /// Gives ports to a graph that is seated, or about to be: all of them, or none. No cycle sees their
-  /// places yet.
+  /// Adds ports to a graph that is attached or about to be: all of them, or none. No cycle uses
+  /// them yet.
   package func addPorts(to graph: any DeviceGraph, _ wanted: [WantedPort]) throws(ServerError) {
     var added: [String] = []
     do throws(ServerError) {
@@ -130,7 +130,7 @@ extension Device {
     }
   }
 
-  /// - Parameter added: Takes the names of those that were added, even if not all could be.
+  /// - Parameter added: Receives the names of the added ports, even if not all could be added.
   private func addPorts(
     to graph: any DeviceGraph, _ wanted: [WantedPort], _ added: inout [String]
   ) throws(ServerError) {
@@ -162,7 +162,7 @@ extension Device {
       : try client.addPort(named: port.name, port.direction)
   }
 
-  /// Takes some of the graph's ports away. No cycle sees them.
+  /// Removes some of the graph's ports, which no cycle uses.
   package func removePorts(of graph: any DeviceGraph, named names: [String]) {
     let ports = seating.withLock { seating -> [ClientPort] in
       guard seating.graph === graph else { return [] }
@@ -172,22 +172,23 @@ extension Device {
     remove(ports)
   }
 
-  /// Tells the server how long the graph takes.
+  /// Tells the server the graph's latencies.
   package func setLatencies(of graph: any DeviceGraph) {
     if seating.withLock({ $0.graph === graph && $0.runsGraph }) {
       client.setLatencies(graph.latencies)
     }
   }
 
-  /// Has the event thread make the graph ready: jackd waits for the thread that calls this.
+  /// Leaves the preparation of the graph to the event thread: jackd waits for the thread that calls
+  /// this.
   package func periodChanged(to frames: Int) {
     changedPeriod.store(frames, ordering: .releasing)
     wake()
   }
 
-  /// Makes the graph ready for a period that has changed. On the event thread.
+  /// Prepares the graph for a period that has changed. Event thread.
   ///
-  /// - Returns: The seconds after which it is to be tried again; nil if nothing is left to be done.
+  /// - Returns: The seconds after which to try again; nil if nothing is left to do.
   func prepareForPeriod() -> Double? {
     let frames = changedPeriod.exchange(0, ordering: .acquiringAndReleasing)
     guard frames > 0, let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else {
@@ -200,12 +201,12 @@ extension Device {
       log.error("\(error): there is silence until it has shorter ones")
       return nil
     }
-    // Unless there is a later one by now.
+    // Unless another period has been reported by now.
     _ = changedPeriod.compareExchange(expected: 0, desired: frames, ordering: .releasing)
     return 0.5
   }
 
-  /// Cycles with a graph are silent if they are longer than the memory of its sources.
+  /// Throws if the period is longer than the memory of a graph's sources. Such cycles are silent.
   private func checkPeriod(_ frames: Int) throws(ServerError) {
     if frames > GraphCycle.longestCycle {
       throw .periodTooLong(

@@ -4,11 +4,11 @@ import Foundation
 import Glibc
 import Logging
 
-/// The socket on which libjack asks jackd for what a client wants. libjack waits on it for the answers
-/// without a limit.
+/// The socket on which libjack sends a client's requests to jackd. libjack waits for the answers
+/// without a time limit.
 struct JackConnection: Hashable, Sendable {
   private let file: CInt
-  /// Tells whether the file is still the same one.
+  /// Inode of the file, to detect that the descriptor has been reused.
   private let inode: UInt
 
   private init?(_ file: CInt) {
@@ -22,7 +22,7 @@ struct JackConnection: Hashable, Sendable {
     return unsafe fstat(file, &status) == 0 ? UInt(status.st_ino) : nil
   }
 
-  /// The connections of this process to the jackd called `server`. None to PipeWire.
+  /// Returns this process's connections to the jackd called `server`; none for PipeWire.
   static func all(to server: String) -> Set<JackConnection> {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     let found = files.compactMap { CInt($0) }.filter { file in
@@ -32,7 +32,7 @@ struct JackConnection: Hashable, Sendable {
     return Set(found.compactMap { JackConnection($0) })
   }
 
-  /// The path of the local socket that a file is connected to.
+  /// Returns the path of the local socket that a file is connected to; nil if there is none.
   private static func peer(of file: CInt) -> String? {
     var address = sockaddr_un()
     var size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -47,15 +47,16 @@ struct JackConnection: Hashable, Sendable {
     }
   }
 
-  /// Has whoever waits for an answer go on without one. What is asked for later fails at once.
+  /// Ends all waiting for answers on this connection. Later requests fail at once.
   func breakOff() {
     guard Self.inode(of: file) == inode else { return }
-    // Reading only: to write would send this process a signal.
+    // Shut down reading only: a write to a socket shut for writing would raise SIGPIPE.
     shutdown(file, CInt(SHUT_RD))
   }
 }
 
-/// Runs `body`, and `rescue` on another thread if that takes longer than so many seconds.
+/// Runs `body`. If that takes longer than `seconds` seconds, runs `rescue` on another thread
+/// meanwhile.
 func limited<R>(to seconds: Int, _ rescue: @escaping @Sendable () -> Void, _ body: () -> R) -> R {
   let watch = DispatchWorkItem(block: rescue)
   DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: watch)
@@ -63,15 +64,17 @@ func limited<R>(to seconds: Int, _ rescue: @escaping @Sendable () -> Void, _ bod
   return body()
 }
 
-/// One thread at a time, for JACK's library is not made for two that open clients at once.
+/// Lock for opening and closing clients, one thread at a time: JACK's library cannot open two
+/// clients at once.
 ///
-/// And closing a client takes down, once the server has given its number to the next one, what the process
-/// keeps under that number: nobody opens one meanwhile.
+/// Closing needs the same lock. A server may already have given a closing client's number to the
+/// next one. Closing then destroys what the process keeps under that number, so no thread may open
+/// a client meanwhile.
 enum JackLibrary {
   private static let turn = DispatchSemaphore(value: 1)
 
-  /// Runs `body`, which opens or closes a client. Nil if another thread has been at that for half a minute:
-  /// its server does not answer.
+  /// Runs `body`, which opens or closes a client. Returns nil if another thread has done so for 30
+  /// seconds because its server does not answer.
   static func alone<R>(_ body: () -> R) -> R? {
     guard turn.wait(timeout: .now() + .seconds(30)) == .success else { return nil }
     defer { turn.signal() }

@@ -1,7 +1,7 @@
 import CJack
 import Synchronization
 
-/// A `PortLatency` with JACK's ports in the place of names.
+/// A `PortLatency` with JACK port handles instead of names.
 struct JackLatency: Sendable {
   struct Port: Hashable, Sendable {
     private let bits: UInt
@@ -30,7 +30,7 @@ extension JackClient {
       latencies.withLock { $0 = found }
     }
     guard isThere != nil else { return }
-    // The server asks every client, this one too, before it answers.
+    // The server calls the latency callback of every client, this one too, before it answers.
     _ = whileOpen {
       requests.withLock { change in
         defer { note(&change) }
@@ -39,8 +39,10 @@ extension JackClient {
     }
   }
 
-  /// JACK's latency callback, on its notification thread: says of each output what it carries from the
-  /// inputs, or of each input how long it is until it is heard from the outputs.
+  /// Sets port latencies. JACK's latency callback, on its notification thread.
+  ///
+  /// For capture latency it sets each output's range from its inputs. For playback latency it sets
+  /// each input's range from its outputs.
   func tellLatencies(_ mode: jack_latency_callback_mode_t) {
     let list = latencies.withLock { $0 }
     if mode == JackCaptureLatency {
@@ -60,7 +62,7 @@ extension JackClient {
     }
   }
 
-  /// The range of several ways, each from a port and some frames longer.
+  /// Returns the range over several paths, each given by a port and the frames to add.
   private static func range(
     of ways: [(JackLatency.Port, UInt32)], _ mode: jack_latency_callback_mode_t
   ) -> jack_latency_range_t {

@@ -1,19 +1,19 @@
 import CJack
 import Glibc
 
-// Names of clients: unique on the server, and no longer than it takes.
+// Client names: unique on the server, and within its length limit.
 
-/// A client that libjack has opened, before anything else knows of it. Under `JackLibrary.alone`.
+/// A client that libjack has opened and that nothing else uses yet. Call under `JackLibrary.alone`.
 @safe
 struct OpenedClient {
   let handle: OpaquePointer
 
   var name: String { unsafe String(cString: jack_get_client_name(handle)) }
 
-  /// True if there is a client of that name.
+  /// Returns true if a client of that name exists.
   func finds(_ name: String) -> Bool { uuid(of: name) != nil }
 
-  /// True if another client has its name: PipeWire gives one to two.
+  /// True if another client has the same name: PipeWire gives one name to two clients.
   var sharesItsName: Bool {
     guard let found = uuid(of: name) else { return false }
     return unsafe found != Self.take(jack_client_get_uuid(handle))
@@ -32,14 +32,14 @@ struct OpenedClient {
   func close() { _ = unsafe jack_client_close(handle) }
 }
 
-/// What a client is to be called.
+/// A name to request for a client.
 struct ClientName {
-  /// Bytes that a name may have before its number: jackd takes 63, and PipeWire more.
+  /// Largest number of bytes of a name before its number: jackd allows 63 in all, PipeWire more.
   private static let mostBytes = 63 - "-9999".utf8.count
 
   let text: String
 
-  /// The beginning of `text` that leaves room for a number, cut between characters.
+  /// Truncates `text` between characters so that a number still fits.
   init(_ text: String) {
     var (end, bytes) = (text.startIndex, 0)
     while end < text.endIndex {
@@ -50,8 +50,8 @@ struct ClientName {
     self.text = String(text[..<end])
   }
 
-  /// The name with the lowest number under which `asked` finds nobody, as jackd writes it; nil if there is
-  /// none.
+  /// Returns the name with the lowest number that `asked` finds no client under, in jackd's format;
+  /// nil if there is none.
   func free(by asked: OpenedClient) -> String? {
     (1...9999).lazy.map { "\(text)-\($0 < 10 ? "0" : "")\($0)" }.first { !asked.finds($0) }
   }

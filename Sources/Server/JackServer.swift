@@ -9,21 +9,21 @@ import Timeline
 
 let log = Logger(label: "cuejack")
 
-/// A JACK server (jackd, or PipeWire's stand-in).
+/// A JACK server: jackd, or PipeWire in its place.
 package struct JackServer: Server {
-  /// The name that was asked for; nil for the default server.
+  /// The requested name; nil for the default server.
   package let requestedName: String?
-  /// What the clients play or record, such as a file's name; nil if nobody said so.
+  /// Name of the media that the clients play or record, such as a file name; nil if unknown.
   private let mediaName: String?
 
-  /// The server called `name`, which has to run; or, if it is nil, the default server, which is
-  /// started if it does not run.
+  /// Creates a reference to the server called `name`, which must be running. Nil is the default
+  /// server, which is started if it does not run.
   package init(named name: String? = nil, for mediaName: String? = nil) {
     requestedName = name
     self.mediaName = mediaName
   }
 
-  /// The name that JACK finds the server by.
+  /// The name by which JACK finds the server.
   package var name: String {
     if let requestedName { return requestedName }
     return unsafe getenv("JACK_DEFAULT_SERVER").map { unsafe String(cString: $0) } ?? "default"
@@ -40,7 +40,8 @@ package struct JackServer: Server {
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     Self.quietLibrary
     let server = self.name
-    // On exit a client unlinks the socket of its name, which is the server's if they are the same.
+    // A client that exits unlinks the socket of its name, which is the server's socket if the names
+    // are equal.
     let wanted = ClientName(name == server ? name + "-client" : name)
     JackClient.awaitClosingOfLost()
     let result = JackLibrary.alone { () -> Result<JackClient, ServerError> in
@@ -69,7 +70,7 @@ package struct JackServer: Server {
     return client
   }
 
-  /// Says so if a client has another name than was asked for.
+  /// Logs a notice if a client's name differs from the requested one.
   private func tell(_ name: String, _ client: JackClient) {
     if client.name == name { return }
     log.notice(
@@ -90,7 +91,7 @@ package struct JackServer: Server {
     while true {
       let isOver = started.isOver
       if let client = try attempt(name, on: server) {
-        // If ours gave up because somebody else's was quicker, that one serves as well.
+        // If this jackd exited because another process started one first, that one serves as well.
         if !started.isOver { started.adopt(client) }
         return client
       }
@@ -103,8 +104,8 @@ package struct JackServer: Server {
     }
   }
 
-  /// True if PipeWire is to be used rather than a jackd to be started: its daemon runs, its JACK library
-  /// is installed, this process has another one, and nobody has asked for a jackd.
+  /// True if PipeWire should be used instead of starting a jackd: its daemon runs, its JACK library
+  /// is installed, this process uses another library, and no jackd was requested.
   private var isPipeWireInstead: Bool {
     if PipeWire.isLibrary || requestedName != nil || variable("JACK_DEFAULT_SERVER") != nil
       || variable("JACK_NO_START_SERVER") != nil
@@ -114,11 +115,11 @@ package struct JackServer: Server {
     return PipeWire.isRunning && PipeWire.launcher != nil
   }
 
-  /// The program that this one has to be run by in order to reach PipeWire; nil if a jackd runs, or will be
+  /// The program that must run this one so that it reaches PipeWire; nil if a jackd runs or will be
   /// started.
   package var launcher: String? { isPipeWireInstead && !isRunning ? PipeWire.launcher : nil }
 
-  /// A client, or nil if no server answers. Under `JackLibrary.alone`.
+  /// Opens a client; returns nil if no server answers. Call under `JackLibrary.alone`.
   private func attempt(_ name: ClientName, on server: String) throws(ServerError) -> JackClient? {
     if let inUse = JackClient.serverInUse(otherThan: server) {
       throw .otherServer(server, inUse: inUse)
@@ -127,10 +128,10 @@ package struct JackServer: Server {
     var (opened, status) = open(name.text, others, on: server)
     if status.rawValue & JackServerFailed.rawValue != 0 { return nil }
     let refusal = status
-    // jackd counts to 99, and PipeWire does not count.
+    // jackd numbers names up to 99, and PipeWire does not number them.
     for _ in 0..<10 {
       if let opened, !opened.sharesItsName { break }
-      // One that was refused asks as somebody else what is free.
+      // A refused client needs a probe client that asks which names are free.
       guard let asked = opened ?? open("cuejack-probe", others, on: server).client else { break }
       let free = opened != nil || asked.finds(name.text) ? name.free(by: asked) : nil
       asked.close()
@@ -146,9 +147,9 @@ package struct JackServer: Server {
       opened, serverName: server, connection: own.count == 1 ? own.first : nil)
   }
 
-  /// Opens a client. One whose server does not answer is given up after 20 seconds.
+  /// Opens a client. Gives up after 20 seconds if the server does not answer.
   ///
-  /// - Parameter others: The connections that were there before.
+  /// - Parameter others: Connections that existed before.
   private func open(_ name: String, _ others: Set<JackConnection>, on server: String)
     -> (client: OpenedClient?, status: jack_status_t)
   {
@@ -166,7 +167,7 @@ package struct JackServer: Server {
     return (client, status)
   }
 
-  /// What all clients of this process on PipeWire share. It stays as long as the process.
+  /// Device time base that all PipeWire clients of this process share. Never freed.
   nonisolated(unsafe) static let timeBase: UnsafeMutablePointer<TimeBase> = {
     let base = UnsafeMutablePointer<TimeBase>.allocate(capacity: 1)
     unsafe base.initialize(to: TimeBase())
@@ -186,7 +187,7 @@ package struct JackServer: Server {
     return (words.isEmpty ? ["the server refused it"] : words).joined(separator: ", ")
   }
 
-  /// Has the JACK library speak through our log instead of writing to standard error.
+  /// Routes the JACK library's messages to the log instead of standard error.
   private static let quietLibrary: Void = {
     unsafe jack_set_error_function { text in
       if let text = unsafe text { log.debug("libjack: \(unsafe String(cString: text))") }
@@ -203,52 +204,54 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let serverName: String
   let name: String
   private let rate: Atomic<UInt64>
-  /// Frames per second, as they were when `takeSampleRate` was called.
+  /// Sample rate in Hz, as of the latest `takeSampleRate()`.
   var sampleRate: Double { Double(bitPattern: rate.load(ordering: .relaxed)) }
   let isPipeWire = PipeWire.isLibrary
-  /// The server runs cycles as fast as it can.
+  /// Set while the server freewheels: it runs cycles as fast as it can.
   fileprivate let isFreewheeling = Atomic<Bool>(false)
-  /// Ports whose connections JACK told to have changed.
+  /// Ports whose connections JACK reported as changed.
   fileprivate let changedPorts = ChangedPorts()
-  /// The event thread's: what our ports are connected to, as far as it was told.
+  /// Known connections of this client's ports. Event thread only.
   private let connectionBook = Mutex(ConnectionBook())
   let handle: OpaquePointer?
   let client: OpaquePointer
-  /// Calls of JACK go on side by side; closing waits for them and keeps later ones out, since the
-  /// handle is then no more.
+  /// Lock of the handle. Calls of JACK share it; closing takes it alone, which waits for them and
+  /// keeps later ones out, because the handle is freed then.
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
   private let isForgotten = Atomic<Bool>(false)
-  /// Host time at which a close is given up; `UInt64.max` while nothing of it depends on the server.
+  /// Host time, in nanoseconds, at which `close()` gives up; `UInt64.max` while no part of it
+  /// depends on the server.
   private let closeDeadline = Atomic<UInt64>(.max)
   private let hasClosed = Atomic<Bool>(false)
-  /// Held by calls that change ports or connections: libjack sends each as a request on the client's one
-  /// socket and keeps a list of its ports, both without a lock. The value is the latest of them.
+  /// Lock for calls that change ports or connections. libjack sends each as a request on the
+  /// client's only socket and keeps a list of its ports, both without a lock. The value is the
+  /// latest change.
   let requests = Mutex<Change?>(nil)
-  /// Our ports' latencies, for JACK's callback.
+  /// Latencies of this client's ports, for JACK's latency callback.
   let latencies = Mutex<[JackLatency]>([])
-  /// How often JACK has told of a new order of the graph.
+  /// Number of graph orders that JACK has reported.
   private let orders = Atomic<UInt32>(0)
 
-  /// A change of the graph that JACK may not have told of yet.
+  /// A graph change that JACK may not have reported yet.
   struct Change {
-    /// The cycle in which it was asked for: the counter at its first frame.
+    /// Cycle in which the change was requested: the counter at its first frame.
     let cycle: UInt32
-    /// How many orders had been told by then.
+    /// Number of graph orders reported by then.
     let orders: UInt32
   }
-  /// What its requests go through, if that is known.
+  /// Socket of the client's requests; nil if unknown.
   private let connection: JackConnection?
-  /// What the callbacks were given; released when the client is closed.
+  /// Address of the callbacks' argument; released when the client is closed.
   private let retained = Mutex<UInt>(0)
   private let onClose = Mutex<(@Sendable () -> @Sendable () -> Void)?>(nil)
-  /// It was told that its server has gone.
+  /// Set once JACK has reported that the client's server has gone.
   private let isLost = Atomic<Bool>(false)
-  /// How many servers of that name had gone when it was opened.
+  /// Number of servers of this name that had gone when the client was opened.
   private let generation: UInt64
 
-  /// What there is of each server name: how many servers have gone, and the clients that are open, by
-  /// that number when they were opened.
+  /// State of a server name: how many servers of it have gone, and the open clients, keyed by that
+  /// number at the time they were opened.
   private struct Generations {
     var gone: UInt64 = 0
     var open: [UInt64: Int] = [:]
@@ -256,15 +259,16 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
   private static let generations = Mutex<[String: Generations]>([:])
 
-  /// A server that clients of this process are on, if it is not `name`.
+  /// Returns the name of a server that clients of this process are on, other than `name`; nil if
+  /// there is none.
   static func serverInUse(otherThan name: String) -> String? {
     generations.withLock { all in all.first { $0.key != name && !$0.value.open.isEmpty }?.key }
   }
 
   /// Waits until every client whose server has gone is closed, for five seconds at most.
   ///
-  /// JACK keeps its clients in tables of the process, by numbers that each server gives: closing an
-  /// old client would take one of the next server's down.
+  /// JACK keeps its clients in process-wide tables, by numbers that each server assigns. Closing an
+  /// old client could destroy one of the next server.
   static func awaitClosingOfLost() {
     let deadline = HostTime.now + 5_000_000_000
     while generations.withLock({ $0.values.contains { $0.hasStale } }), HostTime.now < deadline {
@@ -274,20 +278,20 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   fileprivate func orderChanged() { orders.add(1, ordering: .releasing) }
 
-  /// Notes that the graph has been asked to change.
+  /// Notes that a graph change was requested.
   func note(_ change: inout Change?) {
     change = unsafe Change(
       cycle: jack_last_frame_time(client), orders: orders.load(ordering: .acquiring))
   }
 
-  /// Waits until a port can go, for some cycles at most.
+  /// Waits until a port can be removed safely, for some cycles at most.
   ///
-  /// In the cycle after each change JACK has its thread in this process go through the list of our ports
-  /// to set their latencies, without a lock: no port may leave the list meanwhile. What follows a change
-  /// in the same cycle comes before that; what comes later waits until JACK has told of the new order,
-  /// which is the next thing that it does.
+  /// In the cycle after each change, JACK's thread in this process iterates over the list of this
+  /// client's ports to set their latencies, without a lock. No port may leave the list meanwhile. A
+  /// removal in the same cycle as the change comes before that. A later one must wait until JACK
+  /// has reported the new graph order, which is the next thing that it does.
   private func awaitOrder(after change: Change?) {
-    // PipeWire's library changes its list of ports on one thread.
+    // PipeWire's library changes its list of ports on one thread only.
     guard let change, !isPipeWire else { return }
     let period = unsafe jack_get_buffer_size(client)
     let deadline = HostTime.now + max(50_000_000, UInt64(4e9 * Double(period) / sampleRate))
@@ -310,8 +314,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     }
   }
 
-  /// Waits, for two seconds at most, until a client whose server has gone has been told so: JACK does
-  /// not bear it to be closed before.
+  /// Waits until JACK has reported the loss of a server that has gone, for two seconds at most. The
+  /// client must not be closed before.
   private func awaitNotice() {
     let deadline = HostTime.now + 2_000_000_000
     while !isLost.load(ordering: .acquiring), HostTime.now < deadline,
@@ -352,7 +356,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return isClosed ? nil : try body()
   }
 
-  /// Has `body` run just before the client closes, and what it returns just after.
+  /// Sets a function to call just before the client closes. The function that it returns is called
+  /// just after.
   func whenClosed(_ body: @escaping @Sendable () -> @Sendable () -> Void) {
     onClose.withLock { $0 = body }
   }
@@ -362,7 +367,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func takeSampleRate() {
-    // PipeWire says 0 of a client that no driver has run yet.
+    // PipeWire returns 0 until a driver has run the client.
     let live = liveSampleRate
     if live > 0 { rate.store(live.bitPattern, ordering: .relaxed) }
   }
@@ -376,12 +381,13 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return priority > 0 ? Int(priority) : nil
   }
 
-  /// JACK's own clock: jackd's is CLOCK_MONOTONIC_RAW, which an adjusted CLOCK_MONOTONIC runs away from.
+  /// JACK's own clock: jackd's is CLOCK_MONOTONIC_RAW, from which an adjusted CLOCK_MONOTONIC
+  /// drifts away.
   var hostTime: UInt64 { jack_get_time() * 1000 }
 
   var anchor: TimeAnchor {
     let microseconds = jack_get_time()
-    // The frame counter of PipeWire is the driver's, and there may be none yet.
+    // On PipeWire the frame counter is the driver's, and there may be none yet.
     if isPipeWire {
       let frame = Int64(Double(microseconds) * sampleRate / 1e6)
       return TimeAnchor(frame: frame, microseconds: microseconds)
@@ -392,7 +398,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       microseconds: microseconds)
   }
 
-  /// What clients of one server have in common, in every process of this user.
+  /// Key that all clients of one server share, in every process of this user.
   var returnKey: String {
     guard isPipeWire else { return serverName }
     let folder = unsafe getenv("PIPEWIRE_RUNTIME_DIR") ?? getenv("XDG_RUNTIME_DIR")
@@ -434,7 +440,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     let link = NoticeLink(notices, self)
     let argument = unsafe Unmanaged.passRetained(link).toOpaque()
     retained.withLock { $0 = UInt(bitPattern: argument) }
-    // jackd's library calls the second; PipeWire's calls either, by its version.
+    // jackd's library calls the second one; PipeWire's calls one of the two, depending on its
+    // version.
     unsafe jack_on_shutdown(
       client, { argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
     unsafe jack_on_info_shutdown(
@@ -448,7 +455,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe jack_set_sample_rate_callback(
       client,
       { _, argument in
-        // Also told when the client begins.
+        // JACK also calls it when the client starts.
         unsafe NoticeLink.from(argument)?.notices?.rateChanged()
         return 0
       }, argument)
@@ -516,7 +523,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe request(of: port, isRemoval: true) { unsafe jack_port_unregister($0, $1) }
   }
 
-  /// Has `body` call JACK with the client and the port.
+  /// Calls `body` with the client and the port, under the locks that a change needs.
   private func request(
     of port: ClientPort, isRemoval: Bool = false, _ body: (OpaquePointer, OpaquePointer) -> CInt
   ) {
@@ -550,7 +557,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     connectionBook.withLock { $0.add(name, source) }
   }
 
-  /// True if there is a port of that full name and kind, or if nobody can tell any more.
+  /// Returns true if a port of that full name and kind exists, or if the client is closed and
+  /// cannot tell.
   private func has(_ port: String, _ kind: JackPortFlags) -> Bool {
     whileOpen {
       guard let port = unsafe jack_port_by_name(client, port) else { return false }
@@ -617,7 +625,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     } ?? []
   }
 
-  /// The strings of a list that ends with nil, which is freed.
+  /// Returns the strings of a nil-terminated list, and frees the list.
   private static func strings(_ names: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
     guard let names = unsafe names else { return [] }
     defer { unsafe jack_free(names) }
@@ -626,11 +634,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return list
   }
 
-  /// Seconds that an answer of the server is waited for when a port or a client goes. A server in freewheel
-  /// hardly answers.
+  /// Seconds to wait for the server's answer when a port or a client is removed. A server in
+  /// freewheel rarely answers.
   private var patience: Int { isFreewheeling.load(ordering: .relaxed) ? 60 : 5 }
 
-  /// Ends all waiting for answers of the server, if the client's connection is known.
+  /// Ends all waiting for the server's answers, if the client's connection is known.
   private func breakOff() {
     log.warning(
       """
@@ -641,11 +649,12 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   func close() -> Bool {
-    // The thread may wait for a server that does not answer, or for a cycle that does not end.
+    // Close on another thread, because it may wait for a server that does not answer or a cycle
+    // that does not end.
     let end = DispatchSemaphore(value: 0)
     startThread(named: "cuejack-close") { [self] in
-      // The server that it was the last client of ends meanwhile too: nobody may open one on a server that is
-      // about to end.
+      // A server that loses its last client ends here too: no client may be opened on a server that
+      // is about to end.
       _ = JackLibrary.alone {
         let afterwards = onClose.withLock { body in
           defer { body = nil }
@@ -666,7 +675,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return false
   }
 
-  /// Under `JackLibrary.alone`.
+  /// Closes the handle. Call under `JackLibrary.alone`.
   private func closeHandle() {
     let wasClosed = answered { () -> Bool in
       unsafe pthread_rwlock_wrlock(gate)
@@ -687,8 +696,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     forget()
   }
 
-  /// Runs `body`, a part of closing that the server has a hand in. Breaks the connection after five seconds;
-  /// after ten, the thread that closes the client waits no longer.
+  /// Runs `body`, a part of closing that depends on the server. Breaks the connection off after
+  /// five seconds. After ten, `close()` stops waiting. Both are longer in freewheel.
   private func answered<R>(_ body: () -> R) -> R {
     let end = HostTime.now + UInt64(2 * patience) * 1_000_000_000
     closeDeadline.store(end, ordering: .releasing)
@@ -696,7 +705,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return limited(to: patience, { [weak self] in self?.breakOff() }, body)
   }
 
-  /// Takes the client out of those that are open. Once.
+  /// Removes the client from the open ones. Only the first call has an effect.
   private func forget() {
     guard !isForgotten.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Self.generations.withLock { all in
@@ -706,8 +715,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 }
 
-/// What JACK's callbacks hold: weak links, so that a client that is never closed keeps nothing alive.
-/// All calls come from JACK's threads and only set flags, push numbers and wake threads.
+/// Argument of JACK's callbacks. Its links are weak, so that a client that is never closed keeps
+/// nothing alive. JACK's threads make all calls, which only set flags, push numbers and wake
+/// threads.
 @safe
 private final class NoticeLink: Sendable {
   private let links: Links

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Keeps `memory` from being paged out, if the system's limits allow it. Not real time.
+/// Locks `memory` against being paged out, if the system's limits allow it. Not real-time safe.
 ///
-/// Call it on memory that has been written once: then no cycle that touches it faults.
+/// Call it on memory that has been written once: then no cycle that uses it causes a page fault.
 package func lockIntoMemory(_ memory: UnsafeRawBufferPointer) {
   if let base = memory.baseAddress, memory.count > 0 {
     _ = unsafe mlock(base, memory.count)
   }
 }
 
-/// Ends what `lockIntoMemory` began, for the pages that lie wholly in `memory`: those at its ends may
-/// hold other memory that is to stay locked, and locks are not counted.
+/// Unlocks the pages that lie wholly in `memory`. Pages at its ends may also hold memory that must
+/// stay locked, because the system does not count locks.
 package func unlockFromMemory(_ memory: UnsafeRawBufferPointer) {
   guard let base = memory.baseAddress else { return }
   let page = UInt(getpagesize())

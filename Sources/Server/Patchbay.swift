@@ -1,15 +1,15 @@
-/// The connections of a client's ports: those that there are, and those that are to be made as soon as
-/// their other side is there.
+/// Connections of a client's ports: those that exist, and those to be made once the other port
+/// exists.
 struct Patchbay {
   private struct Wire {
     let port: String
     let destination: String
     var isMade: Bool
   }
-  /// In the order in which they were made.
+  /// In the order in which they were added.
   private var wires: [Wire] = []
 
-  /// Connections that are to be made.
+  /// Connections still to be made.
   var missing: [(port: String, destination: String)] {
     wires.filter { !$0.isMade }.map { ($0.port, $0.destination) }
   }
@@ -26,16 +26,16 @@ struct Patchbay {
     wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
   }
 
-  /// The other port is gone: the connection is made again when it is back.
+  /// Notes that the other port is gone: the connection is to be made again when the port returns.
   mutating func interrupted(_ port: String, to destination: String) {
     for i in wires.indices where wires[i].port == port && wires[i].destination == destination {
       wires[i].isMade = false
     }
   }
 
-  /// The ports are no more.
+  /// Forgets ports that no longer exist.
   mutating func forget(_ ports: [String]) { wires.removeAll { ports.contains($0.port) } }
 
-  /// The server has gone: every connection is to be made again.
+  /// Notes that the server has gone: all connections are to be made again.
   mutating func lose() { for i in wires.indices { wires[i].isMade = false } }
 }

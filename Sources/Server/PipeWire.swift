@@ -1,13 +1,14 @@
 import CJack
 import Glibc
 
-/// PipeWire, whose JACK library and daemon stand in for JACK's.
+/// PipeWire, whose JACK library and daemon replace JACK's.
 package enum PipeWire {
   /// True if the JACK library of this process is PipeWire's.
   package static let isLibrary = unsafe String(cString: jack_get_version_string())
     .contains("PipeWire")
 
-  /// Path of the daemon's socket, as PipeWire's library looks for it; nil if no variable says where.
+  /// Path of the daemon's socket, found as PipeWire's library does; nil if no environment variable
+  /// tells it.
   static var socketPath: String? {
     let name = variable("PIPEWIRE_REMOTE") ?? "pipewire-0"
     if name.hasPrefix("/") { return name }
@@ -34,14 +35,15 @@ package enum PipeWire {
     }
   }
 
-  /// The program that runs others with PipeWire's JACK library; nil if it is not installed.
+  /// Path of `pw-jack`, which runs programs with PipeWire's JACK library; nil if it is not
+  /// installed.
   static var launcher: String? { findProgram("pw-jack") }
 
-  /// Has the node of a client that `body` opens carry `properties`. Those that the user set in
-  /// PIPEWIRE_PROPS win.
+  /// Sets properties of the node of the client that `body` opens. The user's own in PIPEWIRE_PROPS
+  /// take precedence.
   ///
-  /// The library reads them from the environment only. The variable is never removed: other threads may
-  /// read the environment meanwhile, and only removal moves what they look at.
+  /// The library reads them from the environment only. The variable is never removed, because other
+  /// threads may read the environment meanwhile, and only removal moves its entries.
   static func withProperties<R>(_ properties: [(name: String, value: String)], _ body: () -> R) -> R
   {
     guard isLibrary, !properties.isEmpty else { return body() }
@@ -52,7 +54,7 @@ package enum PipeWire {
     return body()
   }
 
-  /// A string as PipeWire's configuration writes it.
+  /// Returns a string quoted for PipeWire's configuration.
   private static func quoted(_ text: String) -> String {
     let characters = text.unicodeScalars.map { scalar in
       switch scalar {
@@ -64,7 +66,7 @@ package enum PipeWire {
     return "\"\(characters.joined())\""
   }
 
-  /// The content of an object that may be written without braces.
+  /// Returns the content of an object, with or without braces around it.
   private static func withoutBraces(_ text: String) -> Substring {
     let trimmed = text.drop { $0.isWhitespace }
     guard trimmed.first == "{", let end = trimmed.lastIndex(of: "}") else { return trimmed }
@@ -72,13 +74,14 @@ package enum PipeWire {
   }
 }
 
-/// The value of an environment variable; nil if it is empty or not set.
+/// Returns the value of an environment variable; nil if it is empty or not set.
 func variable(_ name: String) -> String? {
   guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
   return unsafe String(cString: value)
 }
 
-/// The full path of the program `name`: in PATH, if it has no slash. Nil if it cannot be run.
+/// Returns the full path of the program `name`; nil if it cannot be run. Searches PATH unless the
+/// name has a slash.
 func findProgram(_ name: String) -> String? {
   if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
   let path = variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"

@@ -1,25 +1,26 @@
 import CJack
 import Glibc
 
-/// What one of the files of a new process is: the three standard ones come first.
+/// A file of a new process, by its number: standard input, output and error come first.
 package enum ProcessFile: Sendable {
-  /// Nothing to read.
+  /// /dev/null, for reading.
   case nothing
-  /// A new file, which must not be there yet, that is appended to.
+  /// A new file, opened for appending, that must not exist yet.
   case new(path: String)
-  /// A file that is open here, or one of the new process that comes before this one.
+  /// A file that is open in this process, or an earlier one of the new process.
   case open(Int32)
 }
 
-/// Starts a program in a process group of its own (an interrupt from the terminal is for us), with no
-/// signal blocked or ignored, and with no file open but `files`.
+/// Starts a program in a process group of its own, so that an interrupt from the terminal reaches
+/// only this process. The new process has no signals blocked or ignored, and no files open but
+/// `files`.
 ///
 /// - Parameters:
-///   - process: Where its number goes.
-///   - arguments: With the program's own name first.
-///   - environment: Its variables as `NAME=value`; nil for ours.
-///   - files: Standard input, output and error, and more if it needs them. Those that are open here must not
-///     have the number of one that comes before them.
+///   - process: Receives the process id.
+///   - arguments: Begin with the program's own name.
+///   - environment: Variables as `NAME=value`; nil for this process's environment.
+///   - files: Standard input, output and error, and more if the program needs them. A file that is
+///     open here must not have the number of an earlier one in the list.
 /// - Returns: 0, or the system's error number.
 package func startProcess(
   _ process: inout Int32, _ program: String, _ arguments: [String],
@@ -39,7 +40,7 @@ package func startProcess(
     case .open(let other): unsafe posix_spawn_file_actions_adddup2(&actions, other, number)
     }
   }
-  // It may outlive us: what else we have open (sockets, pipes) is not for it to keep.
+  // The program may outlive this process, so it must not keep other open files (sockets, pipes).
   _ = unsafe cue_spawn_close_from(&actions, CInt(files.count))
   var attributes = posix_spawnattr_t()
   unsafe posix_spawnattr_init(&attributes)

@@ -1,10 +1,10 @@
 import CRealTime
 import RealTime
 
-/// JACK's process callback; `argument` is an `Engine`. Runs in the process thread.
+/// JACK's process callback. `argument` is an `Engine`. Process thread.
 ///
-/// In freewheel the app's callbacks cannot keep pace with the cycles, which may take any time there. The
-/// callback then waits, for a second at most, until the app has refilled every queue that plays.
+/// In freewheel the app's callbacks cannot keep pace with the cycles, which have no deadline there.
+/// The function then waits, for a second at most, until the app has refilled every playing queue.
 @_noLocks func processAfterRefills(_ frames: UInt32, _ argument: UnsafeMutableRawPointer?) -> CInt {
   guard let argument = unsafe argument else { return 0 }
   let engine = unsafe argument.assumingMemoryBound(to: Engine.self)

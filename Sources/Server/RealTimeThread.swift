@@ -1,12 +1,12 @@
 import CJack
 import Glibc
 
-/// Gives the calling thread a real-time priority (SCHED_FIFO, as JACK's threads have), if the system
-/// allows it.
+/// Gives the calling thread a real-time priority (SCHED_FIFO, as JACK's threads have), if the
+/// system allows it.
 ///
-/// Not by libjack: PipeWire's does so in processes that have a client only.
+/// Does not use libjack: PipeWire's library only does this in processes that have a client.
 ///
-/// - Returns: False if it does not.
+/// - Returns: False if the system does not allow it.
 @discardableResult
 package func runInRealTime(priority: Int) -> Bool {
   var parameters = sched_param(sched_priority: CInt(clamping: priority))

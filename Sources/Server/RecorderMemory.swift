@@ -1,10 +1,10 @@
 package import CRealTime
 package import RealTime
 
-/// Owns the memory that a recorder runs in.
+/// Owner of a recorder's memory.
 @safe
 package final class RecorderMemory: CycleMemory, @unchecked Sendable {
-  /// Spaces that may be on their way to the cycle at one time.
+  /// Largest number of spaces queued for the process thread.
   package static let spaceCapacity = 1024
 
   package let recorder: UnsafeMutablePointer<Recorder>
@@ -14,7 +14,7 @@ package final class RecorderMemory: CycleMemory, @unchecked Sendable {
 
   package init(channels: Int) {
     spaces = RingMemory(Self.spaceCapacity, of: .none)
-    // Twice as many: between two spaces there may be none.
+    // Twice as many: each space may also bring an event for missed frames or for a lack of spaces.
     events = RingMemory(2 * Self.spaceCapacity, of: .none)
     memory = ChannelMemory(
       channels: channels, ports: channels, stateBytes: Recorder.stateBytes)

@@ -2,12 +2,13 @@ import CRealTime
 import Glibc
 import Synchronization
 
-/// The thread that a cycle wakes: it calls a function after each post of its signal.
+/// The event thread: calls a function after each post of its signal.
 ///
-/// It holds nothing but itself, so that whoever the function works for can go while it sleeps.
+/// It keeps nothing else alive, so the object that the function serves can be released while the
+/// thread sleeps.
 @safe
 final class Relay: @unchecked Sendable {
-  /// Posted by the cycle.
+  /// Posted by the process thread.
   let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
@@ -25,10 +26,10 @@ final class Relay: @unchecked Sendable {
     unsafe signal.deallocate()
   }
 
-  /// Starts the thread. Once.
+  /// Starts the thread. Call once.
   ///
-  /// - Parameter body: Returns the seconds after which it is to be called even without a post; nil
-  ///   if only a post matters.
+  /// - Parameter body: Returns the seconds after which to call it again even without a post; nil to
+  ///   wait for a post.
   func start(_ body: @escaping @Sendable () -> Double?) {
     hasStarted.store(true, ordering: .relaxed)
     startThread(named: "cuejack-relay") { [self] in
@@ -50,14 +51,15 @@ final class Relay: @unchecked Sendable {
   /// Wakes the thread. Any thread.
   func post() { unsafe cue_rt_signal_post(signal) }
 
-  /// Ends the thread, and waits for that unless it is the caller's own. No body runs afterwards.
+  /// Ends the thread. Waits for that, for a second at most, unless called on the thread itself.
+  /// `body` is not called again.
   func end() {
     isOver.store(true, ordering: .releasing)
     post()
     guard hasStarted.load(ordering: .relaxed),
       thread.load(ordering: .relaxed) != pthread_self()
     else { return }
-    // One that waits for a lock of our caller's ends when it gets it.
+    // The thread may be waiting for a lock that the caller holds; it ends once it gets the lock.
     let deadline = HostTime.now + 1_000_000_000
     while !hasEnded.load(ordering: .acquiring) && HostTime.now < deadline { usleep(50) }
   }

@@ -2,23 +2,24 @@ import CJack
 import Glibc
 import Synchronization
 
-/// When and how runs resume after their server returned: the same for every client that was on it.
+/// Time at which runs resume after their server returned, the same for every client that was on it.
 package struct Resumption: Equatable, Sendable {
-  /// Host time, in microseconds of CLOCK_MONOTONIC, of the first frame that is heard again.
+  /// Host time, in microseconds of CLOCK_MONOTONIC, of the first audible frame.
   package var microseconds: UInt64
-  /// Host time, in microseconds, at which the last client's last cycle ended: runs of clients that ended
-  /// earlier pass over the frames up to there.
+  /// Host time, in microseconds, at which the last cycle of any client ended. Runs of clients that
+  /// ended earlier skip the frames up to there.
   package var lossMicroseconds: UInt64
-  /// The same moment as a device frame, where device frames are the same in every process: on jackd.
+  /// The same moment as a device frame; nil unless device frames are the same in every process, as
+  /// on jackd.
   package var frame: Int64?
 }
 
-/// The table, in shared memory, by which this user's clients of one server agree on a common frame to resume
-/// on after the server returned. Any thread that is not real time.
+/// A table in shared memory by which this user's clients of one server agree on a common frame to
+/// resume on after the server returned. Any thread that is not real time.
 ///
-/// Each client has an entry while it is open. One that lost its server notes when its last cycle ended; one
-/// that is back waits until all others are back as well, or a deadline has passed. The last one to be back
-/// decides, and writes the decision into the entries of all.
+/// Each client has an entry while it is open. A client that lost its server notes when its last
+/// cycle ended. A client that is back waits until all others are back too, or a deadline has
+/// passed. The last one to be back decides, and writes the decision into the entries of all.
 @safe
 final class ReturnTable: @unchecked Sendable {
   enum Phase: UInt32 {
@@ -27,30 +28,32 @@ final class ReturnTable: @unchecked Sendable {
     case present
     /// The client lost its server.
     case away
-    /// The client is connected again, and waits for the others.
+    /// The client is connected again and waits for the others.
     case ready
   }
 
-  /// One client. A plain value in memory that several processes share; read and written under the lock.
+  /// A client's entry: a plain value in memory that several processes share. Only accessed under
+  /// the lock.
   struct Entry {
     var phase: UInt32 = 0
     var process: Int32 = 0
-    /// When the process started, in clock ticks since boot: process numbers are used again.
+    /// Start of the process in clock ticks since boot, because the system reuses process ids.
     var processStart: UInt64 = 0
-    /// Tells the clients of one process apart.
+    /// Distinguishes the clients of one process.
     var client: UInt64 = 0
     /// A hash of the server's name.
     var server: UInt64 = 0
-    /// Host times in microseconds: of the latest change of phase, of the last cycle's end, and of the decision.
+    /// Host times in microseconds: the latest change of phase, the end of the last cycle, the
+    /// decided time, and the latest end of all clients' last cycles.
     var since: UInt64 = 0
     var loss: UInt64 = 0
     var resumption: UInt64 = 0
     var commonLoss: UInt64 = 0
-    /// The device frame of the decision; `Int64.min` if processes count for themselves.
+    /// The decided device frame; `Int64.min` if processes count frames separately.
     var frame = Int64.min
   }
 
-  /// The user's table; nil if the system has no shared memory for it.
+  /// This user's table; nil if the system gives no shared memory for it.
   static let shared = ReturnTable(path: "/dev/shm/cuejack-returns-2-\(getuid())")
 
   /// Host time now, in microseconds, on the clock that times cycles.
@@ -58,12 +61,12 @@ final class ReturnTable: @unchecked Sendable {
     hasClock.load(ordering: .acquiring) ? jack_get_time() : HostTime.now / 1000
   }
 
-  /// True once a client was opened: JACK's library has no clock before.
+  /// True once a client was opened: before that, JACK's library has no clock.
   static let hasClock = Atomic<Bool>(false)
 
-  /// How long a client that is back waits for the others.
+  /// How long a client that is back waits for the others, in microseconds.
   static let patienceMicroseconds: UInt64 = 4_000_000
-  /// From the decision to the first frame: all clients must have read it by then.
+  /// Microseconds from the decision to the first frame, within which all clients must read it.
   static let leadMicroseconds: UInt64 = 250_000
 
   private static var capacity: Int { 1024 }
@@ -94,9 +97,9 @@ final class ReturnTable: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// Adds a client of `server`, whose cycles run.
+  /// Adds a client of `server` whose cycles run.
   ///
-  /// - Returns: Nil if the table is full or locked by a process that stands still.
+  /// - Returns: Nil if the table is full, or if a process that does not proceed holds its lock.
   func enter(server: String) -> Member? {
     let number = mutex.withLock { number in
       number += 1
@@ -114,7 +117,7 @@ final class ReturnTable: @unchecked Sendable {
     return Member(self, place, number)
   }
 
-  /// One client's entry.
+  /// A client's place in the table.
   final class Member: Sendable {
     private let table: ReturnTable
     private let place: Int
@@ -126,7 +129,7 @@ final class ReturnTable: @unchecked Sendable {
       self.number = number
     }
 
-    /// Notes that the client lost its server, and that its last cycle ended at `microseconds`.
+    /// Notes that the client lost its server and that its last cycle ended at `microseconds`.
     func leave(at microseconds: UInt64) {
       change { entry in
         entry.phase = Phase.away.rawValue
@@ -143,9 +146,11 @@ final class ReturnTable: @unchecked Sendable {
       }
     }
 
-    /// Returns what was decided, and decides it if it is this client's turn; nil while others are waited for.
+    /// Returns the decision, and makes it if this client is the last; nil while clients are still
+    /// missing.
     ///
-    /// - Parameter frame: The device frame at a host time in microseconds, if that is the same in every process.
+    /// - Parameter frame: Returns the device frame at a host time in microseconds; nil if frames
+    ///   differ between processes.
     func decision(_ frame: (UInt64) -> Int64? = { _ in nil }) -> Resumption? {
       let now = ReturnTable.now
       let found: Resumption?? = unsafe table.locked { entries -> Resumption? in
@@ -163,7 +168,7 @@ final class ReturnTable: @unchecked Sendable {
       return found ?? nil
     }
 
-    /// Notes that the client's cycles run, whatever was decided.
+    /// Notes that the client's cycles run, regardless of a decision.
     func stay() { change { $0.phase = Phase.present.rawValue } }
 
     /// Removes the entry.
@@ -179,7 +184,7 @@ final class ReturnTable: @unchecked Sendable {
     }
   }
 
-  /// Decides for all that are ready if nobody on the server of `own` is still to come.
+  /// Decides for all clients that are ready, unless one of the server of `own` is still missing.
   private func decide(
     _ entries: UnsafeMutableBufferPointer<Entry>, _ own: Entry, _ now: UInt64,
     _ frame: (UInt64) -> Int64?
@@ -191,7 +196,7 @@ final class ReturnTable: @unchecked Sendable {
       guard other.phase != Phase.free.rawValue, other.server == own.server else { continue }
       switch Phase(rawValue: other.phase) {
       case .ready: loss = max(loss, other.loss)
-      // One that was there before this one lost the server has not noticed yet.
+      // A client that was there before this one lost the server has not noticed the loss yet.
       case .present where other.since > own.loss: continue
       case .present, .away: if isPatient && isAlive(other) { return }
       case .free, nil: continue
@@ -208,7 +213,8 @@ final class ReturnTable: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` while no other thread or process is in the table; nil if one does not leave it.
+  /// Runs `body` while no other thread or process uses the table. Returns nil if the lock is not
+  /// free within half a second.
   private func locked<R>(_ body: (UnsafeMutableBufferPointer<Entry>) -> R) -> R? {
     mutex.withLock { _ in
       let deadline = HostTime.now + 500_000_000
@@ -226,7 +232,8 @@ final class ReturnTable: @unchecked Sendable {
     return Self.start(of: entry.process) == entry.processStart
   }
 
-  /// When a process started, in clock ticks since boot; nil if there is none of that number.
+  /// Returns the start of a process in clock ticks since boot; nil if there is no process of that
+  /// number.
   private static func start(of process: Int32) -> UInt64? {
     let file = unsafe fopen("/proc/\(process)/stat", "re")
     guard let file = unsafe file else { return nil }
@@ -239,7 +246,7 @@ final class ReturnTable: @unchecked Sendable {
     return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
   }
 
-  /// The same number in every process: FNV-1a.
+  /// Returns a hash that is the same in every process: FNV-1a.
   private static func hash(_ name: String) -> UInt64 {
     name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }

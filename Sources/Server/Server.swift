@@ -3,82 +3,85 @@ import Glibc
 package import RealTime
 package import Timeline
 
-/// Something that runs cycles: a JACK server, or a test that drives them by hand.
+/// A source of process cycles: a JACK server, or a test that drives cycles by hand.
 package protocol Server: Sendable {
-  /// Opens a client. Not for a real-time thread; may take as long as starting a server does.
+  /// Opens a client. Not real-time safe; may take as long as starting a server.
   ///
-  /// - Parameter name: The name that is asked for; the client's own `name` may differ.
+  /// - Parameter name: The requested name; the client's own `name` may differ.
   func openClient(named name: String) throws(ServerError) -> any ServerClient
-  /// Opens a client in the place of one whose server went away, if a server answers; starts none.
+  /// Opens a client to replace one whose server went away. Returns nil if no server answers; starts
+  /// none.
   func reopenClient(named name: String) -> (any ServerClient)?
 }
 
-/// One client of a server: ports, cycles and a clock. Safe on every thread that is not real time.
+/// A client of a server: ports, cycles and a clock. Any thread that is not real time.
 package protocol ServerClient: AnyObject, Sendable {
   var serverName: String { get }
-  /// The name that the server gave the client: unique on the server.
+  /// The name that the server gave the client, unique on the server.
   var name: String { get }
-  /// Frames per second.
+  /// Sample rate in Hz, as of the latest `takeSampleRate()`.
   var sampleRate: Double { get }
-  /// Frames of a cycle, as far as that can be told beforehand.
+  /// Frames of a cycle, as far as they are known in advance.
   var periodFrames: Int { get }
-  /// Real-time priority of the thread that runs the cycles; nil if it has none.
+  /// Real-time priority of the process thread; nil if it has none.
   var realTimePriority: Int? { get }
-  /// The rate that the server has now. `sampleRate` takes it with `takeSampleRate()`.
+  /// The server's sample rate now. `takeSampleRate()` copies it to `sampleRate`.
   var liveSampleRate: Double { get }
-  /// True if PipeWire serves: it changes rates in place, and moves clients from driver to driver.
+  /// True if the server is PipeWire, which changes rates in place and moves clients from driver to
+  /// driver.
   var isPipeWire: Bool { get }
   /// Host time now, in nanoseconds, on the clock that times the client's cycles.
   var hostTime: UInt64 { get }
-  /// Now, in device time and host time, found without knowing an earlier device time.
+  /// Device time and host time now, computed without an earlier device time.
   var anchor: TimeAnchor { get }
-  /// What clients of one server have in common, in every process of this user.
+  /// Key that all clients of one server share, in every process of this user.
   var returnKey: String { get }
-  /// The offset from the driver's counter to device time; nil if the counter is device time.
+  /// Offset from the driver's counter to device time; nil if the counter is device time.
   var timeBase: UnsafeMutablePointer<TimeBase>? { get }
-  /// The handle whose frame counter a cycle reads; nil if whoever drives the cycle counts.
+  /// JACK handle whose frame counter each cycle reads; nil if the caller drives the cycles.
   var handle: OpaquePointer? { get }
-  /// True if whoever runs the cycles reads the voices' events too: the device needs no thread for that,
-  /// and nobody else can find it by its UID.
+  /// True if the caller that runs the cycles also reads the events. Such a device has no event
+  /// thread and is not found by UID.
   var relaysItself: Bool { get }
-  /// Input ports of the sound card, in order: where a queue is heard.
+  /// Input ports of the sound card, in order, which playback queues connect to.
   var physicalOutputs: [String] { get }
-  /// Output ports of the sound card, in order: what a queue records.
+  /// Output ports of the sound card, in order, which recording queues connect to.
   var physicalInputs: [String] { get }
 
-  /// Makes `sampleRate` the rate that the server has now.
+  /// Copies the server's present rate to `sampleRate`.
   func takeSampleRate()
-  /// Has `engine` play each cycle from now on. Once, before anything is heard.
+  /// Starts the cycles, each of which runs `engine`. Call once.
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
-  /// A port for events; one that carries nothing if the server has no such ports.
+  /// Adds a MIDI port; one that carries no events if the server has no MIDI ports.
   func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
-  /// Has the server know how long our ports take. May wait for all clients of the server.
+  /// Tells the server the latencies of this client's ports. May wait for all clients of the server.
   func setLatencies(_ latencies: [PortLatency])
-  /// Takes all connections of our port away.
+  /// Removes all connections of a port of this client.
   func isolate(_ port: ClientPort)
-  /// Takes our port away: one that has no connections in any cycle.
+  /// Removes a port of this client. No cycle may still know of a connection of it.
   func removePort(_ port: ClientPort)
-  /// Connects our port `name` to the port with the full name `destination`.
+  /// Connects this client's port `name` to the port with the full name `destination`.
   func connect(_ name: String, to destination: String) throws(ServerError)
-  /// Connects the port with the full name `source` to our port `name`.
+  /// Connects the port with the full name `source` to this client's port `name`.
   func connect(_ source: String, toOurs name: String) throws(ServerError)
-  /// Takes that connection away, if it is there.
+  /// Removes that connection, if it exists.
   func disconnect(_ name: String, from destination: String)
-  /// The full names of the ports that our port `name` is connected to, in the order in which that
-  /// was done.
+  /// Returns the full names of the ports connected to this client's port `name`, in the order in
+  /// which they were connected.
   func connections(of name: String) -> [String]
 
-  /// Returns how our ports' connections have changed since the last call. One thread at a time.
+  /// Returns how the connections of this client's ports have changed since the last call. One
+  /// thread at a time.
   ///
-  /// - Parameter patience: Takes the seconds after which it is to be called again in any case.
+  /// - Parameter patience: Lowered to the seconds after which to call again in any case.
   func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange]
 
-  /// Ends the client.
+  /// Closes the client.
   ///
-  /// - Returns: True if no cycle is under way and none comes. False if the server does not answer, or a
-  ///   cycle does not end: cycles may go on.
+  /// - Returns: True if no cycle is running and none follows. False if the server does not answer
+  ///   or a cycle does not end: cycles may go on.
   @discardableResult func close() -> Bool
 }
 
@@ -99,26 +102,26 @@ extension ServerClient {
   { unsafe ClientPort(cue_port()) }
 }
 
-/// One port of a client.
+/// A port of a client.
 @safe
 package struct ClientPort: @unchecked Sendable {
   package let place: cue_port
   package init(_ place: cue_port) { unsafe self.place = place }
 }
 
-/// A connection of one of our ports that was made or ended, by whomever.
+/// A connection of one of this client's ports that any client made or ended.
 package struct ConnectionChange: Equatable, Sendable {
   package enum Kind: Sendable {
     case made
-    /// Both ports are there, and somebody disconnected them.
+    /// Both ports exist, and somebody disconnected them.
     case ended
-    /// The other port is gone. The connection is wanted again when it is back.
+    /// The other port is gone. The connection is to be made again when the port returns.
     case interrupted
   }
   package let kind: Kind
-  /// The short name of our port.
+  /// Short name of this client's port.
   package let port: String
-  /// The full name of the other one.
+  /// Full name of the other port.
   package let other: String
 
   package init(kind: Kind, port: String, other: String) {
@@ -128,28 +131,31 @@ package struct ConnectionChange: Equatable, Sendable {
   }
 }
 
-/// What a server tells a client. Called on the server's threads, which may hold up the cycles meanwhile:
-/// conformers only set flags and wake a thread. They allocate nothing, take no lock and call nothing of JACK.
+/// Notifications of a server to a client, on the server's threads.
+///
+/// Cycles may wait meanwhile. Conforming types only set flags and wake a thread; they allocate
+/// nothing, take no lock and do not call JACK.
 package protocol ServerNotices: AnyObject, Sendable {
   /// The server has gone.
   func serverLost()
-  /// The server says that it is gone, and may be wrong: if cycles go on to come, it is there.
+  /// The server reports that it is gone, which may be wrong: if cycles continue, it still runs.
   func serverMayBeLost()
   /// A cycle came too late.
   func xrun()
-  /// The server may have another sample rate.
+  /// The server's sample rate may have changed.
   func rateChanged()
-  /// Cycles will have that many frames. None is under way, if the server can help it.
+  /// Later cycles have `frames` frames. No cycle is running, if the server can arrange that.
   func periodChanged(to frames: Int)
-  /// Cycles come as soon as the one before is over, or by the clock again.
+  /// Freewheel began or ended. In freewheel each cycle follows the one before without waiting for
+  /// the clock.
   func freewheels(_ on: Bool)
-  /// Connections of our ports have changed: `takeConnectionChanges` tells how.
+  /// Connections of this client's ports have changed: `takeConnectionChanges` returns how.
   func connectionsChanged()
-  /// There is another port on the server.
+  /// A port appeared on the server.
   func portAppeared()
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC: host time.
+/// Host time: nanoseconds of CLOCK_MONOTONIC.
 package enum HostTime {
   package static var now: UInt64 {
     var time = timespec()

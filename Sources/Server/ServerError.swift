@@ -1,34 +1,34 @@
-/// What can go wrong between a queue and its JACK server. `description` is for people.
+/// An error between a queue and its JACK server. `description` is the message for people.
 package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
-  /// No server runs under the name that was asked for.
+  /// No server of the requested name runs.
   case unknownServer(String)
-  /// No default server runs, and none may be started.
+  /// No default server runs, and JACK_NO_START_SERVER forbids starting one.
   case notRunning(String)
-  /// The JACK library is PipeWire's, and its daemon takes no clients.
+  /// The JACK library is PipeWire's, and PipeWire's daemon accepts no clients.
   case pipeWireNotRunning(socket: String?)
   /// No jackd runs, but PipeWire does, and the JACK library is jackd's.
   case pipeWireRuns
-  /// No server runs, and there is no program to start one with.
+  /// No server runs, and jackd is not installed.
   case jackdNotFound
-  /// `jackd` was started and gave up; the text is its own.
+  /// `jackd` was started and exited; the text is its output.
   case jackdFailed(String)
-  /// The process has clients on another server: JACK's library knows only one at a time.
+  /// The process has clients on another server: JACK's library supports one server at a time.
   case otherServer(String, inUse: String)
   case cannotOpenClient(name: String, server: String, reason: String)
   case cannotActivate(client: String)
-  /// The client was closed while a queue came to share it.
+  /// The client was closed while a queue was joining it.
   case closed(client: String)
   case cannotAddPort(name: String, client: String)
   case noSuchPort(name: String, server: String)
   case noSuchSource(name: String, server: String)
   case cannotConnect(from: String, to: String)
-  /// A voice or a recorder was to have another number of places than it has channels.
+  /// The number of graph ports for a voice or recorder differs from its number of channels.
   case wrongPlaces(count: Int, channels: Int)
-  /// A graph cannot run in cycles that are so long.
+  /// The server's period is too long for a graph.
   case periodTooLong(server: String, frames: Int, longest: Int)
   /// The server runs no cycles for a client that is active and connected.
   case noCycles(client: String, server: String)
-  /// JACK's library waits for a server that does not answer: it opens no client meanwhile.
+  /// JACK's library waits for a server that does not answer. No client can be opened meanwhile.
   case libraryWaits
   /// The server went away, or stopped answering.
   case lost(server: String)

@@ -1,30 +1,32 @@
 import CJack
 import Glibc
 
-/// A file without a name, in memory, for those processes that are given its descriptor. Any thread.
+/// An unnamed file in memory, for processes that receive its descriptor. Any thread.
 package final class SharedFile: Sendable {
   package let descriptor: CInt
 
-  /// An empty file; nil if the system gives none. Its descriptor's number is above those that a new
-  /// process's files have.
+  /// Creates an empty file; nil if the system refuses. Its descriptor is 16 or more, above those of
+  /// a new process's files.
   package init?(named name: String) {
     let file = unsafe memfd_create(name, 3)  // MFD_CLOEXEC | MFD_ALLOW_SEALING
     if file < 0 { return nil }
-    // Nobody may take memory away from under another process.
+    // Seal against shrinking: no process may remove memory that another one uses.
     _ = fcntl(file, 1033, 2)  // F_ADD_SEALS, F_SEAL_SHRINK
     descriptor = fcntl(file, F_DUPFD_CLOEXEC, 16)
     close(file)
     if descriptor < 0 { return nil }
   }
 
-  /// A file that we were given.
+  /// Takes over a descriptor that this process received.
   package init(descriptor: CInt) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
-  /// Maps a part of the file, which grows if it ends before, in zeros. `offset` is a multiple of 4096.
+  /// Maps a part of the file, and extends the file with zeros if needed. `offset` is a multiple of
+  /// 4096.
   ///
-  /// - Returns: Nil if there is not enough memory. `munmap` ends it.
+  /// - Returns: The mapping, which the caller ends with `munmap`; nil if there is not enough
+  ///   memory.
   package func map(bytes: Int, at offset: Int = 0) -> UnsafeMutableRawBufferPointer? {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return nil }

@@ -5,22 +5,22 @@ import Glibc
 import Logging
 import Synchronization
 
-/// A `jackd` that we started because none ran.
+/// A `jackd` process that this process started because no server ran.
 ///
-/// It is told to end with its last client, whoever's that is; and we end it ourselves when our
-/// last client on it closes and no other client has ports there.
+/// jackd is told to exit with its last client of any process. This process also ends it when its
+/// own last client closes and no other client has ports on it.
 final class StartedServer: Sendable {
   private let name: String
   private let process: pid_t
   private let outputPath: String
-  /// The file that its command line is from; nil if it is ours.
+  /// The file that the command line comes from; nil for the default command line.
   private let configuration: String?
   private struct State {
     var clients = 0
     var isOver = false
   }
   private let state = Mutex(State())
-  /// Our servers by name: later queues join them.
+  /// Servers that this process started, by name; later clients join them.
   private static let running = Mutex<[String: StartedServer]>([:])
 
   private init(name: String, process: pid_t, outputPath: String, configuration: String?) {
@@ -32,13 +32,13 @@ final class StartedServer: Sendable {
 
   deinit { _ = unsafe unlink(outputPath) }
 
-  /// Counts `client`, which was opened on a server that we started.
+  /// Counts `client`, which was opened on this server.
   func adopt(_ client: JackClient) {
     state.withLock { $0.clients += 1 }
     client.whenClosed { [unowned client] in self.release(client) }
   }
 
-  /// The server that we started under `name`, if it still runs.
+  /// Returns the server that this process started under `name`, if it still runs.
   static func ours(named name: String) -> StartedServer? {
     running.withLock { servers in
       if let server = servers[name], !server.isOver { return server }
@@ -47,10 +47,10 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// Gives `client` up, just before it closes. No client may be opened between this call and the one
-  /// that it returns.
+  /// Stops counting `client`, just before it closes. No thread may open a client between this call
+  /// and the call of the returned function.
   ///
-  /// - Returns: What is to be done once it has closed.
+  /// - Returns: The function to call once the client has closed.
   private func release(_ client: JackClient) -> @Sendable () -> Void {
     let remaining = state.withLock { state in
       state.clients -= 1
@@ -62,7 +62,7 @@ final class StartedServer: Sendable {
       let owner = port.prefix { $0 != ":" }
       return owner != "system" && owner != client.name
     }
-    // With others there, jackd goes on and ends with the last of them.
+    // While other clients exist, jackd runs on, and exits with the last of them.
     if others { return {} }
     return { self.end() }
   }
@@ -79,9 +79,9 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// Ends the process: politely, then after five seconds by force.
+  /// Ends the process: SIGTERM, then SIGKILL from five seconds on.
   func end() {
-    // Once it is over and waited for, its number may be another process's.
+    // A process that has ended and been waited for may have passed its number on to another.
     if isOver { return }
     let deadline = HostTime.now + 5_000_000_000
     kill(process, SIGTERM)
@@ -91,7 +91,8 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// The last lines that jackd wrote, and where its command line is from if it is not ours.
+  /// The last lines of jackd's output, and the file that its command line comes from, if there is
+  /// one.
   var lastWords: String {
     let text = (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? ""
     let lines = text.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
@@ -99,18 +100,20 @@ final class StartedServer: Sendable {
     return configuration.map { "\(words) (its command line is from \($0))" } ?? words
   }
 
-  /// How a server is started.
+  /// Command line of a server.
   private struct Launch {
     let program: String
-    /// Without the program's name, and without the options for the server's name and its end.
+    /// Arguments without the program's name, the server's name and the option to exit with the last
+    /// client.
     let arguments: [String]
-    /// What the log says about it.
+    /// Description for the log.
     let words: String
-    /// The file that the command line is from; nil if it is ours.
+    /// The file that the command line comes from; nil for the default command line.
     var file: String?
   }
 
-  /// Starts `jackd` as the server `name`, with the command line in `~/.jackdrc` if there is one.
+  /// Starts `jackd` as the server `name`. The command line comes from `~/.jackdrc` or a system
+  /// file, if there is one.
   static func start(named name: String) throws(ServerError) -> StartedServer {
     let configured = try configuredLaunch()
     let launch = if let configured { configured } else { try defaultLaunch() }
@@ -124,8 +127,8 @@ final class StartedServer: Sendable {
     return server
   }
 
-  /// The command line that JACK's library would start a server with: all words of the first
-  /// configuration file that can be opened. Nil if there is none.
+  /// Returns the command line with which JACK's library would start a server: all words of the
+  /// first configuration file that can be read. Returns nil if there is none.
   private static func configuredLaunch() throws(ServerError) -> Launch? {
     let files =
       (variable("HOME").map { ["\($0)/.jackdrc"] } ?? []) + ["/etc/jackdrc", "/etc/jackd.conf"]
@@ -143,7 +146,8 @@ final class StartedServer: Sendable {
     return nil
   }
 
-  /// ALSA where there is a card to play on, else the dummy driver; real-time if this user may.
+  /// Returns the default command line: ALSA if a card can play, else the dummy driver; real-time if
+  /// this user may use it.
   private static func defaultLaunch() throws(ServerError) -> Launch {
     guard let program = findProgram("jackd") else { throw .jackdNotFound }
     let rate = 48000
@@ -170,7 +174,7 @@ final class StartedServer: Sendable {
     return process
   }
 
-  /// The number of the first ALSA card that plays.
+  /// Number of the first ALSA card that has a playback device.
   private static var firstPlaybackCard: Int? {
     guard let list = try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8) else {
       return nil
@@ -179,8 +183,8 @@ final class StartedServer: Sendable {
     return line.flatMap { Int($0.prefix { $0.isNumber }) }
   }
 
-  /// True if a thread of ours may be scheduled in real time: tried, since limits, capabilities and
-  /// containers all have a say.
+  /// True if this process may run threads with real-time priority. Determined by trying, because
+  /// limits, capabilities and containers all matter.
   private static let mayRunInRealTime: Bool = {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)

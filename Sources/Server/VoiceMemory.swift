@@ -1,10 +1,10 @@
 package import CRealTime
 package import RealTime
 
-/// Owns the memory that a voice runs in.
+/// Owner of a voice's memory.
 @safe
 package final class VoiceMemory: CycleMemory, @unchecked Sendable {
-  /// Entries that may be on their way to the cycle at one time.
+  /// Largest number of entries queued for the process thread.
   package static let entryCapacity = 1024
 
   package let voice: UnsafeMutablePointer<Voice>
@@ -15,10 +15,10 @@ package final class VoiceMemory: CycleMemory, @unchecked Sendable {
 
   package init(channels: Int) {
     entries = RingMemory(Self.entryCapacity, of: .end)
-    // Twice as many: each entry may also begin or end a run.
+    // Twice as many: an entry may also begin or end a run.
     events = RingMemory(2 * Self.entryCapacity, of: .none)
     changes = RingMemory(1024, of: ParameterChanges())
-    // One channel has room for a second port.
+    // A mono voice has room for a second port.
     memory = ChannelMemory(
       channels: channels, ports: max(channels, 2), stateBytes: Voice.stateBytes)
     unsafe voice = .allocate(capacity: 1)
