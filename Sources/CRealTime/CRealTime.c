@@ -1,2 +1,2 @@
-// Compiles the header by itself, so that clang checks the promises in it.
+// Compiles the header by itself, so that clang checks the attributes in it.
 #include "CRealTime.h"

@@ -20,7 +20,7 @@ void cue_set_message_initialize(cue_set_message *message, void *urids, const cha
   message->value.bytes = is_long ? 8 : 4;
 }
 
-/// Sets the message's value, in the value's own type.
+/// Sets the message's value, converted to the value's type.
 static void set_value(cue_plugin *plugin, cue_set_message *message, float value) CUE_REALTIME {
   cue_property *to = &message->value;
   if (to->type == plugin->urid_float)
@@ -33,7 +33,7 @@ static void set_value(cue_plugin *plugin, cue_set_message *message, float value)
     to->value.int_value = (int32_t)value;
 }
 
-/// Has a binding set the value for `data` at device frame `frame`.
+/// Sets a binding's control or parameter to the value for `data`, at device frame `frame`.
 static void move(cue_plugin *plugin, cue_binding *binding, uint8_t data,
                  int64_t frame) CUE_REALTIME {
   if (binding->is_trigger && data < 64) return;
@@ -52,7 +52,7 @@ static void move(cue_plugin *plugin, cue_binding *binding, uint8_t data,
   __atomic_store_n(binding->moved, count << 32 | bits, __ATOMIC_RELEASE);
 }
 
-/// Has the entry that is being learned go by a controller.
+/// Assigns a controller to the entry that is learning.
 static void learn(cue_bindings *bindings, uint8_t channel, uint8_t number) CUE_REALTIME {
   bindings->entries[bindings->learning].channel = channel;
   bindings->entries[bindings->learning].number = number;
@@ -64,7 +64,7 @@ void cue_plugin_hear(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
   cue_bindings *bindings = __atomic_load_n(&plugin->offered, __ATOMIC_ACQUIRE);
   if (bindings != plugin->bindings) {
     __atomic_store_n(&plugin->bindings, bindings, __ATOMIC_RELEASE);
-    // The host made it before it knew what had been learned meanwhile.
+    // The host wrote these bindings before it knew of a controller learned meanwhile.
     uint64_t learned = plugin->learned;
     if (bindings->learning >= 0 && learned >> 32 == bindings->generation)
       learn(bindings, (uint8_t)(learned >> 8), (uint8_t)learned);
@@ -75,7 +75,7 @@ void cue_plugin_hear(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
   while ((event = cue_rt_event_at(block->controllers, offset))) {
     offset = cue_rt_event_after(event, offset);
     const uint8_t *bytes = (const uint8_t *)(event + 1);
-    // From 120 on they are no controllers, but switch the channel's mode.
+    // Numbers from 120 on are channel mode messages, not controllers.
     if (event->body.type != plugin->urid_midi || event->body.size != 3 ||
         (bytes[0] & 0xf0) != 0xb0 || bytes[1] >= 120 || bytes[2] > 127)
       continue;

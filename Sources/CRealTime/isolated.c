@@ -5,27 +5,27 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/// What comes before the events of a block in the ring of blocks.
+/// Header of a block in the ring of blocks; the block's events follow.
 typedef struct block_head {
   int64_t frame, position;
-  /// Of this head and all events.
+  /// Bytes of this header and all events.
   uint32_t bytes;
   uint32_t frames, events;
-  /// How the host's thread computes.
+  /// The floating-point mode of the host's thread.
   uint32_t float_mode;
   bool is_freewheeling, is_waited_for, has_controllers, has_transport;
   cue_transport transport;
 } block_head;
 
-/// What comes before an event's body in both rings.
+/// Header of an event in both rings.
 typedef struct event_head {
-  /// Of the block, or a position.
+  /// Frame within the block, or a position in events from the plugin.
   int64_t frame;
-  /// Of the events that come in, the controllers are those of one more port.
+  /// Among a block's events, the port after the last event input means controllers.
   uint32_t port, type, bytes, unused;
 } event_head;
 
-// MARK: Places
+// MARK: Layout
 
 static uint32_t power_of_two(uint64_t least) {
   uint64_t power = 64;
@@ -37,7 +37,7 @@ static uint32_t power_of_two(uint64_t least) {
 static void measure(cue_shared *shared, const cue_shared_shape *shape) {
   shared->shape = *shape;
   shared->ring_frames = power_of_two(4ull * shape->maximum_frames);
-  // Blocks may have a single frame.
+  // A block may have a single frame.
   shared->blocks_bytes = power_of_two((uint64_t)shared->ring_frames * sizeof(block_head) +
                                       4ull * (shape->event_inputs + 1) * shape->event_bytes);
   shared->events_bytes = power_of_two(4ull * shape->event_outputs * shape->event_bytes);
@@ -64,7 +64,7 @@ void cue_shared_find(cue_shared *shared, const cue_shared_shape *shape, cue_shar
 
 // MARK: Signals
 
-/// The system's futex call, without the C library, in which a cycle makes no call but sem_post.
+/// Makes the futex system call without the C library, of which a cycle calls only sem_post.
 static long futex(uint32_t *word, int operation, uint32_t value,
                   const struct timespec *patience) CUE_REALTIME {
 #if defined(__x86_64__)
@@ -109,7 +109,7 @@ void cue_shared_signal_wait(cue_shared_signal *signal, uint32_t milliseconds) {
 
 // MARK: Rings
 
-/// Copies frames into plane `plane` from a position on; positions may be below 0.
+/// Copies frames into plane `plane` from a position on, which may be below 0.
 static void put_frames(float *planes, uint32_t plane, uint32_t size, int64_t position,
                        const float *samples, uint32_t frames) CUE_REALTIME {
   cue_ring_copy_in((char *)(planes + (size_t)plane * size), size * (uint32_t)sizeof(float),
@@ -146,15 +146,16 @@ void cue_isolated_reset(cue_isolated *node) {
   memset(node->offsets, 0, node->shared.shape.outputs * sizeof(float));
 }
 
-/// The events of one of the block's inputs, the controllers after the others; NULL if there are
-/// none.
+/// Returns the events of one of the block's inputs, where the one after the last means controllers;
+/// NULL if there are none.
 static const void *events_of(const cue_isolated *node, const cue_block *block,
                              uint32_t input) CUE_REALTIME {
   if (input == node->shared.shape.event_inputs) return block->controllers;
   return block->event_inputs ? block->event_inputs[input] : NULL;
 }
 
-/// Counts the events of a block, and the bytes that they take in the ring.
+/// Returns the number of events of a block, and adds the bytes that they take in the ring to
+/// `*bytes`.
 static uint32_t measure_events(const cue_isolated *node, const cue_block *block,
                                uint32_t *bytes) CUE_REALTIME {
   uint32_t events = 0;
@@ -172,7 +173,7 @@ static uint32_t measure_events(const cue_isolated *node, const cue_block *block,
   return events;
 }
 
-/// Gives the block to the plugin's process, if there is room.
+/// Writes the block to the ring for the plugin's process, if there is room.
 static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REALTIME {
   cue_shared *shared = &node->shared;
   cue_shared_head *head = shared->head;
@@ -189,10 +190,11 @@ static void give(cue_isolated *node, const cue_block *block, bool waits) CUE_REA
   given.events = measure_events(node, block, &given.bytes);
   uint64_t taken = cue_shared_taken(head);
   int64_t done = cue_shared_done(head);
-  // More bytes or frames than there is room for were never given: the process runs wild.
+  // More bytes or frames than fit were never written: the counters of the plugin's process are
+  // wrong.
   uint64_t bytes = node->given - taken;
   uint64_t frames = (uint64_t)node->position - (uint64_t)done;
-  // A graph leads around a node that is not ready for its blocks, but runs it all the same.
+  // A graph bypasses a node that is not ready for its blocks, but runs it nevertheless.
   bool has_room = given.frames <= shared->shape.maximum_frames && bytes <= shared->blocks_bytes &&
                   given.bytes <= shared->blocks_bytes - bytes &&
                   (bytes == 0 ||
@@ -230,25 +232,25 @@ static bool is_gone(const cue_isolated *node) CUE_REALTIME {
   return __atomic_load_n(&node->is_gone, __ATOMIC_ACQUIRE);
 }
 
-/// Waits until all blocks are done, or the plugin's process is gone.
+/// Waits until the plugin's process has finished all blocks, or is gone.
 static void wait_until_done(cue_isolated *node) CUE_REALTIME {
   cue_shared_head *head = node->shared.head;
-  CUE_TRUST_BEGIN // Waiting is allowed then.
-                  // Not every block that is waited for was given so: it looks again now and then.
+  CUE_TRUST_BEGIN // Called only if the node may wait. Blocks written before may not have asked for
+                  // a post, so the loop checks again every 20 ms.
       while (cue_shared_taken(head) != node->given && !is_gone(node))
           cue_shared_signal_wait(&head->is_done, 20);
   CUE_TRUST_END
 }
 
-/// How many of the `frames` frames from position `first` on have come back.
+/// Returns how many of the `frames` frames from position `first` on the plugin has processed.
 static uint32_t frames_done(const cue_isolated *node, int64_t first, uint32_t frames) CUE_REALTIME {
   if (is_gone(node) || first < node->gap_end) return 0;
   int64_t done = (int64_t)((uint64_t)cue_shared_done(node->shared.head) - (uint64_t)first);
   return done <= 0 ? 0 : done < frames ? (uint32_t)done : frames;
 }
 
-/// Copies the input in the place of output `output`, as late as its sound: `frames` frames from
-/// position `first` on.
+/// Copies the input that replaces output `output`, delayed like the plugin's output: `frames`
+/// frames from position `first` on.
 static void get_dry(const cue_isolated *node, uint32_t output, int64_t first, float *samples,
                     uint32_t frames) CUE_REALTIME {
   uint32_t inputs = node->shared.shape.inputs;
@@ -260,7 +262,7 @@ static void get_dry(const cue_isolated *node, uint32_t output, int64_t first, fl
              frames);
 }
 
-/// Mixes the input into the first frames of what comes back.
+/// Crossfades from the input to the plugin's output in the first frames after a switch.
 static void fade_in(const cue_isolated *node, uint32_t output, int64_t first, float *samples,
                     uint32_t frames) CUE_REALTIME {
   uint32_t left = node->fade_frames - node->fade;
@@ -272,7 +274,8 @@ static void fade_in(const cue_isolated *node, uint32_t output, int64_t first, fl
   }
 }
 
-/// Adds what is left, `glide` frames after the sound went over to the input, of the step there.
+/// Adds the remaining offset of a switch to the input, `glide` frames after it, so that there is no
+/// step.
 static void add_offset(const cue_isolated *node, uint32_t output, uint32_t glide, float *samples,
                        uint32_t frames) CUE_REALTIME {
   if (glide >= node->fade_frames) return;
@@ -281,13 +284,13 @@ static void add_offset(const cue_isolated *node, uint32_t output, uint32_t glide
     samples[i] += node->offsets[output] * ((float)(left - i - 1) / (float)node->fade_frames);
 }
 
-/// Writes the outputs of a block: what came back, and the input for what did not.
+/// Writes the outputs of a block: the plugin's output, and the input where that is missing.
 static void write_sound(cue_isolated *node, const cue_block *block) CUE_REALTIME {
   const cue_shared *shared = &node->shared;
   uint32_t frames = block->frames;
   int64_t first = node->position - shared->shape.maximum_frames;
   uint32_t done = frames_done(node, first, frames);
-  // One turn in a block.
+  // Switch at most once in a block.
   if (node->is_dry && done < frames) done = 0;
   if (node->is_dry && done == frames) {
     node->is_dry = false;
@@ -323,7 +326,7 @@ static void write_sound(cue_isolated *node, const cue_block *block) CUE_REALTIME
   if (!is_gone(node)) count(&node->missing, frames - done);
 }
 
-/// Writes the events that came back to the outputs.
+/// Writes the plugin's events to the event outputs.
 static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIME {
   const cue_shared *shared = &node->shared;
   uint32_t outputs = shared->shape.event_outputs;
@@ -334,12 +337,12 @@ static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIM
     cue_rt_clear_events(block->event_outputs[i], node->urid_sequence);
   }
   uint64_t told = __atomic_load_n(&shared->head->told, __ATOMIC_ACQUIRE);
-  // Nobody but a process that runs wild writes this.
+  // Only a misbehaving process writes such a value.
   if (told - node->heard > shared->events_bytes) node->heard = told;
   int64_t first = node->position - shared->shape.maximum_frames;
   uint64_t lost = 0;
   while (node->heard != told) {
-    // Checked and used here: what is in the ring may change meanwhile.
+    // Check and use this copy, because the process may change the ring meanwhile.
     event_head event;
     cue_ring_copy_out(shared->events, shared->events_bytes, node->heard, &event, sizeof event);
     if (event.port >= outputs || event.bytes > shared->shape.event_bytes ||
@@ -351,7 +354,7 @@ static void write_events(cue_isolated *node, const cue_block *block) CUE_REALTIM
     cue_ring_copy_out(shared->events, shared->events_bytes, node->heard + sizeof event, node->event,
                       event.bytes);
     node->heard += sizeof event + padded(event.bytes);
-    // One that comes too late is better than none: it may end a note.
+    // A late event is better than none: it may end a note.
     if (!cue_rt_add_event(block->event_outputs[event.port], node->capacities[event.port],
                           event.frame > first ? event.frame - first : 0, event.type, event.bytes,
                           node->event))
@@ -370,7 +373,7 @@ static void follow_latency(cue_isolated *node, const cue_block *block) CUE_REALT
     node->latency_bits = bits;
     if (block->attention) *block->attention = true;
   }
-  // Not while the input can be heard.
+  // Not while the input is audible.
   if (node->is_dry || node->fade < node->fade_frames || node->glide < node->fade_frames) return;
   float frames;
   memcpy(&frames, &bits, sizeof frames);
@@ -397,7 +400,7 @@ void cue_isolated_run(void *node_, const cue_block *block) CUE_REALTIME {
 
 // MARK: The plugin's side
 
-/// Makes the sequences of the event inputs from the events of a block, which begin at `at`.
+/// Writes the sequences of the event inputs from the events of a block, which begin at `at`.
 static void read_events(cue_isolated_host *host, const block_head *block,
                         uint64_t at) CUE_REALTIME {
   const cue_shared *shared = &host->shared;
@@ -415,7 +418,8 @@ static void read_events(cue_isolated_host *host, const block_head *block,
   }
 }
 
-/// The earliest event that has not been told, and whose output it is.
+/// Returns the earliest event that is not copied yet, and the index of its output; NULL if there is
+/// none.
 static const LV2_Atom_Event *earliest_event(const cue_isolated_host *host,
                                             uint32_t *output) CUE_REALTIME {
   const LV2_Atom_Event *earliest = NULL;
@@ -428,7 +432,7 @@ static const LV2_Atom_Event *earliest_event(const cue_isolated_host *host,
   return earliest;
 }
 
-/// Tells what the plugin wrote to its event outputs, in the order of its frames.
+/// Copies the events of the plugin's outputs to the ring, by frame.
 static void tell_events(cue_isolated_host *host, const block_head *block) CUE_REALTIME {
   const cue_shared *shared = &host->shared;
   const uint32_t type = host->plugin->urid_sequence;

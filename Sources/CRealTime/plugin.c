@@ -30,9 +30,9 @@ static void run(cue_plugin *plugin, uint32_t frames) CUE_REALTIME {
 
 // MARK: Controls
 
-/// Has a change wait for its frame. There is room.
+/// Queues a change until its frame. Precondition: there is room.
 static void await_change(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME {
-  // Those of one frame keep their order.
+  // Changes for the same frame keep their order.
   uint32_t i = plugin->pending_count++;
   for (; i > 0 && plugin->pending[i - 1].frame > change->frame; --i)
     plugin->pending[i] = plugin->pending[i - 1];
@@ -82,11 +82,11 @@ static void begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME {
   }
 }
 
-/// Sets the values of the ramps' steps that `now` lies in.
+/// Sets the value of each ramp for the step that `now` lies in.
 ///
-/// A step's value does not depend on how the frames are cut into blocks.
+/// A step's value does not depend on how the frames are split into blocks.
 ///
-/// - Returns: For how many of the next `frames` frames they hold.
+/// - Returns: The number of the next `frames` frames for which the values hold.
 static uint32_t step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames) CUE_REALTIME {
   if (plugin->ramping_count == 0) return frames;
   for (uint32_t i = 0; i < plugin->control_count; ++i) {
@@ -124,7 +124,7 @@ static uint32_t padded(uint32_t bytes) CUE_REALTIME {
   return (bytes + 7) & ~7u;
 }
 
-/// The event after `event`, if that one lies wholly before `end`; NULL if not.
+/// Returns `event` if it lies wholly before `end`, else NULL.
 static LV2_Atom_Event *checked(LV2_Atom_Event *event, const char *end) CUE_REALTIME {
   if ((const char *)event + sizeof *event > end) return NULL;
   uint32_t room = (uint32_t)(end - (const char *)(event + 1));
@@ -169,7 +169,7 @@ static cue_message_head *staged_at(const cue_plugin *plugin, uint32_t place) CUE
   return (cue_message_head *)((char *)plugin->staged + place);
 }
 
-/// Room for a message behind those of its frame and before those of later ones; NULL if there is
+/// Returns memory for a message, after those for its frame and before later ones; NULL if there is
 /// none.
 static void *make_room(cue_plugin *plugin, const cue_message_head *head) CUE_REALTIME {
   uint32_t needed = bytes_of(head);
@@ -188,7 +188,7 @@ static void *make_room(cue_plugin *plugin, const cue_message_head *head) CUE_REA
   return staged_at(plugin, place);
 }
 
-/// Takes the host's messages from the ring.
+/// Moves the host's messages from the ring to the staged messages.
 static void stage_messages(cue_plugin *plugin) CUE_REALTIME {
   while (cue_ring_readable(plugin->messages) >= sizeof(cue_message_head)) {
     cue_message_head head;
@@ -211,7 +211,7 @@ bool cue_plugin_stage(cue_plugin *plugin, const cue_message_head *head,
   return true;
 }
 
-/// Forgets the staged messages of frames before `end`.
+/// Discards the staged messages for frames before `end`.
 static void drop_staged(cue_plugin *plugin, int64_t end) CUE_REALTIME {
   uint32_t place = 0;
   while (place < plugin->staged_used && staged_at(plugin, place)->frame < end)
@@ -221,8 +221,8 @@ static void drop_staged(cue_plugin *plugin, int64_t end) CUE_REALTIME {
   memmove(plugin->staged, staged_at(plugin, place), plugin->staged_used);
 }
 
-/// Appends the staged messages of a port from `*place` on that come before `before`, in frames from
-/// `now`.
+/// Appends the staged messages for a port, from `*place` on, that are due before `before`, in
+/// frames from `now`.
 static void append_staged(cue_plugin *plugin, uint32_t number, uint32_t *place, int64_t now,
                           int64_t before, LV2_Atom_Sequence *sequence,
                           uint32_t bytes) CUE_REALTIME {
@@ -235,7 +235,7 @@ static void append_staged(cue_plugin *plugin, uint32_t number, uint32_t *place, 
   }
 }
 
-/// True if a message for event input `number` is due before `end`.
+/// Returns true if a message for event input `number` is due before `end`.
 static bool has_staged(const cue_plugin *plugin, uint32_t number, int64_t end) CUE_REALTIME {
   for (uint32_t place = 0; place < plugin->staged_used;) {
     const cue_message_head *head = staged_at(plugin, place);
@@ -246,7 +246,7 @@ static bool has_staged(const cue_plugin *plugin, uint32_t number, int64_t end) C
   return false;
 }
 
-/// What event input `number` reads in the part of `block` from `offset` on.
+/// Returns the sequence that event input `number` reads for the part of `block` from `offset` on.
 static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32_t number,
                               uint32_t offset, uint32_t frames) CUE_REALTIME {
   cue_event_port *port = &plugin->event_inputs[number];
@@ -274,7 +274,7 @@ static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32
   return part;
 }
 
-/// Where event output `number` is written in a part of `block`.
+/// Returns the chunk that event output `number` writes for a part of `block`.
 static void *part_output(cue_plugin *plugin, const cue_block *block, uint32_t number,
                          uint32_t frames) CUE_REALTIME {
   cue_event_port *port = &plugin->event_outputs[number];
@@ -291,14 +291,15 @@ static bool is_for_host(const cue_plugin *plugin, const LV2_Atom *atom) CUE_REAL
   return kind == plugin->urid_patch_set || kind == plugin->urid_patch_put;
 }
 
-/// Takes what the plugin wrote to event output `number` from `offset` on.
+/// Handles the plugin's output on event output `number` for the part from `offset` on: copies it to
+/// the block, and replies to the host.
 static void finish_output(cue_plugin *plugin, const cue_block *block, uint32_t number,
                           uint32_t offset, uint32_t frames) CUE_REALTIME {
   cue_event_port *port = &plugin->event_outputs[number];
   bool direct = block->event_outputs && frames == block->frames;
   LV2_Atom_Sequence *part = direct ? block->event_outputs[number] : port->buffer;
   uint32_t room = direct ? port->capacity : port->buffer_bytes - (uint32_t)sizeof(LV2_Atom);
-  // A plugin that leaves its port alone has nothing to say.
+  // A plugin that does not write to its port has no events.
   if (part->atom.type != plugin->urid_sequence || part->atom.size < sizeof part->body ||
       part->atom.size > room)
     clear(plugin, part);
@@ -327,7 +328,7 @@ static void deliver_from(cue_plugin *plugin, cue_ring *ring) CUE_REALTIME {
   while (cue_ring_readable(ring) >= sizeof bytes) {
     cue_ring_take(ring, &bytes, sizeof bytes);
     cue_ring_take(ring, plugin->response, bytes);
-    CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
+    CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own function, like its run().
         if (plugin->work_response) plugin->work_response(plugin->handle, bytes, plugin->response);
     CUE_TRUST_END
   }
@@ -337,7 +338,7 @@ static void deliver(cue_plugin *plugin) CUE_REALTIME {
   if (!plugin->work_response && !plugin->end_run) return;
   deliver_from(plugin, plugin->restored);
   deliver_from(plugin, plugin->responses);
-  CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own, as its run().
+  CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own function, like its run().
       if (plugin->end_run) plugin->end_run(plugin->handle);
   CUE_TRUST_END
 }
@@ -348,7 +349,7 @@ uint32_t cue_plugin_schedule(void *plugin_, uint32_t bytes, const void *body) CU
     lose(plugin);
     return LV2_WORKER_ERR_NO_SPACE;
   }
-  CUE_TRUST_BEGIN // Waiting is allowed then.
+  CUE_TRUST_BEGIN // Waiting is allowed in a synchronous run.
       if (plugin->is_synchronous) plugin->work_now(plugin->context);
   else plugin->wants_signal = true;
   CUE_TRUST_END
@@ -420,7 +421,7 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     plugin->connected_outputs[i] = plane;
     connect_port(plugin, plugin->outputs[i], plane);
   }
-  // What is sent waits for the first frame.
+  // Messages wait for the first frame.
   if (plugin->event_input_count > 0 && frames > 0) stage_messages(plugin);
   for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
     const void *sequence = part_input(plugin, block, i, offset, frames);
@@ -456,9 +457,9 @@ static void be_silent(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
     if (block->event_outputs) clear(plugin, block->event_outputs[i]);
 }
 
-/// Has the first part of a block tell of the transport, if the plugin does not know of it.
+/// Sends the transport state with the first part of a block, if the plugin does not know it.
 static void tell_position(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
-  // One that was left out for a while does not know either.
+  // A node that was left out for a while does not know it either.
   bool goes_on = block->frame == plugin->next_frame;
   plugin->next_frame = block->frame + block->frames;
   if (!block->transport || (goes_on && block->transport->number == plugin->told_transport)) return;
@@ -475,7 +476,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   }
   __atomic_store_n(&plugin->runner, this_thread(), __ATOMIC_RELAXED);
   plugin->is_synchronous = plugin->is_offline || block->is_freewheeling;
-  CUE_TRUST_BEGIN // Waiting is allowed then: what was asked for before comes first.
+  CUE_TRUST_BEGIN // Waiting is allowed in a synchronous run, and earlier requests come first.
       if (plugin->is_synchronous && cue_ring_readable(plugin->requests) > 0)
           plugin->work_now(plugin->context);
   CUE_TRUST_END

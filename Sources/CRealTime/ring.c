@@ -3,7 +3,7 @@
 bool cue_ring_put(cue_ring *ring, const void *head, uint32_t head_bytes, const void *body,
                   uint32_t body_bytes) CUE_REALTIME {
   uint64_t at = ring->written;
-  // The reader is done with the bytes that this acquires.
+  // The acquire makes sure that the reader has finished with the bytes below `read`.
   uint64_t used = at - __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE);
   if ((uint64_t)head_bytes + body_bytes > ring->size - used) return false;
   cue_ring_copy_in(ring->bytes, ring->size, at, head, head_bytes);

@@ -13,7 +13,7 @@ static uint32_t hash(const char *text, size_t *length) CUE_REALTIME {
 
 /// Appends `length` characters and a zero to a text of `bytes` bytes.
 ///
-/// Returns where they begin, and 1; 0 if there is no room: `used` stays as it was.
+/// Returns their offset plus 1; 0, with `used` unchanged, if there is no room.
 static uint32_t append(char *text, uint32_t bytes, uint64_t *used, const char *uri,
                        uint32_t length) CUE_REALTIME {
   uint64_t begin = __atomic_load_n(used, __ATOMIC_RELAXED);
@@ -26,7 +26,7 @@ static uint32_t append(char *text, uint32_t bytes, uint64_t *used, const char *u
   return (uint32_t)begin + 1;
 }
 
-/// Our copy of a slot's URI; NULL if there is none yet.
+/// Returns this process's copy of a slot's URI; NULL if there is none yet.
 static const char *own(const cue_urids *table, uint32_t slot) CUE_REALTIME {
   uint32_t text = __atomic_load_n(&table->own_slots[slot], __ATOMIC_ACQUIRE);
   return text ? table->own_text + text - 1 : NULL;
@@ -45,8 +45,8 @@ static const char *keep(cue_urids *table, uint32_t slot, const char *uri,
   return own(table, slot);
 }
 
-/// Copies the URI that begins, by the shared slot, at `text` - 1. An empty one takes the place of
-/// what is no URI.
+/// Copies the URI whose text begins at `text` - 1, as the shared slot says. Text that is no URI
+/// becomes an empty string.
 static const char *adopt(cue_urids *table, uint32_t slot, uint32_t text) CUE_REALTIME {
   if (text > table->text_bytes) return keep(table, slot, "", 0);
   const char *shared = table->text + text - 1;
@@ -71,7 +71,7 @@ uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
       uint32_t text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);
       if (!text && !ours)
         ours = append(table->text, table->text_bytes, table->text_used, uri, (uint32_t)length);
-      // Where the others leave no room, the number is for this process alone.
+      // If the shared part has no room, the number is valid in this process only.
       bool is_free =
           !text && (!ours || __atomic_compare_exchange_n(&table->slots[slot], &text, ours, false,
                                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));

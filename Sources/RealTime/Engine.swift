@@ -37,7 +37,8 @@ struct CycleTime: BitwiseCopyable {
   let shift: Int64
   /// Set if the cycle plays and records nothing: the ports get silence.
   let isMute: Bool
-  /// CLOCK_MONOTONIC in microseconds at its first frame and at the next cycle's.
+  /// Host time in microseconds, on the clock that times cycles, at its first frame and the next
+  /// cycle's.
   let microseconds: UInt64
   let nextMicroseconds: UInt64
 

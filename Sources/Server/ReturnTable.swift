@@ -4,7 +4,7 @@ import Synchronization
 
 /// Time at which runs resume after their server returned, the same for every client that was on it.
 package struct Resumption: Equatable, Sendable {
-  /// Host time, in microseconds of CLOCK_MONOTONIC, of the first audible frame.
+  /// Host time, in microseconds on the clock that times cycles, of the first audible frame.
   package var microseconds: UInt64
   /// Host time, in microseconds, at which the last cycle of any client ended. Runs of clients that
   /// ended earlier skip the frames up to there.

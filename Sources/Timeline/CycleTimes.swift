@@ -40,7 +40,7 @@ package struct CycleTimes: Equatable, Sendable {
 /// An instant in device time and in host time.
 package struct TimeAnchor: Equatable, Sendable {
   package var frame: Int64
-  /// CLOCK_MONOTONIC, in microseconds; 0 if it is not known.
+  /// Host time in microseconds, on the clock that times cycles; 0 if unknown.
   package var microseconds: UInt64
 
   package init(frame: Int64, microseconds: UInt64) {

@@ -1,5 +1,5 @@
-// Events in a cycle: LV2 atom sequences whose times are frames, and what JACK's MIDI ports have of
-// them.
+// Events in a cycle: LV2 atom sequences whose times are frames, and their conversion from and to
+// JACK's MIDI ports.
 #pragma once
 
 #include "CRealTime.h"
@@ -10,12 +10,12 @@
 
 #pragma clang assume_nonnull begin
 
-/// The types of atoms that a graph itself reads and writes, as the host numbers them.
+/// URIDs of the atom types that a graph itself reads and writes.
 typedef struct cue_event_types {
   uint32_t sequence, chunk, midi;
 } cue_event_types;
 
-/// Makes `sequence` an empty one.
+/// Makes `sequence` an empty sequence.
 static inline void cue_rt_clear_events(void *sequence, uint32_t type) CUE_REALTIME {
   LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
   s->atom.size = sizeof(LV2_Atom_Sequence_Body);
@@ -24,7 +24,7 @@ static inline void cue_rt_clear_events(void *sequence, uint32_t type) CUE_REALTI
   s->body.pad = 0;
 }
 
-/// Makes `sequence`, in memory of `capacity` bytes, room for a node to write to.
+/// Prepares `sequence`, in memory of `capacity` bytes, as a chunk for a node to write to.
 static inline void cue_rt_offer_events(void *sequence, uint32_t capacity,
                                        uint32_t type) CUE_REALTIME {
   LV2_Atom *atom = (LV2_Atom *)sequence;
@@ -32,7 +32,7 @@ static inline void cue_rt_offer_events(void *sequence, uint32_t capacity,
   atom->type = type;
 }
 
-/// True if what a node wrote is a sequence that ends within `capacity` bytes.
+/// Returns true if a node wrote a sequence that ends within `capacity` bytes.
 static inline bool cue_rt_is_sequence(const void *sequence, uint32_t capacity,
                                       uint32_t type) CUE_REALTIME {
   const LV2_Atom *atom = (const LV2_Atom *)sequence;
@@ -40,7 +40,7 @@ static inline bool cue_rt_is_sequence(const void *sequence, uint32_t capacity,
          atom->size <= capacity - sizeof(LV2_Atom);
 }
 
-/// The event at `offset` in the body of `sequence`; NULL if it ends before.
+/// Returns the event at `offset` in the body of `sequence`; NULL if the sequence ends before.
 static inline const LV2_Atom_Event *_Nullable cue_rt_event_at(const void *sequence,
                                                               uint32_t offset) CUE_REALTIME {
   const LV2_Atom_Sequence *s = (const LV2_Atom_Sequence *)sequence;
@@ -51,18 +51,18 @@ static inline const LV2_Atom_Event *_Nullable cue_rt_event_at(const void *sequen
   return event;
 }
 
-/// Offset of the first event of a sequence.
+/// Returns the offset of a sequence's first event.
 static inline uint32_t cue_rt_first_event(void) CUE_REALTIME {
   return (uint32_t)sizeof(LV2_Atom_Sequence_Body);
 }
 
-/// Offset of what follows `event`, which is at `offset`.
+/// Returns the offset of the event after `event`, which is at `offset`.
 static inline uint32_t cue_rt_event_after(const LV2_Atom_Event *event,
                                           uint32_t offset) CUE_REALTIME {
   return offset + (uint32_t)sizeof(LV2_Atom_Event) + ((event->body.size + 7u) & ~7u);
 }
 
-/// Adds an event at `frame` with `size` bytes of data.
+/// Appends an event at `frame` with `size` bytes of data.
 ///
 /// Returns false if memory of `capacity` bytes has no room for it.
 static inline bool cue_rt_add_event(void *sequence, uint32_t capacity, int64_t frame, uint32_t type,
@@ -80,7 +80,8 @@ static inline bool cue_rt_add_event(void *sequence, uint32_t capacity, int64_t f
   return true;
 }
 
-/// Adds, at frame 0, what ends all notes on all MIDI channels: no pedal (64), all notes off (123).
+/// Appends events at frame 0 that end all notes on all MIDI channels: pedal off (64), all notes off
+/// (123).
 static inline void cue_rt_add_note_ends(void *sequence, uint32_t capacity,
                                         uint32_t type) CUE_REALTIME {
   for (uint32_t channel = 0; channel < 16; channel++) {
@@ -91,8 +92,7 @@ static inline void cue_rt_add_note_ends(void *sequence, uint32_t capacity,
   }
 }
 
-/// Removes the events of `sequence` before `offset`, and has those that are left come `frames`
-/// frames earlier.
+/// Removes the events of `sequence` before `offset`, and moves the others `frames` frames earlier.
 static inline void cue_rt_advance_events(void *sequence, uint32_t offset,
                                          int64_t frames) CUE_REALTIME {
   LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
@@ -110,14 +110,14 @@ static inline void cue_rt_advance_events(void *sequence, uint32_t offset,
   }
 }
 
-/// Adds the MIDI events of a cycle that fall into its `frames` frames from frame `first` on.
+/// Appends the MIDI events that fall into `frames` frames of the cycle from frame `first` on.
 ///
-/// Returns how many `sequence` had no room for.
+/// Returns the number of events that `sequence` had no room for.
 static inline uint32_t cue_rt_read_midi(void *buffer, uint32_t first, uint32_t frames,
                                         void *sequence, uint32_t capacity,
                                         uint32_t type) CUE_REALTIME {
   uint32_t lost = 0;
-  CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback; reads the port's memory.
+  CUE_TRUST_BEGIN // jack/midiport.h: call it in the process callback; reads the port's memory.
       uint32_t count = jack_midi_get_event_count(buffer);
   for (uint32_t i = 0; i < count; i++) {
     jack_midi_event_t event;
@@ -131,16 +131,16 @@ static inline uint32_t cue_rt_read_midi(void *buffer, uint32_t first, uint32_t f
   return lost;
 }
 
-/// Empties a MIDI port's memory: before anything is written to it in a cycle.
+/// Empties a MIDI port's buffer. Call it in each cycle before the first write.
 static inline void cue_rt_clear_midi(void *buffer) CUE_REALTIME {
-  CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback.
+  CUE_TRUST_BEGIN // jack/midiport.h: call it in the process callback.
       jack_midi_clear_buffer(buffer);
   CUE_TRUST_END
 }
 
 /// Writes the MIDI events of `sequence` to a port, `first` frames later.
 ///
-/// Returns how many it did not take.
+/// Returns the number of events that the port refused.
 static inline uint32_t cue_rt_write_midi(void *buffer, uint32_t first, uint32_t frames,
                                          const void *sequence, uint32_t type) CUE_REALTIME {
   uint32_t lost = 0;
@@ -151,7 +151,7 @@ static inline uint32_t cue_rt_write_midi(void *buffer, uint32_t first, uint32_t 
     if (event->body.type != type) continue;
     int64_t frame = event->time.frames < 0 ? 0 : event->time.frames;
     if (frame >= frames) frame = frames - 1;
-    CUE_TRUST_BEGIN // jack/midiport.h: to be called in the process callback; writes to the port's
+    CUE_TRUST_BEGIN // jack/midiport.h: call it in the process callback; writes to the port's
                     // memory.
         if (jack_midi_event_write(buffer, first + (uint32_t)frame,
                                   (const jack_midi_data_t *)(event + 1), event->body.size) != 0)

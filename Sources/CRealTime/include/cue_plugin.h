@@ -1,4 +1,4 @@
-// What runs one LV2 plugin in a cycle. All memory is the host's; nothing here is exported.
+// An LV2 plugin as a graph node. The host owns all memory; nothing here is exported.
 #pragma once
 
 #include "cue_ring.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The frame of a change or a message that is to come as soon as possible.
+/// The frame of a change or message that applies as soon as possible.
 #define CUE_NOW INT64_MIN
 
 /// Frames of one step of a ramp.
@@ -17,180 +17,182 @@
 
 /// A control input of the plugin.
 typedef struct cue_plugin_control {
-  /// What the plugin reads.
+  /// The value that the plugin reads.
   float value;
-  /// To which a trigger returns after a run.
+  /// The value to which a trigger returns after a run.
   float usual;
   bool is_trigger, is_ramping;
-  /// The ramp that is under way: from where, to where, its first device frame, its frames.
+  /// The active ramp: its first and last value, its first device frame, and its length in frames.
   float from, to;
   int64_t start;
   uint32_t length;
-  /// What a controller last set it to: a cue_moved.
+  /// The latest value that a controller set.
   uint64_t moved;
 } cue_plugin_control;
 
 /// A control output of the plugin.
 typedef struct cue_plugin_readout {
-  /// What the plugin writes.
+  /// The value that the plugin writes.
   float value;
-  /// The bits of `value` after the latest run: for any thread, by cue_plugin_shown.
+  /// The bits of `value` after the latest run. Any thread reads it by cue_plugin_shown.
   uint32_t shown;
 } cue_plugin_readout;
 
-/// A change of a control, on its way to the cycle.
+/// A change of a control, queued for the process thread.
 typedef struct cue_control_change {
   /// Device frame, or CUE_NOW.
   int64_t frame;
   uint32_t control;
   float value;
-  /// Frames that the change takes, in steps of CUE_RAMP_STEP.
+  /// Frames of a ramp to the value, in steps of CUE_RAMP_STEP.
   uint32_t ramp;
 } cue_control_change;
 
-/// What comes before an atom in the ring of messages (an event port's number) and that of replies.
+/// Header of an atom in the ring of messages and in that of replies. `port` is the number of an
+/// event port.
 typedef struct cue_message_head {
   /// Device frame, or CUE_NOW.
   int64_t frame;
   uint32_t port;
-  /// Bytes of the atom that follows, its own head included.
+  /// Bytes of the atom that follows, its header included.
   uint32_t bytes;
 } cue_message_head;
 
-/// What comes before a text in the ring of log entries.
+/// Header of a text in the ring of log entries.
 typedef struct cue_log_head {
   uint32_t type, bytes;
 } cue_log_head;
 
 /// An atom port of the plugin.
 typedef struct cue_event_port {
-  /// The plugin's number for it.
+  /// The plugin's port index.
   uint32_t index;
-  /// Sequences of a part of a block are made here.
+  /// Buffer for the sequence of a part of a block.
   void *buffer;
   uint32_t buffer_bytes;
-  /// What the plugin is connected to.
+  /// The sequence that the port is connected to.
   const void *connected;
-  /// Used in a run only.
+  /// Used during a run only.
   uint32_t capacity, used;
 } cue_event_port;
 
-/// One plugin, as a cycle sees it. Prepared by the host; never moves.
+/// One plugin, as a cycle uses it. The host initializes it; its address is fixed.
 typedef struct cue_plugin {
-  // What every run touches comes first: a cycle that finds other programs' memory in the caches
-  // waits for each line of it.
+  // The fields that every run uses come first. Other programs have used the caches since the last
+  // cycle, and a run waits for each cache line.
 
-  // The plugin; without a run function the node is silent.
+  // The plugin instance. Without a run function the node is silent.
   void *handle;
   void (*run)(void *handle, uint32_t frames);
   void (*connect_port)(void *handle, uint32_t port, void *data);
-  /// NULL if it has none.
+  /// NULL if the plugin has none.
   void (*end_run)(void *handle);
   void (*work_response)(void *handle, uint32_t bytes, const void *body);
 
-  // Its ports: audio and CV by their numbers, with what they are connected to; the others below.
+  // Its ports: audio and CV ports by index, with the buffers that they are connected to; the others
+  // below.
   const uint32_t *inputs, *outputs;
   const void **connected_inputs, **connected_outputs;
   uint32_t input_count, output_count, event_input_count, event_output_count;
   uint32_t control_count, readout_count;
-  /// Which control tells the plugin of freewheeling, and which readout is its latency; -1 for none.
+  /// Index of the control for freewheeling and of the readout for latency; -1 for none.
   int32_t freewheeling_control, latency_readout;
-  /// The event input that takes positions, or -1.
+  /// The event input that receives time positions, or -1.
   int32_t position_port;
 
-  // Changes of controls: the ring, and how many wait for their frame.
+  // Changes of controls: their ring, and the number that wait for their frame.
   uint32_t pending_capacity, pending_count, ramping_count;
   cue_ring *changes;
   /// MIDI controllers: the bindings that the host last offered.
   struct cue_bindings *offered;
-  /// What the worker answers, and what restoring a state answers.
+  /// Responses of the worker, and responses to work requested while a state was restored.
   cue_ring *responses, *restored;
   /// The thread that runs the plugin now, or 0.
   uintptr_t runner;
   uint32_t staged_used;
-  /// Nothing ever runs in real time: waiting is always allowed.
+  /// Set if the plugin never runs in real time: the node may always wait.
   bool is_offline;
-  /// Waiting is allowed in this run.
+  /// Set if the node may wait in this run.
   bool is_synchronous;
-  /// Runs are never split.
+  /// Set if runs are never split.
   bool has_fixed_blocks;
-  /// One of the controls is a trigger.
+  /// Set if one of the controls is a trigger.
   bool has_triggers;
-  /// The plugin is to be told of the transport in this run.
+  /// Set if this run sends the transport state to the plugin.
   bool tells_position;
-  /// The run left something for the host: requests, log entries, replies.
+  /// Set if the run left data for the host: requests, log entries, replies.
   bool wants_signal;
 
   cue_plugin_control *controls;
   cue_plugin_readout *readouts;
   cue_event_port *event_inputs, *event_outputs;
-  /// Changes that wait for their frame, in their order.
+  /// Changes that wait for their frame, by frame.
   cue_control_change *pending;
 
-  // Atoms for event inputs, those that wait for their frame, by frame, and those from event outputs
-  // that are for the host.
+  // Atoms for event inputs: the ring, and those that wait for their frame, by frame. Replies: atoms
+  // from event outputs for the host.
   cue_ring *messages, *replies;
   void *staged;
   uint32_t staged_bytes;
-  /// The latest frame that a staged one waits for.
+  /// The latest frame that a staged atom waits for.
   int64_t staged_last;
 
-  // The bindings that the cycle goes by, and what it learned.
+  // The bindings in use, and the latest learned controller.
   struct cue_bindings *bindings;
   uint64_t learned;
 
-  /// The number of the transport that the plugin was last told of, the message for that, and the
-  /// frame after its latest block.
+  /// Number of the transport state that the plugin was last told, the frame after its latest block,
+  /// and the message.
   uint64_t told_transport;
   int64_t next_frame;
   cue_position position;
 
-  /// The worker's requests, and room for its largest response.
+  /// The worker's requests, and memory for its largest response.
   cue_ring *requests;
   void *response;
-  /// Does all requests that wait, in the calling thread. Called only while waiting is allowed.
+  /// Does all queued requests on the calling thread. Called only while the node may wait.
   void (*work_now)(void *context);
 
-  // The log: what the plugin says in a cycle, and where it says anything else.
+  // Log messages: the ring for those of a run, and the function for all others.
   cue_ring *log;
   void (*log_now)(void *context, uint32_t type, const char *text);
 
-  /// What the two functions are given.
+  /// Argument of the two functions.
   void *context;
-  /// Posted after a run that left something for the host.
+  /// Posted after a run that left data for the host.
   cue_signal *signal;
 
   uint32_t urid_sequence, urid_chunk, urid_object, urid_patch_set, urid_patch_put;
   uint32_t urid_midi, urid_float, urid_double;
 
-  /// Events, replies and requests that found no room. Any thread, by atomic loads.
+  /// Number of events, replies and requests that found no room. Any thread, by atomic loads.
   uint64_t lost;
 } cue_plugin;
 
 /// The `run` of the plugin's cue_node; `plugin` is a cue_plugin.
 CUE_HIDDEN void cue_plugin_run(void *plugin, const cue_block *block) CUE_REALTIME;
 
-/// Has the processor fetch what a run begins with. Any address will do.
+/// Prefetches the fields that every run uses. The address need not be valid.
 static inline void cue_plugin_prefetch(const void *plugin) CUE_REALTIME {
   cue_rt_prefetch(plugin, offsetof(cue_plugin, controls));
 }
 
-/// `plugin` as a graph runs it.
+/// Returns `plugin` as a graph runs it.
 static inline cue_node cue_plugin_node(cue_plugin *plugin) {
   cue_node node = {cue_plugin_run, plugin};
   return node;
 }
 
-/// Has the changes that wait for no frame take effect, and hands over all responses. Not real time,
-/// and only while no cycle runs the plugin.
+/// Applies all changes that wait for no frame, and delivers all responses. Not real-time safe; only
+/// while no cycle runs the plugin.
 CUE_HIDDEN void cue_plugin_settle(cue_plugin *plugin);
 
-/// Settles a plugin that tells of a latency, and has it run for no frames: so hosts learn it before
-/// the first frame (see LV2_Descriptor::run). `block` has the planes, and no frames. Not real time,
-/// and only while no cycle runs the plugin.
+/// Settles a plugin that reports a latency, and runs it for no frames. So the host learns the
+/// latency before the first frame (see LV2_Descriptor::run). `block` has the planes and no frames.
+/// Not real-time safe; only while no cycle runs the plugin.
 CUE_HIDDEN void cue_plugin_preroll(cue_plugin *plugin, const cue_block *block);
 
-/// What the latest run wrote to a readout. Any thread.
+/// Returns the value that the latest run wrote to a readout. Any thread.
 static inline float cue_plugin_shown(const cue_plugin_readout *readout) {
   uint32_t bits = __atomic_load_n(&readout->shown, __ATOMIC_RELAXED);
   float value;
@@ -198,26 +200,27 @@ static inline float cue_plugin_shown(const cue_plugin_readout *readout) {
   return value;
 }
 
-/// How many events, replies and requests found no room. Any thread.
+/// Returns the number of events, replies and requests that found no room. Any thread.
 static inline uint64_t cue_plugin_lost(const cue_plugin *plugin) {
   return __atomic_load_n(&plugin->lost, __ATOMIC_RELAXED);
 }
 
-/// Has a change of a control wait for its frame; false if there is no room. In a run.
+/// Queues a change of a control until its frame; false if there is no room. During a run.
 CUE_HIDDEN bool cue_plugin_await(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME;
 
-/// Has a message, of `head->bytes` bytes, wait for its frame; false if there is no room. In a run.
+/// Queues a message of `head->bytes` bytes until its frame; false if there is no room. During a
+/// run.
 CUE_HIDDEN bool cue_plugin_stage(cue_plugin *plugin, const cue_message_head *head,
                                  const LV2_Atom *atom) CUE_REALTIME;
 
-/// LV2's schedule_work, for runs: `plugin` is a cue_plugin. The cycle's thread.
+/// LV2's schedule_work, for runs: `plugin` is a cue_plugin. Process thread.
 CUE_HIDDEN uint32_t cue_plugin_schedule(void *plugin, uint32_t bytes,
                                         const void *body) CUE_REALTIME;
 
-/// LV2's respond function of the worker: `plugin` is a cue_plugin. Whoever does the work.
+/// LV2's respond function of the worker: `plugin` is a cue_plugin. The thread that does the work.
 CUE_HIDDEN uint32_t cue_plugin_respond(void *plugin, uint32_t bytes, const void *body);
 
-/// The same for work that restoring a state asks for.
+/// The same for work that was requested while a state was restored.
 CUE_HIDDEN uint32_t cue_plugin_respond_restored(void *plugin, uint32_t bytes, const void *body);
 
 /// The feature log:log, laid out as LV2_Log_Log.
@@ -227,5 +230,5 @@ typedef struct cue_plugin_log {
   int (*vprint)(void *plugin, uint32_t type, const char *format, __builtin_va_list arguments);
 } cue_plugin_log;
 
-/// A log that goes to `plugin`, a cue_plugin.
+/// Initializes a log whose messages go to `plugin`, a cue_plugin.
 CUE_HIDDEN void cue_plugin_log_initialize(cue_plugin_log *log, void *plugin);

@@ -1,12 +1,12 @@
-// Rings of bytes between one writer and one reader. Nothing here is exported.
+// Byte rings for one writer and one reader. Nothing here is exported.
 #pragma once
 
 #include "CRealTime.h"
 
 #include <string.h>
 
-/// Copies into `ring`, of `size` bytes (a power of two), from byte `at` on, counted from the first
-/// byte that was ever written. `bytes` is at most `size`.
+/// Copies into `ring`, of `size` bytes (a power of two), from byte `at` on. `at` counts from the
+/// first byte ever written. `bytes` is at most `size`.
 static inline void cue_ring_copy_in(char *ring, uint32_t size, uint64_t at, const void *data,
                                     uint32_t bytes) CUE_REALTIME {
   uint32_t place = (uint32_t)at & (size - 1);
@@ -24,33 +24,33 @@ static inline void cue_ring_copy_out(const char *ring, uint32_t size, uint64_t a
   memcpy((char *)data + part, ring, bytes - part);
 }
 
-/// A ring of messages in memory that the creator owns. One thread writes, one reads.
+/// A ring of messages in memory that the creator owns, for one writer and one reader.
 ///
-/// One release store publishes a message: the reader sees all of it, or nothing.
+/// One release store publishes a message: the reader sees all of it or nothing.
 typedef struct cue_ring {
   char *bytes;
   /// A power of two.
   uint32_t size;
-  /// Bytes that were ever written and read.
+  /// Bytes written and bytes read since the beginning.
   uint64_t written, read;
 } cue_ring;
 
-/// Appends a message: a head and a body. Writer only.
+/// Appends a message: a header and a body. Writer only.
 ///
-/// Returns false if there is no room for the whole message: nothing is written.
+/// Returns false, and writes nothing, if there is no room for the whole message.
 CUE_HIDDEN bool cue_ring_put(cue_ring *ring, const void *head, uint32_t head_bytes,
                              const void *body, uint32_t body_bytes) CUE_REALTIME;
 
-/// Returns the bytes of all messages that wait. Reader only.
+/// Returns the bytes of all unread messages. Reader only.
 static inline uint64_t cue_ring_readable(const cue_ring *ring) CUE_REALTIME {
   return __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE) - ring->read;
 }
 
-/// Copies the next bytes, which stay in the ring. Reader only; that many must wait.
+/// Copies the next bytes, which stay in the ring. Precondition: that many are unread. Reader only.
 CUE_HIDDEN void cue_ring_peek(const cue_ring *ring, void *data, uint32_t bytes) CUE_REALTIME;
 
-/// Takes the next bytes. Reader only; that many must wait.
+/// Copies and removes the next bytes. Precondition: that many are unread. Reader only.
 CUE_HIDDEN void cue_ring_take(cue_ring *ring, void *data, uint32_t bytes) CUE_REALTIME;
 
-/// Forgets all messages. Reader only.
+/// Discards all messages. Reader only.
 CUE_HIDDEN void cue_ring_clear(cue_ring *ring) CUE_REALTIME;

@@ -1,4 +1,4 @@
-// Where the music stands: JACK's transport, and the atom by which plugins are told of it.
+// JACK's transport state, and the atom that tells plugins about it.
 #pragma once
 
 #include "CRealTime.h"
@@ -9,44 +9,44 @@
 
 #pragma clang assume_nonnull begin
 
-/// Where the music stands at the first frame of a cycle.
+/// Transport state at the first frame of a cycle.
 typedef struct cue_transport {
-  /// Counts, from 1, what could not be foreseen from the cycle before: starts, stops, jumps,
-  /// another tempo. Set by cue_rt_follow_transport.
+  /// Number of changes, from 1, that the state of the cycle before did not predict: starts, stops,
+  /// jumps, changes of tempo. cue_rt_follow_transport sets it.
   uint64_t number;
-  /// Frames since the begin of the music.
+  /// Transport frame: frames since the beginning of the piece.
   int64_t frame;
   double frames_per_second;
   bool is_rolling;
-  /// Beats are known: all that follows.
+  /// Set if the tempo and position in beats are known: all fields below.
   bool has_beats;
-  /// Beats of this unit in a bar; 4 for quarters.
+  /// Note value of a beat (4 for quarter notes), and beats in a bar.
   int32_t beat_unit;
   float beats_per_bar;
   double beats_per_minute;
-  /// Bars since the begin, and beats since this bar's.
+  /// Bars since the beginning, and beats since the beginning of this bar.
   int64_t bar;
   double bar_beat;
-  /// By how many beats the two may be wrong: JACK counts in whole ticks.
+  /// Possible error of `bar` and `bar_beat` in beats: JACK counts in whole ticks.
   double beat_slack;
 } cue_transport;
 
-/// What a graph remembers of the transport.
+/// A graph's record of the transport.
 typedef struct cue_transport_course {
   cue_transport now;
-  /// As it was when `number` last changed, and the frames that have passed since.
+  /// State when `number` last changed, and the frames since then.
   cue_transport changed;
   int64_t passed;
 } cue_transport_course;
 
-/// JACK's transport in this cycle.
+/// Returns JACK's transport state in this cycle.
 static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_REALTIME {
   cue_transport now;
   memset(&now, 0, sizeof now);
   jack_position_t position;
   jack_transport_state_t state;
   position.valid = (jack_position_bits_t)0;
-  CUE_TRUST_BEGIN // transport.h: real-time safe; in the process thread, true for the whole cycle.
+  CUE_TRUST_BEGIN // transport.h: real-time safe; on the process thread, valid for the whole cycle.
       state = jack_transport_query(client, &position);
   CUE_TRUST_END
   now.is_rolling = state == JackTransportRolling;
@@ -62,14 +62,14 @@ static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_RE
   now.bar = position.bar - 1;
   now.bar_beat = position.beat - 1 + position.tick / position.ticks_per_beat;
   now.beat_slack = 2 / position.ticks_per_beat;
-  // They may be those of a frame that many frames earlier.
+  // They may be valid for an earlier frame, `bbt_offset` frames before.
   if (position.valid & JackBBTFrameOffset && position.frame_rate > 0)
     now.bar_beat += position.bbt_offset * now.beats_per_minute / (60.0 * position.frame_rate);
   return now;
 }
 
-/// True if the music stands where it would, `passed` frames of cycles after `then`, if nobody had
-/// touched the transport.
+/// Returns true if the transport is where it would be `passed` frames of cycles after `then`, had
+/// nobody changed it.
 static inline bool cue_rt_goes_on(const cue_transport *then, int64_t passed,
                                   const cue_transport *now) CUE_REALTIME {
   if (!then->is_rolling) passed = 0;
@@ -86,10 +86,10 @@ static inline bool cue_rt_goes_on(const cue_transport *then, int64_t passed,
   return __builtin_fabs(beats) <= now->beat_slack + 1e-6;
 }
 
-/// Takes over where the music stands in a cycle of `frames` frames, and counts it if that could not
-/// be foreseen.
+/// Stores the transport state of a cycle of `frames` frames, and counts it if `course` did not
+/// predict it.
 ///
-/// Returns what `course` says then: it stays there until the next cycle.
+/// Returns the state in `course`, which stays valid until the next cycle.
 static inline const cue_transport *cue_rt_follow_transport(cue_transport_course *course,
                                                            const cue_transport *now,
                                                            uint32_t frames) CUE_REALTIME {
@@ -127,7 +127,7 @@ typedef struct cue_position {
 __attribute__((visibility("hidden"))) void cue_position_initialize(cue_position *position,
                                                                    void *urids);
 
-/// Has `position` say where the music stands; what is not known is left out.
+/// Writes the transport state to `position`, without what is not known.
 __attribute__((visibility("hidden"))) void cue_position_set(cue_position *position,
                                                             const cue_transport *now) CUE_REALTIME;
 
