@@ -64,7 +64,8 @@ void cue_shared_find(cue_shared *shared, const cue_shared_shape *shape, cue_shar
 
 // MARK: Signals
 
-/// Makes the futex system call without the C library, of which a cycle calls only sem_post.
+/// Makes the futex system call directly: the only function of the C library that a cycle calls is
+/// sem_post.
 static long futex(uint32_t *word, int operation, uint32_t value,
                   const struct timespec *patience) CUE_REALTIME {
 #if defined(__x86_64__)

@@ -72,7 +72,7 @@ package struct TimeBase: ~Copyable {
     DeviceTime.widen(counter &+ offset.load(ordering: .acquiring), near: expected)
   }
 
-  /// Returns the device frame of `counter` after the counter began anew. Device time would be at
+  /// Returns the device frame of `counter` after the counter restarted. Device time would be at
   /// `expected`. Replaces the shared offset if it is more than `tolerance` frames from that.
   @_noLocks fileprivate borrowing func rebase(
     _ counter: UInt32, to expected: Int64, tolerance: Int64
@@ -106,7 +106,7 @@ package struct Engine: ~Copyable {
   private let period = Atomic<Int>(0)
   /// The frame counter of the latest cycle.
   private let counter = Atomic<UInt32>(0)
-  /// Number of times that the driver's counter began anew.
+  /// Number of times that the driver's counter restarted.
   private let jumps = Atomic<UInt64>(0)
   /// Cycles that followed one another without a gap since the last jump or gap.
   private let steadyCycles = Atomic<UInt64>(0)
@@ -149,7 +149,7 @@ package struct Engine: ~Copyable {
     return frame == .max ? nil : frame
   }
 
-  /// Number of times that the driver's counter began anew. Any thread.
+  /// Number of times that the driver's counter restarted. Any thread.
   package var counterJumps: UInt64 { jumps.load(ordering: .acquiring) }
 
   /// Number of cycles in a row without a gap or a jump. Any thread.

@@ -48,7 +48,7 @@ package struct Entry: BitwiseCopyable {
   let changes: ParameterChanges
 
   /// Creates an entry of frames to play. The memory must not change until the event with `token`
-  /// comes back.
+  /// arrives.
   package init(
     _ source: UnsafeRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
     token: UInt32, start: Int64 = .min, changes: ParameterChanges = ParameterChanges()

@@ -39,8 +39,8 @@ package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
 
   /// The layout that the process thread reads and writes; nil if it does not support this format.
   ///
-  /// Supported are integers of 8 to 32 bits in containers of 1 to 4 bytes and floats of 32 and 64
-  /// bits, of either byte order, in 1 to 64 channels, at 1 Hz to 1 MHz.
+  /// Supported are integers of 8 to 32 bits in containers of 1 to 4 bytes, and floats of 32 and 64
+  /// bits. Either byte order, 1 to 64 channels, and 1 Hz to 1 MHz are allowed.
   package var layout: SampleLayout? {
     guard sampleRate.isFinite, sampleRate >= 1, sampleRate <= 1_000_000,
       channels >= 1, channels <= Self.maximumChannels

@@ -10,7 +10,7 @@ package struct Space: BitwiseCopyable {
   let memory: UnsafeMutableRawPointer?
 
   /// Creates a space of `frames` frames. Nothing else may touch the memory until the event with
-  /// `token` comes back.
+  /// `token` arrives.
   package init(
     _ memory: UnsafeMutableRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
     token: UInt32

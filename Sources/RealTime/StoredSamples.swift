@@ -130,9 +130,10 @@ extension SampleLayout {
   /// An integer is the one nearest to its sample, clipped at full scale; ties round to even, and
   /// NaN is 0. Floats are written unchanged.
   ///
-  /// What `copy` reads with a gain of 1 is written with the same bits if a 32-bit float holds it.
-  /// That is every integer of up to 24 bits and every 32-bit float. For wider integers and floats,
-  /// the nearest 32-bit float is written. Denormals may become 0 in a cycle, which flushes them.
+  /// A sample that `copy` reads with a gain of 1 is written with the same bits if a 32-bit float
+  /// holds it. That is every integer of up to 24 bits and every 32-bit float. For wider integers
+  /// and floats, the nearest 32-bit float is written. Denormals may become 0 in a cycle, which
+  /// flushes them.
   ///
   /// - Parameters:
   ///   - planes: A pointer for each channel.

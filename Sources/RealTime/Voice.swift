@@ -148,8 +148,8 @@ package struct Voice: ~Copyable {
   /// it.
   package func openSecondPort() { secondPort.store(Self.silentSecondPort, ordering: .releasing) }
 
-  /// Starts playing through the second port, with its side of the balance, in the first cycle in
-  /// which the first port has at most `connections` connections.
+  /// Starts the second port with its side of the balance. This happens in the first cycle in which
+  /// the first port has at most `connections` connections.
   package func useSecondPort(fromConnections connections: Int) {
     secondPort.store(connections, ordering: .releasing)
   }

@@ -5,9 +5,8 @@ import RealTime
 import Synchronization
 import Timeline
 
-// How a device stops playing and restores everything after one of three events: the server went
-// away and came back, changed its rate, or ran no cycles for a while. All on the device's event
-// thread.
+// How a device stops playing and restores everything after the server went away, changed its rate,
+// or stalled. All on the device's event thread.
 
 /// Reason why a device plays nothing.
 package enum Absence: UInt8, Sendable {
@@ -447,7 +446,7 @@ extension Device {
   /// once if the caller drives the cycles.
   ///
   /// jackd needs two cycles. PipeWire moves a client to the driver of the port that it is connected
-  /// to, without notice: the counter jumps, and from the second regular cycle on everything is
+  /// to, without notice. Then the counter jumps, and from the second regular cycle on everything is
   /// audible. A client that is not moved sees no jump.
   ///
   /// - Throws: `ServerError.noCycles` if that takes more than five seconds.

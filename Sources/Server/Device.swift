@@ -57,8 +57,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
   let engine: UnsafeMutablePointer<Engine>
   private let relayThread = Relay()
   let closed = Atomic<Bool>(false)
-  /// Set if a client could not be closed. What its cycles may read is never freed, and no other
-  /// client runs the engine.
+  /// Set if a client could not be closed. Memory that its cycles may read is never freed, and no
+  /// other client runs the engine.
   let isAbandoned = Atomic<Bool>(false)
   /// Set once the device is closed and no cycle is running.
   private let finished = Atomic<Bool>(false)

@@ -104,7 +104,7 @@ package struct JackServer: Server {
     }
   }
 
-  /// True if PipeWire should be used instead of starting a jackd: its daemon runs, its JACK library
+  /// True if PipeWire should be used instead of starting a jackd. Its daemon runs, its JACK library
   /// is installed, this process uses another library, and no jackd was requested.
   private var isPipeWireInstead: Bool {
     if PipeWire.isLibrary || requestedName != nil || variable("JACK_DEFAULT_SERVER") != nil
@@ -250,8 +250,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// Number of servers of this name that had gone when the client was opened.
   private let generation: UInt64
 
-  /// State of a server name: how many servers of it have gone, and the open clients, keyed by that
-  /// number at the time they were opened.
+  /// State of a server name: how many servers of it have gone, and the open clients. The key is how
+  /// many had gone when the clients were opened.
   private struct Generations {
     var gone: UInt64 = 0
     var open: [UInt64: Int] = [:]
@@ -286,10 +286,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   /// Waits until a port can be removed safely, for some cycles at most.
   ///
-  /// In the cycle after each change, JACK's thread in this process iterates over the list of this
-  /// client's ports to set their latencies, without a lock. No port may leave the list meanwhile. A
-  /// removal in the same cycle as the change comes before that. A later one must wait until JACK
-  /// has reported the new graph order, which is the next thing that it does.
+  /// In the cycle after each change, JACK's thread in this process iterates over this client's
+  /// ports without a lock, to set their latencies. No port may leave the list meanwhile. A removal
+  /// in the same cycle as the change comes before that. A later one must wait until JACK has
+  /// reported the new graph order, which is the next thing that it does.
   private func awaitOrder(after change: Change?) {
     // PipeWire's library changes its list of ports on one thread only.
     guard let change, !isPipeWire else { return }

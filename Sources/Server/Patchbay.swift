@@ -1,4 +1,4 @@
-/// Connections of a client's ports: those that exist, and those to be made once the other port
+/// Connections of a client's ports: existing ones, and missing ones to be made once the other port
 /// exists.
 struct Patchbay {
   private struct Wire {

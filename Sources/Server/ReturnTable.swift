@@ -43,8 +43,8 @@ final class ReturnTable: @unchecked Sendable {
     var client: UInt64 = 0
     /// A hash of the server's name.
     var server: UInt64 = 0
-    /// Host times in microseconds: the latest change of phase, the end of the last cycle, the
-    /// decided time, and the latest end of all clients' last cycles.
+    /// Host times in microseconds: latest change of phase, end of the last cycle, decided time, and
+    /// latest end of all clients' last cycles.
     var since: UInt64 = 0
     var loss: UInt64 = 0
     var resumption: UInt64 = 0

@@ -81,7 +81,7 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Closes the client.
   ///
   /// - Returns: True if no cycle is running and none follows. False if the server does not answer
-  ///   or a cycle does not end: cycles may go on.
+  ///   or a cycle does not end: cycles may continue.
   @discardableResult func close() -> Bool
 }
 

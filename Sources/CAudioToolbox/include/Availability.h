@@ -1,4 +1,5 @@
-// Availability marks of ported programs: there is one version of this library, so they say nothing.
+// Availability macros for ported programs. They expand to nothing, because this library has only
+// one version.
 #ifndef __AVAILABILITY__
 #define __AVAILABILITY__
 

@@ -1,5 +1,5 @@
-// System versions, for programs that compare them. The API here is that of version 10.9, the one
-// that the Audio Queue reference describes.
+// System versions for programs that compare them. The API here is that of version 10.9, which the
+// Audio Queue reference describes.
 #ifndef __AVAILABILITYMACROS__
 #define __AVAILABILITYMACROS__
 

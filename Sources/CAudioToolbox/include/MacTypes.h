@@ -1,4 +1,4 @@
-// The classic scalar types and noErr, for programs that ask for them by this name.
+// The classic scalar types and noErr, for programs that include this header.
 #ifndef CUEJACK_MACTYPES_H
 #define CUEJACK_MACTYPES_H
 #include "CuejackBase.h"

@@ -1,5 +1,5 @@
-// What the code is compiled for: always Linux here, even if the program defines __APPLE__. The
-// toolchain's Core Foundation reads this file too.
+// Target of the compilation: always Linux here, even if the program defines __APPLE__. The
+// toolchain's Core Foundation also includes this file.
 #ifndef __TARGETCONDITIONALS__
 #define __TARGETCONDITIONALS__
 

@@ -222,8 +222,8 @@ typedef struct cue_node {
 
 /// Runs `node` on `block`.
 static inline void cue_rt_run_node(cue_node node, const cue_block *block) CUE_REALTIME {
-  CUE_TRUST_BEGIN // Our own nodes are checked where they are written; a plugin's run() is trusted:
-                  // see lv2:hardRTCapable.
+  CUE_TRUST_BEGIN // Cuejack's own nodes are checked where they are written; a plugin's run() is
+                  // trusted: see lv2:hardRTCapable.
       node.run(node.context, block);
   CUE_TRUST_END
 }

@@ -10,8 +10,8 @@
 /// The channel of a binding that applies to all channels.
 #define CUE_ANY_CHANNEL 255
 
-/// The latest value that a controller set: in the upper half how many values were set, in the lower
-/// half the latest as the bits of a float. The process thread writes it; any thread reads it.
+/// The latest value that a controller set. The upper half counts the values set; the lower half is
+/// the latest one as the bits of a float. The process thread writes it; any thread reads it.
 typedef uint64_t cue_moved;
 
 /// A patch:Set message for a number.
@@ -69,8 +69,8 @@ static inline const cue_bindings *_Nullable cue_plugin_bindings(const cue_plugin
   return __atomic_load_n(&plugin->bindings, __ATOMIC_ACQUIRE);
 }
 
-/// Returns the latest learned controller, or 0: its generation in the upper half, and its channel
-/// and number in one byte each of the lower half. Any thread.
+/// Returns the latest learned controller, or 0. The upper half is its generation; the lower half
+/// has its channel and its number in one byte each. Any thread.
 static inline uint64_t cue_plugin_learned(const cue_plugin *plugin) {
   return __atomic_load_n(&plugin->learned, __ATOMIC_ACQUIRE);
 }

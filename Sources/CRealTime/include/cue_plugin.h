@@ -129,8 +129,8 @@ typedef struct cue_plugin {
   /// Changes that wait for their frame, by frame.
   cue_control_change *pending;
 
-  // Atoms for event inputs: the ring, and those that wait for their frame, by frame. Replies: atoms
-  // from event outputs for the host.
+  // Atoms for event inputs: the ring, and the atoms that wait for their frame, by frame. Replies:
+  // atoms from event outputs for the host.
   cue_ring *messages, *replies;
   void *staged;
   uint32_t staged_bytes;

@@ -68,8 +68,8 @@ static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_RE
   return now;
 }
 
-/// Returns true if the transport is where it would be `passed` frames of cycles after `then`, had
-/// nobody changed it.
+/// Returns true if the transport has only run on, or stood still, for `passed` frames of cycles
+/// since `then`.
 static inline bool cue_rt_goes_on(const cue_transport *then, int64_t passed,
                                   const cue_transport *now) CUE_REALTIME {
   if (!then->is_rolling) passed = 0;

@@ -1,4 +1,4 @@
-// What names a codec in an AudioClassDescription, and what a codec complains of.
+// Constants that identify a codec in an AudioClassDescription, and the error of a codec.
 #ifndef CUEJACK_AUDIOCODEC_H
 #define CUEJACK_AUDIOCODEC_H
 
@@ -7,7 +7,7 @@
 CUE_HEADER_BEGIN
 
 CF_ENUM(OSStatus) {
-  /// A packet is not one of the codec's; the next may be.
+  /// A packet is not valid for the codec; the next one may be.
   kAudioCodecBadDataError = 'bada'
 };
 
@@ -17,7 +17,7 @@ CF_ENUM(UInt32) {
   kAudioEncoderComponentType = 'aenc'
 };
 
-/// Values of mManufacturer. There are no codecs in hardware here.
+/// Values of mManufacturer. This library has no hardware codecs.
 CF_ENUM(UInt32) {
   kAppleSoftwareAudioCodecManufacturer = 'appl',
   kAppleHardwareAudioCodecManufacturer = 'aphw'

@@ -1,7 +1,8 @@
-// Converters between formats: linear PCM in every layout, other rates and channels, and packets of
+// Converters between formats: linear PCM in every layout, sample rates, channels, and packets of
 // the codecs that AudioFormat.h lists.
 //
-// A converter is used by one thread at a time. Nothing here may be called in a real-time thread.
+// One thread at a time may use a converter. Any thread that is not real time may call these
+// functions.
 #ifndef CUEJACK_AUDIOCONVERTER_H
 #define CUEJACK_AUDIOCONVERTER_H
 
@@ -10,109 +11,109 @@
 CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
-/// A converter. Only the functions below know what is behind it.
+/// A converter. Opaque: only the functions below use its contents.
 typedef struct OpaqueAudioConverter *AudioConverterRef;
 typedef UInt32 AudioConverterPropertyID;
 
 CF_ENUM(OSStatus) {
-  /// There is no converting between these formats, or no codec for one of them.
+  /// No conversion between these formats exists, or a codec is missing.
   kAudioConverterErr_FormatNotSupported = 'fmt?',
-  /// This converter cannot do that.
+  /// This converter does not support the operation.
   kAudioConverterErr_OperationNotSupported = 0x6F703F3F,
-  /// The converter has no such property, or it cannot be set.
+  /// The converter does not have the property, or the property is read-only.
   kAudioConverterErr_PropertyNotSupported = 'prop',
   /// The input is not a whole number of frames or packets.
   kAudioConverterErr_InvalidInputSize = 'insz',
-  /// The memory for the output is too small.
+  /// The output buffer is too small.
   kAudioConverterErr_InvalidOutputSize = 'otsz',
-  /// Something failed that no other code names; the log says what.
+  /// An error without a code of its own; the log has details.
   kAudioConverterErr_UnspecifiedError = 'what',
-  /// The size given is not that of the property's value.
+  /// The size does not match the property's value.
   kAudioConverterErr_BadPropertySizeError = '!siz',
-  /// Packets that vary in size came without their descriptions.
+  /// Packets that vary in size have no descriptions.
   kAudioConverterErr_RequiresPacketDescriptionsError = '!pkd',
-  /// The rate of the input is not one that can be converted.
+  /// The input rate cannot be converted.
   kAudioConverterErr_InputSampleRateOutOfRange = '!isr',
-  /// The rate of the output is not one that can be converted to.
+  /// The output rate cannot be converted to.
   kAudioConverterErr_OutputSampleRateOutOfRange = '!osr'
 };
 
 CF_ENUM(AudioConverterPropertyID) {
   /// UInt32, read-only: bytes of the smallest amount of input, one packet.
   kAudioConverterPropertyMinimumInputBufferSize = 'mibs',
-  /// UInt32, read-only: bytes of the smallest buffer that a packet of output is sure to fit into.
+  /// UInt32, read-only: bytes of the smallest buffer that is certain to hold a packet of output.
   kAudioConverterPropertyMinimumOutputBufferSize = 'mobs',
-  /// UInt32, read-only: the most bytes that a packet of the input can have.
+  /// UInt32, read-only: bytes of the largest possible packet of input.
   kAudioConverterPropertyMaximumInputPacketSize = 'xips',
-  /// UInt32, read-only: the most bytes that a packet of the output can have.
+  /// UInt32, read-only: bytes of the largest possible packet of output.
   kAudioConverterPropertyMaximumOutputPacketSize = 'xops',
-  /// UInt32, read-only: holds a number of bytes of output on the way in, and on the way out the
-  /// bytes of input that make as many.
+  /// UInt32, read-only: on entry a number of bytes of output, on return the bytes of input needed
+  /// for them.
   kAudioConverterPropertyCalculateInputBufferSize = 'cibs',
-  /// UInt32, read-only: holds a number of bytes of input on the way in, and on the way out the
-  /// bytes of output that they can make at the most.
+  /// UInt32, read-only: on entry a number of bytes of input, on return the largest number of bytes
+  /// of output that they can make.
   kAudioConverterPropertyCalculateOutputBufferSize = 'cobs',
-  /// OSType: how the rate is converted, one of the kinds below. Begins with Mastering.
+  /// OSType: algorithm of the rate conversion, one of those below. Default Mastering.
   kAudioConverterSampleRateConverterComplexity = 'srca',
-  /// UInt32, 0 to 127: how well the rate is converted. Begins with the best.
+  /// UInt32, 0 to 127: quality of the rate conversion. Default is the best.
   kAudioConverterSampleRateConverterQuality = 'srcq',
-  /// UInt32: how linear PCM is rounded to integers, one of the algorithms below, or 0 for the nearest, as
-  /// it begins.
+  /// UInt32: dither for linear PCM rounded to integers, one of the algorithms below. Default 0:
+  /// rounds to the nearest.
   kAudioConverterPropertyDithering = 'dith',
-  /// UInt32, 1 to 24: the bits that it is rounded to with dithering; 0, as it begins, for those of the
-  /// output. Integers of more than 24 bits are not rounded.
+  /// UInt32, 1 to 24: bits that dithered samples are rounded to. Default 0: those of the output.
+  /// Integers of more than 24 bits are not rounded.
   kAudioConverterPropertyDitherBitDepth = 'dbit',
-  /// UInt32, 0 to 127: how much work an encoder takes. Begins with medium.
+  /// UInt32, 0 to 127: effort of an encoder. Default medium.
   kAudioConverterCodecQuality = 'cdqu',
-  /// UInt32: one of the methods below. Begins with Normal.
+  /// UInt32: one of the methods below. Default Normal.
   kAudioConverterPrimeMethod = 'prmm',
-  /// AudioConverterPrimeInfo. Of an encoder, read-only: the frames that its packets hold before and
-  /// after the sound; the latter are known at the end of the stream. Of a decoder: as many frames
-  /// are cut off the sound's start and end. Else: see the prime methods.
+  /// AudioConverterPrimeInfo. For an encoder, read-only: frames in its packets before and after the
+  /// sound. The frames after it are known at the end of the stream. For a decoder: frames to trim
+  /// at the start and end of the sound. Otherwise see the prime methods.
   kAudioConverterPrimeInfo = 'prim',
-  /// SInt32 for each channel of the output: the channel of the input that goes there, or -1 for
-  /// silence. Begins with the first to the first, and so on; channels that remain are dropped, or
-  /// silent.
+  /// SInt32 for each output channel: its input channel, or -1 for silence. By default the first
+  /// comes from the first, and so on. Further input channels are dropped; further output channels
+  /// are silent.
   kAudioConverterChannelMap = 'chmp',
-  /// Bytes that the decoder of the input needs.
+  /// Bytes: magic cookie for the decoder of the input.
   kAudioConverterDecompressionMagicCookie = 'dmgc',
-  /// Bytes, read-only: what a decoder of the output needs first.
+  /// Bytes, read-only: magic cookie for a decoder of the output.
   kAudioConverterCompressionMagicCookie = 'cmgc',
-  /// UInt32: bits per second that the encoder aims at.
+  /// UInt32: target of the encoder in bits per second.
   kAudioConverterEncodeBitRate = 'brat',
-  /// Float64: the rate of the output, for an encoder: 0 is the input's.
+  /// Float64: rate of an encoder's output; 0 means the input's.
   kAudioConverterEncodeAdjustableSampleRate = 'ajsr',
   /// AudioChannelLayout of the input. Its size varies.
   kAudioConverterInputChannelLayout = 'icl ',
   /// AudioChannelLayout of the output. Its size varies.
   kAudioConverterOutputChannelLayout = 'ocl ',
-  /// AudioValueRange array, read-only: bit rates that suit the encoder's rate and channels.
+  /// AudioValueRange array, read-only: bit rates for the encoder's present rate and channels.
   kAudioConverterApplicableEncodeBitRates = 'aebr',
   /// AudioValueRange array, read-only: all bit rates of the encoder.
   kAudioConverterAvailableEncodeBitRates = 'vebr',
-  /// AudioChannelLayoutTag array, read-only: layouts that the encoder takes, one for each number of
-  /// channels.
+  /// AudioChannelLayoutTag array, read-only: layouts that the encoder accepts, one for each number
+  /// of channels.
   kAudioConverterAvailableEncodeChannelLayoutTags = 'aecl',
-  /// AudioValueRange array, read-only: rates that suit the encoder as it is set.
+  /// AudioValueRange array, read-only: sample rates for the encoder's present settings.
   kAudioConverterApplicableEncodeSampleRates = 'aesr',
-  /// AudioValueRange array, read-only: all rates of the encoder.
+  /// AudioValueRange array, read-only: all sample rates of the encoder.
   kAudioConverterAvailableEncodeSampleRates = 'vesr',
-  /// AudioStreamBasicDescription, read-only: the format that comes out, all fields filled in.
+  /// AudioStreamBasicDescription, read-only: the output format, with all fields set.
   kAudioConverterCurrentOutputStreamDescription = 'acod',
-  /// AudioStreamBasicDescription, read-only: the format that goes in, all fields filled in.
+  /// AudioStreamBasicDescription, read-only: the input format, with all fields set.
   kAudioConverterCurrentInputStreamDescription = 'acid',
-  /// UInt32: significant bits of the samples that a lossless encoder is given.
+  /// UInt32: significant bits of the samples for a lossless encoder.
   kAudioConverterPropertyBitDepthHint = 'acbd',
   /// AudioFormatListItem array, read-only: the formats that the encoded output can be decoded to,
-  /// the best first.
+  /// best first.
   kAudioConverterPropertyFormatList = 'flst',
-  /// UInt32: 1 to mix channels by their layouts where their numbers differ, rather than to drop
-  /// some. Begins with 0.
+  /// UInt32: 1 to mix channels by their layouts where the numbers differ, 0 to drop some. Default
+  /// 0.
   kAudioConverterPropertyPerformDownmix = 'dmix',
-  /// Float32 for each pair of an input channel and an output channel, all outputs of the first input
-  /// first: how much of the one goes into the other.
+  /// Float32 for each pair of an input and an output channel: the gain from the one to the other.
+  /// All outputs of the first input come first.
   kAudioConverterPropertyChannelMixMap = 'mmap',
-  /// UInt32, read-only: 1: a converter goes on after whatever interrupted the program.
+  /// UInt32, read-only, always 1: a converter can continue after an interruption of the program.
   kAudioConverterPropertyCanResumeFromInterruption = 'crfi'
 };
 
@@ -125,99 +126,104 @@ CF_ENUM(UInt32) {
   kAudioConverterQuality_Min = 0
 };
 
-/// Ways of converting the rate.
+/// Algorithms of the rate conversion.
 CF_ENUM(UInt32) {
-  /// The quickest: by interpolation between a few samples, whatever the quality.
+  /// The fastest: interpolation between a few samples, regardless of the quality.
   kAudioConverterSampleRateConverterComplexity_Linear = 'line',
-  /// A filter as long as the quality asks for, but never the longest.
+  /// A filter whose length depends on the quality, but never the longest.
   kAudioConverterSampleRateConverterComplexity_Normal = 'norm',
-  /// A filter as long as the quality asks for.
+  /// A filter whose length depends on the quality.
   kAudioConverterSampleRateConverterComplexity_Mastering = 'bats',
-  /// The same without ringing before the sound.
+  /// The same with minimum phase: no ringing before a transient.
   kAudioConverterSampleRateConverterComplexity_MinimumPhase = 'minp'
 };
 
-/// Kinds of dither.
+/// Dither algorithms.
 CF_ENUM(UInt32) {
-  /// Noise with a triangular distribution, up to a step to each side.
+  /// Triangular noise, up to one step to each side.
   kDitherAlgorithm_TPDF = 1,
-  /// The same, moved to high frequencies.
+  /// The same, shaped towards high frequencies.
   kDitherAlgorithm_NoiseShaping = 2
 };
 
-/// What a converter of rates takes for the frames before and after the stream.
+/// Assumptions of a rate converter about the frames before and after the stream.
 CF_ENUM(UInt32) {
-  /// The stream's first leadingFrames frames come before its sound, and prepare for it only.
+  /// The first leadingFrames frames of the stream only prime the filter; the sound begins after
+  /// them.
   kConverterPrimeMethod_Pre = 0,
-  /// Silence comes before the stream; the first frame out stands for the first frame in.
+  /// Silence precedes the stream. The first output frame corresponds to the first input frame.
   kConverterPrimeMethod_Normal = 1,
-  /// trailingFrames frames of silence are put before the stream, as its latency.
+  /// trailingFrames frames of silence are inserted before the stream, as its latency.
   kConverterPrimeMethod_None = 2
 };
 
-/// Frames before and after a stream's sound.
+/// Numbers of frames before and after a stream's sound.
 struct AudioConverterPrimeInfo {
   UInt32 leadingFrames;
   UInt32 trailingFrames;
 };
 typedef struct AudioConverterPrimeInfo AudioConverterPrimeInfo;
 
-/// Gives a converter its input. `*ioNumberDataPackets` comes as the packets that it wants, and is
-/// to be set to those that are given, more or fewer; 0 with noErr ends the stream. The buffers of
-/// `ioData` are to be pointed at the data, which must stay as it is until the next call. Packets that
-/// vary in size need descriptions: `*outDataPacketDescription`, if the pointer is not NULL. Another
-/// result than noErr is passed on to the caller, along with what was converted; the stream goes on
-/// with the next call.
+/// Callback that supplies a converter's input, on the thread that converts.
+///
+/// On entry, `*ioNumberDataPackets` is the number of packets wanted. The callback sets it to the
+/// number supplied, which may be larger or smaller; 0 with noErr ends the stream. It points the
+/// buffers of `ioData` at the data, which must not change until the next call. Packets that vary in
+/// size need descriptions in `*outDataPacketDescription`, if that pointer is not NULL.
+///
+/// The converting function returns any other result to its caller, with the packets converted so
+/// far. The stream continues with the next call.
 typedef OSStatus (*AudioConverterComplexInputDataProc)(
     AudioConverterRef inAudioConverter, UInt32 *ioNumberDataPackets, AudioBufferList *ioData,
     AudioStreamPacketDescription *_Nullable *_Nullable outDataPacketDescription,
     void *_Nullable inUserData);
 
-/// Makes a converter. Fields of a description that follow from the others, or from the codec, may be
-/// 0.
+/// Creates a converter. Fields of a description may be 0 if the others or the codec determine them.
 extern OSStatus AudioConverterNew(const AudioStreamBasicDescription *inSourceFormat,
                                   const AudioStreamBasicDescription *inDestinationFormat,
                                   AudioConverterRef _Nullable *_Nonnull outAudioConverter);
 
-/// The same with one of the codecs that are given, which all are software here.
+/// Creates a converter with one of the given codecs, which are all software here.
 extern OSStatus AudioConverterNewSpecific(const AudioStreamBasicDescription *inSourceFormat,
                                           const AudioStreamBasicDescription *inDestinationFormat,
                                           UInt32 inNumberClassDescriptions,
                                           const AudioClassDescription *inClassDescriptions,
                                           AudioConverterRef _Nullable *_Nonnull outAudioConverter);
 
+/// Disposes of a converter.
 extern OSStatus AudioConverterDispose(AudioConverterRef inAudioConverter);
 
-/// Forgets the stream: what was held back of it, and the input that was given. Properties stay.
+/// Discards the stream: the frames held back and the rest of the supplied input. Properties stay.
 extern OSStatus AudioConverterReset(AudioConverterRef inAudioConverter);
 
-/// Tells the size of a property's value in bytes, and whether it can be set.
+/// Returns the size of a property's value in bytes, and whether it can be set.
 extern OSStatus AudioConverterGetPropertyInfo(AudioConverterRef inAudioConverter,
                                               AudioConverterPropertyID inPropertyID,
                                               UInt32 *_Nullable outSize,
                                               Boolean *_Nullable outWritable);
 
-/// Copies a property's value into `outPropertyData`, which has room for `*ioPropertyDataSize` bytes;
-/// the true size comes back.
+/// Copies a property's value to `outPropertyData`, which has room for `*ioPropertyDataSize` bytes.
+/// `*ioPropertyDataSize` receives the actual size.
 extern OSStatus AudioConverterGetProperty(AudioConverterRef inAudioConverter,
                                           AudioConverterPropertyID inPropertyID,
                                           UInt32 *ioPropertyDataSize, void *outPropertyData);
 
-/// Sets a property. What a codec or the conversion of the rate depends on begins the stream anew, if
-/// one is under way; channel maps take effect with the next frame.
+/// Sets a property. If a codec or the rate conversion depends on it, the present stream restarts.
+/// Channel maps take effect with the next frame.
 extern OSStatus AudioConverterSetProperty(AudioConverterRef inAudioConverter,
                                           AudioConverterPropertyID inPropertyID,
                                           UInt32 inPropertyDataSize, const void *inPropertyData);
 
-/// Converts linear PCM to linear PCM of the same rate, both interleaved.
+/// Converts linear PCM to linear PCM of the same rate. Input and output are interleaved.
 extern OSStatus AudioConverterConvertBuffer(AudioConverterRef inAudioConverter,
                                             UInt32 inInputDataSize, const void *inInputData,
                                             UInt32 *ioOutputDataSize, void *outOutputData);
 
-/// Converts everything: calls `inInputDataProc` for input until `outOutputData` holds
-/// `*ioOutputDataPacketSize` packets, no further one fits, or the stream has ended; the packets
-/// that it holds come back. 0 packets, with noErr, is the end of the stream: AudioConverterReset
-/// begins another. `outPacketDescription` has room for as many packets.
+/// Converts between all formats. Calls `inInputDataProc` for input until `outOutputData` holds
+/// `*ioOutputDataPacketSize` packets, has no room for another, or the stream has ended.
+///
+/// `*ioOutputDataPacketSize` receives the number of packets. 0 with noErr is the end of the stream;
+/// AudioConverterReset begins another. `outPacketDescription` must have room for that many packets.
 extern OSStatus
 AudioConverterFillComplexBuffer(AudioConverterRef inAudioConverter,
                                 AudioConverterComplexInputDataProc inInputDataProc,

@@ -1,6 +1,7 @@
-// Sound files: linear PCM in AIFF, AIFC, CAF, WAVE, RF64, Wave64 and NeXT files, and packets of codecs in
-// CAF, MPEG-4, ADTS, MPEG layer 1 to 3, AC-3, FLAC, Ogg, AMR and 3GPP files. Any thread may call these
-// functions, but none in real time: they wait for the disk.
+// Sound files. Linear PCM: AIFF, AIFC, CAF, WAVE, RF64, Wave64 and NeXT files. Packets of codecs:
+// CAF, MPEG-4, ADTS, MPEG layer 1 to 3, AC-3, FLAC, Ogg, AMR and 3GPP files.
+//
+// Any thread that is not real time may call these functions: they wait for the disk.
 #ifndef CUEJACK_AUDIOFILE_H
 #define CUEJACK_AUDIOFILE_H
 
@@ -9,7 +10,7 @@
 CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
-/// The kind of a file: how the data is wrapped, not how the sound is coded.
+/// File type: the container, not the codec of the sound.
 typedef UInt32 AudioFileTypeID;
 
 CF_ENUM(AudioFileTypeID) {
@@ -18,8 +19,8 @@ CF_ENUM(AudioFileTypeID) {
   kAudioFileWAVEType = 'WAVE',
   kAudioFileRF64Type = 'RF64',
   kAudioFileWave64Type = 'W64f',
-  /// A name that programs know; such files, half of which is in a resource fork, are neither read nor
-  /// written: kAudioFileUnsupportedFileTypeError.
+  /// Defined for source compatibility. Such files, which keep half of their data in a resource
+  /// fork, can be neither read nor written: kAudioFileUnsupportedFileTypeError.
   kAudioFileSoundDesigner2Type = 'Sd2f',
   kAudioFileNextType = 'NeXT',
   kAudioFileMP3Type = 'MPG3',
@@ -35,52 +36,52 @@ CF_ENUM(AudioFileTypeID) {
   kAudioFile3GP2Type = '3gp2',
   kAudioFileAMRType = 'amrf',
   kAudioFileFLACType = 'flac',
-  /// Ogg has no name in Apple's headers; this is the one that their tools show. Streams that follow each
-  /// other in a file are read as one as long as their codec, rate and channels are the same. Where pages
-  /// were lost, packets without bytes stand for them, and count as many frames.
+  /// Ogg. Apple's headers have no name for it; this is the code that Apple's tools show. Chained
+  /// streams are read as one while their codec, rate and channels are the same. Packets lost with
+  /// missing pages become packets of 0 bytes with the same number of frames.
   kAudioFileOggType = 'Oggf'
 };
 
 CF_ENUM(OSStatus) {
-  /// Something failed that no other code names; the log says what.
+  /// An error without a code of its own; the log has details.
   kAudioFileUnspecifiedError = 0x7768743F, // 'wht?'
-  /// The file is of a kind that cannot be read.
+  /// The file type cannot be read.
   kAudioFileUnsupportedFileTypeError = 'typ?',
-  /// The sound in the file is coded in a way that cannot be read.
+  /// The codec of the sound in the file cannot be read.
   kAudioFileUnsupportedDataFormatError = 'fmt?',
-  /// The file has no such property.
+  /// The file does not have the property.
   kAudioFileUnsupportedPropertyError = 'pty?',
-  /// The memory given is smaller than the property's value.
+  /// The buffer is smaller than the property's value.
   kAudioFileBadPropertySizeError = '!siz',
-  /// The file may not be opened like that.
+  /// The file cannot be opened with these permissions.
   kAudioFilePermissionsError = 'prm?',
-  /// The file must be rearranged before this can be done.
+  /// The file must be rearranged before this is possible.
   kAudioFileNotOptimizedError = 'optm',
-  /// A chunk is missing or makes no sense.
+  /// A chunk is missing or invalid.
   kAudioFileInvalidChunkError = 'chk?',
-  /// The file would outgrow its kind.
+  /// The file would exceed the size limit of its type.
   kAudioFileDoesNotAllow64BitDataSizeError = 'off?',
-  /// A packet's offset makes no sense.
+  /// A packet's offset is invalid.
   kAudioFileInvalidPacketOffsetError = 'pck?',
-  /// A packet's dependency makes no sense.
+  /// A packet's dependency is invalid.
   kAudioFileInvalidPacketDependencyError = 'dep?',
-  /// The file is damaged, or is no sound file.
+  /// The file is damaged or not a sound file.
   kAudioFileInvalidFileError = 'dta?',
-  /// This cannot be done to this file.
+  /// The operation is not possible with this file.
   kAudioFileOperationNotSupportedError = 0x6F703F3F,
-  /// The AudioFileID is not that of an open file.
+  /// The AudioFileID does not belong to an open file.
   kAudioFileNotOpenError = -38,
-  /// Nothing is left to read.
+  /// No data is left to read.
   kAudioFileEndOfFileError = -39,
   /// The position lies before the file's start.
   kAudioFilePositionError = -40,
-  /// There is no such file.
+  /// The file does not exist.
   kAudioFileFileNotFoundError = -43,
-  /// The disk is full. What was written is kept.
+  /// The disk is full. Data written before is kept.
   dskFulErr = -34
 };
 
-/// What a file is opened for. Takes a plain integer too.
+/// Access to a file. A plain integer is accepted too.
 #ifdef __cplusplus
 typedef SInt8 AudioFilePermissions;
 CF_ENUM(SInt8) {
@@ -92,20 +93,20 @@ typedef CF_ENUM(SInt8, AudioFilePermissions) {
   kAudioFileReadWritePermission = 0x03
 };
 
-/// An open file. Only the functions below know what is behind it.
+/// An open file. Opaque: only the functions below use its contents.
 typedef struct OpaqueAudioFileID *AudioFileID;
 typedef UInt32 AudioFilePropertyID;
 
-/// How a new file is made.
+/// Options for creating a file.
 typedef CF_OPTIONS(UInt32, AudioFileFlags) {
-  /// A file of that name is emptied. Without it, one that exists is an error.
+  /// Empties an existing file of that name. Without it, an existing file is an error.
   kAudioFileFlags_EraseFile = 1,
-  /// The sound follows the head at once. Without it, it begins at a multiple of 4096 bytes in those
-  /// kinds of linear PCM that can fill the room.
+  /// The sound follows the header directly. Without it, the sound begins at a multiple of 4096
+  /// bytes in types of linear PCM files that allow padding.
   kAudioFileFlags_DontPageAlignAudioData = 2
 };
 
-/// How an AIFF or CAF loop goes.
+/// Direction of an AIFF or CAF loop.
 enum {
   kAudioFileLoopDirection_NoLooping = 0,
   kAudioFileLoopDirection_Forward = 1,
@@ -115,8 +116,8 @@ enum {
 
 // MARK: Markers and regions
 
-/// A SMPTE time and frames of sound beyond it. All bits set in the first four fields, and in the last:
-/// no time.
+/// A SMPTE time, plus frames of sound after it. If all bits of the first four fields and of the
+/// last one are set, there is no time.
 struct AudioFile_SMPTE_Time {
   SInt8 mHours;
   UInt8 mMinutes;
@@ -126,56 +127,56 @@ struct AudioFile_SMPTE_Time {
 };
 typedef struct AudioFile_SMPTE_Time AudioFile_SMPTE_Time;
 
-/// Types of markers. CAF files know others, as four characters.
+/// Marker types. CAF files have others, as four characters.
 CF_ENUM(UInt32) { kAudioFileMarkerType_Generic = 0 };
 
-/// A place in the sound.
+/// A position in the sound.
 struct AudioFileMarker {
-  /// Frames from the start.
+  /// Frames from the start of the sound.
   Float64 mFramePosition;
-  /// May be NULL. One that is got is the caller's to release.
+  /// May be NULL. The caller releases a name that it reads.
   CFStringRef _Nullable mName;
   SInt32 mMarkerID;
   AudioFile_SMPTE_Time mSMPTETime;
   UInt32 mType;
   UInt16 mReserved;
-  /// From 1; 0 for all.
+  /// Channel, from 1; 0 for all.
   UInt16 mChannel;
 };
 typedef struct AudioFileMarker AudioFileMarker;
 
-/// mNumberMarkers markers, one after another.
+/// A list of mNumberMarkers consecutive markers.
 struct AudioFileMarkerList {
-  /// How SMPTE times count frames: a SMPTETimeType.
+  /// Frame count of SMPTE times: a SMPTETimeType.
   UInt32 mSMPTE_TimeType;
   UInt32 mNumberMarkers;
   AudioFileMarker mMarkers[1];
 };
 typedef struct AudioFileMarkerList AudioFileMarkerList;
 
-/// Markers that fit into a list of so many bytes.
+/// Returns the number of markers that fit into a list of `inNumBytes` bytes.
 CF_INLINE size_t NumBytesToNumAudioFileMarkers(size_t inNumBytes) {
   return inNumBytes < offsetof(AudioFileMarkerList, mMarkers)
              ? 0
              : (inNumBytes - offsetof(AudioFileMarkerList, mMarkers)) / sizeof(AudioFileMarker);
 }
 
-/// Bytes of a list of so many markers.
+/// Returns the bytes of a list of `inNumMarkers` markers.
 CF_INLINE size_t NumAudioFileMarkersToNumBytes(size_t inNumMarkers) {
   return offsetof(AudioFileMarkerList, mMarkers) + inNumMarkers * sizeof(AudioFileMarker);
 }
 
-/// How a region is played.
+/// Playback of a region.
 typedef CF_OPTIONS(UInt32, AudioFileRegionFlags) {
   kAudioFileRegionFlag_LoopEnable = 1,
   kAudioFileRegionFlag_PlayForward = 2,
   kAudioFileRegionFlag_PlayBackward = 4
 };
 
-/// A stretch of the sound, from its first marker to its last.
+/// A section of the sound, from its first marker to its last.
 struct AudioFileRegion {
   UInt32 mRegionID;
-  /// May be NULL. One that is got is the caller's to release.
+  /// May be NULL. The caller releases a name that it reads.
   CFStringRef _Nullable mName;
   AudioFileRegionFlags mFlags;
   UInt32 mNumberMarkers;
@@ -183,7 +184,7 @@ struct AudioFileRegion {
 };
 typedef struct AudioFileRegion AudioFileRegion;
 
-/// mNumberRegions regions, one after another, each as long as its markers make it.
+/// A list of mNumberRegions consecutive regions, whose sizes depend on their numbers of markers.
 struct AudioFileRegionList {
   UInt32 mSMPTE_TimeType;
   UInt32 mNumberRegions;
@@ -191,50 +192,50 @@ struct AudioFileRegionList {
 };
 typedef struct AudioFileRegionList AudioFileRegionList;
 
-/// The region after `inAFRegionPtr` in a list.
+/// Returns the region after `inAFRegionPtr` in a list.
 CF_INLINE AudioFileRegion *NextAudioFileRegion(const AudioFileRegion *inAFRegionPtr) {
   return (AudioFileRegion *)(void *)((char *)(uintptr_t)inAFRegionPtr +
                                      offsetof(AudioFileRegion, mMarkers) +
                                      inAFRegionPtr->mNumberMarkers * sizeof(AudioFileMarker));
 }
 
-// MARK: Places
+// MARK: Translations
 
-/// A packet and a frame, of which one is asked for.
+/// A packet and a frame; a property converts one to the other.
 struct AudioFramePacketTranslation {
   SInt64 mFrame;
   SInt64 mPacket;
-  /// Frames from the packet's first to mFrame.
+  /// Frames from the packet's first frame to mFrame.
   UInt32 mFrameOffsetInPacket;
 };
 typedef struct AudioFramePacketTranslation AudioFramePacketTranslation;
 
 typedef CF_OPTIONS(UInt32, AudioBytePacketTranslationFlags) {
-  /// Asked with: a guess will do. Answered with: it is one.
+  /// On entry: an estimate is sufficient. On return: the result is an estimate.
   kBytePacketTranslationFlag_IsEstimate = 1
 };
 
-/// A packet and a byte of the sound, of which one is asked for.
+/// A packet and a byte of the sound; a property converts one to the other.
 struct AudioBytePacketTranslation {
   SInt64 mByte;
   SInt64 mPacket;
-  /// Bytes from the packet's first to mByte.
+  /// Bytes from the packet's first byte to mByte.
   UInt32 mByteOffsetInPacket;
   AudioBytePacketTranslationFlags mFlags;
 };
 typedef struct AudioBytePacketTranslation AudioBytePacketTranslation;
 
-/// A packet, and the next one that can be decoded without those before it.
+/// A packet, and the next packet that can be decoded without earlier ones.
 struct AudioIndependentPacketTranslation {
   SInt64 mPacket;
   SInt64 mIndependentlyDecodablePacket;
 };
 typedef struct AudioIndependentPacketTranslation AudioIndependentPacketTranslation;
 
-/// Which of the frames that the packets decode to are sound.
+/// Counts of priming, valid and remainder frames in the decoded packets.
 struct AudioFilePacketTableInfo {
   SInt64 mNumberValidFrames;
-  /// Frames before and after those.
+  /// Frames before and after the valid ones.
   SInt32 mPrimingFrames;
   SInt32 mRemainderFrames;
 };
@@ -273,82 +274,84 @@ typedef OSStatus (*AudioFile_ReadProc)(void *inClientData, SInt64 inPosition, UI
 /// Writes `requestCount` bytes from `inPosition` on.
 typedef OSStatus (*AudioFile_WriteProc)(void *inClientData, SInt64 inPosition, UInt32 requestCount,
                                         const void *buffer, UInt32 *actualCount);
-/// Bytes of the file.
+/// Returns the size of the file in bytes.
 typedef SInt64 (*AudioFile_GetSizeProc)(void *inClientData);
-/// Cuts the file, or has it grow with zeros.
+/// Truncates the file, or extends it with zeros.
 typedef OSStatus (*AudioFile_SetSizeProc)(void *inClientData, SInt64 inSize);
 
-/// Makes a sound file. kAudioFileUnsupportedDataFormatError if its kind does not hold such sound: what
-/// it holds, AudioFileGetGlobalInfo tells.
+/// Creates a sound file. kAudioFileUnsupportedDataFormatError if the type cannot hold the format;
+/// AudioFileGetGlobalInfo returns the formats of a type.
 extern OSStatus AudioFileCreateWithURL(CFURLRef inFileRef, AudioFileTypeID inFileType,
                                        const AudioStreamBasicDescription *inFormat,
                                        AudioFileFlags inFlags,
                                        AudioFileID _Nullable *_Nonnull outAudioFile);
 
-/// Opens a sound file. The type hint is needed only where a file does not begin as others of its kind
-/// do. Linear PCM opened for writing can be changed and gone on with; packets cannot.
+/// Opens a sound file. The type hint is only needed for a file that does not begin like others of
+/// its type. Linear PCM opened for writing can be changed and extended; packets cannot.
 extern OSStatus AudioFileOpenURL(CFURLRef inFileRef, AudioFilePermissions inPermissions,
                                  AudioFileTypeID inFileTypeHint,
                                  AudioFileID _Nullable *_Nonnull outAudioFile);
 
-/// Makes a sound file out of what the caller's functions keep, which is emptied. They are called on
-/// the threads that call functions here, one at a time for each file, and not after AudioFileClose. A call
-/// that they make with this very file gives kAudioFileOperationNotSupportedError; they must not wait for
-/// another thread that makes one.
+/// Creates a sound file in a store that the caller's functions access, and empties the store. A
+/// thread that calls a function here also runs the caller's functions: one at a time for each file,
+/// and never after AudioFileClose. If they call a function with this file, it gives
+/// kAudioFileOperationNotSupportedError. They must not wait for another thread that makes such a
+/// call.
 extern OSStatus AudioFileInitializeWithCallbacks(
     void *inClientData, AudioFile_ReadProc inReadFunc, AudioFile_WriteProc inWriteFunc,
     AudioFile_GetSizeProc inGetSizeFunc, AudioFile_SetSizeProc inSetSizeFunc,
     AudioFileTypeID inFileType, const AudioStreamBasicDescription *inFormat, AudioFileFlags inFlags,
     AudioFileID _Nullable *_Nonnull outAudioFile);
 
-/// Opens a sound file that the caller's functions keep: for reading, and for writing if both functions
-/// for that are there.
+/// Opens a sound file in a store that the caller's functions access: for reading, and also for
+/// writing if both functions for that are given.
 extern OSStatus AudioFileOpenWithCallbacks(
     void *inClientData, AudioFile_ReadProc inReadFunc,
     AudioFile_WriteProc _Nullable inWriteFunc, AudioFile_GetSizeProc inGetSizeFunc,
     AudioFile_SetSizeProc _Nullable inSetSizeFunc, AudioFileTypeID inFileTypeHint,
     AudioFileID _Nullable *_Nonnull outAudioFile);
 
-/// Completes a file that was written, and closes it. Its AudioFileID is never used again for another
-/// one.
+/// Completes a file that was written, and closes it. Its AudioFileID is never used again.
 extern OSStatus AudioFileClose(AudioFileID inAudioFile);
 
-/// Completes a file that was written, and moves what comes after its sound before it: chunks, and the tables
-/// of MPEG-4 and CAF files; with a file of packets that is being made, that happens when it is closed. The file
-/// is written anew beside itself, so that a kill leaves it as it was or as it is to be, and takes its old name
-/// when it is complete. A file that the app keeps itself has no name:
+/// Completes a file that was written, and moves all data after the sound in front of it. These are
+/// chunks, and the tables of MPEG-4 and CAF files. A file of packets that is being created is
+/// rearranged when it is closed.
+///
+/// The file is written to a new one beside it, which replaces it when complete. So after a crash
+/// either the old or the new version exists. A file in the caller's own store has no name:
 /// kAudioFileOperationNotSupportedError, unless there is nothing to do.
 extern OSStatus AudioFileOptimize(AudioFileID inAudioFile);
 
 // MARK: Reading and writing
 
-/// Reads bytes of the sound. `*ioNumBytes` comes back as what was read; if that is less than was asked
-/// for, the result is kAudioFileEndOfFileError.
+/// Reads bytes of the sound. `*ioNumBytes` receives the number read; if that is less than
+/// requested, the result is kAudioFileEndOfFileError.
 extern OSStatus AudioFileReadBytes(AudioFileID inAudioFile, Boolean inUseCache,
                                    SInt64 inStartingByte, UInt32 *ioNumBytes,
                                    void *_Nullable outBuffer);
 
-/// Writes bytes of the sound, over others or behind the last. Only linear PCM takes that.
+/// Writes bytes of the sound, over existing ones or after the last. For linear PCM only.
 extern OSStatus AudioFileWriteBytes(AudioFileID inAudioFile, Boolean inUseCache,
                                     SInt64 inStartingByte, UInt32 *ioNumBytes,
                                     const void *_Nullable inBuffer);
 
-/// Reads packets into `outBuffer`, which must have room for `*ioNumPackets` of them. Both counts
-/// come back as what was read: 0, with noErr, at the end of the file.
+/// Reads packets to `outBuffer`, which must have room for `*ioNumPackets` of them. Both counts
+/// receive the numbers read: 0, with noErr, at the end of the file.
 extern OSStatus
 AudioFileReadPackets(AudioFileID inAudioFile, Boolean inUseCache, UInt32 *outNumBytes,
                      AudioStreamPacketDescription *_Nullable outPacketDescriptions,
                      SInt64 inStartingPacket, UInt32 *ioNumPackets, void *_Nullable outBuffer);
 
-/// The same, but `*ioNumBytes` says how much room `outBuffer` has: no more whole packets are read
-/// than fit.
+/// Reads packets to `outBuffer`, which has room for `*ioNumBytes` bytes: only whole packets that
+/// fit.
 extern OSStatus
 AudioFileReadPacketData(AudioFileID inAudioFile, Boolean inUseCache, UInt32 *ioNumBytes,
                         AudioStreamPacketDescription *_Nullable outPacketDescriptions,
                         SInt64 inStartingPacket, UInt32 *ioNumPackets, void *_Nullable outBuffer);
 
-/// Writes packets. Linear PCM takes them at any place, other formats behind the last only, and with
-/// descriptions if their sizes vary. `*ioNumPackets` comes back as what was written.
+/// Writes packets. Linear PCM can be written at any position. Other formats can only be appended,
+/// with descriptions if the packet sizes vary. `*ioNumPackets` receives the number written.
 extern OSStatus
 AudioFileWritePackets(AudioFileID inAudioFile, Boolean inUseCache, UInt32 inNumBytes,
                       const AudioStreamPacketDescription *_Nullable inPacketDescriptions,
@@ -356,42 +359,43 @@ AudioFileWritePackets(AudioFileID inAudioFile, Boolean inUseCache, UInt32 inNumB
 
 // MARK: User data: the chunks of AIFF, AIFC, CAF, WAVE, RF64 and Wave64 files
 
-/// Tells how many chunks of an id there are. They are numbered from 0 on.
+/// Returns the number of chunks with an id. Their indexes start at 0.
 extern OSStatus AudioFileCountUserData(AudioFileID inAudioFile, UInt32 inUserDataID,
                                        UInt32 *outNumberItems);
 
-/// Tells the size of a chunk in bytes.
+/// Returns the size of a chunk in bytes.
 extern OSStatus AudioFileGetUserDataSize(AudioFileID inAudioFile, UInt32 inUserDataID,
                                          UInt32 inIndex, UInt32 *outUserDataSize);
 
-/// Copies a chunk, or as many of its bytes as `*ioUserDataSize` says there is room for.
+/// Copies a chunk, or as many of its bytes as `*ioUserDataSize` allows.
 extern OSStatus AudioFileGetUserData(AudioFileID inAudioFile, UInt32 inUserDataID, UInt32 inIndex,
                                      UInt32 *ioUserDataSize, void *outUserData);
 
-/// Replaces a chunk, or adds one if `inIndex` is the number of those that there are. Those that say how
-/// and where the sound is are not set like this.
+/// Replaces a chunk, or adds one if `inIndex` is the present number of chunks. Chunks that describe
+/// the format or hold the sound cannot be set.
 extern OSStatus AudioFileSetUserData(AudioFileID inAudioFile, UInt32 inUserDataID, UInt32 inIndex,
                                      UInt32 inUserDataSize, const void *inUserData);
 
-/// Takes a chunk away.
+/// Removes a chunk.
 extern OSStatus AudioFileRemoveUserData(AudioFileID inAudioFile, UInt32 inUserDataID,
                                         UInt32 inIndex);
 
 // MARK: Properties
 
-/// Those that can be set are marked so.
+/// Read-only, unless marked as settable.
 CF_ENUM(AudioFilePropertyID) {
-  /// AudioFileTypeID: the kind of the file. A WAVE file that outgrows 4 GiB becomes RF64.
+  /// AudioFileTypeID: type of the file. A WAVE file that exceeds 4 GiB becomes RF64.
   kAudioFilePropertyFileFormat = 'ffmt',
-  /// AudioStreamBasicDescription: how the sound is coded.
+  /// AudioStreamBasicDescription: format of the sound.
   kAudioFilePropertyDataFormat = 'dfmt',
-  /// AudioFormatListItem array: the formats that the sound can be decoded as, the best first.
+  /// AudioFormatListItem array: the formats that the sound can be decoded to, best first.
   kAudioFilePropertyFormatList = 'flst',
-  /// UInt32: 1 if nothing comes after the sound, which then can be played as it is read; of a file of packets
-  /// that is being made, if that will be so when it is closed.
+  /// UInt32: 1 if nothing follows the sound, so that the file can be played while it is read. For a
+  /// file of packets that is being created: 1 if that will be so once it is closed.
   kAudioFilePropertyIsOptimized = 'optm',
-  /// Bytes that a decoder needs first. Can be set. Linear PCM has none: unsupported, but setting no bytes in a
-  /// file for writing is noErr, as programs hand on the cookie of any recording.
+  /// Bytes: magic cookie of the codec. Settable. Linear PCM has none, so reading is unsupported.
+  /// Setting 0 bytes in a file open for writing gives noErr, because programs pass on the cookie of
+  /// any recording.
   kAudioFilePropertyMagicCookieData = 'mgic',
   /// UInt64: bytes of sound.
   kAudioFilePropertyAudioDataByteCount = 'bcnt',
@@ -399,68 +403,67 @@ CF_ENUM(AudioFilePropertyID) {
   kAudioFilePropertyAudioDataPacketCount = 'pcnt',
   /// UInt32: bytes of the largest packet.
   kAudioFilePropertyMaximumPacketSize = 'psze',
-  /// SInt64: where the sound begins in the file.
+  /// SInt64: offset of the sound in the file, in bytes.
   kAudioFilePropertyDataOffset = 'doff',
-  /// AudioChannelLayout, if the file says which channel is which. Its size varies. Can be set: in
-  /// WAVE, RF64 and Wave64 files if it is a set of speakers in their order.
+  /// AudioChannelLayout, if the file labels its channels. Its size varies. Settable; in WAVE, RF64
+  /// and Wave64 files only if it is a set of speakers in standard order.
   kAudioFilePropertyChannelLayout = 'cmap',
-  /// UInt32: 1, which it is at first, to bring the sizes in the head up to date with each second of
-  /// sound; 0 for each write. Can be set.
+  /// UInt32: 1 to update the sizes in the header after each second of sound, 0 after each write.
+  /// Default 1. Settable.
   kAudioFilePropertyDeferSizeUpdates = 'dszu',
-  /// CFStringRef of the caller's: the format's name.
+  /// CFStringRef: name of the format. The caller releases it.
   kAudioFilePropertyDataFormatName = 'fnme',
-  /// AudioFileMarkerList, in AIFF, AIFC, CAF, WAVE and RF64 files. Can be set.
+  /// AudioFileMarkerList, in AIFF, AIFC, CAF, WAVE and RF64 files. Settable.
   kAudioFilePropertyMarkerList = 'mkls',
-  /// AudioFileRegionList, in CAF, WAVE and RF64 files. Can be set.
+  /// AudioFileRegionList, in CAF, WAVE and RF64 files. Settable.
   kAudioFilePropertyRegionList = 'rgls',
-  /// AudioFramePacketTranslation: mPacket comes, mFrame goes.
+  /// AudioFramePacketTranslation: mPacket on entry, mFrame on return.
   kAudioFilePropertyPacketToFrame = 'pkfr',
-  /// AudioFramePacketTranslation: mFrame comes, mPacket and mFrameOffsetInPacket go.
+  /// AudioFramePacketTranslation: mFrame on entry, mPacket and mFrameOffsetInPacket on return.
   kAudioFilePropertyFrameToPacket = 'frpk',
-  /// UInt32: 1 if packets depend on others before them.
+  /// UInt32: 1 if packets depend on earlier ones.
   kAudioFilePropertyRestrictsRandomAccess = 'rrap',
-  /// AudioIndependentPacketTranslation: mPacket comes, the next packet after it that can be decoded
-  /// without others goes; -1 if there is none.
+  /// AudioIndependentPacketTranslation: mPacket on entry. On return, the next packet after it that
+  /// can be decoded without others; -1 if there is none.
   kAudioFilePropertyNextIndependentPacket = 'nind',
-  /// AudioBytePacketTranslation: mPacket comes, mByte goes.
+  /// AudioBytePacketTranslation: mPacket on entry, mByte on return.
   kAudioFilePropertyPacketToByte = 'pkby',
-  /// AudioBytePacketTranslation: mByte comes, mPacket and mByteOffsetInPacket go.
+  /// AudioBytePacketTranslation: mByte on entry, mPacket and mByteOffsetInPacket on return.
   kAudioFilePropertyByteToPacket = 'bypk',
   /// UInt32 array: the ids of all chunks.
   kAudioFilePropertyChunkIDs = 'chid',
-  /// CFDictionaryRef of the caller's: what the file says of itself, strings by the keys above. Can be
-  /// set; keys that the kind of file has no place for are left out.
+  /// CFDictionaryRef: the file's metadata, strings by the keys above. The caller releases it.
+  /// Settable; keys that the file type cannot store are dropped.
   kAudioFilePropertyInfoDictionary = 'info',
-  /// AudioFilePacketTableInfo. Can be set.
+  /// AudioFilePacketTableInfo: priming, valid and remainder frames. Settable.
   kAudioFilePropertyPacketTableInfo = 'pnfo',
-  /// UInt32: bytes that no packet exceeds.
+  /// UInt32: upper bound of the packet size in bytes.
   kAudioFilePropertyPacketSizeUpperBound = 'pkub',
-  /// Float64: seconds of sound that will be written, of a file that nothing was written to yet. Can
-  /// be set.
+  /// Float64: seconds of sound that will be written. Settable before anything has been written.
   kAudioFilePropertyReserveDuration = 'rsrv',
   /// Float64: duration in seconds.
   kAudioFilePropertyEstimatedDuration = 'edur',
   /// UInt32: bits per second of sound.
   kAudioFilePropertyBitRate = 'brat',
-  /// The tag of ID3 in the file, byte for byte.
+  /// Bytes: the file's ID3 tag, unchanged.
   kAudioFilePropertyID3Tag = 'id3t',
-  /// CFDataRef of the caller's: the picture that goes with the sound, as a file of its own.
+  /// CFDataRef: the cover picture, as the bytes of an image file. The caller releases it.
   kAudioFilePropertyAlbumArtwork = 'aart',
   /// SInt32: significant bits of a sample; negative for floats.
   kAudioFilePropertySourceBitDepth = 'sbtd',
-  /// UInt32: tracks of sound that can be read: 1.
+  /// UInt32: number of audio tracks that can be read: 1.
   kAudioFilePropertyAudioTrackCount = 'atct',
-  /// UInt32: the track that is read: 0. Can be set to that.
+  /// UInt32: index of the track that is read: 0. Settable to that only.
   kAudioFilePropertyUseAudioTrack = 'uatk'
 };
 
-/// Tells the size of a property's value in bytes, and whether it can be set: 1 or 0.
+/// Returns the size of a property's value in bytes, and whether it can be set: 1 or 0.
 extern OSStatus AudioFileGetPropertyInfo(AudioFileID inAudioFile, AudioFilePropertyID inPropertyID,
                                          UInt32 *_Nullable outDataSize,
                                          UInt32 *_Nullable isWritable);
 
-/// Copies a property's value into `outPropertyData`, which has room for `*ioDataSize` bytes; the
-/// true size comes back.
+/// Copies a property's value to `outPropertyData`, which has room for `*ioDataSize` bytes.
+/// `*ioDataSize` receives the actual size.
 extern OSStatus AudioFileGetProperty(AudioFileID inAudioFile, AudioFilePropertyID inPropertyID,
                                      UInt32 *ioDataSize, void *outPropertyData);
 
@@ -468,52 +471,54 @@ extern OSStatus AudioFileGetProperty(AudioFileID inAudioFile, AudioFilePropertyI
 extern OSStatus AudioFileSetProperty(AudioFileID inAudioFile, AudioFilePropertyID inPropertyID,
                                      UInt32 inDataSize, const void *inPropertyData);
 
-// MARK: What there is
+// MARK: Global info
 
-/// A kind of file and a format.
+/// A file type and a format.
 struct AudioFileTypeAndFormatID {
   AudioFileTypeID mFileType;
   AudioFormatID mFormatID;
 };
 typedef struct AudioFileTypeAndFormatID AudioFileTypeAndFormatID;
 
-/// What is asked with is the specifier. Arrays and strings that are got are the caller's to release.
+/// Each takes a specifier as input. The caller releases arrays and strings that it reads.
 CF_ENUM(AudioFilePropertyID) {
-  /// UInt32 array: the kinds that can be read, and written. No specifier.
+  /// UInt32 arrays: file types that can be read, and that can be written. No specifier.
   kAudioFileGlobalInfo_ReadableTypes = 'afrf',
   kAudioFileGlobalInfo_WritableTypes = 'afwf',
   /// CFStringRef: the name of an AudioFileTypeID.
   kAudioFileGlobalInfo_FileTypeName = 'ftnm',
-  /// AudioStreamBasicDescription array: what an AudioFileTypeAndFormatID can be written as. Rates and
-  /// channels are 0.
+  /// AudioStreamBasicDescription array: the descriptions with which an AudioFileTypeAndFormatID can
+  /// be written. Rates and channels are 0.
   kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat = 'sdid',
   /// UInt32 array: the formats that an AudioFileTypeID can be written with.
   kAudioFileGlobalInfo_AvailableFormatIDs = 'fmid',
-  /// UInt32 array: the type codes that HFS has for all kinds, no specifier; for an AudioFileTypeID.
+  /// UInt32 arrays: HFS type codes of all file types, without a specifier; and of an
+  /// AudioFileTypeID.
   kAudioFileGlobalInfo_AllHFSTypeCodes = 'ahfs',
   kAudioFileGlobalInfo_HFSTypeCodesForType = 'fhfs',
-  /// AudioFileTypeID array: the kinds that such a code, a UInt32, is for.
+  /// AudioFileTypeID array: the file types of such a code, a UInt32.
   kAudioFileGlobalInfo_TypesForHFSTypeCode = 'thfs',
-  /// CFArrayRef of CFStringRef: file name extensions, UTIs, MIME types of all kinds. No specifier.
+  /// CFArrayRef of CFStringRef: file name extensions, UTIs and MIME types of all file types. No
+  /// specifier.
   kAudioFileGlobalInfo_AllExtensions = 'alxt',
   kAudioFileGlobalInfo_AllUTIs = 'auti',
   kAudioFileGlobalInfo_AllMIMETypes = 'amim',
-  /// The same of an AudioFileTypeID.
+  /// The same for an AudioFileTypeID.
   kAudioFileGlobalInfo_ExtensionsForType = 'fext',
   kAudioFileGlobalInfo_UTIsForType = 'futi',
   kAudioFileGlobalInfo_MIMETypesForType = 'fmim',
-  /// AudioFileTypeID array: the kinds that a CFStringRef names.
+  /// AudioFileTypeID array: the file types of a MIME type, UTI or extension, a CFStringRef.
   kAudioFileGlobalInfo_TypesForMIMEType = 'tmim',
   kAudioFileGlobalInfo_TypesForUTI = 'tuti',
   kAudioFileGlobalInfo_TypesForExtension = 'text'
 };
 
-/// Tells the size of a value in bytes.
+/// Returns the size of a value in bytes.
 extern OSStatus AudioFileGetGlobalInfoSize(AudioFilePropertyID inPropertyID, UInt32 inSpecifierSize,
                                            void *_Nullable inSpecifier, UInt32 *outDataSize);
 
-/// Copies a value into `outPropertyData`, which has room for `*ioDataSize` bytes; the true size comes
-/// back.
+/// Copies a value to `outPropertyData`, which has room for `*ioDataSize` bytes. `*ioDataSize`
+/// receives the actual size.
 extern OSStatus AudioFileGetGlobalInfo(AudioFilePropertyID inPropertyID, UInt32 inSpecifierSize,
                                        void *_Nullable inSpecifier, UInt32 *ioDataSize,
                                        void *outPropertyData);

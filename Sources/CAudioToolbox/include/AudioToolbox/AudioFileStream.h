@@ -1,5 +1,7 @@
-// Sound files that come piece by piece, as from a network. AAC (ADTS), MPEG layers 1 to 3, AC-3,
-// FLAC, CAF, WAVE, RF64, AIFF, AIFC, NeXT, and MPEG-4 files that begin with their tables.
+// Parser for sound files that arrive in pieces, as from a network: AAC (ADTS), MPEG layers 1 to 3,
+// AC-3, FLAC, CAF, WAVE, RF64, AIFF, AIFC, NeXT, and MPEG-4 files that begin with their tables.
+//
+// Any thread that is not real time may call these functions. One thread at a time may use a stream.
 #ifndef CUEJACK_AUDIOFILESTREAM_H
 #define CUEJACK_AUDIOFILESTREAM_H
 
@@ -9,79 +11,79 @@
 CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
-/// What a property listener is told, and what it answers.
+/// Flags of a property listener.
 typedef CF_OPTIONS(UInt32, AudioFileStreamPropertyFlags) {
-  /// The stream keeps the value: it can be read until the stream is closed. Always set.
+  /// The stream keeps the value, which can be read until the stream is closed. Always set.
   kAudioFileStreamPropertyFlag_PropertyIsCached = 1,
-  /// A listener sets this to have the value kept, which it is anyway.
+  /// A listener sets it to make the stream keep the value, which it always does.
   kAudioFileStreamPropertyFlag_CacheProperty = 2
 };
 
 typedef CF_OPTIONS(UInt32, AudioFileStreamParseFlags) {
-  /// These bytes do not follow those of the last call.
+  /// These bytes do not follow those of the previous call.
   kAudioFileStreamParseFlag_Discontinuity = 1
 };
 
 typedef CF_OPTIONS(UInt32, AudioFileStreamSeekFlags) {
-  /// The offset is a guess: the packets are of various sizes, and nothing in the stream lists them.
+  /// The offset is an estimate: the packet sizes vary, and the stream has no packet table.
   kAudioFileStreamSeekFlag_OffsetIsEstimated = 1
 };
 
-/// A stream. Only the functions below know what is behind it.
+/// A stream parser. Opaque: only the functions below use its contents.
 typedef struct OpaqueAudioFileStreamID *AudioFileStreamID;
 typedef UInt32 AudioFileStreamPropertyID;
 
-/// Called for each property as it becomes known, on the thread that hands bytes in.
+/// Called for each property once it is known, on the thread that parses bytes.
 typedef void (*AudioFileStream_PropertyListenerProc)(void *inClientData,
                                                      AudioFileStreamID inAudioFileStream,
                                                      AudioFileStreamPropertyID inPropertyID,
                                                      AudioFileStreamPropertyFlags *ioFlags);
 
-/// Called with whole packets, on the thread that hands bytes in. The data and the descriptions are
-/// good until it returns; packets that are all of one size have no descriptions.
+/// Called with whole packets, on the thread that parses bytes. The data and the descriptions are
+/// valid until it returns. Packets of constant size have no descriptions.
 typedef void (*AudioFileStream_PacketsProc)(
     void *inClientData, UInt32 inNumberBytes, UInt32 inNumberPackets, const void *inInputData,
     AudioStreamPacketDescription *_Nullable inPacketDescriptions);
 
 CF_ENUM(OSStatus) {
-  /// The stream is of a kind that cannot be read piece by piece.
+  /// The file type cannot be parsed in pieces.
   kAudioFileStreamError_UnsupportedFileType = 'typ?',
-  /// The sound is coded in a way that cannot be read.
+  /// The codec of the sound cannot be read.
   kAudioFileStreamError_UnsupportedDataFormat = 'fmt?',
-  /// There is no such property, or it cannot be set.
+  /// The property does not exist or cannot be set.
   kAudioFileStreamError_UnsupportedProperty = 'pty?',
-  /// The memory given does not suit the property's value.
+  /// The buffer size does not match the property's value.
   kAudioFileStreamError_BadPropertySize = '!siz',
-  /// The tables that are needed to find packets come after the sound, or not at all.
+  /// The tables that locate the packets come after the sound, or are missing.
   kAudioFileStreamError_NotOptimized = 'optm',
-  /// There is no such packet.
+  /// The packet does not exist.
   kAudioFileStreamError_InvalidPacketOffset = 'pck?',
-  /// The bytes are damaged, or are no sound file.
+  /// The bytes are damaged or not a sound file.
   kAudioFileStreamError_InvalidFile = 'dta?',
-  /// The stream does not tell this value.
+  /// The stream does not contain this value.
   kAudioFileStreamError_ValueUnknown = 'unk?',
-  /// More bytes must come before this can be known.
+  /// The value needs more bytes of the stream.
   kAudioFileStreamError_DataUnavailable = 'more',
-  /// This cannot be done now, or to this stream.
+  /// The operation is not possible now, or not with this stream.
   kAudioFileStreamError_IllegalOperation = 'nope',
-  /// Something failed that no other code names; the log says what.
+  /// An error without a code of its own; the log has details.
   kAudioFileStreamError_UnspecifiedError = 0x7768743F, // 'wht?'
-  /// After the gap nothing tells where the packets lie: seek first.
+  /// The position of packets after the discontinuity is unknown: seek first.
   kAudioFileStreamError_DiscontinuityCantRecover = 0x64736321 // 'dsc!'
 };
 
-/// All of them are read-only.
+/// Properties of a stream, all read-only.
 CF_ENUM(AudioFileStreamPropertyID) {
-  /// UInt32: 1 once the properties are known; packets come from then on. The last that a listener
-  /// hears of.
+  /// UInt32: 1 once all properties are known. Packets follow. The last property that a listener is
+  /// called for.
   kAudioFileStreamProperty_ReadyToProducePackets = 'redy',
-  /// AudioFileTypeID: the kind of the stream.
+  /// AudioFileTypeID: type of the stream.
   kAudioFileStreamProperty_FileFormat = 'ffmt',
-  /// AudioStreamBasicDescription: how the sound is coded.
+  /// AudioStreamBasicDescription: format of the sound.
   kAudioFileStreamProperty_DataFormat = 'dfmt',
-  /// AudioFormatListItem, one or more: the ways in which the sound can be decoded, the best first.
+  /// AudioFormatListItem array: the formats that the sound can be decoded to, best first.
   kAudioFileStreamProperty_FormatList = 'flst',
-  /// Bytes that a decoder needs first.
+  /// Bytes: magic cookie of the codec.
   kAudioFileStreamProperty_MagicCookieData = 'mgic',
   /// UInt64: bytes of sound.
   kAudioFileStreamProperty_AudioDataByteCount = 'bcnt',
@@ -89,71 +91,72 @@ CF_ENUM(AudioFileStreamPropertyID) {
   kAudioFileStreamProperty_AudioDataPacketCount = 'pcnt',
   /// UInt32: bytes of the largest packet.
   kAudioFileStreamProperty_MaximumPacketSize = 'psze',
-  /// SInt64: bytes from the start of the stream to the sound.
+  /// SInt64: offset of the sound from the start of the stream, in bytes.
   kAudioFileStreamProperty_DataOffset = 'doff',
   /// AudioChannelLayout. Its size varies.
   kAudioFileStreamProperty_ChannelLayout = 'cmap',
-  /// AudioFramePacketTranslation: mPacket in, mFrame out.
+  /// AudioFramePacketTranslation: mPacket on entry, mFrame on return.
   kAudioFileStreamProperty_PacketToFrame = 'pkfr',
-  /// AudioFramePacketTranslation: mFrame in, mPacket and mFrameOffsetInPacket out.
+  /// AudioFramePacketTranslation: mFrame on entry, mPacket and mFrameOffsetInPacket on return.
   kAudioFileStreamProperty_FrameToPacket = 'frpk',
-  /// AudioBytePacketTranslation: mPacket in, mByte out, from where the sound begins.
+  /// AudioBytePacketTranslation: mPacket on entry, mByte on return, counted from the start of the
+  /// sound.
   kAudioFileStreamProperty_PacketToByte = 'pkby',
-  /// AudioBytePacketTranslation: mByte in, mPacket and mByteOffsetInPacket out.
+  /// AudioBytePacketTranslation: mByte on entry, mPacket and mByteOffsetInPacket on return.
   kAudioFileStreamProperty_ByteToPacket = 'bypk',
-  /// AudioFilePacketTableInfo: which of the decoded frames are sound.
+  /// AudioFilePacketTableInfo: priming, valid and remainder frames.
   kAudioFileStreamProperty_PacketTableInfo = 'pnfo',
-  /// UInt32: bytes that no packet exceeds.
+  /// UInt32: upper bound of the packet size in bytes.
   kAudioFileStreamProperty_PacketSizeUpperBound = 'pkub',
-  /// Float64: bytes of a packet on average, of those that have come so far if nothing else tells.
+  /// Float64: average bytes of a packet; of those parsed so far if the stream does not state it.
   kAudioFileStreamProperty_AverageBytesPerPacket = 'abpp',
   /// UInt32: bits per second of sound.
   kAudioFileStreamProperty_BitRate = 'brat',
-  /// UInt32: 1 if decoding cannot begin with any packet. Always 0: no codec that is read forbids it,
-  /// though some need a few packets before the one that is wanted.
+  /// UInt32: 1 if decoding cannot begin at every packet. Always 0: every supported codec allows it,
+  /// though some need a few earlier packets.
   kAudioFileStreamProperty_RestrictsRandomAccess = 'rrap',
-  /// CFDictionaryRef of strings, which the caller releases.
+  /// CFDictionaryRef of strings. The caller releases it.
   kAudioFileStreamProperty_InfoDictionary = 'info'
 };
 
-/// Makes a stream. The type hint tells streams apart that have no head of their own; 0 for none. Any
-/// thread; one stream is used by one thread at a time.
+/// Creates a stream parser. The type hint identifies streams without a header of their own; 0 for
+/// none.
 extern OSStatus AudioFileStreamOpen(void *_Nullable inClientData,
                                     AudioFileStream_PropertyListenerProc inPropertyListenerProc,
                                     AudioFileStream_PacketsProc inPacketsProc,
                                     AudioFileTypeID inFileTypeHint,
                                     AudioFileStreamID _Nullable *_Nonnull outAudioFileStream);
 
-/// Hands in the bytes that come next; the listener and the packets function are called from within.
-/// A stream that was found to be damaged or not readable gives the same code again and again.
+/// Parses the next bytes, and calls the listener and the packets callback from within. A stream
+/// that was found damaged or unreadable returns the same error each time.
 extern OSStatus AudioFileStreamParseBytes(AudioFileStreamID inAudioFileStream,
                                           UInt32 inDataByteSize, const void *_Nullable inData,
                                           AudioFileStreamParseFlags inFlags);
 
-/// Tells from which byte on, counted from where the sound begins (see DataOffset), bytes are to be
-/// handed in to get the packets from `inPacketOffset` on. They are taken to come from there
-/// next.
+/// Returns the byte offset from which to supply data in order to get the packets from
+/// `inPacketOffset` on. It counts from the start of the sound (see DataOffset). The parser expects
+/// the next bytes to start there.
 extern OSStatus AudioFileStreamSeek(AudioFileStreamID inAudioFileStream, SInt64 inPacketOffset,
                                     SInt64 *outDataByteOffset, AudioFileStreamSeekFlags *ioFlags);
 
-/// Tells the size of a property's value in bytes, and whether it can be set (it cannot).
+/// Returns the size of a property's value in bytes, and whether it can be set (never).
 extern OSStatus AudioFileStreamGetPropertyInfo(AudioFileStreamID inAudioFileStream,
                                                AudioFileStreamPropertyID inPropertyID,
                                                UInt32 *_Nullable outPropertyDataSize,
                                                Boolean *_Nullable outWritable);
 
-/// Copies a property's value into `outPropertyData`, which has room for `*ioPropertyDataSize` bytes;
-/// the true size comes back.
+/// Copies a property's value to `outPropertyData`, which has room for `*ioPropertyDataSize` bytes.
+/// `*ioPropertyDataSize` receives the actual size.
 extern OSStatus AudioFileStreamGetProperty(AudioFileStreamID inAudioFileStream,
                                            AudioFileStreamPropertyID inPropertyID,
                                            UInt32 *ioPropertyDataSize, void *outPropertyData);
 
-/// No property can be set: gives kAudioFileStreamError_UnsupportedProperty.
+/// Returns kAudioFileStreamError_UnsupportedProperty, because no property can be set.
 extern OSStatus AudioFileStreamSetProperty(AudioFileStreamID inAudioFileStream,
                                            AudioFileStreamPropertyID inPropertyID,
                                            UInt32 inPropertyDataSize, const void *inPropertyData);
 
-/// Closes a stream. May be called from within its own callbacks.
+/// Closes a stream. May be called inside its own callbacks.
 extern OSStatus AudioFileStreamClose(AudioFileStreamID inAudioFileStream);
 
 CF_EXTERN_C_END

@@ -1,4 +1,4 @@
-// Audio Toolbox's umbrella: audio queues and sound files.
+// Umbrella header of Audio Toolbox: audio queues, sound files, formats and converters.
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
 #include "../CoreAudio/CoreAudio.h"

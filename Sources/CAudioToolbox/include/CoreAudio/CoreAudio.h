@@ -1,4 +1,4 @@
-// Core Audio's umbrella: its data types.
+// Umbrella header of Core Audio: its data types and host time.
 #ifndef CUEJACK_COREAUDIO_H
 #define CUEJACK_COREAUDIO_H
 #include "CoreAudioTypes.h"

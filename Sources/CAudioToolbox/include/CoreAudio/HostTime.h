@@ -1,5 +1,5 @@
-// The host's clock: CLOCK_MONOTONIC, in nanoseconds. Every function may be called on any thread, a
-// real-time one included.
+// Host clock: CLOCK_MONOTONIC, in nanoseconds. Any thread may call these functions, real-time
+// threads included.
 #ifndef CUEJACK_HOSTTIME_H
 #define CUEJACK_HOSTTIME_H
 
@@ -8,19 +8,19 @@
 CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 
-/// The host time now.
+/// Returns the present host time.
 extern UInt64 AudioGetCurrentHostTime(void);
 
-/// Ticks of host time in a second.
+/// Returns the ticks of host time per second.
 extern Float64 AudioGetHostClockFrequency(void);
 
-/// The least number of ticks by which two readings of host time that differ do so.
+/// Returns the smallest difference, in ticks, between two different readings of host time.
 extern UInt32 AudioGetHostClockMinimumTimeDelta(void);
 
-/// Nanoseconds that a host time stands for.
+/// Converts a host time to nanoseconds.
 extern UInt64 AudioConvertHostTimeToNanos(UInt64 inHostTime);
 
-/// The host time that nanoseconds stand for.
+/// Converts nanoseconds to a host time.
 extern UInt64 AudioConvertNanosToHostTime(UInt64 inNanos);
 
 CF_EXTERN_C_END

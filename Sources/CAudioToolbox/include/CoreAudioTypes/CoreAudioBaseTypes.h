@@ -21,14 +21,14 @@ CF_ENUM(OSStatus) {
 
 // MARK: Ranges and conversions
 
-/// The values from mMinimum to mMaximum, both included.
+/// The range from mMinimum to mMaximum, inclusive.
 struct AudioValueRange {
   Float64 mMinimum;
   Float64 mMaximum;
 };
 typedef struct AudioValueRange AudioValueRange;
 
-/// Memory that holds a value, and memory for what it is turned into. Sizes are in bytes.
+/// Input value of a conversion, and memory for its result. Sizes are in bytes.
 struct AudioValueTranslation {
   void *mInputData;
   UInt32 mInputDataSize;
@@ -39,16 +39,16 @@ typedef struct AudioValueTranslation AudioValueTranslation;
 
 // MARK: Buffers
 
-/// Samples: of one channel, or of several that are interleaved.
+/// A buffer of samples of one channel, or of several interleaved channels.
 struct AudioBuffer {
   UInt32 mNumberChannels;
-  /// Bytes in mData.
+  /// Size of mData in bytes.
   UInt32 mDataByteSize;
   void *_Nullable mData;
 };
 typedef struct AudioBuffer AudioBuffer;
 
-/// mNumberBuffers buffers, one after another.
+/// A list of mNumberBuffers consecutive buffers.
 struct AudioBufferList {
   UInt32 mNumberBuffers;
   AudioBuffer mBuffers[1];
@@ -63,15 +63,15 @@ typedef Float32 AudioUnitSampleType;
 typedef UInt32 AudioFormatID;
 typedef UInt32 AudioFormatFlags;
 
-/// How a stream of sound is coded. A field that does not apply, or is not known, is 0.
+/// Format of an audio stream. A field that does not apply or is unknown is 0.
 struct AudioStreamBasicDescription {
-  /// Frames per second.
+  /// Sample rate in Hz.
   Float64 mSampleRate;
   AudioFormatID mFormatID;
   AudioFormatFlags mFormatFlags;
   UInt32 mBytesPerPacket;
   UInt32 mFramesPerPacket;
-  /// Bytes of one sample of all channels that lie in one buffer.
+  /// Bytes of one sample of every channel in a buffer.
   UInt32 mBytesPerFrame;
   UInt32 mChannelsPerFrame;
   /// Significant bits of a sample.
@@ -81,10 +81,10 @@ struct AudioStreamBasicDescription {
 };
 typedef struct AudioStreamBasicDescription AudioStreamBasicDescription;
 
-/// Any frame rate will do.
+/// A sample rate that stands for any rate.
 static const Float64 kAudioStreamAnyRate = 0.0;
 
-/// What codes the sound. Which of them a service handles, it says itself.
+/// Format ids. Each service documents which of them it supports.
 CF_ENUM(AudioFormatID) {
   kAudioFormatLinearPCM = 'lpcm',
   kAudioFormatAC3 = 'ac-3',
@@ -136,15 +136,16 @@ CF_ENUM(AudioFormatFlags) {
   kAudioFormatFlagIsBigEndian = (1U << 1),
   /// Only for integers.
   kAudioFormatFlagIsSignedInteger = (1U << 2),
-  /// The significant bits fill the sample's bytes.
+  /// The significant bits fill the container.
   kAudioFormatFlagIsPacked = (1U << 3),
-  /// If they do not, they lie in the high bits; without it, in the low ones.
+  /// For integers that are not packed: the significant bits are the high ones of the container.
+  /// Without it, the low ones.
   kAudioFormatFlagIsAlignedHigh = (1U << 4),
   /// Each channel has a buffer of its own.
   kAudioFormatFlagIsNonInterleaved = (1U << 5),
   /// The stream cannot be mixed with others.
   kAudioFormatFlagIsNonMixable = (1U << 6),
-  /// All flags are meant to be clear: 0 itself leaves them open.
+  /// Means that no flag is set, because 0 leaves the flags open.
   kAudioFormatFlagsAreAllClear = 0x80000000,
 
   kLinearPCMFormatFlagIsFloat = kAudioFormatFlagIsFloat,
@@ -154,7 +155,7 @@ CF_ENUM(AudioFormatFlags) {
   kLinearPCMFormatFlagIsAlignedHigh = kAudioFormatFlagIsAlignedHigh,
   kLinearPCMFormatFlagIsNonInterleaved = kAudioFormatFlagIsNonInterleaved,
   kLinearPCMFormatFlagIsNonMixable = kAudioFormatFlagIsNonMixable,
-  /// Where the number of fraction bits of a fixed point sample stands, and its bits.
+  /// Shift and mask of the number of fraction bits of a fixed-point sample.
   kLinearPCMFormatFlagsSampleFractionShift = 7,
   kLinearPCMFormatFlagsSampleFractionMask = (0x3FU << kLinearPCMFormatFlagsSampleFractionShift),
   kLinearPCMFormatFlagsAreAllClear = kAudioFormatFlagsAreAllClear,
@@ -166,13 +167,13 @@ CF_ENUM(AudioFormatFlags) {
 };
 
 CF_ENUM(AudioFormatFlags) {
-  /// This machine's order of bytes.
+  /// This machine's byte order.
 #if TARGET_RT_BIG_ENDIAN
   kAudioFormatFlagsNativeEndian = kAudioFormatFlagIsBigEndian,
 #else
   kAudioFormatFlagsNativeEndian = 0,
 #endif
-  /// 32-bit or 64-bit floating point, as this machine computes with it.
+  /// 32-bit or 64-bit floating point in this machine's byte order.
   kAudioFormatFlagsNativeFloatPacked =
       kAudioFormatFlagIsFloat | kAudioFormatFlagsNativeEndian | kAudioFormatFlagIsPacked,
   kAudioFormatFlagsCanonical = kAudioFormatFlagsNativeFloatPacked,
@@ -180,23 +181,23 @@ CF_ENUM(AudioFormatFlags) {
       kAudioFormatFlagsNativeFloatPacked | kAudioFormatFlagIsNonInterleaved
 };
 
-/// True if `f` is linear PCM in this machine's order of bytes.
+/// True if `f` is linear PCM in this machine's byte order.
 #define TestAudioFormatNativeEndian(f)                                                             \
   ((f.mFormatID == kAudioFormatLinearPCM) &&                                                       \
    ((f.mFormatFlags & kAudioFormatFlagIsBigEndian) == kAudioFormatFlagsNativeEndian))
 
-/// Where a packet lies in a block of data, for formats whose packets vary.
+/// Position of a packet in a block of data, for formats whose packets vary.
 struct AudioStreamPacketDescription {
   /// Bytes from the start of the block.
   SInt64 mStartOffset;
-  /// Frames in the packet, or 0 if all packets have as many.
+  /// Frames in the packet, or 0 if all packets have the same number.
   UInt32 mVariableFramesInPacket;
   /// Bytes in the packet.
   UInt32 mDataByteSize;
 };
 typedef struct AudioStreamPacketDescription AudioStreamPacketDescription;
 
-/// What an MPEG-4 stream holds.
+/// Object types of MPEG-4 audio.
 typedef CF_ENUM(long, MPEG4ObjectID) {
   kMPEG4Object_AAC_Main = 1,
   kMPEG4Object_AAC_LC = 2,
@@ -209,7 +210,7 @@ typedef CF_ENUM(long, MPEG4ObjectID) {
   kMPEG4Object_HVXC = 9
 };
 
-/// Names a component: a codec, for example.
+/// Identifies a component, such as a codec.
 struct AudioClassDescription {
   OSType mType;
   OSType mSubType;
@@ -219,7 +220,7 @@ typedef struct AudioClassDescription AudioClassDescription;
 
 // MARK: Time
 
-/// How SMPTE time counts frames.
+/// Frame counts of SMPTE time.
 typedef CF_ENUM(UInt32, SMPTETimeType) {
   kSMPTETimeType24 = 0,
   kSMPTETimeType25 = 1,
@@ -242,11 +243,11 @@ typedef CF_OPTIONS(UInt32, SMPTETimeFlags) {
   kSMPTETimeRunning = (1U << 1)
 };
 
-/// A time in hours, minutes, seconds and frames.
+/// A SMPTE time in hours, minutes, seconds and frames.
 struct SMPTETime {
   SInt16 mSubframes;
   SInt16 mSubframeDivisor;
-  /// Messages received.
+  /// Number of messages received.
   UInt32 mCounter;
   SMPTETimeType mType;
   SMPTETimeFlags mFlags;
@@ -257,7 +258,7 @@ struct SMPTETime {
 };
 typedef struct SMPTETime SMPTETime;
 
-/// Which fields of an AudioTimeStamp hold something.
+/// Valid fields of an AudioTimeStamp.
 typedef CF_OPTIONS(UInt32, AudioTimeStampFlags) {
   kAudioTimeStampNothingValid = 0,
   kAudioTimeStampSampleTimeValid = (1U << 0),
@@ -269,13 +270,13 @@ typedef CF_OPTIONS(UInt32, AudioTimeStampFlags) {
       (kAudioTimeStampSampleTimeValid | kAudioTimeStampHostTimeValid)
 };
 
-/// One moment, told in up to five ways.
+/// A moment in up to five time representations.
 struct AudioTimeStamp {
-  /// Frames.
+  /// Sample time in frames.
   Float64 mSampleTime;
-  /// Nanoseconds of CLOCK_MONOTONIC, as mach_absolute_time gives them.
+  /// Host time: nanoseconds of CLOCK_MONOTONIC, as mach_absolute_time returns them.
   UInt64 mHostTime;
-  /// The true frame rate over the nominal one.
+  /// Ratio of the actual sample rate to the nominal one.
   Float64 mRateScalar;
   UInt64 mWordClockTime;
   SMPTETime mSMPTETime;
@@ -290,7 +291,7 @@ typedef struct AudioTimeStamp AudioTimeStamp;
 typedef UInt32 AudioChannelLabel;
 typedef UInt32 AudioChannelLayoutTag;
 
-/// What a channel is for.
+/// Labels: the purpose of a channel.
 CF_ENUM(AudioChannelLabel) {
   kAudioChannelLabel_Unknown = 0xFFFFFFFF,
   kAudioChannelLabel_Unused = 0,
@@ -389,7 +390,7 @@ CF_ENUM(AudioChannelLabel) {
   kAudioChannelLabel_EndReserved = 0xFFFFFFFE
 };
 
-/// A set of channels, lowest bit first.
+/// A set of channels, from the lowest bit on.
 typedef CF_OPTIONS(UInt32, AudioChannelBitmap) {
   kAudioChannelBit_Left = (1U << 0),
   kAudioChannelBit_Right = (1U << 1),
@@ -420,16 +421,16 @@ typedef CF_OPTIONS(UInt32, AudioChannelBitmap) {
   kAudioChannelBit_RightTopRear = (1U << 26)
 };
 
-/// How a channel's coordinates are meant.
+/// Meaning of a channel's coordinates.
 typedef CF_OPTIONS(UInt32, AudioChannelFlags) {
   kAudioChannelFlags_AllOff = 0,
   kAudioChannelFlags_RectangularCoordinates = (1U << 0),
   kAudioChannelFlags_SphericalCoordinates = (1U << 1),
-  /// In metres; without it, relative to the room.
+  /// In metres; without it, relative to the size of the room.
   kAudioChannelFlags_Meters = (1U << 2)
 };
 
-/// Which coordinate stands where: rectangular ones first, then spherical ones.
+/// Indexes of the coordinates: rectangular ones first, then spherical ones.
 typedef CF_ENUM(UInt32, AudioChannelCoordinateIndex) {
   kAudioChannelCoordinates_LeftRight = 0,
   kAudioChannelCoordinates_BackFront = 1,
@@ -439,12 +440,13 @@ typedef CF_ENUM(UInt32, AudioChannelCoordinateIndex) {
   kAudioChannelCoordinates_Distance = 2
 };
 
-/// Layouts that have a name. The low 16 bits are the number of channels. In the comments: L left,
-/// R right, C centre, LFE low frequencies, s surround, d direct, r rear, c towards the centre,
-/// w wide, V height, T top, t total.
+/// Named layouts. The low 16 bits are the number of channels. In the comments: L left, R right, C
+/// centre, LFE low frequencies, s surround, d direct, r rear, c towards the centre, w wide, V
+/// height, T top, t total.
 CF_ENUM(AudioChannelLayoutTag) {
-  kAudioChannelLayoutTag_UseChannelDescriptions = (0U << 16) | 0, // the array of descriptions says it
-  kAudioChannelLayoutTag_UseChannelBitmap = (1U << 16) | 0, // the bitmap says it
+  kAudioChannelLayoutTag_UseChannelDescriptions = (0U << 16) | 0, // the array of descriptions
+                                                                  // applies
+  kAudioChannelLayoutTag_UseChannelBitmap = (1U << 16) | 0, // the bitmap applies
   kAudioChannelLayoutTag_Mono = (100U << 16) | 1,
   kAudioChannelLayoutTag_Stereo = (101U << 16) | 2, // L R
   kAudioChannelLayoutTag_StereoHeadphones = (102U << 16) | 2, // L R
@@ -591,7 +593,7 @@ CF_ENUM(AudioChannelLayoutTag) {
   kAudioChannelLayoutTag_Unknown = 0xFFFF0000 // add the number of channels
 };
 
-/// One channel: what it is for, or where it stands.
+/// A channel: its label, or its position.
 struct AudioChannelDescription {
   AudioChannelLabel mChannelLabel;
   AudioChannelFlags mChannelFlags;
@@ -608,18 +610,18 @@ struct AudioChannelLayout {
 };
 typedef struct AudioChannelLayout AudioChannelLayout;
 
-/// The number of channels that a tag stands for. Any thread, real time included.
+/// Returns the number of channels of a tag. Any thread, real time included.
 CF_INLINE UInt32 AudioChannelLayoutTag_GetNumberOfChannels(AudioChannelLayoutTag inLayoutTag) {
   return inLayoutTag & 0x0000FFFF;
 }
 
 CF_EXTERN_C_END
 
-// MARK: Helpers of C++ programs
+// MARK: C++ functions
 
 #ifdef __cplusplus
 
-/// The flags of linear PCM with `inValidBitsPerChannel` bits in containers of
+/// Returns the flags of linear PCM with `inValidBitsPerChannel` bits in containers of
 /// `inTotalBitsPerChannel`.
 inline AudioFormatFlags CalculateLPCMFlags(UInt32 inValidBitsPerChannel,
                                            UInt32 inTotalBitsPerChannel, bool inIsFloat,
@@ -637,7 +639,7 @@ inline AudioFormatFlags CalculateLPCMFlags(UInt32 inValidBitsPerChannel,
   return flags;
 }
 
-/// Describes linear PCM in all fields of `outASBD`.
+/// Sets all fields of `outASBD` for linear PCM.
 inline void FillOutASBDForLPCM(AudioStreamBasicDescription &outASBD, Float64 inSampleRate,
                                UInt32 inChannelsPerFrame, UInt32 inValidBitsPerChannel,
                                UInt32 inTotalBitsPerChannel, bool inIsFloat, bool inIsBigEndian,
@@ -655,7 +657,7 @@ inline void FillOutASBDForLPCM(AudioStreamBasicDescription &outASBD, Float64 inS
   outASBD.mReserved = 0;
 }
 
-/// True if `f` is linear PCM in this machine's order of bytes.
+/// Returns true if `f` is linear PCM in this machine's byte order.
 inline bool IsAudioFormatNativeEndian(const AudioStreamBasicDescription &f) {
   return TestAudioFormatNativeEndian(f);
 }

@@ -1,4 +1,4 @@
-// Host time. It is CLOCK_MONOTONIC in nanoseconds, the same clock as AudioTimeStamp.mHostTime.
+// Host time: CLOCK_MONOTONIC in nanoseconds, the same clock as AudioTimeStamp.mHostTime.
 #ifndef CUEJACK_MACH_TIME_H
 #define CUEJACK_MACH_TIME_H
 
@@ -22,7 +22,7 @@ typedef int kern_return_t;
 #define KERN_INVALID_ARGUMENT 4
 #endif
 
-/// A host time multiplied by numer and divided by denom is in nanoseconds.
+/// Ratio of host time to nanoseconds: host time * numer / denom.
 struct mach_timebase_info {
   uint32_t numer;
   uint32_t denom;
@@ -30,7 +30,7 @@ struct mach_timebase_info {
 typedef struct mach_timebase_info *mach_timebase_info_t;
 typedef struct mach_timebase_info mach_timebase_info_data_t;
 
-/// Answers 1/1. Any thread.
+/// Sets the ratio to 1/1. KERN_INVALID_ARGUMENT if `info` is NULL. Any thread.
 static inline kern_return_t mach_timebase_info(mach_timebase_info_t info) {
   if (info == NULL) return KERN_INVALID_ARGUMENT;
   info->numer = 1;
@@ -38,7 +38,7 @@ static inline kern_return_t mach_timebase_info(mach_timebase_info_t info) {
   return KERN_SUCCESS;
 }
 
-/// The host time now, in nanoseconds. Any thread, real time included.
+/// Returns the present host time in nanoseconds. Any thread, real time included.
 static inline uint64_t mach_absolute_time(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
