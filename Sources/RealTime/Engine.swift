@@ -67,7 +67,7 @@ package struct TimeBase: ~Copyable {
   private let offset = Atomic<UInt32>(0)
   package init() {}
 
-  /// Returns the device frame of `counter` by the shared offset.
+  /// Returns the device frame of `counter`, using the shared offset.
   @_noLocks fileprivate borrowing func frame(of counter: UInt32, near expected: Int64) -> Int64 {
     DeviceTime.widen(counter &+ offset.load(ordering: .acquiring), near: expected)
   }
@@ -90,10 +90,10 @@ package struct TimeBase: ~Copyable {
   }
 }
 
-/// Everything that one JACK client does in a cycle.
+/// The process callback's work for one JACK client.
 ///
-/// Owns no memory and has a fixed address. The control thread replaces the whole process list and frees
-/// the old one once `areOver(_:)` reports that no cycle can still read it.
+/// Owns no memory and has a fixed address. The control thread replaces the whole process list and
+/// frees the old one once `areOver(_:)` reports that no cycle can still read it.
 @safe
 package struct Engine: ~Copyable {
   private let roster: Atomic<UnsafeMutableRawPointer?>
@@ -108,9 +108,9 @@ package struct Engine: ~Copyable {
   private let counter = Atomic<UInt32>(0)
   /// Number of times that the driver's counter restarted.
   private let jumps = Atomic<UInt64>(0)
-  /// Cycles that followed one another without a gap since the last jump or gap.
+  /// Number of cycles in a row since the last gap or jump.
   private let steadyCycles = Atomic<UInt64>(0)
-  /// Frames per second that the process list is prepared for; 0 if every rate is right.
+  /// Sample rate in Hz that the process list is prepared for; 0 if every rate is accepted.
   private let sampleRate = Atomic<UInt32>(0)
   /// Set once the server runs cycles at another rate than `sampleRate`.
   private let hasOtherRate = Atomic<Bool>(false)
@@ -126,7 +126,8 @@ package struct Engine: ~Copyable {
   /// jackd.
   private let timeBase: UnsafeMutablePointer<TimeBase>?
 
-  /// Creates an engine whose first cycle continues device time at `anchor`, an instant of both clocks.
+  /// Creates an engine whose first cycle continues device time at `anchor`, an instant of both
+  /// clocks.
   package init(
     roster: UnsafeMutablePointer<Roster>, signal: UnsafeMutablePointer<cue_signal>,
     client: OpaquePointer?, timeBase: UnsafeMutablePointer<TimeBase>? = nil, anchor: TimeAnchor
@@ -159,7 +160,8 @@ package struct Engine: ~Copyable {
   /// thread.
   package var runsAtOtherRate: Bool { hasOtherRate.load(ordering: .acquiring) }
 
-  /// Sets the rate, in Hz, that the process list is prepared for. Cycles at another rate are silent.
+  /// Sets the rate, in Hz, that the process list is prepared for. Cycles at another rate are
+  /// silent.
   package func setSampleRate(_ rate: Double) {
     sampleRate.store(UInt32(rate.rounded()), ordering: .relaxed)
     hasOtherRate.store(false, ordering: .releasing)
@@ -195,7 +197,8 @@ package struct Engine: ~Copyable {
     return isLacking && !givingUp
   }
 
-  /// Replaces the process list, effective with the next cycle. Call from one control thread at a time.
+  /// Replaces the process list, effective with the next cycle. Call from one control thread at a
+  /// time.
   package func swap(_ roster: UnsafeMutablePointer<Roster>) {
     unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
   }
@@ -210,9 +213,9 @@ package struct Engine: ~Copyable {
       && !isLooking.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Switches to another client. Device time continues at `anchor`, and the frames in between do not count
-  /// as missed. Precondition: no cycle is running; a cycle of the old client that started but never
-  /// returned counts as finished.
+  /// Switches to another client. Device time continues at `anchor`, and the frames in between do
+  /// not count as missed. Precondition: no cycle is running; a cycle of the old client that started
+  /// but never returned counts as finished.
   package func rebase(client: OpaquePointer?, anchor: TimeAnchor) {
     self.client.store(UInt(bitPattern: client), ordering: .relaxed)
     continueTime(at: anchor)

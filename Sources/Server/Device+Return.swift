@@ -14,7 +14,7 @@ package enum Absence: UInt8, Sendable {
   case serverGone = 1
   /// The server runs no cycles.
   case stalled
-  /// The server changes its sample rate.
+  /// The server has changed its sample rate.
   case rateChange
 }
 

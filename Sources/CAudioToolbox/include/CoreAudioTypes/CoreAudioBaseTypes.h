@@ -76,7 +76,7 @@ struct AudioStreamBasicDescription {
   UInt32 mChannelsPerFrame;
   /// Significant bits of a sample.
   UInt32 mBitsPerChannel;
-  /// 0.
+  /// Reserved: 0.
   UInt32 mReserved;
 };
 typedef struct AudioStreamBasicDescription AudioStreamBasicDescription;
@@ -236,7 +236,7 @@ typedef CF_ENUM(UInt32, SMPTETimeType) {
   kSMPTETimeType2398 = 11
 };
 
-/// The state of SMPTE time.
+/// State flags of SMPTE time.
 typedef CF_OPTIONS(UInt32, SMPTETimeFlags) {
   kSMPTETimeUnknown = 0,
   kSMPTETimeValid = (1U << 0),
@@ -281,7 +281,7 @@ struct AudioTimeStamp {
   UInt64 mWordClockTime;
   SMPTETime mSMPTETime;
   AudioTimeStampFlags mFlags;
-  /// 0.
+  /// Reserved: 0.
   UInt32 mReserved;
 };
 typedef struct AudioTimeStamp AudioTimeStamp;
