@@ -1,5 +1,5 @@
 extension MediaFile {
-  /// The picture that goes with the sound, as a file of its own (JPEG, PNG); nil if there is none. Blocks.
+  /// The embedded cover picture as a complete JPEG or PNG file; nil if there is none. Blocks.
   package var artwork: [UInt8]? {
     get throws(SoundFileError) {
       guard !takesPackets, let name = container.nameWithArtwork else { return nil }
@@ -9,7 +9,7 @@ extension MediaFile {
 }
 
 extension Container {
-  /// libavformat's name of a kind that it finds pictures in.
+  /// libavformat's demuxer name, for the containers in which libavformat finds pictures.
   fileprivate var nameWithArtwork: String? {
     switch self {
     case .aiff, .aifc: "aiff"

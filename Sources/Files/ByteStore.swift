@@ -1,29 +1,31 @@
 import Glibc
 
-/// Bytes that a sound file is made of, wherever they are kept: read and written at any place.
+/// The random-access storage of a sound file.
 ///
 /// Any thread; calls may block. Errors name the store.
 package protocol ByteStore: AnyObject, Sendable {
-  /// What the store is called in messages: the path of a file.
+  /// Name of the store in messages: the path of a file.
   var name: String { get }
   /// False if `write` and `setByteCount` always fail.
   var isWritable: Bool { get }
-  /// Bytes in the store.
+  /// Returns the size of the store in bytes.
   func byteCount() throws(SoundFileError) -> Int64
-  /// Reads bytes from `offset` on, as many as there are and as fit, and returns how many: fewer than
-  /// fit at the end only.
+  /// Reads bytes starting at `offset` until the buffer is full or the store ends.
+  ///
+  /// - Returns: Number of bytes read. It is less than the buffer's size only at the end of the
+  ///   store.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SoundFileError)
     -> Int
-  /// Writes all bytes from `offset` on; the store grows as it must.
+  /// Writes all bytes starting at `offset`. The store grows as needed.
   func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError)
-  /// Cuts the store, or has it grow with zeros.
+  /// Truncates the store, or extends it with zeros.
   func setByteCount(_ count: Int64) throws(SoundFileError)
-  /// Returns when all that was written is where it stays, as far as the system tells.
+  /// Waits until everything written is on permanent storage, as far as the system reports it.
   func synchronize() throws(SoundFileError)
 }
 
 extension ByteStore {
-  /// `count` bytes from an offset, or nil if the store does not have them all.
+  /// Returns `count` bytes starting at an offset, or nil if the store does not have them all.
   package func bytes(at offset: Int64, count: Int) throws(SoundFileError) -> [UInt8]? {
     let total = try byteCount()
     guard count >= 0, offset >= 0, offset <= total, Int64(count) <= total - offset else {
@@ -36,7 +38,8 @@ extension ByteStore {
     return try done.get() == count ? bytes : nil
   }
 
-  /// Copies a part of another store, all of which has to be there, to `offset`, and returns where it ends.
+  /// Copies a byte range of another store to `offset` and returns the end of the copy. Fails if the
+  /// other store lacks part of the range.
   func copy(
     _ part: Range<Int64>, of other: any ByteStore, to offset: Int64
   ) throws(SoundFileError) -> Int64 {
@@ -52,15 +55,16 @@ extension ByteStore {
     return offset + Int64(part.count)
   }
 
-  /// Puts other contents in the place of the store's: see `FileStore.replaceContents`. Stores that are no
-  /// files refuse that: nothing else is safe against a kill.
+  /// Replaces the store's contents atomically: see `FileStore.replaceContents`. Other stores
+  /// refuse, because they cannot do so safely if the process is killed.
   func replaceContents(
     _ write: (FileStore) throws(SoundFileError) -> Void
   ) throws(SoundFileError) {
     try optimizable().replaceContents(write)
   }
 
-  /// The store as a file whose contents can be replaced; fails if it is none.
+  /// Returns the store as a regular writable file, whose contents can be replaced; fails for other
+  /// stores.
   @discardableResult
   func optimizable() throws(SoundFileError) -> FileStore {
     guard isWritable else { throw SoundFileError(.notForWriting, path: name) }
@@ -78,15 +82,15 @@ extension ByteStore {
   }
 }
 
-/// A file of the system's.
+/// A file of the file system.
 package final class FileStore: ByteStore {
   package let name: String
   package let isWritable: Bool
-  /// True if the file is a plain one, which can be cut, and taken away.
+  /// True for a regular file, which can be truncated and unlinked.
   package let isPlain: Bool
   private let descriptor: Int32
 
-  /// Opens a file that is there. Blocks.
+  /// Opens an existing file. Blocks.
   package init(path: String, isWritable: Bool = false) throws(SoundFileError) {
     // O_NONBLOCK: a pipe without a writer must not hang the caller.
     let mode = isWritable ? O_RDWR : O_RDONLY
@@ -119,9 +123,9 @@ package final class FileStore: ByteStore {
     isPlain = true
   }
 
-  /// Makes a file. Blocks.
+  /// Creates a file. Blocks.
   ///
-  /// - Parameter isReplacing: True to empty a file of that name; false to fail if there is one.
+  /// - Parameter isReplacing: True to truncate an existing file; false to fail if there is one.
   package init(creating path: String, isReplacing: Bool) throws(SoundFileError) {
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | (isReplacing ? O_TRUNC : O_EXCL)
     descriptor = unsafe open(path, flags, 0o666)
@@ -173,7 +177,7 @@ package final class FileStore: ByteStore {
 
   package func setByteCount(_ count: Int64) throws(SoundFileError) {
     guard isWritable else { throw SoundFileError(.notForWriting, path: name) }
-    // What is no plain file has no length to set.
+    // Only a regular file has a length to set.
     guard isPlain else { return }
     while ftruncate(descriptor, off_t(count)) != 0 {
       if errno != EINTR { throw SoundFileError(writing: errno, path: name) }
@@ -182,12 +186,12 @@ package final class FileStore: ByteStore {
 
   package func synchronize() throws(SoundFileError) {
     guard isPlain, isWritable else { return }
-    // Some systems tell of a full disk only now.
+    // Some file systems report a full disk only now.
     guard fsync(descriptor) == 0 else { throw SoundFileError(writing: errno, path: name) }
     try checkPresence()
   }
 
-  /// Fails if the file was deleted meanwhile: what is written goes with it.
+  /// Fails if the file was deleted in the meantime: anything written would be lost with it.
   package func checkPresence() throws(SoundFileError) {
     var status = stat()
     if isPlain, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 {
@@ -195,11 +199,13 @@ package final class FileStore: ByteStore {
     }
   }
 
-  /// Puts other contents in the place of the file's: `write` makes them in a new file in the same folder,
-  /// which takes this one's name when all of it is on the disk. A kill leaves the old file or the new one,
-  /// whole, and perhaps a hidden file beside it. Blocks.
+  /// Replaces the file's contents atomically. Blocks.
   ///
-  /// Reads that are under way give the old contents.
+  /// `write` fills a new file in the same folder. Once that file is on disk, it is renamed over
+  /// this one. If the process is killed, the old or the new file remains complete, possibly with a
+  /// hidden temporary file beside it.
+  ///
+  /// Reads in progress return the old contents.
   func replaceContents(
     _ write: (FileStore) throws(SoundFileError) -> Void
   ) throws(SoundFileError) {
@@ -207,7 +213,7 @@ package final class FileStore: ByteStore {
     guard unsafe fstat(descriptor, &own) == 0 else {
       throw SoundFileError(errno: errno, path: name)
     }
-    // What a link leads to is replaced, not the link.
+    // A symbolic link stays; the file that it points to is replaced.
     guard let resolved = unsafe realpath(name, nil) else {
       throw SoundFileError(.vanished, path: name)
     }
@@ -222,12 +228,12 @@ package final class FileStore: ByteStore {
     let start = String(decoding: path[slash...].utf8.prefix(200), as: UTF8.self)
     let new = try makeBeside("\(folder).\(start).\(getpid())")
     do throws(SoundFileError) {
-      // Nobody else may read meanwhile what the old file may not be read of.
+      // Until the old file's permissions are copied, only the owner may read the new file.
       guard fchmod(new.descriptor, 0o600) == 0 else {
         throw SoundFileError(writing: errno, path: name)
       }
       try write(new)
-      // Not every user may give files away.
+      // Changing the owner may need privileges, so a failure is ignored.
       _ = fchown(new.descriptor, own.st_uid, own.st_gid)
       guard fchmod(new.descriptor, own.st_mode & 0o7777) == 0 else {
         throw SoundFileError(writing: errno, path: name)
@@ -240,21 +246,21 @@ package final class FileStore: ByteStore {
       new.remove()
       throw error.path == new.name ? SoundFileError(error.kind, path: name) : error
     }
-    // The descriptor is that of the new file from now on.
+    // From now on the descriptor refers to the new file.
     while dup2(new.descriptor, descriptor) < 0 {
       guard errno == EINTR || errno == EBUSY else {
         throw SoundFileError(writing: errno, path: name)
       }
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    // The new name is on the disk when its folder is.
+    // The rename is on disk only after the folder is synchronized.
     let place = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { return }
     fsync(place)
     close(place)
   }
 
-  /// Makes a file whose name begins like that.
+  /// Creates a file with a unique name that begins with `start`.
   private func makeBeside(_ start: String) throws(SoundFileError) -> FileStore {
     var number = 0
     while true {
@@ -269,6 +275,6 @@ package final class FileStore: ByteStore {
     }
   }
 
-  /// Takes the file away, if it is a plain one.
+  /// Deletes the file if it is a regular one.
   package func remove() { if isPlain { unsafe unlink(name) } }
 }

@@ -1,37 +1,38 @@
 import Codecs
 
-/// A CAF file of packets that is being written. A writer of our own: libavformat's knows few codecs and
-/// nothing of how many frames are sound, and its files are lost with the program.
+/// Writes a CAF file of packets. libavformat's CAF muxer supports few codecs, does not store how
+/// many frames are valid, and loses the file if the process is killed.
 ///
-/// The table of packets stands behind the sound, with room between them for the sound to come: the chunk
-/// of sound counts that room as its own. When the table is to be brought up to date, the new packets'
-/// sizes are added to its end first and counted in its head then; when the room is used up, the table is
-/// written again further behind, and one number, the size of the chunk of sound, makes it count. So the
-/// file is whole at any time. Closing it takes the room away.
+/// The packet table ('pakt') follows the sound, with reserved room between them. The size of the
+/// 'data' chunk includes that room. To update the table, the writer first appends the new packets'
+/// sizes, then updates the count in the table's header. When the room is used up, it copies the
+/// table further back; a single write of the 'data' chunk's size then makes the copy valid. The
+/// file is therefore complete at any time. Closing it removes the room.
 final class CAFBody: PacketFileBody {
   private let store: any ByteStore
   private let format: PacketFormat
-  /// True if packets have a table: their bytes or their frames vary.
+  /// True if the file needs a packet table: the packets' sizes or frames vary.
   private let isListed: Bool
   var takesRuns: Bool { !isListed }
-  /// True if the table's head stands before the sound: it tells only how many frames are sound.
+  /// Offset of a table without entries that stands before the sound, and holds only the counts of
+  /// valid, priming and remainder frames; nil if there is none.
   private var headOffset: Int64?
   /// The chunks before the sound.
   private var front: [Chunk] = []
-  /// Where the size of the chunk of sound stands.
+  /// Offset of the 'data' chunk's size field.
   private var sizeOffset: Int64 = 0
-  /// Where the first packet begins.
+  /// Offset of the first packet.
   private var dataOffset: Int64 = 0
   private var dataBytes: Int64 = 0
-  /// Bytes for sound up to the table.
+  /// Bytes reserved for sound before the packet table.
   private var room: Int64 = 0
-  /// The table without its head, and how much of it is in the file.
+  /// The table's entries without its header, and how many of their bytes are in the file.
   private var table: [UInt8] = []
   private var writtenTableBytes = 0
   private var packets: Int64 = 0
   private var frames: Int64 = 0
   private var savedFrames: Int64 = 0
-  /// Packets that wait to be written.
+  /// Packets that are not yet written.
   private var pending: [UInt8] = []
   private var primingFrames = 0
 
@@ -62,7 +63,7 @@ final class CAFBody: PacketFileBody {
     add(Chunk("desc", Self.description(format)))
     if !isListed, format.framesPerPacket > 1 {
       headOffset = Int64(head.count)
-      // As long as nothing is known, all of it is sound.
+      // Until the counts are known, all frames count as valid.
       add(Chunk("pakt", Self.tableHead(0, valid: -1, priming: 0, remainder: 0)))
     }
     for chunk in Self.chunks(facts) { add(chunk) }
@@ -87,7 +88,7 @@ final class CAFBody: PacketFileBody {
 
   func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) { try save(facts) }
 
-  /// Writes what waits, and brings the table up to date.
+  /// Writes the pending packets and updates the packet table.
   private func save(_ facts: PacketFileFacts?) throws(SoundFileError) {
     if isListed, dataBytes + Int64(pending.count) > room {
       try moveTable(behind: dataBytes + Int64(pending.count))
@@ -116,15 +117,16 @@ final class CAFBody: PacketFileBody {
       remainder: sound.remainderFrames)
   }
 
-  /// Writes the table, as far as it is in the file, once more behind itself and behind so many bytes of
-  /// sound, at the start of a page, so that nothing can cut its head in two.
+  /// Copies the part of the table that is in the file further back, behind itself and behind
+  /// `bytes` of sound. The copy starts on a page boundary, so that its header never spans two
+  /// pages.
   private func moveTable(behind bytes: Int64) throws(SoundFileError) {
     let more = max(Self.firstRoom, min(room, Self.mostRoomAtOnce))
     let least = max(bytes, room + (room > 0 ? 36 + Int64(writtenTableBytes) : 0)) + more
     let page: Int64 = 4096
     let place = (dataOffset + least + page - 1) / page * page
     let known = Array(table[..<writtenTableBytes])
-    // The head that was written last, or that of no packets.
+    // The header written last, or the header of an empty table.
     let head =
       room > 0
       ? try store.bytes(at: tableOffset, count: 36)
@@ -135,7 +137,7 @@ final class CAFBody: PacketFileBody {
     room = place - dataOffset
   }
 
-  /// Tells how long the sound is.
+  /// Writes the size of the 'data' chunk.
   private func setSize(_ bytes: Int64) throws(SoundFileError) {
     try store.write([UInt8](bytes + 4, count: 8, bigEndian: true), at: sizeOffset)
   }
@@ -146,7 +148,7 @@ final class CAFBody: PacketFileBody {
     if isListed {
       tail += Self.head("pakt", 24 + Int64(table.count)) + tableHead(facts.table) + table
     }
-    // What became known since the start replaces what stands there.
+    // Chunks whose content has changed since the start are written again after the sound.
     var outdated = front.filter { $0.id != "desc" && $0.id != "pakt" }
     for chunk in Self.chunks(facts) {
       if let place = outdated.firstIndex(where: { $0.id == chunk.id && $0.bytes == chunk.bytes }) {
@@ -210,7 +212,8 @@ final class CAFBody: PacketFileBody {
     return bytes
   }
 
-  /// A number in as many bytes as it needs: seven bits in each, all but the last marked.
+  /// Encodes a number in as many bytes as it needs: seven bits per byte, with the high bit set in
+  /// all but the last byte.
   private static func compact(_ number: Int) -> [UInt8] {
     var bytes = [UInt8(number & 0x7F)]
     var rest = number >> 7

@@ -1,8 +1,8 @@
-/// What stands in CAF's chunks of markers, regions, names and facts.
+/// Parses and builds CAF's marker, region, string and information chunks.
 enum CAFChunks {
   private static var markerBytes: Int { 28 }
 
-  // MARK: Reading. What is cut short gives what is there.
+  // MARK: Reading. A truncated chunk yields the entries that are complete.
 
   static func markers(_ chunk: [UInt8], names: [UInt32: String]) -> MediaMarkers {
     let bytes = Bytes(chunk)
@@ -34,7 +34,7 @@ enum CAFChunks {
   ) -> MediaMarker {
     let id = UInt32(number(bytes, offset + 12))
     let time = bytes.slice(at: offset + 16, count: 4)
-    // All ones stand for no time.
+    // Four 0xFF bytes stand for "no time".
     let isTimed = time != [0xFF, 0xFF, 0xFF, 0xFF] && time.count == 4
     return MediaMarker(
       position: bytes.double(at: offset + 4), name: names[id], id: Int32(bitPattern: id),
@@ -46,7 +46,7 @@ enum CAFChunks {
           offset: UInt32(number(bytes, offset + 20))) : nil)
   }
 
-  /// Names by the ids of what they name.
+  /// Returns the strings of a 'strg' chunk by the ids of the objects that they name.
   static func names(_ chunk: [UInt8]) -> [UInt32: String] {
     let bytes = Bytes(chunk)
     let count = min(number(bytes, 0), max(0, chunk.count - 4) / 12)

@@ -1,9 +1,9 @@
 import Codecs
 
-/// What Core Audio Format files are made of. A reader of our own: libavformat's leaves out how many
-/// frames are sound, and many codecs.
+/// Parses Core Audio Format files. libavformat's CAF demuxer does not report how many frames are
+/// valid, and lacks many codecs.
 enum CAFFile {
-  /// The codecs' names, as kAudioFormat… has them.
+  /// The codecs' four-character names, as in Core Audio's kAudioFormat… constants.
   static let codecNames: [(name: String, codec: Codec)] = [
     ("aac ", .aac), ("aach", .aacHE), ("aacp", .aacHEv2), ("alac", .alac), ("flac", .flac),
     ("opus", .opus), (".mp1", .mp1), (".mp2", .mp2), (".mp3", .mp3), ("ima4", .ima4),
@@ -12,13 +12,13 @@ enum CAFFile {
     ("vorb", .vorbis),
   ]
 
-  /// The name of a format's codec.
+  /// Returns the four-character name of a format's codec.
   static func name(of format: PacketFormat) -> String {
     if format.codec == .gsm, format.bytesPerPacket == 33 { return "agsm" }
     return codecNames.first { $0.codec == format.codec }?.name ?? "    "
   }
 
-  /// Finds out what a file holds. Blocks.
+  /// Reads the chunks and the packet table of a file. Blocks.
   static func open(_ store: any ByteStore) throws(SoundFileError) -> PacketSource {
     guard case .head(let head) = try FileHead.find(in: store) else {
       throw SoundFileError(.truncated, path: store.name)
@@ -46,7 +46,8 @@ enum CAFFile {
     return source
   }
 
-  /// Sets right what some programs write wrong: ffmpeg leaves FLAC's frames open, but lists none.
+  /// Corrects known errors of other writers: ffmpeg sets FLAC's frames per packet to 0 (variable),
+  /// but lists no frames in the packet table.
   private static func correct(
     _ format: inout PacketFormat, _ cookie: [UInt8], _ table: [UInt8], _ start: [UInt8],
     _ store: any ByteStore
@@ -95,7 +96,7 @@ enum CAFFile {
         bitsPerSample: min(bits, 32)))
   }
 
-  /// Lists the packets by the packet table, as far as they are there.
+  /// Fills the index from the packet table, with only those packets that are present in the file.
   private static func list(
     _ source: inout PacketSource, _ table: [UInt8], _ dataOffset: Int64, _ dataBytes: Int64,
     _ store: any ByteStore
@@ -133,7 +134,7 @@ enum CAFFile {
         let bytes = format.bytesPerPacket > 0 ? Int64(format.bytesPerPacket) : number()
         let frames = format.framesPerPacket > 0 ? 0 : number()
         guard let bytes, let frames, bytes <= dataBytes - start, bytes <= 1 << 30 else { break }
-        // ffmpeg lists packets of nothing.
+        // ffmpeg lists empty packets.
         guard bytes > 0 else { continue }
         source.index.append(
           [PacketIndex.Piece(offset: dataOffset + start, bytes: Int(bytes))], frames: frames)
@@ -150,10 +151,11 @@ enum CAFFile {
 }
 
 extension PacketTable {
-  /// A table that fits the frames that are there: what a head says is cut where it says too much.
+  /// Creates a table that fits the frames present: counts in the file that are too large are
+  /// reduced.
   ///
   /// - Parameters:
-  ///   - valid: Frames of sound; nil for all that are neither priming nor remainder.
+  ///   - valid: Valid frames; nil for all frames that are neither priming nor remainder.
   ///   - frames: Frames of all packets.
   init(priming: Int64, valid: Int64?, remainder: Int64 = 0, of frames: Int64) {
     let priming = max(0, min(priming, frames, Int64(Int32.max)))

@@ -1,6 +1,7 @@
-/// Core Audio's channel layouts, as the 'chan' chunks of CAF files have them.
+/// Core Audio's channel layouts, as stored in 'chan' chunks of CAF files.
 enum CAFLayout {
-  /// The layouts with a number of their own (the channels are its low 16 bits), and their channels.
+  /// Layouts that have their own tag, with their channels in order. The tag's low 16 bits are the
+  /// number of channels.
   private static let tagged: [(tag: UInt32, roles: [ChannelRole])] = [
     (100 << 16 | 1, [.mono]),
     (101 << 16 | 2, [.left, .right]),
@@ -17,7 +18,8 @@ enum CAFLayout {
     (124 << 16 | 6, [.centre, .left, .right, .leftSurround, .rightSurround, .lowFrequency]),
   ]
 
-  /// Core Audio's numbers of roles, and the bits of its bitmaps: the bit is the number less one.
+  /// Core Audio's channel labels. A label up to 18 also has a bit in channel bitmaps: bit number
+  /// label - 1.
   private static let labels: [(label: UInt32, role: ChannelRole)] = [
     (1, .left), (2, .right), (3, .centre), (4, .lowFrequency), (5, .leftSurround),
     (6, .rightSurround), (7, .leftOfCentre), (8, .rightOfCentre), (9, .centreSurround),
@@ -29,7 +31,8 @@ enum CAFLayout {
   private static let usesBitmap: UInt32 = 1 << 16
   private static let usesDescriptions: UInt32 = 0
 
-  /// What a chunk says; nil if it is not understood, or is for another number of channels.
+  /// Returns the roles stored in a 'chan' chunk; nil if the layout is unknown or has another number
+  /// of channels.
   static func roles(_ chunk: [UInt8], channels: Int) -> [ChannelRole]? {
     guard chunk.count >= 12 else { return nil }
     let tag = UInt32(chunk.big(at: 0, bytes: 4))
@@ -49,24 +52,25 @@ enum CAFLayout {
     return roles?.count == channels ? roles : nil
   }
 
-  /// What a set of speakers says.
+  /// Returns the roles of a channel bitmap.
   static func roles(speakers mask: UInt32) -> [ChannelRole] {
     labels.filter { $0.label <= 18 && mask & 1 << ($0.label - 1) != 0 }.map(\.role)
   }
 
-  /// The chunk for roles.
+  /// Returns the 'chan' chunk for roles.
   static func chunk(_ roles: [ChannelRole]) -> [UInt8] {
     words(roles).flatMap { [UInt8]($0, count: 4, bigEndian: true) }
   }
 
-  /// A tag, a bitmap, the number of descriptions, and five words for each of these.
+  /// Returns a tag, a bitmap, the number of channel descriptions, and five words for each
+  /// description.
   static func words(_ roles: [ChannelRole]) -> [UInt32] {
     if let tag = tagged.first(where: { $0.roles == roles })?.tag { return [tag, 0, 0] }
     return [usesDescriptions, 0, UInt32(roles.count)]
       + roles.flatMap { [label($0) ?? UInt32.max, 0, 0, 0, 0] }
   }
 
-  /// The roles as a set of speakers, of which each has a bit; nil if they are no such set, or not in its
+  /// Returns the roles as a channel bitmap; nil if a role has no bit, or the roles are not in bit
   /// order.
   static func speakers(_ roles: [ChannelRole]) -> UInt32? {
     var mask: UInt32 = 0
@@ -78,7 +82,7 @@ enum CAFLayout {
     return mask
   }
 
-  /// The roles in the order in which decoded channels come: that of WAVE files.
+  /// Returns the roles in the order of decoded channels, which is that of WAVE files.
   static func decoded(_ roles: [ChannelRole]) -> [ChannelRole] {
     roles.sorted { (label($0) ?? .max) < (label($1) ?? .max) }
   }

@@ -1,17 +1,16 @@
-/// The chunks of a CAF file of packets: those of a file that is read, or those that one which is being
-/// made will get.
+/// The chunks of a CAF file of packets, either one that is open for reading or one being written.
 struct CAFPacketChunks: ChunkedFile {
   let store: any ByteStore
   let sampleRate: Double
   let stored: [Chunk]
-  /// Lets the chunks of a file that is being made be looked at and changed; nil for one that is read.
+  /// Gives access to the chunks of a file being written; nil for a file open for reading.
   let changing: (@Sendable ((inout [Chunk]) -> Void) -> Void)?
 
   var path: String { store.name }
   var container: Container { .caf }
   var hasBigEndianChunks: Bool { true }
 
-  /// The chunks that are made of what else is known of the file.
+  /// The chunks that the writer generates from the format, the sound and the tags.
   private static let structural: Set<ChunkID> = ["desc", "data", "pakt", "kuki", "chan", "info"]
 
   private var all: [Chunk] {

@@ -1,7 +1,7 @@
 import CFFmpeg
 
 extension ChannelRole {
-  /// What libavutil calls the role; nil for those that it has no place for.
+  /// libavutil's channel identifier for the role; nil if it has none.
   private var channel: AVChannel? {
     switch self {
     case .mono, .centre: AV_CHAN_FRONT_CENTER
@@ -26,7 +26,7 @@ extension ChannelRole {
     }
   }
 
-  /// The roles of libavutil's layout; nil if it does not name them all.
+  /// Returns the roles of a libavutil layout; nil if it is unspecified, or a channel has no role.
   static func roles(of layout: UnsafePointer<AVChannelLayout>) -> [ChannelRole]? {
     let count = unsafe Int(layout.pointee.nb_channels)
     guard count > 0, count <= 64, unsafe layout.pointee.order != AV_CHANNEL_ORDER_UNSPEC else {
@@ -40,7 +40,7 @@ extension ChannelRole {
     return roles.count == count ? roles : nil
   }
 
-  /// Sets libavutil's layout to these roles, or to the usual ones of so many channels.
+  /// Sets a libavutil layout to these roles, or to the default layout for `channels` channels.
   static func set(
     _ layout: UnsafeMutablePointer<AVChannelLayout>, to roles: [ChannelRole]?, channels: Int
   ) {

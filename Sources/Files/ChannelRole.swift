@@ -1,6 +1,6 @@
 import CSndfile
 
-/// What a channel of a file is for.
+/// The role of a channel in a file.
 package enum ChannelRole: String, CaseIterable, CustomStringConvertible, Sendable {
   case mono
   case left, right, centre, lowFrequency
@@ -13,7 +13,7 @@ package enum ChannelRole: String, CaseIterable, CustomStringConvertible, Sendabl
   case topRearLeft, topRearCentre, topRearRight
   case ambisonicW, ambisonicX, ambisonicY, ambisonicZ
 
-  /// The role in words.
+  /// Name of the role.
   package var description: String {
     switch self {
     case .mono: "mono"
@@ -42,7 +42,7 @@ package enum ChannelRole: String, CaseIterable, CustomStringConvertible, Sendabl
     }
   }
 
-  /// The role that libsndfile's number for a channel stands for.
+  /// Creates the role for one of libsndfile's channel map constants; nil if it has no role.
   init?(libsndfile value: Int) {
     switch value {
     case SF_CHANNEL_MAP_MONO: self = .mono

@@ -1,17 +1,18 @@
-/// A file of chunks, some of which come after the sound.
+/// A chunked file that has chunks after its sound.
 struct ChunkOrder {
   let grammar: ChunkGrammar
-  /// Where the content of the chunk of sound begins.
+  /// Offset of the sound chunk's content.
   let soundOffset: Int64
-  /// Bytes of that.
+  /// Bytes of the sound chunk's content.
   let soundBytes: Int64
-  /// The chunks behind it.
+  /// The chunks after the sound chunk.
   let after: [Chunk]
 
-  /// Writes the file to an empty store, with all chunks before the sound. Sizes in its head stay as they
-  /// are. Blocks.
+  /// Writes the file to an empty store, with all chunks before the sound. Sizes in the file header
+  /// stay unchanged. Blocks.
   ///
-  /// - Returns: Where the moved chunks and the chunk of sound lie now, and where the file ends.
+  /// - Returns: The new positions of the moved chunks and of the sound chunk's content, and the end
+  ///   of the file.
   func write(
     _ store: any ByteStore, to new: any ByteStore
   ) throws(SoundFileError) -> (chunks: [Chunk], soundOffset: Int64, end: Int64) {
@@ -26,7 +27,7 @@ struct ChunkOrder {
     }
     let place = end + grammar.headBytes
     end = try new.copy(soundHead..<soundOffset + soundBytes, of: store, to: end)
-    // libsndfile takes what pads the end of a Wave64 file for sound.
+    // libsndfile reads padding at the end of a Wave64 file as sound.
     if grammar.alignment <= 2 { end = try pad(soundBytes, in: new, at: end) }
     return (moved, place, end)
   }

@@ -21,17 +21,17 @@ package struct ChunkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
 
   package var description: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Chunks that hold nothing.
+  /// Chunks that only fill space.
   static let fillers: Set<ChunkID> = ["JUNK", "junk", "FLLR", "free", "PAD ", "filr"]
 }
 
-/// A chunk of a file, without its head.
+/// A chunk of a file, without its header.
 struct Chunk: Sendable {
   var id: ChunkID
-  /// Where the bytes are in the file, from its start.
+  /// Offset of the content from the start of the file.
   var offset: Int64
   var size: Int64
-  /// The bytes, if they are not where `offset` says.
+  /// The content, if it is in memory rather than at `offset`.
   var bytes: [UInt8]?
 
   init(_ id: ChunkID, offset: Int64, size: Int64) {
@@ -46,22 +46,22 @@ struct Chunk: Sendable {
   }
 }
 
-/// How a family of files lays its chunks out: a head with a name and a size, then the bytes.
+/// How a family of containers lays out chunks: a header with an id and a size, then the content.
 struct ChunkGrammar: Equatable, Sendable {
   /// Bytes before the first chunk.
   let start: Int64
-  /// Bytes of a name and of a size, which make the head.
+  /// Bytes of the id and of the size, which together are the chunk header.
   let nameBytes: Int
   let sizeBytes: Int
   let isBigEndian: Bool
-  /// True if sizes count the head.
+  /// True if the size field includes the chunk header.
   let countsHead: Bool
-  /// Heads stand at multiples of so many bytes.
+  /// Chunk headers start at multiples of this many bytes.
   let alignment: Int64
 
   var headBytes: Int64 { Int64(nameBytes + sizeBytes) }
 
-  /// What fills room.
+  /// The id of chunks that fill space.
   let filler: ChunkID
 
   static func riff(bigEndian: Bool) -> ChunkGrammar {
@@ -79,19 +79,19 @@ struct ChunkGrammar: Equatable, Sendable {
     start: 40, nameBytes: 16, sizeBytes: 8, isBigEndian: false, countsHead: true, alignment: 8,
     filler: "junk")
 
-  /// What follows four characters to make the GUID that names a chunk of Wave64.
+  /// The last twelve bytes of a Wave64 chunk's GUID, which follow the four-character id.
   static let guidTail: [UInt8] = [
     0xF3, 0xAC, 0xD3, 0x11, 0x8C, 0xD1, 0x00, 0xC0, 0x4F, 0x8E, 0xDB, 0x8A,
   ]
-  /// Walking ends after so many chunks.
+  /// Limit on the number of chunks that are read.
   static let mostChunks = 10_000
 
-  /// Bytes that a chunk of `size` bytes takes up, with its head and what pads it.
+  /// Returns the bytes that a chunk of `size` bytes occupies, with its header and padding.
   func extent(_ size: Int64) -> Int64 { headBytes + padded(size) }
 
   func padded(_ size: Int64) -> Int64 { (size + alignment - 1) / alignment * alignment }
 
-  /// The head of a chunk.
+  /// Returns the header of a chunk.
   func head(_ id: ChunkID, size: Int64) -> [UInt8] {
     id.bytes + (nameBytes == 16 ? Self.guidTail : [])
       + [UInt8](
@@ -99,15 +99,15 @@ struct ChunkGrammar: Equatable, Sendable {
         bigEndian: isBigEndian)
   }
 
-  /// A whole chunk, padded.
+  /// Returns a complete chunk with its header and padding.
   func chunk(_ id: ChunkID, _ bytes: [UInt8]) -> [UInt8] {
     let size = Int64(bytes.count)
     return head(id, size: size) + bytes
       + [UInt8](repeating: 0, count: Int(padded(size) - size))
   }
 
-  /// The chunk whose head is at `offset`; nil if there is none. A size may be a wild one, or
-  /// negative where the file leaves it open.
+  /// Returns the chunk whose header is at `offset`; nil if the header is not all present. The size
+  /// is unchecked: it may be absurd, or negative where the writer left it open.
   func chunk(at offset: Int64, in store: any ByteStore) throws(SoundFileError) -> Chunk? {
     guard let head = try store.bytes(at: offset, count: Int(headBytes)).map(Bytes.init) else {
       return nil
@@ -118,17 +118,17 @@ struct ChunkGrammar: Equatable, Sendable {
     return Chunk(ChunkID(head, at: 0), offset: offset + headBytes, size: size)
   }
 
-  /// Where the chunk after `chunk` begins; nil if the size makes no sense.
+  /// Returns the offset of the chunk after `chunk`; nil if the size is not plausible.
   func end(of chunk: Chunk) -> Int64? {
     guard chunk.size >= 0, chunk.size < Int64.max / 4, chunk.offset < Int64.max / 4 else {
       return nil
     }
-    // A chunk's head is not always where it should be, so the padding counts from the chunk's own.
+    // Chunk headers are not always aligned, so the padding is counted from this chunk's own offset.
     return chunk.offset + padded(chunk.size)
   }
 }
 
-/// Numbers and names out of a file's bytes.
+/// Reads numbers and ids from a file's bytes.
 struct Bytes {
   private let bytes: [UInt8]
   init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -136,13 +136,13 @@ struct Bytes {
   var count: Int { bytes.count }
   subscript(index: Int) -> UInt8 { bytes[index] }
 
-  /// Four characters, or "" if they are not all there.
+  /// Returns four characters, or "" if they are not all present.
   func name(at offset: Int) -> String {
     guard offset >= 0, offset <= bytes.count, 4 <= bytes.count - offset else { return "" }
     return String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
   }
 
-  /// 0 if the bytes are not all there.
+  /// Returns an unsigned number; 0 if its bytes are not all present.
   func unsigned(at offset: Int, bytes count: Int, bigEndian: Bool) -> UInt64 {
     guard offset >= 0, offset <= bytes.count, count <= bytes.count - offset else { return 0 }
     let slice = bytes[offset..<offset + count]
@@ -155,18 +155,19 @@ struct Bytes {
     Double(bitPattern: unsigned(at: offset, bytes: 8, bigEndian: true))
   }
 
-  /// As many of the bytes as there are.
+  /// Returns up to `count` bytes: fewer if the data ends earlier.
   func slice(at offset: Int, count: Int) -> [UInt8] {
     guard offset >= 0, offset <= bytes.count, count > 0 else { return [] }
     return Array(bytes[offset..<offset + min(count, bytes.count - offset)])
   }
 
-  /// The text up to a zero byte or to the end.
+  /// Returns the text up to a zero byte or the end of the data.
   func text(at offset: Int, count: Int = .max) -> String {
     String(decoding: slice(at: offset, count: count).prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// A number with 16 bits of sign and exponent and 64 bits of mantissa.
+  /// Returns an 80-bit extended float: 16 bits of sign and exponent, 64 bits of mantissa. Nil if it is
+  /// not all present, or is not positive and finite.
   func extended(at offset: Int) -> Double? {
     guard offset + 10 <= bytes.count else { return nil }
     let exponent = Int(unsigned(at: offset, bytes: 2, bigEndian: true))
@@ -177,7 +178,7 @@ struct Bytes {
 }
 
 extension [UInt8] {
-  /// The low bytes of a number.
+  /// Creates the low `count` bytes of a number.
   init(_ number: some BinaryInteger, count: Int, bigEndian: Bool) {
     let bits = UInt64(truncatingIfNeeded: number)
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: bits >> UInt64(8 * $0)) }
@@ -186,7 +187,8 @@ extension [UInt8] {
 
   init(bigEndian number: Double) { self.init(number.bitPattern, count: 8, bigEndian: true) }
 
-  /// A positive number with 16 bits of exponent and 64 bits of mantissa.
+  /// Creates an 80-bit extended float from a positive number: 16 bits of exponent, 64 bits of
+  /// mantissa.
   init(extended number: Double) {
     let exponent = Int(number.exponent)
     let mantissa = UInt64(Double(sign: .plus, exponent: 63, significand: number.significand))

@@ -1,9 +1,9 @@
 extension Container {
-  /// The kind of a file by its first bytes; nil if they do not tell. Blocks.
+  /// Detects the container from a file's first bytes; nil if they match none. Blocks.
   package init?(contentOf store: any ByteStore) throws(SoundFileError) {
     let total = try store.byteCount()
     var start = try store.bytes(at: 0, count: Int(min(total, 40))) ?? []
-    // A tag of ID3 stands before streams of several kinds.
+    // ID3 tags may precede several kinds of streams.
     var offset: Int64 = 0
     for _ in 0..<ID3Tag.mostInARow {
       guard let size = ID3Tag.byteCount(start) else { break }
@@ -40,7 +40,7 @@ extension Container {
     guard start.count >= 4 else { return nil }
     if start[0] == 0x0B, start[1] == 0x77 { return .ac3 }
     guard start[0] == 0xFF, start[1] & 0xE0 == 0xE0 else { return nil }
-    // MPEG frames: layer 0 is AAC's, the other three are MPEG audio's own.
+    // MPEG audio frames: the layer bits are 0 for AAC in ADTS, and 1 to 3 for layers III, II and I.
     switch start[1] & 0x06 {
     case 0x00: return start[1] & 0xF0 == 0xF0 ? .adts : nil
     case 0x02: return .mp3

@@ -1,9 +1,9 @@
-/// A kind of sound file: how the sound is wrapped, not how it is coded.
+/// A kind of sound file, independent of the codec of its sound.
 package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
   case aiff, aifc, caf, wave, rf64, wave64, next
   case m4a, mp4, m4b, threeGP, threeGP2, adts, mp3, mp2, mp1, ac3, flac, ogg, amr
 
-  /// The kind's name.
+  /// Name of the container.
   package var description: String {
     switch self {
     case .aiff: "AIFF"
@@ -29,7 +29,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     }
   }
 
-  /// Ends of names that go with this kind, without the dot; the usual one first.
+  /// File name extensions without the dot; the usual one first.
   package var extensions: [String] {
     switch self {
     case .aiff: ["aiff", "aif"]
@@ -55,7 +55,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     }
   }
 
-  /// The kind that goes with the end of a name; nil if there is none.
+  /// Creates the container that matches a path's extension; nil if none does.
   package init?(forPath path: String) {
     let name = path.split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: ".") else { return nil }
@@ -67,7 +67,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     self = kind
   }
 
-  /// True if linear PCM in files of this kind usually has its high bytes first.
+  /// True if linear PCM in this container is usually big-endian.
   package var isBigEndian: Bool {
     switch self {
     case .aiff, .aifc, .next: true
@@ -75,7 +75,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     }
   }
 
-  /// True if the kind holds linear PCM.
+  /// True if the container can hold linear PCM.
   package var holdsPCM: Bool {
     switch self {
     case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next: true

@@ -2,7 +2,7 @@ import CFFmpeg
 import Codecs
 import Glibc
 
-/// The packets of a file's first stream of sound, one after another, as libavformat takes them out.
+/// Reads the packets of a file's first audio stream one after another with libavformat.
 ///
 /// One thread at a time; every call may block on the store.
 @safe
@@ -12,22 +12,22 @@ final class Demuxer {
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var sound: UnsafeMutablePointer<AVStream>?
 
-  /// A packet. What it points to holds until the next one is read.
+  /// A packet. Its bytes are valid until the next packet is read.
   @unsafe struct Packet {
-    /// Where it begins, as far as libavformat knows; -1 if it does not.
+    /// Offset in the file; -1 if libavformat does not know it.
     var offset: Int64
     var bytes: UnsafeRawBufferPointer
-    /// Frames from the start of the stream; nil if it has no time.
+    /// Time in frames from the start of the stream; nil if the packet has none.
     var firstFrame: Int64?
-    /// 0 if it is not known.
+    /// Frames; 0 if unknown.
     var frames: Int64
-    /// Frames of its sound, or of what follows it, that are to be left out at the start.
+    /// Frames to skip at the start of the sound. They may extend into later packets.
     var skippedFrames: Int
-    /// Frames of its sound that are to be left out at the end.
+    /// Frames to discard at the end of this packet's sound.
     var discardedFrames: Int
   }
 
-  /// Opens a file. `name` and `options` are libavformat's for its kind.
+  /// Opens a file. `name` is that of a libavformat demuxer, and `options` are its options.
   init(
     _ store: any ByteStore, name: String, options: [String: String] = [:]
   ) throws(SoundFileError) {
@@ -43,9 +43,9 @@ final class Demuxer {
     }
     unsafe opening.pointee.pb = stream.context
     unsafe opening.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
-    // Nothing but this store is ever opened.
+    // An empty whitelist keeps libavformat from opening anything but this store.
     unsafe opening.pointee.protocol_whitelist = av_strdup("")
-    // Frees the context if it fails.
+    // avformat_open_input frees the context if it fails.
     var settings: OpaquePointer?
     defer { unsafe av_dict_free(&settings) }
     for (key, value) in options { unsafe av_dict_set(&settings, key, value, 0) }
@@ -73,7 +73,7 @@ final class Demuxer {
     unsafe avformat_close_input(&context)
   }
 
-  /// The next packet; nil at the end, or where the file is too damaged to go on.
+  /// Reads the next packet; returns nil at the end, or where the file is too damaged to continue.
   func next() throws(SoundFileError) -> Packet? {
     guard let context = unsafe context, let packet = unsafe packet, let sound = unsafe sound else {
       return nil
@@ -86,7 +86,7 @@ final class Demuxer {
       }
       if unsafe packet.pointee.stream_index == sound.pointee.index { break }
     }
-    // What is missing at the end of a file that was cut is not there.
+    // A corrupt packet that reaches the end of the file was truncated, so it does not count.
     if unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0,
       unsafe packet.pointee.pos + Int64(packet.pointee.size) >= (try stream.store.byteCount())
     {
@@ -112,14 +112,14 @@ final class Demuxer {
       frames: frames(packet.pointee.duration), skippedFrames: skipped, discardedFrames: discarded)
   }
 
-  // MARK: What libavformat says of the stream
+  // MARK: Stream properties from libavformat
 
   private var parameters: AVCodecParameters {
     guard let sound = unsafe sound else { return unsafe AVCodecParameters() }
     return unsafe sound.pointee.codecpar.pointee
   }
 
-  /// The codec; nil if it is none of ours.
+  /// The codec; nil if Cuejack does not support it.
   var codec: Codec? {
     let parameters = unsafe parameters
     guard let codec = Codec(identifier: unsafe parameters.codec_id) else { return nil }
@@ -135,11 +135,11 @@ final class Demuxer {
   var codecName: String { unsafe String(cString: avcodec_get_name(parameters.codec_id)) }
   var sampleRate: Double { unsafe Double(parameters.sample_rate) }
   var channels: Int { unsafe Int(parameters.ch_layout.nb_channels) }
-  /// Frames of every packet; 0 if that varies or is not known.
+  /// Frames of each packet; 0 if the number varies or is unknown.
   var frameSize: Int { unsafe Int(parameters.frame_size) }
-  /// Bytes of a packet of a codec whose packets are all alike.
+  /// Bytes of a packet, for codecs with packets of constant size.
   var blockBytes: Int { unsafe Int(parameters.block_align) }
-  /// Bits per second; 0 if it is not known.
+  /// Bits per second; 0 if unknown.
   var bitRate: Int {
     let own = unsafe Int(parameters.bit_rate)
     return own > 0 ? own : unsafe Int(context?.pointee.bit_rate ?? 0)
@@ -157,20 +157,20 @@ final class Demuxer {
     return unsafe Array(
       UnsafeBufferPointer(start: bytes, count: Int(parameters.extradata_size)))
   }
-  /// Frames that the file's head promises; nil if it does not.
+  /// Number of frames according to the file; nil if it gives none.
   var promisedFrames: Int64? {
     guard let sound = unsafe sound, unsafe sound.pointee.duration != cue_av_no_time else {
       return nil
     }
     return frames(unsafe sound.pointee.duration)
   }
-  /// What each channel is for; nil if the file does not say.
+  /// Roles of the channels; nil if the file does not give them.
   var channelRoles: [ChannelRole]? {
     guard let sound = unsafe sound else { return nil }
     return unsafe ChannelRole.roles(of: &sound.pointee.codecpar.pointee.ch_layout)
   }
 
-  /// The first picture that is in the file, byte for byte; nil if there is none.
+  /// The first picture in the file, unchanged; nil if there is none.
   var picture: [UInt8]? {
     guard let context = unsafe context else { return nil }
     for i in 0..<Int(unsafe context.pointee.nb_streams) {
@@ -184,7 +184,8 @@ final class Demuxer {
     return nil
   }
 
-  /// libavformat's names of what the file says of itself, of the file's own and of the stream's.
+  /// Metadata of the file and of the stream, by libavformat's keys in lower case. The file's values
+  /// take precedence.
   var metadata: [String: String] {
     var found: [String: String] = [:]
     func add(_ dictionary: OpaquePointer?) {
@@ -200,7 +201,7 @@ final class Demuxer {
     return found
   }
 
-  /// Where the packets lie, if libavformat took that from the file's own table.
+  /// Returns the positions, sizes and frames of the packets, if libavformat read a packet table.
   func table() -> [(offset: Int64, bytes: Int, frames: Int64)] {
     guard let sound = unsafe sound else { return [] }
     let count = unsafe avformat_index_get_entries_count(sound)
@@ -216,7 +217,7 @@ final class Demuxer {
     return table.reversed()
   }
 
-  /// Frames of a time, which the stream counts in units of its own.
+  /// Converts a time from the stream's time base to frames.
   private func frames(_ time: Int64) -> Int64 {
     guard let sound = unsafe sound, sampleRate > 0 else { return 0 }
     let rate = unsafe AVRational(num: 1, den: parameters.sample_rate)
@@ -228,22 +229,22 @@ final class Demuxer {
   }
 }
 
-/// What libavformat says, and how loud.
+/// libavformat's log level and error messages.
 enum LibavLog {
-  /// Has libavformat write nothing to the terminal, unless the program chose what it writes. Any thread.
+  /// Silences libavformat's log output, unless the program has set a log level itself. Any thread.
   static func quieten() { _ = quietened }
 
   private static let quietened: Void = {
     if av_log_get_level() == AV_LOG_INFO { av_log_set_level(AV_LOG_QUIET) }
   }()
 
-  /// What a code means for a file that is read.
+  /// Returns the error for a libavformat error code that occurred while reading.
   static func error(_ code: Int32, reading name: String) -> SoundFileError {
     SoundFileError(
       code == cue_av_error_end_of_file ? .truncated : .damaged(words(code)), path: name)
   }
 
-  /// libavformat's words for a code.
+  /// Returns libavformat's message for an error code.
   static func words(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
     unsafe av_strerror(code, &text, text.count)

@@ -1,45 +1,45 @@
 import Codecs
 
-/// Finds the frames of a FLAC stream. Their heads do not tell their size: a frame ends where its
-/// check sum comes out, and where the next head stands or the decoder finds it complete.
+/// Finds the frames of a FLAC stream. Frame headers do not give a frame's size. A frame ends where
+/// its CRC matches and either another header follows or the decoder accepts it as complete.
 struct FLACScanner {
-  /// Bytes that no frame exceeds.
+  /// Upper limit of a frame's size in bytes.
   let maximumPacketBytes: Int
-  /// Makes a decoder; nil if there is none.
+  /// Creates a decoder; returns nil if there is none.
   private let decoder: () -> PacketDecoder?
-  /// Bytes of the frame that were looked at, and their check sum.
+  /// Bytes of the current frame already examined, and their CRC.
   private var checked = 0
   private var sum: UInt16 = 0
-  /// How often the decoder was asked for this frame.
+  /// How often the decoder was tried on this frame.
   private var tries = 0
-  /// What looked like heads and were none, since the last frame.
+  /// False headers found since the last frame.
   private var mistakes = 0
 
-  /// Rubbish made of heads is not looked at without end.
+  /// Limits the work on damaged data that is full of false headers.
   private static let mostMistakes = 64
 
-  /// - Parameter maximumFrameBytes: As the stream's head says; 0 if it does not.
+  /// - Parameter maximumFrameBytes: From the stream's header; 0 if it gives none.
   init(maximumFrameBytes: Int, format: PacketFormat, cookie: [UInt8]) {
-    // 65535 frames of 8 channels of 33 bits, and a little more.
+    // 65535 frames of 8 channels of 33 bits, with some margin.
     maximumPacketBytes = maximumFrameBytes > 0 ? maximumFrameBytes : 2_200_000
     decoder = { () -> PacketDecoder? in try? PacketDecoder(format, cookie: cookie) }
   }
 
   enum Step {
-    /// A frame: so many bytes from the offset on, and the frames of sound in it.
+    /// A frame of so many bytes at the offset, and the number of audio frames in it.
     case frame(bytes: Int, frames: Int, at: Int)
-    /// More bytes are needed; those before the offset are not.
+    /// The scanner needs more bytes. Bytes before the offset may be discarded.
     case more(from: Int)
   }
 
-  /// The bytes that come next do not follow the last ones.
+  /// Tells the scanner that the next bytes do not continue the last ones.
   mutating func loseStep() {
     checked = 0
     sum = 0
     tries = 0
   }
 
-  /// Finds the first whole frame from `offset` on.
+  /// Finds the first complete frame at or after `offset`.
   mutating func step(_ bytes: [UInt8], from offset: Int) -> Step {
     var offset = offset
     while true {
@@ -64,7 +64,7 @@ struct FLACScanner {
         sum = sum << 8 ^ Self.table[Int(UInt8(sum >> 8) ^ bytes[end])]
         checked += 1
       }
-      // It was no head, or its frame is damaged: the next one may begin right behind it.
+      // This was a false header, or its frame is damaged. The next frame may begin right behind it.
       mistakes += 1
       offset += mistakes <= Self.mostMistakes ? 1 : checked
       loseStep()
@@ -73,7 +73,7 @@ struct FLACScanner {
 
   private mutating func isWhole(_ bytes: [UInt8], from start: Int, to end: Int) -> Bool {
     if case .head = Head.read(bytes, at: end) { return true }
-    // Zeros leave the sum as it is: the decoder must not be asked without end.
+    // Zero bytes leave a CRC of 0 unchanged, so the number of decoder calls is limited.
     guard tries < 8, let decoder = decoder() else { return false }
     tries += 1
     return unsafe bytes.withUnsafeBytes { memory in
@@ -81,17 +81,18 @@ struct FLACScanner {
     }
   }
 
-  /// The check sum's steps: the polynomial 0x8005.
+  /// The table of the CRC-16 with the polynomial 0x8005.
   private static let table: [UInt16] = (0..<256).map { byte in
     (0..<8).reduce(UInt16(byte) << 8) { sum, _ in sum << 1 ^ (sum & 0x8000 != 0 ? 0x8005 : 0) }
   }
 
-  /// The head of a frame.
+  /// The header of a frame.
   private struct Head {
     var bytes: Int
-    /// Frames of sound.
+    /// Audio frames.
     var frames: Int
-    /// Bytes that the frame does not exceed: no encoder makes one longer than its samples are.
+    /// Upper limit of the frame's size: no encoder writes a frame larger than its uncompressed
+    /// samples.
     var maximumBytes: Int
 
     enum Reading {
@@ -102,7 +103,7 @@ struct FLACScanner {
 
     static func read(_ b: [UInt8], at start: Int) -> Reading {
       guard b.count - start >= 5 else {
-        // What is there may already be wrong.
+        // The bytes present may already rule out a header.
         let isPossible = b.count - start < 1 || b[start] == 0xFF
         return isPossible ? .short : .none
       }
@@ -113,7 +114,7 @@ struct FLACScanner {
       let rate = Int(b[start + 2] & 15)
       let channels = Int(b[start + 3] >> 4)
       guard size > 0, rate < 15, channels < 11, b[start + 3] >> 1 & 7 != 3 else { return .none }
-      // The frame's number is written as UTF-8 writes a character, with up to seven bytes.
+      // The frame number is coded like a UTF-8 character, in up to seven bytes.
       let ones = (~b[start + 4]).leadingZeroBitCount
       guard ones != 1, ones < 8 else { return .none }
       let afterNumber = start + 4 + max(ones, 1)
@@ -137,7 +138,7 @@ struct FLACScanner {
         }
       let bits = [32, 8, 12, 32, 16, 20, 24, 32][Int(b[start + 3] >> 1 & 7)]
       let count = channels < 8 ? channels + 1 : 2
-      // The difference of two channels takes one bit more; some bytes go to heads and sums.
+      // A difference channel takes one more bit per sample. The rest allows for headers and CRCs.
       let most = 64 + count * (8 + frames * (bits + 1) / 8)
       return .head(Head(bytes: end + 1 - start, frames: frames, maximumBytes: most))
     }

@@ -1,34 +1,34 @@
-/// What a file's head says that libsndfile does not tell: its kind, where its sound and its other
-/// chunks lie, and how long the sound should be.
+/// Header information that libsndfile does not report: the container, the positions of the sound
+/// and of the other chunks, and the length of the sound.
 struct FileHead {
   var container: Container
-  /// How the chunks lie, if the kind has chunks.
+  /// The chunk layout; nil if the container has no chunks.
   var grammar: ChunkGrammar?
-  /// The order of bytes of numbers in the head, and in chunks.
+  /// True if numbers in the header and in chunks are big-endian.
   var isBigEndian: Bool
-  /// Where the content of the chunk of sound begins, and the sound in it.
+  /// Offset of the sound chunk's content, and of the sound within it.
   var soundOffset: Int64 = 0
   var dataOffset: Int64 = 0
-  /// Bytes of sound, or nil if the head leaves that to the file's length.
+  /// Bytes of sound; nil if the sound extends to the end of the file.
   var dataBytes: Int64?
-  /// The chunks before and after the sound, as far as they are there.
+  /// The chunks before and after the sound, as far as they are present.
   var before: [Chunk] = []
   var after: [Chunk] = []
-  /// Frames per second where the head has them as a fraction.
+  /// Frames per second, where the header stores it as a floating-point number.
   var sampleRate: Double?
-  /// Significant bits of a sample, if they are fewer than its bytes have.
+  /// Significant bits of a sample, if they are fewer than its bytes hold.
   var bitsPerSample: Int?
-  /// The name of a coding that is not linear PCM.
+  /// Name of the codec if the sound is not linear PCM.
   var coding: String?
-  /// What libsndfile has to be shown in place of all that comes before the sound, to read it right.
+  /// A substitute header that libsndfile reads correctly, in place of everything before the sound.
   var shown: [UInt8]?
 
-  /// What the first bytes of a file tell.
+  /// The result of reading a file's first bytes.
   enum Finding {
     case head(FileHead)
-    /// One of our kinds, but it ends before its sound begins.
+    /// A supported container that ends before its sound begins.
     case cutShort
-    /// Known by its first bytes, but not one of our kinds.
+    /// A known file type that this reader does not handle.
     case foreign(String)
     case unknown
   }
@@ -39,7 +39,7 @@ struct FileHead {
     isBigEndian = grammar.isBigEndian
   }
 
-  /// NeXT and Sun files: one head, then the sound.
+  /// Creates the header of a NeXT/Sun file: one header, then the sound.
   private init(next start: Bytes, isBigEndian: Bool) {
     container = .next
     self.isBigEndian = isBigEndian
@@ -61,7 +61,7 @@ struct FileHead {
       default: return .unknown
       }
     }
-    // Streams alone have tags before them.
+    // Only stream files may have ID3 tags before them.
     let isTagged = start.name(at: 0).hasPrefix("ID3")
     guard container.holdsPCM, !isTagged else { return .foreign(container.description) }
     let grammar: ChunkGrammar
@@ -81,12 +81,13 @@ struct FileHead {
 
   // MARK: Chunks
 
-  /// Reads all chunks; false if the sound or its format is not among them.
+  /// Reads all chunks; returns false if the sound or its format is missing.
   private mutating func readChunks(
     _ store: any ByteStore, _ total: Int64, _ start: Bytes
   ) throws(SoundFileError) -> Bool {
     guard let grammar else { return false }
-    // AIFF says the rate in a chunk that may come after the sound; the others' libsndfile misses.
+    // AIFF's COMM chunk may come after the sound. For other containers libsndfile reports a missing
+    // format.
     var hasFormat = container != .aiff && container != .aifc
     var longDataBytes: Int64?
     var offset = grammar.start
@@ -105,7 +106,7 @@ struct FileHead {
       guard let end = grammar.end(of: chunk) else { break }
       offset = end
     }
-    // The last chunk may be cut short, or no chunk at all.
+    // The last chunk may be truncated, or may not be a chunk at all.
     if let last = after.last, last.size < 0 || last.size > total - last.offset {
       after.removeLast()
     }
@@ -114,8 +115,9 @@ struct FileHead {
     return true
   }
 
-  /// A head of the format and the sound alone. libsndfile loses its way after chunks of an odd size
-  /// in RF64, and takes all extensible formats in Wave64 for integers: it gets the plain tag.
+  /// Builds a header with only the format and the sound chunk. libsndfile mishandles RF64 files
+  /// after chunks of odd size. It also reads every extensible format in Wave64 as integers, so the
+  /// header gets the plain format tag.
   private func plainHead(
     _ store: any ByteStore, _ grammar: ChunkGrammar
   ) throws(SoundFileError) -> [UInt8]? {
@@ -136,10 +138,10 @@ struct FileHead {
     return head + sound
   }
 
-  /// Takes note of the size of the sound if `chunk` is the sound: `.max` stands for one that another
-  /// chunk says.
+  /// Stores the size of the sound if `chunk` is the sound chunk. `.max` means that the 'ds64' chunk
+  /// gives the size.
   ///
-  /// - Returns: Bytes before the sound in the chunk; nil if it is not the sound.
+  /// - Returns: Bytes before the sound in the chunk; nil if it is not the sound chunk.
   private mutating func readSoundHead(
     _ chunk: Chunk, _ store: any ByteStore, _ total: Int64, _ start: Bytes
   ) throws(SoundFileError) -> Int64? {
@@ -150,9 +152,9 @@ struct FileHead {
       dataBytes =
         switch chunk.size {
         case 0xFFFF_FFFF: container == .rf64 ? .max : nil
-        // Written to a pipe: the length was not known.
+        // Written to a pipe: the writer did not know the length.
         case 0x7FFF_F000...0x7FFF_FFFF: nil
-        // The writer was stopped before it knew the length.
+        // The writer stopped before it stored the length.
         case 0 where whole + 8 <= chunk.offset: nil
         default: chunk.size
         }
@@ -168,7 +170,7 @@ struct FileHead {
       dataBytes = chunk.size == 0 ? nil : max(0, chunk.size - skipped)
       return skipped
     case (.caf, "data"):
-      // The sound follows four bytes that count edits.
+      // A four-byte edit count precedes the sound.
       guard try store.bytes(at: chunk.offset, count: 4) != nil else { return nil }
       dataBytes = chunk.size < 4 ? nil : chunk.size - 4
       return 4
@@ -176,7 +178,7 @@ struct FileHead {
     }
   }
 
-  /// Reads the chunks that describe the sound; false if one of them is too short.
+  /// Reads the chunks that describe the format; returns false if one of them is too short.
   private mutating func readFormat(
     _ chunk: Chunk, _ store: any ByteStore, _ longDataBytes: inout Int64?, _ hasFormat: inout Bool
   ) throws(SoundFileError) -> Bool {

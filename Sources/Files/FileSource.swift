@@ -1,20 +1,20 @@
 import CSndfile
 import Glibc
 
-/// The bytes of a file as libsndfile reads them. One thread at a time.
+/// Presents a file to libsndfile through virtual I/O. One thread at a time.
 final class FileSource {
   private let store: any ByteStore
   private var position: Int64 = 0
-  /// The length that libsndfile is told: that of the whole file if this one was cut short, so that
-  /// it accepts what is there.
+  /// The length reported to libsndfile. For a truncated file it is the length of the complete file,
+  /// so that libsndfile accepts the part that is present.
   private let apparentByteCount: Int64
-  /// What is shown in place of as many bytes of the file's own as stand before its sound.
+  /// Substitute header, presented in place of the file's bytes before `soundOffset`.
   private let head: [UInt8]
   private let soundOffset: Int64
 
   /// - Parameters:
-  ///   - byteCount: Bytes of the whole file, those that are not there included.
-  ///   - head: Shown in place of all that comes before `soundOffset`; nil to show the file as it is.
+  ///   - byteCount: Length of the complete file, including any missing bytes.
+  ///   - head: Replaces all bytes before `soundOffset`; nil to present the file unchanged.
   init(_ store: any ByteStore, byteCount: Int64, head: [UInt8]?, soundOffset: Int64) {
     self.store = store
     self.head = head ?? []
@@ -27,13 +27,13 @@ final class FileSource {
     for index in 0..<Int(ours) { unsafe buffer[index] = head[Int(position) + index] }
     let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[Int(ours)...])
     let place = position &+ ours &- Int64(head.count) &+ soundOffset
-    // libsndfile takes an error for the end of the file.
+    // libsndfile treats an error as the end of the file.
     let count = Int(ours) + ((try? unsafe store.read(at: place, into: rest)) ?? 0)
     position = position &+ Int64(count)
     return count
   }
 
-  /// The calls that libsndfile makes; each takes a `FileSource` as its last argument.
+  /// The virtual I/O callbacks of libsndfile. Each receives a `FileSource` as its last argument.
   static var callbacks: SF_VIRTUAL_IO {
     unsafe SF_VIRTUAL_IO(
       get_filelen: { source in

@@ -1,24 +1,24 @@
 import Codecs
 
-/// What the head of a frame says, in a stream that is nothing but frames.
+/// The header of a frame, in a stream that consists only of frames.
 struct FrameHead: Equatable {
-  /// Bytes of the frame, head included.
+  /// Bytes of the frame, including its header.
   var bytes: Int
-  /// Bytes at its start that are no part of the packet.
+  /// Bytes at the frame's start that are not part of the packet.
   var headBytes = 0
-  /// What all frames of one stream have in common.
+  /// Header bits that are the same in all frames of a stream.
   var kind: UInt32
   var codec: Codec
   var sampleRate: Double
-  /// 0 if the head does not tell.
+  /// 0 if the header does not give it.
   var channels: Int
-  /// Frames of sound.
+  /// Audio frames.
   var frames: Int
-  /// Bits per second; 0 if the head does not tell.
+  /// Bits per second; 0 if the header does not give it.
   var bitRate = 0
 
-  /// Where a frame of MPEG Layer 3 that holds no sound says what it knows of the others: behind its head and
-  /// what is no sound in any frame.
+  /// Offset of the information (Xing or Info) tag in an MPEG Layer III frame without sound: after
+  /// the header and the side information.
   var informationOffset: Int {
     switch (frames == 1152, channels == 2) {
     case (true, true): 4 + 32
@@ -28,11 +28,11 @@ struct FrameHead: Equatable {
   }
 }
 
-/// A stream of frames, each with a head that tells its size.
+/// A stream of frames, each with a header that gives its size.
 enum FrameKind: CaseIterable {
   case adts, mpeg, ac3
 
-  /// Bytes that are needed to read a head.
+  /// Bytes needed to parse a header.
   var headBytes: Int {
     switch self {
     case .adts: 7
@@ -41,17 +41,18 @@ enum FrameKind: CaseIterable {
     }
   }
 
-  /// Bytes that no packet exceeds.
+  /// Upper limit of a packet's size in bytes.
   var maximumPacketBytes: Int {
     switch self {
     case .adts: 8191 - 7
-    // Layer 2 of MPEG 2.5 with 160 kbit/s at 8 kHz, and a byte that pads it.
+    // MPEG 2.5 Layer II with 160 kbit/s at 8 kHz, plus one padding byte.
     case .mpeg: 2881
     case .ac3: 3840
     }
   }
 
-  /// Reads the head at an offset, from which on `headBytes` must be there.
+  /// Parses the header at an offset; `headBytes` must be available there. Returns nil if it is
+  /// none.
   func head(_ bytes: [UInt8], at offset: Int) -> FrameHead? {
     switch self {
     case .adts: Self.adts(bytes, at: offset)
@@ -69,7 +70,7 @@ enum FrameKind: CaseIterable {
     let channels = Int(b[i + 2] & 1) << 2 | Int(b[i + 3] >> 6)
     let bytes = Int(b[i + 3] & 3) << 11 | Int(b[i + 4]) << 3 | Int(b[i + 5] >> 5)
     let headBytes = b[i + 1] & 1 == 1 ? 7 : 9
-    // A frame of several blocks cannot be taken apart without decoding it.
+    // A frame with several raw data blocks cannot be split without decoding it.
     guard rate < rates.count, bytes > headBytes, b[i + 6] & 3 == 0 else { return nil }
     return FrameHead(
       bytes: bytes, headBytes: headBytes,
@@ -122,7 +123,7 @@ enum FrameKind: CaseIterable {
     let rateIndex = Int(b[i + 4] >> 6)
     let size = Int(b[i + 4] & 63)
     let version = Int(b[i + 5] >> 3)
-    // Later versions are Enhanced AC-3, whose heads are others.
+    // Later versions are Enhanced AC-3, which has different headers.
     guard rateIndex < 3, size < 38, version <= 10 else { return nil }
     let kilobits = [
       32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
@@ -134,7 +135,7 @@ enum FrameKind: CaseIterable {
       default: 3 * kilobits
       }
     let mode = Int(b[i + 6] >> 5)
-    // Up to three fields of two bits stand between the mode and the bit for low frequencies.
+    // Up to three two-bit fields lie between the channel mode and the low-frequency bit.
     var bit = 3
     if mode & 1 == 1, mode != 1 { bit += 2 }
     if mode & 4 == 4 { bit += 2 }
@@ -150,20 +151,21 @@ enum FrameKind: CaseIterable {
   }
 }
 
-/// Finds frames in a stream that is nothing but frames, and passes over what is none.
+/// Finds frames in a stream that consists only of frames, and skips anything else.
 struct FrameScanner {
   let kind: FrameKind
-  /// Heads that must follow, each where the one before says, to take the first one for a head.
+  /// Number of further headers that must follow, each where the previous one says, before the first
+  /// header is accepted.
   let proof: Int
-  /// The first frame's head.
+  /// The first frame's header.
   private(set) var first: FrameHead?
-  /// The next frame begins where the last one ended.
+  /// True while the next frame begins where the last one ended.
   private(set) var isInStep = false
 
   enum Step {
-    /// A frame, which lies in these bytes.
+    /// A complete frame at an offset in the given bytes.
     case frame(FrameHead, at: Int)
-    /// More bytes are needed; those before the offset are not.
+    /// The scanner needs more bytes. Bytes before the offset may be discarded.
     case more(from: Int)
   }
 
@@ -172,10 +174,10 @@ struct FrameScanner {
     self.proof = proof
   }
 
-  /// The bytes that come next do not follow the last ones.
+  /// Tells the scanner that the next bytes do not continue the last ones.
   mutating func loseStep() { isInStep = false }
 
-  /// Finds the first whole frame from `offset` on.
+  /// Finds the first complete frame at or after `offset`.
   mutating func step(_ bytes: [UInt8], from offset: Int) -> Step {
     var offset = offset
     while bytes.count - offset >= kind.headBytes {
@@ -203,7 +205,7 @@ struct FrameScanner {
 
   private func fits(_ head: FrameHead) -> Bool { first.map { $0.kind == head.kind } ?? true }
 
-  /// Nil if too few bytes are there to tell.
+  /// Returns true if the required headers follow; nil if there are too few bytes to tell.
   private func isProven(_ head: FrameHead, _ bytes: [UInt8], at offset: Int) -> Bool? {
     var next = offset + head.bytes
     for _ in 0..<(first == nil ? proof : 1) {

@@ -1,4 +1,4 @@
-/// Memory that grows with what it has to hold. One thread at a time.
+/// A buffer that grows on demand. One thread at a time.
 @safe
 final class GrowingMemory {
   private(set) var bytes: UnsafeMutableRawBufferPointer
@@ -7,7 +7,7 @@ final class GrowingMemory {
 
   deinit { unsafe bytes.deallocate() }
 
-  /// Has the memory hold so many bytes at the least. What was in it may be lost.
+  /// Grows the buffer to at least `count` bytes. Growing discards the contents.
   func reserve(_ count: Int) {
     guard unsafe bytes.count < count else { return }
     unsafe bytes.deallocate()

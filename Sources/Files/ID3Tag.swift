@@ -1,13 +1,14 @@
-/// Tags of ID3v2, which stand before streams of several kinds.
+/// Parses the headers of ID3v2 tags, which precede streams of several kinds.
 enum ID3Tag {
-  /// Bytes of the head, which tells how long a tag is.
+  /// Bytes of the tag header, which gives the tag's length.
   static let headBytes = 10
-  /// More tags in a row are a way to keep a reader busy.
+  /// Limit on consecutive tags, so that a crafted file cannot keep a reader busy.
   static let mostInARow = 16
 
-  /// Bytes of a tag, with its head and what may end it; nil if `bytes` begin with none.
+  /// Returns the bytes of a tag including its header and footer; nil if `bytes` do not begin with
+  /// one.
   static func byteCount(_ bytes: [UInt8]) -> Int? {
-    // Of the size's bytes seven bits count.
+    // Each byte of the size holds seven bits.
     guard bytes.count >= headBytes, bytes.starts(with: "ID3".utf8), bytes[3] < 0xFF,
       bytes[4] < 0xFF, bytes[6..<10].allSatisfy({ $0 < 0x80 })
     else { return nil }

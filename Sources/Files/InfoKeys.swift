@@ -1,4 +1,4 @@
-/// The keys of Core Audio's info dictionaries, and libavformat's names for the same.
+/// The keys of Core Audio's info dictionaries, and libavformat's keys for the same metadata.
 enum InfoKeys {
   private static let pairs: [(key: String, names: [String])] = [
     ("title", ["title"]),
@@ -19,7 +19,8 @@ enum InfoKeys {
     ("recorded date", ["creation_time"]),
   ]
 
-  /// What a file says of itself, from libavformat's terms. Its names are in small letters.
+  /// Converts libavformat's metadata to an info dictionary. The keys of `metadata` are in lower
+  /// case.
   static func tags(_ metadata: [String: String]) -> [String: String] {
     var tags: [String: String] = [:]
     for (key, names) in pairs {
@@ -28,7 +29,7 @@ enum InfoKeys {
     return tags
   }
 
-  /// The same with Core Audio's keys in the place of libavformat's, which it writes into CAF files.
+  /// Replaces libavformat's keys, which it writes into CAF files, by Core Audio's keys.
   static func coreAudioTags(_ tags: [String: String]) -> [String: String] {
     var known = tags
     for (key, names) in pairs {
@@ -39,7 +40,7 @@ enum InfoKeys {
     return known
   }
 
-  /// libavformat's terms for an info dictionary.
+  /// Converts an info dictionary to libavformat's metadata.
   static func metadata(_ tags: [String: String], container: Container) -> [String: String] {
     var metadata: [String: String] = [:]
     for (key, names) in pairs {

@@ -1,11 +1,11 @@
 import Codecs
 
-/// An MPEG-4 file of packets that is being written.
+/// Writes an MPEG-4 file of packets.
 ///
-/// libavformat writes it in fragments, each with a table of its own, so that a kill takes the latest second
-/// at the most. At the end a table of all packets is put behind them, and then a few bytes, written at
-/// once, turn everything from the first, empty table on into the sound of an ordinary file: the file is
-/// whole before and after.
+/// libavformat writes fragments, each with its own table ('moof'), so that a killed process loses
+/// at most the last second. On closing, the writer appends a complete table ('moov') for all
+/// packets. A single write of a few bytes then turns everything from the first, empty 'moov' up to
+/// the new one into an 'mdat' box. The file is complete before and after that write.
 final class MPEG4Body: PacketFileBody {
   let takesRuns = false
   private let store: any ByteStore
@@ -16,9 +16,9 @@ final class MPEG4Body: PacketFileBody {
   private var frames: Int64 = 0
   private var flushedFrames: Int64 = 0
   private var sizes: [UInt32] = []
-  /// Frames of each packet, where they vary.
+  /// Frames of each packet, if their number varies.
   private var lengths: [UInt32] = []
-  /// Packets up to the end of each fragment, and where it ends.
+  /// The packets up to the end of each fragment, and the offset of its end.
   private var fragments: [(packets: Int, end: Int64)] = []
   private var firstPacket: [UInt8] = []
 
@@ -52,7 +52,7 @@ final class MPEG4Body: PacketFileBody {
       format: format, extradata: facts.extradata, channelRoles: facts.channelRoles,
       primingFrames: facts.table.primingFrames, bitRate: facts.bitRate,
       metadata: InfoKeys.metadata(facts.tags, container: container))
-    // Edits are exact to the frame.
+    // With this time scale, edits are accurate to the frame.
     settings.options["movie_timescale"] = "\(Int(format.sampleRate.rounded()))"
     if container == .m4b { settings.options["brand"] = "M4B " }
     return settings
@@ -69,10 +69,10 @@ final class MPEG4Body: PacketFileBody {
     if Double(frames - flushedFrames) >= format.sampleRate { try flush() }
   }
 
-  /// Ends the fragment.
+  /// Completes the current fragment.
   private func flush() throws(SoundFileError) {
     guard sizes.count > fragments.last?.packets ?? 0 else { return }
-    // The first time, that writes the empty table only.
+    // The first flush writes only the empty 'moov' box.
     if fragments.isEmpty { try muxer.flush() }
     try muxer.flush()
     fragments.append((sizes.count, muxer.position))
@@ -85,7 +85,8 @@ final class MPEG4Body: PacketFileBody {
     let settings = Self.settings(container, format, facts)
     try flush()
     guard let last = fragments.last else {
-      // No packet came: an empty table, as ordinary files without packets do not tell of their sound.
+      // Without packets the file keeps the empty table of a fragmented file: an ordinary file
+      // without packets does not store its format.
       var settings = settings
       settings.options["movflags"] = "+frag_custom+empty_moov+skip_trailer"
       try store.setByteCount(0)
@@ -97,12 +98,13 @@ final class MPEG4Body: PacketFileBody {
     try hideFragments(end: last.end)
   }
 
-  /// Has libavformat write the table that it would write had it put the packets where they are.
+  /// Writes the 'moov' box that libavformat would write if it had stored the packets where they
+  /// are.
   private func writeTable(
     _ settings: Muxer.Settings, _ table: PacketTable, at end: Int64
   ) throws(SoundFileError) {
     let muxer = try Muxer(store, name: Self.name(container), settings, firstKeptByte: end)
-    // libavformat looks into packets of these codecs.
+    // libavformat parses the packets of these codecs.
     let needsBytes = [.ac3, .eac3, .amrNarrow].contains(format.codec)
     let silence = [UInt8](repeating: 0, count: Int(sizes.max() ?? 0))
     var start = 0
@@ -121,7 +123,7 @@ final class MPEG4Body: PacketFileBody {
         }
         let count =
           format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : Int64(lengths[packet])
-        // Of the last one a part may be left out.
+        // The last packet may be cut short by the remainder.
         isCut =
           packet == sizes.count - 1 && Int64(table.remainderFrames) < count
         let heard = isCut ? count - Int64(table.remainderFrames) : count
@@ -140,14 +142,15 @@ final class MPEG4Body: PacketFileBody {
     muxer.seek(to: end)
     try muxer.finish()
     guard !isCut, table.remainderFrames > 0, table.validFrames > 0 else { return }
-    // More than a packet is not heard. The packets' times cannot tell that, the edit can.
+    // The remainder exceeds one packet. The packets' times cannot express that, but the edit list
+    // can.
     for place in try MPEG4File(store, from: end).lengthPlaces {
       try store.write(
         [UInt8](table.validFrames, count: place.count, bigEndian: true), at: place.lowerBound)
     }
   }
 
-  /// Makes the sound of everything between the file's type and its last table.
+  /// Turns everything between the 'ftyp' box and the last 'moov' box into one 'mdat' box.
   private func hideFragments(end: Int64) throws(SoundFileError) {
     guard let size = try store.bytes(at: 0, count: 4)?.big(at: 0, bytes: 4),
       let first = try store.bytes(at: Int64(size), count: 8), first.name(at: 4) == "moov"

@@ -1,27 +1,27 @@
 import Codecs
 
-/// What libavformat does not tell of an MPEG-4 file: how much of its sound is to be heard, and whether
-/// its tables can be true at all.
+/// Parses the boxes of an MPEG-4 file that libavformat does not report: the edit list, and the
+/// lengths of the tables, which are checked against the file's size.
 struct MPEG4File {
-  /// True if the packets lie in fragments, each with a table of its own.
+  /// True if the packets lie in fragments, each with its own table.
   private(set) var isFragmented = false
-  /// Which part of the sound is to be heard, in units of the file's own; nil for all.
+  /// The part of the sound that is played; nil for all.
   private(set) var edit: Edit?
-  /// Where the file has the length of what is heard, in bytes of the file.
+  /// Byte ranges in the file that store the played length.
   private(set) var lengthPlaces: [Range<Int64>] = []
-  /// Units per second of `edit`'s start, and of the packets' times.
+  /// Units per second of the track's media: of `edit`'s start and of the packets' times.
   private(set) var timescale: Int64 = 0
-  /// Length of the packets' times.
+  /// Duration of the media, in `timescale` units.
   private(set) var duration: Int64 = 0
-  /// Units per second of `edit`'s length.
+  /// Units per second of the movie: of `edit`'s length.
   private(set) var movieTimescale: Int64 = 0
 
   struct Edit {
-    /// In units of the packets' times.
+    /// In media units (`timescale`).
     var start: Int64
-    /// How much of it other edits had before they were joined, in the same units.
+    /// Total length of the earlier edits that were joined into this one, in media units.
     var joined: Int64 = 0
-    /// How much is heard behind that, in units of the movie; 0 for all that there is.
+    /// Length played after the joined part, in movie units; 0 for everything that remains.
     var length: Int64
   }
 
@@ -34,7 +34,7 @@ struct MPEG4File {
   private var edits: [Edit] = []
   private var boxes = 0
 
-  /// Looks through a file's boxes, from a place on. Blocks.
+  /// Parses a file's boxes, starting at an offset. Blocks.
   init(_ store: any ByteStore, from start: Int64 = 0) throws(SoundFileError) {
     self.store = store
     total = try store.byteCount()
@@ -91,7 +91,7 @@ struct MPEG4File {
       pending.timescale = times.scale
       pending.duration = times.length
     case "hdlr":
-      // A track's handler; those of metadata come elsewhere.
+      // Only a track's handler counts; handlers of metadata are in other boxes.
       if let bytes = try store.bytes(at: body, count: 12), bytes.name(at: 8) == "soun" {
         isSound = true
       }
@@ -113,7 +113,7 @@ struct MPEG4File {
     }
   }
 
-  /// Refuses tables that are longer than their box, or than the file could hold packets.
+  /// Refuses tables that are longer than their box, or list more packets than the file can hold.
   private mutating func promise(_ packets: Int64, _ room: Int64) throws(SoundFileError) {
     promisedPackets += packets
     guard packets <= room, promisedPackets <= min(total, PacketIndex.maximumCount) else {
@@ -138,7 +138,7 @@ struct MPEG4File {
     )
   }
 
-  /// The edits of a list. Those that are empty have a negative start.
+  /// Reads the edits of an edit list. An empty edit has a negative start.
   private mutating func edits(_ body: Int64, _ end: Int64) throws(SoundFileError) -> [Edit] {
     guard let head = try store.bytes(at: body, count: 8) else { return [] }
     let isLong = head[0] == 1
@@ -166,7 +166,7 @@ struct MPEG4File {
   }
   private static var mostEdits: Int64 { 1 << 14 }
 
-  /// One edit for all. The silence before the sound and behind it is left out.
+  /// Joins the edits into one. Empty edits before and after the sound are dropped.
   private func joined(_ edits: [Edit]) throws(SoundFileError) -> Edit? {
     guard let first = edits.firstIndex(where: { $0.start >= 0 }),
       let last = edits.lastIndex(where: { $0.start >= 0 })
@@ -175,7 +175,7 @@ struct MPEG4File {
     for next in edits[first...last].dropFirst() {
       let scale = movieTimescale > 0 ? Double(timescale) / Double(movieTimescale) : 0
       let end = Double(whole.start) + Double(whole.joined) + Double(whole.length) * scale
-      // Lengths are rounded to the movie's units.
+      // Lengths are rounded to movie units.
       guard whole.length > 0, next.start >= whole.start, abs(Double(next.start) - end) <= scale + 1
       else {
         throw SoundFileError(
@@ -192,16 +192,16 @@ struct MPEG4File {
     SoundFileError(.damaged(detail), path: store.name)
   }
 
-  /// Which frames are sound.
+  /// Returns which frames are valid, priming and remainder; nil if all are valid.
   ///
   /// - Parameters:
   ///   - frames: Frames of all packets.
-  ///   - spanned: Frames that the packets' times span, the last one's length included.
-  ///   - gapless: What iTunes wrote into a comment of the name iTunSMPB, if it did.
+  ///   - spanned: Frames spanned by the packets' times, including the last packet's duration.
+  ///   - gapless: Content of the iTunSMPB comment that iTunes writes; nil if there is none.
   func table(
     frames: Int64, spanned: Int64, sampleRate: Double, gapless: String?
   ) -> PacketTable? {
-    // Wild times tell nothing.
+    // Implausible times are ignored.
     let spanned = spanned > 0 ? min(spanned, frames) : frames
     func scaled(_ units: Int64, _ scale: Int64) -> Int64 {
       let frames = scale > 0 ? (Double(units) * sampleRate / Double(scale)).rounded() : 0
@@ -210,7 +210,7 @@ struct MPEG4File {
     if let numbers = gapless?.split(separator: " ").map({ Int64($0, radix: 16) }),
       numbers.count >= 4, let priming = numbers[1], let remainder = numbers[2],
       let valid = numbers[3], priming >= 0, remainder >= 0, valid > 0,
-      // The comment may count less than it pads.
+      // The comment may count fewer frames than the packets have.
       valid <= frames, priming <= frames - valid
     {
       return PacketTable(priming: priming, valid: valid, of: frames)
@@ -219,7 +219,7 @@ struct MPEG4File {
       return spanned < frames ? PacketTable(priming: 0, valid: spanned, of: frames) : nil
     }
     let priming = scaled(edit.start, timescale)
-    // Packets' times tell exactly what an edit in coarse units tells roughly.
+    // The packets' times are exact, while an edit in coarse units is rounded.
     let byTimes = spanned - priming
     let byEdit =
       edit.length == 0

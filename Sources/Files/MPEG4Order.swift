@@ -1,5 +1,5 @@
-/// How the boxes of an MPEG-4 file follow each other: those who read it as it comes need its tables
-/// before its sound.
+/// The order of the top-level boxes of an MPEG-4 file. A reader that streams the file needs its
+/// 'moov' box before the sound.
 struct MPEG4Order {
   private struct Box {
     let name: String
@@ -11,7 +11,7 @@ struct MPEG4Order {
 
   private static var mostTableBytes: Int64 { 1 << 28 }
 
-  /// Looks through the file's outermost boxes. Blocks.
+  /// Reads the headers of the top-level boxes. Blocks.
   init(_ store: any ByteStore) throws(SoundFileError) {
     self.store = store
     let total = try store.byteCount()
@@ -29,10 +29,10 @@ struct MPEG4Order {
     }
   }
 
-  /// True if the file's table comes before its sound.
+  /// True if the 'moov' box comes before the sound.
   var isOptimized: Bool { misplacedTable == nil }
 
-  /// The table, and where it should be.
+  /// The 'moov' box's range and the offset where it belongs; nil if it is already there.
   private var misplacedTable: (place: Range<Int64>, start: Int64)? {
     guard let table = boxes.first(where: { $0.name == "moov" })?.place,
       let sound = boxes.first(where: { $0.name == "mdat" })?.place,
@@ -41,12 +41,14 @@ struct MPEG4Order {
     return (table, sound.lowerBound)
   }
 
-  /// Moves the table before the sound. A kill leaves the file as it was, or as it is to be. Blocks.
+  /// Moves the 'moov' box before the sound. If the process is killed, the file has either the old
+  /// or the new order. Blocks.
   ///
-  /// - Parameter mostShortPlace: The last place in the file for which the short form of a table is used.
+  /// - Parameter mostShortPlace: The largest file offset for which tables of 32-bit offsets are
+  ///   kept.
   func optimize(mostShortPlace: Int64 = Int64(UInt32.max)) throws(SoundFileError) {
     guard let (place, start) = misplacedTable else { return }
-    // These tell of places in the file as well.
+    // These boxes hold file offsets as well.
     if let other = boxes.first(where: { ["moof", "sidx", "mfra", "meta"].contains($0.name) }) {
       throw refusal("a file with a box '\(other.name)' cannot be optimized")
     }
@@ -55,10 +57,10 @@ struct MPEG4Order {
     else { throw refusal("a table of \(place.count) bytes is too long to be moved") }
     let total = try store.byteCount()
     let isWide = total + 2 * Int64(place.count) > mostShortPlace
-    // How long it becomes, then what is in it.
+    // The first pass computes the length, the second one the content.
     let room = Int64(try rewritten(table, 0..<table.count, depth: 0, isWide) { $0 }.count)
     let moved = try rewritten(table, 0..<table.count, depth: 0, isWide) { offset in
-      // What lies beyond the file tells of nothing in it.
+      // Offsets beyond the end of the file refer to nothing in it.
       if offset < start || offset >= total { return offset }
       return offset < place.lowerBound ? offset + room : offset - Int64(place.count) + room
     }
@@ -70,9 +72,9 @@ struct MPEG4Order {
     }
   }
 
-  /// Boxes with other places of the sound in them.
+  /// Copies boxes, with the chunk offsets in them changed by `move`.
   ///
-  /// - Parameter isWide: Places get 64 bits.
+  /// - Parameter isWide: True to write 64-bit offsets.
   private func rewritten(
     _ bytes: [UInt8], _ range: Range<Int>, depth: Int, _ isWide: Bool, _ move: (Int64) -> Int64
   ) throws(SoundFileError) -> [UInt8] {

@@ -1,10 +1,10 @@
 import RealTime
 
 extension MediaFile {
-  /// Says what the channels are for, as many as the file has. Where the kind of file has no place for that,
-  /// or says so by itself, nothing is done.
+  /// Sets the channels' roles, one for each channel of the file. Does nothing if the container
+  /// cannot store them or implies them.
   package func setChannelRoles(_ roles: [ChannelRole]) throws(SoundFileError) {
-    // One or two channels of WAVE files are these.
+    // In WAVE files one or two channels have these roles anyway.
     let isUsual = roles == [.mono] || roles == [.left, .right]
     if isUsual, [.wave, .rf64, .wave64].contains(container) { return }
     do throws(SoundFileError) {
@@ -15,13 +15,13 @@ extension MediaFile {
     }
   }
 
-  /// What the channels of the file's linear PCM, or of its decoded packets, are for; nil if the file does
-  /// not say.
+  /// The channels' roles, in the order of the linear PCM or of the decoded packets; nil if the file
+  /// does not give them.
   package var decodedChannelRoles: [ChannelRole]? {
     pcm == nil ? channelRoles.map(CAFLayout.decoded) : channelRoles
   }
 
-  /// The tag of Core Audio's layouts that the file names; nil if it names none.
+  /// The Core Audio layout tag stored in the file; nil if there is none. Blocks.
   package var channelLayoutTag: UInt32? {
     get throws(SoundFileError) {
       guard let file = chunked else { return nil }
@@ -33,15 +33,15 @@ extension MediaFile {
 }
 
 extension SoundFile {
-  /// What the channels are for, by the file's chunks; nil if they do not say. libsndfile does not know all
-  /// layouts.
+  /// The channels' roles according to the file's chunks; nil if they do not give them. libsndfile
+  /// does not know all layouts.
   var chunkRoles: [ChannelRole]? {
     let roles: [ChannelRole]?
     switch container {
     case .caf: roles = CAFLayout.roles(content("chan"), channels: format.channels)
     case .aiff, .aifc: roles = CAFLayout.roles(content("CHAN"), channels: format.channels)
     case .wave, .rf64, .wave64:
-      // The mask has a place in extensible formats.
+      // Only extensible formats have a channel mask.
       let bytes = content("fmt ")
       guard Array(bytes.prefix(2)) == [0xFE, 0xFF] else { return nil }
       let mask = Bytes(bytes).unsigned(at: 20, bytes: 4, bigEndian: false)

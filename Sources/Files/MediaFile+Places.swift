@@ -3,7 +3,7 @@ import RealTime
 import Synchronization
 
 extension MediaFile {
-  /// Frames and bytes before each packet, and before an end after the last.
+  /// Frames and bytes before each packet, followed by the totals.
   struct Places: Sendable {
     var frames: [Int64] = [0]
     var bytes: [Int64] = [0]
@@ -23,7 +23,8 @@ extension MediaFile {
     return all
   }
 
-  /// The bytes of packets as if they lay one behind the other from 0 on.
+  /// Reads packet bytes as if all packets were stored contiguously, starting at position 0. Returns
+  /// the number of bytes read.
   func readPacketBytes(
     at position: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
@@ -51,7 +52,7 @@ extension MediaFile {
     return done
   }
 
-  /// The frame that a packet begins with, what prepares the decoder included.
+  /// Returns the first frame of a packet. Frames include priming.
   package func frame(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
     guard let file = try varying(\.framesPerPacket) else {
       return packet.multipliedReportingOverflow(by: framesPerPacket).partialValue
@@ -60,7 +61,7 @@ extension MediaFile {
     return frames[Int(clamping: min(max(0, packet), Int64(frames.count - 1)))]
   }
 
-  /// The packet that a frame lies in, and the frames of it before that one.
+  /// Returns the packet that contains a frame, and the number of the packet's frames before it.
   package func packet(atFrame frame: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
     guard let file = try varying(\.framesPerPacket) else {
       return (frame / framesPerPacket, Int(frame % framesPerPacket))
@@ -68,7 +69,7 @@ extension MediaFile {
     return Self.find(frame, in: try allPlaces(file).frames)
   }
 
-  /// The byte of the sound that a packet begins with.
+  /// Returns the offset of a packet's first byte in the sound.
   package func byte(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
     guard let file = try varying(\.bytesPerPacket) else {
       return packet.multipliedReportingOverflow(by: bytesPerPacket).partialValue
@@ -77,7 +78,8 @@ extension MediaFile {
     return bytes[Int(clamping: min(max(0, packet), Int64(bytes.count - 1)))]
   }
 
-  /// The packet that a byte of the sound lies in, and the bytes of it before that one.
+  /// Returns the packet that contains a byte of the sound, and the number of the packet's bytes
+  /// before it.
   package func packet(atByte byte: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
     guard let file = try varying(\.bytesPerPacket) else {
       return (byte / bytesPerPacket, Int(byte % bytesPerPacket))
@@ -96,7 +98,7 @@ extension MediaFile {
     }
   }
 
-  /// The file of packets of which a size varies; nil if all have the same.
+  /// Returns the file's reader if the given packet size varies; nil if it is constant.
   private func varying(_ size: KeyPath<PacketFormat, Int>) throws(SoundFileError)
     -> PacketFileReader?
   {

@@ -2,16 +2,16 @@ package import Codecs
 import RealTime
 import Synchronization
 
-/// A sound file that is open, for reading, writing or both: linear PCM, or packets of a codec.
+/// An open sound file, for reading, writing or both. It holds linear PCM or packets of a codec.
 ///
-/// A packet of linear PCM is a frame. Any thread may call; all calls may block.
+/// A packet of linear PCM is one frame. Any thread may call; all calls may block.
 package final class MediaFile: Sendable {
   enum Body: Sendable {
     case pcm(SoundFile)
     case reader(PacketFileReader)
     case writer(Writing)
   }
-  /// A file of packets that is being made, for one caller at a time.
+  /// A file of packets that is being written. Callers take turns by a lock.
   final class Writing: Sendable {
     private struct Box: @unchecked Sendable {
       let writer: PacketFileWriter
@@ -36,7 +36,7 @@ package final class MediaFile: Sendable {
   }
   let body: Body
   package let store: any ByteStore
-  /// Where packets begin, once that was asked for.
+  /// Start of each packet in frames and bytes; nil until first needed.
   let places = Mutex<Places?>(nil)
   private let reserved = Mutex(0.0)
 
@@ -47,9 +47,9 @@ package final class MediaFile: Sendable {
 
   // MARK: Opening and closing
 
-  /// Opens a file, also for writing if its store takes that. Blocks.
+  /// Opens a file, also for writing if its store is writable. Blocks.
   ///
-  /// - Parameter hint: The kind that it is taken for if its first bytes leave that open.
+  /// - Parameter hint: The container to assume if the first bytes match none.
   package static func open(
     _ store: any ByteStore, hint: Container? = nil
   ) throws(SoundFileError) -> MediaFile {
@@ -58,7 +58,7 @@ package final class MediaFile: Sendable {
       do throws(SoundFileError) {
         return MediaFile(.pcm(try SoundFile(store)), store)
       } catch {
-        // Kinds that hold linear PCM hold packets as well.
+        // Containers for linear PCM can hold packets too.
         guard case .unsupportedEncoding = error.kind else { throw error }
       }
       return MediaFile(.reader(try PacketFileReader(store, container: kind)), store)
@@ -73,7 +73,7 @@ package final class MediaFile: Sendable {
       FileStore(path: path, isWritable: isWritable), hint: hint ?? Container(forPath: path))
   }
 
-  /// True if a kind of file can hold sound of a format, and we can write it.
+  /// Returns true if Cuejack can write sound of a format in a container.
   package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
     switch format {
     case .pcm(let format): SoundFile.canHold(format, in: container)
@@ -81,9 +81,9 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Makes a file without sound in a store, which is emptied. Blocks.
+  /// Creates a file without sound in a store. Existing contents are deleted. Blocks.
   ///
-  /// - Parameter dataAlignment: Sound of linear PCM begins at a multiple of so many bytes.
+  /// - Parameter dataAlignment: Linear PCM begins at a multiple of this many bytes.
   package static func create(
     _ store: any ByteStore, container: Container, format: StreamFormat, dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> MediaFile {
@@ -100,10 +100,10 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Makes a file.
+  /// Creates a file. Blocks.
   ///
-  /// - Parameter isReplacing: False to fail if there is a file of that name; true to empty it, which
-  ///   happens only if the format is one that can be written.
+  /// - Parameter isReplacing: False to fail if the file exists; true to truncate it. The file is
+  ///   truncated only if the format can be written.
   package static func create(
     path: String, container: Container, format: StreamFormat, isReplacing: Bool,
     dataAlignment: Int64 = 1
@@ -122,7 +122,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Completes a file that was written. Later reads find nothing, later writes fail.
+  /// Completes a written file. Later reads return nothing, and later writes fail.
   package func close() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.close()
@@ -132,8 +132,8 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Brings the file's head up to date, so that it can be opened with all that was written even if the
-  /// program is killed.
+  /// Updates the file's header, so that everything written so far can be read even if the process
+  /// is killed.
   package func checkpoint() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.checkpoint()
@@ -143,8 +143,9 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Rearranges the file so that nothing comes after its sound; one that is being made, when it is closed.
-  /// A kill leaves the file in one order or the other. Only files with a name can be rearranged. Blocks.
+  /// Rewrites the file so that nothing comes after its sound. A file being written is rewritten
+  /// when it is closed. If the process is killed, the file has either the old or the new order.
+  /// Only regular files support this. Blocks.
   package func optimize() throws(SoundFileError) {
     switch body {
     case .pcm(let file): try file.optimize()
@@ -159,7 +160,7 @@ package final class MediaFile: Sendable {
       .notSupported("files of packets can be read when they are complete"), path: path)
   }
 
-  /// Files of packets are written once, from their first packet on.
+  /// A file of packets can only be written in one pass, from its first packet on.
   private var packetsAreRead: SoundFileError {
     SoundFileError(
       store.isWritable
@@ -167,12 +168,12 @@ package final class MediaFile: Sendable {
       path: path)
   }
 
-  // MARK: What it is
+  // MARK: Properties
 
   package var path: String { store.name }
   package var isWritable: Bool { store.isWritable }
 
-  /// The file as one of linear PCM, with its chunks; nil if it holds packets.
+  /// The file as linear PCM, with its chunks; nil if it holds packets.
   package var pcm: SoundFile? {
     switch body {
     case .pcm(let file): file
@@ -180,7 +181,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// The file's chunks; nil if its kind has none.
+  /// The file's chunks; nil if its container has none.
   package var chunked: (any ChunkedFile)? {
     switch body {
     case .pcm(let file): return file.hasChunks ? file : nil
@@ -244,7 +245,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Where the sound begins in the file.
+  /// Offset of the sound in the file.
   package var dataOffset: Int64 {
     get throws(SoundFileError) {
       switch body {
@@ -255,7 +256,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Frames of sound.
+  /// Valid frames.
   package var frameCount: Int64 {
     get throws(SoundFileError) {
       switch body {
@@ -267,8 +268,8 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Significant bits of a sample of the sound that the file holds, before a codec took it; 0 if
-  /// it does not say.
+  /// Significant bits of a sample of the sound, before any encoding; 0 if the file does not give
+  /// them.
   package var sourceBits: Int {
     switch body {
     case .pcm(let file): file.sourceBits
@@ -277,7 +278,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// True if nothing comes after the sound that should stand before it, or will when the file is closed.
+  /// True if nothing comes after the sound that belongs before it, now or after the file is closed.
   /// Blocks.
   package var isOptimized: Bool {
     get throws(SoundFileError) {
@@ -289,23 +290,24 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Whether sizes in the head wait for a checkpoint, the next second of sound, or the end.
+  /// True if sizes in the header are updated only at a checkpoint, after the next second of sound,
+  /// or on closing.
   package var defersSizes: Bool {
     get { pcm?.defersSizes ?? true }
     set { pcm?.defersSizes = newValue }
   }
 
-  /// Seconds of sound that will be written, as far as anybody said.
+  /// Seconds of sound that the app intends to write; 0 if not set.
   package var reservedDuration: Double {
     get { reserved.withLock { $0 } }
     set { reserved.withLock { $0 = newValue } }
   }
-  /// True until something is written.
+  /// True until the first data is written.
   package var takesReservation: Bool { isWritable && (try? byteCount) == 0 }
-  /// True for a file of packets that is being made.
+  /// True for a file of packets that is being written.
   package var takesPackets: Bool { if case .writer = body { true } else { false } }
 
-  /// The tag of ID3 that is in the file, if there is one.
+  /// The file's ID3 tag; nil if there is none. Blocks.
   package var id3Tag: [UInt8]? {
     get throws(SoundFileError) {
       if let file = pcm {
@@ -320,7 +322,7 @@ package final class MediaFile: Sendable {
   }
   private static var mostTagBytes: Int64 { 256 << 20 }
 
-  /// Says what the channels are for: see `SoundFile.setChannelLayout(words:mask:)`.
+  /// Sets the channel layout: see `SoundFile.setChannelLayout(words:mask:)`.
   package func setChannelLayout(
     words: [UInt32], mask: UInt32?, roles: [ChannelRole]?
   ) throws(SoundFileError) {
@@ -336,7 +338,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Seconds.
+  /// Duration in seconds.
   package var duration: Double {
     get throws(SoundFileError) {
       switch body {
@@ -360,7 +362,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// What the channels are for, if the file says so.
+  /// Roles of the channels; nil if the file does not give them.
   package var channelRoles: [ChannelRole]? {
     switch body {
     case .pcm(let file): file.channelRoles ?? file.chunkRoles
@@ -369,7 +371,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// See `PacketFileReader.setupPackets(for:)`.
+  /// Returns the setup packets for a packet: see `PacketFileReader.setupPackets(for:)`.
   func setupPackets(for packet: Int64) -> Range<Int64> {
     switch body {
     case .reader(let file): file.setupPackets(for: packet)
@@ -377,7 +379,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// True if the packets can be written to another file as they are.
+  /// True if the packets can be copied to another file unchanged.
   package var hasPlainPackets: Bool {
     switch body {
     case .reader(let file): file.hasPlainPackets
@@ -385,7 +387,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// One line on a file that was cut short, or is damaged, else nil.
+  /// One line about a truncated or damaged file; nil if it is intact.
   package var warning: String? {
     switch body {
     case .pcm(let file): file.warning
@@ -394,7 +396,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Bytes that a decoder needs first; empty if it needs none.
+  /// The decoder's magic cookie; empty if the decoder needs none.
   package var cookie: [UInt8] {
     switch body {
     case .pcm: []
@@ -411,7 +413,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Which of the decoded frames are sound; nil if the file does not say.
+  /// Counts of the valid, priming and remainder frames; nil if the file does not give them.
   package var packetTable: PacketTable? {
     get throws(SoundFileError) {
       switch body {
@@ -430,8 +432,8 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// What the file says of itself, by the keys of info dictionaries; nil if its kind has no place for
-  /// that.
+  /// Returns the file's metadata by the keys of info dictionaries; nil if the container cannot
+  /// store any.
   package func tags() throws(SoundFileError) -> [String: String]? {
     switch body {
     case .pcm(let file): try file.tags()
@@ -450,11 +452,10 @@ package final class MediaFile: Sendable {
 
   // MARK: Reading and writing
 
-  /// Reads packets from `packet` on: as many as there are, as fit and as are asked for, one behind the
-  /// other.
+  /// Reads consecutive packets starting at `packet`, up to `count`, as many as exist and fit.
   ///
-  /// - Parameter extents: Where each of them lies in `buffer`. Empty for linear PCM.
-  /// - Returns: How many; 0 at the end.
+  /// - Parameter extents: Receives the position of each packet in `buffer`. Empty for linear PCM.
+  /// - Returns: Number of packets; 0 at the end.
   package func readPackets(
     from packet: Int64, count: Int, into buffer: UnsafeMutableRawBufferPointer,
     extents: inout [PacketExtent]
@@ -470,7 +471,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Reads bytes of the sound, as many as there are and as fit, and returns how many.
+  /// Reads bytes of the sound until the buffer is full or the sound ends. Returns the number read.
   package func readBytes(
     at position: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
@@ -481,11 +482,11 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Writes packets, `packet` being the number of the first. Linear PCM takes any number; packets of
-  /// codecs can only be appended.
+  /// Writes packets; `packet` is the number of the first. Linear PCM can be written at any frame,
+  /// while packets of a codec can only be appended.
   ///
-  /// - Parameter extents: Where the packets lie in `buffer`. Not looked at for linear PCM, of which all
-  ///   whole frames in the buffer are written.
+  /// - Parameter extents: Positions of the packets in `buffer`. Ignored for linear PCM, for which
+  ///   all complete frames in the buffer are written.
   package func writePackets(
     at packet: Int64, from buffer: UnsafeRawBufferPointer, extents: [PacketExtent]
   ) throws(SoundFileError) {
@@ -509,7 +510,7 @@ package final class MediaFile: Sendable {
     }
   }
 
-  /// Writes bytes of the sound. Only linear PCM takes that.
+  /// Writes bytes of the sound. Only linear PCM supports this.
   package func writeBytes(
     at position: Int64, from buffer: UnsafeRawBufferPointer
   ) throws(SoundFileError) {

@@ -1,14 +1,15 @@
-/// A place in the sound of a file.
+/// A marker in the sound of a file.
 package struct MediaMarker: Hashable, Sendable {
   /// Frames from the start of the sound.
   package var position: Double
   package var name: String?
   package var id: Int32
-  /// The four characters of a CAF marker's type; 0 for one that is nothing in particular.
+  /// A CAF marker type's four-character code; 0 for a generic marker.
   package var type: UInt32
-  /// From 1; 0 for all channels.
+  /// Channel number, starting at 1; 0 for all channels.
   package var channel: UInt16
-  /// Hours, minutes, seconds and frames, and frames of sound beyond them; nil if not told.
+  /// SMPTE time: hours, minutes, seconds and frames, plus an offset in audio frames. Nil if there
+  /// is none.
   package var smpte: SMPTE?
 
   package struct SMPTE: Hashable, Sendable {
@@ -38,7 +39,7 @@ package struct MediaMarker: Hashable, Sendable {
 
 /// The markers of a file.
 package struct MediaMarkers: Hashable, Sendable {
-  /// How the markers' SMPTE times count frames; 0 if they have none.
+  /// SMPTE time type of the markers; 0 if they have no SMPTE times.
   package var timeType: UInt32
   package var markers: [MediaMarker]
   package init(timeType: UInt32 = 0, markers: [MediaMarker]) {
@@ -47,7 +48,7 @@ package struct MediaMarkers: Hashable, Sendable {
   }
 }
 
-/// A stretch of the sound of a file, between markers of its own.
+/// A region of the sound of a file, delimited by its own markers.
 package struct MediaRegion: Hashable, Sendable {
   package struct Flags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
@@ -71,7 +72,7 @@ package struct MediaRegion: Hashable, Sendable {
 
 /// The regions of a file.
 package struct MediaRegions: Hashable, Sendable {
-  /// How the markers' SMPTE times count frames; 0 if they have none.
+  /// SMPTE time type of the markers; 0 if they have no SMPTE times.
   package var timeType: UInt32
   package var regions: [MediaRegion]
   package init(timeType: UInt32 = 0, regions: [MediaRegion]) {

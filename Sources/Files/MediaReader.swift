@@ -1,19 +1,19 @@
 package import Codecs
 import RealTime
 
-/// A sound file could not be converted.
+/// The reason why a sound file could not be converted.
 package enum MediaError: Error, Hashable, Sendable {
   case file(SoundFileError)
   case conversion(StreamConverter.Failure)
 
-  /// Runs a part of the work that is about a file.
+  /// Runs a file operation and wraps its error.
   static func file<Value>(
     _ body: () throws(SoundFileError) -> Value
   ) throws(MediaError) -> Value {
     do throws(SoundFileError) { return try body() } catch { throw .file(error) }
   }
 
-  /// Runs a part of the work that is about converting.
+  /// Runs a conversion and wraps its error.
   static func conversion<Value>(
     _ body: () throws(StreamConverter.Failure) -> Value
   ) throws(MediaError) -> Value {
@@ -21,26 +21,26 @@ package enum MediaError: Error, Hashable, Sendable {
   }
 }
 
-/// Reads the sound of a file through a converter: from any frame on, without what the packets hold
-/// before and behind the sound. One thread at a time; blocks.
+/// Reads the sound of a file through a converter, starting at any frame. It leaves out priming and
+/// remainder frames. One thread at a time; blocks.
 @safe
 package final class MediaReader {
   package let file: MediaFile
-  /// Which of the decoded frames are sound, if others than the file says.
+  /// Overrides the file's packet table; nil to use the file's.
   package var table: PacketTable? { didSet { isPlaced = false } }
-  /// Bytes that are read from the file at a time, at the least.
+  /// Minimum number of bytes per read from the file.
   package var bufferBytes: Int { didSet { isPlaced = false } }
 
-  /// Where the stream that is being read began, and the frames that have come of it.
+  /// The frame where the current stream began, and the frames output since then.
   private var start: Int64 = 0
   private var given = 0
-  /// The file's packet that comes next, and how far the ones before it were converted.
+  /// The next packet to read from the file, and the unconverted part of the packets already read.
   private var nextPacket: Int64 = 0
   private var source = StreamConverter.Source.nothing
   private let memory = GrowingMemory()
-  /// What the stream goes through.
+  /// The converter of the current stream.
   private var converter: StreamConverter?
-  /// The converter and the packets are where the stream is.
+  /// True if the converter and the packet position match the stream's position.
   private var isPlaced = false
 
   package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) {
@@ -56,24 +56,24 @@ package final class MediaReader {
     }
   }
 
-  /// The frame that is read next, at the file's rate. It is rounded if the converter has another rate.
+  /// The next frame to read, at the file's rate. It is rounded if the converter changes the rate.
   package var position: Int64 {
     guard let converter else { return start }
     let frames = Double(given) * file.format.sampleRate / converter.output.sampleRate
     return start + Int64(frames.rounded())
   }
 
-  /// Has reading go on with a frame, at the file's rate, which is not negative.
+  /// Moves the position to a frame, at the file's rate. The frame must not be negative.
   package func seek(to frame: Int64) {
     start = frame
     given = 0
     isPlaced = false
   }
 
-  /// Reads until the output is full or the sound has ended: then there is room left.
+  /// Reads until the output is full or the sound has ended. At the end the output has room left.
   ///
-  /// - Parameter converter: From the file's format. Another one than last time takes up where that
-  ///   one stood.
+  /// - Parameter converter: Converts from the file's format. A new converter continues at the
+  ///   position of the last one.
   package func read(
     _ sink: inout StreamConverter.Sink, through converter: StreamConverter
   ) throws(MediaError) {
@@ -97,7 +97,7 @@ package final class MediaReader {
     }
   }
 
-  /// Brings the converter to the start of the stream.
+  /// Prepares the converter and the packet position for the start of the stream.
   private func place(_ converter: StreamConverter) throws(MediaError) {
     source = .nothing
     let length = try frameCount
@@ -136,7 +136,7 @@ package final class MediaReader {
     }
   }
 
-  /// What comes next in the file.
+  /// Reads the next packets from the file.
   private func next(count most: Int = .max) throws(MediaError) -> StreamConverter.Source {
     let wanted: Int
     switch file.format {
@@ -178,16 +178,16 @@ package final class MediaReader {
 }
 
 extension Codec {
-  /// Packets that a decoder needs before the one from which on it decodes as if it had decoded all.
+  /// Number of earlier packets that a decoder needs before its output matches continuous decoding.
   fileprivate var packetsBefore: Int {
     switch self {
     case .alac, .flac, .ulaw, .alaw, .msIMA: 0
-    // What a packet leaves unused belongs to later ones, up to 511 bytes of them.
+    // Bit reservoir: a packet's unused bytes, up to 511, carry data of later packets.
     case .mp1, .mp2, .mp3: 24
     case .vorbis, .ac3, .eac3, .ima4: 2
     case .aac: 2
     case .aacHE, .aacHEv2: 4
-    // 80 ms settle it.
+    // The decoder converges after 80 ms.
     case .opus: 16
     case .gsm, .amrNarrow, .amrWide: 16
     }

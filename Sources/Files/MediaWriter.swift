@@ -1,38 +1,38 @@
 package import Codecs
 import RealTime
 
-/// Writes sound to a file through a converter, and tells the file in the end which of the frames are
-/// sound. One thread at a time; blocks.
+/// Writes sound to a file through a converter, and finally stores which frames are valid. One
+/// thread at a time; blocks.
 @safe
 package final class MediaWriter {
   package let file: MediaFile
-  /// Which of the decoded frames are sound, if that is known better.
+  /// Overrides the packet table that the encoder's priming gives.
   package var table: PacketTable?
-  /// Bytes that are written at a time, about.
+  /// Approximate number of bytes per write.
   package var bufferBytes: Int
 
   private var nextPacket: Int64
   private let memory = GrowingMemory()
   private var cookie: [UInt8] = []
-  /// What was written came through it.
+  /// The converter of the last write.
   private var converter: StreamConverter?
 
-  /// Appends to what the file has.
+  /// Creates a writer that appends to the file.
   package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) throws(MediaError) {
     self.file = file
     self.bufferBytes = bufferBytes
     nextPacket = try MediaError.file { () throws(SoundFileError) in try file.packetCount }
   }
 
-  /// Frames that were written: of packets, those that went into the encoder.
+  /// Frames written. For packets, the frames that went into the encoder.
   package var frameCount: Int64 {
     if case .pcm = file.format { return nextPacket }
     return Int64(converter?.encodedFrames ?? 0)
   }
 
-  /// Writes all of the input, as far as it makes whole packets.
+  /// Writes all of the input that makes complete packets.
   ///
-  /// - Parameter converter: To the file's format; the same each time.
+  /// - Parameter converter: Converts to the file's format. Pass the same one each time.
   package func write(
     _ source: inout StreamConverter.Source, through converter: StreamConverter
   ) throws(MediaError) {
@@ -65,8 +65,8 @@ package final class MediaWriter {
     }
   }
 
-  /// Writes what the converter still holds back, and what the file should know of the whole. The file
-  /// stays open.
+  /// Writes the frames that the converter still buffers, and the cookie and packet table of the
+  /// complete stream. The file stays open.
   package func finish(through converter: StreamConverter) throws(MediaError) {
     var end = StreamConverter.Source.end
     try write(&end, through: converter)
@@ -81,8 +81,8 @@ package final class MediaWriter {
     try MediaError.file { () throws(SoundFileError) in try file.setPacketTable(table) }
   }
 
-  /// Tells the file what goes before the first packet, and how much of the decoded frames does: the file
-  /// may never be finished.
+  /// Sets the cookie and the priming before the first packet, because the file may never be
+  /// finished.
   private func prepare(_ converter: StreamConverter) throws(MediaError) {
     guard nextPacket == 0, let encoder = converter.encoder else { return }
     try setCookie(encoder.cookie)

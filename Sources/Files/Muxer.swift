@@ -2,7 +2,7 @@ import CFFmpeg
 import Codecs
 import Glibc
 
-/// Packets on their way into a file, as libavformat puts them there.
+/// Writes packets to a file with libavformat.
 ///
 /// One thread at a time; every call may block on the store.
 @safe
@@ -12,24 +12,24 @@ final class Muxer {
   private var packet: UnsafeMutablePointer<AVPacket>?
   private let sampleRate: Int32
 
-  /// What libavformat has to know before the first packet.
+  /// The parameters that libavformat needs before the first packet.
   struct Settings {
     var format: PacketFormat
-    /// libavcodec's.
+    /// Setup data in libavcodec's form.
     var extradata: [UInt8]
     var channelRoles: [ChannelRole]?
     var primingFrames = 0
-    /// Bits per second; 0 if it is not known.
+    /// Bits per second; 0 if unknown.
     var bitRate = 0
-    /// By libavformat's names.
+    /// By libavformat's keys.
     var metadata: [String: String] = [:]
-    /// Of the kind of file, by libavformat's names.
+    /// Options of the muxer, by libavformat's names.
     var options: [String: String] = [:]
   }
 
-  /// Begins a file. `name` is libavformat's for its kind.
+  /// Starts a file. `name` is that of a libavformat muxer.
   ///
-  /// - Parameter firstKeptByte: What would be written before it is dropped.
+  /// - Parameter firstKeptByte: Bytes written before this offset are dropped.
   init(
     _ store: any ByteStore, name: String, _ settings: Settings, firstKeptByte: Int64 = 0
   ) throws(SoundFileError) {
@@ -88,9 +88,9 @@ final class Muxer {
     unsafe parameters.pointee.extradata_size = Int32(clamping: extradata.count)
   }
 
-  /// Adds a packet.
+  /// Writes a packet.
   ///
-  /// - Parameter firstFrame: Frames from the start of the sound; negative for those that prime.
+  /// - Parameter firstFrame: Frames from the start of the sound; negative for priming.
   func write(
     _ bytes: UnsafeRawBufferPointer, firstFrame: Int64, frames: Int64
   ) throws(SoundFileError) {
@@ -110,7 +110,7 @@ final class Muxer {
     try check(unsafe av_write_frame(context, packet))
   }
 
-  /// Hands everything that waits to the store.
+  /// Writes all buffered data to the store.
   func flush() throws(SoundFileError) {
     try check(unsafe av_write_frame(context, nil))
     unsafe avio_flush(stream.context)
@@ -124,7 +124,7 @@ final class Muxer {
     if let failure = stream.failure { throw failure }
   }
 
-  /// Where the next byte goes.
+  /// Offset of the next byte written.
   var position: Int64 { unsafe avio_seek(stream.context, 0, SEEK_CUR) }
 
   func seek(to place: Int64) { _ = unsafe avio_seek(stream.context, place, SEEK_SET) }

@@ -1,43 +1,43 @@
 import CFFmpeg
 
-/// A page of an Ogg file that is whole: its check sum comes out.
+/// A complete page of an Ogg file, with a valid CRC.
 struct OggPage {
-  /// Where it begins in the file.
+  /// Offset of the page in the file.
   let offset: Int64
-  /// All of it, with its head.
+  /// The complete page with its header.
   let bytes: [UInt8]
 
-  /// Bytes of a head but for the list of sizes at its end.
+  /// Bytes of a page header without the segment table at its end.
   static let headBytes = 27
-  /// Bytes that no page exceeds.
+  /// Upper limit of a page's size in bytes.
   static let maximumBytes = headBytes + 255 + 255 * 255
 
-  /// The first packet goes on where one on the page before left off.
+  /// True if the first packet continues one from the previous page.
   var isContinuation: Bool { bytes[5] & 1 != 0 }
-  /// A logical stream begins.
+  /// True for the first page of a logical stream.
   var isFirst: Bool { bytes[5] & 2 != 0 }
-  /// A logical stream ends.
+  /// True for the last page of a logical stream.
   var isLast: Bool { bytes[5] & 4 != 0 }
-  /// Frames from the stream's start to the end of the last packet that ends here; nil if the page does
-  /// not tell, or tells more than can be.
+  /// Frames from the stream's start to the end of the last packet completed on this page. Nil if
+  /// the page has no such time, or an implausible one.
   var granule: Int64? {
     let granule = number(at: 6, bytes: 8)
     return granule < 1 << 60 ? Int64(granule) : nil
   }
-  /// The name of the logical stream.
+  /// Serial number of the logical stream.
   var serial: UInt32 { UInt32(number(at: 14, bytes: 4)) }
   /// The page's number in its logical stream.
   var sequence: UInt32 { UInt32(number(at: 18, bytes: 4)) }
-  /// Sizes of the packets' parts: one below 255 ends a packet.
+  /// The segment sizes: one below 255 ends a packet.
   var lacing: ArraySlice<UInt8> { bytes[Self.headBytes..<bodyStart] }
-  /// Where the packets begin in `bytes`.
+  /// Offset of the page's body in `bytes`.
   var bodyStart: Int { Self.headBytes + Int(bytes[26]) }
 
   private func number(at offset: Int, bytes count: Int) -> UInt64 {
     Bytes(bytes).unsigned(at: offset, bytes: count, bigEndian: false)
   }
 
-  /// The page at an offset; nil if there is none that is whole.
+  /// Reads the page at an offset; nil if there is no complete and valid one.
   init?(at offset: Int64, in store: any ByteStore) throws(SoundFileError) {
     guard let head = try store.bytes(at: offset, count: Self.headBytes),
       head.starts(with: "OggS".utf8), head[4] == 0,
@@ -50,10 +50,10 @@ struct OggPage {
     guard Array(bytes[Self.sum]) == Self.checkSum(bytes) else { return nil }
   }
 
-  /// Where a page's check sum stands.
+  /// Position of the CRC in a page.
   static let sum = 22..<26
 
-  /// The check sum of a page, whatever stands in its place.
+  /// Returns the CRC of a page, computed with zeros in the CRC field.
   static func checkSum(_ page: [UInt8]) -> [UInt8] {
     var page = page
     page.replaceSubrange(sum, with: [0, 0, 0, 0])
@@ -62,21 +62,21 @@ struct OggPage {
   }
 }
 
-/// The pages of an Ogg file, one after another. What is no page, or a damaged one, is passed over.
+/// The pages of an Ogg file in order. Bytes outside pages and damaged pages are skipped.
 struct OggPages {
   private let store: any ByteStore
   private var offset: Int64 = 0
-  /// Bytes before the latest page that belong to none.
+  /// Bytes before the latest page that belong to no valid page.
   private(set) var skippedBytes: Int64 = 0
-  /// How often something looked like a page and was none.
+  /// Number of false page headers found.
   private var mistakes = 0
 
-  /// Rubbish that looks like pages is not looked at without end.
+  /// Limits the work on damaged data that is full of false page headers.
   private static let mostMistakes = 10_000
 
   init(_ store: any ByteStore) { self.store = store }
 
-  /// The next page; nil at the end.
+  /// Returns the next page; nil at the end.
   mutating func next() throws(SoundFileError) -> OggPage? {
     var place = offset
     while true {
@@ -93,7 +93,7 @@ struct OggPages {
     }
   }
 
-  /// Where a page may begin, from an offset on.
+  /// Returns the first possible start of a page at or after an offset; nil if there is none.
   private func beginning(from offset: Int64) throws(SoundFileError) -> Int64? {
     let name = Array("OggS".utf8)
     let total = try store.byteCount()
@@ -105,7 +105,7 @@ struct OggPages {
       where block[i] == name[0] && block[i + 1] == name[1] && block[i..<i + 4].elementsEqual(name) {
         return start + Int64(i)
       }
-      // A name may lie across two blocks.
+      // The capture pattern may span two blocks.
       start += Int64(count - name.count + 1)
     }
     return nil
