@@ -1,41 +1,41 @@
 import Codecs
 
-/// The packets of an Ogg file's sound: those of one logical stream, and of the ones that follow it and
-/// hold sound of the same format (a chain, as radio stations send it, and as files make that were put
-/// together).
+/// Finds the packets of an Ogg file's sound. It reads one logical stream, and then every stream of
+/// the same format chained behind it. Radio stations send such chains, and concatenated files
+/// contain them.
 ///
-/// libavformat gives the packets' bytes in order only, takes the heads of later streams for packets, and
-/// does not tell what a damaged page took with it.
+/// libavformat only gives the packets' bytes in order. It takes the headers of later streams for
+/// packets, and does not report what was lost with a damaged page.
 struct OggScanner {
-  /// Where the packets lie, with their frames. What was lost stands there as packets without bytes,
-  /// where the pages' times tell how long it was. The heads of Vorbis streams after the first one are
-  /// packets without frames: a decoder takes them in as they come.
+  /// The packets with their positions and frames. Lost packets have no bytes; the pages' granule
+  /// positions give their length. The headers of later Vorbis streams are packets without frames,
+  /// which the decoder processes in order.
   private(set) var index = PacketIndex()
-  /// Those heads.
+  /// The packet ranges of those headers.
   private(set) var setups: [Range<Int64>] = []
-  /// Frames before the sound and behind it.
+  /// Priming and remainder frames.
   private(set) var primingFrames: Int64 = 0
   private(set) var remainderFrames: Int64 = 0
-  /// Frames that were lost.
+  /// Frames lost to gaps.
   private(set) var missingFrames: Int64 = 0
-  /// Where other sound follows, which is not read.
+  /// Offset of sound in another format, which is not read; nil if there is none.
   private(set) var otherSoundOffset: Int64?
-  /// Bytes that belong to no whole page.
+  /// Bytes outside valid pages.
   var skippedBytes: Int64 { pages.skippedBytes }
 
   private let store: any ByteStore
   private let codec: Codec
   private let sampleRate: Double
   private var pages: OggPages
-  /// The head of the first stream of sound.
+  /// The identification header of the first audio stream.
   private var head: Head?
   private var stream: Stream?
-  /// First pages come in groups: one for each of the logical streams that lie side by side.
+  /// First pages come in groups, one for each of the multiplexed logical streams.
   private var isAmongFirstPages = false
 
   private struct Packet {
     var pieces: [PacketIndex.Piece] = []
-    /// The first bytes, as many as tell the frames.
+    /// The first bytes, enough to tell the packet's frames.
     var start: [UInt8] = []
     var frames: Int64 = 0
 
@@ -47,40 +47,40 @@ struct OggScanner {
     }
   }
 
-  /// A logical stream that is being read.
+  /// The state of the logical stream being read.
   private struct Stream {
     let serial: UInt32
     /// The number of the latest page.
     var sequence: UInt32
-    /// Packets that are still to come before the sound, and the bytes of those that came.
+    /// Number of header packets still to come, and the header packets read so far.
     var headsLeft: Int
     var heads: [[UInt8]] = []
-    /// Tells the frames of packets.
+    /// Returns the frames of a packet.
     var counter: (([UInt8]) -> Int)?
-    /// A packet whose rest is on the next page.
+    /// A packet that continues on the next page.
     var begun: Packet?
-    /// The time at the end of the latest page that told it, and the frames of packets since then.
+    /// The latest page's granule position, and the frames of packets since then.
     var position: Int64?
     var framesSince: Int64 = 0
-    /// Pages were lost since then.
+    /// True if pages were lost since then.
     var hasGap = false
   }
 
-  /// What the first packet of a logical stream tells.
+  /// The identification header: the first packet of a logical stream.
   private struct Head {
-    /// Packets before the sound.
+    /// Number of header packets.
     var count: Int
-    /// What is the same in streams that can be played one after the other.
+    /// The fields that must match for streams to be chained.
     var format: [UInt8]
     var primingFrames = 0
 
-    /// Nil if it is none of the codec.
+    /// Parses a header; nil if it is not one of this codec.
     init?(_ codec: Codec, _ packet: [UInt8]) {
       switch codec {
       case .opus:
         guard packet.count >= 19, packet.starts(with: "OpusHead".utf8) else { return nil }
         count = 2
-        // The channels, the gain, and which channel is where.
+        // Channel count, output gain and channel mapping.
         format = [packet[9]] + packet[16...]
         primingFrames = Int(packet[10]) | Int(packet[11]) << 8
       case .vorbis:
@@ -88,15 +88,15 @@ struct OggScanner {
           return nil
         }
         count = 3
-        // The channels and the rate.
+        // Channel count and sample rate.
         format = Array(packet[11..<16])
       case .flac:
         guard packet.count >= 51, packet.starts(with: [0x7F] + Array("FLAC".utf8)) else {
           return nil
         }
-        // What else comes before the sound is told from it by its first byte.
+        // Later header packets are recognized by their first byte.
         count = 1
-        // The packets' lengths, the rate, the channels and the bits of a sample.
+        // Block sizes, sample rate, channel count and bits per sample.
         format = packet[17..<21] + packet[27..<30] + [packet[30] & 0xF0]
       default: return nil
       }
@@ -110,12 +110,12 @@ struct OggScanner {
     pages = OggPages(store)
   }
 
-  /// Lists all packets. False if there is no such sound.
+  /// Lists all packets. Returns false if the file has no sound of this codec.
   mutating func scan() throws(SoundFileError) -> Bool {
     let most = min(PacketIndex.maximumCount, try store.byteCount())
     while index.count < most, let page = try pages.next() {
       if page.isFirst {
-        // Whatever was read before ends, even if its last page was lost.
+        // A first page ends the previous stream, even if that stream's last page was lost.
         if !isAmongFirstPages { stream = nil }
         guard begin(page) else { break }
         isAmongFirstPages = true
@@ -130,9 +130,10 @@ struct OggScanner {
     return head != nil
   }
 
-  /// Takes in the first page of a logical stream. False if the sound ends there.
+  /// Reads the first page of a logical stream. Returns false if sound of another format begins
+  /// there.
   private mutating func begin(_ page: OggPage) -> Bool {
-    // The first stream of sound of those that lie side by side.
+    // Of multiplexed streams, only the first audio stream is read.
     if stream != nil { return true }
     let packet = Array(page.bytes[page.bodyStart...])
     guard let new = Head(codec, packet) else {
@@ -165,16 +166,16 @@ struct OggScanner {
     setups.append(setup.lowerBound..<index.count)
   }
 
-  /// Takes in a page of the stream that is being read. False if the stream cannot be read on.
+  /// Reads a page of the current stream. Returns false if the stream cannot be read any further.
   private mutating func take(
     _ page: OggPage, _ stream: inout Stream
   ) throws(SoundFileError) -> Bool {
-    // Pages that are all of one number, or go back, are the doing of odd programs.
+    // Some programs number all pages alike, or count back. That is not a gap.
     let step = page.sequence &- stream.sequence
     let isAfterGap = (2...UInt32(Int32.max)).contains(step)
     stream.sequence = page.sequence
     if isAfterGap {
-      // Without its heads a stream cannot be decoded.
+      // A stream cannot be decoded without its headers.
       guard stream.headsLeft == 0 else { return false }
       stream.hasGap = true
       stream.begun = nil
@@ -195,7 +196,7 @@ struct OggScanner {
     return true
   }
 
-  /// The packets that end on a page. Those whose start or rest was lost are left out.
+  /// Returns the packets that end on a page. Packets whose start or end was lost are left out.
   private static func packets(of page: OggPage, _ begun: inout Packet?) -> [Packet] {
     var packets: [Packet] = []
     var isLost = page.isContinuation && begun == nil
@@ -230,25 +231,26 @@ struct OggScanner {
     stream.headsLeft -= 1
     if codec == .vorbis, index.count > 0 { addSetup(packet.pieces) }
     guard stream.headsLeft == 0 else { return }
-    // As libavcodec has them: how many follow the first, their sizes, and then themselves. What the
-    // second tells is about the tune.
+    // libavcodec's form: the number of headers after the first one, the sizes, and the headers. The
+    // second header holds only comments, so it stays empty.
     let extradata =
       codec == .vorbis
       ? [2, UInt8(clamping: stream.heads[0].count), 0] + stream.heads[0] + bytes : []
     stream.counter = PacketFrames.counter(codec, extradata)
   }
 
-  /// Makes out by a page's time what was lost before it, and what its last packets have too much.
+  /// Uses a page's granule position to find the frames lost before it, and the priming or remainder
+  /// frames.
   private mutating func takeTime(of page: OggPage, _ stream: inout Stream) {
     guard let granule = page.granule else { return }
     let excess = (stream.position ?? 0) + stream.framesSince - granule
     remainderFrames = 0
     if excess < 0, stream.hasGap {
-      // A stream may have been under way when its recording began.
+      // A recording of a live stream may start in the middle, so its first position proves no loss.
       if stream.position != nil { addMissing(-excess, at: page.offset) }
     } else if excess > 0 {
       if stream.position == nil, !page.isLast {
-        // What is before time 0 is not to be heard. Opus tells it in its head.
+        // Frames before time 0 are not heard. Opus stores their number in its header instead.
         if index.count == 0, codec == .vorbis { primingFrames = excess }
       } else {
         remainderFrames = excess
@@ -259,9 +261,10 @@ struct OggScanner {
     stream.hasGap = false
   }
 
-  /// Adds packets without bytes, as few as will do: programs cannot play a buffer of nothing else.
+  /// Adds packets without bytes, as few as possible: a buffer of nothing but such packets cannot be
+  /// played.
   private mutating func addMissing(_ frames: Int64, at offset: Int64) {
-    // More than an hour is no gap, but a time that makes no sense.
+    // More than an hour is an implausible granule position rather than a gap.
     guard Double(frames) <= 3600 * sampleRate else { return }
     missingFrames += frames
     let piece = PacketIndex.Piece(offset: offset, bytes: 0)
@@ -270,6 +273,6 @@ struct OggScanner {
     }
   }
 
-  /// Frames that one packet without bytes stands for, at the most.
+  /// Maximum frames of one packet without bytes.
   private static var mostMissingFrames: Int { 0x8000 }
 }

@@ -1,13 +1,13 @@
 import RealTime
 
-/// The heads of files of linear PCM that we make.
+/// Builds the headers of linear PCM files.
 enum PCMHead {
-  /// True if a container has a way to say that its samples lie like this.
+  /// Returns true if a container can describe samples of this format.
   static func canHold(_ format: PCMFormat, in container: Container) -> Bool {
     let bytes = format.bytesPerSample
     guard format.layout != nil, format.bitsPerSample <= 8 * bytes else { return false }
     let isFull = format.bitsPerSample == 8 * bytes
-    // Fewer bits than there is room for lie in the high ones, in as few bytes as will do.
+    // Samples with unused bits must be high-aligned, and use as few bytes as possible.
     let isTidy = isFull || (format.isHighAligned && (format.bitsPerSample + 7) / 8 == bytes)
     let isByte = bytes == 1
     switch (container, format.kind) {
@@ -27,7 +27,7 @@ enum PCMHead {
     }
   }
 
-  /// The bytes before the first chunk; sizes in them are set later.
+  /// Returns the bytes before the first chunk. Sizes in them are set later.
   static func start(_ container: Container, _ format: PCMFormat) -> [UInt8] {
     let none: [UInt8] = [0, 0, 0, 0]
     switch container {
@@ -47,19 +47,19 @@ enum PCMHead {
     }
   }
 
-  /// The chunks that say how the sound is coded.
+  /// Returns the chunks that describe the format.
   static func chunks(
     _ container: Container, _ format: PCMFormat, channelMask: UInt32?
   ) -> [Chunk] {
     switch container {
     case .wave, .rf64, .wave64:
       var chunks = [Chunk("fmt ", waveFormat(format, channelMask: channelMask))]
-      // Room for the sizes of a file that outgrows 4 GiB.
+      // Reserved space for 64-bit sizes, needed if the file exceeds 4 GiB.
       if container != .wave64 {
         let room = [UInt8](repeating: 0, count: sizesBytes)
         chunks.insert(Chunk(container == .rf64 ? "ds64" : "JUNK", room), at: 0)
       }
-      // The number of frames, which all but the plain format of integers need. RF64 has it already.
+      // All formats except plain integer PCM need the number of frames. RF64 has it in 'ds64'.
       let isPlain = chunks.contains { $0.id == "fmt " && $0.size == 16 }
       if container == .wave, !isPlain { chunks.append(Chunk("fact", [0, 0, 0, 0])) }
       return chunks
@@ -72,10 +72,10 @@ enum PCMHead {
     }
   }
 
-  /// Bytes of the sizes of a file that outgrows 4 GiB.
+  /// Bytes of the 'ds64' chunk's content.
   static var sizesBytes: Int { 28 }
 
-  /// What stands between the head of the chunk of sound and the sound.
+  /// Returns the id of the sound chunk, and the number of bytes in it before the sound.
   static func soundStart(_ container: Container) -> (id: ChunkID, bytes: Int) {
     switch container {
     case .aiff, .aifc: ("SSND", 8)
@@ -84,7 +84,7 @@ enum PCMHead {
     }
   }
 
-  // MARK: One function for each family
+  // MARK: Headers of each container family
 
   private static func waveFormat(_ format: PCMFormat, channelMask: UInt32?) -> [UInt8] {
     func number(_ value: Int, _ count: Int) -> [UInt8] {

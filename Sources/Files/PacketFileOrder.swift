@@ -1,7 +1,7 @@
-/// What comes before and after the packets of a file.
+/// Checks and changes whether metadata stands before or after the packets of a file.
 enum PacketFileOrder {
-  /// True if nothing comes after the packets that a reader needs before them, or that would be in the way
-  /// of more packets. Blocks.
+  /// Returns true if nothing follows the packets that a reader needs before them, or that would
+  /// prevent appending. Blocks.
   static func isOptimized(
     _ store: any ByteStore, _ container: Container
   ) throws(SoundFileError) -> Bool {
@@ -12,8 +12,8 @@ enum PacketFileOrder {
     return head.after.isEmpty
   }
 
-  /// Puts what comes after the packets before them. A kill leaves the file as it was, or as it is to be.
-  /// Blocks.
+  /// Moves everything that follows the packets before them. If the process is killed, the file has
+  /// either the old or the new order. Blocks.
   static func optimize(
     _ store: any ByteStore, _ container: Container
   ) throws(SoundFileError) {
@@ -26,7 +26,7 @@ enum PacketFileOrder {
       soundBytes: head.dataOffset - head.soundOffset + dataBytes, after: head.after)
     try store.replaceContents { new throws(SoundFileError) in
       let end = try order.write(store, to: new).end
-      // What pads the last chunk may be new.
+      // The last chunk may have gained a padding byte.
       switch container {
       case .wave, .aiff, .aifc:
         try new.write(
@@ -39,6 +39,6 @@ enum PacketFileOrder {
 }
 
 extension Container {
-  /// True for MPEG-4 and what came of it.
+  /// True for MPEG-4 and the containers based on it.
   var isMPEG4: Bool { [.m4a, .m4b, .mp4, .threeGP, .threeGP2].contains(self) }
 }

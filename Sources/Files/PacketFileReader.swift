@@ -4,27 +4,29 @@ import Synchronization
 
 /// A file of packets that is open for reading.
 ///
-/// Any thread; calls may block on the store: none is real time. Packets are those of the file's first
-/// stream of sound, as libavformat takes them out, but for these: packets of AAC in ADTS files come
-/// without their heads, and with a cookie made of the first one, as they stand in MPEG-4 files; and where
-/// all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own, not the chunks
-/// that libavformat reads at a time.
+/// Any thread; calls may block on the store, so none is real-time safe. The packets are those of
+/// the file's first audio stream, as libavformat delivers them, with two exceptions:
 ///
-/// What has to be counted is counted when it is first asked for, in files without a table of their packets.
+/// - AAC packets of ADTS files come without their ADTS headers, as in MPEG-4 files. The cookie is
+///   made from the first header.
+/// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own
+///   packets, not the larger blocks that libavformat reads.
+///
+/// If a file has no packet table, counts are computed on first use.
 @safe
 package final class PacketFileReader: Sendable {
   package let container: Container
   package let format: PacketFormat
-  /// What a decoder needs, in the form of Apple's programs; empty if the codec needs nothing.
+  /// The decoder's magic cookie in Apple's form; empty if the codec needs none.
   package let cookie: [UInt8]
-  /// What each channel is for; nil if the file does not say.
+  /// Roles of the channels; nil if the file does not give them.
   package let channelRoles: [ChannelRole]?
-  /// What the file says of itself, by the keys of Core Audio's info dictionaries.
+  /// The file's metadata by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
-  /// One line on a file that is damaged, or of which a part only is read, else nil.
+  /// One line about a damaged or only partly readable file; nil if it is intact.
   package let warning: String?
 
-  /// True if no packet is missing, and the cookie is all that decoding any of them takes.
+  /// True if no packet is missing, and the cookie is sufficient for decoding from any packet.
   package let hasPlainPackets: Bool
 
   private let setups: [Range<Int64>]
@@ -35,20 +37,20 @@ package final class PacketFileReader: Sendable {
   private struct State: ~Copyable, @unchecked Sendable {
     var index: PacketIndex
     var table: PacketTable?
-    /// What finds the rest of the packets; nil if all are listed.
+    /// Finds the remaining packets; nil if all are listed.
     var scanner: PacketScanner?
-    /// Frames of sound that the head promises.
+    /// Valid frames according to the header.
     var promisedFrames: Int64?
-    /// The chunks of a CAF file but for its sound.
+    /// The chunks of a CAF file, except its sound.
     var chunks: [Chunk]
-    /// How often what is in the file was moved to other places.
+    /// How often the file's contents have been rearranged.
     var moves = 0
   }
   private let state: Mutex<State>
 
   /// Opens a file. Blocks.
   ///
-  /// - Parameter hint: The kind to take it for if its bytes do not tell.
+  /// - Parameter hint: The container to assume if the first bytes match none.
   package init(_ store: any ByteStore, container hint: Container? = nil) throws(SoundFileError) {
     guard try store.byteCount() > 0 else { throw SoundFileError(.empty, path: store.name) }
     guard let container = try Container(contentOf: store) ?? hint else {
@@ -71,18 +73,18 @@ package final class PacketFileReader: Sendable {
         promisedFrames: opened.promisedFrames, chunks: opened.source.chunks))
   }
 
-  /// The chunks of a CAF file but for its sound, in the file's order.
+  /// The chunks of a CAF file, except its sound, in the file's order.
   var chunks: [Chunk] { state.withLock { $0.chunks } }
 
-  // MARK: The order of things
+  // MARK: Rearranging
 
-  /// True if nothing comes after the packets that should stand before them. Blocks.
+  /// True if nothing comes after the packets that belongs before them. Blocks.
   package var isOptimized: Bool {
     get throws(SoundFileError) { try PacketFileOrder.isOptimized(store, container) }
   }
 
-  /// Puts what comes after the packets before them. A kill leaves the file as it was, or as it is to be.
-  /// Blocks.
+  /// Moves everything that follows the packets before them. If the process is killed, the file has
+  /// either the old or the new order. Blocks.
   package func optimize() throws(SoundFileError) {
     guard store.isWritable else { throw SoundFileError(.notForWriting, path: store.name) }
     try state.withLock { state throws(SoundFileError) in
@@ -96,14 +98,14 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  // MARK: What may have to be counted
+  // MARK: Counts that may require a scan
 
   /// Packets in the file.
   package var packetCount: Int64 {
     get throws(SoundFileError) { try completed().count }
   }
 
-  /// Bytes of the longest packet.
+  /// Bytes of the largest packet.
   package var maximumPacketBytes: Int {
     get throws(SoundFileError) { try completed().maximumBytes }
   }
@@ -113,7 +115,7 @@ package final class PacketFileReader: Sendable {
     get throws(SoundFileError) { try completed().byteCount }
   }
 
-  /// Frames that all packets decode to, those that are not sound included.
+  /// Frames that all packets decode to, including priming and remainder.
   package var frameCount: Int64 {
     get throws(SoundFileError) {
       let index = try completed()
@@ -121,7 +123,8 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Which of the decoded frames are sound; nil if the file does not say, and all are.
+  /// Counts of the valid, priming and remainder frames; nil if the file gives none, and all are
+  /// valid.
   package var packetTable: PacketTable? {
     get throws(SoundFileError) {
       _ = try completed()
@@ -129,7 +132,7 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Frames of sound.
+  /// Valid frames.
   package var validFrames: Int64 {
     get throws(SoundFileError) {
       if let table = try packetTable { return table.validFrames }
@@ -137,7 +140,7 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Seconds of sound.
+  /// Duration of the valid frames in seconds.
   package var duration: Double {
     get throws(SoundFileError) {
       format.sampleRate > 0 ? Double(try validFrames) / format.sampleRate : 0
@@ -155,7 +158,7 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Where the packets lie, as far as that was found out.
+  /// The packets found so far.
   var listedPackets: PacketIndex { state.withLock { $0.index } }
 
   private func completed() throws(SoundFileError) -> PacketIndex {
@@ -163,7 +166,7 @@ package final class PacketFileReader: Sendable {
     return state.withLock { $0.index }
   }
 
-  /// Lists packets until `count` are listed, or all.
+  /// Scans until `count` packets are listed, or all.
   private func extend(to count: Int64) throws(SoundFileError) {
     let format = format
     try state.withLock { state throws(SoundFileError) in
@@ -187,14 +190,15 @@ package final class PacketFileReader: Sendable {
 
   // MARK: Packets
 
-  /// Reads packets, from number `first` on (0 is the file's first): up to `count`, as many as there are
-  /// and as fit as a whole.
+  /// Reads consecutive complete packets starting at number `first` (0 is the file's first). It
+  /// reads up to `count`, as many as exist and fit.
   ///
   /// - Parameters:
-  ///   - buffer: Takes the packets, one after another.
-  ///   - extents: Becomes where each lies in `buffer`, with its frames where the format lets them vary.
-  /// - Returns: How many were read: 0 at the end, or if the first does not fit (`packetBytes` tells how
-  ///   long it is).
+  ///   - buffer: Receives the packets without gaps.
+  ///   - extents: Receives each packet's position in `buffer`, with its frames if they vary in the
+  ///     format.
+  /// - Returns: Number of packets read: 0 at the end, or if the first packet does not fit
+  ///   (`packetBytes` gives its size).
   package func readPackets(
     from first: Int64, count: Int, into buffer: UnsafeMutableRawBufferPointer,
     extents: inout [PacketExtent]
@@ -206,14 +210,14 @@ package final class PacketFileReader: Sendable {
     while true {
       let (pieces, moves) = pieces(from: first, count: count, room: buffer.count, &extents)
       let failure = unsafe read(pieces, into: buffer)
-      // The packets may have been moved meanwhile.
+      // `optimize()` may have moved the packets in the meantime.
       guard state.withLock({ $0.moves }) == moves else { continue }
       if let failure { throw failure }
       return extents.count
     }
   }
 
-  /// Where packets lie, as many as fit.
+  /// Returns the file positions of as many packets as fit.
   private func pieces(
     from first: Int64, count: Int, room: Int, _ extents: inout [PacketExtent]
   ) -> (pieces: [PacketIndex.Piece], moves: Int) {
@@ -228,7 +232,7 @@ package final class PacketFileReader: Sendable {
         extents.append(
           PacketExtent(offset: used, bytes: bytes, frames: state.index.frames(of: packet)))
         for piece in state.index.pieces(of: packet) {
-          // Packets that lie together are read together.
+          // Adjacent packets are read with one call.
           if let before = pieces.last, before.offset + Int64(before.bytes) == piece.offset {
             pieces[pieces.count - 1].bytes += piece.bytes
           } else {
@@ -242,7 +246,7 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Reads pieces, one behind the other.
+  /// Reads pieces into a buffer without gaps. Returns the error if one fails.
   private func read(
     _ pieces: [PacketIndex.Piece], into buffer: UnsafeMutableRawBufferPointer
   ) -> SoundFileError? {
@@ -262,19 +266,20 @@ package final class PacketFileReader: Sendable {
     return nil
   }
 
-  /// The packets that tell a decoder what it needs for `packet`; none if the cookie does.
+  /// Returns the header packets that the decoder needs before `packet`; an empty range if the
+  /// cookie is sufficient.
   package func setupPackets(for packet: Int64) -> Range<Int64> {
     setups.last { $0.upperBound <= packet } ?? 0..<0
   }
 
-  /// Bytes of packet number `packet`; nil if there is none of that number.
+  /// Returns the bytes of packet number `packet`; nil if it does not exist.
   package func packetBytes(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }
     try extend(to: packet + 1)
     return state.withLock { $0.index.count > packet ? $0.index.bytes(of: packet) : nil }
   }
 
-  /// Where packet number `packet` begins in the file; nil if there is none of that number.
+  /// Returns the file offset of packet number `packet`; nil if it does not exist.
   package func packetOffset(of packet: Int64) throws(SoundFileError) -> Int64? {
     guard packet >= 0, packet < .max else { return nil }
     try extend(to: packet + 1)
@@ -283,7 +288,7 @@ package final class PacketFileReader: Sendable {
     }
   }
 
-  /// Frames of packet number `packet`; nil if there is none of that number.
+  /// Returns the frames of packet number `packet`; nil if it does not exist.
   package func packetFrames(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }
     try extend(to: packet + 1)
@@ -295,7 +300,7 @@ package final class PacketFileReader: Sendable {
   }
 }
 
-/// Opens a file of packets through what its kind needs.
+/// Opens a file of packets with the reader that its container needs.
 private struct Opening {
   struct Opened {
     var source: PacketSource
@@ -321,7 +326,7 @@ private struct Opening {
     }
   }
 
-  /// libavformat's name for a kind.
+  /// Returns libavformat's demuxer name for the container.
   private func name() throws(SoundFileError) -> String {
     switch container {
     case .aiff, .aifc: return "aiff"
@@ -333,7 +338,7 @@ private struct Opening {
     case .adts: return "aac"
     case .mp3, .mp2, .mp1: return "mp3"
     case .ac3:
-      // The two differ in a number of their heads.
+      // AC-3 and Enhanced AC-3 differ in the header's version field.
       let head = try store.bytes(at: 0, count: 6)
       return head.map { $0[5] >> 3 > 10 } == true ? "eac3" : "ac3"
     case .flac: return "flac"
@@ -393,11 +398,11 @@ private struct Opening {
       claimedBitRate: demuxer.bitRate)
   }
 
-  // MARK: One function for each family
+  // MARK: Opening each container family
 
   private func openMPEG4() throws(SoundFileError) -> Opened {
     let file = try MPEG4File(store)
-    // Its own way with edits leaves out packets that a decoder needs, and sound.
+    // libavformat's own edit list handling drops packets that a decoder needs, and some sound.
     let demuxer = try Demuxer(store, name: name(), options: ["ignore_editlist": "1"])
     var source = try describe(demuxer)
     let format = source.format
@@ -414,13 +419,14 @@ private struct Opening {
         ? PacketFrames.counter(format.codec, demuxer.extradata) : nil
       let total = try store.byteCount()
       for entry in demuxer.table() {
-        // What is missing at the end of a file that was cut is not there.
+        // Entries beyond the end of a truncated file are dropped.
         guard entry.bytes > 0, entry.offset >= 0, entry.offset <= total - Int64(entry.bytes) else {
           break
         }
         var frames: Int64 = 0
         if format.framesPerPacket == 0 {
-          // A packet tells more than its time, if it has come: that of the last one may be cut short.
+          // A packet's own bytes are more reliable than its duration: the last packet's may be
+          // shortened.
           let start =
             try count == nil
             ? nil
@@ -454,7 +460,7 @@ private struct Opening {
     source.setups = scanner.setups
     source.hasMissingPackets = scanner.missingFrames > 0
     let frames = scanner.index.frames
-    // A chain of streams, or one with gaps, may have packets that its head knows nothing of.
+    // Chained streams and gaps may break the constant packet length that the first header declares.
     let length = source.format.framesPerPacket
     if length > 0, source.index.isRegular(frames: length) {
       source.index.forgetFrames()
@@ -475,7 +481,7 @@ private struct Opening {
     return Opened(source: source)
   }
 
-  /// Files of one packet after another, which has to be looked for.
+  /// Opens files that consist only of packets, which have to be searched for.
   private func openStream() throws(SoundFileError) -> Opened {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
@@ -492,7 +498,7 @@ private struct Opening {
       promisedFrames: container == .flac ? demuxer.promisedFrames : nil)
   }
 
-  /// Files of chunks, one of which has the sound.
+  /// Opens chunked files, in which one chunk holds the sound.
   private func openChunked() throws(SoundFileError) -> Opened {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
@@ -523,9 +529,9 @@ private struct Opening {
   }
 }
 
-/// What heads of ADTS frames tell.
+/// Converts ADTS frame headers.
 private enum ADTS {
-  /// The cookie that MPEG-4 files would have for such a stream.
+  /// Returns the cookie that an MPEG-4 file would have for the stream.
   static func cookie(
     of store: any ByteStore, _ demuxer: Demuxer, _ codec: Codec
   ) throws(SoundFileError) -> [UInt8] {

@@ -1,37 +1,37 @@
 package import Codecs
 
-/// A file of packets that is being written, from its first packet to its last.
+/// Writes a file of packets, from the first packet to the last.
 ///
-/// One thread at a time; every call may block on the store. What is told of the file (`cookie`,
-/// `packetTable` …) counts when the first packet comes, and again when the file is closed: encoders know
-/// some of it at the end only.
+/// One thread at a time; every call may block on the store. The file's properties (`cookie`,
+/// `packetTable` …) are used at the first packet and again on closing, because encoders know some
+/// of them only at the end.
 ///
-/// A program that is killed leaves a file that opens, with everything up to the latest `checkpoint`, and
-/// where the kind needs a table of packets, with all but the latest second even without one.
+/// If the process is killed, the file remains readable up to the latest `checkpoint`. Containers
+/// that need a packet table lose at most the last second even without a checkpoint.
 package final class PacketFileWriter {
   package let container: Container
   package let format: PacketFormat
-  /// What a decoder needs, in any form that `MagicCookie` reads.
+  /// The magic cookie, in any form that `MagicCookie` reads.
   package var cookie: [UInt8] = []
-  /// Which of the frames are sound. Its priming counts at the first packet, the rest when the file is
-  /// closed; valid frames that do not fit the packets are cut, and 0 of them stand for all but the others.
-  /// Nil if all are.
+  /// Counts of the valid, priming and remainder frames; nil if all frames are valid. The priming is
+  /// used at the first packet, the rest on closing. Counts that exceed the packets' frames are
+  /// reduced. 0 valid frames stand for all that are neither priming nor remainder.
   package var packetTable: PacketTable?
-  /// By the keys of Core Audio's info dictionaries. Written before the first packet, and in MPEG-4 and CAF
-  /// files again when the file is closed.
+  /// Metadata by the keys of Core Audio's info dictionaries. Written before the first packet, and
+  /// in MPEG-4 and CAF files again on closing.
   package var tags: [String: String] = [:]
-  /// What each channel is for; counts at the first packet.
+  /// Roles of the channels; used at the first packet.
   package var channelRoles: [ChannelRole]?
-  /// Bits per second, where the file says so; 0 if it is not known.
+  /// Bits per second, for containers that store it; 0 if unknown.
   package var bitRate = 0
-  /// Chunks that CAF files get besides their own. The bytes have to be there.
+  /// Additional chunks of a CAF file. Their bytes must be in memory.
   var chunks: [Chunk] = []
 
   /// Packets written.
   package private(set) var packetCount: Int64 = 0
   /// Bytes of all packets.
   package private(set) var byteCount: Int64 = 0
-  /// Bytes of the longest packet.
+  /// Bytes of the largest packet.
   package private(set) var maximumPacketBytes = 0
   /// Frames that all packets decode to.
   package private(set) var frameCount: Int64 = 0
@@ -42,7 +42,7 @@ package final class PacketFileWriter {
   private var isClosed = false
   private var isOptimizing = false
 
-  /// True if a kind of file can hold packets of a format, and we can write it.
+  /// Returns true if Cuejack can write packets of a format in a container.
   package static func canWrite(_ format: PacketFormat, in container: Container) -> Bool {
     guard format.sampleRate >= 1, format.sampleRate <= 1_000_000, (1...64).contains(format.channels)
     else { return false }
@@ -68,7 +68,8 @@ package final class PacketFileWriter {
     }
   }
 
-  /// Begins a file in a store, which should be empty. Nothing is written before the first packet.
+  /// Creates a writer on a store, which should be empty. Nothing is written before the first
+  /// packet.
   package init(
     _ store: any ByteStore, container: Container, format: PacketFormat
   ) throws(SoundFileError) {
@@ -81,16 +82,16 @@ package final class PacketFileWriter {
     self.format = format
   }
 
-  /// Adds packets.
+  /// Appends packets.
   ///
-  /// - Parameter extents: Where each lies in `bytes`. Their frames count where the format lets them vary,
-  ///   unless the packets themselves tell (Opus and Vorbis).
+  /// - Parameter extents: Positions of the packets in `bytes`. Their frames count only if the
+  ///   format lets them vary and the packets do not contain them (as Opus and Vorbis do).
   package func append(
     _ bytes: UnsafeRawBufferPointer, _ extents: [PacketExtent]
   ) throws(SoundFileError) {
     guard !isClosed else { throw SoundFileError(.notForWriting, path: store.name) }
     let body = try begun()
-    // What goes in together, and the frames that its first packet has.
+    // The bytes to write in one call, and the frames of their first packet.
     var run = 0..<0
     var told = 0
     for extent in extents {
@@ -111,7 +112,7 @@ package final class PacketFileWriter {
     try unsafe put(bytes, run, frames: told, body)
   }
 
-  /// Adds one packet, or several of one size.
+  /// Writes one packet, or several of one size.
   private func put(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, frames told: Int,
     _ body: any PacketFileBody
@@ -137,15 +138,15 @@ package final class PacketFileWriter {
     maximumPacketBytes = max(maximumPacketBytes, run.count / packets)
   }
 
-  /// Returns when everything up to here is safe: from now on neither a kill nor, as far as the system
-  /// tells, a loss of power takes it away.
+  /// Waits until everything so far is safe: from then on it survives a kill and, as far as the
+  /// system reports it, a power failure.
   package func checkpoint() throws(SoundFileError) {
     guard !isClosed else { return }
     try begun().checkpoint(facts())
     try store.synchronize()
   }
 
-  /// Completes the file. Later calls do nothing, but `append` fails.
+  /// Completes the file. Later calls do nothing, except that `append` fails.
   package func close() throws(SoundFileError) {
     guard !isClosed else { return }
     isClosed = true
@@ -155,21 +156,22 @@ package final class PacketFileWriter {
     try store.synchronize()
   }
 
-  /// Has nothing come after the packets that should stand before them, once the file is closed. A kill
-  /// leaves the file in one order or the other.
+  /// Requests that on closing everything that belongs before the packets is moved there. If the
+  /// process is killed, the file has either the old or the new order. Fails if the store is not a
+  /// regular file.
   package func optimize() throws(SoundFileError) {
     guard !isOptimized else { return }
     try store.optimizable()
     isOptimizing = true
   }
 
-  /// False if the file's table will come after its packets.
+  /// False if the packet table will come after the packets.
   package var isOptimized: Bool {
     if isOptimizing { return true }
     return !container.isMPEG4 && !(container == .caf && CAFBody.isListed(format))
   }
 
-  /// What writes the file, from the first packet on.
+  /// Returns the container's body writer, which is created at the first packet.
   private func begun() throws(SoundFileError) -> any PacketFileBody {
     if let body { return body }
     let facts = try facts()
@@ -196,26 +198,26 @@ package final class PacketFileWriter {
       channelRoles: channelRoles, bitRate: bitRate, chunks: chunks)
   }
 
-  /// Frames of sound in the packets that were written.
+  /// Valid frames among the packets written.
   package var validFrames: Int64 { fittingTable.validFrames }
 
-  /// Which frames are sound, as far as packets are there.
+  /// The packet table, fitted to the packets written so far.
   private var fittingTable: PacketTable {
     guard let packetTable else { return PacketTable(priming: 0, valid: nil, of: frameCount) }
-    // The first packet has to be told of the priming.
+    // Before the first packet, the priming must be passed on unchanged.
     guard packetCount > 0 else { return packetTable }
     return PacketTable(
       priming: Int64(packetTable.primingFrames),
-      // It may have been made before the frames were known.
+      // The table may have been set before the frames were known.
       valid: packetTable.validFrames > 0 ? packetTable.validFrames : nil,
       remainder: Int64(packetTable.remainderFrames), of: frameCount)
   }
 }
 
-/// What is known of a file that is being written.
+/// The properties of a file being written.
 struct PacketFileFacts {
   var cookie: [UInt8]
-  /// libavcodec's form of it.
+  /// The cookie in libavcodec's form.
   var extradata: [UInt8]
   var table: PacketTable
   var tags: [String: String]
@@ -224,15 +226,17 @@ struct PacketFileFacts {
   var chunks: [Chunk]
 }
 
-/// How a kind of file is written.
+/// Writes the packets and tables of one container family.
 protocol PacketFileBody: AnyObject {
-  /// True if several packets of one size may come at once: nothing is kept of single ones.
+  /// True if several packets of one size may come in one call, because nothing is stored per
+  /// packet.
   var takesRuns: Bool { get }
-  /// Adds a packet, or several of one size.
+  /// Appends a packet, or several of one size.
   func append(
     _ run: UnsafeRawBufferPointer, packets: Int, frames: Int
   ) throws(SoundFileError)
-  /// Writes what makes the file whole as it is, so that only a loss of power could take it away.
+  /// Writes everything that completes the file as it is, so that only a power failure could lose
+  /// it.
   func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError)
   /// Completes the file.
   func finish(_ facts: PacketFileFacts) throws(SoundFileError)

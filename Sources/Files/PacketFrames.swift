@@ -1,18 +1,19 @@
 import Codecs
 
-/// Frames of packets by their own bytes.
+/// Computes the frames of packets from their own bytes.
 enum PacketFrames {
-  /// First bytes of a packet that are enough to tell.
+  /// First bytes of a packet that are sufficient.
   static let tellingBytes = 16
 
-  /// Tells the frames of one packet after another; nil if the codec's packets do not tell simply.
+  /// Returns a function that computes the frames of consecutive packets; nil if the codec's packets
+  /// do not give them.
   static func counter(_ codec: Codec, _ extradata: [UInt8]) -> (([UInt8]) -> Int)? {
     switch codec {
     case .opus: return opus
     case .flac: return flac
     case .vorbis:
       guard let durations = VorbisDurations(extradata) else { return nil }
-      // The first packet only prepares the second.
+      // The first packet only primes the second.
       var isFirst = true
       return { packet in
         let frames = durations.frames(of: packet)
@@ -23,7 +24,7 @@ enum PacketFrames {
     }
   }
 
-  /// Frames of an Opus packet at 48 kHz; 0 if it is no packet.
+  /// Returns the frames of an Opus packet at 48 kHz; 0 if it is not valid.
   static func opus(_ packet: [UInt8]) -> Int {
     guard let head = packet.first else { return 0 }
     let configuration = Int(head >> 3)
@@ -40,7 +41,7 @@ enum PacketFrames {
     }
   }
 
-  /// Frames of a FLAC packet; 0 if it is none.
+  /// Returns the frames of a FLAC packet; 0 if it is not valid.
   static func flac(_ packet: [UInt8]) -> Int {
     guard packet.count > 5, packet[0] == 0xFF, packet[1] & 0xFC == 0xF8 else { return 0 }
     let code = Int(packet[2] >> 4)
@@ -49,7 +50,7 @@ enum PacketFrames {
     case 2...5: return 576 << (code - 2)
     case 8...15: return 256 << (code - 8)
     case 6, 7:
-      // After the packet's number, which tells its own length in its first bits.
+      // The frame number comes first; its leading bits give its own length.
       let numberBytes = max(1, (~packet[4]).leadingZeroBitCount)
       return Int(packet.big(at: 4 + numberBytes, bytes: code - 5)) + 1
     default: return 0

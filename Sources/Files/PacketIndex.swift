@@ -1,15 +1,15 @@
 import Codecs
 
-/// Where the packets of a file lie.
+/// The positions, sizes and frames of the packets of a file.
 struct PacketIndex: Sendable {
-  /// Bytes that lie together.
+  /// A contiguous byte range.
   struct Piece: Hashable, Sendable {
     var offset: Int64
     var bytes: Int
   }
 
   private struct Entry: Sendable {
-    /// Where the packet begins; if negative, the place in `split` of what it is made of, less one.
+    /// Offset of the packet. If negative, the packet's pieces are at index -offset - 1 of `split`.
     var offset: Int64
     var bytes: UInt32
     var frames: UInt32
@@ -17,27 +17,27 @@ struct PacketIndex: Sendable {
 
   private enum Shape: Sendable {
     case listed([Entry])
-    /// Packets of one size, one after another.
+    /// Contiguous packets of one size.
     case regular(offset: Int64, bytes: Int, count: Int64)
   }
 
   private var shape: Shape
-  /// Packets that lie in several pieces.
+  /// The pieces of packets that are not contiguous.
   private var split: [[Piece]] = []
-  /// Bytes of the longest packet.
+  /// Bytes of the largest packet.
   private(set) var maximumBytes = 0
   /// Bytes of all packets.
   private(set) var byteCount: Int64 = 0
-  /// Frames of all packets that were listed with theirs.
+  /// Sum of the frames that were listed with packets.
   private(set) var frames: Int64 = 0
 
-  /// The most packets that a file may have: a week of most codecs.
+  /// Maximum number of packets in a file: a week for most codecs.
   static var maximumCount: Int64 { 1 << 24 }
 
-  /// An empty list.
+  /// Creates an empty list.
   init() { shape = .listed([]) }
 
-  /// Packets of one size.
+  /// Creates an index of contiguous packets of one size.
   init(offset: Int64, bytes: Int, count: Int64) {
     shape = .regular(offset: offset, bytes: bytes, count: count)
     maximumBytes = count > 0 ? bytes : 0
@@ -51,7 +51,7 @@ struct PacketIndex: Sendable {
     }
   }
 
-  /// Adds a packet to a list.
+  /// Appends a packet to the list.
   mutating func append(_ pieces: [Piece], frames: Int64) {
     guard case .listed(var entries) = shape, let first = pieces.first else { return }
     shape = .listed([])
@@ -67,7 +67,7 @@ struct PacketIndex: Sendable {
     self.frames += Int64(UInt32(clamping: frames))
   }
 
-  /// Forgets the frames of single packets: they are all alike.
+  /// Drops the packets' individual frames, because all packets have the same number.
   mutating func forgetFrames() {
     guard case .listed(var entries) = shape else { return }
     shape = .listed([])
@@ -82,7 +82,7 @@ struct PacketIndex: Sendable {
     }
   }
 
-  /// Frames of a packet, if it was listed with its own; else 0.
+  /// Returns the frames listed with a packet; 0 if there are none.
   func frames(of packet: Int64) -> Int {
     switch shape {
     case .listed(let entries): Int(entries[Int(packet)].frames)
@@ -90,7 +90,8 @@ struct PacketIndex: Sendable {
     }
   }
 
-  /// Frames that all packets have, if they have the same and there is one.
+  /// The frames of every packet, if all have the same number; nil otherwise or if there is no
+  /// packet.
   var commonFrames: Int? {
     guard case .listed(let entries) = shape, let first = entries.first?.frames, first > 0 else {
       return nil
@@ -98,7 +99,7 @@ struct PacketIndex: Sendable {
     return entries.allSatisfy { $0.frames == first } ? Int(first) : nil
   }
 
-  /// True if all packets have so many frames, but for the last, which may have fewer.
+  /// Returns true if all packets have `frames` frames. The last one may have fewer.
   func isRegular(frames: Int) -> Bool {
     guard case .listed(let entries) = shape else { return true }
     return entries.dropLast().allSatisfy { $0.frames == frames }

@@ -1,34 +1,34 @@
 import Glibc
 
-/// Finds the packets that no table of the file lists, one after another.
+/// Scans for packets that no table in the file lists, one after another.
 ///
 /// One thread at a time; every call may block on the store.
 @safe
 final class PacketScanner {
-  /// How a packet's bytes are found in the file.
+  /// How the scanner determines a packet's position in the file.
   enum Places {
-    /// Where libavformat says.
+    /// libavformat gives the position.
     case told
-    /// Right after the packet before, or as soon after it as its bytes are met.
+    /// The scanner searches for the packet's bytes from the end of the previous packet.
     case searched
   }
 
   private let store: any ByteStore
   private let demuxer: Demuxer
   private let places: Places
-  /// The head of a packet that is no part of it, as in ADTS.
+  /// Returns the bytes of a header that is not part of the packet, as in ADTS.
   private let headBytes: ([UInt8]) -> Int
-  /// Frames that a packet decodes to; nil to take libavformat's word.
+  /// Returns the frames of a packet; nil to use libavformat's duration.
   private let frames: (([UInt8]) -> Int)?
-  /// True if all packets have the same frames, which need not be kept for each.
+  /// True if all packets have the same frames, so that they need not be stored for each.
   private let isRegular: Bool
   private var end: Int64 = 0
   private let byteCount: Int64
-  /// Memory for what is compared with a packet.
+  /// Buffer for file contents that are compared with a packet.
   private var window: [UInt8] = []
   private(set) var skippedFrames = 0
   private(set) var discardedFrames = 0
-  /// Frames from the first packet's to the end of the last one.
+  /// Frames from the first packet's start to the latest end of a packet.
   private(set) var spannedFrames: Int64 = 0
   private var firstFrame: Int64?
   private(set) var isAtEnd = false
@@ -47,7 +47,7 @@ final class PacketScanner {
     byteCount = try store.byteCount()
   }
 
-  /// Adds the next packet to the list. False if there is none.
+  /// Appends the next packet to the index. Returns false if there is none.
   func step(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
     guard !isAtEnd, index.count < min(PacketIndex.maximumCount, byteCount),
       let packet = try unsafe demuxer.next(), let pieces = try unsafe place(packet)
@@ -62,7 +62,7 @@ final class PacketScanner {
       if firstFrame == nil { firstFrame = first }
       let (start, isTooFar) = first.subtractingReportingOverflow(firstFrame ?? 0)
       let (end, isTooLong) = unsafe start.addingReportingOverflow(packet.frames)
-      // Wild times tell nothing.
+      // Implausible times are ignored.
       if !isTooFar && !isTooLong { spannedFrames = max(spannedFrames, end) }
     }
     index.append(pieces, frames: isRegular ? 0 : frames)
@@ -91,9 +91,9 @@ final class PacketScanner {
       ? [PacketIndex.Piece(offset: offset + Int64(head), bytes: size - head)] : nil
   }
 
-  /// Where bytes stand in the file, from the end of the packet before on.
+  /// Returns the offset of the given bytes in the file, at or after the end of the previous packet.
   private func find(_ bytes: UnsafeRawBufferPointer) throws(SoundFileError) -> Int64? {
-    // What may lie between packets: tags and damage.
+    // Limit on the tags and damaged data between two packets.
     var reach = Int64(1 << 20)
     var start = end
     while reach > 0, start <= byteCount - Int64(bytes.count) {

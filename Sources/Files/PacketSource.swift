@@ -1,27 +1,27 @@
 import Codecs
 
-/// What a file of packets is found to be when it is opened.
+/// The properties of a file of packets, as found on opening.
 struct PacketSource: Sendable {
   var container: Container
   var format: PacketFormat
-  /// In the form of Apple's programs.
+  /// The magic cookie in Apple's form.
   var cookie: [UInt8] = []
   var channelRoles: [ChannelRole]?
-  /// By the keys of Core Audio's info dictionaries.
+  /// Metadata by the keys of Core Audio's info dictionaries.
   var tags: [String: String] = [:]
-  /// Bits per second that the file claims; 0 if it does not.
+  /// Bits per second according to the file; 0 if it gives none.
   var claimedBitRate = 0
-  /// Where packets are known to lie.
+  /// The packets known so far.
   var index = PacketIndex()
-  /// Which frames are sound, if the file says.
+  /// The packet table; nil if the file gives none.
   var table: PacketTable?
-  /// The chunks of a CAF file but for its sound.
+  /// The chunks of a CAF file, except its sound.
   var chunks: [Chunk] = []
-  /// Packets that have a decoder begin anew.
+  /// Ranges of header packets, at which the decoder starts a new stream.
   var setups: [Range<Int64>] = []
-  /// Packets that are missing stand in the list, without bytes.
+  /// True if missing packets are in the list, without bytes.
   var hasMissingPackets = false
-  /// What is wrong with the file.
+  /// A description of the file's damage.
   var damage: String?
 
   /// Frames that all packets decode to.
@@ -30,7 +30,7 @@ struct PacketSource: Sendable {
       ? index.count * Int64(format.framesPerPacket) : index.frames
   }
 
-  /// Tells of the frames of all packets in the format, if they turn out to be as many in each.
+  /// Sets the format's frames per packet, if all packets have the same number.
   mutating func findCommonFrames() {
     guard format.framesPerPacket == 0, let frames = index.commonFrames else { return }
     format.framesPerPacket = frames

@@ -2,12 +2,12 @@ import RealTime
 import Synchronization
 
 extension SoundFile: ChunkedFile {
-  /// The chunks that hold a file together: they change with the sound, and with nothing else.
+  /// The chunks that define the file's format and sound. They change only with the sound.
   private static let structural: Set<ChunkID> = [
     "fmt ", "data", "fact", "ds64", "COMM", "SSND", "FVER", "desc",
   ]
 
-  /// True if the kind has chunks.
+  /// True if the container has chunks.
   package var hasChunks: Bool { state.withLock { $0.grammar != nil } }
 
   package var sampleRate: Double { format.sampleRate }
@@ -29,7 +29,7 @@ extension SoundFile: ChunkedFile {
   package func chunk(
     _ id: ChunkID, index: Int = 0, most: Int64 = .max
   ) throws(SoundFileError) -> [UInt8]? {
-    // Nothing moves while it is read.
+    // The lock keeps the chunk in place while it is read.
     try state.withLock { state throws(SoundFileError) in
       let chunks = state.chunks(id)
       guard chunks.indices.contains(index) else { return nil }
@@ -40,7 +40,7 @@ extension SoundFile: ChunkedFile {
     }
   }
 
-  /// A new chunk lies before the sound where there is room, else after it.
+  /// Replaces or adds a chunk. A new chunk goes before the sound if there is space, else after it.
   package func setChunk(
     _ id: ChunkID, index: Int = 0, _ bytes: [UInt8]
   ) throws(SoundFileError) {
@@ -97,7 +97,7 @@ extension SoundFile: ChunkedFile {
     }
   }
 
-  /// Has a chunk before the sound hold nothing.
+  /// Turns a chunk before the sound into a filler.
   private func clear(_ place: Int, in state: inout State) throws(SoundFileError) {
     guard let grammar = state.grammar else { return }
     let old = state.before[place]
@@ -114,7 +114,7 @@ extension SoundFile: ChunkedFile {
     }
     let needed = grammar.extent(new.size)
     let isLongForm = state.container == .wave
-    // The first filler of WAVE is the room for the sizes of a long file.
+    // In WAVE files the first filler is reserved for the 64-bit sizes.
     for place in state.before.indices.dropFirst(isLongForm ? 1 : 0) {
       let old = state.before[place]
       guard ChunkID.fillers.contains(old.id) else { continue }
@@ -145,7 +145,7 @@ extension SoundFile.State {
 
   fileprivate func chunks(_ id: ChunkID) -> [Chunk] { (before + after).filter { $0.id == id } }
 
-  /// Where the chunks of a name are.
+  /// Returns the positions of the chunks with an id.
   fileprivate func places(of id: ChunkID) -> [Place] {
     before.indices.filter { before[$0].id == id }.map(Place.before)
       + after.indices.filter { after[$0].id == id }.map(Place.after)

@@ -1,36 +1,36 @@
-/// A file whose chunks can be asked for, besides its sound. The chunks of one name are told apart by
-/// their index.
+/// A file whose chunks can be read and changed, apart from its sound. An index distinguishes chunks
+/// with the same id.
 package protocol ChunkedFile: Sendable {
   var path: String { get }
   var container: Container { get }
   /// Frames per second.
   var sampleRate: Double { get }
-  /// The order of bytes of numbers in chunks.
+  /// True if numbers in chunks are big-endian.
   var hasBigEndianChunks: Bool { get }
-  /// The names of all chunks that hold something, in the order of the file.
+  /// The ids of all chunks that are not fillers, in the order of the file.
   var chunkIDs: [ChunkID] { get }
-  /// Bytes of each chunk of a name.
+  /// Returns the size in bytes of each chunk with an id.
   func chunkSizes(_ id: ChunkID) -> [Int64]
-  /// The bytes of a chunk, at most `most` of them; nil if there is none. Blocks.
+  /// Returns a chunk's content, at most `most` bytes of it; nil if there is none. Blocks.
   func chunk(_ id: ChunkID, index: Int, most: Int64) throws(SoundFileError) -> [UInt8]?
-  /// Replaces a chunk, or adds one if `index` is the number of those that there are. Blocks.
+  /// Replaces a chunk, or adds one if `index` is the number of existing chunks. Blocks.
   func setChunk(_ id: ChunkID, index: Int, _ bytes: [UInt8]) throws(SoundFileError)
-  /// Takes a chunk away; false if there is none. Blocks.
+  /// Removes a chunk; returns false if there is none. Blocks.
   func removeChunk(_ id: ChunkID, index: Int) throws(SoundFileError) -> Bool
 }
 
-/// What a file tells of its sound: tags, markers and regions, out of its chunks.
+/// A file's metadata: tags, markers and regions from its chunks.
 extension ChunkedFile {
   private var wave: WaveChunks { WaveChunks(isBigEndian: hasBigEndianChunks) }
 
-  /// No chunk of facts is larger in earnest.
+  /// Limit on the size of a metadata chunk.
   private var mostChunkBytes: Int64 { 16 << 20 }
 
   private func content(_ id: ChunkID) throws(SoundFileError) -> [UInt8] {
     try chunk(id, index: 0, most: mostChunkBytes) ?? []
   }
 
-  /// The content of a chunk that only says what another one would; nil takes the chunk away.
+  /// Replaces a chunk that holds only metadata; removes it if `bytes` is empty.
   private func put(_ id: ChunkID, index: Int = 0, _ bytes: [UInt8]) throws(SoundFileError) {
     if bytes.isEmpty {
       _ = try removeChunk(id, index: index)
@@ -39,7 +39,8 @@ extension ChunkedFile {
     }
   }
 
-  /// The list of a kind, and which of the lists it is: the number of all if there is none of it.
+  /// Returns the 'LIST' chunk of a type and its index. If there is none, the index is the number of
+  /// lists.
   private func list(_ kind: ChunkID) throws(SoundFileError) -> (index: Int, bytes: [UInt8]) {
     let count = chunkSizes("LIST").count
     for index in 0..<count {
@@ -51,8 +52,8 @@ extension ChunkedFile {
 
   // MARK: Tags
 
-  /// What the file says of itself, by the keys of info dictionaries; nil if its kind has no place
-  /// for that. Blocks.
+  /// Returns the file's metadata by the keys of info dictionaries; nil if the container cannot
+  /// store any. Blocks.
   package func tags() throws(SoundFileError) -> [String: String]? {
     switch container {
     case .wave, .rf64: return wave.tags(try list("INFO").bytes)
@@ -69,7 +70,7 @@ extension ChunkedFile {
     }
   }
 
-  /// Replaces all tags. Those that the kind of file has no place for are left out. Blocks.
+  /// Replaces all tags. Tags that the container cannot store are left out. Blocks.
   package func setTags(_ tags: [String: String]) throws(SoundFileError) {
     switch container {
     case .wave, .rf64:
@@ -83,7 +84,7 @@ extension ChunkedFile {
 
   // MARK: Markers and regions
 
-  /// Nil if the kind of file has none. Blocks.
+  /// Returns the markers; nil if the container cannot store any. Blocks.
   package func markers() throws(SoundFileError) -> MediaMarkers? {
     switch container {
     case .wave, .rf64:
@@ -96,7 +97,7 @@ extension ChunkedFile {
     }
   }
 
-  /// Nil if the kind of file has none. Blocks.
+  /// Returns the regions; nil if the container cannot store any. Blocks.
   package func regions() throws(SoundFileError) -> MediaRegions? {
     switch container {
     case .wave, .rf64: return wave.regions(try places())
@@ -146,7 +147,7 @@ extension ChunkedFile {
     try put("smpl", places.sampler)
   }
 
-  /// Names of CAF stand in a chunk of their own, by the ids of what they name.
+  /// Writes CAF's 'strg' chunk, which stores the names by the ids of markers and regions.
   private func putNames(
     _ markers: MediaMarkers?, _ regions: MediaRegions?
   ) throws(SoundFileError) {
@@ -161,7 +162,7 @@ extension ChunkedFile {
     try put("strg", names.isEmpty ? [] : CAFChunks.chunk(names: names))
   }
 
-  // MARK: AIFF's markers
+  // MARK: AIFF markers
 
   private static func markers(_ chunk: [UInt8]) -> MediaMarkers {
     let bytes = Bytes(chunk)
@@ -177,7 +178,7 @@ extension ChunkedFile {
           id: Int32(
             Int16(
               truncatingIfNeeded: bytes.unsigned(at: offset, bytes: 2, bigEndian: true)))))
-      // A name and its length take an even number of bytes.
+      // A name with its length byte occupies an even number of bytes.
       offset += 6 + (length + 2) / 2 * 2
     }
     return result
