@@ -3,22 +3,22 @@ package import RealTime
 import Synchronization
 
 extension SoundFile {
-  /// The most bytes of chunks after the sound that a file may have to be written: they are held in
-  /// memory meanwhile.
+  /// Limit on the bytes of chunks after the sound in a writable file: they are held in memory while
+  /// the file is open.
   private static var mostEndBytes: Int64 { 64 << 20 }
-  /// The most bytes of silence that are written out.
+  /// Limit on the bytes of silence that are written out.
   private static var mostSilentBytes: Int64 { 4 << 30 }
 
-  /// True if a container can hold samples that lie like this.
+  /// Returns true if a container can hold samples of this format.
   package static func canHold(_ format: PCMFormat, in container: Container) -> Bool {
     PCMHead.canHold(format, in: container)
   }
 
-  /// Makes a file of no frames, whose store should be empty. Its head is written with the first
-  /// sound, or at the first checkpoint. Blocks.
+  /// Creates a file without frames in a store, which should be empty. The header is written with
+  /// the first sound, or at the first checkpoint. Blocks.
   ///
-  /// - Parameter dataAlignment: The sound begins at a multiple of so many bytes, in the kinds that
-  ///   have a way to fill the room.
+  /// - Parameter dataAlignment: The sound begins at a multiple of this many bytes, in containers
+  ///   that can fill the space before it.
   package static func create(
     in store: any ByteStore, container: Container, format: PCMFormat, dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> SoundFile {
@@ -40,12 +40,12 @@ extension SoundFile {
     return SoundFile(store, format, state)
   }
 
-  /// Makes a file.
+  /// Creates a file. Blocks.
   package static func create(
     path: String, container: Container, format: PCMFormat, isReplacing: Bool,
     dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> SoundFile {
-    // Before an old file is emptied.
+    // Check the format before an existing file is truncated.
     try checkFormat(format, container, path: path)
     return try create(
       in: FileStore(creating: path, isReplacing: isReplacing), container: container,
@@ -61,10 +61,10 @@ extension SoundFile {
     }
   }
 
-  /// Writes bytes of the sound, over others or after the last ones; what lies between those and
+  /// Writes bytes of the sound, over existing ones or after the end. A gap between the end and
   /// `position` becomes silence. Blocks.
   ///
-  /// When it fails for want of room, as many whole frames as were written are kept.
+  /// If the disk is full, the complete frames that were written are kept.
   package func writeBytes(
     at position: Int64, from buffer: UnsafeRawBufferPointer
   ) throws(SoundFileError) {
@@ -97,15 +97,14 @@ extension SoundFile {
     }
   }
 
-  /// Whether sizes in the head wait for a checkpoint, the next second of sound, or the end. With
-  /// false, each write sets them.
+  /// True if sizes in the header are updated only at a checkpoint, after the next second of sound,
+  /// or on closing. If false, each write updates them.
   package var defersSizes: Bool {
     get { state.withLock { $0.defersSizes } }
     set { state.withLock { $0.defersSizes = newValue } }
   }
 
-  /// Brings the head up to date, so that the file can be opened with all its sound even if the
-  /// program is killed. Blocks.
+  /// Updates the header, so that all sound can be read even if the process is killed. Blocks.
   package func checkpoint() throws(SoundFileError) {
     guard store.isWritable else { return }
     try change { state throws(SoundFileError) in
@@ -114,11 +113,10 @@ extension SoundFile {
     }
   }
 
-  /// Says what the channels are for, in the form that CAF and AIFF files keep it: a tag, a bitmap, the
-  /// number of descriptions, and five words for each of these. Blocks.
+  /// Sets the channel layout in the form that CAF and AIFF files store. `words` holds a tag, a
+  /// bitmap, the number of channel descriptions, and five words for each description. Blocks.
   ///
-  /// - Parameter mask: The channels as a set of speakers, which is what WAVE files can say; nil if
-  ///   they are no such set.
+  /// - Parameter mask: The channel mask that WAVE files store; nil if the layout has none.
   package func setChannelLayout(
     words: [UInt32], mask: UInt32?
   ) throws(SoundFileError) {
@@ -130,7 +128,7 @@ extension SoundFile {
       guard let mask, mask < 1 << 18 else { throw noLayout }
       try change { state throws(SoundFileError) in
         if state.hasHead {
-          // The mask has a place in extensible formats.
+          // Only extensible formats have a channel mask.
           guard let grammar = state.grammar,
             let chunk = state.before.first(where: { $0.id == "fmt " }),
             chunk.size >= 40, !grammar.isBigEndian,
@@ -144,7 +142,8 @@ extension SoundFile {
     }
   }
 
-  /// What the channels are for, as `setChannelLayout` takes it; nil if the file does not say. Blocks.
+  /// Returns the channel layout in the form that `setChannelLayout` takes; nil if the file has
+  /// none. Blocks.
   package func channelLayoutWords() throws(SoundFileError) -> [UInt32]? {
     let id: ChunkID = container == .caf ? "chan" : "CHAN"
     guard container == .caf || container == .aiff || container == .aifc,
@@ -160,10 +159,10 @@ extension SoundFile {
     SoundFileError(.notSupported("the file has no place for this channel layout"), path: path)
   }
 
-  /// The speakers that the channels of a WAVE file were said to be for since it was opened.
+  /// The channel mask set since a WAVE file was opened.
   package var channelMask: UInt32? { state.withLock { $0.channelMask } }
 
-  /// Completes the file. Later writes fail, later reads find nothing. Blocks.
+  /// Completes the file. Later writes fail, and later reads return nothing. Blocks.
   package func close() throws(SoundFileError) {
     try state.withLock { state throws(SoundFileError) in
       guard !state.isClosed else { return }
@@ -174,8 +173,8 @@ extension SoundFile {
     }
   }
 
-  /// Completes the file and moves all that comes after the sound before it. A kill leaves the file as it
-  /// was, or as it is to be. Blocks.
+  /// Completes the file and moves everything after the sound before it. If the process is killed,
+  /// the file has either the old or the new order. Blocks.
   package func optimize() throws(SoundFileError) {
     try change { state throws(SoundFileError) in
       try writeHead(&state)
@@ -201,7 +200,7 @@ extension SoundFile {
   /// True if nothing comes after the sound.
   package var isOptimized: Bool { state.withLock { $0.after.isEmpty } }
 
-  /// Runs `body` on what writing changes.
+  /// Runs `body` with the lock held, after checking that the file can be written.
   func change(
     _ body: (inout State) throws(SoundFileError) -> Void
   ) throws(SoundFileError) {
@@ -212,7 +211,7 @@ extension SoundFile {
     }
   }
 
-  // MARK: The head
+  // MARK: The header
 
   func writeHead(_ state: inout State) throws(SoundFileError) {
     guard !state.hasHead else { return }
@@ -246,15 +245,15 @@ extension SoundFile {
     try writeSizes(&state)
   }
 
-  /// Sets all sizes in the head to those of the sound, as if the file ended with it unless its end
-  /// is in its place.
+  /// Updates all sizes in the header. Chunks after the sound count only if they are already in
+  /// place in the file.
   private func writeSizes(_ state: inout State) throws(SoundFileError) {
     let end = state.dataOffset + state.dataBytes
     let padded = end + state.padBytes
     let tail = state.hasOldEnd ? 0 : state.endBytes
     try writeSizes(&state, total: padded + tail, to: store)
     state.bytesSinceCheckpoint = 0
-    // What the pad is made of, so that the file is as long as it says.
+    // Writes the padding, so that the file is as long as its header says.
     if padded > end, tail == 0 {
       try store.write([UInt8](repeating: 0, count: Int(padded - end)), at: end)
     }
@@ -273,7 +272,7 @@ extension SoundFile {
     let wordLimit = Int64(UInt32.max)
     switch state.container {
     case .wave where total - 8 > wordLimit, .rf64:
-      // Sizes of 64 bits, and none in the place of the short ones.
+      // Writes 64-bit sizes, and sets the 32-bit fields to their maximum.
       let sizes = state.container == .wave ? state.before.first : chunk("ds64")
       guard let sizes, sizes.size >= 24 else { break }
       if state.container == .wave {
@@ -297,7 +296,7 @@ extension SoundFile {
       try put(state.dataBytes + 24, 8, at: state.dataOffset - 8)
       try put(total, 8, at: 16)
     case .aiff, .aifc:
-      // The format may come after the sound.
+      // The 'COMM' chunk may come after the sound.
       if let common = chunk("COMM") {
         try put(frames, 4, at: common.offset + 2)
       } else if let index = state.after.firstIndex(where: { $0.id == "COMM" }) {
@@ -309,15 +308,15 @@ extension SoundFile {
       try put(total - 8, 4, at: 4)
     case .caf: try put(state.soundChunkBytes, 8, at: state.soundOffset - 8)
     default:
-      // All ones mean that the length is not known.
+      // All ones mean that the length is unknown.
       try put(min(state.dataBytes, wordLimit), 4, at: 8)
     }
     state.hasOldSizes = false
   }
 
-  // MARK: The end
+  // MARK: After the sound
 
-  /// Writes what comes after the sound, and has the file end there.
+  /// Writes the chunks after the sound, and truncates the file behind them.
   private func writeEnd(_ state: inout State) throws(SoundFileError) {
     guard state.hasOldEnd || state.hasOldSizes else { return }
     try writeSizes(&state)
@@ -340,13 +339,13 @@ extension SoundFile {
       try writeSizes(&state, total: end + Int64(bytes.count), to: store)
       state.hasOldEnd = false
     } catch {
-      // The sound counts more than what comes after it.
+      // The sound is more important than the chunks after it.
       try? store.setByteCount(end)
       throw error
     }
   }
 
-  /// Reads what comes after the sound into memory, from where it can be put elsewhere.
+  /// Reads the chunks after the sound into memory, so that they can be moved.
   static func loadEnd(_ state: inout State, _ store: any ByteStore) throws(SoundFileError) {
     let total = state.after.reduce(Int64(0)) { $0 + $1.size }
     guard total <= mostEndBytes else {
@@ -363,12 +362,12 @@ extension SoundFile {
     }
   }
 
-  /// Has silence from one byte of the sound to another, after its last one.
+  /// Writes silence from the end of the sound up to `end`.
   private func fill(
     _ state: inout State, from start: Int64, to end: Int64
   ) throws(SoundFileError) {
     if format.kind == .unsignedInteger {
-      // Zeros take no room on a disk, these do.
+      // Zeros can be a hole in the file, but unsigned silence occupies disk space.
       guard end - start <= Self.mostSilentBytes else {
         throw SoundFileError(
           .notSupported("there would be \(end - start) bytes of silence before the sound"),
@@ -383,7 +382,7 @@ extension SoundFile {
         place += count
       }
     } else {
-      // Whatever came after the sound goes; what comes in its place is zeros.
+      // Truncating removes the chunks after the sound; extending fills the gap with zeros.
       try store.setByteCount(state.dataOffset + start)
       try store.setByteCount(state.dataOffset + end)
     }
@@ -393,13 +392,13 @@ extension SoundFile {
 }
 
 extension SoundFile.State {
-  /// The most bytes of sound that the kind can hold.
+  /// Maximum bytes of sound in the container.
   fileprivate var mostDataBytes: Int64 {
     let others = max(dataOffset, 1 << 16) + endBytes
     return switch container {
     case .aiff, .aifc: Int64(UInt32.max) - others
     case .wave:
-      // A file that we made has room for the sizes of a longer one.
+      // A file written by Cuejack has reserved space for 64-bit sizes.
       hasRoomForLongSizes ? .max / 4 : Int64(UInt32.max) - others
     default: .max / 4
     }
@@ -412,25 +411,25 @@ extension SoundFile.State {
       && first.offset == grammar.start + grammar.headBytes && !grammar.isBigEndian
   }
 
-  /// Zeros between the sound and what comes after it.
+  /// Bytes of padding between the sound and the next chunk.
   fileprivate var padBytes: Int64 {
-    // libsndfile takes what pads the end of a Wave64 file for sound.
+    // libsndfile reads padding at the end of a Wave64 file as sound.
     guard let grammar, grammar.alignment <= 2 || !after.isEmpty else { return 0 }
     return grammar.padded(dataBytes) - dataBytes
   }
 
-  /// Bytes of what comes after the sound.
+  /// Bytes of all chunks after the sound, with headers and padding.
   var endBytes: Int64 {
     guard let grammar else { return 0 }
     return after.reduce(0) { $0 + grammar.extent($1.size) }
   }
 
-  /// Bytes of the chunk of sound, without its head.
+  /// Bytes of the sound chunk, without its header.
   fileprivate var soundChunkBytes: Int64 { dataOffset + dataBytes - soundOffset }
 }
 
 extension StreamFormat {
-  /// The format in words.
+  /// Description of the format.
   package var words: String {
     switch self {
     case .pcm(let format): format.words
@@ -441,7 +440,7 @@ extension StreamFormat {
 }
 
 extension PCMFormat {
-  /// The format in words: "24-bit signed integers, big-endian, in 2 channels at 44100 Hz".
+  /// Description of the format: "24-bit signed integers, big-endian, in 2 channels at 44100 Hz".
   package var words: String {
     let kind =
       switch kind {

@@ -3,53 +3,54 @@ import Glibc
 package import RealTime
 import Synchronization
 
-/// A file of linear PCM that is open.
+/// An open file of linear PCM.
 ///
-/// Samples are read and written as they stand in the file, so that playing and recording are bit
-/// exact. Any thread may call; writes of one file wait for each other, and all calls may block: none
-/// is real time.
+/// Samples are read and written exactly as they are in the file, so playback and recording are bit
+/// exact. Any thread may call. Writes to one file wait for each other. All calls may block, so none
+/// is real-time safe.
 package final class SoundFile: Sendable {
   package let store: any ByteStore
   package let format: PCMFormat
-  /// What each channel is for, if the file said so when it was opened.
+  /// Roles of the channels according to libsndfile on opening; nil if the file does not give them.
   package let channelRoles: [ChannelRole]?
-  /// Frames that the head promised when the file was opened; more than were there if it was cut
-  /// short.
+  /// Number of frames according to the header on opening. A truncated file has fewer.
   package let promisedFrames: Int64
   private let framesAtFirst: Int64
-  /// Significant bits of a sample of the sound that the file holds, as it says itself.
+  /// Significant bits of a sample according to the file.
   package let sourceBits: Int
 
   let state: Mutex<State>
 
-  /// What writing changes.
+  /// The state that writing changes.
   struct State: Sendable {
     var container: Container
     let grammar: ChunkGrammar?
-    /// The order of bytes of numbers in the head, and in chunks.
+    /// True if numbers in the header and in chunks are big-endian.
     let isBigEndian: Bool
-    /// Where the content of the chunk of sound begins, and the sound in it.
+    /// Offset of the sound chunk's content, and of the sound within it.
     var soundOffset: Int64
     var dataOffset: Int64
     /// Bytes of sound.
     var dataBytes: Int64
-    /// The other chunks; until the head is written, what it is to hold.
+    /// The other chunks, before and after the sound. Until the header is written, `before` holds
+    /// the chunks to write.
     var before: [Chunk]
     var after: [Chunk]
-    /// False for a new file that has no byte yet.
+    /// False for a new file whose header is not written yet.
     var hasHead = true
-    /// The sound begins at a multiple of so many bytes.
+    /// The sound begins at a multiple of this many bytes.
     var dataAlignment: Int64 = 1
-    /// The channels that a new file's head names, for the kinds that have a mask of speakers.
+    /// The channel mask of a new file, for containers that store one.
     var channelMask: UInt32?
-    /// The sizes in the head are not those of the sound.
+    /// True if the header's sizes differ from the sound's.
     var hasOldSizes = false
-    /// What comes after the sound is not in the file, or not where it belongs.
+    /// True if the chunks after the sound are missing from the file or misplaced.
     var hasOldEnd = false
     var bytesSinceCheckpoint: Int64 = 0
-    /// Sizes in the head wait for a checkpoint, the next second of sound or the end.
+    /// True if sizes are updated only at a checkpoint, after the next second of sound, or on
+    /// closing.
     var defersSizes = true
-    /// How often what is in the file was moved to other places.
+    /// How often the file's contents have been rearranged.
     var moves = 0
     var isClosed = false
   }
@@ -62,12 +63,12 @@ package final class SoundFile: Sendable {
   package var byteCount: Int64 { state.withLock { $0.dataBytes } }
   /// Bytes before the sound.
   package var dataOffset: Int64 { state.withLock { $0.dataOffset } }
-  /// Seconds.
+  /// Duration in seconds.
   package var duration: Double { Double(frames) / format.sampleRate }
 
-  /// True if the file had fewer frames than its head said.
+  /// True if the file had fewer frames than its header said.
   package var isTruncated: Bool { promisedFrames > framesAtFirst }
-  /// One line on a file that was cut short, else nil.
+  /// One line about a truncated file; nil if it is complete.
   package var warning: String? {
     isTruncated
       ? "\(path): the file is cut short: \(framesAtFirst) of \(promisedFrames) frames are there"
@@ -79,7 +80,7 @@ package final class SoundFile: Sendable {
     try self.init(FileStore(path: path))
   }
 
-  /// Opens a file for reading, and for writing if its store takes that. Blocks.
+  /// Opens a file for reading, and for writing if its store is writable. Blocks.
   package init(_ store: any ByteStore) throws(SoundFileError) {
     let path = store.name
     let total = try store.byteCount()
@@ -118,7 +119,7 @@ package final class SoundFile: Sendable {
 
     let bytesPerFrame = Int64(format.bytesPerFrame)
     let present = max(0, total - head.dataOffset) / bytesPerFrame
-    // Only a length that the head states can promise more than there is.
+    // Only an explicit length in the header can exceed the frames present.
     let promised = head.dataBytes.map { $0 / bytesPerFrame }
     let frames = min(promised ?? facts.frames, present)
     guard frames > 0 || promised ?? 0 == 0, head.dataOffset <= total else {
@@ -138,7 +139,7 @@ package final class SoundFile: Sendable {
     self.state = Mutex(state)
   }
 
-  /// A new file; nothing is written yet.
+  /// Creates a new file; nothing is written yet.
   init(_ store: any ByteStore, _ format: PCMFormat, _ state: State) {
     self.store = store
     self.format = format
@@ -151,8 +152,9 @@ package final class SoundFile: Sendable {
 
   deinit { try? close() }
 
-  /// Reads up to `count` frames from `frame` on, as many as there are and as fit, and returns how
-  /// many; 0 at the end. Blocks.
+  /// Reads up to `count` frames starting at `frame`, as many as exist and fit. Blocks.
+  ///
+  /// - Returns: Number of frames; 0 at the end.
   package func readRaw(
     startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
@@ -165,7 +167,8 @@ package final class SoundFile: Sendable {
     return bytes / bytesPerFrame
   }
 
-  /// Reads bytes of the sound, as many as there are and as fit, and returns how many. Blocks.
+  /// Reads bytes of the sound until the buffer is full or the sound ends. Returns the number read.
+  /// Blocks.
   package func readBytes(
     at position: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
@@ -177,13 +180,13 @@ package final class SoundFile: Sendable {
       let wanted = min(buffer.count, Int(clamping: total - position))
       let count = try unsafe store.read(
         at: offset + position, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
-      // The sound may have been moved meanwhile.
+      // `optimize()` may have moved the sound in the meantime.
       if state.withLock({ $0.moves }) == moves { return count }
     }
   }
 }
 
-/// What libsndfile says of a file, in our terms.
+/// The properties of a file as libsndfile reports them.
 private struct Facts {
   struct Failure: Error { let reason: String }
 
@@ -222,7 +225,7 @@ private struct Facts {
     case SF_FORMAT_DOUBLE: (kind, bits) = (.float, 64)
     default: return nil
     }
-    // libsndfile rounds the rate; the head's own counts if it is the same but for that.
+    // libsndfile rounds the rate. The header's own rate is used if it differs only by that.
     let whole = Double(info.samplerate)
     let exact = rate.flatMap { abs($0 - whole) < 1 ? $0 : nil }
     return PCMFormat(

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a sound file cannot be opened or read: the file and the reason, readable as one line.
+/// The reason why a sound file cannot be opened, read or written: file and reason on one line.
 package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Kind: Hashable, Sendable {
     case notFound
@@ -12,35 +12,35 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     case notASoundFile
     /// The file ends before its sound begins.
     case truncated
-    /// The head makes no sense; the text says where.
+    /// The header is invalid; the text says where.
     case damaged(String)
-    /// A sound file of a kind that is not read; the text is its name.
+    /// A file type that cannot be read; the text is its name.
     case unsupportedContainer(String)
-    /// A sound that is coded in a way that is not read; the text is its name.
+    /// A codec that cannot be read; the text is its name.
     case unsupportedEncoding(String)
-    /// A kind of file that is not written, or that does not hold such sound; the text says which.
+    /// A container that cannot be written, or cannot hold the format; the text says which.
     case unwritable(String)
-    /// The file cannot be made: there is one of that name.
+    /// The file cannot be created because it already exists.
     case exists
-    /// Nothing may be written where the file is to be.
+    /// The process lacks permission to write there.
     case mayNotWrite
     /// The disk is full.
     case noRoom
     /// The file cannot be written; the text says why.
     case cannotWrite(String)
-    /// The file was deleted while it was written.
+    /// The file was deleted while it was being written.
     case vanished
     /// The file was opened for reading only.
     case notForWriting
     /// The file was opened for writing only.
     case notForReading
-    /// The file would outgrow its kind.
+    /// The file would exceed its container's maximum length.
     case tooLong
-    /// The file, or its kind, does not take this; the text says what.
+    /// The file or its container does not support the request; the text says why.
     case notSupported(String)
-    /// A function of the app, which keeps the file, gave an error; the number is its own.
+    /// A callback of the app that stores the file returned an error; the number is the app's.
     case application(Int32)
-    /// The system refused; the number is its errno.
+    /// A system call failed; the number is its errno.
     case system(Int32)
   }
 
@@ -52,7 +52,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     self.path = path
   }
 
-  /// What an errno of `open` or `read` means for the file.
+  /// Creates the error for an errno of `open` or `read`.
   package init(errno code: Int32, path: String) {
     let kind: Kind =
       switch code {
@@ -65,7 +65,7 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     self.init(kind, path: path)
   }
 
-  /// What an errno means for a file that is to be written.
+  /// Creates the error for an errno that occurred while creating or writing a file.
   package init(writing code: Int32, path: String) {
     let kind: Kind =
       switch code {

@@ -1,18 +1,19 @@
 import CFFmpeg
 import Glibc
 
-/// A store as libavformat reads and writes it: from a place that moves.
+/// Presents a store to libavformat as a stream with a position (AVIOContext).
 ///
-/// One thread at a time. libavformat keeps a pointer to this: it outlives the context that works with it.
+/// One thread at a time. libavformat holds an unretained pointer to this object, so it must outlive
+/// the format context that uses it.
 @safe
 final class StoreStream {
   let store: any ByteStore
-  /// Why the latest call of libavformat failed, if it was the store's doing.
+  /// The store's error, if one caused the latest libavformat call to fail.
   private(set) var failure: SoundFileError?
-  /// What libavformat is given.
+  /// The I/O context to pass to libavformat.
   private(set) var context: UnsafeMutablePointer<AVIOContext>?
   private var position: Int64 = 0
-  /// What is written before this place is dropped.
+  /// Bytes written before this offset are dropped.
   var firstKeptByte: Int64 = 0
 
   private static var bufferBytes: Int { 1 << 16 }
@@ -35,7 +36,7 @@ final class StoreStream {
   }
 
   deinit {
-    // libavformat may have put another buffer in the place of ours.
+    // libavformat may have replaced the buffer.
     if let context = unsafe context { unsafe av_free(context.pointee.buffer) }
     unsafe avio_context_free(&context)
   }

@@ -1,15 +1,15 @@
 import CFFmpeg
 import Codecs
 
-/// A file of packets, one after another, that libavformat writes. What it writes at the end only, and
-/// what it does not know, is set right in the head, at each checkpoint and when the file is closed.
+/// Writes a file of consecutive packets with libavformat. At each checkpoint and on closing it
+/// corrects the header fields that libavformat writes only at the end, or does not know.
 final class StreamBody: PacketFileBody {
   let takesRuns: Bool
   private let store: any ByteStore
   private let container: Container
   private let format: PacketFormat
   private let muxer: Muxer
-  /// Where the first packet goes.
+  /// Offset of the first packet.
   private let dataOffset: Int64
   private let primingFrames: Int
   private var frames: Int64 = 0
@@ -25,7 +25,7 @@ final class StreamBody: PacketFileBody {
     self.container = container
     self.format = format
     primingFrames = facts.table.primingFrames
-    // libavformat keeps nothing of single packets of these.
+    // For these codecs libavformat stores nothing per packet.
     takesRuns =
       format.bytesPerPacket > 0 && format.framesPerPacket > 0
       && [.ulaw, .alaw, .ima4, .msIMA, .gsm].contains(format.codec)
@@ -71,7 +71,7 @@ final class StreamBody: PacketFileBody {
     if container == .ogg { try endLastPage(facts) }
   }
 
-  // MARK: What libavformat leaves open
+  // MARK: Header fields that libavformat leaves open
 
   private func correctHead(_ facts: PacketFileFacts, isLast: Bool) throws(SoundFileError) {
     switch container {
@@ -99,7 +99,7 @@ final class StreamBody: PacketFileBody {
     }
   }
 
-  /// Tells a WAVE file's frames, in the chunk that it has for that.
+  /// Stores a WAVE file's number of frames in its 'fact' chunk.
   private func setFact(_ frames: Int64) throws(SoundFileError) {
     guard case .head(let head) = try FileHead.find(in: store),
       let fact = head.before.first(where: { $0.id == "fact" }), fact.size >= 4
@@ -121,7 +121,7 @@ final class StreamBody: PacketFileBody {
     try setSizes(little: false, [(dataOffset - 12, bytes + 8), (4, total - 8)])
   }
 
-  /// Tells a FLAC file's length, and what its packets measure.
+  /// Stores a FLAC file's length and its smallest and largest packet in STREAMINFO.
   private func correctStreamInfo(_ facts: PacketFileFacts) throws(SoundFileError) {
     var info = facts.extradata
     guard info.count >= 34, packets > 0 else { return }
@@ -133,15 +133,15 @@ final class StreamBody: PacketFileBody {
     let high = info.big(at: 13, bytes: 1) & 0xF0
     info.replaceSubrange(
       13..<18, with: [UInt8](high << 32 | valid, count: 5, bigEndian: true))
-    // The sum is that of the whole sound, if it is known at all.
+    // The MD5 sum, if present, covers the complete sound.
     if claimed != valid { info.replaceSubrange(18..<34, with: [UInt8](repeating: 0, count: 16)) }
     guard let head = try store.bytes(at: 0, count: 8), head.name(at: 0) == "fLaC" else { return }
     try store.write(info, at: 8)
   }
 
-  /// Tells in an MP3 file's first frame, in the way of LAME, which frames are sound.
+  /// Stores priming and remainder in the LAME tag of an MP3 file's first frame.
   private func correctInfoTag(_ table: PacketTable) throws(SoundFileError) {
-    // What a decoder adds by itself is not counted.
+    // The decoder's own delay is not counted.
     let decoderFrames = 529
     guard table.primingFrames >= decoderFrames else { return }
     let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
@@ -162,10 +162,11 @@ final class StreamBody: PacketFileBody {
     try store.write(frame, at: start)
   }
 
-  /// Marks an Ogg file's last page as such, and has its time say how much of it is sound.
+  /// Marks an Ogg file's last page as such, and sets its granule position to the end of the valid
+  /// frames.
   private func endLastPage(_ facts: PacketFileFacts) throws(SoundFileError) {
     let total = try store.byteCount()
-    // No page is longer.
+    // Upper limit of a page's size.
     let reach = Int(min(total, Int64(OggPage.maximumBytes)))
     guard packets > 0, let end = try store.bytes(at: total - Int64(reach), count: reach) else {
       return

@@ -1,16 +1,16 @@
-/// Why a stream of bytes gives no sound.
+/// The reason why a byte stream cannot be parsed.
 package enum StreamFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// No kind that can be read piece by piece.
+  /// The container cannot be read as a stream.
   case unsupportedContainer
-  /// The sound is coded in a way that is not read; the text is its name.
+  /// The codec cannot be read; the text is its name.
   case unsupportedEncoding(String)
-  /// The tables that tell of the packets come after them, or not at all.
+  /// The packet tables come after the packets, or are missing.
   case notOptimized
-  /// The text says where.
+  /// The stream is damaged; the text says where.
   case damaged(String)
-  /// After the gap nothing tells where packets begin.
+  /// After a gap, nothing marks the start of packets.
   case lostPlace
-  /// A call came from within another one.
+  /// A call was made from within another one.
   case busy
 
   /// The reason, to follow "the stream cannot be read:".

@@ -1,23 +1,24 @@
-/// How far the head of a file reaches, found out while the file comes in piece by piece.
+/// Determines the extent of a file's header while the file arrives in pieces.
 struct StreamHead {
   enum Finding: Equatable {
-    /// So many bytes from the start are needed to tell.
+    /// The header requires this many bytes from the start.
     case needs(Int)
-    /// The sound begins here; `dataBytes` is nil if the head does not tell how long it is.
+    /// The offset where the sound begins. `dataBytes` is nil if the header does not give its
+    /// length.
     case found(Container, dataOffset: Int, dataBytes: Int64?)
-    /// A tag of so many bytes; what comes after it is another start.
+    /// A tag of this many bytes; another file start follows.
     case tag(bytes: Int)
     /// A stream of frames without a head.
     case frames
     case failed(StreamFailure)
   }
 
-  /// Bytes that a head may have: more would be a way to fill the memory.
+  /// Limit on the bytes of a header, so that a crafted stream cannot fill the memory.
   static let maximumBytes = 16 << 20
-  /// Parts that a head may have.
+  /// Limit on the number of chunks in a header.
   private static let maximumChunks = 1000
 
-  /// Reads the first bytes of a file.
+  /// Parses the first bytes of a file.
   static func find(in bytes: [UInt8]) -> Finding {
     let head = Self(bytes: bytes)
     guard bytes.count >= 12 else { return .needs(12) }
@@ -50,12 +51,12 @@ struct StreamHead {
     return Int64(bitPattern: value)
   }
 
-  /// What is needed next, if a head may be that long.
+  /// Returns `needs`, or a failure if the header would become too long.
   private func needs(_ count: Int64) -> Finding {
     count <= Self.maximumBytes ? .needs(Int(count)) : .failed(.damaged("its head is too long"))
   }
 
-  /// Goes from chunk to chunk. `chunk` gives what was found, or nil to go on.
+  /// Visits one chunk after another. `chunk` returns the result, or nil to continue.
   private func chunks(
     from start: Int64, headBytes: Int, size: (Int) -> Int64, padding: Int64,
     _ chunk: (_ name: String, _ at: Int, _ size: Int64) -> Finding?
@@ -131,10 +132,10 @@ struct StreamHead {
         format = at
       case "pakt": hasTable = true
       case "data":
-        // Packets of various sizes or lengths need a table.
+        // Packets of varying size or length need a packet table.
         guard let format, hasTable || number(format + 16, 4) > 0 && number(format + 20, 4) > 0
         else { return .failed(.notOptimized) }
-        // The sound follows four bytes that count edits.
+        // A four-byte edit count precedes the sound.
         guard bytes.count >= at + 4 else { return .needs(at + 4) }
         return .found(.caf, dataOffset: at + 4, dataBytes: size < 4 ? nil : size - 4)
       default: break
@@ -163,7 +164,8 @@ struct StreamHead {
     }
   }
 
-  /// The sound's own place is in the tables; the head ends with the head of the box that holds it.
+  /// Parses MPEG-4 boxes. The tables give the packets' positions; the header ends with the header
+  /// of the 'mdat' box.
   private func mpeg4() -> Finding {
     var hasTables = false
     var offset: Int64 = 0

@@ -1,8 +1,8 @@
 import Codecs
 import RealTime
 
-/// The first bytes of a file, whose reader sees where the rest would be but finds no more there than a
-/// few zeros, for those who look at more bytes than a short head has.
+/// A store that holds only a file's header but claims the complete file's length. A few zeros
+/// follow the header, for readers that look at more bytes than a short header has.
 final class HeadStore: ByteStore {
   let name = "the stream"
   let isWritable = false
@@ -36,7 +36,7 @@ final class HeadStore: ByteStore {
 }
 
 extension StreamFailure {
-  /// What a failure to read the head means.
+  /// Creates the failure for an error that occurred while reading the header.
   fileprivate init(_ error: SoundFileError) {
     switch error.kind {
     case .unsupportedEncoding(let name): self = .unsupportedEncoding(name)
@@ -48,16 +48,16 @@ extension StreamFailure {
 }
 
 extension StreamParser {
-  /// What is found out once the head of a stream is there, by those who read files.
+  /// Reads the stream's properties with the file readers, once its header is complete.
   struct Opening {
     var details: Details
     var framing: Framing
 
-    /// A stream with a head, of which `bytes` are the first but for a tag.
+    /// Opens a stream with a header. `bytes` are its first bytes after a tag.
     init(
       _ tag: [UInt8], _ bytes: [UInt8], _ container: Container, dataOffset: Int, dataBytes: Int64?
     ) throws(StreamFailure) {
-      // An open end is far away.
+      // An unknown length is taken as very large.
       let (total, isTooLong) = Int64(dataOffset).addingReportingOverflow(dataBytes ?? 1 << 40)
       guard !isTooLong else { throw .damaged("its sound is too long") }
       let store = HeadStore(
@@ -77,13 +77,13 @@ extension StreamParser {
       }
       guard case .listed(let list) = framing else { return }
       if list.count == 0, details.dataBytes != 0 { throw .notOptimized }
-      // A packet is gathered in memory.
+      // Each packet is collected in memory, so its size is limited.
       guard list.maximumBytes <= StreamHead.maximumBytes else {
         throw .damaged("a packet of \(list.maximumBytes) bytes")
       }
     }
 
-    /// Nil if it is no linear PCM.
+    /// Returns nil if the stream is not linear PCM.
     private static func sound(_ store: HeadStore) throws(SoundFileError) -> SoundFile? {
       do throws(SoundFileError) {
         return try SoundFile(store)
@@ -120,9 +120,9 @@ extension StreamParser {
         return
       }
       if reader.container == .wave || reader.container == .rf64, format.codec.isMPEGAudio {
-        // Frames, as in a file of their own.
+        // These packets are framed as in an MPEG audio file.
         framing = .frames(FrameScanner(.mpeg, proof: 2))
-        // The head of the file does not say, but there are no others.
+        // The WAVE header does not give the roles, but MPEG audio allows no others.
         details.channelRoles = format.channels == 1 ? [.mono] : [.left, .right]
         details.packetBytesLimit = FrameKind.mpeg.maximumPacketBytes
         details.dataBytes = dataBytes
@@ -142,7 +142,7 @@ extension StreamParser {
       flac reader: PacketFileReader, _ bytes: [UInt8], _ dataOffset: Int
     ) throws(SoundFileError) {
       details = Details(reader, dataOffset)
-      // The first block is STREAMINFO; its numbers lie at odd bits.
+      // The first block is STREAMINFO; its fields are not aligned to bytes.
       let maximumBytes = Int(bytes.big(at: 8 + 7, bytes: 3))
       let scanner = FLACScanner(
         maximumFrameBytes: maximumBytes, format: reader.format, cookie: reader.cookie)
@@ -158,7 +158,8 @@ extension StreamParser {
       }
     }
 
-    /// A stream of frames: `bytes` lie at `position`, and its first frame at an offset of theirs.
+    /// Opens a stream of frames. `bytes` lie at `position` of the stream, and the first frame at
+    /// `offset` in them.
     init(
       _ tag: [UInt8], _ bytes: [UInt8], at position: Int64, _ head: FrameHead, _ offset: Int,
       _ scanner: FrameScanner
@@ -166,8 +167,8 @@ extension StreamParser {
       var scanner = scanner
       scanner.loseStep()
       framing = .frames(scanner)
-      // What lies before the first frame would lead a reader astray. Two frames and a head are there
-      // however the stream was cut: what is found must not depend on that.
+      // Bytes before the first frame would confuse a reader. Two frames and a header are always
+      // available, so the result does not depend on how the stream was divided.
       let next = scanner.kind.head(bytes, at: offset + head.bytes)
       let end = offset + head.bytes + (next?.bytes ?? 0) + scanner.kind.headBytes
       let store = HeadStore(tag + bytes[offset..<min(end, bytes.count)], apparentByteCount: 0)
@@ -205,7 +206,7 @@ extension StreamParser {
 }
 
 extension StreamParser.Details {
-  /// What a reader of files finds in the head.
+  /// Creates the details from what a file reader finds in the header.
   fileprivate init(_ reader: PacketFileReader, _ dataOffset: Int) {
     self.init(
       container: reader.container, format: .packets(reader.format), cookie: reader.cookie,
@@ -224,19 +225,20 @@ extension Codec {
   fileprivate var isMPEGAudio: Bool { self == .mp1 || self == .mp2 || self == .mp3 }
 }
 
-/// What the first frame of an MPEG stream may hold in place of sound: a table about the whole.
+/// The Xing, Info or VBRI tag, which the first frame of an MPEG stream may hold instead of sound.
 private struct MPEGInformation {
-  /// Packets after that frame, if it counts them.
+  /// Packets after that frame; nil if the tag does not count them.
   var packets: Int64?
-  /// Bytes of them.
+  /// Bytes of these packets; nil if the tag does not give them.
   var bytes: Int64?
-  /// Frames that the encoder put in front of the sound and behind it.
+  /// Frames that the encoder added before and after the sound.
   private var padding: (start: Int64, end: Int64)?
 
-  /// Frames after which a decoder's output begins.
+  /// Frames by which a decoder delays its output.
   private static let decoderDelay: Int64 = 529
 
-  /// Which of the frames that the packets decode to are sound.
+  /// Returns the packet table for packets that decode to `frames` frames; nil if the tag has no
+  /// padding.
   func table(of frames: Int64) -> PacketTable? {
     padding.map { padding in
       PacketTable(
@@ -245,14 +247,14 @@ private struct MPEGInformation {
     }
   }
 
-  /// Nil if the frame at an offset holds sound.
+  /// Parses the tag; nil if the frame at the offset holds sound.
   init?(_ frame: [UInt8], at offset: Int, _ head: FrameHead) {
     guard head.codec == .mp3 else { return nil }
     let place = offset + head.informationOffset
     guard frame.count >= offset + head.bytes else { return nil }
     switch frame.name(at: place) {
     case "Xing", "Info":
-      // Each bit stands for a field that follows: packets, bytes, a table, a quality.
+      // Each bit stands for a field that follows: packets, bytes, seek table, quality.
       let flags = frame.big(at: place + 4, bytes: 4)
       var next = place + 8
       func field(_ bit: UInt64, _ size: Int) -> Int64? {
@@ -261,7 +263,7 @@ private struct MPEGInformation {
         return Int64(frame.big(at: next, bytes: 4))
       }
       packets = field(1, 4)
-      // The frame counts itself.
+      // The count includes this frame.
       bytes = field(2, 4).map { max(0, $0 - Int64(head.bytes)) }
       _ = field(4, 100)
       _ = field(8, 4)

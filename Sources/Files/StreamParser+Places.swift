@@ -1,18 +1,18 @@
 import Codecs
 
 extension StreamParser {
-  /// A place in the sound, in one unit or another.
+  /// A position in the sound, as a packet with a byte or frame position.
   package struct Place: Hashable, Sendable {
     package var packet: Int64
     /// Bytes from the start of the sound, or frames from the first one.
     package var position: Int64
     /// The same from the packet's start.
     package var rest: Int64 = 0
-    /// Taken from what packets have on average.
+    /// True if the position is computed from the average packet size.
     package var isEstimated = false
   }
 
-  /// Bytes that a packet has on average; nil if nothing tells yet.
+  /// Average bytes of a packet; nil if still unknown.
   package var averagePacketBytes: Double? {
     if case .equal(let size) = framing { return Double(size) }
     if let count = details?.packetCount, let bytes = details?.dataBytes, count > 0, bytes > 0 {
@@ -21,7 +21,7 @@ extension StreamParser {
     return seenPackets > 0 ? Double(seenBytes) / Double(seenPackets) : nil
   }
 
-  /// Where a packet begins; nil if nothing tells, or there is no such packet.
+  /// Returns where a packet begins, in bytes; nil if that is unknown, or there is no such packet.
   package func place(ofPacket packet: Int64) -> Place? {
     guard let details, packet >= 0, packet <= details.packetCount ?? .max else { return nil }
     switch framing {
@@ -39,7 +39,8 @@ extension StreamParser {
     }
   }
 
-  /// The packet that a byte of the sound belongs to; nil if nothing tells, or there is none.
+  /// Returns the packet that contains a byte of the sound; nil if that is unknown, or there is
+  /// none.
   package func place(ofByte byte: Int64) -> Place? {
     guard let details, byte >= 0, byte < details.dataBytes ?? .max else { return nil }
     switch framing {
@@ -47,7 +48,7 @@ extension StreamParser {
       let (packet, rest) = byte.quotientAndRemainder(dividingBy: Int64(size))
       return Place(packet: packet, position: byte, rest: rest)
     case .listed(let list):
-      // The last packet that begins no later.
+      // Searches for the last packet that begins at or before the byte.
       var low: Int64 = 0
       var high = list.count
       while low < high {
@@ -69,7 +70,7 @@ extension StreamParser {
     (list.pieces(of: packet).first?.offset ?? 0) - details.dataOffset
   }
 
-  /// Frames of every packet; nil if that varies.
+  /// Frames of each packet; nil if the number varies.
   var framesPerPacket: Int64? {
     switch details?.format {
     case .pcm: 1
@@ -78,7 +79,7 @@ extension StreamParser {
     }
   }
 
-  /// The frame that a packet begins with; nil if nothing tells, or there is no such packet.
+  /// Returns the first frame of a packet; nil if that is unknown, or there is no such packet.
   package func frame(ofPacket packet: Int64) -> Place? {
     guard packet >= 0, packet <= details?.packetCount ?? .max else { return nil }
     if let each = framesPerPacket {
@@ -90,7 +91,7 @@ extension StreamParser {
     return Place(packet: packet, position: frame)
   }
 
-  /// The packet that a frame belongs to; nil if nothing tells, or there is none.
+  /// Returns the packet that contains a frame; nil if that is unknown, or there is none.
   package func packet(ofFrame frame: Int64) -> Place? {
     guard frame >= 0 else { return nil }
     if let each = framesPerPacket {

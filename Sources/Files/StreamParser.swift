@@ -1,12 +1,12 @@
 package import Codecs
 import RealTime
 
-/// Takes a sound file apart that comes piece by piece, cut anywhere.
+/// Parses a sound file that arrives in pieces of any size.
 ///
-/// One thread at a time. The functions that are called with what was found may seek, and let go of
-/// the parser, but not parse.
+/// One thread at a time. The closures passed to `parse` may seek, or release the parser, but must
+/// not call `parse`.
 package final class StreamParser {
-  /// What the stream tells of itself.
+  /// The properties of the stream.
   package struct Details: Sendable {
     package var container: Container
     package var format: StreamFormat
@@ -16,77 +16,77 @@ package final class StreamParser {
     package var channelRoles: [ChannelRole]?
     /// Bytes from the start of the stream to its sound.
     package var dataOffset: Int64
-    /// Bytes of sound, if they are known.
+    /// Bytes of sound; nil if unknown.
     package var dataBytes: Int64?
-    /// Packets of sound, if they are known.
+    /// Packets of sound; nil if unknown.
     package var packetCount: Int64?
-    /// Bytes of the largest packet, if they are known.
+    /// Bytes of the largest packet; nil if unknown.
     package var maximumPacketBytes: Int?
-    /// Bytes that no packet exceeds.
+    /// Upper limit of a packet's size in bytes.
     package var packetBytesLimit: Int
-    /// Bits per second, if they are known.
+    /// Bits per second; nil if unknown.
     package var bitRate: Int?
   }
 
-  /// How packets are found.
+  /// How the parser finds packets.
   enum Framing {
-    /// All have this size.
+    /// All packets have this size.
     case equal(bytes: Int)
-    /// A table tells where they lie.
+    /// A packet table gives the positions.
     case listed(PacketIndex)
     case frames(FrameScanner)
     case flac(FLACScanner)
   }
 
-  /// Known once the head is read.
+  /// Nil until the header is complete.
   package private(set) var details: Details?
   private let hint: Container?
   private(set) var framing = Framing.equal(bytes: 1)
   private var failure: StreamFailure?
 
-  /// Bytes that came and are still needed; the first lies at `position` of the stream.
+  /// Received bytes that are still needed; the first lies at `position` of the stream.
   private var bytes: [UInt8] = []
   private var position: Int64 = 0
-  /// Bytes of a tag that are still to be passed over.
+  /// Bytes of a tag still to skip.
   private var skipped: Int64 = 0
-  /// Bytes of the head below which there is no use in looking at it again.
+  /// Bytes that must be available before the header is parsed again.
   private var neededBytes = 12
-  /// For streams without a head: the scanners of all kinds that it may be, and from where they go on.
+  /// For streams without a header: the possible scanners, and the offset where each continues.
   private var candidates: [(scanner: FrameScanner, offset: Int)] = []
-  /// Tags that came, and their bytes.
+  /// Number of tags, and the bytes of those that are kept.
   private var tagCount = 0
   private var tag: [UInt8] = []
   private var isTagKept = true
 
-  /// The packet that a list tells of next.
+  /// The next packet in the packet table.
   private var nextPacket: Int64 = 0
-  /// Where the sound ends, if that is known; what comes after it is passed over.
+  /// Where the sound ends; nil if unknown. Bytes after it are skipped.
   private var end: Int64?
   private var isOver = false
-  /// Counted, so that a seek from within a call is seen.
+  /// Counts seeks, to detect one made from within a closure.
   private var seeks = 0
-  /// No bytes came since the latest seek.
+  /// True if no bytes have come since the latest seek.
   private var isAtSeek = false
-  /// Packets that came, and their bytes.
+  /// Packets delivered, and their bytes.
   private(set) var seenPackets: Int64 = 0
   private(set) var seenBytes: Int64 = 0
   private var isBusy = false
 
-  /// Bytes that are looked at at a time: what is kept does not grow with the pieces.
+  /// Bytes processed at a time, so that buffered data does not grow with the pieces.
   private static var sliceBytes: Int { 65536 }
-  /// Bytes in which the first frames of a stream without a head must be found.
+  /// Bytes within which the first frames of a stream without a header must be found.
   private static var searchedBytes: Int { 65536 }
 
-  /// - Parameter hint: What the stream is if nothing in it tells.
+  /// - Parameter hint: The container to assume if the stream does not tell.
   package init(hint: Container?) { self.hint = hint }
 
-  /// Takes the bytes that come next.
+  /// Parses the next bytes.
   ///
   /// - Parameters:
-  ///   - isDiscontinuous: They do not follow those of the last call.
+  ///   - isDiscontinuous: True if the bytes do not follow those of the last call.
   ///   - ready: Called once, when `details` are known.
-  ///   - packets: Called with packets that lie one after the other. The extents are nil if all are of
-  ///     one size.
+  ///   - packets: Called with consecutive packets. The extents are nil if all packets have one
+  ///     size.
   package func parse(
     _ piece: UnsafeRawBufferPointer, isDiscontinuous: Bool, ready: () -> Void,
     packets: (UnsafeRawBufferPointer, _ count: Int, [PacketExtent]?) -> Void
@@ -112,7 +112,7 @@ package final class StreamParser {
           ready()
         }
         if seeks == count { try unsafe deliver(packets) }
-        // After a seek from within, the rest of the piece is not what comes next.
+        // After a seek from within a closure, the rest of the piece is outdated.
         if seeks != count { return }
       } catch {
         failure = error
@@ -126,7 +126,7 @@ package final class StreamParser {
   private func jump() throws(StreamFailure) {
     guard !isAtSeek else { return }
     guard details != nil else {
-      // A head with a gap makes no sense; frames begin anywhere.
+      // A header with a gap cannot be parsed, but frames can begin anywhere.
       let isHeadless = bytes.isEmpty || !candidates.isEmpty
       guard isHeadless else { throw .lostPlace }
       bytes = []
@@ -136,7 +136,7 @@ package final class StreamParser {
     }
     if case .listed = framing { throw .lostPlace }
     loseStep()
-    // Where the bytes come from is not known, so neither is where they end.
+    // The new position is unknown, so the end is unknown too.
     end = nil
     isOver = false
   }
@@ -154,8 +154,8 @@ package final class StreamParser {
     }
   }
 
-  /// Has the stream go on with a packet, and tells from which byte of the sound on its bytes are to
-  /// come; nil if there is no such packet, or nothing tells where it is.
+  /// Continues the stream at a packet. Returns the position in the sound from which bytes must
+  /// come; nil if there is no such packet, or its position is unknown.
   package func seek(toPacket packet: Int64) -> Place? {
     guard let details, let place = place(ofPacket: packet) else { return nil }
     let (start, isTooFar) = details.dataOffset.addingReportingOverflow(place.position)
@@ -170,7 +170,7 @@ package final class StreamParser {
     return place
   }
 
-  // MARK: The head
+  // MARK: The header
 
   private func passOverTag() {
     let count = Int(min(skipped, Int64(bytes.count)))
@@ -195,7 +195,7 @@ package final class StreamParser {
     case .tag(let count):
       tagCount += 1
       guard tagCount <= ID3Tag.mostInARow else { throw .unsupportedContainer }
-      // Tags are kept, unless they are so long that pictures must be in them.
+      // Tags are kept, except long ones, which must contain pictures.
       isTagKept = count <= StreamHead.maximumBytes - tag.count
       if !isTagKept { tag = [] }
       skipped = Int64(count)
@@ -213,14 +213,14 @@ package final class StreamParser {
       candidates = kinds.map { (FrameScanner($0, proof: 2), 0) }
       try findFrames()
     case .found(let container, let dataOffset, let dataBytes):
-      // The decoder's first packets tell what tables may leave out.
+      // The first packet may give properties that the tables leave out.
       let lookAhead = container == .mp4 ? Int(min(dataBytes ?? 0, 2048)) : 0
       let needed = dataOffset + lookAhead
       guard bytes.count >= needed else {
         neededBytes = needed
         return
       }
-      // Of the kinds with a head, FLAC alone may have a tag before it.
+      // Of the containers with a header, only FLAC may have a tag before it.
       guard position == 0 || container == .flac else { throw .unsupportedContainer }
       var opening = try Opening(
         tag, Array(bytes[..<needed]), container, dataOffset: dataOffset, dataBytes: dataBytes)
@@ -234,12 +234,12 @@ package final class StreamParser {
     details = opening.details
     framing = opening.framing
     drop(Int(opening.details.dataOffset - position))
-    // The tables of MPEG-4 files tell more exactly where the sound ends.
+    // The tables of MPEG-4 files give the end of the sound more exactly.
     if case .listed = framing { return }
     end = opening.details.dataBytes.map { opening.details.dataOffset + $0 }
   }
 
-  /// Looks for frames in a stream without a head.
+  /// Searches for frames in a stream without a header.
   private func findFrames() throws(StreamFailure) {
     for index in candidates.indices {
       switch candidates[index].scanner.step(bytes, from: candidates[index].offset) {
@@ -256,7 +256,7 @@ package final class StreamParser {
 
   // MARK: Packets
 
-  /// Packets that are ready to be handed over, one after the other.
+  /// Consecutive packets that are ready for delivery.
   private struct Batch {
     var data: [UInt8] = []
     var extents: [PacketExtent] = []

@@ -1,4 +1,4 @@
-/// What stands in the chunks of WAVE and RF64 files that tell of the sound.
+/// Parses and builds the metadata chunks of WAVE and RF64 files.
 struct WaveChunks {
   let isBigEndian: Bool
 
@@ -9,7 +9,7 @@ struct WaveChunks {
     Int(bytes.unsigned(at: offset, bytes: 4, bigEndian: isBigEndian))
   }
 
-  /// The chunks inside a list, whose own name comes first.
+  /// Returns the chunks inside a 'LIST' chunk. The list's own type comes first in its content.
   func list(_ chunk: [UInt8]) -> [(id: ChunkID, bytes: [UInt8])] {
     let bytes = Bytes(chunk)
     var found: [(ChunkID, [UInt8])] = []
@@ -22,7 +22,7 @@ struct WaveChunks {
     return found
   }
 
-  /// A list of chunks; nothing at all if there are none.
+  /// Returns the content of a 'LIST' chunk; empty if there are no chunks.
   func list(_ name: ChunkID, _ chunks: [(id: ChunkID, bytes: [UInt8])]) -> [UInt8] {
     let grammar = ChunkGrammar.riff(bigEndian: isBigEndian)
     return chunks.isEmpty
@@ -58,21 +58,21 @@ struct WaveChunks {
 
   // MARK: Markers and regions
 
-  /// The chunks that are about places in the sound; those that are empty are not needed.
+  /// The chunks with positions in the sound. An empty one is not written.
   struct Places {
     var cue: [UInt8]
-    /// The list of notes.
+    /// Content of the 'adtl' list.
     var notes: [UInt8]
     var sampler: [UInt8]
   }
 
-  /// A cue point or a loop, as it stands in its chunk: its id comes first.
+  /// A cue point or a loop as stored in its chunk, with its id first.
   private struct Entry {
     var id: UInt32
     var bytes: Bytes
   }
 
-  /// A stretch after a cue point, and what points and stretches are called.
+  /// The names of cue points and regions, and the lengths of regions that begin at cue points.
   private struct Notes {
     var names: [UInt32: String] = [:]
     var lengths: [UInt32: Int] = [:]
@@ -107,7 +107,7 @@ struct WaveChunks {
 
   private func position(_ point: Entry) -> Double { Double(number(point.bytes, 20)) }
 
-  /// The cue points that no stretch begins at.
+  /// Returns the cue points that no region begins at.
   func markers(_ places: Places) -> MediaMarkers {
     let notes = self.notes(places.notes)
     return MediaMarkers(
@@ -117,7 +117,7 @@ struct WaveChunks {
       })
   }
 
-  /// Stretches after cue points, and a sampler's loops.
+  /// Returns the regions that begin at cue points, and the sampler's loops.
   func regions(_ places: Places) -> MediaRegions {
     let notes = self.notes(places.notes)
     func region(_ id: UInt32, _ start: Double, _ end: Double, _ flags: MediaRegion.Flags)
@@ -136,7 +136,7 @@ struct WaveChunks {
       }
     }
     let loops = loops(places.sampler).map { loop in
-      // A loop's last frame is part of it.
+      // A loop includes its last frame.
       region(
         loop.id, Double(number(loop.bytes, 8)), Double(number(loop.bytes, 12) + 1),
         Self.direction(number(loop.bytes, 4)).union(.loops))
@@ -156,7 +156,8 @@ struct WaveChunks {
     position.isFinite ? UInt32(min(max(position.rounded(), 0), Double(UInt32.max))) : 0
   }
 
-  /// The chunks with other markers. What else is in them stays, but for notes on markers that went.
+  /// Returns the chunks with the markers replaced. Everything else stays, except notes on removed
+  /// markers.
   func set(_ markers: [MediaMarker], in places: Places) -> Places {
     let points = points(places.cue)
     let stretches = Set(notes(places.notes).lengths.keys)
@@ -175,7 +176,8 @@ struct WaveChunks {
     return new
   }
 
-  /// The chunks with other regions. What else is in them stays, but for notes on regions that went.
+  /// Returns the chunks with the regions replaced. Everything else stays, except notes on removed
+  /// regions.
   func set(_ regions: [MediaRegion], in places: Places, sampleRate: Double) -> Places {
     let points = points(places.cue)
     let loops = loops(places.sampler)
@@ -204,7 +206,7 @@ struct WaveChunks {
         let old = oldNotes.first {
           isStretch($0.id, $0.bytes) && number(Bytes($0.bytes), 0) == region.id
         }
-        // No country, language or page.
+        // No country, language, dialect or code page.
         let rest =
           old.map { Array($0.bytes.dropFirst(8)) } ?? ChunkID("rgn ").bytes + number(0) + number(0)
         newNotes.append(("ltxt", number(region.id) + number(past - first) + rest))
@@ -221,26 +223,27 @@ struct WaveChunks {
     points.isEmpty ? [] : number(points.count) + points.flatMap { $0 }
   }
 
-  /// A cue point, with all that an old one of its id tells but for the place.
+  /// Returns a cue point. All other fields come from the old cue point with the same id, if there
+  /// is one.
   private func point(_ id: UInt32, _ position: Double, like old: Entry?) -> [UInt8] {
     let place = number(frame(position))
-    // The chunk that it is in, and two starts that are not used.
+    // The chunk id of the sound, and two unused offsets.
     let others = old?.bytes.slice(at: 8, count: 12) ?? ChunkID("data").bytes + number(0) + number(0)
     return number(id) + place + others + place
   }
 
-  /// A loop, with all that an old one of its id tells but for the place and the direction.
+  /// Returns a loop. All fields except range and direction come from the old loop with the same id.
   private func loop(
     _ region: MediaRegion, _ first: UInt32, last: UInt32, like old: Entry?
   ) -> [UInt8] {
     var kind =
       !region.flags.contains(.playsBackward) ? 0 : region.flags.contains(.playsForward) ? 1 : 2
     if let old {
-      // There are kinds that a sampler's maker chose.
+      // Sampler makers may define loop types of their own; keep one if the direction matches.
       let known = number(old.bytes, 4)
       if Self.direction(known) == Self.direction(kind) { kind = known }
     }
-    // A fraction of a frame, and how often it is played.
+    // A fraction of a frame, and the play count.
     let rest = old?.bytes.slice(at: 16, count: 8) ?? number(0) + number(0)
     return number(region.id) + number(kind) + number(first) + number(last) + rest
   }
@@ -250,7 +253,7 @@ struct WaveChunks {
   ) -> [UInt8] {
     guard !loops.isEmpty || !old.isEmpty else { return [] }
     let period = Int((1e9 / max(1, sampleRate)).rounded())
-    // No maker or product; the length of a frame in ns; the middle C; no SMPTE offset.
+    // No manufacturer or product; a frame's length in ns; middle C; no SMPTE offset.
     var head = [0, 0, period, 60, 0, 0, 0, 0, 0].flatMap { number($0) }
     var rest: ArraySlice<UInt8> = []
     if old.count >= Self.samplerHeadBytes {
@@ -261,12 +264,12 @@ struct WaveChunks {
     return head + loops.flatMap { $0 } + rest
   }
 
-  /// Notes with the names of other markers or regions.
+  /// Replaces the names of markers or regions in the notes.
   ///
   /// - Parameters:
-  ///   - names: Of the new ones, by their ids.
-  ///   - replacing: The ids of the old ones.
-  ///   - others: Ids of what stays.
+  ///   - names: Ids and names of the new markers or regions.
+  ///   - replacing: Ids of the old ones.
+  ///   - others: Ids of the objects that stay.
   private func renamed(
     _ notes: [(id: ChunkID, bytes: [UInt8])], names: [(id: UInt32, name: String?)],
     replacing old: Set<UInt32>, beside others: Set<UInt32>
