@@ -1,16 +1,16 @@
-/// What the bare configuration of an AAC stream says.
+/// A parsed AudioSpecificConfig: the configuration of an AAC stream.
 package struct AudioSpecificConfig: Hashable, Sendable {
-  /// MPEG-4's number of the kind of AAC, without its extensions: 2 is AAC-LC.
+  /// MPEG-4's audio object type without extensions: 2 is AAC-LC.
   package private(set) var objectType: Int
-  /// Frames per second of the sound without spectral band replication.
+  /// Frames per second without spectral band replication.
   package private(set) var coreSampleRate: Int
-  /// 0 if the first packets tell.
+  /// 0 if only the packets give the channels.
   package private(set) var channels: Int
   /// Frames of a packet without spectral band replication.
   package private(set) var coreFramesPerPacket: Int
-  /// Frames per second with spectral band replication; 0 if that is not told of.
+  /// Frames per second with spectral band replication; 0 if it is not signalled.
   package private(set) var extendedSampleRate = 0
-  /// One channel becomes two.
+  /// True if one coded channel becomes two.
   package private(set) var hasParametricStereo = false
 
   private static let sampleRates = [
@@ -18,7 +18,7 @@ package struct AudioSpecificConfig: Hashable, Sendable {
   ]
   private static let channelCounts = [0, 1, 2, 3, 4, 5, 6, 8, 0, 0, 0, 7, 8, 24, 8, 0]
 
-  /// Reads a configuration; nil if it is none.
+  /// Parses a configuration; nil if it is invalid.
   package init?(_ bytes: [UInt8]) {
     var bits = Bits(bytes)
     var type = bits.objectType()
@@ -42,7 +42,7 @@ package struct AudioSpecificConfig: Hashable, Sendable {
     objectType = type
     coreSampleRate = rate
     guard type > 0, rate > 0, !bits.isExhausted else { return nil }
-    // An extension that old decoders overlook.
+    // Backward-compatible signalling: an extension that old decoders ignore.
     guard type == 2, extendedSampleRate == 0, channels > 0 else { return }
     if bits.next(1) == 1 { _ = bits.next(14) }
     guard bits.next(1) == 0, bits.next(11) == 0x2B7, bits.objectType() == 5, bits.next(1) == 1,
@@ -52,7 +52,7 @@ package struct AudioSpecificConfig: Hashable, Sendable {
     hasParametricStereo = bits.next(11) == 0x548 && bits.next(1) == 1 && !bits.isExhausted
   }
 
-  /// Tells a format what is known.
+  /// Sets the fields of a format that the configuration gives.
   func describe(_ format: inout PacketFormat) {
     if hasParametricStereo {
       format.codec = .aacHEv2
@@ -68,14 +68,15 @@ package struct AudioSpecificConfig: Hashable, Sendable {
       format.sampleRate = Double(coreSampleRate)
       format.framesPerPacket = coreFramesPerPacket
     } else {
-      // The replication shows in the packets only.
+      // Spectral band replication is signalled only in the packets.
       format.sampleRate = Double(2 * coreSampleRate)
       format.framesPerPacket = 2 * coreFramesPerPacket
       if format.codec == .aacHEv2 { format.channels = 2 }
     }
   }
 
-  /// The configuration of plain AAC-LC; nil if no number stands for so many channels.
+  /// Returns the configuration of plain AAC-LC; nil if no channel configuration has this many
+  /// channels.
   package static func lowComplexity(sampleRate: Double, channels: Int) -> [UInt8]? {
     guard sampleRate >= 1, sampleRate < 0x100_0000,
       let channels = channelCounts.firstIndex(of: channels), channels > 0
@@ -89,14 +90,14 @@ package struct AudioSpecificConfig: Hashable, Sendable {
   }
 }
 
-/// Bytes read bit by bit. After the end there are zeros.
+/// Reads bits from bytes. Zeros follow after the end.
 private struct Bits {
   private let bytes: [UInt8]
   private var position = 0
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// More was read than there is.
+  /// True if more bits were read than there are.
   var isExhausted: Bool { position > 8 * bytes.count }
 
   mutating func next(_ count: Int) -> Int {

@@ -1,16 +1,17 @@
-/// How the channels of a stream become those of another.
+/// How the channels of one stream are mapped or mixed to those of another.
 package enum ChannelMix: Hashable, Sendable {
-  /// For each channel of the output the channel of the input that it takes, or nil for silence.
+  /// For each output channel the index of its input channel, or nil for silence.
   case map([Int?])
-  /// For each channel of the input how much of it each channel of the output takes.
+  /// For each input channel its gain in each output channel.
   case mix([[Float]])
 
-  /// The first channels to the first ones: what remains is dropped, or silent.
+  /// Returns a map of the first channels in order. Surplus input channels are dropped, surplus
+  /// outputs silent.
   package static func first(of input: Int, to output: Int) -> ChannelMix {
     .map((0..<output).map { $0 < input ? $0 : nil })
   }
 
-  /// True if it can be applied to streams of so many channels.
+  /// Returns true if the mix fits streams with these numbers of channels.
   package func fits(input: Int, output: Int) -> Bool {
     switch self {
     case .map(let map):
@@ -25,11 +26,11 @@ package enum ChannelMix: Hashable, Sendable {
 final class ChannelMixer {
   private let mix: ChannelMix
   private let outputs: Int
-  /// What is mixed; silence for a map.
+  /// Planes of the mix; for a map, one plane of silence.
   private let planes: Planes
   private let places: Planes.Pointers
 
-  /// - Parameter most: The most frames at a time.
+  /// - Parameter most: Maximum frames per call.
   init(_ mix: ChannelMix, outputs: Int, most: Int) {
     self.mix = mix
     self.outputs = outputs
@@ -41,8 +42,8 @@ final class ChannelMixer {
 
   deinit { unsafe places.deallocate() }
 
-  /// The channels of the output for frames of the input: good until the next call, and as long as
-  /// the input is.
+  /// Returns the output channels for frames of the input. They are valid until the next call, and
+  /// as long as the input is.
   func apply(_ input: Planes.Pointers, frames: Int) -> Planes.Pointers {
     switch mix {
     case .map(let map):

@@ -1,7 +1,7 @@
 package import CFFmpeg
 
 extension Codec {
-  /// The codec's name, for people.
+  /// Name of the codec.
   package var name: String {
     switch self {
     case .aac: "AAC"
@@ -26,17 +26,17 @@ extension Codec {
     }
   }
 
-  /// True if this machine's libavcodec can decode it.
+  /// True if the libavcodec in use can decode the codec.
   package var hasDecoder: Bool { unsafe decoder(bytesPerPacket: 0) != nil }
 
-  /// True if this machine's libavcodec can encode it.
+  /// True if the libavcodec in use can encode the codec.
   package var hasEncoder: Bool { unsafe encoder(bytesPerPacket: 0) != nil }
 
-  /// What comes out is what went in, bit for bit.
+  /// True if decoding restores the samples bit for bit.
   package var isLossless: Bool { self == .alac || self == .flac }
 
-  /// libavcodec's number of the codec. GSM is either Microsoft's, of 65 bytes to a packet, or the
-  /// plain one of 33.
+  /// Returns libavcodec's id of the codec. GSM is Microsoft's with 65 bytes per packet, or plain
+  /// GSM with 33.
   package func identifier(bytesPerPacket: Int = 0) -> AVCodecID {
     switch self {
     case .aac, .aacHE, .aacHEv2: AV_CODEC_ID_AAC
@@ -59,7 +59,8 @@ extension Codec {
     }
   }
 
-  /// The codec of libavcodec's number; nil if it is none of these. AAC is told apart by its cookie.
+  /// Creates the codec for libavcodec's id; nil if it is none of these. For AAC the cookie tells
+  /// the variants apart.
   package init?(identifier: AVCodecID) {
     let codec = Self.allCases.first {
       $0.identifier() == identifier || $0.identifier(bytesPerPacket: 33) == identifier
@@ -71,9 +72,9 @@ extension Codec {
   func decoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
     let preferred: String? =
       switch self {
-      // libavcodec's own gives packets of varying lengths.
+      // libavcodec's own decoder outputs packets of varying lengths.
       case .opus: "libopus"
-      // Those that are found first round to 16 bits.
+      // libavcodec's default decoders for these round to 16 bits.
       case .mp1: "mp1float"
       case .mp2: "mp2float"
       default: nil
@@ -86,16 +87,16 @@ extension Codec {
 
   func encoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
     switch self {
-    // libavcodec encodes neither.
+    // libavcodec cannot encode either.
     case .aacHE, .aacHEv2: nil
-    // Its own encoders of these are experiments.
+    // libavcodec's own encoders of these are experimental.
     case .opus: unsafe avcodec_find_encoder_by_name("libopus")
     case .vorbis: unsafe avcodec_find_encoder_by_name("libvorbis")
     default: unsafe avcodec_find_encoder(identifier(bytesPerPacket: bytesPerPacket))
     }
   }
 
-  /// Frames in every packet; 0 if they vary, or depend on the stream.
+  /// Returns the frames of each packet; 0 if they vary or depend on the stream.
   package func framesPerPacket(sampleRate: Double, channels: Int) -> Int {
     switch self {
     case .aac: 1024
@@ -114,7 +115,7 @@ extension Codec {
     }
   }
 
-  /// Bytes of every packet; 0 if they vary, or depend on the stream.
+  /// Returns the bytes of each packet; 0 if they vary or depend on the stream.
   package func bytesPerPacket(channels: Int) -> Int {
     switch self {
     case .ima4: 34 * channels
@@ -124,10 +125,10 @@ extension Codec {
     }
   }
 
-  /// Frames per second that it encodes, the lowest first; empty if any will do.
+  /// Frames per second that the encoder accepts, in ascending order; empty if it accepts any.
   package var encodedSampleRates: [Double] {
     switch self {
-    // What is decoded has this rate, whatever went in.
+    // The decoded sound always has this rate.
     case .opus: return [48000]
     case .gsm: return [8000]
     default: break
@@ -139,7 +140,7 @@ extension Codec {
     return unsafe rates.map(Double.init).sorted()
   }
 
-  /// The most channels that it encodes.
+  /// Maximum number of channels that can be encoded.
   package var encodedChannels: Int {
     switch self {
     case .gsm, .amrNarrow, .amrWide: 1
@@ -150,18 +151,18 @@ extension Codec {
     }
   }
 
-  /// How many significant bits of a sample it can keep; empty if it keeps none exactly.
+  /// Bits of a sample that the codec can keep exactly; empty for lossy codecs.
   package var encodedBits: [Int] { isLossless ? [16, 24] : [] }
 
-  /// True if it is encoded with so many channels.
+  /// Returns true if this many channels can be encoded.
   package func encodes(channels: Int) -> Bool {
-    // libavcodec's way to libopus mixes up the channels of these.
+    // libavcodec's libopus wrapper confuses the channel order of these.
     if self == .opus, channels == 5 || channels == 7 { return false }
     return (1...encodedChannels).contains(channels)
   }
 
-  /// Bits per second that it encodes at a rate, the lowest first; empty if there is no choice. AAC,
-  /// Opus and Vorbis take any between the first and the last.
+  /// Returns the bit rates that the encoder accepts at a sample rate, in ascending order; empty if
+  /// there is no choice. AAC, Opus and Vorbis accept any value between the first and the last.
   package func encodedBitRates(sampleRate: Double, channels: Int) -> [Int] {
     let isLow = sampleRate > 0 && sampleRate < 32000
     let kilobits: [Int] =
@@ -190,7 +191,7 @@ extension Codec {
     return kilobits.map { 1000 * $0 }
   }
 
-  /// Bits per second if none are asked for; 0 where there is no choice.
+  /// Returns the default bits per second; 0 where there is no choice.
   func usualBitRate(sampleRate: Double, channels: Int) -> Int {
     switch self {
     case .aac: min(64000, Int(6 * sampleRate)) * channels

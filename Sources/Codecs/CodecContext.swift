@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// A codec of libavcodec at work, with a packet and a frame to pass data in. One thread at a time.
+/// A libavcodec codec context with a packet and a frame for its data. One thread at a time.
 @safe
 final class CodecContext {
   let codec: UnsafePointer<AVCodec>
@@ -8,7 +8,7 @@ final class CodecContext {
   let packet: UnsafeMutablePointer<AVPacket>
   let frame: UnsafeMutablePointer<AVFrame>
 
-  /// A codec that is not open yet.
+  /// Creates a context that is not open yet.
   init(_ codec: UnsafePointer<AVCodec>) throws(CodecError) {
     unsafe self.codec = codec
     let made = unsafe (avcodec_alloc_context3(codec), av_packet_alloc(), av_frame_alloc())
@@ -23,8 +23,8 @@ final class CodecContext {
     unsafe self.packet = packet
     unsafe self.frame = frame
     unsafe context.pointee.thread_count = 1
-    // Errors are told by what is thrown. This silences the context alone: the application may use
-    // libavcodec too. (The level's low eight bits count.)
+    // Errors are thrown, so logging is silenced. Only this context is affected, because the app may
+    // use libavcodec too. (Only the log level's low eight bits count.)
     unsafe context.pointee.log_level_offset = 128
   }
 
@@ -39,8 +39,8 @@ final class CodecContext {
 
   /// Opens the codec.
   ///
-  /// - Parameter options: Private ones.
-  /// - Returns: 0, or libavcodec's code of what is wrong.
+  /// - Parameter options: The codec's private options.
+  /// - Returns: 0, or libavcodec's error code.
   func open(_ options: [(String, String)] = []) -> CInt {
     var dictionary: OpaquePointer?
     for (key, value) in options { unsafe av_dict_set(&dictionary, key, value, 0) }
@@ -69,7 +69,7 @@ final class CodecContext {
     }
   }
 
-  /// What libavcodec says of a code.
+  /// Returns libavcodec's message for an error code.
   static func words(_ code: CInt) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
       unsafe av_strerror(code, text.baseAddress!, text.count)

@@ -1,16 +1,17 @@
-/// A codec could not do what was asked for.
+/// The reason why a codec operation failed.
 package struct CodecError: Error, Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// libavcodec was built without what this needs.
+    /// libavcodec was built without this encoder.
     case noEncoder(Codec)
     case noDecoder(Codec)
-    /// The codec does not take such a format; why.
+    /// The codec does not support the format; the text says why.
     case badFormat(String)
-    /// The cookie is missing or damaged; what is wrong.
+    /// The cookie is missing or damaged; the text says how.
     case badCookie(String)
-    /// What went in is not a packet of this codec; what is wrong. The decoder goes on with the next.
+    /// The data is not a packet of this codec; the text says why. The decoder continues with the
+    /// next one.
     case badPacket(String)
-    /// The encoder, or the machine, gave up; what libavcodec says.
+    /// The encoder or the system failed; the text is libavcodec's.
     case failed(String)
   }
 
@@ -18,7 +19,7 @@ package struct CodecError: Error, Hashable, Sendable {
 
   package init(_ kind: Kind) { self.kind = kind }
 
-  /// What went wrong, in words.
+  /// Description of the error.
   package var reason: String {
     switch kind {
     case .noEncoder(let codec): "libavcodec has no encoder of \(codec.name) here"

@@ -1,16 +1,16 @@
 import RealTime
 
-/// Noise that takes the place of the distortion when samples are rounded to fewer bits.
+/// Dither: noise that replaces the distortion of rounding to fewer bits.
 package struct Dither: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// Noise of less than a step to each side, the smaller the likelier.
+    /// Noise with a triangular distribution, less than one quantization step to each side.
     case triangular
-    /// The same, and what the rounding of a sample did wrong is taken from the next one: the noise
-    /// moves to high frequencies.
+    /// Triangular noise with first-order error feedback: each sample's rounding error is subtracted
+    /// from the next sample. That shifts the noise to high frequencies.
     case shaped
   }
   package let kind: Kind
-  /// Bits that samples are rounded to; nil for those of the output.
+  /// Bits to round to; nil for the output's own.
   package let bits: Int?
 
   package init(_ kind: Kind, bits: Int? = nil) {
@@ -19,16 +19,17 @@ package struct Dither: Hashable, Sendable {
   }
 }
 
-/// Rounds the frames of a stream, with noise. One thread at a time.
+/// Rounds the frames of a stream with dither. One thread at a time.
 struct Ditherer {
   private let isShaped: Bool
-  /// Steps from silence to full scale.
+  /// Quantization steps from silence to full scale.
   private let scale: Float
-  /// What rounding did wrong in each channel, in steps.
+  /// Rounding error of each channel, in steps.
   private var errors: [Float]
   private var seed: UInt32 = 1
 
-  /// Nil if nothing is rounded: floats stay as they are, and so do samples that a float cannot hold.
+  /// Creates a ditherer; nil if nothing is rounded. Floats stay unchanged, as do samples wider than
+  /// a float.
   init?(_ dither: Dither, output: PCMFormat) {
     guard output.kind != .float else { return nil }
     let bits = min(dither.bits ?? output.bitsPerSample, output.bitsPerSample)
@@ -38,7 +39,7 @@ struct Ditherer {
     errors = Array(repeating: 0, count: output.channels)
   }
 
-  /// Rounds frames where they are.
+  /// Rounds frames in place.
   mutating func round(_ planes: Planes.Pointers, frames: Int) {
     for channel in errors.indices {
       let plane = unsafe planes[channel]
@@ -47,7 +48,7 @@ struct Ditherer {
         let wanted = unsafe plane[frame] * scale - error
         let whole = (wanted + uniform() - uniform()).rounded()
         let held = min(max(whole, -scale), scale - 1)
-        // What is clipped is not made up for.
+        // The error of a clipped sample is not fed back.
         error = isShaped && held == whole ? whole - wanted : 0
         unsafe plane[frame] = held / scale
       }
@@ -55,7 +56,7 @@ struct Ditherer {
     }
   }
 
-  /// A number from 0 to 1, without 1.
+  /// Returns a random number from 0 up to but not including 1.
   private mutating func uniform() -> Float {
     seed = seed &* 1_664_525 &+ 1_013_904_223
     return Float(seed >> 8) * 0x1p-24

@@ -1,22 +1,22 @@
 import CFFmpeg
 import RealTime
 
-/// How samples lie in a frame of libavcodec's, for its planes to be read and written as ours.
+/// Converts between the sample layout of a libavcodec frame and planes of floats.
 struct FrameSamples {
-  /// Data of a frame: a pointer for each plane, or one for all channels.
+  /// Data pointers of a frame: one for each plane, or one for all channels.
   typealias Data = UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>
 
-  /// Of a channel if each has its plane, else of them all.
+  /// Layout of one channel in planar formats, else of all channels.
   private let layout: SampleLayout
   private let isPlanar: Bool
   private let isFloat: Bool
-  /// Bytes of a frame in a plane.
+  /// Bytes of one frame in a plane.
   private let bytesPerFrame: Int
   private let channels: Int
 
-  /// Nil if no codec of ours has such samples.
+  /// Creates the layout; nil if no supported codec uses this sample format.
   ///
-  /// - Parameter bits: Of integers, if they are fewer than the format has; 0 if not.
+  /// - Parameter bits: Significant bits of integers, if fewer than the format has; else 0.
   init?(_ format: AVSampleFormat, channels: Int, bits: Int = 0) {
     let kind: PCMFormat.Kind
     switch av_get_packed_sample_fmt(format) {
@@ -38,7 +38,7 @@ struct FrameSamples {
     self.layout = layout
   }
 
-  /// Reads the first frames.
+  /// Copies the first frames of a libavcodec frame to planes.
   func copy(_ data: Data, frames: Int, to planes: Planes.Pointers) {
     for channel in 0..<(isPlanar ? channels : 1) {
       guard let source = unsafe data[channel] else { continue }
@@ -47,8 +47,8 @@ struct FrameSamples {
     }
   }
 
-  /// Writes frames behind the first `place`. Integers are the nearest; floats that no encoder takes
-  /// are brought into range.
+  /// Writes frames to a libavcodec frame, starting at frame `place`. Integers are rounded to the
+  /// nearest; floats that encoders cannot process are limited.
   func store(_ planes: Planes.Pointers, at first: Int, frames: Int, to data: Data, at place: Int) {
     for channel in 0..<(isPlanar ? channels : 1) {
       guard let plane = unsafe data[channel] else { continue }
@@ -59,7 +59,7 @@ struct FrameSamples {
     }
   }
 
-  /// Encoders refuse, or worse, what is no number or far too loud.
+  /// Limits floats: encoders reject, or crash on, NaN and extremely large samples.
   private static func tame(_ memory: UnsafeMutableRawPointer, _ count: Int) {
     let loudest: Float = 64
     let floats = unsafe memory.assumingMemoryBound(to: Float.self)

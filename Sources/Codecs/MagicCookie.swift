@@ -1,17 +1,21 @@
-/// What a decoder must know of a stream before its first packet: Apple's programs and files call it a
-/// magic cookie, libavcodec extradata.
+/// The setup data of a decoder, needed before the first packet. Apple calls it a magic cookie,
+/// libavcodec extradata.
 ///
-/// Cookies come in several forms. AAC: an AudioSpecificConfig, bare or in an ES descriptor, that in
-/// turn bare or in an 'esds' atom. Apple Lossless: the 24 bytes of its configuration, bare or in an
-/// 'alac' atom, with or without a 'frma' atom before and a channel layout behind. FLAC: a STREAMINFO
-/// block, bare, after 'fLaC', or in a 'dfLa' atom. Opus: an 'OpusHead' or a 'dOps' atom. Vorbis: its
-/// three headers, as libavcodec packs them.
+/// Each codec's cookie has several forms:
+///
+/// - AAC: an AudioSpecificConfig, bare or in an ES descriptor, which in turn is bare or in an
+///   'esds' atom.
+/// - Apple Lossless: the 24 bytes of its configuration, bare or in an 'alac' atom. A 'frma' atom
+///   may come before, and a channel layout after it.
+/// - FLAC: a STREAMINFO block, bare, after 'fLaC', or in a 'dfLa' atom.
+/// - Opus: an 'OpusHead' or a 'dOps' atom.
+/// - Vorbis: its three headers, as libavcodec packs them.
 package enum MagicCookie {
-  /// The form that Apple's programs expect, and that is put into files.
+  /// Returns the form that Apple's programs expect, and that files store.
   ///
   /// - Parameters:
-  ///   - extradata: libavcodec's.
-  ///   - bitRate: Bits per second, for the ES descriptor of AAC; 0 if not known.
+  ///   - extradata: Cookie in libavcodec's form.
+  ///   - bitRate: Bits per second, for the ES descriptor of AAC; 0 if unknown.
   /// - Returns: Empty if the codec has no cookie.
   package static func appleCookie(_ codec: Codec, extradata: [UInt8], bitRate: Int = 0)
     -> [UInt8]
@@ -36,9 +40,9 @@ package enum MagicCookie {
     }
   }
 
-  /// The form that libavcodec expects.
+  /// Returns the form that libavcodec expects.
   ///
-  /// - Returns: Empty if the codec needs none.
+  /// - Returns: Empty if the codec needs no cookie.
   package static func extradata(_ codec: Codec, cookie: [UInt8]) throws(CodecError) -> [UInt8] {
     guard !cookie.isEmpty else { return [] }
     switch codec {
@@ -51,8 +55,8 @@ package enum MagicCookie {
     }
   }
 
-  /// What a format and a cookie say together: the cookie knows better. Where AAC has no cookie, one is
-  /// made for its rate and channels.
+  /// Merges a format and a cookie. The cookie takes precedence. For AAC without a cookie, one is
+  /// made from the rate and channels.
   package static func described(_ format: PacketFormat, _ cookie: [UInt8]) throws(CodecError)
     -> (format: PacketFormat, extradata: [UInt8])
   {
@@ -99,7 +103,7 @@ package enum MagicCookie {
       format.channels = Int(word >> 9 & 7) + 1
       format.bitsPerSample = (Int(word >> 4 & 31) + 1)
     case .opus:
-      // What is decoded has this rate, whatever the stream was made from.
+      // The decoded sound always has this rate, whatever the encoder's input was.
       if format.sampleRate > 0, format.sampleRate < 48000 {
         let frames = Double(format.framesPerPacket) * 48000 / format.sampleRate
         format.framesPerPacket = Int(min(frames, 0x1p20).rounded())
@@ -110,7 +114,7 @@ package enum MagicCookie {
       guard !extradata.isEmpty else {
         throw CodecError(.badCookie("Vorbis needs its three headers"))
       }
-      // The first header stands behind the lengths of them all.
+      // The sizes of the headers come before the first header.
       let signature = [1] + Array("vorbis".utf8)
       for start in 0..<min(1024, max(0, extradata.count - 15))
       where extradata[start] == 1 && Array(extradata[start..<start + 7]) == signature {
@@ -134,10 +138,10 @@ package enum MagicCookie {
 // MARK: AAC
 
 extension MagicCookie {
-  /// The AudioSpecificConfig of a cookie.
+  /// Returns the AudioSpecificConfig of a cookie.
   package static func audioSpecificConfig(_ cookie: [UInt8]) throws(CodecError) -> [UInt8] {
     var bytes = contents(of: "esds", in: cookie[...]) ?? cookie[...]
-    // The version and the flags of the atom.
+    // Version and flags of the atom.
     if bytes.count > 4, number(bytes.prefix(4)) == 0 { bytes = bytes.dropFirst(4) }
     guard let first = bytes.first else { throw CodecError(.badCookie("it is empty")) }
     if first != 3 {
@@ -164,9 +168,9 @@ extension MagicCookie {
     return Array(config)
   }
 
-  /// Takes a descriptor off the front.
+  /// Removes a descriptor from the front.
   ///
-  /// - Returns: Its contents, as much as there is of them; nil if it is another.
+  /// - Returns: Its contents as far as present; nil if the tag is another.
   private static func descriptor(_ tag: UInt8, in bytes: inout ArraySlice<UInt8>)
     -> ArraySlice<UInt8>?
   {
@@ -183,7 +187,8 @@ extension MagicCookie {
     return contents
   }
 
-  /// The ES descriptor round an AudioSpecificConfig, with lengths of four bytes as Apple writes them.
+  /// Returns an ES descriptor around an AudioSpecificConfig, with four-byte lengths as Apple writes
+  /// them.
   private static func elementaryStreamDescriptor(_ config: [UInt8], bitRate: Int) -> [UInt8] {
     func tagged(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
       let length = contents.count
@@ -193,7 +198,7 @@ extension MagicCookie {
       ] + contents
     }
     let rate = bigEndian(UInt32(clamping: bitRate))
-    // MPEG-4 audio, an audio stream, and a decoder's buffer of 6144 bytes.
+    // MPEG-4 audio, audio stream, and a decoder buffer of 6144 bytes.
     let head: [UInt8] = [0x40, 0x15, 0x00, 0x18, 0x00] + rate + rate
     return tagged(
       3, [0, 0, 0] + tagged(4, head + tagged(5, config)) + tagged(6, [2]))
@@ -203,32 +208,32 @@ extension MagicCookie {
 // MARK: The others
 
 extension MagicCookie {
-  /// kALACChannelLayoutTag_…, by the number of channels.
+  /// kALACChannelLayoutTag_… values by number of channels.
   private static let losslessLayouts: [UInt32] = [
     0, 100 << 16 | 1, 101 << 16 | 2, 113 << 16 | 3, 116 << 16 | 4, 120 << 16 | 5, 124 << 16 | 6,
     142 << 16 | 7, 127 << 16 | 8,
   ]
 
-  /// The 24 bytes of Apple Lossless's configuration.
+  /// Returns the 24 bytes of Apple Lossless's configuration.
   private static func losslessConfig(_ cookie: [UInt8]) throws(CodecError) -> [UInt8] {
     var bytes = cookie[...]
     if let atom = contents(of: "alac", in: bytes), atom.count >= 28 {
-      // The version and the flags of the atom.
+      // Version and flags of the atom.
       bytes = atom.dropFirst(4)
     }
-    // Version 0 is the only one there is.
+    // Version 0 is the only one defined.
     guard bytes.count >= 24, bytes[bytes.startIndex + 4] == 0 else {
       throw CodecError(.badCookie("\(cookie.count) bytes are none of Apple Lossless's"))
     }
     return Array(bytes.prefix(24))
   }
 
-  /// The contents of FLAC's STREAMINFO block.
+  /// Returns the contents of FLAC's STREAMINFO block.
   private static func streamInfo(_ cookie: [UInt8]) throws(CodecError) -> [UInt8] {
     var bytes = cookie[...]
     if let atom = contents(of: "dfLa", in: bytes) { bytes = atom.dropFirst(4) }
     if bytes.starts(with: Array("fLaC".utf8)) { bytes = bytes.dropFirst(4) }
-    // A block's head: of type 0, and 34 bytes long.
+    // A block header of type 0 with length 34.
     if bytes.count >= 38, number(bytes.prefix(4)) & 0x7FFF_FFFF == 34 { bytes = bytes.dropFirst(4) }
     guard bytes.count >= 34 else {
       throw CodecError(.badCookie("\(cookie.count) bytes are no STREAMINFO of FLAC"))
@@ -236,14 +241,14 @@ extension MagicCookie {
     return Array(bytes.prefix(34))
   }
 
-  /// Opus's head, as Ogg files have it.
+  /// Returns the 'OpusHead' packet, as stored in Ogg files.
   private static func opusHead(_ cookie: [UInt8]) throws(CodecError) -> [UInt8] {
     let signature = Array("OpusHead".utf8)
     if cookie.count >= 19, cookie.starts(with: signature) { return cookie }
     guard let box = contents(of: "dOps", in: cookie[...]).map(Array.init), box.count >= 11,
       box[0] == 0
     else { throw CodecError(.badCookie("\(cookie.count) bytes are no head of Opus")) }
-    // The same fields, the other way round.
+    // The same fields in big-endian order.
     return signature
       + [
         1, box[1], box[3], box[2], box[7], box[6], box[5], box[4], box[9], box[8], box[10],
@@ -254,7 +259,8 @@ extension MagicCookie {
 // MARK: Atoms
 
 extension MagicCookie {
-  /// The contents of the first atom of a type, in a row of atoms or in a 'wave' atom of it.
+  /// Returns the contents of the first atom of a type, in a sequence of atoms or in a 'wave' atom
+  /// among them.
   private static func contents(of type: String, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     var rest = bytes
     while rest.count >= 8 {

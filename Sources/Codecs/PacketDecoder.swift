@@ -1,16 +1,16 @@
 import CFFmpeg
 import RealTime
 
-/// Decodes packets to floats, through libavcodec. Not real time; one thread at a time.
+/// Decodes packets to floats with libavcodec. Not real time; one thread at a time.
 ///
-/// The frames come out raw: what a codec puts in front of the sound and behind it is there too, and
-/// each packet gives the frames that it stands for. Who knows the packet table trims. Channels have
-/// the order of WAVE files. Of lossless codecs a float is the sample over 2 to the power of
-/// `bitsPerSample - 1`, exactly for up to 24 bits.
+/// The output is untrimmed: it includes priming and remainder, and each packet yields all of its
+/// frames. The caller trims by the packet table. Channels are in the order of WAVE files. For
+/// lossless codecs a float is the sample divided by 2^(`bitsPerSample` - 1), exact for up to 24
+/// bits.
 @safe
 package final class PacketDecoder {
-  /// The packets' format, as far as it is known: it may be known better when a packet is decoded. The
-  /// channels do not change any more once they are known.
+  /// The packets' format, as far as known. Decoding a packet may complete it. The number of
+  /// channels does not change once known.
   package private(set) var format: PacketFormat
 
   private let decoder: UnsafePointer<AVCodec>
@@ -21,10 +21,10 @@ package final class PacketDecoder {
   private var hasDecoded = false
   private var isDrained = false
 
-  /// A decoder.
+  /// Creates a decoder.
   ///
   /// - Parameters:
-  ///   - format: What is not known is 0.
+  ///   - format: Unknown fields are 0.
   ///   - cookie: In any form that `MagicCookie` reads. Apple Lossless and Vorbis need one.
   package init(_ format: PacketFormat, cookie: [UInt8]) throws(CodecError) {
     guard let decoder = unsafe format.codec.decoder(bytesPerPacket: format.bytesPerPacket) else {
@@ -71,7 +71,7 @@ package final class PacketDecoder {
     unsafe context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
     unsafe context.pointee.request_sample_fmt = AV_SAMPLE_FMT_FLT
     unsafe context.pointee.sample_rate = CInt(format.sampleRate.rounded())
-    // What no decoder of these gives; rubbish may ask for it.
+    // More than any of these decoders outputs; damaged data may request it.
     unsafe context.pointee.max_samples = 1 << 20
     if format.channels > 0 {
       unsafe av_channel_layout_default(&context.pointee.ch_layout, CInt(format.channels))
@@ -92,13 +92,13 @@ package final class PacketDecoder {
     return codec
   }
 
-  /// More than any packet has.
+  /// More bytes than any packet has.
   private static var mostBytes: Int { 1 << 26 }
 
-  /// Decodes a packet, or several that follow each other if all have the same number of bytes.
+  /// Decodes a packet, or several consecutive ones of equal size.
   ///
-  /// - Parameter packet: Nil at the end of the stream: what the decoder holds back comes out, and the
-  ///   next packet begins a new stream.
+  /// - Parameter packet: Nil at the end of the stream: the decoder outputs its delayed frames, and
+  ///   the next packet starts a new stream.
   package func decode(_ packet: UnsafeRawBufferPointer?) throws(CodecError) {
     guard let packet = unsafe packet else { return try drain() }
     guard let bytes = packet.baseAddress, packet.count > 0 else {
@@ -129,24 +129,25 @@ package final class PacketDecoder {
     if result < 0 { throw CodecError(.badPacket(CodecContext.words(result))) }
   }
 
-  /// Frames that wait to be taken.
+  /// Number of decoded frames that are ready.
   package var available: Int { output?.count ?? 0 }
 
-  /// Gives frames out.
+  /// Copies decoded frames to planes and removes them.
   ///
-  /// - Parameter planes: Room for `room` frames of each of the format's channels.
-  /// - Returns: How many.
+  /// - Parameter planes: Space for `room` frames of each of the format's channels.
+  /// - Returns: Number of frames.
   package func take(into planes: Planes.Pointers, room: Int) -> Int {
     unsafe output?.take(into: planes, room: room) ?? 0
   }
 
-  /// Forgets the stream, and the frames that wait: the next packet is not the next one of the stream.
+  /// Discards the stream and the decoded frames. The next packet need not follow the last one.
   package func reset() {
     begin()
     output?.removeAll()
   }
 
-  /// Has the next packet be a first one. Some decoders remember what was before they are flushed.
+  /// Prepares for the first packet of a stream. Some decoders keep state when flushed, so a new one
+  /// is opened.
   private func begin() {
     isDrained = false
     if let fresh = try? unsafe Self.opened(decoder, format, extradata) {
@@ -156,9 +157,9 @@ package final class PacketDecoder {
     }
   }
 
-  /// Takes all frames that are ready.
+  /// Receives all frames that are ready.
   ///
-  /// - Returns: 0, or libavcodec's code of what is wrong.
+  /// - Returns: 0, or libavcodec's error code.
   private func receive() -> CInt {
     while true {
       let result = unsafe avcodec_receive_frame(codec.context, codec.frame)
@@ -169,8 +170,8 @@ package final class PacketDecoder {
     }
   }
 
-  /// Whether the frame is that of a Vorbis stream's first packet, which stands for no frames. Newer versions
-  /// of libavcodec give it out, and mark all of it as to be skipped.
+  /// True if the frame belongs to the first packet of a Vorbis stream, which yields no frames.
+  /// Newer versions of libavcodec output such a frame, and mark all of it as skipped.
   private var isLeadIn: Bool {
     guard format.codec == .vorbis,
       let side = unsafe av_frame_get_side_data(codec.frame, AV_FRAME_DATA_SKIP_SAMPLES),
@@ -203,7 +204,7 @@ package final class PacketDecoder {
       let scratch = Planes(channels: channels, capacity: frames)
       unsafe samples?.copy(data, frames: frames, to: scratch.pointers())
       for channel in 0..<format.channels {
-        // One channel goes to all; of others there are as many as there are.
+        // Mono is copied to all channels. Otherwise missing channels are silent.
         if channels == 1 || channel < channels {
           let source = unsafe scratch.pointers()[channels == 1 ? 0 : channel]
           unsafe room[channel].update(from: source, count: frames)

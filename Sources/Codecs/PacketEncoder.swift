@@ -1,24 +1,24 @@
 import CFFmpeg
 import RealTime
 
-/// Bytes that an encoder has made.
+/// A packet from an encoder.
 package struct EncodedPacket: Hashable, Sendable {
   package var bytes: [UInt8]
-  /// Frames that a decoder makes of them.
+  /// Frames that the packet decodes to.
   package var frames: Int
 }
 
-/// Encodes floats to packets, through libavcodec. Not real time; one thread at a time.
+/// Encodes floats to packets with libavcodec. Not real time; one thread at a time.
 ///
-/// Channels have the order of WAVE files. Codecs that take integers get the float times 2 to the power
-/// of the bits less one, rounded to the nearest and clipped: what came from integers of so many bits
-/// goes in as it was.
+/// Channels are in the order of WAVE files. For codecs with integer input, a float is multiplied by
+/// 2^(bits - 1), rounded to the nearest and clipped. Floats made from integers of that many bits
+/// therefore go in unchanged.
 @safe
 package final class PacketEncoder {
   package struct Options: Hashable, Sendable {
-    /// Bits per second; the nearest that the codec offers is taken.
+    /// Bits per second; the encoder uses the nearest rate that the codec offers.
     package var bitRate: Int?
-    /// How much work to spend on the sound or the size: 0 to 127.
+    /// Effort for sound quality or compression, from 0 to 127.
     package var quality: Int?
 
     package init(bitRate: Int? = nil, quality: Int? = nil) {
@@ -29,42 +29,43 @@ package final class PacketEncoder {
 
   /// The format of the packets.
   package private(set) var format: PacketFormat
-  /// Bits per second that are aimed at; 0 if the codec has no choice.
+  /// Target bits per second; 0 if the codec has no choice.
   package private(set) var bitRate = 0
-  /// Frames that a decoder gives before the first that was put in.
+  /// Frames that a decoder outputs before the first input frame.
   package private(set) var primingFrames = 0
-  /// Frames that a decoder gives after the last that was put in. After `finish()`.
+  /// Frames that a decoder outputs after the last input frame. Known after `finish()`.
   package private(set) var remainderFrames = 0
-  /// No packet is longer. Of codecs whose packets are all alike, several come together.
+  /// Upper limit of a packet's size in bytes. Codecs with packets of constant size deliver several
+  /// at a time.
   package private(set) var maximumPacketBytes = 0
 
   private let options: Options
   private var codec: CodecContext
-  /// libavcodec's, as long as it has changed.
+  /// The latest extradata from libavcodec.
   private var extradata: [UInt8] = []
-  /// How the encoder's frame is to be written.
+  /// Writes samples to the encoder's frame.
   private var samples: FrameSamples?
   /// Frames that the encoder takes at a time.
   private var frameFrames = 0
-  /// Frames that stand in the encoder's frame.
+  /// Frames filled in the encoder's frame.
   private var filled = 0
-  /// Frames that were put in.
+  /// Input frames so far.
   private var validFrames = 0
-  /// Frames that were sent, with silence behind them.
+  /// Frames sent to the encoder, including padding.
   private var sentFrames = 0
-  /// Frames that a decoder gives for the packets.
+  /// Frames that the packets decode to.
   private var decodedFrames = 0
   private var hasPackets = false
-  /// Only of Vorbis.
+  /// For Vorbis only.
   private var durations: VorbisDurations?
   private var isFinished = false
   private var packets: [EncodedPacket] = []
   private var firstPacket = 0
 
-  /// An encoder.
+  /// Creates an encoder.
   ///
-  /// - Parameter format: What is wanted, and the rate and the channels of what will be put in. Sizes of
-  ///   packets, and bits of lossless codecs, may be 0: the usual ones are taken.
+  /// - Parameter format: The packets' format, with the rate and channels of the input. Packet
+  ///   sizes, and bits of lossless codecs, may be 0 for defaults.
   package init(_ format: PacketFormat, _ options: Options = Options()) throws(CodecError) {
     self.options = options
     self.format = format
@@ -72,12 +73,12 @@ package final class PacketEncoder {
     try begin()
   }
 
-  /// What the decoder will need, as Apple's programs expect it. It may change until `finish()`.
+  /// The decoder's cookie in Apple's form. It may change until `finish()`.
   package var cookie: [UInt8] {
     MagicCookie.appleCookie(format.codec, extradata: extradata, bitRate: bitRate)
   }
 
-  /// Takes frames in, all of them.
+  /// Encodes all of the given frames.
   package func encode(_ planes: Planes.Pointers, frames: Int) throws(CodecError) {
     guard !isFinished else { throw CodecError(.failed("the encoder has finished")) }
     var done = 0
@@ -94,7 +95,7 @@ package final class PacketEncoder {
     }
   }
 
-  /// Has all that was put in become packets; the last is filled up with silence if it has to be.
+  /// Encodes the remaining input. The last packet is padded with silence if necessary.
   package func finish() throws(CodecError) {
     guard !isFinished else { return }
     isFinished = true
@@ -103,7 +104,7 @@ package final class PacketEncoder {
       try send()
     }
     let isDelaying = unsafe codec.codec.pointee.capabilities & AV_CODEC_CAP_DELAY != 0
-    // What stands behind the priming has to come out whole.
+    // The encoder's delay must be flushed completely.
     while !isDelaying, validFrames > 0, !endsShort, sentFrames < primingFrames + validFrames {
       try prepareFrame()
       pad()
@@ -113,8 +114,8 @@ package final class PacketEncoder {
       unsafe avcodec_send_frame(codec.context, nil)
       try receive()
     }
-    // libopus ends with a packet of nothing but filling where the one before had room for the delay. Alone
-    // on a page of Ogg, it would lie behind the end.
+    // If the packet before had room for the delay, libopus ends with a packet of only padding.
+    // Alone on an Ogg page, it would lie behind the end.
     if format.codec == .opus, let last = packets.last,
       decodedFrames - last.frames >= primingFrames + validFrames
     {
@@ -124,7 +125,7 @@ package final class PacketEncoder {
     remainderFrames = max(0, decodedFrames - primingFrames - validFrames)
   }
 
-  /// The next packet; nil if there is none yet.
+  /// Removes and returns the next packet; nil if none is ready.
   package func takePacket() -> EncodedPacket? {
     guard firstPacket < packets.count else { return nil }
     defer {
@@ -137,7 +138,7 @@ package final class PacketEncoder {
     return packets[firstPacket]
   }
 
-  /// Forgets the stream, and the packets that were not taken: a new stream begins.
+  /// Discards the stream and its packets, and starts a new one.
   package func reset() throws(CodecError) {
     (codec, _, _) = try Self.opened(format, options)
     try begin()
@@ -147,7 +148,7 @@ package final class PacketEncoder {
 // MARK: Opening
 
 extension PacketEncoder {
-  /// An open encoder, the format that it gives and its bits per second.
+  /// Returns an open encoder, its output format and its bits per second.
   private static func opened(_ wanted: PacketFormat, _ options: Options) throws(CodecError)
     -> (CodecContext, PacketFormat, Int)
   {
@@ -204,7 +205,7 @@ extension PacketEncoder {
       case .alac: unsafe context.pointee.compression_level = CInt((2 * quality).rounded())
       case .flac: unsafe context.pointee.compression_level = CInt((8 * quality).rounded())
       case .opus: unsafe context.pointee.compression_level = CInt((10 * quality).rounded())
-      // Its scale has the best at 0.
+      // LAME's scale is inverted: 0 is the best.
       case .mp3: unsafe context.pointee.compression_level = CInt((9 * (1 - quality)).rounded())
       default: break
       }
@@ -230,7 +231,7 @@ extension PacketEncoder {
     return (codec, format, rate)
   }
 
-  /// Chooses the layout in which the encoder takes so many channels.
+  /// Sets the channel layout that the encoder accepts for this many channels.
   private static func setLayout(_ codec: CodecContext, _ format: PacketFormat) throws(CodecError) {
     let context = unsafe codec.context
     let count = CInt(format.channels)
@@ -242,7 +243,7 @@ extension PacketEncoder {
       }
       throw CodecError(.badFormat("\(format.codec.name) is not encoded with \(count) channels"))
     }
-    // The usual ones, in the order of WAVE files.
+    // The usual layouts, in the order of WAVE files.
     let names = ["mono", "stereo", "3.0", "4.0", "5.0", "5.1", "6.1", "7.1"]
     let quad = format.codec == .aac ? "4.0" : "quad"
     let name = count == 4 ? quad : Int(count) <= names.count ? names[Int(count) - 1] : ""
@@ -250,7 +251,7 @@ extension PacketEncoder {
     if result < 0 { unsafe av_channel_layout_default(&context.pointee.ch_layout, count) }
   }
 
-  /// Chooses the form in which the encoder takes samples: floats, or integers that hold the source's.
+  /// Sets the encoder's sample format: floats, or integers that hold the source's bits.
   private static func setSamples(_ codec: CodecContext, _ format: inout PacketFormat) {
     let context = unsafe codec.context
     var count: CInt = 0
@@ -265,7 +266,7 @@ extension PacketEncoder {
         : [AV_SAMPLE_FMT_FLTP, AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_S16P, AV_SAMPLE_FMT_S16]
     unsafe context.pointee.sample_fmt = order.first(where: offered.contains) ?? AV_SAMPLE_FMT_S16
     if format.codec.isLossless {
-      // Twenty bits go into twenty-four.
+      // Samples of 20 bits are encoded as 24.
       format.bitsPerSample = isWide ? 24 : 16
       unsafe context.pointee.bits_per_raw_sample = CInt(format.bitsPerSample)
     } else {
@@ -293,7 +294,7 @@ extension PacketEncoder {
     return rate
   }
 
-  /// Makes a new stream begin.
+  /// Resets the state for a new stream.
   private func begin() throws(CodecError) {
     let context = unsafe codec.context
     let frameSize = unsafe Int(context.pointee.frame_size)
@@ -318,13 +319,13 @@ extension PacketEncoder {
     else { throw CodecError(.failed("no memory for \(frameFrames) frames")) }
   }
 
-  /// More than any packet of the format has.
+  /// Upper limit of a packet's size in this format.
   private var usualMaximumPacketBytes: Int {
     let channels = format.channels
     switch format.codec {
     case .aac, .aacHE, .aacHEv2: return 768 * channels
     case .alac, .flac:
-      // Nothing saved, and the heads.
+      // Uncompressed samples plus headers.
       return frameFrames * channels * (format.bitsPerSample / 8) + 64 + 16 * channels
         + frameFrames * channels / 8
     case .opus: return 1276 * 3 * channels
@@ -339,10 +340,10 @@ extension PacketEncoder {
   }
 }
 
-// MARK: Working
+// MARK: Encoding
 
 extension PacketEncoder {
-  /// The last packet may have fewer frames than the others.
+  /// True if the last packet may have fewer frames than the others.
   private var endsShort: Bool {
     switch format.codec {
     case .alac, .flac, .ulaw, .alaw: true
@@ -350,14 +351,14 @@ extension PacketEncoder {
     }
   }
 
-  /// Makes the frame writable: the encoder may still hold the last one.
+  /// Makes the frame writable: the encoder may still reference the last one.
   private func prepareFrame() throws(CodecError) {
     guard unsafe av_frame_make_writable(codec.frame) >= 0 else {
       throw CodecError(.failed("no memory for \(frameFrames) frames"))
     }
   }
 
-  /// Fills the frame up with silence.
+  /// Pads the frame with silence.
   private func pad() {
     unsafe av_samples_set_silence(
       codec.frame.pointee.extended_data, CInt(filled), CInt(frameFrames - filled),
@@ -365,7 +366,7 @@ extension PacketEncoder {
     filled = frameFrames
   }
 
-  /// Sends the frame, as full as it is.
+  /// Sends the filled part of the frame to the encoder.
   private func send() throws(CodecError) {
     unsafe codec.frame.pointee.nb_samples = CInt(filled)
     unsafe codec.frame.pointee.pts = Int64(sentFrames)
@@ -379,7 +380,7 @@ extension PacketEncoder {
     unsafe codec.frame.pointee.nb_samples = CInt(frameFrames)
   }
 
-  /// Takes all packets that are ready.
+  /// Receives all packets that are ready.
   private func receive() throws(CodecError) {
     while true {
       let result = unsafe avcodec_receive_packet(codec.context, codec.packet)
@@ -393,7 +394,7 @@ extension PacketEncoder {
   }
 
   private func add(_ packet: UnsafeMutablePointer<AVPacket>) {
-    // FLAC knows some of it only when all is done.
+    // FLAC completes its extradata only at the end.
     var size = 0
     if let data = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size) {
       extradata = unsafe [UInt8](UnsafeBufferPointer(start: data, count: size))
@@ -404,10 +405,10 @@ extension PacketEncoder {
     let frames: Int =
       switch format.codec {
       case .ulaw, .alaw: count / format.bytesPerPacket
-      // The last one may be shorter.
+      // The last packet may be shorter.
       case .alac, .flac: min(frameFrames, validFrames - decodedFrames)
-      // Of the first, a decoder only keeps the second half, for the next. (The packet's own duration
-      // leaves out what was not put in.)
+      // The first packet only primes the decoder for the next. (The packet's own duration leaves
+      // out padding.)
       case .vorbis: hasPackets ? durations?.frames(of: bytes) ?? 0 : 0
       default: frameFrames
       }

@@ -1,6 +1,6 @@
 package import RealTime
 
-/// A way of coding sound as packets, other than linear PCM.
+/// A codec: a coding of sound as packets, other than linear PCM.
 package enum Codec: String, CaseIterable, Hashable, Sendable {
   case aac, aacHE, aacHEv2, alac, flac, opus, vorbis
   case mp1, mp2, mp3, ima4, msIMA, ulaw, alaw, gsm, ac3, eac3, amrNarrow, amrWide
@@ -9,15 +9,15 @@ package enum Codec: String, CaseIterable, Hashable, Sendable {
 /// The format of a stream of packets.
 package struct PacketFormat: Hashable, Sendable {
   package var codec: Codec
-  /// Frames per second of the decoded sound; 0 if it is not known yet.
+  /// Frames per second of the decoded sound; 0 if not yet known.
   package var sampleRate: Double
-  /// 0 if it is not known yet.
+  /// 0 if not yet known.
   package var channels: Int
-  /// Frames of the decoded sound in every packet; 0 if that varies, or is not known yet.
+  /// Decoded frames of each packet; 0 if they vary or are not yet known.
   package var framesPerPacket: Int
-  /// Bytes of every packet; 0 if that varies.
+  /// Bytes of each packet; 0 if they vary.
   package var bytesPerPacket: Int
-  /// Significant bits of a sample of the sound that a lossless codec coded (16, 20, 24 or 32); else 0.
+  /// Significant bits of a sample for lossless codecs (16, 20, 24 or 32); else 0.
   package var bitsPerSample: Int
 
   package init(
@@ -33,7 +33,7 @@ package struct PacketFormat: Hashable, Sendable {
   }
 }
 
-/// The format of a stream of sound.
+/// The format of a sound stream: linear PCM or packets.
 package enum StreamFormat: Equatable, Sendable {
   case pcm(PCMFormat)
   case packets(PacketFormat)
@@ -67,7 +67,7 @@ package enum StreamFormat: Equatable, Sendable {
 }
 
 extension StreamFormat {
-  /// The format itself if it is linear PCM; else the floats that its packets decode to.
+  /// The format itself for linear PCM; otherwise the float format that packets decode to.
   package var decoded: PCMFormat {
     switch self {
     case .pcm(let format): format
@@ -78,12 +78,12 @@ extension StreamFormat {
   }
 }
 
-/// Where a packet lies among others, and how many frames it stands for.
+/// A packet's position in a buffer, and its frames.
 package struct PacketExtent: Hashable, Sendable {
-  /// Bytes from the start of the memory that holds the packets.
+  /// Bytes from the start of the buffer.
   package var offset: Int
   package var bytes: Int
-  /// Frames of the decoded sound, where the format lets them vary; else 0.
+  /// Decoded frames, if they vary in the format; else 0.
   package var frames: Int
 
   package init(offset: Int, bytes: Int, frames: Int = 0) {
@@ -93,13 +93,13 @@ package struct PacketExtent: Hashable, Sendable {
   }
 }
 
-/// Which of the frames that a stream's packets decode to are sound.
+/// The counts of valid, priming and remainder frames of a stream's packets.
 package struct PacketTable: Hashable, Sendable {
-  /// Frames of sound.
+  /// Frames of the original sound.
   package var validFrames: Int64
-  /// Frames before them, which only prepare the decoder.
+  /// Frames before them, which only prime the decoder.
   package var primingFrames: Int
-  /// Frames after them, which fill the last packet.
+  /// Frames after them, which pad the last packet.
   package var remainderFrames: Int
 
   package init(validFrames: Int64, primingFrames: Int, remainderFrames: Int) {

@@ -1,15 +1,15 @@
-/// Floats of several channels, one plane for each. One thread at a time.
+/// Float samples of several channels, one plane per channel. One thread at a time.
 @safe
 package final class Planes {
   package typealias Pointers = UnsafeMutablePointer<UnsafeMutablePointer<Float>>
 
   package let channels: Int
-  /// Frames that each plane has room for.
+  /// Capacity of each plane in frames.
   package let capacity: Int
   private let memory: UnsafeMutableBufferPointer<Float>
   private let places: Pointers
 
-  /// Planes of silence.
+  /// Creates planes filled with silence.
   package init(channels: Int, capacity: Int) {
     self.channels = channels
     self.capacity = capacity
@@ -26,7 +26,7 @@ package final class Planes {
     unsafe memory.deallocate()
   }
 
-  /// Where `frame` stands in each plane, until the next call.
+  /// Returns pointers to `frame` in each plane. They are valid until the next call.
   package func pointers(at frame: Int = 0) -> Pointers {
     for channel in 0..<channels {
       unsafe places[channel] = memory.baseAddress! + channel * capacity + frame
@@ -34,7 +34,7 @@ package final class Planes {
     return unsafe places
   }
 
-  /// Copies frames from elsewhere; the places may overlap.
+  /// Copies frames from other planes; the memory may overlap.
   package func copy(_ source: Pointers, frames: Int, to frame: Int = 0) {
     for channel in 0..<channels {
       unsafe (memory.baseAddress! + channel * capacity + frame)
@@ -42,7 +42,7 @@ package final class Planes {
     }
   }
 
-  /// Puts frames after all others; as many of the first ones go.
+  /// Appends frames at the end; as many frames are dropped at the start.
   func shiftIn(_ source: Pointers, frames: Int) {
     let new = min(frames, capacity)
     let latest = unsafe Advancing(source, channels: channels)
@@ -61,7 +61,7 @@ package final class Planes {
 }
 
 extension Planes {
-  /// Planes of somebody else's that are read from their first frame on.
+  /// A read position in planes that the caller owns.
   @safe
   package final class Advancing {
     package let pointers: Pointers
@@ -81,7 +81,7 @@ extension Planes {
   }
 }
 
-/// Frames that wait, first in, first out: it grows as it must. One thread at a time.
+/// A FIFO of frames that grows as needed. One thread at a time.
 package final class PlaneQueue {
   private var planes: Planes
   private var head = 0
@@ -89,7 +89,7 @@ package final class PlaneQueue {
 
   package init(channels: Int) { planes = Planes(channels: channels, capacity: 4096) }
 
-  /// Where `frames` more can be written, before `add(frames)`.
+  /// Returns where the caller may write `frames` more frames before it calls `add(frames)`.
   package func room(for frames: Int) -> Planes.Pointers {
     if head + count + frames > planes.capacity {
       let isWide = 2 * (count + frames) > planes.capacity
@@ -111,7 +111,7 @@ package final class PlaneQueue {
     count += frames
   }
 
-  /// Takes frames out.
+  /// Copies frames to planes and removes them. Returns their number.
   package func take(into planes: Planes.Pointers, room: Int) -> Int {
     let frames = min(room, count)
     let source = unsafe self.planes.pointers(at: head)
@@ -122,13 +122,13 @@ package final class PlaneQueue {
     return frames
   }
 
-  /// Forgets the first `frames` frames.
+  /// Removes the first `frames` frames.
   package func drop(_ frames: Int) {
     count -= frames
     head = count == 0 ? 0 : head + frames
   }
 
-  /// Forgets the first `frames` of the last `added` frames.
+  /// Removes the first `frames` of the last `added` frames.
   func skip(_ frames: Int, of added: Int) {
     guard frames > 0 else { return }
     let first = head + count - added
@@ -137,7 +137,7 @@ package final class PlaneQueue {
     count -= frames
   }
 
-  /// Forgets the last `frames` frames.
+  /// Removes the last `frames` frames.
   package func cut(_ frames: Int) { count -= frames }
 
   package func removeAll() { drop(count) }

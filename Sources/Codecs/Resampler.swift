@@ -1,22 +1,23 @@
 import CSoxr
 
-/// Converts a stream of float frames from one rate to another, through soxr. Not real time; one
-/// thread at a time.
+/// Converts the sample rate of a stream of float frames with soxr. Not real time; one thread at a
+/// time.
 ///
-/// The whole stream comes out: as many frames as went in, times the ratio of the rates (rounded),
-/// the first of them aligned with the first that went in.
+/// The output has as many frames as the input times the ratio of the rates, rounded. Its first
+/// frame is aligned with the first input frame.
 @safe
 package final class Resampler {
-  /// soxr gave an error; what it says.
+  /// An error from soxr, with its message.
   package struct Failure: Error, Hashable, Sendable {
     package let reason: String
   }
 
-  /// How well the rate is converted: the better, the longer the filter.
+  /// Quality of the conversion. Better grades use longer filters.
   package struct Quality: Hashable, Sendable {
     package enum Grade: Sendable { case quick, low, medium, high, best }
     package var grade: Grade
-    /// No ringing before the sound, but the phase is not linear. Not for `quick`.
+    /// True for a minimum-phase filter: no pre-ringing, but no linear phase. Not available for
+    /// `quick`.
     package var isMinimumPhase: Bool
 
     package init(_ grade: Grade, isMinimumPhase: Bool = false) {
@@ -40,11 +41,11 @@ package final class Resampler {
   private let resampler: soxr_t
   private let channels: Int
 
-  /// A resampler, or nil if soxr takes no such rates or channels.
+  /// Creates a resampler; nil if soxr does not support the rates or channels.
   ///
   /// - Parameters:
-  ///   - inputRate: Hz.
-  ///   - outputRate: Hz.
+  ///   - inputRate: In Hz.
+  ///   - outputRate: In Hz.
   package convenience init?(
     from inputRate: Double, to outputRate: Double, channels: Int, quality: Quality = Quality(.best)
   ) {
@@ -52,9 +53,9 @@ package final class Resampler {
       inputRate, outputRate, channels, unsafe soxr_quality_spec(quality.recipe, 0))
   }
 
-  /// A resampler whose ratio may change as it goes: see `setRatio(_:)`. It begins with 1.
+  /// Creates a resampler with a variable ratio, initially 1: see `setRatio(_:)`.
   ///
-  /// - Parameter mostRatio: The largest ratio that it will be given.
+  /// - Parameter mostRatio: The largest ratio that will be set.
   package convenience init?(variableUpTo mostRatio: Double, channels: Int) {
     unsafe self.init(
       mostRatio, 1, channels, unsafe soxr_quality_spec(UInt(SOXR_20_BITQ), UInt(SOXR_VR)))
@@ -79,18 +80,18 @@ package final class Resampler {
 
   deinit { unsafe soxr_delete(resampler) }
 
-  /// Has frames that are taken from now on become `1 / ratio` times as many. Only for one whose ratio
-  /// may change.
+  /// Sets the ratio of input to output frames for input from now on. Only for resamplers with a
+  /// variable ratio.
   package func setRatio(_ ratio: Double) { _ = unsafe soxr_set_io_ratio(resampler, ratio, 0) }
 
-  /// Takes frames in and gives frames out; each array has a plane of floats for each channel.
+  /// Resamples frames. Each array has one plane of floats per channel.
   ///
   /// - Parameters:
-  ///   - input: Nil when the stream has ended and only its tail is wanted: to be called again
-  ///     until it produces nothing.
-  ///   - inputFrames: Frames that each plane of `input` holds.
-  ///   - output: Planes with room for `room` frames.
-  /// - Returns: Frames taken and frames given.
+  ///   - input: Nil after the end of the stream, to flush the tail. Repeat until nothing is
+  ///     produced.
+  ///   - inputFrames: Frames in each plane of `input`.
+  ///   - output: Planes with space for `room` frames.
+  /// - Returns: Frames consumed and frames produced.
   package func process(
     _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames inputFrames: Int,
     into output: UnsafePointer<UnsafeMutablePointer<Float>>, room: Int
@@ -104,6 +105,6 @@ package final class Resampler {
     return (consumed, produced)
   }
 
-  /// Forgets the stream: the next frame that goes in is a first one.
+  /// Discards the stream. The next input frame starts a new one.
   package func reset() { _ = unsafe soxr_clear(resampler) }
 }
