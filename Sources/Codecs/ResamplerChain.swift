@@ -1,18 +1,19 @@
-/// Resamplers one behind another, used as one. Not real time; one thread at a time.
+/// A series of resamplers used as one. Not real time; one thread at a time.
 ///
-/// When the rate that is asked for changes in the middle of a stream, another resampler behind those
-/// that there are takes up what they give out, and nothing that they hold back is lost. A stream that
-/// begins anew needs one again, or none if the rates are the same.
+/// If the output rate changes in the middle of a stream, a further resampler is appended to the
+/// series. It takes the output of the others, so none of their delayed frames are lost. A new
+/// stream needs only one resampler, or none if the rates are equal.
 @safe
 package final class ResamplerChain {
   private let inputRate: Double
   private let outputRate: Double
   private let channels: Int
   private var stages: [Resampler]
-  /// What stands before each stage but the first.
+  /// The buffer before each stage. The first stage has one only if it was appended to an empty
+  /// series.
   private var pipes: [Pipe] = []
 
-  /// Nil if there is no converting between these rates.
+  /// Creates a chain; nil if soxr cannot convert between these rates.
   package init?(from inputRate: Double, to outputRate: Double, channels: Int) {
     guard
       let stages = Self.stages(from: inputRate, to: outputRate, channels: channels)
@@ -23,8 +24,8 @@ package final class ResamplerChain {
     self.stages = stages
   }
 
-  /// A chain that takes the place of `chain` in the middle of its stream, and gives it out at
-  /// `outputRate`. Nil if there is no converting between these rates.
+  /// Creates a chain that continues the stream of `chain`, with output at `outputRate`. Nil if soxr
+  /// cannot convert between these rates.
   package init?(continuing chain: ResamplerChain, to outputRate: Double) {
     guard
       let stage = Resampler(
@@ -35,7 +36,7 @@ package final class ResamplerChain {
     channels = chain.channels
     stages = chain.stages + [stage]
     pipes = chain.pipes
-    // Even the first stage has something before it if nothing was converted so far.
+    // If nothing was converted so far, even the first stage gets a buffer before it.
     pipes.append(Pipe(channels: channels))
   }
 
@@ -49,7 +50,7 @@ package final class ResamplerChain {
   /// True if the stream goes through more than the one resampler that its rates need.
   package var isContinued: Bool { !pipes.isEmpty }
 
-  /// Takes frames in and gives frames out, as `Resampler` does.
+  /// Resamples frames, as `Resampler.process` does.
   package func process(
     _ input: Planes.Pointers?, frames inputFrames: Int, into output: Planes.Pointers, room: Int
   ) throws(Resampler.Failure) -> (consumed: Int, produced: Int) {
@@ -59,8 +60,8 @@ package final class ResamplerChain {
     return (inputFrames - left, produced)
   }
 
-  /// Takes frames in behind all resamplers but the last: frames that the others gave out before it was
-  /// there. With nil for `input` the last one gives out all that it holds back.
+  /// Resamples frames in the last resampler only: frames that the others output before it was
+  /// appended. With nil for `input`, it flushes the last resampler.
   package func processLast(
     _ input: Planes.Pointers?, frames inputFrames: Int, into output: Planes.Pointers, room: Int
   ) throws(Resampler.Failure) -> (consumed: Int, produced: Int) {
@@ -68,7 +69,7 @@ package final class ResamplerChain {
     return try unsafe last.process(input, frames: inputFrames, into: output, room: room)
   }
 
-  /// Forgets the stream: the next frame that goes in is a first one.
+  /// Discards the stream. The next input frame starts a new one.
   package func reset() {
     if isContinued, let fresh = Self.stages(from: inputRate, to: outputRate, channels: channels) {
       stages = fresh
@@ -77,12 +78,13 @@ package final class ResamplerChain {
     for stage in stages { stage.reset() }
   }
 
-  /// Has the last resampler forget its stream.
+  /// Discards the stream of the last resampler.
   package func resetLast() { stages.last?.reset() }
 
-  /// Runs the first `count` stages. `input` is nil when the stream has ended, else it has `left` frames.
+  /// Runs the first `count` stages. `input` is nil after the end of the stream, else it has `left`
+  /// frames.
   ///
-  /// - Returns: Frames given.
+  /// - Returns: Number of frames output.
   private func run(
     _ count: Int, _ input: Planes.Advancing?, _ left: inout Int, into output: Planes.Pointers,
     _ room: Int
@@ -126,14 +128,15 @@ package final class ResamplerChain {
     return produced
   }
 
-  /// What stands before the last of the first `count` stages; nil if that is the stream itself.
+  /// Returns the buffer before the last of the first `count` stages; nil if that stage takes the
+  /// stream itself.
   private func pipe(before count: Int) -> Pipe? {
     let index = count - 1 - (stages.count - pipes.count)
     return index >= 0 ? pipes[index] : nil
   }
 }
 
-/// Frames between two resamplers.
+/// A buffer between two resamplers.
 private final class Pipe {
   var start = 0
   var count = 0

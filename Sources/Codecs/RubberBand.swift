@@ -2,23 +2,23 @@
   import CRubberBand
   import Glibc
 
-  /// Rate and pitch apart, through Rubber Band's finer engine: the faster one misses the pitch of a
-  /// steady tone by up to a percent.
+  /// Changes rate and pitch independently with Rubber Band's finer engine. The faster engine misses
+  /// the pitch of a steady tone by up to one percent.
   @safe
   final class RubberBand: Stretcher {
     private let state: RubberBandState
     private let channels: Int
     private let silence: Planes
-    /// Frames out that stand before the first that was put in.
+    /// Output frames still to drop before the first input frame.
     private var toSkip = 0
-    /// Frames that the engine looks ahead.
+    /// Look-ahead of the engine in frames.
     private var ahead = 0
-    /// Frames put in since the piece began, without those in front of it.
+    /// Input frames since `begin`, without the look-ahead.
     private var fed = 0
     private var cents = 0.0
-    /// Settings that the engine is to be given when it has come to their first frame.
+    /// Settings that take effect when the engine reaches their frame.
     private var coming: [(frame: Int, setting: TimePitch.Setting)] = []
-    /// A change has effect on the frame it was made for, to this many frames.
+    /// Accuracy of a change in frames.
     private static var grain: Int { 256 }
 
     init?(sampleRate: Double, channels: Int, isFast: Bool) {
@@ -62,7 +62,8 @@
       return delay(setting.cents) - delay(cents)
     }
 
-    /// Frames that the output lags behind the engine's windows, which grow with a lower pitch.
+    /// Returns the frames by which the output lags behind the engine's windows. A lower pitch
+    /// increases them.
     private func delay(_ cents: Double) -> Double { Double(ahead) / exp2(cents / 1200) }
 
     private func apply(_ setting: TimePitch.Setting) {
@@ -107,7 +108,7 @@
         ) { Int(unsafe rubberband_retrieve(state, $0, UInt32(available))) }
         guard count > 0 else { return total }
         output.add(count)
-        // What stands before the first frame is not wanted.
+        // Output before the first input frame is dropped.
         let skipped = min(toSkip, count)
         toSkip -= skipped
         output.skip(skipped, of: count)

@@ -1,22 +1,22 @@
 package import RealTime
 
-/// Linear PCM in somebody else's memory: in one buffer with its channels interleaved, or in one
-/// buffer for each channel.
+/// Linear PCM in memory that the caller owns: one buffer with interleaved channels, or one buffer
+/// per channel.
 @safe
 package struct SampleBuffers {
   package let format: PCMFormat
-  /// Where the buffers begin: one, or one for each channel.
+  /// Start of each buffer: one, or one per channel.
   private let places: [UnsafeMutableRawPointer]
   private let buffers: Int
-  /// How one of the buffers is laid out.
+  /// Layout of one of the buffers.
   private let layout: SampleLayout
   private let channelsPerBuffer: Int
 
-  /// Nil if the number of buffers does not fit, or the format is not one that can be read.
+  /// Creates the buffers; nil if their number does not fit, or the format is not supported.
   ///
   /// - Parameters:
-  ///   - format: Of the stream; whether it is interleaved is told by the number of buffers.
-  ///   - places: Memory that outlives this value. Need not be aligned.
+  ///   - format: Format of the stream. The number of buffers tells whether it is interleaved.
+  ///   - places: Memory that outlives this value. It need not be aligned.
   package init?(_ format: PCMFormat, at places: [UnsafeMutableRawPointer]) {
     buffers = unsafe places.count
     guard format.layout != nil, buffers == 1 || buffers == format.channels else { return nil }
@@ -41,7 +41,7 @@ package struct SampleBuffers {
     }
   }
 
-  /// Writes frames of planes.
+  /// Converts frames of planes into the buffers.
   func write(_ planes: Planes.Pointers, frames: Int, at frame: Int) {
     for index in 0..<buffers {
       unsafe layout.store(
@@ -50,12 +50,13 @@ package struct SampleBuffers {
     }
   }
 
-  // MARK: One channel, exactly
+  // MARK: One channel in full precision
 
-  /// True if a 32-bit float does not hold every sample.
+  /// True if a 32-bit float cannot hold every sample exactly.
   var isWide: Bool { format.isWide }
 
-  /// Copies a channel's frames as numbers of 64 bits, which hold every sample. Full scale is 1.
+  /// Copies one channel's frames as 64-bit floats, which hold every sample exactly. Full scale is
+  /// 1.
   func read(channel: Int, from frame: Int, frames: Int, into numbers: UnsafeMutablePointer<Double>)
   {
     let source = unsafe place(channel, frame)
@@ -74,7 +75,7 @@ package struct SampleBuffers {
     default:
       let bits = format.bitsPerSample
       let width = format.bytesPerSample
-      // Brings the most significant bit to the top, and cuts what is not significant.
+      // Shifts the most significant bit to the top, and masks unused bits.
       let shift = UInt32(32 - (format.isHighAligned ? 8 * width : bits))
       let mask = ~UInt32(0) << UInt32(32 - bits)
       let flip: UInt32 = format.kind == .unsignedInteger ? 0x8000_0000 : 0
@@ -92,8 +93,8 @@ package struct SampleBuffers {
     }
   }
 
-  /// Writes a channel's frames: integers are the nearest (of two that are as near the even one),
-  /// clipped at full scale; NaN is 0.
+  /// Writes one channel's frames. Integers are rounded to the nearest (ties to even) and clipped at
+  /// full scale; NaN becomes 0.
   func write(
     channel: Int, _ numbers: UnsafePointer<Double>, frames: Int, at frame: Int
   ) {
@@ -115,7 +116,7 @@ package struct SampleBuffers {
         let value = unsafe numbers[i]
         let real = value.isNaN ? 0 : value * scale
         let whole = Int32(min(max(real.rounded(.toNearestOrEven), -scale), scale - 1)) << top
-        // The bits that a signed integer does not use in the high end are its sign.
+        // Unused high bits of a signed integer repeat its sign.
         let raw =
           isUnsigned
           ? (UInt32(bitPattern: whole) ^ 0x8000_0000) >> shift
@@ -150,6 +151,6 @@ package struct SampleBuffers {
 }
 
 extension PCMFormat {
-  /// True if a 32-bit float does not hold every sample.
+  /// True if a 32-bit float cannot hold every sample exactly.
   var isWide: Bool { kind == .float ? bytesPerSample == 8 : bitsPerSample > 24 }
 }

@@ -1,5 +1,5 @@
 extension StreamConverter {
-  /// What is to be converted, and how far that has come. The memory is somebody else's.
+  /// The converter's input, and how much of it is consumed. The caller owns the memory.
   package struct Source {
     enum Content {
       case nothing
@@ -7,23 +7,23 @@ extension StreamConverter {
       case packets(Packets)
     }
     let content: Content
-    /// The frame or packet that comes next.
+    /// Index of the next frame or packet.
     package private(set) var next = 0
-    /// Frames or packets that are left.
+    /// Remaining frames or packets.
     package private(set) var left: Int
-    /// The stream ends after them.
+    /// True if the stream ends after them.
     package let isLast: Bool
 
-    /// Nothing so far.
+    /// No input yet.
     package static var nothing: Source { Source(.nothing, 0, isLast: false) }
-    /// Nothing any more.
+    /// The end of the stream.
     package static var end: Source { Source(.nothing, 0, isLast: true) }
 
     package static func frames(_ buffers: SampleBuffers, count: Int) -> Source {
       Source(.frames(buffers), count, isLast: false)
     }
 
-    /// Packets, which all must lie in the memory.
+    /// Creates a source of packets, all of which must lie in the memory.
     package static func packets(_ memory: UnsafeRawBufferPointer, _ extents: [PacketExtent])
       -> Source
     {
@@ -31,7 +31,7 @@ extension StreamConverter {
       return Source(.packets(packets), extents.count, isLast: false)
     }
 
-    /// Packets that all have so many bytes.
+    /// Creates a source of packets of equal size.
     package static func packets(_ memory: UnsafeRawBufferPointer, bytesPerPacket: Int) -> Source {
       let packets = unsafe Packets(memory, .uniform(bytesPerPacket))
       return Source(.packets(packets), memory.count / bytesPerPacket, isLast: false)
@@ -67,19 +67,19 @@ extension StreamConverter {
       self.sizes = sizes
     }
 
-    /// Packets that can be decoded at once.
+    /// Returns how many packets can be decoded in one call.
     func together(from first: Int, frames: Int) -> Int {
       if case .uniform = sizes { return max(1, 2048 / frames) }
       return 1
     }
 
-    /// Frames that packets stand for: as many as each tells, or `each` if it does not.
+    /// Returns the frames of packets: as the extents give them, or `each` where they do not.
     func frames(_ first: Int, count: Int, each: Int) -> Int {
       guard case .varying(let extents) = sizes else { return count * each }
       return extents[first..<first + count].reduce(0) { $0 + ($1.frames > 0 ? $1.frames : each) }
     }
 
-    /// The bytes of packets; none if they do not lie in the memory.
+    /// Returns the bytes of packets; empty if they lie outside the memory.
     func bytes(_ first: Int, count: Int) -> UnsafeRawBufferPointer {
       let (offset, bytes) =
         switch sizes {
@@ -93,7 +93,7 @@ extension StreamConverter {
     }
   }
 
-  /// Where the result goes, and how much of it is there. The memory is somebody else's.
+  /// The converter's output, and how much of it is filled. The caller owns the memory.
   @safe
   package struct Sink {
     enum Content {
@@ -103,11 +103,11 @@ extension StreamConverter {
     let content: Content
     private let capacity: Int
     private let memory: UnsafeMutableRawBufferPointer
-    /// The next packet does not fit.
+    /// True if the next packet does not fit.
     private var isClosed = false
-    /// Frames or packets that are there.
+    /// Frames or packets written.
     package private(set) var count = 0
-    /// Of packets: the bytes that are there, and where each packet lies.
+    /// For packets: the bytes written, and the position of each packet.
     package private(set) var bytes = 0
     package private(set) var extents: [PacketExtent] = []
 
@@ -115,7 +115,7 @@ extension StreamConverter {
       unsafe Sink(.frames(buffers), room, UnsafeMutableRawBufferPointer(start: nil, count: 0))
     }
 
-    /// Room for packets.
+    /// Creates a sink for up to `room` packets.
     package static func packets(_ memory: UnsafeMutableRawBufferPointer, room: Int) -> Sink {
       unsafe Sink(.packets, room, memory)
     }
@@ -126,13 +126,13 @@ extension StreamConverter {
       unsafe self.memory = memory
     }
 
-    /// Frames or packets that there is room for.
+    /// Remaining space in frames or packets.
     package var room: Int { capacity - count }
     package var isFull: Bool { count == capacity || isClosed }
 
     mutating func add(_ frames: Int) { count += frames }
 
-    /// Adds a packet; false if there is no room for it.
+    /// Appends a packet; returns false if it does not fit.
     mutating func add(_ packet: [UInt8], frames: Int) -> Bool {
       guard unsafe packet.count <= memory.count - bytes else {
         isClosed = true
@@ -145,9 +145,9 @@ extension StreamConverter {
       return true
     }
 
-    /// Adds packets that all have `size` bytes.
+    /// Appends packets of `size` bytes each.
     ///
-    /// - Returns: How many found room.
+    /// - Returns: Number of packets that fit.
     mutating func add(_ packets: ArraySlice<UInt8>, of size: Int) -> Int {
       let wanted = min(packets.count / size, room)
       let added = min(wanted, unsafe (memory.count - bytes) / size)

@@ -1,119 +1,122 @@
 import RealTime
 
-/// Converts a stream of sound into another format: decodes it, picks or mixes its channels, converts
-/// its rate, and stores or encodes it. Not real time; one thread at a time.
+/// Converts a sound stream to another format: decodes, maps or mixes channels, resamples, and
+/// stores or encodes. Not real time; one thread at a time.
 ///
-/// Linear PCM stays exact where the formats allow it. Between equal rates integers of up to 32 bits
-/// and floats of 64 bits go through numbers that hold them; a narrower integer is the nearest one (of
-/// two that are as near the even one), clipped at full scale. Everything else goes through floats of
-/// 32 bits, which hold integers of up to 24. A stream of n frames at another rate has n times the
-/// ratio of the rates, rounded, and its first frame is aligned with the first that went in.
+/// Linear PCM stays exact where the formats allow it. At equal rates, integers of up to 32 bits and
+/// 64-bit floats are converted in double precision. A narrower integer is rounded to the nearest
+/// (ties to even) and clipped at full scale. Everything else goes through 32-bit floats, which hold
+/// integers of up to 24 bits.
+///
+/// At another rate, a stream of n frames becomes n times the ratio of the rates, rounded. Its first
+/// frame is aligned with the first input frame.
 @safe
 package final class StreamConverter {
-  /// What a converter of rates takes for the frames before the stream.
+  /// What the resampler assumes for the frames before the stream.
   package enum Priming: Sendable {
-    /// The stream's own first `leadingFrames` frames, which do not come out.
+    /// The stream's own first `leadingFrames` frames, which are not output.
     case leading
     /// Silence.
     case silence
-    /// Silence, of which `trailingFrames` frames come out as the latency.
+    /// Silence; `trailingFrames` frames of it are output as latency.
     case latency
   }
 
   package struct Options: Hashable, Sendable {
-    /// Nil: the first channels to the first ones.
+    /// Nil to map the first channels in order.
     package var mix: ChannelMix?
     package var quality = Resampler.Quality(.best)
     package var priming = Priming.silence
-    /// Of packets: frames that are cut off the start of what they decode to. Of linear PCM: see
-    /// `priming`. Frames of the input.
+    /// In input frames. For packets: decoded frames to trim at the start. For linear PCM: see
+    /// `priming`.
     package var leadingFrames = 0
     /// The same for the end.
     package var trailingFrames = 0
-    /// What the decoder needs.
+    /// The decoder's magic cookie.
     package var cookie: [UInt8] = []
     package var encoding = PacketEncoder.Options()
-    /// Of linear PCM that is given out as integers; nil to round to the nearest.
+    /// Dither for linear PCM output with integers; nil to round to the nearest.
     package var dither: Dither?
 
     package init() {}
   }
 
   private struct Part {
-    /// Frames before the part.
+    /// Frames to skip before the part.
     let skipped: Int
-    /// Frames of the part that are still to come.
+    /// Remaining frames of the part.
     var left: Int
   }
 
-  /// Why there is no converting, or why it came to an end.
+  /// The reason why a conversion is impossible, or has failed.
   package enum Failure: Error, Hashable, Sendable {
     case unsupported(String)
-    /// The rate cannot be converted to the output's, in Hz.
+    /// The rate, in Hz, cannot be converted to the output's rate.
     case inputRate(Double)
     case outputRate(Double)
     /// The mix does not fit the channels.
     case channels
-    /// The next packet is larger than the memory for it.
+    /// The next packet is larger than its buffer.
     case packetTooLarge(bytes: Int)
     case resampling(String)
     case codec(CodecError)
   }
 
   package let input: StreamFormat
-  /// The encoder's own, if there is one: more may be known than was asked for.
+  /// With an encoder, the encoder's own output format: it may be more complete than the requested
+  /// one.
   package let output: StreamFormat
   package let options: Options
 
-  /// The most frames at a time.
+  /// Maximum number of frames processed at a time.
   private static let most = 2048
 
   private var mixer: ChannelMixer
   private var mix: ChannelMix
-  /// Nil if the input is linear PCM, or there is no cookie yet where one is needed.
+  /// Nil for linear PCM input, or while a required cookie is missing.
   private let decoder: PacketDecoder?
-  /// Nil if the output is linear PCM.
+  /// Nil for linear PCM output.
   package let encoder: PacketEncoder?
   private var resampler: Resampler?
-  /// The input's frames per second; a decoder may find out only later.
+  /// The input's frames per second. Decoding a packet may correct it.
   private var inputRate: Double
-  /// Frames of the input on their way to the mixer, and of the output on theirs to memory.
+  /// Buffers for frames before the mixer, and for output frames.
   private let planes: Planes
   private let outward: Planes
   private var ditherer: Ditherer?
-  /// One channel of numbers that floats do not hold; nil if there is no need for it.
+  /// Buffer for one channel in double precision; nil if it is not needed.
   private let wide: UnsafeMutableBufferPointer<Double>?
-  /// Frames of the output that wait.
+  /// Output frames not yet delivered.
   private let pending: PlaneQueue
-  /// A packet of the output that found no room, and the bytes of it that have.
+  /// An output packet that did not fit, and how many of its bytes are delivered.
   private var held: EncodedPacket?
   private var heldBytes = 0
 
-  /// Packets and frames that were decoded, frames that went to the mixer, and that came from behind
-  /// it, since the stream began.
+  /// Counts since the stream began: packets and frames decoded, and frames before and after the
+  /// mixer and resampler.
   private var packetsIn = 0
   private var decodedFrames = 0
   private var framesIn = 0
   private var framesOut = 0
-  /// Frames that the encoder was given since the stream began.
+  /// Frames given to the encoder since the stream began.
   package private(set) var encodedFrames = 0
-  /// Packets that were given out, or are held.
+  /// Packets delivered or held.
   private var packetsOut = 0
-  /// Decoded frames, or frames of the output, that are still to be dropped.
+  /// Decoded frames, or output frames, still to drop.
   private var skipped = 0
   private var hasBegun = false
-  /// The part of what is decoded that the stream is, if that was told.
+  /// The part of the decoded frames that forms the stream; nil for all.
   private var part: Part?
-  /// The input has ended, and everything that was held back is pending.
+  /// True if the input has ended and all delayed frames are pending.
   private var hasEnded = false
 
-  /// A converter.
+  /// Creates a converter.
   ///
   /// - Parameters:
-  ///   - input: Its rate and channels must be known. Where a cookie is needed, it may come with a
-  ///     converter that takes the place of this one.
-  ///   - output: A rate of 0 is the input's. Where 0 packets' sizes or bits of lossless codecs stand,
-  ///     the usual ones are taken.
+  ///   - input: Rate and channels must be known. A required cookie may be missing; then a later
+  ///     converter with the cookie replaces this one.
+  ///   - output: A rate of 0 means the input's rate. Packet sizes and lossless bits of 0 mean the
+  ///     defaults.
   package init(from input: StreamFormat, to output: StreamFormat, _ options: Options = Options())
     throws(Failure)
   {
@@ -196,7 +199,7 @@ package final class StreamConverter {
   private func makeResampler() throws(Failure) {
     resampler = nil
     guard inputRate != output.sampleRate else { return }
-    // Far beyond that, soxr does not come to an end.
+    // At extreme ratios soxr does not terminate.
     guard (1 / 1024...1024).contains(output.sampleRate / inputRate) else {
       throw .outputRate(output.sampleRate)
     }
@@ -205,14 +208,15 @@ package final class StreamConverter {
     guard resampler != nil else { throw .outputRate(output.sampleRate) }
   }
 
-  /// True if frames go in and out one by one, and nothing is held back: both are linear PCM of one
-  /// rate.
+  /// True if each input frame yields an output frame without delay: both formats are linear PCM at
+  /// one rate.
   package var isImmediate: Bool {
     if case .pcm = input, case .pcm = output { return resampler == nil }
     return false
   }
 
-  /// Has channels go elsewhere from the next frame on. False if there are not as many.
+  /// Changes the channel mix from the next frame on. Returns false if the numbers of channels do
+  /// not match.
   package func setMix(_ mix: ChannelMix) -> Bool {
     guard mix.fits(input: input.channels, output: output.channels) else { return false }
     self.mix = mix
@@ -220,21 +224,22 @@ package final class StreamConverter {
     return true
   }
 
-  /// Forgets the stream: what comes next is the start of another, in the midst of packets.
+  /// Discards the stream. The next input starts another one, which may begin in the middle of
+  /// packets.
   ///
-  /// A packet that cannot be decoded becomes silence after it has been told of, if it is known how long
-  /// it would be.
+  /// A packet that cannot be decoded is reported as an error. Silence then replaces it, if its
+  /// length is known.
   ///
   /// - Parameters:
-  ///   - skipped: Decoded frames that come before the stream.
-  ///   - frames: Decoded frames that the stream has at the most.
+  ///   - skipped: Decoded frames before the start of the stream.
+  ///   - frames: Maximum number of decoded frames in the stream.
   package func restart(skipping skipped: Int, frames: Int) throws(Failure) {
     try reset()
     part = Part(skipped: skipped, left: frames)
   }
 
-  /// Decodes packets that come before the stream, so that the decoder is in the state that it should be
-  /// in. What comes of them is forgotten, even if they are unusable.
+  /// Decodes packets before the stream to bring the decoder into the right state. Their output and
+  /// their errors are discarded.
   package func prepare(with source: inout Source) {
     guard let decoder, case .packets(let packets) = source.content else { return }
     while !source.isEmpty {
@@ -245,7 +250,7 @@ package final class StreamConverter {
     while unsafe decoder.take(into: planes.pointers(), room: Self.most) > 0 {}
   }
 
-  /// Forgets the stream: what comes next is the start of another.
+  /// Discards the stream. The next input starts another one.
   package func reset() throws(Failure) {
     part = nil
     decoder?.reset()
@@ -260,12 +265,12 @@ package final class StreamConverter {
     hasEnded = false
   }
 
-  /// Frames that the encoder's packets hold before the sound, and behind it: the latter are known when
-  /// the stream has ended.
+  /// Priming and remainder frames in the encoder's packets. The remainder is known after the end of
+  /// the stream.
   package var encodedPriming: (leading: Int, trailing: Int) {
     guard let encoder else { return (0, 0) }
     guard hasEnded else { return (encoder.primingFrames, 0) }
-    // The last packet may decode to fewer frames than it counts.
+    // The last packet may decode to fewer frames than the packet count implies.
     let perPacket = encoder.format.framesPerPacket
     let counted = perPacket * packetsOut - encoder.primingFrames - encodedFrames
     return (encoder.primingFrames, perPacket > 0 ? max(0, counted) : encoder.remainderFrames)
@@ -273,9 +278,9 @@ package final class StreamConverter {
 
   // MARK: Converting
 
-  /// Converts until the input is used up or the output is full.
+  /// Converts until the input is consumed or the output is full.
   ///
-  /// What the input's end was followed by is ignored until `reset`.
+  /// After the end of the stream, further input is ignored until `reset`.
   package func convert(_ source: inout Source, into sink: inout Sink) throws(Failure) {
     if isImmediate { return convertAtOnce(&source, into: &sink) }
     begin()
@@ -293,19 +298,20 @@ package final class StreamConverter {
     }
   }
 
-  /// Frames or packets of the input that make so many of the output, about.
+  /// Returns the approximate number of input frames or packets needed for `count` output frames or
+  /// packets.
   package func inputCount(forOutput count: Int) -> Int {
     let frames = Double(count) * Double(output.usualFramesPerPacket)
     let taken = frames * inputRate / output.sampleRate
     return Int(min(max(1, (taken / Double(input.usualFramesPerPacket)).rounded(.up)), 0x1p48))
   }
 
-  /// Frames or packets of the output that so many of the input make at the most.
+  /// Returns the maximum number of output frames or packets for `count` input frames or packets.
   package func outputCount(forInput count: Int) -> Int {
     if isImmediate { return count }
     let frames = Double(count) * Double(input.usualFramesPerPacket)
     let given = (frames * output.sampleRate / inputRate).rounded(.up)
-    // What was held back so far, and what fills the last packet.
+    // Allows for delayed frames and the padding of the last packet.
     return Int(min(given / Double(output.usualFramesPerPacket), 0x1p48)) + 2
   }
 
@@ -329,7 +335,7 @@ package final class StreamConverter {
         unsafe from.read(from: source.next, frames: frames, into: planes.pointers())
         var mixed = unsafe mixer.apply(planes.pointers(), frames: frames)
         if ditherer != nil {
-          // Several channels of the output may be one of the input.
+          // Several output channels may share one input channel.
           unsafe outward.copy(mixed, frames: frames)
           unsafe mixed = outward.pointers()
           unsafe ditherer?.round(mixed, frames: frames)
@@ -368,7 +374,7 @@ package final class StreamConverter {
 
   // MARK: Output
 
-  /// Gives out what is pending.
+  /// Delivers pending output.
   private func give(_ sink: inout Sink) throws(Failure) {
     switch sink.content {
     case .frames(let buffers):
@@ -407,7 +413,7 @@ package final class StreamConverter {
     }
   }
 
-  /// Bytes of each packet of the output, if all have as many.
+  /// Bytes of each output packet; nil if they vary.
   private var uniformBytes: Int? {
     guard let bytes = encoder?.format.bytesPerPacket, bytes > 0 else { return nil }
     return bytes
@@ -420,7 +426,7 @@ package final class StreamConverter {
     return packet
   }
 
-  /// Has the encoder take what is pending.
+  /// Encodes the pending frames.
   private func encodePending() throws(Failure) {
     guard let encoder else { return }
     let dropped = decoder == nil ? min(skipped, pending.count) : 0
@@ -440,7 +446,7 @@ package final class StreamConverter {
 
   // MARK: Input
 
-  /// Takes some of the input.
+  /// Consumes some of the input.
   private func feed(_ source: inout Source, wanting wanted: Int) throws(Failure) {
     switch source.content {
     case .nothing: return
@@ -456,7 +462,8 @@ package final class StreamConverter {
       let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
       let taken = min(source.left, count)
       let bytes = unsafe packets.bytes(source.next, count: taken)
-      // Even if it turns out to be unusable: the next one may not be.
+      // The packet counts as consumed even if it cannot be decoded, because the next one may be
+      // valid.
       source.take(taken)
       packetsIn += taken
       let told = packets.frames(
@@ -476,15 +483,14 @@ package final class StreamConverter {
     try encodePending()
   }
 
-  /// Decoded frames at the end of the stream that may have to be cut off.
+  /// Decoded frames to hold back, because they may have to be trimmed at the end of the stream.
   private var keptFrames: Int { part == nil ? options.trailingFrames : 0 }
 
-  /// Has silence follow what is decoded already where a part of a file has packets that are missing or
-  /// damaged.
+  /// Inserts silence for missing or damaged packets. Only for a part of a file (after `restart`).
   ///
   /// - Parameters:
-  ///   - lost: Frames that they stand for.
-  ///   - first: Frames that were decoded before them.
+  ///   - lost: Frames of these packets.
+  ///   - first: Frames decoded before them.
   private func replaceLost(
     _ lost: Int, _ decoder: PacketDecoder, from first: Int
   ) throws(Failure) {
@@ -494,7 +500,7 @@ package final class StreamConverter {
     try encodePending()
   }
 
-  /// Has silence take the place of frames that were not decoded.
+  /// Inserts silence for frames that were not decoded.
   private func addSilence(_ frames: Int) throws(Failure) {
     var left = frames
     while left > 0 {
@@ -505,10 +511,10 @@ package final class StreamConverter {
     }
   }
 
-  /// Takes decoded frames, all but the last `kept`.
+  /// Processes the decoded frames, except the last `kept`.
   private func takeDecoded(_ decoder: PacketDecoder, keeping kept: Int) throws(Failure) {
     if decoder.format.sampleRate != inputRate, decoder.format.sampleRate >= 1 {
-      // As with AAC whose cookie does not speak of all that is in the packets.
+      // Happens with AAC whose cookie does not describe everything in the packets.
       inputRate = decoder.format.sampleRate
       try makeResampler()
     }
@@ -519,7 +525,7 @@ package final class StreamConverter {
     }
   }
 
-  /// Takes in decoded frames, as far as they belong to the stream.
+  /// Processes decoded frames that belong to the stream.
   private func pushDecoded(_ frames: Int) throws(Failure) {
     decodedFrames += frames
     let first = min(skipped, frames)
@@ -529,7 +535,7 @@ package final class StreamConverter {
     if count > 0 { try unsafe push(planes.pointers(at: first), frames: count) }
   }
 
-  /// Takes in frames of the input's channels and rate.
+  /// Mixes and resamples frames with the input's channels and rate.
   private func push(_ frames: Planes.Pointers, frames count: Int) throws(Failure) {
     framesIn += count
     let mixed = unsafe mixer.apply(frames, frames: count)
@@ -548,13 +554,13 @@ package final class StreamConverter {
     }
   }
 
-  /// Has everything that is held back come out.
+  /// Flushes the decoder, the resampler and the encoder.
   private func end() throws(Failure) {
     hasEnded = true
     var failure: CodecError?
     if let decoder {
       do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
-      // A last packet may decode to fewer frames than it counts: those are cut already.
+      // The last packet may decode to fewer frames than it counts; these are already trimmed.
       let total = decodedFrames + decoder.available
       let short = max(0, packetsIn * decoder.format.framesPerPacket - total)
       try takeDecoded(decoder, keeping: max(0, keptFrames - short))
@@ -566,7 +572,7 @@ package final class StreamConverter {
   }
 
   private func drain(_ resampler: Resampler) throws(Failure) {
-    // The resampler rounds by itself: this makes it sure.
+    // The resampler already rounds the length; this makes sure of it.
     let whole = framesOfOutput(framesIn)
     while framesOut < whole {
       let given = try unsafe resample(resampler, nil, 0, room: min(Self.most, whole - framesOut))
@@ -597,12 +603,12 @@ package final class StreamConverter {
 }
 
 extension Codec {
-  /// A decoder cannot be made without a cookie.
+  /// True if a decoder cannot be created without a cookie.
   fileprivate var needsCookie: Bool { self == .alac || self == .vorbis }
 }
 
 extension StreamFormat {
-  /// Frames in a packet, or about as many if they vary.
+  /// Frames of a packet, or an estimate if they vary.
   fileprivate var usualFramesPerPacket: Int {
     switch self {
     case .pcm: 1
@@ -610,7 +616,7 @@ extension StreamFormat {
     }
   }
 
-  /// Bits that a lossless codec should keep.
+  /// Bits that a lossless codec should preserve.
   fileprivate var significantBits: Int {
     switch self {
     case .pcm(let format): format.kind == .float || format.bitsPerSample > 16 ? 24 : 16

@@ -1,28 +1,27 @@
-/// Changes how fast a stream of float frames goes by, and how high it sounds. Not real time; one
-/// thread at a time.
+/// Changes the rate and the pitch of a stream of float frames. Not real time; one thread at a time.
 ///
-/// Frames that go in come out exactly as many as their rates say: `frames / rate`, summed up and
-/// rounded where a stream ends or passes through. A neutral setting passes the frames through as they
-/// are; at each change from or to a neutral one the processed part begins and ends with whole frames,
-/// so that none is lost, and hears what comes before and after it, so that it joins up.
+/// The number of output frames is exactly the sum of `frames / rate`, rounded where the stream ends
+/// or becomes neutral. A neutral setting passes frames unchanged. At each change from or to a
+/// neutral setting, the processed part begins and ends with complete frames, so none is lost. The
+/// processor receives the frames before and after that part, so that the transitions are smooth.
 @safe
 package final class TimePitch {
   package enum Algorithm: Sendable {
-    /// Rate and pitch apart, for music.
+    /// Independent rate and pitch, for music.
     case spectral
-    /// Rate and pitch apart, for speech: shorter windows, half the work.
+    /// Independent rate and pitch, for speech: shorter windows, half the work.
     case timeDomain
-    /// The pitch follows the rate, as on a tape. It has no pitch of its own.
+    /// The pitch follows the rate, as on a tape. The pitch setting has no effect.
     case varispeed
   }
 
-  /// How the frames are to be changed.
+  /// Rate and pitch settings.
   package struct Setting: Equatable, Sendable {
-    /// How many times as fast.
+    /// Speed factor.
     package var rate: Double
-    /// How much higher.
+    /// Pitch shift in cents.
     package var cents: Double
-    /// Frames pass through, whatever the rest says.
+    /// True to pass frames unchanged, whatever the other settings.
     package var isBypassed: Bool
 
     package init(rate: Double = 1, cents: Double = 0, isBypassed: Bool = false) {
@@ -31,29 +30,29 @@ package final class TimePitch {
       self.isBypassed = isBypassed
     }
 
-    /// The rate that frames go by at.
+    /// The rate in effect: 1 if bypassed.
     package var effectiveRate: Double { isBypassed ? 1 : rate }
   }
 
   package static let rates = 0.5...2.0
   package static let cents = -2400.0...2400
 
-  /// Frames that come out, in the end, for all that went in since the last reset.
+  /// Output frames expected, in total, for all input since the last reset.
   package private(set) var expectedFrames = 0.0
 
   private let stretcher: any Stretcher
   private let isVarispeed: Bool
   private let output: PlaneQueue
   private let silence: Planes
-  /// The latest frames that went in.
+  /// The latest input frames.
   private let history: Planes
-  /// The stretcher is at work.
+  /// True while the stretcher processes frames.
   private var isStretching = false
   private var setting = Setting()
-  /// Frames that went to `output` since the last reset.
+  /// Frames output since the last reset.
   private var given = 0
 
-  /// True if this build has what is needed: rate and pitch apart are Rubber Band's work.
+  /// True if this build includes Rubber Band, which independent rate and pitch need.
   package static var isAvailable: Bool {
     #if RubberBand
       true
@@ -62,7 +61,7 @@ package final class TimePitch {
     #endif
   }
 
-  /// A time-pitch processor; nil if there can be none.
+  /// Creates a processor; nil if the algorithm is not available.
   package init?(_ algorithm: Algorithm, sampleRate: Double, channels: Int) {
     let stretcher: (any Stretcher)?
     switch algorithm {
@@ -87,7 +86,7 @@ package final class TimePitch {
     setting.isBypassed || (setting.rate == 1 && (isVarispeed || setting.cents == 0))
   }
 
-  /// Takes `frames` frames in, all of them.
+  /// Processes all of the given frames.
   package func put(_ planes: Planes.Pointers, frames: Int, _ setting: Setting)
     throws(Resampler.Failure)
   {
@@ -110,19 +109,19 @@ package final class TimePitch {
     given += try unsafe stretcher.put(planes, frames: frames, into: output)
   }
 
-  /// Gives frames out.
+  /// Copies output frames to planes and removes them.
   ///
-  /// - Returns: How many: 0 if more has to be put in first.
+  /// - Returns: Number of frames; 0 if more input is needed first.
   package func take(into planes: Planes.Pointers, room: Int) -> Int {
     unsafe output.take(into: planes, room: room)
   }
 
-  /// Has all that went in come out.
+  /// Flushes all input to the output.
   package func end() throws(Resampler.Failure) {
     try unsafe end(followedBy: silence.pointers(), frames: 0)
   }
 
-  /// The same, if other frames follow.
+  /// Flushes the stretcher, with the given frames as its look-ahead.
   private func end(followedBy planes: Planes.Pointers, frames: Int) throws(Resampler.Failure) {
     guard isStretching else { return }
     isStretching = false
@@ -145,7 +144,7 @@ package final class TimePitch {
     expectedFrames = Double(wanted)
   }
 
-  /// Forgets the stream.
+  /// Discards the stream.
   package func reset() {
     isStretching = false
     output.removeAll()
@@ -155,26 +154,26 @@ package final class TimePitch {
   }
 }
 
-/// What does a time-pitch processor's work.
+/// The algorithm of a time-pitch processor.
 protocol Stretcher: AnyObject {
-  /// Begins a new piece, after what is in `history`: its first frame out is aligned with the first that
-  /// is put in.
+  /// Starts a new processed part after the frames in `history`. The first output frame is aligned
+  /// with the first input frame.
   func begin(_ setting: TimePitch.Setting, after history: Planes) throws(Resampler.Failure)
-  /// Another setting for the frames that are put in from now on.
+  /// Changes the setting for input from now on.
   ///
-  /// - Returns: Frames by which that makes the output longer, once.
+  /// - Returns: Frames by which the change lengthens the output, once.
   func change(_ setting: TimePitch.Setting) -> Double
-  /// Takes frames in, and gives out what is ready.
+  /// Processes frames and appends the output that is ready.
   ///
-  /// - Returns: Frames that were added to `output`.
+  /// - Returns: Number of frames appended to `output`.
   func put(_ planes: Planes.Pointers, frames: Int, into output: PlaneQueue)
     throws(Resampler.Failure) -> Int
 }
 
-/// Pitch that follows the rate.
+/// Varispeed: the pitch follows the rate.
 private final class Tape: Stretcher {
   private let resampler: Resampler
-  /// Frames out that stand before the first that was put in.
+  /// Output frames still to drop before the first input frame.
   private var toSkip = 0
 
   init?(channels: Int) {

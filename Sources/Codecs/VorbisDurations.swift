@@ -1,11 +1,11 @@
 import CFFmpeg
 
-/// Tells how many frames the packets of a Vorbis stream stand for, one after the other.
+/// Computes the frames of consecutive packets of a Vorbis stream.
 @safe
 package final class VorbisDurations {
   private let parser: OpaquePointer
 
-  /// Nil if the headers are damaged.
+  /// Creates the parser; nil if the headers are damaged.
   package init?(_ extradata: [UInt8]) {
     let parser = unsafe extradata.withUnsafeBufferPointer {
       unsafe av_vorbis_parse_init($0.baseAddress, CInt($0.count))
@@ -19,7 +19,7 @@ package final class VorbisDurations {
     unsafe av_vorbis_parse_free(&parser)
   }
 
-  /// Frames of the next packet.
+  /// Returns the frames of the next packet.
   package func frames(of packet: [UInt8]) -> Int {
     unsafe packet.withUnsafeBufferPointer {
       unsafe max(0, Int(av_vorbis_parse_frame(parser, $0.baseAddress, CInt($0.count))))

@@ -8,7 +8,7 @@ struct StreamHead {
     case found(Container, dataOffset: Int, dataBytes: Int64?)
     /// A tag of this many bytes; another file start follows.
     case tag(bytes: Int)
-    /// A stream of frames without a head.
+    /// A stream of frames without a file header.
     case frames
     case failed(StreamFailure)
   }

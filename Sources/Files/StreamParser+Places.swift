@@ -6,7 +6,7 @@ extension StreamParser {
     package var packet: Int64
     /// Bytes from the start of the sound, or frames from the first one.
     package var position: Int64
-    /// The same from the packet's start.
+    /// Bytes or frames from the packet's start.
     package var rest: Int64 = 0
     /// True if the position is computed from the average packet size.
     package var isEstimated = false
