@@ -1,19 +1,19 @@
 import Files
 import Glibc
 
-/// The place of a file that is going to be written: makes sure early that it can be.
+/// Reserves the path of a file to be written, and checks early that it can be written.
 ///
 /// Any thread; blocks.
 final class ClaimedPlace: Sendable {
   let path: String
   private let isReplacing: Bool
-  /// An empty file that stands there until the real one is written.
+  /// True if this object created an empty placeholder file.
   private let isOurs: Bool
-  /// True if an old file stands there until the real one is written.
+  /// True if an existing file stays at the path until the real one is written.
   var holdsOldFile: Bool { !isOurs }
 
-  /// Fails if the file cannot be written, or is there already and is not to be replaced. An old file
-  /// stays as it is.
+  /// Reserves the path. Fails if the file cannot be written, or exists and may not be replaced. An
+  /// existing file stays unchanged.
   init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
     self.path = path
     self.isReplacing = isReplacing
@@ -29,17 +29,17 @@ final class ClaimedPlace: Sendable {
     }
   }
 
-  /// Begins the real file, in the place of what stands there.
+  /// Creates the real file, replacing the placeholder or the old file.
   func makeFile() throws(SoundFileError) -> FileStore {
     var status = stat()
-    // Somebody may have written there meanwhile.
+    // Another process may have written the file in the meantime.
     if !isReplacing, unsafe stat(path, &status) == 0, status.st_size > 0 {
       throw SoundFileError(.exists, path: path)
     }
     return try FileStore(creating: path, isReplacing: true)
   }
 
-  /// Takes the file away again if it has stayed empty.
+  /// Deletes the placeholder if it is still empty.
   deinit {
     var status = stat()
     if isOurs, unsafe stat(path, &status) == 0, status.st_size == 0 { unsafe unlink(path) }

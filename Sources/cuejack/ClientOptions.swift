@@ -5,7 +5,8 @@ import Glibc
 import Server
 import Timeline
 
-/// How `cuejack play` and `cuejack record` appear on a server, and from when to when.
+/// Options for the JACK client of `cuejack play` and `cuejack record`, and for its start and
+/// duration.
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -55,7 +56,7 @@ struct ClientOptions: ParsableArguments {
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
   }
 
-  /// Ends the command if `--at` is a frame that is not the same one in other processes.
+  /// Ends the command if `--at` is a frame but other processes count frames differently (PipeWire).
   func checkStart(on queue: some Queue) throws {
     guard case .frame = at, queue.runningDevice?.client.isPipeWire == true else { return }
     Screen.shared.complain(
@@ -66,14 +67,14 @@ struct ClientOptions: ParsableArguments {
 
   var jackServer: JackServer { jackServer(for: []) }
 
-  /// The server, for a client that plays or records the files at `paths`.
+  /// Returns the server for a client that plays or records the files at `paths`.
   func jackServer(for paths: [String]) -> JackServer {
     let names = paths.map { printable(fileName($0)) }.joined(separator: ", ")
     return JackServer(named: server, for: names.isEmpty ? nil : names)
   }
 
-  /// Runs the command again, with PipeWire's JACK library, if no jackd runs and PipeWire does. Call it
-  /// before anything else is done.
+  /// Restarts the command with PipeWire's JACK library if no jackd runs but PipeWire does. Call it
+  /// before anything else.
   func joinPipeWire() {
     let mark = "CUEJACK_JOINED_PIPEWIRE"
     guard unsafe getenv(mark) == nil, let launcher = jackServer.launcher,
@@ -88,9 +89,9 @@ struct ClientOptions: ParsableArguments {
     Screen.shared.complain("\(launcher): \(unsafe String(cString: strerror(errno)))")
   }
 
-  /// Runs `body`; an error of it is told and ends the command.
+  /// Runs `body`. Prints its error, if any, and ends the command.
   ///
-  /// - Parameter verb: What cannot be done with the file then, such as "played".
+  /// - Parameter verb: The action that failed, such as "played".
   func telling<R>(
     _ path: String, cannotBe verb: String, _ body: () throws(QueueError) -> R
   ) throws -> R {
@@ -114,21 +115,21 @@ struct ClientOptions: ParsableArguments {
   }
 }
 
-/// Ends the command as one that makes no sense, with a message, unless `holds`.
+/// Ends the command with a usage error unless `holds` is true.
 func check(_ holds: Bool, _ message: String) throws {
   if !holds { throw ValidationError(message) }
 }
 
-/// What `--at` takes.
+/// The value of `--at`.
 enum StartOption: ExpressibleByArgument {
-  /// A frame of the server's frame time.
+  /// A frame in the server's frame time.
   case frame(Int64)
   /// Seconds from now.
   case after(Double)
   /// Nanoseconds of CLOCK_MONOTONIC.
   case hostTime(UInt64)
 
-  /// More than thirty years; more would not fit into frames.
+  /// More than thirty years. Larger values would overflow frame counts.
   static var mostSeconds: Double { 1e9 }
 
   init?(argument: String) {
@@ -145,8 +146,8 @@ enum StartOption: ExpressibleByArgument {
     }
   }
 
-  /// The start that is meant, on the device of `queue`. Waits until the server carries sound over the queue's
-  /// connections.
+  /// Returns the start on the device of `queue`. Waits until the server carries sound over the
+  /// queue's connections.
   func start(on queue: some Queue) throws(QueueError) -> ChosenStart {
     try queue.awaitHeard()
     guard let device = queue.runningDevice else { throw .invalidated }
@@ -165,13 +166,14 @@ enum StartOption: ExpressibleByArgument {
   }
 }
 
-/// When the queues of a command start.
+/// The start time of a command's queues.
 struct ChosenStart {
-  /// The device frame.
+  /// Start in device frames.
   var frame: Int64
-  /// The same moment in nanoseconds of CLOCK_MONOTONIC.
+  /// The same time in nanoseconds of CLOCK_MONOTONIC.
   var hostTime: UInt64
-  /// The moment is handed to queues as host time, since other processes count other frames, or were given it.
+  /// True if queues are started by host time: it was given, or other processes count frames
+  /// differently.
   var isHostTime: Bool
 
   init(frame: Int64, on device: Device) {
@@ -186,27 +188,27 @@ struct ChosenStart {
     isHostTime = true
   }
 
-  /// What a queue is started at, `frames` device frames earlier.
+  /// Returns the start time for a queue that starts `frames` device frames earlier.
   func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
     if !isHostTime { return .frame(frame - frames) }
     let lead = UInt64((Double(frames) / sampleRate * 1e9).rounded())
     return .hostTime(hostTime > lead ? hostTime - lead : 0)
   }
 
-  /// The start in words, with the host time that joins other commands.
+  /// Description of the start, with the host time for other commands to join at.
   var words: String { "start frame \(frame), host time \(hostTime)ns" }
 }
 
-/// Tells when a server stops playing, why, and when it plays again.
+/// Reports when a server stops running cycles, why, and when it resumes.
 struct ServerWatch {
-  /// What goes on then, such as "playing".
+  /// The activity that resumes, such as "playing".
   let work: String
   private var absence: Absence?
 
   init(_ work: String) { self.work = work }
 
   mutating func note(_ absence: Absence?, server: String) {
-    // A server that stalls may turn out to be gone.
+    // A stalled server may turn out to be gone.
     guard absence != self.absence else { return }
     let before = self.absence
     self.absence = absence

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Minutes and seconds; what lies before the start has a minus.
+/// Formats minutes and seconds; negative before the start.
 func clock(_ seconds: Double) -> String {
   let whole = Int(abs(seconds.rounded(.down)))
   let sign = seconds < 0 ? "-" : ""
@@ -9,7 +9,7 @@ func clock(_ seconds: Double) -> String {
     : String(format: "%@%d:%02d:%02d", sign, whole / 3600, whole / 60 % 60, whole % 60)
 }
 
-/// Hours, minutes and seconds to the millisecond.
+/// Formats hours, minutes and seconds with milliseconds.
 func exactClock(_ seconds: Double) -> String {
   let milliseconds = Int64((seconds * 1000).rounded())
   let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
@@ -17,7 +17,7 @@ func exactClock(_ seconds: Double) -> String {
   return minutes < 60 ? tail : "\(minutes / 60):\(tail)"
 }
 
-/// A size in the unit that suits it, such as "12.3 MB".
+/// Formats a size in a suitable unit, such as "12.3 MB".
 func byteCount(_ bytes: Int64) -> String {
   if bytes < 1000 { return "\(bytes) bytes" }
   var value = Double(bytes) / 1000

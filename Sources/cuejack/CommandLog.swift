@@ -1,12 +1,13 @@
 import Logging
 
-/// Has what the queues and the server log appear on standard error as the command's own lines.
+/// A log handler that prints log messages of queues and server to standard error, like the
+/// command's own.
 struct CommandLog: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata = [:]
   var metadataProvider: Logger.MetadataProvider?
 
-  /// Sets the program's logging up. Once, before anything is logged.
+  /// Installs the log handler. Call once, before anything is logged.
   static func bootstrap(isVerbose: Bool) {
     LoggingSystem.bootstrap { _ in CommandLog(logLevel: isVerbose ? .debug : .notice) }
   }

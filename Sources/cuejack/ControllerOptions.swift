@@ -1,7 +1,8 @@
 import ArgumentParser
 import Host
 
-/// How `cuejack play` is connected to MIDI, and what controllers move.
+/// Options for the MIDI connections of `cuejack play`, and for the controllers that control
+/// plugins.
 struct ControllerOptions: ParsableArguments {
   @Option(
     name: .customLong("midi-in"),
@@ -46,9 +47,9 @@ struct ControllerOptions: ParsableArguments {
     transform: ControllerTarget.init)
   var learn: [ControllerTarget] = []
 
-  /// Checks what can be checked without a server.
+  /// Validates the options as far as possible without a server.
   ///
-  /// - Parameter plugins: How many there are.
+  /// - Parameter plugins: Number of plugins.
   func check(plugins: Int, isRendering: Bool) throws {
     let given = [
       ("--midi-in", !inputs.isEmpty), ("--midi-out", !outputs.isEmpty), ("--map", !map.isEmpty),
@@ -69,9 +70,9 @@ struct ControllerOptions: ParsableArguments {
   var hearsControllers: Bool { !map.isEmpty || !learn.isEmpty }
 }
 
-/// A control of one of the plugins, as `--learn` takes it.
+/// A control of a plugin, as given to `--learn`.
 struct ControllerTarget: Sendable, CustomStringConvertible {
-  /// The plugin's place among the --plugin options, from 1.
+  /// Position of the plugin among the --plugin options, starting at 1.
   let plugin: Int
   let target: MIDITarget
 
@@ -92,7 +93,7 @@ struct ControllerTarget: Sendable, CustomStringConvertible {
   var description: String { "\(plugin):\(target)" }
 }
 
-/// What a controller moves, as `--map` takes it.
+/// A controller and its target, as given to `--map`.
 struct ControllerMap: Sendable {
   let controller: MIDIController
   let target: ControllerTarget
@@ -114,7 +115,7 @@ struct ControllerMap: Sendable {
 }
 
 extension PluginClient {
-  /// Has controllers move controls, those that are known already and then those that are to be learned.
+  /// Binds the controllers of `--map`, and then learns those of `--learn`.
   func follow(_ options: ControllerOptions) throws(HostError) {
     for map in options.map { try chain.bind(map.binding, ofPlugin: map.target.plugin - 1) }
     for target in options.learn {
@@ -123,15 +124,15 @@ extension PluginClient {
     Self.learn(options.learn[...], in: chain)
   }
 
-  /// Learns one controller after another, and tells of each.
+  /// Learns one controller after another, and reports each.
   ///
-  /// - Parameter last: The controller that was learned last, which may still be moving.
+  /// - Parameter last: The controller learned last, which may still be moving.
   private static func learn(
     _ targets: ArraySlice<ControllerTarget>, after last: MIDIController? = nil,
     in chain: PluginChain
   ) {
     guard let next = targets.first else { return }
-    // It was checked before.
+    // The target was validated before.
     try? chain.learn(next.target, ofPlugin: next.plugin - 1, passing: last) { binding in
       Screen.shared.say("learned: --map \(binding.controller)=\(next)")
       learn(targets.dropFirst(), after: binding.controller, in: chain)

@@ -2,18 +2,18 @@ import Codecs
 import Files
 import RealTime
 
-/// What `cuejack convert` does with one file.
+/// The conversion of one file by `cuejack convert`.
 struct Conversion {
   private let reader: SoundReader
   private let kind: SoundFormat
   private let target: StreamFormat
-  /// The part that is converted, in frames of the file that is read.
+  /// The part to convert, in frames of the input file.
   private let part: Range<Int64>
-  /// The packets are copied as they are.
+  /// True if the packets are copied unchanged.
   private let copies: Bool
   private let quality: ConversionQuality
   private let bitRate: Int?
-  /// The number of channels was asked for.
+  /// True if the number of channels was given.
   private let choosesChannels: Bool
   private let output: String
 
@@ -54,7 +54,8 @@ struct Conversion {
     }
   }
 
-  /// The linear PCM that holds all of a file's sound: the file's own, or 16 bits after a lossy codec.
+  /// Returns the linear PCM format that keeps a file's sound: the file's own, or integers of 16 or 24 bits
+  /// for packets.
   private static func usualPCM(for reader: SoundReader, in path: String) -> SoundCoding {
     switch reader.file.format {
     case .pcm(let format):
@@ -66,9 +67,9 @@ struct Conversion {
 
   /// Writes the file.
   ///
-  /// - Parameter progress: Called now and then with the part that is done, from 0 to 1: false to give
-  ///   it up.
-  /// - Returns: Frames of the new file; nil if it was given up.
+  /// - Parameter progress: Called repeatedly with the fraction done, from 0 to 1. Returns false to
+  ///   cancel.
+  /// - Returns: Frames of the new file; nil if cancelled.
   func run(
     into store: FileStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
@@ -109,7 +110,7 @@ struct Conversion {
       let count = try result.get()
       written += Int64(count)
       if count < wanted {
-        // Some programs count the last packet whole though it is not.
+        // Some programs count the last packet in full although it is shorter.
         Screen.shared.remark("\(reader.path): the sound ends early, after \(written) frames")
         break
       }
@@ -134,7 +135,7 @@ struct Conversion {
     return sink.count
   }
 
-  /// Says so if there are fewer channels than in the file that is read, though none were asked for.
+  /// Reports a reduced number of channels, unless it was given by an option.
   private func tellOfChannels() {
     let (old, new) = (reader.format.channels, target.channels)
     guard new < old, !choosesChannels else { return }
@@ -142,21 +143,22 @@ struct Conversion {
     Screen.shared.remark("\(output): \(target.coding) has no room for \(old) channels: \(words)")
   }
 
-  /// One channel goes to all, all go to one in equal parts; else the first ones are taken.
+  /// Copies mono to all channels, and averages all channels to mono. Otherwise returns nil: the
+  /// first channels are mapped.
   private static func mix(of input: Int, to output: Int) -> ChannelMix? {
     if input == 1 { return .map(Array(repeating: 0, count: output)) }
     if output == 1 { return .mix(Array(repeating: [1 / Float(input)], count: input)) }
     return nil
   }
 
-  /// Copies the packets as they are.
+  /// Copies the packets unchanged.
   private func copy(
     into store: FileStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
     let old = reader.file
     let new = try MediaFile.create(store, container: kind.container, format: old.format)
     if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
-    // Should the command be killed, the part that is there begins with the sound.
+    // If the command is killed, the file has at least the right priming.
     if let table = try old.packetTable { try new.setPacketTable(table) }
     try new.copyMetadata(of: old)
     var next: Int64 = 0
@@ -184,7 +186,7 @@ struct Conversion {
     return reader.frames
   }
 
-  /// What was done, in one line.
+  /// Returns a one-line summary.
   func summary(_ frames: Int64) -> String {
     let seconds = exactClock(Double(frames) / target.sampleRate)
     let way = copies ? ", packets copied" : ""
@@ -193,11 +195,11 @@ struct Conversion {
 }
 
 extension MediaFile {
-  /// Takes over what another file says of its sound, as far as this one's kind has it.
+  /// Copies another file's metadata, as far as this file's container can store it.
   ///
   /// - Parameters:
-  ///   - part: The part of the other's frames that this file has; nil for all.
-  ///   - ratio: How many frames of this file go with one of the other's.
+  ///   - part: The part of the other file's frames that this file has; nil for all.
+  ///   - ratio: Frames of this file per frame of the other.
   fileprivate func copyMetadata(
     of other: MediaFile, from part: Range<Int64>? = nil, ratio: Double = 1
   ) throws(SoundFileError) {

@@ -4,7 +4,7 @@ import Files
 import Glibc
 import RealTime
 
-/// `cuejack convert`: makes a sound file of another one.
+/// `cuejack convert`: converts a sound file to another format.
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Convert a sound file to another kind, format or rate.",
@@ -90,7 +90,7 @@ struct Convert: ParsableCommand {
   }
 }
 
-/// How much work a conversion may take.
+/// Effort of resampling and encoding.
 enum ConversionQuality: String, CaseIterable, ExpressibleByArgument {
   case min, low, medium, high, max
 
@@ -104,7 +104,7 @@ enum ConversionQuality: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// On the encoder's scale, from 0 to 127.
+  /// The same on the encoder's scale, from 0 to 127.
   var encoder: Int {
     switch self {
     case .min: 0

@@ -5,56 +5,56 @@ import Server
 import Synchronization
 import Timeline
 
-/// What is to be played of a file, and how.
+/// The part of a file to play, with delay, volume, pan, rate and fades.
 struct Passage: Sendable {
   /// The part of the file, in its frames.
   var part: Range<Int64>
-  /// Frames to play in all: more than the part has if it is repeated. Nil is for ever.
+  /// Total frames to play: more than the part has if it repeats; nil for an endless loop.
   var frames: Int64?
-  /// Frames of silence before the first, at the file's rate.
+  /// Frames of silence before the first frame, at the file's rate.
   var delay: Int64 = 0
-  /// The factor on every sample, between the fades.
+  /// Gain between the fades.
   var volume: Float = 1
   /// The balance, -1 to 1.
   var pan: Float = 0
-  /// How fast it is played, and by how many cents its pitch is shifted.
+  /// Speed factor, and pitch shift in cents.
   var rate = 1.0
   var cents = 0.0
-  /// Seconds.
+  /// Fade times in seconds.
   var fadeIn: Double = 0
   var fadeOut: Double = 0
 }
 
-/// One sound file and the queue that plays it. Any thread that is not real time.
+/// A sound file and the queue that plays it. Any thread that is not real time.
 final class FilePlayer: Sendable {
   let file: SoundReader
   let queue: OutputQueue
   private let feed: Feed
   private let over: Ended
 
-  /// What is played.
+  /// The part of the file to play.
   let passage: Passage
   /// True once the last frame has been played.
   var isOver: Bool { over.flag.load(ordering: .acquiring) }
-  /// Seconds that it takes; nil if it has no end.
+  /// Playing time in seconds; nil if it is endless.
   var duration: Double? {
     passage.frames.map { Double($0) / (file.format.sampleRate * passage.rate) }
   }
-  /// True if the last frame of the file is among those that are played.
+  /// True if the part that is played includes the file's last frame.
   var playsToTheEnd: Bool {
     passage.part.upperBound == file.frames
       && passage.frames.map { $0 >= Int64(passage.part.count) } ?? true
   }
-  /// True if the file could not be read to its end.
+  /// True if a read failed before the end.
   var hasFailed: Bool { feed.hasFailed }
 
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
   }
-  /// The position that was shown last, in seconds.
+  /// The position displayed last, in seconds.
   private let shownPosition = Mutex(0.0)
 
-  /// A player for `passage` of `file`; `onEnd` is called when it has been played.
+  /// Creates a player for `passage` of `file`. `onEnd` is called when it has been played.
   init(
     _ file: SoundReader, _ passage: Passage, options: OutputQueue.Options, server: JackServer,
     onEnd: @escaping @Sendable () -> Void
@@ -71,7 +71,7 @@ final class FilePlayer: Sendable {
         bufferDone: { queue, buffer in feed.fill(buffer, of: queue) },
         changed: { queue, change in
           guard change == .isRunning else { return }
-          // A run that a server which went away has cut goes on when it is back.
+          // A run that a lost server interrupted continues when the server is back.
           if queue.hasEnded { over.flag.store(true, ordering: .releasing) }
           feed.resume(queue)
           onEnd()
@@ -84,10 +84,10 @@ final class FilePlayer: Sendable {
       ParameterChanges(volume: passage.fadeIn > 0 ? 0 : passage.volume, pan: passage.pan))
   }
 
-  /// Opens the client, connects it and gets the first second ready. Blocks; starts a server if
-  /// need be.
+  /// Opens and connects the client, and prepares the first second of sound. Blocks; may start a
+  /// server.
   ///
-  /// - Returns: False if the file cannot be read; that has been told.
+  /// - Returns: False if the file cannot be read; the error has been printed.
   func prime() throws(QueueError) -> Bool {
     try feed.begin(queue)
     if hasFailed { return false }
@@ -95,15 +95,16 @@ final class FilePlayer: Sendable {
     return true
   }
 
-  /// Ends playing at once, whatever is under way, and gives the client back.
+  /// Stops playing immediately and closes the client.
   func close() {
     feed.end()
-    // Either may find that there is nothing left to do.
+    // Either call fails if there is nothing left to do.
     try? queue.stop()
     try? queue.dispose(afterPlaying: false)
   }
 
-  /// Seconds of sound since its first frame; negative before that. Stands still while the server is gone.
+  /// Returns the position in seconds from the first frame; negative before it. It stands still
+  /// while the server is gone.
   func position(startingAt frame: Int64?) -> Double {
     if queue.isLost { return shownPosition.withLock { $0 } }
     let position = currentPosition(startingAt: frame)
@@ -125,14 +126,14 @@ final class FilePlayer: Sendable {
 private final class Feed: Sendable {
   private let file: SoundReader
   private let passage: Passage
-  /// A quarter of a second each; with four of them a read may take most of a second.
+  /// A quarter of a second per buffer. With four buffers, a read may take most of a second.
   private let framesPerBuffer: Int
   private static let bufferCount = 4
 
-  /// A buffer that is filled, and whether it is the last one.
+  /// A filled buffer that waits to be enqueued.
   private struct Piece {
     let buffer: UInt32
-    /// 0 once they are enqueued.
+    /// 0 once the frames are enqueued.
     var frames: Int
     let schedule: OutputQueue.Schedule
     let isLast: Bool
@@ -140,11 +141,11 @@ private final class Feed: Sendable {
 
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
-    /// Frames that were handed to the queue.
+    /// Frames read for the queue so far.
     var played: Int64 = 0
     var isOver = false
     var hasFailed = false
-    /// What the queue has not taken yet.
+    /// Buffers that the queue has not accepted yet.
     var pieces: [Piece] = []
   }
   private let state = Mutex(State())
@@ -157,10 +158,10 @@ private final class Feed: Sendable {
 
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
-  /// No more buffers are filled.
+  /// Prevents further buffers from being filled.
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Allocates the buffers and fills them as the queue's callback will, later.
+  /// Allocates the buffers, and fills them as the queue's callback does later.
   func begin(_ queue: OutputQueue) throws(QueueError) {
     let capacity = framesPerBuffer * file.format.bytesPerFrame
     for _ in 0..<Self.bufferCount {
@@ -170,7 +171,7 @@ private final class Feed: Sendable {
     }
   }
 
-  /// The frame, counted from the first that is played, at which the sound begins to fade out.
+  /// The frame at which the fade-out begins, counted from the first frame played.
   private var fadeOutFrame: Int64? {
     guard let frames = passage.frames, passage.fadeOut > 0 else { return nil }
     return max(0, frames - frameCount(passage.fadeOut * passage.rate))
@@ -180,7 +181,7 @@ private final class Feed: Sendable {
     Int64((seconds * file.format.sampleRate).rounded())
   }
 
-  /// How the buffer that begins with frame `played` is to be played.
+  /// Returns the schedule of the buffer that begins with frame `played`.
   private func schedule(at played: Int64) -> OutputQueue.Schedule {
     var schedule = OutputQueue.Schedule()
     if played == 0 {
@@ -191,14 +192,14 @@ private final class Feed: Sendable {
       }
     }
     if played == fadeOutFrame {
-      // All of it, if the fades meet.
+      // Replaces the fade-in if both fades begin in this buffer.
       schedule.changes = ParameterChanges(volume: 0, rampSeconds: Float(passage.fadeOut))
     }
     return schedule
   }
 
-  /// Enqueues the next part of the file; with the last one, has the queue stop after it. One call
-  /// at a time.
+  /// Fills and enqueues a buffer with the next part of the file. After the last part the queue
+  /// stops. One call at a time.
   func fill(_ id: UInt32, of queue: OutputQueue) {
     let (next, played) = state.withLock { ($0.isOver ? nil : $0.buffers[id], $0.played) }
     guard let buffer = next else { return }
@@ -206,7 +207,7 @@ private final class Feed: Sendable {
     let bounds = [
       Int64(framesPerBuffer), passage.part.upperBound - frame,
       passage.frames.map { $0 - played } ?? .max,
-      // A fade begins with a buffer.
+      // A fade begins at a buffer's first frame.
       fadeOutFrame.flatMap { played < $0 ? $0 - played : nil } ?? .max,
     ]
     let wanted = Int(bounds.min()!)
@@ -232,8 +233,8 @@ private final class Feed: Sendable {
     resume(queue)
   }
 
-  /// Hands the queue what it has not taken yet, in order: while its server is gone it takes nothing.
-  /// Where `fill` is called, too.
+  /// Enqueues the waiting buffers in order. While its server is gone, the queue accepts none. Call
+  /// it on the thread that calls `fill`.
   func resume(_ queue: OutputQueue) {
     while let piece = state.withLock({ $0.pieces.first }) {
       do throws(QueueError) {
@@ -245,7 +246,7 @@ private final class Feed: Sendable {
         if piece.isLast { try queue.stopAfterPlaying() }
       } catch {
         if error == .invalidated { return }
-        // The queue is being stopped: whoever did that tells of it.
+        // The queue is being stopped; the caller that stops it reports errors.
       }
       state.withLock { state in _ = state.pieces.removeFirst() }
     }

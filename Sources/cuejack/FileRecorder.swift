@@ -6,19 +6,20 @@ import Server
 import Synchronization
 import Timeline
 
-/// A queue that records and the sound file that it records to. Any thread that is not real time.
+/// A recording queue and the sound file that it records to. Any thread that is not real time.
 ///
-/// The queue's own thread writes the file: with the buffers that the queue has, the disk may take
-/// four seconds for anything before a frame is lost. Frames that are lost all the same are silence in the
-/// file, so that it keeps in step with time.
+/// The queue's callback thread writes the file. The queue's buffers allow the disk to stall for
+/// four seconds before frames are lost. Lost frames become silence in the file, so that it stays in
+/// time.
 final class FileRecorder: Sendable {
   let queue: InputQueue
   private let feed: RecordingFeed
 
-  /// A recorder for a file that is named later; `onEvent` is called when something has happened that its
-  /// owner looks for.
+  /// Creates a recorder for a file that is given later. `onEvent` is called when the owner should
+  /// check the recorder's state.
   ///
-  /// - Parameter format: What the file's writer takes; at a rate of 0 that of the device, which is opened.
+  /// - Parameter format: The input format of the file's writer. With a rate of 0, the device is
+  ///   opened and its rate is used.
   init(
     _ format: PCMFormat, options: InputQueue.Options, server: any Server,
     onEvent: @escaping @Sendable () -> Void
@@ -32,72 +33,73 @@ final class FileRecorder: Sendable {
         changed: { _, _ in onEvent() }))
   }
 
-  /// Gets everything ready: opens the device, connects its ports and allocates the buffers. Blocks.
+  /// Opens the device, connects its ports and allocates the buffers. Blocks.
   func prepare() throws(QueueError) {
     _ = try queue.deviceSampleRate()
     try feed.allocate(queue)
   }
 
-  /// Records to `file` from `time` on.
+  /// Records to `file`, starting at `time`.
   ///
-  /// - Parameter limit: Frames to record; nil is until `stop`.
+  /// - Parameter limit: Frames to record; nil to record until `stop`.
   func start(_ file: RecordingFile, at time: StartTime, limit: Int64?) throws(QueueError) {
     feed.begin(file, limit: limit)
     try feed.enqueueIdle(queue)
     try queue.start(at: time)
   }
 
-  /// Ends recording, and waits until all that was recorded has been written, unless that has failed.
+  /// Stops recording, and waits until everything recorded is written, unless writing has failed.
   func stop() {
     feed.end()
-    // Whatever it says, the buffers come back.
+    // Even on an error, the buffers come back.
     try? queue.stopAndDeliverSoon()
     feed.waitUntilIdle()
   }
 
   func close() { try? queue.dispose(atOnce: true) }
 
-  /// True if nothing more will be written: the limit is reached, or it has failed.
+  /// True if nothing more will be written: the limit is reached, or recording has failed.
   var isOver: Bool { feed.isOver }
-  /// The file could not be written, or the queue cannot go on; that has been told.
+  /// True if the file could not be written, or the queue cannot continue; the error has been
+  /// printed.
   var hasFailed: Bool { feed.hasFailed }
-  /// Frames that were recorded, silence for lost ones included.
+  /// Frames recorded, including silence for lost ones.
   var frames: Int64 { feed.frames }
-  /// How often frames were lost, because the disk or the machine was too slow.
+  /// How often frames were lost because the disk or the machine was too slow.
   var overruns: UInt64 {
     let breaks = queue.discontinuities
     return breaks.interruptions + breaks.starvations
   }
-  /// Frames of silence that stand for lost ones.
+  /// Frames of silence inserted for lost frames.
   var silentFrames: Int64 { feed.silentFrames }
 }
 
-/// Writes what a queue's buffers bring, and enqueues them again.
+/// Writes a queue's filled buffers to the file, and enqueues them again.
 private final class RecordingFeed: Sendable {
-  /// Four seconds in all, in pieces that reach the file soon.
+  /// Four seconds in total, in small buffers that reach the file soon.
   private static let bufferCount = 32
   private static let buffersPerSecond = 8.0
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
-    /// Buffers that the queue does not have.
+    /// Buffers that are not enqueued.
     var idle: [UInt32] = []
     var file: RecordingFile?
     var limit: Int64?
     var isEnding = false
-    /// The queue takes no buffers any more.
+    /// True if the queue accepts no more buffers.
     var isCut = false
     var failure: SoundFileError?
     var frames: Int64 = 0
     var silentFrames: Int64 = 0
-    /// The frame of the run that follows on what was written.
+    /// The frame of the run that follows the last written frame.
     var nextFrame: Int64 = 0
 
-    /// Nothing more will be written.
+    /// True if nothing more will be written.
     var isOver: Bool { failure != nil || isCut || frames == limit }
   }
   private let state = Mutex(State())
   private let onEvent: @Sendable () -> Void
-  /// Signalled for each buffer that the queue does not get again.
+  /// Signalled for each buffer that is not enqueued again.
   private let returned = DispatchSemaphore(value: 0)
 
   init(_ onEvent: @escaping @Sendable () -> Void) { self.onEvent = onEvent }
@@ -126,7 +128,7 @@ private final class RecordingFeed: Sendable {
     }
   }
 
-  /// No buffer is enqueued from now on.
+  /// Prevents further buffers from being enqueued.
   func end() { state.withLock { $0.isEnding = true } }
 
   func enqueueIdle(_ queue: InputQueue) throws(QueueError) {
@@ -145,8 +147,8 @@ private final class RecordingFeed: Sendable {
     while !isIdle { returned.wait() }
   }
 
-  /// Writes what a buffer holds, and enqueues it again unless that is over. One call at a time, on the
-  /// queue's thread.
+  /// Writes a buffer's frames, and enqueues it again unless recording is over. One call at a time,
+  /// on the queue's callback thread.
   func take(_ recording: Recording, of queue: InputQueue) {
     let (buffer, isOver) = state.withLock { ($0.buffers[recording.buffer], $0.failure != nil) }
     guard let buffer else { return }
@@ -159,7 +161,7 @@ private final class RecordingFeed: Sendable {
       }
     }
     let isEnqueued = state.withLock { state -> Bool in
-      // Decided in one step with `end`: what were enqueued after a stop would not come back.
+      // Decided under the same lock as `end`: a buffer enqueued after a stop would not come back.
       if !state.isEnding, !state.isOver {
         do throws(QueueError) {
           try queue.enqueue(recording.buffer)

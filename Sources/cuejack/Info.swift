@@ -4,7 +4,7 @@ import Files
 import Foundation
 import RealTime
 
-/// `cuejack info`: what is in sound files.
+/// `cuejack info`: shows the properties of sound files.
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Show what is in sound files.")
 
@@ -41,62 +41,63 @@ struct Info: ParsableCommand {
   }
 }
 
-/// What `cuejack info` says of one file. The names of the fields are the keys of the JSON: they stay.
+/// The report of `cuejack info` on one file. The property names are the JSON keys, so they must not
+/// change.
 struct FileReport: Encodable {
   let path: String
-  /// The container's name.
+  /// Name of the container.
   let container: String
-  /// The coding in words.
+  /// Description of the sample format or codec.
   let format: String
-  /// The forms in which the sound can be decoded.
+  /// The formats in which the sound can be decoded.
   let formats: [String]
   /// Significant bits of a sample; absent for lossy codecs.
   let bitsPerSample: Int?
-  /// Significant bits of a sample of the sound before it was coded; absent if the file does not say.
+  /// Significant bits of a sample before encoding; absent if the file does not give them.
   let sourceBits: Int?
   /// "signed integer", "unsigned integer" or "float"; absent for packets of a codec.
   let sampleType: String?
   /// "big" or "little"; absent for packets of a codec.
   let byteOrder: String?
   let channels: Int
-  /// What each channel is for; absent if the file does not say.
+  /// Roles of the channels; absent if the file does not give them.
   let layout: [String]?
-  /// The tag of Core Audio's layouts; absent if the file has none.
+  /// The Core Audio layout tag; absent if the file has none.
   let layoutTag: UInt32?
   /// Frames per second.
   let sampleRate: Double
-  /// Frames of sound.
+  /// Valid frames.
   let frames: Int64
-  /// Seconds.
+  /// Duration in seconds.
   let duration: Double
-  /// Bytes in the file.
+  /// Size of the file in bytes.
   let size: Int64
-  /// True if the file has fewer frames than its head says.
+  /// True if the file is truncated or damaged.
   let truncated: Bool
   /// Bits per second.
   let bitRate: Double
-  /// Bytes of the sound, without head and tags.
+  /// Bytes of sound, without header and tags.
   let soundBytes: Int64
-  /// Bytes before the sound.
+  /// Offset of the sound in bytes.
   let dataOffset: Int64
-  /// A packet of linear PCM is a frame.
+  /// Number of packets. A packet of linear PCM is a frame.
   let packets: Int64
-  /// Absent if that varies.
+  /// Absent if it varies.
   let framesPerPacket: Int?
-  /// Absent if that varies.
+  /// Absent if it varies.
   let bytesPerPacket: Int?
-  /// Bytes; no packet has more.
+  /// Bytes of the largest packet.
   let largestPacket: Int
-  /// Frames that packets decode to before the sound and after it; absent if the file does not say.
+  /// Priming and remainder frames; absent if the file does not give them.
   let primingFrames: Int?
   let remainderFrames: Int?
-  /// Bytes that a decoder needs besides the packets.
+  /// Bytes of the magic cookie.
   let cookieSize: Int
-  /// True if nothing has to be moved for the file to be played while it is fetched.
+  /// True if the file can be played while it is being downloaded.
   let optimized: Bool
-  /// The names of the file's chunks in their order; absent if its kind has none.
+  /// Ids of the file's chunks in order; absent if the container has none.
   let chunks: [String]?
-  /// Bytes of its ID3 tag; absent if it has none.
+  /// Bytes of the ID3 tag; absent if there is none.
   let id3TagSize: Int?
   let tags: [String: String]
   let markers: [Marker]
@@ -107,9 +108,9 @@ struct FileReport: Encodable {
     let frame: Double
     let name: String?
     let id: Int32
-    /// Four characters; absent for one that is nothing in particular.
+    /// The four-character code of the type; absent for a generic marker.
     let type: String?
-    /// From 1; absent for all channels.
+    /// Channel number, starting at 1; absent for all channels.
     let channel: UInt16?
     init(_ marker: MediaMarker) {
       frame = marker.position

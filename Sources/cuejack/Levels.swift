@@ -1,14 +1,14 @@
 import Foundation
 
-/// Each channel's level as the displays write it, in dB below full scale.
+/// The channels' peak levels as text for the progress displays, in dB below full scale.
 struct Levels {
   /// Decibels.
   private let levels: [Float]
 
-  /// The level that is shown as silence.
+  /// Lowest level; shown as silence.
   private static var silence: Float { -100 }
 
-  /// From the channels' highest samples; 1 is full scale.
+  /// Creates levels from the channels' peak samples; 1 is full scale.
   init(peaks: [Float]) {
     levels = peaks.map { $0 > 0 ? max(Self.silence, 20 * log10($0)) : Self.silence }
   }
@@ -24,18 +24,18 @@ struct Levels {
     "\(levels.map(text).joined(separator: " ")) dB"
   }
 
-  /// Six characters for 60 dB.
+  /// Draws a meter of six characters for 60 dB.
   private static func meter(_ level: Float) -> String {
     "|" + gauge(Double(level / 60 + 1), width: 6, with: "=") + "|"
   }
 
   private static func text(_ level: Float) -> String {
-    // Without a minus before a zero.
+    // Adding 0 turns -0 into 0.
     level <= silence ? " -inf" : String(format: "%5.1f", (level * 10).rounded() / 10 + 0)
   }
 }
 
-/// A bar of `width` characters, the part of it that is filled made of `character`.
+/// Draws a bar of `width` characters, filled in part with `character`.
 func gauge(_ part: Double, width: Int, with character: Character) -> String {
   let count = Int((min(max(part, 0), 1) * Double(width)).rounded())
   return String(repeating: character, count: count) + String(repeating: "-", count: width - count)

@@ -8,7 +8,7 @@ import RealTime
 import Server
 import Timeline
 
-/// `cuejack play`: plays sound files, all from one frame on.
+/// `cuejack play`: plays sound files in sync, starting on one frame.
 struct Play: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Play sound files together, from one frame on.",
@@ -170,7 +170,7 @@ struct Play: ParsableCommand {
     CommandLog.bootstrap(isVerbose: client.verbose)
     let files = try openAll()
     let rendering = try beginRendering(files)
-    // One channel has a balance between two.
+    // Panning mono needs two channels.
     let channels = max(files.map(\.format.channels).max() ?? 1, pan == 0 ? 1 : 2)
     let studio =
       plugins.isEmpty || rendering != nil
@@ -237,7 +237,7 @@ struct Play: ParsableCommand {
     var isCut = false
     if let studio {
       let rest = Int64((tail * studio.device.client.sampleRate).rounded())
-      // The end of the sound is told of in the cycle that it lies in.
+      // A file's end is reported during the cycle in which it lies, so two more periods are added.
       let end =
         studio.device.now + Int64(studio.chain.latencyFrames) + rest
         + 2 * Int64(studio.device.client.periodFrames)
@@ -263,7 +263,7 @@ struct Play: ParsableCommand {
 
   // MARK: Rendering
 
-  /// The file that is to be written; nil if the files are to be played.
+  /// Returns the file to render to; nil if the files are to be played.
   private func beginRendering(_ files: [SoundReader]) throws -> Rendering? {
     guard let render else { return nil }
     let effects = try plugins.isEmpty ? nil : makeEffects(files)
@@ -283,7 +283,7 @@ struct Play: ParsableCommand {
       tail: Int((tail * rate).rounded()))
   }
 
-  /// Writes the file, and says what became of it.
+  /// Renders the file and reports the result.
   private func finish(_ rendering: Rendering, _ players: [FilePlayer], _ signals: StopSignals)
     throws
   {
@@ -304,9 +304,9 @@ struct Play: ParsableCommand {
     if failed || rendering.hasLostPlugins { throw ExitCode.failure }
   }
 
-  // MARK: Before
+  // MARK: Before playing
 
-  /// Opens all files, or tells of each that cannot be opened.
+  /// Opens all files, and reports each that cannot be opened.
   private func openAll() throws -> [SoundReader] {
     var opened: [SoundReader] = []
     for path in files {
@@ -330,7 +330,7 @@ struct Play: ParsableCommand {
     return opened
   }
 
-  /// What --start and --end leave of a file, in its frames.
+  /// Returns the part of a file between --start and --end, in its frames.
   private func part(of file: SoundReader) -> Range<Int64> {
     func frame(_ seconds: Double) -> Int64 {
       min(file.frames, Int64((seconds * file.format.sampleRate).rounded()))
@@ -366,27 +366,27 @@ struct Play: ParsableCommand {
 
   // MARK: The start
 
-  /// When all players begin to be heard.
+  /// The common start of all players.
   private struct Start {
     var chosen: ChosenStart
-    /// Frames that plugins take.
+    /// Latency of the plugins in frames.
     var latency: Int64
-    /// True if it was past already when we looked.
+    /// True if the chosen time had already passed.
     var isPast = false
     var sampleRate: Double
     var frame: Int64 { chosen.frame }
-    /// When the queues begin.
+    /// The frame at which the queues start: earlier by the latency.
     var queueFrame: Int64 { frame - latency }
     var queueTime: StartTime { chosen.time(before: latency, sampleRate: sampleRate) }
   }
 
   private func start(of players: [FilePlayer], latency: Int64) throws(QueueError) -> Start {
-    // A start frame is chosen when the server carries sound from each of them.
+    // Choose the start frame only after the server carries sound from every player.
     for player in players { try player.queue.awaitHeard() }
     let rate = try players[0].queue.deviceSampleRate()
     guard let device = players[0].queue.runningDevice else { throw .invalidated }
     let now = players.compactMap { $0.queue.deviceTime?.frame }.max() ?? device.now
-    // Time enough to tell all of them, even on a busy machine.
+    // Allows enough time to start all players, even on a busy machine.
     let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
     func start(_ frame: Int64, isPast: Bool = false) -> Start {
       Start(
@@ -403,7 +403,7 @@ struct Play: ParsableCommand {
       if chosen.frame > now + latency {
         return Start(chosen: chosen, latency: latency, sampleRate: rate)
       }
-      // At once; but several can begin together only if they know when.
+      // A single player starts at once, but several need a common time in the future.
       return start(players.count == 1 ? chosen.frame : soon, isPast: true)
     }
   }
@@ -449,13 +449,13 @@ struct Play: ParsableCommand {
       peaks: player.queue.takePeaks())
   }
 
-  // MARK: Afterwards
+  // MARK: After playing
 
-  /// Ends what still plays, says what was played, and throws the exit code if it is not 0.
+  /// Stops the players, prints summaries, and throws the exit code if it is not 0.
   private func finish(
     _ players: [FilePlayer], _ start: Start, isCut: Bool, stoppedBy signal: CInt?
   ) throws {
-    // All fall silent before anything else is done.
+    // Silence all players first.
     for player in players where !player.isOver { try? player.queue.stop() }
     let results = players.map(\.queue.statistics)
     var failed = isCut
@@ -467,17 +467,17 @@ struct Play: ParsableCommand {
       if player.hasFailed || player.file.isTruncated && player.playsToTheEnd {
         failed = true
       }
-      // Played is what was heard without a gap.
+      // Playing succeeded only if everything was heard without a gap.
       if result.starvedFrames > 0 || result.unheardFrames > 0 { failed = true }
       Screen.shared.say(summary(player, result, start))
     }
     let begins = Set(results.compactMap(\.beganAt))
-    // On a server that came back, each starts as soon as it can.
+    // After a server restart, each player starts as soon as it can.
     if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")
       failed = true
     } else if begins.count == 1, let begin = begins.first, !start.isPast,
-      // A host time is rounded to a frame in the cycle that it falls in.
+      // A host time is rounded to a frame within its cycle.
       begin > start.queueFrame + (start.chosen.isHostTime ? Int64(start.sampleRate / 1000) : 0),
       results.allSatisfy({ $0.restarts == 0 })
     {

@@ -5,15 +5,16 @@ import Host
 import RealTime
 import Server
 
-/// What `--plugin` takes: a plugin, perhaps a preset of it, and values of its controls.
+/// The value of `--plugin`: a plugin, optionally a preset, and control values.
 struct PluginOption: ExpressibleByArgument {
-  /// All that comes before the values.
+  /// Everything before the control values.
   let plugin: String
   let values: [String: Float]
-  /// It is to have a process of its own.
+  /// True if the plugin runs in its own process.
   var isIsolated = false
 
-  /// True if `--isolate` means it by `name`: as it was given, or by its URI alone.
+  /// Returns true if `--isolate name` selects this plugin: as given, by its URI alone, or with
+  /// "all".
   func isMeant(by name: String) -> Bool {
     name == "all" || name == plugin || plugin.hasPrefix(name + "#")
   }
@@ -35,11 +36,11 @@ struct PluginOption: ExpressibleByArgument {
 }
 
 extension PluginChain {
-  /// What `--plugin` asks for; an error is told and ends the command.
+  /// Creates the chain for `--plugin` options. Prints an error and ends the command on failure.
   ///
   /// - Parameters:
-  ///   - client: Whose cycles are to run it; nil if none.
-  ///   - hearsControllers: Controllers are to move controls.
+  ///   - client: The client whose cycles run the chain; nil if there is none.
+  ///   - hearsControllers: True if MIDI controllers control plugin controls.
   init(
     _ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false,
     on client: (any ServerClient)? = nil, hearsControllers: Bool = false
@@ -64,17 +65,17 @@ extension PluginChain {
   }
 }
 
-/// The client that all files play through when there are plugins.
+/// The client through which all files play if there are plugins.
 struct PluginClient {
   let device: Device
   let chain: PluginChain
-  /// For each port what it is connected to.
+  /// The connections of each port.
   private(set) var connections: [[String]] = []
-  /// What the MIDI ports are connected to.
+  /// The connections of the MIDI ports.
   private(set) var midiInputs: [String] = []
   private(set) var midiOutputs: [String] = []
 
-  /// Opens the client and connects its ports; an error is told and ends the command.
+  /// Opens the client and connects its ports. Prints an error and ends the command on failure.
   init(
     _ options: [PluginOption], channels: Int, _ client: ClientOptions,
     _ controllers: ControllerOptions, files: [String]
@@ -98,7 +99,7 @@ struct PluginClient {
       try connect(client)
       try connectMIDI(controllers)
       try follow(controllers)
-      // Plugins tell of their latency when they run.
+      // Plugins report their latency only after they have run.
       try device.awaitHeard(device.connectionMark)
       let deadline = HostTime.now + 2_000_000_000
       while !chain.hasRun, !device.isLost, HostTime.now < deadline { usleep(1000) }
@@ -118,7 +119,7 @@ struct PluginClient {
     let others =
       client.noConnect ? [] : client.connect.isEmpty ? Array(physical) : client.connect
     connections = ports.map { _ in [] }
-    // What is more than the ports goes round; one port is connected to all.
+    // Surplus target ports are assigned round robin, so a single port is connected to all of them.
     for (i, other) in others.enumerated() {
       let port = i % ports.count
       try device.connect(ports[port], to: other)
@@ -143,15 +144,15 @@ struct PluginClient {
     }
   }
 
-  /// Why MIDI ports cannot be connected.
+  /// The reason why MIDI ports cannot be connected.
   private struct MIDIError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
   }
 
-  /// Where the channels of a file are to be played.
+  /// Adds a source for a file to the graph, and returns the ports for its channels.
   ///
-  /// - Parameter pan: The balance of a file of one channel, if there are two for it.
+  /// - Parameter pan: The balance of a mono file, if the chain has two channels.
   func places(for file: SoundReader, pan: Float) throws(HostError) -> [ClientPort] {
     let graph = chain.graph
     let source = graph.addSource(named: fileName(file.path), channels: file.format.channels)
@@ -164,7 +165,7 @@ struct PluginClient {
     return try graph.places(of: source)
   }
 
-  /// Ends the client. No queue may play through it any more.
+  /// Stops the client. No queue may play through it any more.
   func close() {
     chain.cancelLearning()
     chain.graph.stop()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Host
 
-/// `cuejack plugins`: the LV2 plugins that are installed.
+/// `cuejack plugins`: commands for the installed LV2 plugins.
 struct Plugins: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List, describe and check the LV2 plugins that are installed.",
@@ -12,11 +12,11 @@ struct Plugins: ParsableCommand {
     ])
 }
 
-/// Prints a value as JSON for people.
+/// Prints a value as readable JSON.
 func printJSON(_ value: some Encodable) throws {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-  // What a plugin tells may be anything.
+  // Values from plugins may be infinite or NaN.
   encoder.nonConformingFloatEncodingStrategy = .convertToString(
     positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
   print(String(decoding: try encoder.encode(value), as: UTF8.self))
@@ -26,7 +26,8 @@ private func complain(_ message: String) {
   FileHandle.standardError.write(Data("cuejack: \(message)\n".utf8))
 }
 
-/// What a plugin's bundle says of it; that there is none is told and ends the command.
+/// Returns the description from a plugin's bundle. Prints an error and ends the command if there is
+/// none.
 private func description(of uri: String) throws -> PluginDescription {
   do throws(HostError) {
     return try World().description(of: uri)
@@ -57,7 +58,7 @@ struct ListPlugins: ParsableCommand {
       let author: String?
     }
     var plugins: [Plugin] = []
-    /// What is wrong, by the bundle's path.
+    /// Problems by bundle path.
     var problems: [String: [String]] = [:]
   }
 
@@ -245,7 +246,7 @@ struct CheckPlugins: ParsableCommand {
   }
 }
 
-/// `cuejack plugins probe`: what `Prober` starts.
+/// `cuejack plugins probe`: the process that `Prober` starts.
 struct ServeProbe: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe", abstract: "Try plugins for another process.", shouldDisplay: false)
@@ -253,7 +254,7 @@ struct ServeProbe: ParsableCommand {
   func run() { Probe.serve() }
 }
 
-/// `cuejack plugins host`: what an `IsolatedPlugin` starts.
+/// `cuejack plugins host`: the process that an `IsolatedPlugin` starts.
 struct ServePlugin: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "host", abstract: "Run a plugin for another process.", shouldDisplay: false)

@@ -1,18 +1,19 @@
-/// What the progress display says of one file.
+/// One file's entry in the progress display.
 struct Progress {
   var name: String
-  /// Seconds that were played; negative while it waits for its start.
+  /// Position in seconds; negative before the start.
   var position: Double
-  /// Seconds that there are to play; nil if it has no end.
+  /// Playing time in seconds; nil if it is endless.
   var duration: Double?
-  /// Each channel's highest sample of late; 1 is full scale.
+  /// Recent peak sample of each channel; 1 is full scale.
   var peaks: [Float]
 }
 
 extension [Progress] {
-  /// The display: a line for each file, none wider than `columns`, none more than fit into `rows`.
+  /// Returns the display: one line per file, at most `columns` wide, and at most as many lines as
+  /// fit into `rows`.
   func lines(columns: Int, rows: Int) -> [String] {
-    // The last column stays free: some terminals wrap on it.
+    // The last column stays empty, because some terminals wrap there.
     let width = columns - 1
     let most = Swift.max(1, rows - 1)
     if count > most, most > 1 {
@@ -33,22 +34,22 @@ extension [Progress] {
   }
 }
 
-/// How much of a file's progress a line has room for, from all to the least.
+/// How much of a file's progress a line shows, from most to least.
 private enum Style: CaseIterable {
-  /// Name, bar, time and a meter for each channel.
+  /// Name, bar, time and a level meter per channel.
   case meters
-  /// Levels as numbers only.
+  /// Levels as numbers instead of meters.
   case levels
-  /// The loudest channel's level only.
+  /// Only the loudest channel's level.
   case loudest
-  /// Without a name.
+  /// Without the name.
   case bar
-  /// The time and the loudest channel's level.
+  /// Only the time and the loudest channel's level.
   case time
 
   static let smallestBar = 8
 
-  /// The columns for the name.
+  /// Returns the columns for the name.
   func nameWidth(_ longest: Int, _ width: Int) -> Int {
     switch self {
     case .meters, .levels, .loudest: min(longest, max(8, width / 5))
@@ -66,16 +67,16 @@ private enum Style: CaseIterable {
       }
     let duration = progress.duration.map(clock) ?? "-:--"
     let position = clock(progress.position)
-    // Room for a minus, so that nothing moves when it goes.
+    // Leaves room for a minus sign, so that nothing moves when it disappears.
     let space = String(repeating: " ", count: max(0, duration.count + 1 - position.count))
     return "\(space)\(position)/\(duration) \(words)"
   }
 
-  /// The columns that are left for every line's bar.
+  /// Returns the columns left for the bar in every line.
   func barWidth(for all: ArraySlice<Progress>, longestName longest: Int, width: Int) -> Int {
     let name = nameWidth(longest, width)
     let longestTail = all.map { columns(of: tail($0)) }.max() ?? 0
-    // The bar's ends and the spaces round it.
+    // The bar's brackets and the spaces around it.
     return width - (name > 0 ? name + 1 : 0) - 3 - longestTail
   }
 

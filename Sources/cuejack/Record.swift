@@ -47,7 +47,7 @@ struct Record: ParsableCommand {
     let (kind, place) = try telling { () throws(SoundFileError) in
       let kind = try SoundFormat(
         path: file, coding, pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
-      // Before anything else: what cannot be written need not be recorded.
+      // Check first that the file can be written.
       return (kind, try ClaimedPlace(file, isReplacing: force))
     }
     defer { withExtendedLifetime(place) {} }
@@ -109,9 +109,9 @@ struct Record: ParsableCommand {
         ? .none : client.connect.isEmpty ? .physical : .ports(client.connect))
   }
 
-  // MARK: Before
+  // MARK: Before recording
 
-  /// A recorder at the rate that was asked for, or the device's if the file can have that.
+  /// Creates a recorder at the requested rate, or at the device's if the file format supports that.
   private func makeRecorder(_ kind: SoundFormat, onEvent: @escaping @Sendable () -> Void)
     throws(QueueError) -> FileRecorder
   {
@@ -129,7 +129,7 @@ struct Record: ParsableCommand {
     return try recorder(rate)
   }
 
-  /// Runs `body`; an error of it is told and ends the command.
+  /// Runs `body`. Prints its error, if any, and ends the command.
   private func telling<R>(_ body: () throws(SoundFileError) -> R) throws -> R {
     do throws(SoundFileError) {
       return try body()
@@ -156,7 +156,7 @@ struct Record: ParsableCommand {
     }
   }
 
-  // MARK: Meanwhile
+  // MARK: While recording
 
   private func isThere(_ store: FileStore?) -> Bool {
     do throws(SoundFileError) {
@@ -182,9 +182,9 @@ struct Record: ParsableCommand {
       peaks: queue.takePeaks())
   }
 
-  // MARK: Afterwards
+  // MARK: After recording
 
-  /// Completes the file, says what was recorded, and throws the exit code if it is not 0.
+  /// Completes the file, prints a summary, and throws the exit code if it is not 0.
   private func finish(
     _ recorder: FileRecorder, _ recording: RecordingFile, stoppedBy signal: CInt?
   ) throws {
@@ -208,7 +208,7 @@ struct Record: ParsableCommand {
       failed = true
     case .lost: throw ExitCode.failure
     }
-    // Of what could not be completed, only what can be read again counts.
+    // If the file could not be completed, only frames that can be read back count.
     let found = failed ? readableFrames(place) : writer.frames
     guard let frames = found, frames > 0 else {
       if found == 0 || recorder.frames == 0 { store.remove() }
@@ -227,7 +227,7 @@ struct Record: ParsableCommand {
     if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
   }
 
-  /// Frames of sound that can be read from a file; nil if it cannot be opened, which has been told then.
+  /// Returns the valid frames of a file; prints an error and returns nil if it cannot be opened.
   private func readableFrames(_ path: String) -> Int64? {
     do throws(SoundFileError) {
       return try MediaFile.open(path: path).frameCount
@@ -238,17 +238,17 @@ struct Record: ParsableCommand {
   }
 }
 
-/// What became of a file that may have been deleted while it was written.
+/// The outcome of saving a file that may have been deleted while it was written.
 private enum Rescue {
-  /// It is where it should be.
+  /// The file still exists at its path.
   case notNeeded
-  /// What it held is in another file.
+  /// Its contents were copied to another file.
   case copied(to: String)
   case lost
 }
 
-/// Copies a file that was deleted while it was written to where it was, or else to the folder for
-/// temporary files, and says where.
+/// Copies a deleted file that is still open back to its path, or else to the temporary folder, and
+/// reports the new path.
 private func rescue(_ store: FileStore) -> Rescue {
   do throws(SoundFileError) {
     try store.checkPresence()

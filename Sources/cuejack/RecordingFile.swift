@@ -1,13 +1,13 @@
 import Files
 import Synchronization
 
-/// The file that a recording goes to. It is begun with the first frame: an old file in its place stays as it
-/// is until then.
+/// The file that a recording goes to. It is created with the first frame; until then an existing
+/// file stays unchanged.
 ///
 /// Any thread; blocks.
 final class RecordingFile: Sendable {
   let place: ClaimedPlace
-  /// What the file is going to be.
+  /// Container, format and encoder settings of the file.
   let plan: SoundWriter.Plan
   private let begun = Mutex<(store: FileStore, writer: SoundWriter)?>(nil)
 
@@ -16,12 +16,12 @@ final class RecordingFile: Sendable {
     self.plan = plan
   }
 
-  /// Nil before the first frame.
+  /// The file's store; nil before the first frame.
   var store: FileStore? { begun.withLock { $0?.store } }
-  /// Nil before the first frame. For one thread at a time.
+  /// The file's writer; nil before the first frame. One thread at a time may use it.
   var writer: SoundWriter? { begun.withLock { $0?.writer } }
 
-  /// What writes the file, which is begun if it has not been.
+  /// Returns the file's writer, and creates the file on the first call.
   func beginning() throws(SoundFileError) -> SoundWriter {
     try begun.withLock { begun throws(SoundFileError) in
       if let writer = begun?.writer { return writer }

@@ -1,18 +1,18 @@
-/// What the progress display says of a recording.
+/// A recording's entry in the progress display.
 struct RecordingProgress {
   var name: String
-  /// Seconds that were recorded; negative while it waits for its start.
+  /// Recorded seconds; negative before the start.
   var position: Double
-  /// Bytes in the file.
+  /// Size of the file in bytes.
   var size: Int64
   /// How often frames were lost.
   var overruns: UInt64
-  /// Each channel's highest sample of late; 1 is full scale.
+  /// Recent peak sample of each channel; 1 is full scale.
   var peaks: [Float]
 
-  /// The display's line, with as much of it as fits into `columns`.
+  /// Returns the display's line, with as many details as fit into `columns`.
   func line(columns: Int) -> String {
-    // The last column stays free: some terminals wrap on it.
+    // The last column stays empty, because some terminals wrap there.
     let width = columns - 1
     let levels = Levels(peaks: peaks)
     let time = position < 0 ? clock(position) : " \(clock(position))"

@@ -4,24 +4,24 @@ import Files
 import Host
 import RealTime
 
-/// What `cuejack play --render` makes: a file of what all players together would sound like.
+/// Renders the sum of all players to a file (`cuejack play --render`).
 ///
 /// The file appears under its name when it is complete.
 struct Rendering {
   private let file: UnfinishedFile
   private let writer: SoundWriter
-  /// What each queue renders to, and what is mixed: floats at the first file's rate.
+  /// The format that the queues render to and that is mixed: floats at the first file's rate.
   let format: PCMFormat
-  /// Full scale of the file's integers; nil if it has floats, which have none.
+  /// Full scale of the file's integers; nil for floats, which are not clipped.
   private let fullScale: Double?
-  /// What the mix goes through.
+  /// The plugins that process the mix.
   private let effects: Effects?
   private static var framesAtOnce: Int { 16384 }
-  /// A plugin's process is gone: sound passed it by.
+  /// True if a plugin's process has died and the plugin was bypassed.
   var hasLostPlugins: Bool { effects?.hasLostPlugins ?? false }
 
-  /// Begins the file `path` for the sound of `files`: at the rate and depth of the first of them, with as
-  /// many channels as any has, or as come out of plugins.
+  /// Creates the file `path` for the sound of `files`. It has the rate and depth of the first file.
+  /// It has the plugins' output channels, or else the largest number of channels among the files.
   init(
     _ path: String, of files: [SoundReader], through effects: Effects?, isReplacing: Bool
   ) throws(SoundFileError) {
@@ -49,19 +49,19 @@ struct Rendering {
     writer = try SoundWriter(file.store, plan)
   }
 
-  /// What was written.
+  /// The result of rendering.
   struct Result {
     var frames: Int64 = 0
-    /// Samples that were louder than the file can hold.
+    /// Samples that exceeded the file's full scale.
     var clipped: Int64 = 0
   }
 
-  /// Renders all players to their ends, adds them up and completes the file.
+  /// Renders all players to their ends, mixes them, and completes the file.
   ///
   /// - Parameters:
-  ///   - players: They were started and render to `format`.
-  ///   - isStopped: Asked now and then: true to give it up.
-  /// - Returns: Nil if it was given up.
+  ///   - players: Started players that render to `format`.
+  ///   - isStopped: Called repeatedly; returns true to cancel.
+  /// - Returns: Nil if cancelled.
   func run(_ players: [FilePlayer], isStopped: () -> Bool) throws -> Result? {
     let count = Self.framesAtOnce * format.channels
     var mix = [Float](repeating: 0, count: count)
@@ -100,7 +100,7 @@ struct Rendering {
     try file.naming(written.get)
   }
 
-  /// How many samples are louder than the file can hold.
+  /// Returns the number of samples that exceed the file's full scale.
   private func clipped(_ samples: ArraySlice<Float>) -> Int64 {
     guard let fullScale else { return 0 }
     var count: Int64 = 0
@@ -111,7 +111,7 @@ struct Rendering {
     return count
   }
 
-  /// Renders as many frames as fit, or all that are left.
+  /// Renders as many frames as fit, or all that remain.
   private func render(_ player: FilePlayer, _ samples: inout [Float]) throws(QueueError) -> Int {
     let bytesPerFrame = format.bytesPerFrame
     let queue = player.queue
@@ -134,11 +134,12 @@ struct Rendering {
   }
 }
 
-/// Plugins that a mix goes through on its way to a file: what comes out begins with the mix's first frame.
+/// Plugins that process a mix offline. Their latency is removed: the output begins with the mix's
+/// first frame.
 final class Effects {
   private let chain: PluginChain
   private let graph: OfflineGraph
-  /// Frames that still come out before the sound, and those that come out after it.
+  /// Frames still to drop at the start, and frames still to output after the mix ends.
   private var early: Int
   private var rest: Int
 
@@ -146,8 +147,8 @@ final class Effects {
   var hasLostPlugins: Bool { chain.hasLostPlugins }
 
   /// - Parameters:
-  ///   - channels: Those of the mix.
-  ///   - tail: Frames to go on for after the sound.
+  ///   - channels: Channels of the mix.
+  ///   - tail: Frames to output after the mix ends.
   init(
     _ plugins: [PluginOption], channels: Int, sampleRate: Double, tail: Int
   ) throws {
@@ -162,7 +163,7 @@ final class Effects {
 
   func process(_ samples: ArraySlice<Float>) -> ArraySlice<Float> { cut(graph.run(samples)) }
 
-  /// The next piece of what comes after the sound; nil if that is all.
+  /// Returns the next block after the mix has ended; nil at the end.
   func takeRest() -> ArraySlice<Float>? {
     if rest == 0 { return nil }
     let frames = min(rest, 16384)
@@ -170,7 +171,7 @@ final class Effects {
     return cut(graph.run([], silence: frames))
   }
 
-  /// Leaves out what the plugins' latency puts before the sound.
+  /// Drops the frames that the plugins' latency puts before the mix.
   private func cut(_ samples: [Float]) -> ArraySlice<Float> {
     let frames = min(early, samples.count / channels)
     early -= frames

@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Where the command writes: lines on standard output, messages on standard error, and on a
+/// Terminal output of the command: lines on standard output, messages on standard error, and on a
 /// terminal a progress display below them.
 ///
-/// Safe on every thread that is not real time. What cannot be written is dropped: music does not
-/// stop because nobody reads about it.
+/// Any thread that is not real time. Text that cannot be written is dropped, so that playback never
+/// stops because output is blocked.
 final class Screen: Sendable {
   static let shared = Screen()
 
-  /// True if there is a terminal to draw on.
+  /// True if standard output is a terminal that supports the progress display.
   let isTerminal: Bool
 
   private struct State {
-    /// The progress display as it stands on the terminal.
+    /// The progress display's lines on the terminal.
     var drawn: [String] = []
-    /// Errors that were told.
+    /// Errors already printed.
     var told: Set<String> = []
   }
   private let state = Mutex(State())
@@ -26,7 +26,7 @@ final class Screen: Sendable {
     isTerminal = isatty(STDOUT_FILENO) == 1 && !isDumb
   }
 
-  /// The terminal's size now; a plausible one if it does not tell.
+  /// The terminal's current size; 80 by 24 if it is unknown.
   var size: (columns: Int, rows: Int) {
     var window = winsize()
     let status = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window)
@@ -45,13 +45,15 @@ final class Screen: Sendable {
     above { write("cuejack: \(printable(message))\n", to: STDERR_FILENO) }
   }
 
-  /// The same for an error. Each is told once, though the queue logs it and then throws it.
+  /// Writes an error like `remark`, but each text only once: the queue logs an error and then
+  /// throws it.
   func complain(_ message: String) {
     let isNew = state.withLock { $0.told.insert(message).inserted }
     if isNew { remark(message) }
   }
 
-  /// Draws the progress display, one string a line, none wider than the terminal; none ends it.
+  /// Draws the progress display, one string per line, none wider than the terminal. An empty array
+  /// removes it.
   func draw(_ lines: [String]) {
     guard isTerminal else { return }
     state.withLock { state in
@@ -63,7 +65,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// Runs `body` with the progress display out of the way.
+  /// Runs `body` with the progress display temporarily removed.
   private func above(_ body: () -> Void) {
     state.withLock { state in
       guard !state.drawn.isEmpty else { return body() }
@@ -73,7 +75,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// What brings the cursor to the beginning of the progress display.
+  /// Returns the escape sequence that moves the cursor to the start of the progress display.
   private func home(_ state: State) -> String {
     state.drawn.count > 1 ? "\r\u{1B}[\(state.drawn.count - 1)A" : "\r"
   }
@@ -91,10 +93,10 @@ final class Screen: Sendable {
   }
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-/// `text` without characters that would move a terminal's cursor.
+/// Replaces control characters of `text` by question marks.
 func printable(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "?" : $0 }))
 }
@@ -103,7 +105,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
   scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
 }
 
-/// The columns that `text` takes on a terminal.
+/// Returns the columns that `text` occupies on a terminal.
 func columns(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + columns(of: $1) } }
 
 private func columns(of scalar: Unicode.Scalar) -> Int {
@@ -112,7 +114,7 @@ private func columns(of scalar: Unicode.Scalar) -> Int {
   default: break
   }
   switch scalar.value {
-  // Hangul, the scripts of China and Japan, full-width forms and pictures.
+  // Hangul, Chinese and Japanese scripts, full-width forms and pictographs.
   case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
     0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1FAFF, 0x20000...0x3FFFD:
     return 2
@@ -120,7 +122,8 @@ private func columns(of scalar: Unicode.Scalar) -> Int {
   }
 }
 
-/// `text` in exactly `width` columns: filled up with spaces, or cut and marked with a dot.
+/// Returns `text` in exactly `width` columns: padded with spaces, or truncated and marked with a
+/// dot.
 func fitted(_ text: String, to width: Int) -> String {
   var result = text
   if columns(of: result) > width {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Host
 
-/// `cuejack graph`: what a graph that runs is made of.
+/// `cuejack graph`: shows running plugin graphs.
 struct ShowGraph: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "graph", abstract: "Show the graphs of plugins that are running.",
@@ -72,7 +72,7 @@ struct ShowGraph: ParsableCommand {
     for report in reports { line(report.headline) }
   }
 
-  /// Why there is nothing to show.
+  /// Returns the message for an empty selection.
   private func nothing(of running: RunningGraphs) -> String {
     let reports = running.reports
     if reports.isEmpty {

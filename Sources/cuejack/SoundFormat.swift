@@ -3,7 +3,7 @@ import Codecs
 import Files
 import RealTime
 
-/// How sound is coded, as `--format` names it.
+/// A sample format or codec, as named by `--format`.
 enum SoundCoding: Equatable, ExpressibleByArgument {
   case pcm(PCMFormat.Kind, bits: Int)
   case packets(Codec)
@@ -20,9 +20,9 @@ enum SoundCoding: Equatable, ExpressibleByArgument {
     ("msima", .packets(.msIMA)),
   ]
 
-  /// Integers of so many bits, as they are usual in a kind of file.
+  /// Returns the usual integer format with this many bits for a container.
   static func integers(bits: Int, in container: Container) -> SoundCoding {
-    // WAVE files have no sign in eight bits, all others have one.
+    // Only WAVE files store eight bits unsigned.
     let isWave = [.wave, .rf64, .wave64].contains(container)
     return .pcm(bits <= 8 && isWave ? .unsignedInteger : .signedInteger, bits: max(8, bits))
   }
@@ -39,7 +39,7 @@ enum SoundCoding: Equatable, ExpressibleByArgument {
   var defaultValueDescription: String { Self.names.first { $0.coding == self }?.name ?? "" }
 }
 
-/// What `cuejack record` and `cuejack convert` are told of the file that they write.
+/// Options of `cuejack record` and `cuejack convert` for the output format.
 struct CodingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -85,7 +85,7 @@ struct CodingOptions: ParsableArguments {
   }
 }
 
-/// Bits per second.
+/// The value of `--bitrate`, in bits per second.
 struct BitRate: ExpressibleByArgument {
   var bitsPerSecond: Int
 
@@ -100,25 +100,25 @@ struct BitRate: ExpressibleByArgument {
   }
 }
 
-/// What kind of file is written, and how its sound is coded.
+/// Container and coding of an output file.
 struct SoundFormat {
   private(set) var container: Container
   private let coding: SoundCoding
-  /// Significant bits of a sample, for lossless codecs.
+  /// Significant bits of a sample for lossless codecs.
   private let losslessBits: Int
 
-  /// The ends of names that choose a kind of file. (Nothing writes MPEG layer 1.)
+  /// The file name extensions that select a container. (No encoder writes MPEG Layer 1.)
   static var extensions: String {
     Container.allCases.filter { $0 != .mp1 }.flatMap(\.extensions).reduce(into: [String]()) {
       if !$0.contains($1) { $0.append($1) }
     }.map { ".\($0)" }.joined(separator: ", ")
   }
 
-  /// The kind from the file's name, and the coding that goes with it unless one is given.
+  /// Takes the container from the file's name, and the coding from the options or the container.
   ///
   /// - Parameters:
-  ///   - pcm: The coding for kinds that hold linear PCM, unless bits are given.
-  ///   - losslessBits: Significant bits of a sample for lossless codecs, unless they are given.
+  ///   - pcm: Default coding in containers that hold linear PCM, unless bits are given.
+  ///   - losslessBits: Default bits of a sample for lossless codecs.
   init(
     path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
   ) throws(SoundFileError) {
@@ -141,12 +141,12 @@ struct SoundFormat {
     self.init(container, coding, losslessBits: options.bits ?? losslessBits)
   }
 
-  /// A coding in a kind of file.
+  /// Creates a format from a container and a coding.
   init(_ container: Container, _ coding: SoundCoding, losslessBits: Int = 0) {
     self.container = container
     self.coding = coding
     self.losslessBits = losslessBits
-    // AIFF has nothing but integers.
+    // AIFF holds only signed integers; everything else needs AIFF-C.
     if case .aiff = container {
       switch coding {
       case .pcm(.signedInteger, _): break
@@ -169,7 +169,7 @@ struct SoundFormat {
     }
   }
 
-  /// The format of the file's sound.
+  /// Returns the format of the file's sound.
   func stream(sampleRate: Double, channels: Int) -> StreamFormat {
     switch coding {
     case .pcm(let kind, let bits):
@@ -185,7 +185,7 @@ struct SoundFormat {
     }
   }
 
-  /// What a queue records for the file: its own samples, or floats for an encoder.
+  /// Returns the format to record in: the file's own samples, or floats for an encoder.
   func input(sampleRate: Double, channels: Int) -> PCMFormat {
     if case .pcm(let format) = stream(sampleRate: sampleRate, channels: channels) {
       return format
@@ -194,14 +194,14 @@ struct SoundFormat {
       sampleRate: sampleRate, channels: channels, kind: .float, bitsPerSample: 32)
   }
 
-  /// The rate nearest to `wanted` that the coding takes: the next higher one, if there is one.
+  /// Returns the lowest usable rate that is at least `wanted`, else the highest one.
   func usableRate(for wanted: Double) -> Double {
     guard case .packets(let codec) = coding else { return wanted }
     let rates = codec.encodedSampleRates
     return rates.first { $0 >= wanted } ?? rates.last ?? wanted
   }
 
-  /// As many channels as the coding takes, `wanted` at the most.
+  /// Returns the largest usable number of channels up to `wanted`.
   func usableChannels(for wanted: Int) -> Int {
     guard case .packets(let codec) = coding else { return wanted }
     return (1...max(1, wanted)).last { codec.encodes(channels: $0) } ?? 1
@@ -209,7 +209,7 @@ struct SoundFormat {
 }
 
 extension StreamFormat {
-  /// The coding in a few words.
+  /// Short description of the coding.
   var coding: String {
     switch self {
     case .pcm(let format): format.words
@@ -217,20 +217,20 @@ extension StreamFormat {
     }
   }
 
-  /// The format in a few words.
+  /// Short description of the format.
   var words: String {
     "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
   }
 }
 
 extension PCMFormat {
-  /// The samples in a few words.
+  /// Short description of the samples.
   var words: String {
     let type = "\(bitsPerSample)-bit \(sampleType)"
     return bitsPerSample == 8 ? type : "\(type), \(isBigEndian ? "big" : "little")-endian"
   }
 
-  /// Integers with a sign or without, or floats.
+  /// Name of the sample type.
   var sampleType: String {
     switch kind {
     case .signedInteger: "signed integer"
@@ -240,12 +240,12 @@ extension PCMFormat {
   }
 }
 
-/// A rate with its unit.
+/// Formats a rate with its unit.
 func hertz(_ rate: Double) -> String {
   rate == rate.rounded() ? "\(Int64(rate)) Hz" : "\(rate) Hz"
 }
 
 extension PacketFormat {
-  /// The coding in a few words.
+  /// Short description of the coding.
   var words: String { bitsPerSample > 0 ? "\(codec.name), \(bitsPerSample)-bit" : codec.name }
 }

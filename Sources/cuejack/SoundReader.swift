@@ -3,24 +3,25 @@ import Files
 import RealTime
 import Synchronization
 
-/// A sound file whose frames can be read from any place on: linear PCM as it stands in the file, packets
-/// decoded to floats, without what codecs put before and after the sound.
+/// Reads a sound file's frames from any position: linear PCM as stored, packets decoded to floats.
+/// Priming and remainder are left out.
 ///
-/// Any thread; reads of one file wait for each other, and block on the disk: no call is real time.
+/// Any thread. Reads of one file wait for each other and block on the disk, so none is real-time
+/// safe.
 final class SoundReader: Sendable {
   let path: String
   let file: MediaFile
-  /// What is read.
+  /// The format of the frames that `read` returns.
   let format: PCMFormat
   /// Frames that can be read.
   let frames: Int64
-  /// True if the file has fewer frames than its head says.
+  /// True if the file is truncated or damaged.
   var isTruncated: Bool { file.warning != nil }
-  /// Nil for linear PCM. Used by whoever holds the lock.
+  /// Decoder state, protected by `lock`; nil for linear PCM.
   private let decoding: Decoding?
   private let lock = Mutex(())
 
-  /// What decodes a file's packets, and the frame that it gives next.
+  /// The decoder of a file's packets, and the next frame that it outputs.
   private final class Decoding: @unchecked Sendable {
     let reader: MediaReader
     let converter: StreamConverter
@@ -49,8 +50,9 @@ final class SoundReader: Sendable {
     decoding = try Decoding(file, to: format)
   }
 
-  /// Reads up to `count` frames from `frame` on, as many as there are and as fit, and returns how
-  /// many; 0 at the end. Blocks.
+  /// Reads up to `count` frames starting at `frame`, as many as exist and fit. Blocks.
+  ///
+  /// - Returns: Number of frames; 0 at the end.
   func read(
     startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {
@@ -80,7 +82,7 @@ final class SoundReader: Sendable {
 }
 
 extension MediaFile {
-  /// What makes linear PCM of the file's sound.
+  /// Creates a converter from the file's format to linear PCM.
   func decoder(to format: PCMFormat, _ options: StreamConverter.Options) throws(SoundFileError)
     -> StreamConverter
   {
@@ -95,7 +97,7 @@ extension MediaFile {
 }
 
 extension MediaError {
-  /// The error as one of the file that is being worked on.
+  /// Returns the error as an error of the file at `path`.
   func naming(_ path: String) -> SoundFileError {
     switch self {
     case .file(let error): error

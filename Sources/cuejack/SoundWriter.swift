@@ -3,31 +3,31 @@ import Files
 import RealTime
 import Server
 
-/// A sound file that is being written: linear PCM, or packets that an encoder makes. One thread at a time;
-/// every call may block on the disk.
+/// Writes a sound file: linear PCM, or packets from an encoder. One thread at a time; every call
+/// may block on the disk.
 final class SoundWriter: @unchecked Sendable {
   let file: MediaFile
-  /// What `write` takes.
+  /// The format that `write` takes.
   let input: PCMFormat
-  /// What makes the file's samples or packets of the input; nil if they are the same.
+  /// Converts the input to the file's samples or packets; nil if the formats are equal.
   private let conversion: (writer: MediaWriter, converter: StreamConverter)?
-  /// Bytes of linear PCM that were written as they are.
+  /// Bytes of linear PCM written without conversion.
   private var position: Int64 = 0
   private var silence: [UInt8] = []
-  /// Host time, in nanoseconds.
+  /// Host time of the next checkpoint in nanoseconds.
   private var nextCheckpoint: UInt64 = 0
 
-  /// What a file is going to be. Made before the file, so that what cannot be written empties no old one.
-  /// For one writer.
+  /// The format and converter of a file, created before the file: if the format cannot be written,
+  /// an existing file is not truncated. For one writer only.
   struct Plan: @unchecked Sendable {
     let container: Container
     let format: StreamFormat
     fileprivate let input: PCMFormat
     fileprivate let converter: StreamConverter?
 
-    /// Fails if there is no such file, or nothing here encodes the format.
+    /// Fails if the container cannot hold the format, or no encoder is available.
     ///
-    /// - Parameter input: What is going to be written; nil for the file's own linear PCM, or floats for an
+    /// - Parameter input: Format of the input. Nil for the file's own linear PCM, or floats for an
     ///   encoder.
     init(
       _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
@@ -56,7 +56,7 @@ final class SoundWriter: @unchecked Sendable {
     }
   }
 
-  /// Begins a file.
+  /// Creates the file.
   init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
     file = try MediaFile.create(store, container: plan.container, format: plan.format)
     input = plan.input
@@ -71,14 +71,14 @@ final class SoundWriter: @unchecked Sendable {
     }
   }
 
-  /// Appends whole frames of `input`.
+  /// Appends complete frames in the `input` format.
   func write(_ bytes: UnsafeRawBufferPointer) throws(SoundFileError) {
     guard let (writer, converter) = conversion else {
       try unsafe file.writeBytes(at: position, from: bytes)
       position += Int64(bytes.count)
       return
     }
-    // A converter only reads what it is given.
+    // The converter only reads its input.
     guard let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress),
       let samples = unsafe SampleBuffers(input, at: [start])
     else { return }
@@ -90,7 +90,7 @@ final class SoundWriter: @unchecked Sendable {
     }
   }
 
-  /// Appends frames of silence.
+  /// Appends silent frames.
   func writeSilence(frames: Int64) throws(SoundFileError) {
     let framesAtOnce = 4096
     if silence.isEmpty {
@@ -110,10 +110,10 @@ final class SoundWriter: @unchecked Sendable {
     }
   }
 
-  /// Has the file be complete as it stands now and then, so that a kill takes less than the last second.
-  /// To be called some times in a second.
+  /// Completes the file as it is, at most every 0.7 seconds for packets, so that a kill loses less
+  /// than the last second. Call it several times per second.
   func checkpoint() throws(SoundFileError) {
-    // Of linear PCM it is but a few bytes each time.
+    // For linear PCM, a checkpoint writes only a few bytes.
     guard file.pcm == nil else { return try file.checkpoint() }
     let now = HostTime.now
     guard now >= nextCheckpoint else { return }
@@ -121,12 +121,12 @@ final class SoundWriter: @unchecked Sendable {
     nextCheckpoint = now + 700_000_000
   }
 
-  /// Frames that were written, and that a file has which was completed.
+  /// Frames written so far; after `close`, the frames of the file.
   var frames: Int64 {
     conversion?.writer.frameCount ?? position / Int64(input.bytesPerFrame)
   }
 
-  /// Completes the file. It is closed whatever happens; the error is the first.
+  /// Completes and closes the file. It is closed even after an error; the first error is thrown.
   func close() throws(SoundFileError) {
     var failure: SoundFileError?
     if let (writer, converter) = conversion {

@@ -3,24 +3,25 @@ import Glibc
 import Server
 import Synchronization
 
-/// The signals that ask the command to stop: Control-C, a terminal that goes away, `kill`.
+/// Handles the signals that stop the command: SIGINT (Control-C), SIGHUP (closed terminal) and
+/// SIGTERM (`kill`).
 ///
-/// The first one is noted, a later one ends the process on the spot.
+/// The first signal is recorded; a later one ends the process immediately.
 final class StopSignals: Sendable {
   private let first = Atomic<CInt>(0)
 
-  /// The signal that came; nil if none has.
+  /// The first signal received; nil if there is none.
   var received: CInt? {
     let signal = first.load(ordering: .acquiring)
     return signal == 0 ? nil : signal
   }
 
-  /// Takes the signals over, for the whole process; `onSignal` is called on a thread of its own.
-  /// Before any other thread is started: they inherit what is blocked.
+  /// Takes over the signals for the whole process. `onSignal` is called on a separate thread. Call
+  /// before any other thread starts, because threads inherit the signal mask.
   init(_ onSignal: @escaping @Sendable () -> Void) {
-    // A reader of ours that goes away must not end us in the middle of a note.
+    // A reader of the output that closes its pipe must not end the process.
     _ = signal(SIGPIPE, SIG_IGN)
-    // Nor a file that may not grow: writing it fails.
+    // Exceeding the file size limit must not end the process either: the write fails instead.
     _ = signal(SIGXFSZ, SIG_IGN)
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -35,7 +36,7 @@ final class StopSignals: Sendable {
       var firstTime: UInt64 = 0
       while unsafe sigwait(&set, &number) == 0 {
         let now = HostTime.now
-        // Some programs send a signal to the process and to its group: it is one signal.
+        // Some programs signal the process and then its group; both count as one signal.
         if firstTime > 0, now < firstTime + Self.echo { continue }
         firstTime = now
         let isFirst = first.compareExchange(
@@ -49,10 +50,10 @@ final class StopSignals: Sendable {
     thread.start()
   }
 
-  /// Nanoseconds.
+  /// Time in nanoseconds within which a repeated signal is ignored.
   private static let echo: UInt64 = 100_000_000
 
-  /// True if whoever started us wants the signal ignored, as `nohup` does.
+  /// True if the parent process set the signal to be ignored, as `nohup` does.
   private static func isIgnored(_ number: CInt) -> Bool {
     var action = sigaction()
     guard unsafe sigaction(number, nil, &action) == 0 else { return false }

@@ -1,16 +1,16 @@
 import Files
 import Glibc
 
-/// A file that appears under its name when it is complete, and not at all if that does not come. One
-/// thread at a time.
+/// A file that appears under its name only when it is complete. One thread at a time.
 final class UnfinishedFile {
-  /// Where it is written: a hidden file beside its place.
+  /// The hidden temporary file, in the same folder.
   let store: FileStore
   private let path: String
   private let isReplacing: Bool
   private var isFinished = false
 
-  /// Fails if the file cannot be written, or is there already and is not to be replaced.
+  /// Creates the temporary file. Fails if the file cannot be written, or exists and may not be
+  /// replaced.
   init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
     self.path = path
     self.isReplacing = isReplacing
@@ -36,7 +36,7 @@ final class UnfinishedFile {
     }
   }
 
-  /// Runs `body`; its errors have the name that the file is going to have.
+  /// Runs `body`, and replaces the temporary file's path in its errors by the final one.
   func naming<R>(_ body: () throws(SoundFileError) -> R) throws(SoundFileError) -> R {
     do throws(SoundFileError) {
       return try body()
@@ -45,11 +45,11 @@ final class UnfinishedFile {
     }
   }
 
-  /// Gives the file its name; it has to be complete. Returns when it is on the disk, as far as the system
-  /// tells.
+  /// Renames the complete file to its final name, once it is on disk as far as the system reports
+  /// it.
   func finish() throws(SoundFileError) {
     try naming { () throws(SoundFileError) in try store.synchronize() }
-    // Somebody may have been quicker.
+    // Another process may have created the file in the meantime.
     try Self.check(path, isReplacing: isReplacing)
     guard unsafe rename(store.name, path) == 0 else {
       throw SoundFileError(writing: errno, path: path)
