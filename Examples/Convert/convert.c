@@ -1,17 +1,17 @@
-// Converts a sound file into another kind of file, format, rate or number of channels.
+// Converts a sound file to another container, format, rate or number of channels.
 //
 // Usage: convert [-f FILETYPE] [-d FORMAT[@RATE]] [-c CHANNELS] [-b BITRATE] [-q QUALITY] IN OUT
 //
-//   -f  the kind of file, as four characters; else the end of OUT's name tells
-//   -d  how the sound is coded: four characters, as aac or alac, or linear PCM as
-//   [BE|LE](I|UI|F)BITS,
-//       as BEI16 or LEF32; and the rate in Hz. Else linear PCM of 16 bits, at the rate of IN
-//   -c  the number of channels: more are mixed down, or filled up
-//   -b  bits per second of what is coded
-//   -q  how well the rate is converted, from 0 to 127
+//   -f  the container, as a four-character code; default: by the extension of OUT
+//   -d  the format: a codec's four-character code such as aac or alac, or linear PCM as
+//       [BE|LE](I|UI|F)BITS such as BEI16 or LEF32; optionally the rate in Hz.
+//       Default: linear PCM of 16 bits at the rate of IN
+//   -c  the number of channels: channels are mixed down or added as needed
+//   -b  bits per second of the encoder
+//   -q  quality of the sample rate conversion, from 0 to 127
 //
-// Both files are ExtAudioFiles: one decodes to a format that the other encodes from, and both
-// convert as they must. All that is left to do here is to carry frames from one to the other.
+// Both files are ExtAudioFiles. One decodes to a common format and the other encodes from it; both
+// convert as necessary. This program only copies frames from one to the other.
 
 #include <AudioToolbox/AudioToolbox.h>
 
@@ -20,23 +20,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Frames that are carried at a time.
+/// Frames copied at a time.
 #define FRAMES 8192
 
 // MARK: Options
 
 struct options {
   AudioFileTypeID type;
-  /// What OUT is to hold. Its rate and channels are 0 if they are to be those of IN.
+  /// Format of OUT. A rate or channel count of 0 means that of IN.
   AudioStreamBasicDescription format;
   UInt32 bit_rate;
-  /// -1 if the best will do.
+  /// -1 for the best.
   long quality;
   const char *in;
   const char *out;
 };
 
-/// The four characters of a code; shorter ones are filled up with spaces.
+/// Parses a four-character code; a shorter one is padded with spaces.
 static bool read_code(const char *text, size_t length, UInt32 *code) {
   if (length < 1 || length > 4) return false;
   *code = 0;
@@ -45,14 +45,15 @@ static bool read_code(const char *text, size_t length, UInt32 *code) {
   return true;
 }
 
-/// A whole number that is all of the text.
+/// Parses an integer that must be the whole text.
 static bool read_number(const char *text, long least, long most, long *number) {
   char *end;
   *number = strtol(text, &end, 10);
   return end != text && *end == '\0' && *number >= least && *number <= most;
 }
 
-/// Linear PCM as [BE|LE](I|UI|F)BITS. Files that want big-endian samples have to be told so.
+/// Parses linear PCM as [BE|LE](I|UI|F)BITS. BE must be given for containers with big-endian
+/// samples.
 static bool read_pcm(const char *text, size_t length, AudioStreamBasicDescription *format) {
   const char *end = text + length;
   UInt32 flags = kAudioFormatFlagIsPacked;
@@ -78,7 +79,7 @@ static bool read_pcm(const char *text, size_t length, AudioStreamBasicDescriptio
   return true;
 }
 
-/// FORMAT[@RATE].
+/// Parses FORMAT[@RATE].
 static bool read_format(const char *text, AudioStreamBasicDescription *format) {
   size_t length = strcspn(text, "@");
   if (!read_pcm(text, length, format)) {
@@ -92,7 +93,7 @@ static bool read_format(const char *text, AudioStreamBasicDescription *format) {
   return true;
 }
 
-/// The kind of file that goes with the end of a name.
+/// Chooses the container by the extension of a file name.
 static bool guess_type(const char *name, AudioFileTypeID *type) {
   static const struct {
     const char *end;
@@ -149,7 +150,7 @@ static bool read_options(int count, char **words, struct options *options) {
   options->in = words[at];
   options->out = words[at + 1];
   if (options->type == 0 && !guess_type(options->out, &options->type)) return false;
-  // These kinds of files hold linear PCM with the high bytes first, whatever was asked for.
+  // AIFF and NeXT files hold only big-endian linear PCM, whatever was requested.
   if (options->format.mFormatID == kAudioFormatLinearPCM &&
       (options->type == kAudioFileAIFFType || options->type == kAudioFileNextType))
     options->format.mFormatFlags |= kAudioFormatFlagIsBigEndian;
@@ -158,7 +159,8 @@ static bool read_options(int count, char **words, struct options *options) {
 
 // MARK: Errors
 
-/// Prints which call failed, and how: most results are four characters, the others are numbers.
+/// Prints the call that failed and its result: most results are four-character codes, others are
+/// numbers.
 static void report(const char *call, OSStatus status) {
   char text[5] = {(char)(status >> 24), (char)(status >> 16), (char)(status >> 8), (char)status};
   bool is_text = true;
@@ -170,7 +172,7 @@ static void report(const char *call, OSStatus status) {
     fprintf(stderr, "convert: %s: %d\n", call, (int)status);
 }
 
-/// Ends the function that it stands in if the call fails.
+/// Returns from the calling function if the call fails.
 #define TRY(function, ...)                                                                         \
   do {                                                                                             \
     OSStatus status_ = function(__VA_ARGS__);                                                      \
@@ -187,7 +189,7 @@ static CFURLRef url_of(const char *path) {
                                                  false);
 }
 
-/// Linear PCM in which both files meet: floats, in the channels of the one that has fewer.
+/// Returns the common linear PCM format: floats at the rate of IN, with the channels of OUT.
 static AudioStreamBasicDescription meeting_format(const AudioStreamBasicDescription *in,
                                                   const AudioStreamBasicDescription *out) {
   AudioStreamBasicDescription format = {0};
@@ -198,7 +200,7 @@ static AudioStreamBasicDescription meeting_format(const AudioStreamBasicDescript
   format.mFormatID = kAudioFormatLinearPCM;
   format.mFormatFlags = kAudioFormatFlagsNativeFloatPacked;
   format.mChannelsPerFrame = out->mChannelsPerFrame;
-  // Floats of 32 bits hold integers of 24, and those of 64 bits all of them.
+  // 32-bit floats hold integers of up to 24 bits, 64-bit floats all of them.
   format.mBitsPerChannel = is_wide ? 64 : 32;
   format.mBytesPerFrame = format.mBitsPerChannel / 8 * format.mChannelsPerFrame;
   format.mBytesPerPacket = format.mBytesPerFrame;
@@ -206,7 +208,7 @@ static AudioStreamBasicDescription meeting_format(const AudioStreamBasicDescript
   return format;
 }
 
-/// Carries all frames over, and counts them.
+/// Copies all frames and counts them.
 static OSStatus copy(ExtAudioFileRef in, ExtAudioFileRef out,
                      const AudioStreamBasicDescription *format, UInt64 *frames) {
   UInt32 room = FRAMES * format->mBytesPerFrame;
@@ -228,7 +230,7 @@ static OSStatus copy(ExtAudioFileRef in, ExtAudioFileRef out,
   return status;
 }
 
-/// Has the reader mix its channels, the writer convert the rate and encode.
+/// Sets up the reader to mix channels, and the writer to convert the rate and encode.
 static OSStatus set_up(const struct options *options, ExtAudioFileRef in, ExtAudioFileRef out,
                        const AudioStreamBasicDescription *meeting) {
   TRY(ExtAudioFileSetProperty, in, kExtAudioFileProperty_ClientDataFormat, sizeof *meeting,
@@ -254,7 +256,7 @@ static OSStatus set_up(const struct options *options, ExtAudioFileRef in, ExtAud
   if (options->bit_rate > 0)
     TRY(AudioConverterSetProperty, writing, kAudioConverterEncodeBitRate, sizeof options->bit_rate,
         &options->bit_rate);
-  // The file takes note of what was set.
+  // Tells the file that its converter's settings have changed.
   CFPropertyListRef none = NULL;
   TRY(ExtAudioFileSetProperty, out, kExtAudioFileProperty_ConverterConfig, sizeof none, &none);
   return noErr;
@@ -270,7 +272,7 @@ static OSStatus convert(const struct options *options) {
   TRY(ExtAudioFileGetProperty, in, kExtAudioFileProperty_FileDataFormat, &size, &from);
   if (to.mSampleRate == 0) to.mSampleRate = from.mSampleRate;
   if (to.mChannelsPerFrame == 0) to.mChannelsPerFrame = from.mChannelsPerFrame;
-  // What follows from the rest is filled in.
+  // Fills in the fields that follow from the others.
   size = sizeof to;
   TRY(AudioFormatGetProperty, kAudioFormatProperty_FormatInfo, 0, NULL, &size, &to);
   TRY(ExtAudioFileCreateWithURL, out_url, options->type, &to, NULL, kAudioFileFlags_EraseFile,
@@ -281,7 +283,7 @@ static OSStatus convert(const struct options *options) {
   OSStatus status = set_up(options, in, out, &meeting);
   if (status == noErr) status = copy(in, out, &meeting, &frames);
   ExtAudioFileDispose(in);
-  // The last frames are written now: this too can fail.
+  // Disposing of the file writes the last frames, so it can fail too.
   OSStatus closed = ExtAudioFileDispose(out);
   if (status == noErr && closed != noErr) report("ExtAudioFileDispose", closed);
   if (status == noErr && closed == noErr)

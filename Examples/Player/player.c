@@ -2,9 +2,9 @@
 //
 // Usage: player FILE [VOLUME]
 //
-// The queue asks for sound: whenever it has played a buffer it hands it back to a callback, which
-// fills it again from the file. At the end of the file the callback stops the queue, which first
-// plays what it still holds.
+// Whenever the queue has played a buffer, it returns the buffer to a callback, which refills it
+// from the file. At the end of the file the callback stops the queue, which first plays its
+// remaining buffers.
 
 #include <AudioToolbox/AudioToolbox.h>
 
@@ -13,34 +13,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Enough that one can be refilled while the others play.
+/// Enough buffers to refill one while the others play.
 #define BUFFER_COUNT 3
-/// How much sound a buffer is to hold, in seconds.
+/// Length of a buffer in seconds.
 #define BUFFER_SECONDS 0.25
 
 // MARK: State
 
-/// All that the callbacks need to know. They run on the run loop of the thread that made the queue,
-/// so nothing here is locked.
+/// The state of the callbacks. They run on the run loop of the thread that created the queue, so no
+/// lock is needed.
 struct player {
   AudioFileID file;
   AudioStreamBasicDescription format;
   AudioQueueRef queue;
   AudioQueueBufferRef buffers[BUFFER_COUNT];
-  /// Packets that a buffer holds at most.
+  /// Maximum packets in a buffer.
   UInt32 packets_per_buffer;
-  /// The first packet of the file that has not been read yet.
+  /// The next packet to read from the file.
   SInt64 next_packet;
   UInt64 buffers_filled;
-  /// The file has been read to its end, or cannot be read any further.
+  /// Set when the file has been read to its end, or cannot be read any further.
   bool is_at_end;
-  /// What went wrong where nobody was there to be told.
+  /// Error in a callback, which has no caller to return it to.
   OSStatus error;
 };
 
 // MARK: Errors
 
-/// Prints which call failed, and how: most results are four characters, the others are numbers.
+/// Prints the call that failed and its result: most results are four-character codes, others are
+/// numbers.
 static void report(const char *call, OSStatus status) {
   char text[5] = {(char)(status >> 24), (char)(status >> 16), (char)(status >> 8), (char)status};
   bool is_text = true;
@@ -52,7 +53,7 @@ static void report(const char *call, OSStatus status) {
     fprintf(stderr, "player: %s: %d\n", call, (int)status);
 }
 
-/// Ends the function that it stands in if the call fails.
+/// Returns from the calling function if the call fails.
 #define TRY(call, function, ...)                                                                   \
   do {                                                                                             \
     OSStatus status_ = function(__VA_ARGS__);                                                      \
@@ -64,14 +65,14 @@ static void report(const char *call, OSStatus status) {
 
 // MARK: Callbacks
 
-/// Fills a buffer with the next packets of the file and enqueues it.
+/// Fills a buffer with the file's next packets, and enqueues it.
 static OSStatus fill(struct player *player, AudioQueueBufferRef buffer) {
   UInt32 bytes = buffer->mAudioDataBytesCapacity;
   UInt32 packets = player->packets_per_buffer;
   TRY("AudioFileReadPacketData", AudioFileReadPacketData, player->file, false, &bytes,
       buffer->mPacketDescriptions, player->next_packet, &packets, buffer->mAudioData);
   if (packets == 0) {
-    // Nothing is left to read, but much may be left to play: no immediate stop.
+    // All packets are read, but buffers may still be playing, so the stop is not immediate.
     player->is_at_end = true;
     TRY("AudioQueueStop", AudioQueueStop, player->queue, false);
     return noErr;
@@ -85,7 +86,7 @@ static OSStatus fill(struct player *player, AudioQueueBufferRef buffer) {
   return noErr;
 }
 
-/// The queue has played a buffer and hands it back.
+/// Refills a buffer that the queue has played.
 static void buffer_played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
   struct player *player = data;
   if (player->is_at_end) return;
@@ -94,11 +95,11 @@ static void buffer_played(void *data, AudioQueueRef queue, AudioQueueBufferRef b
   player->error = status;
   player->is_at_end = true;
   AudioQueueStop(queue, true);
-  // Before the start no listener would end the run loop.
+  // Before the queue starts, no property listener ends the run loop.
   CFRunLoopStop(CFRunLoopGetCurrent());
 }
 
-/// The queue has begun to play, or its last frame has left.
+/// Ends the run loop when the queue has played its last frame, or on an error.
 static void running_changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
   struct player *player = data;
   UInt32 is_running = 0, size = sizeof is_running;
@@ -131,10 +132,10 @@ static OSStatus open_file(struct player *player, const char *path) {
   return noErr;
 }
 
-/// Decides how large a buffer is and how many packets are read at a time.
+/// Chooses the size of a buffer, and the number of packets read at a time.
 ///
-/// A format whose packets are all of one length tells how many there are in the time that a buffer
-/// is to last; otherwise a buffer is of a moderate size. It always has room for the largest packet.
+/// If all packets have the same duration, a buffer holds BUFFER_SECONDS of sound; otherwise it has
+/// a moderate size. It always has room for the largest packet.
 static OSStatus choose_buffer_size(struct player *player, UInt32 *bytes) {
   enum {
     SMALLEST = 0x4000,
@@ -161,7 +162,7 @@ static OSStatus choose_buffer_size(struct player *player, UInt32 *bytes) {
   return noErr;
 }
 
-/// Gives the queue what the file holds for its decoder. Linear PCM files hold nothing.
+/// Passes the file's magic cookie to the queue's decoder. Linear PCM files have none.
 static OSStatus copy_magic_cookie(struct player *player) {
   UInt32 size = 0;
   OSStatus status =
@@ -188,7 +189,7 @@ static OSStatus copy_magic_cookie(struct player *player) {
 }
 
 static OSStatus make_queue(struct player *player, float volume) {
-  // The current run loop: it is the one that play() runs.
+  // The current run loop is the one that play() runs.
   TRY("AudioQueueNewOutput", AudioQueueNewOutput, &player->format, buffer_played, player,
       CFRunLoopGetCurrent(), kCFRunLoopCommonModes, 0, &player->queue);
   TRY("AudioQueueAddPropertyListener(IsRunning)", AudioQueueAddPropertyListener, player->queue,
@@ -198,7 +199,7 @@ static OSStatus make_queue(struct player *player, float volume) {
   TRY("AudioQueueSetParameter(Volume)", AudioQueueSetParameter, player->queue,
       kAudioQueueParam_Volume, volume);
 
-  // Formats with packets of no fixed size need a description of each.
+  // Formats with packets of variable size or duration need packet descriptions.
   const AudioStreamBasicDescription *format = &player->format;
   bool is_variable = format->mBytesPerPacket == 0 || format->mFramesPerPacket == 0;
   UInt32 bytes = 0;
@@ -213,7 +214,8 @@ static OSStatus make_queue(struct player *player, float volume) {
 
 // MARK: Playing
 
-/// Fills every buffer, so that the queue can start at once, and runs until all has been played.
+/// Fills every buffer so that the queue can start at once, and runs until everything has been
+/// played.
 static OSStatus play(struct player *player) {
   for (int i = 0; i < BUFFER_COUNT && !player->is_at_end; i++)
     buffer_played(player, player->queue, player->buffers[i]);

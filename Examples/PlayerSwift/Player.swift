@@ -8,12 +8,12 @@
 import AudioToolbox
 import Foundation
 
-/// A call of the C API that failed, and its result.
+/// A failed call of the C API, with its result.
 struct Failure: Error, CustomStringConvertible {
   let call: String
   let status: OSStatus
 
-  /// Most results are four characters, the others are numbers.
+  /// Most results are four-character codes, others are numbers.
   var description: String { "\(call): \(Self.text(status))" }
 
   static func text(_ status: OSStatus) -> String {
@@ -44,13 +44,13 @@ final class SoundFile {
     var size = UInt32(MemoryLayout.size(ofValue: format))
     let status = AudioFileGetProperty(self.file, kAudioFilePropertyDataFormat, &size, &format)
     self.format = format
-    // From here on the object is complete, and closes the file when it goes.
+    // From here on the object is initialized, so deinit closes the file.
     try check(status, "AudioFileGetProperty(DataFormat)")
   }
 
   deinit { AudioFileClose(file) }
 
-  /// The next packets, at most so many; none at the end of the file.
+  /// Reads up to `packets` packets; returns none at the end of the file.
   func read(packets: Int) throws(Failure) -> [UInt8] {
     var bytes = UInt32(packets) * format.mBytesPerPacket
     var packets = UInt32(packets)
@@ -65,26 +65,26 @@ final class SoundFile {
 
 /// Plays a file to its end, a quarter of a second at a time.
 ///
-/// - Returns: How many pieces that took.
+/// - Returns: Number of pieces.
 func play(_ file: SoundFile, volume: Float) async throws -> Int {
   let frames = Int(file.format.mSampleRate / 4)
   let queue = try PlaybackQueue(file.format, bufferFrames: frames)
   queue.volume = volume
   var pieces = 0
   while case let piece = try file.read(packets: frames), !piece.isEmpty {
-    // Waits while the queue's buffers are full.
+    // Waits while all buffers of the queue are in use.
     try await queue.write(bytes: piece)
     pieces += 1
-    // What is there already is heard without a gap.
+    // The first piece is enough to start: the next ones follow without a gap.
     if pieces == 1 { try queue.start() }
   }
-  // Nothing is left to read, but much may be left to play.
+  // All packets are read, but buffers may still be playing.
   try await queue.stopAfterPlaying()
   return pieces
 }
 
 extension AudioStreamBasicDescription {
-  /// The format in one line.
+  /// One-line description of the format.
   var summary: String {
     let rate = mSampleRate.formatted(.number.grouping(.never))
     let id = Failure.text(OSStatus(bitPattern: mFormatID))

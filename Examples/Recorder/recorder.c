@@ -5,8 +5,8 @@
 // An AIFF file gets linear PCM, a CAF file gets AAC. Recording ends after SECONDS, or with
 // Control-C.
 //
-// The queue fills buffers: whenever one is full it hands it to a callback, which writes it to the
-// file and gives it back to be filled again. At the end the queue hands out what it has so far.
+// The queue passes each full buffer to a callback, which writes it to the file and enqueues it
+// again. When the queue stops, it passes on the partly filled buffer as well.
 
 #include <AudioToolbox/AudioToolbox.h>
 
@@ -16,27 +16,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Enough that one can be written while the others are filled.
+/// Enough buffers to write one while the others are filled.
 #define BUFFER_COUNT 3
-/// How much sound a buffer is to hold, in seconds.
+/// Length of a buffer in seconds.
 #define BUFFER_SECONDS 0.5
 
 // MARK: State
 
-/// All that the callbacks need to know. They run on the run loop of the thread that made the queue,
-/// so nothing here is locked.
+/// The state of the callbacks. They run on the run loop of the thread that created the queue, so no
+/// lock is needed.
 struct recorder {
   AudioFileID file;
   AudioStreamBasicDescription format;
   AudioQueueRef queue;
   AudioQueueBufferRef buffers[BUFFER_COUNT];
-  /// The packet of the file that is written next.
+  /// The next packet to write to the file.
   SInt64 next_packet;
-  /// When to end, in seconds of sound; 0 for not before it is asked to.
+  /// Duration in seconds of sound; 0 to record until Control-C.
   double seconds;
-  /// Buffers are filled and given back.
+  /// True while buffers are to be enqueued again.
   bool is_running;
-  /// What went wrong where nobody was there to be told.
+  /// Error in a callback, which has no caller to return it to.
   OSStatus error;
 };
 
@@ -50,7 +50,8 @@ static void ask_to_stop(int number) {
 
 // MARK: Errors
 
-/// Prints which call failed, and how: most results are four characters, the others are numbers.
+/// Prints the call that failed and its result: most results are four-character codes, others are
+/// numbers.
 static void report(const char *call, OSStatus status) {
   char text[5] = {(char)(status >> 24), (char)(status >> 16), (char)(status >> 8), (char)status};
   bool is_text = true;
@@ -62,7 +63,7 @@ static void report(const char *call, OSStatus status) {
     fprintf(stderr, "recorder: %s: %d\n", call, (int)status);
 }
 
-/// Ends the function that it stands in if the call fails.
+/// Returns from the calling function if the call fails.
 #define TRY(call, function, ...)                                                                   \
   do {                                                                                             \
     OSStatus status_ = function(__VA_ARGS__);                                                      \
@@ -74,11 +75,11 @@ static void report(const char *call, OSStatus status) {
 
 // MARK: Callbacks
 
-/// Writes what a buffer holds behind what the file has.
+/// Appends a buffer's packets to the file.
 static OSStatus write_buffer(struct recorder *recorder, AudioQueueBufferRef buffer, UInt32 packets,
                              const AudioStreamPacketDescription *descriptions) {
   UInt32 bytes = buffer->mAudioDataByteSize;
-  // Where all packets have one size, their number can be told from that.
+  // For packets of constant size, the number follows from the bytes.
   if (packets == 0 && recorder->format.mBytesPerPacket > 0)
     packets = bytes / recorder->format.mBytesPerPacket;
   if (packets == 0) return noErr;
@@ -88,7 +89,8 @@ static OSStatus write_buffer(struct recorder *recorder, AudioQueueBufferRef buff
   return noErr;
 }
 
-/// The queue has filled a buffer, or hands out what it has at the end.
+/// Writes a buffer that the queue has filled, or partly filled when it stops, and enqueues it
+/// again.
 static void buffer_filled(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer,
                           const AudioTimeStamp *start, UInt32 packets,
                           const AudioStreamPacketDescription *descriptions) {
@@ -98,14 +100,14 @@ static void buffer_filled(void *data, AudioQueueRef queue, AudioQueueBufferRef b
   if (status == noErr) status = write_buffer(recorder, buffer, packets, descriptions);
   if (status == noErr && recorder->is_running) {
     status = AudioQueueEnqueueBuffer(queue, buffer, 0, NULL);
-    // While the queue is being stopped it takes none.
+    // A queue that is being stopped rejects buffers.
     if (status == kAudioQueueErr_EnqueueDuringReset) status = noErr;
     if (status != noErr) report("AudioQueueEnqueueBuffer", status);
   }
   recorder->error = status;
 }
 
-/// Looks now and then whether it is time to end.
+/// Checks periodically whether recording should end.
 static void check_end(CFRunLoopTimerRef timer, void *data) {
   (void)timer;
   struct recorder *recorder = data;
@@ -126,10 +128,10 @@ static bool has_end(const char *path, const char *end) {
   return length > end_length && strcmp(path + length - end_length, end) == 0;
 }
 
-/// Chooses the kind of file, and what its sound is like.
+/// Chooses the container and the format.
 static OSStatus choose_format(const char *path, AudioFileTypeID *type,
                               AudioStreamBasicDescription *format) {
-  // The device's own rate.
+  // 0 stands for the device's own rate.
   format->mSampleRate = 0;
   format->mChannelsPerFrame = 2;
   if (has_end(path, ".aiff") || has_end(path, ".aif")) {
@@ -144,7 +146,7 @@ static OSStatus choose_format(const char *path, AudioFileTypeID *type,
     return noErr;
   }
   if (has_end(path, ".caf")) {
-    // The encoder knows all the rest.
+    // The encoder fills in the rest.
     *type = kAudioFileCAFType;
     format->mFormatID = kAudioFormatMPEG4AAC;
     return noErr;
@@ -154,10 +156,10 @@ static OSStatus choose_format(const char *path, AudioFileTypeID *type,
 }
 
 static OSStatus make_queue(struct recorder *recorder) {
-  // The current run loop: it is the one that record() runs.
+  // The current run loop is the one that record() runs.
   TRY("AudioQueueNewInput", AudioQueueNewInput, &recorder->format, buffer_filled, recorder,
       CFRunLoopGetCurrent(), kCFRunLoopCommonModes, 0, &recorder->queue);
-  // What was left open is known now.
+  // The queue has filled in the fields that were left open.
   UInt32 size = sizeof recorder->format;
   TRY("AudioQueueGetProperty(StreamDescription)", AudioQueueGetProperty, recorder->queue,
       kAudioQueueProperty_StreamDescription, &recorder->format, &size);
@@ -178,7 +180,7 @@ static OSStatus make_file(struct recorder *recorder, const char *path, AudioFile
   return status;
 }
 
-/// Gives the file what a decoder will need besides the packets. Linear PCM needs nothing.
+/// Copies the encoder's magic cookie to the file. Linear PCM has none.
 static OSStatus copy_magic_cookie(struct recorder *recorder) {
   UInt32 size = 0;
   OSStatus status =
@@ -200,7 +202,7 @@ static OSStatus copy_magic_cookie(struct recorder *recorder) {
   return status;
 }
 
-/// Bytes of a buffer that holds so many seconds, or a moderate size if packets may be large.
+/// Computes the bytes of a buffer of BUFFER_SECONDS, with an upper limit.
 static OSStatus choose_buffer_size(struct recorder *recorder, UInt32 *bytes) {
   enum {
     LARGEST = 0x50000
@@ -236,7 +238,7 @@ static OSStatus enqueue_buffers(struct recorder *recorder) {
 
 // MARK: Recording
 
-/// Records until it is time to end.
+/// Records until the end condition is met.
 static OSStatus record(struct recorder *recorder) {
   CFRunLoopTimerContext context = {.info = recorder};
   CFRunLoopTimerRef timer =
@@ -252,10 +254,10 @@ static OSStatus record(struct recorder *recorder) {
   CFRelease(timer);
   if (status != noErr) return status;
   recorder->is_running = false;
-  // What the queue has so far comes to the callback before this returns.
+  // The queue passes its partly filled buffer to the callback before this call returns.
   TRY("AudioQueueStop", AudioQueueStop, recorder->queue, true);
   if (recorder->error != noErr) return recorder->error;
-  // Some encoders know all of it only at the end.
+  // Some encoders complete the cookie only at the end.
   return copy_magic_cookie(recorder);
 }
 

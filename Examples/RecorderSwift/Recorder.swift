@@ -11,12 +11,12 @@ import AudioToolbox
 import Dispatch
 import Foundation
 
-/// A call of the C API that failed, and its result.
+/// A failed call of the C API, with its result.
 struct Failure: Error, CustomStringConvertible {
   let call: String
   let status: OSStatus
 
-  /// Most results are four characters, the others are numbers.
+  /// Most results are four-character codes, others are numbers.
   var description: String { "\(call): \(Self.text(status))" }
 
   static func text(_ status: OSStatus) -> String {
@@ -31,18 +31,18 @@ func check(_ status: OSStatus, _ call: String) throws(Failure) {
   guard status == noErr else { throw Failure(call: call, status: status) }
 }
 
-/// A queue that records to a file. Everything happens on one dispatch queue.
+/// A queue that records to a file. All callbacks run on one dispatch queue.
 final class Recorder: @unchecked Sendable {
   private(set) var format: AudioStreamBasicDescription
   private(set) var packetsWritten: Int64 = 0
-  /// What went wrong in a callback.
+  /// The first error in a callback.
   private(set) var failure: Failure?
   private let calls = DispatchQueue(label: "recorder")
   private var queue: AudioQueueRef?
   private var file: AudioFileID?
   private var isRunning = false
 
-  /// Makes the queue and the file, of the kind that its name says.
+  /// Creates the queue and the file. The file name's extension selects the container.
   init(path: String) throws(Failure) {
     let type: AudioFileTypeID
     // A rate of 0 is the device's own.
@@ -60,7 +60,7 @@ final class Recorder: @unchecked Sendable {
       format.mFramesPerPacket = 1
       format.mBytesPerPacket = 4
     case "caf":
-      // The encoder knows all the rest.
+      // The encoder fills in the rest.
       type = kAudioFileCAFType
       format.mFormatID = kAudioFormatMPEG4AAC
     default:
@@ -73,7 +73,7 @@ final class Recorder: @unchecked Sendable {
         [unowned self] _, buffer, _, count, descriptions in
         take(buffer, packets: count, descriptions)
       }, "AudioQueueNewInputWithDispatchQueue")
-    // What was left open is known now.
+    // The queue has filled in the fields that were left open.
     var size = UInt32(MemoryLayout.size(ofValue: format))
     try check(
       AudioQueueGetProperty(queue!, kAudioQueueProperty_StreamDescription, &format, &size),
@@ -86,19 +86,20 @@ final class Recorder: @unchecked Sendable {
   }
 
   deinit {
-    // The queue first: its callback writes to the file. Closing the file completes it.
+    // Dispose of the queue first, because its callback writes to the file. Closing completes the
+    // file.
     if let queue { AudioQueueDispose(queue, true) }
     if let file { AudioFileClose(file) }
   }
 
-  /// Writes what a buffer holds behind what the file has, and gives it back to be filled again.
+  /// Appends a buffer's packets to the file, and enqueues the buffer again.
   private func take(
     _ buffer: AudioQueueBufferRef, packets: UInt32,
     _ descriptions: UnsafePointer<AudioStreamPacketDescription>?
   ) {
     guard failure == nil, let queue, let file else { return }
     let bytes = buffer.pointee.mAudioDataByteSize
-    // Where all packets have one size, their number can be told from that.
+    // For packets of constant size, the number follows from the bytes.
     var count = packets
     if count == 0, format.mBytesPerPacket > 0 { count = bytes / format.mBytesPerPacket }
     do {
@@ -117,7 +118,7 @@ final class Recorder: @unchecked Sendable {
     }
   }
 
-  /// Gives the file what a decoder will need besides the packets. Linear PCM needs nothing.
+  /// Copies the encoder's magic cookie to the file. Linear PCM has none.
   private func copyMagicCookie() throws(Failure) {
     var size: UInt32 = 0
     guard
@@ -132,7 +133,8 @@ final class Recorder: @unchecked Sendable {
       "AudioFileSetProperty(MagicCookieData)")
   }
 
-  /// Half a second of sound for each of three buffers; of packets that vary, what that may take.
+  /// Returns the bytes of each buffer: half a second of sound, with the maximum size for variable
+  /// packets.
   private func bufferSize() throws(Failure) -> UInt32 {
     let frames = UInt32(format.mSampleRate / 2)
     if format.mBytesPerFrame > 0 { return frames * format.mBytesPerFrame }
@@ -165,19 +167,19 @@ final class Recorder: @unchecked Sendable {
 
   var hasFailed: Bool { calls.sync { failure != nil } }
 
-  /// Ends recording; all of it is in the file then.
+  /// Stops recording and completes the file's contents.
   func stop() throws(Failure) {
     calls.sync { isRunning = false }
-    // What the queue has so far comes to the callback before this returns.
+    // The queue passes its partly filled buffer to the callback before this call returns.
     try check(AudioQueueStop(queue!, true), "AudioQueueStop")
     if let failure = calls.sync(execute: { failure }) { throw failure }
-    // Some encoders know all of it only at the end.
+    // Some encoders complete the cookie only at the end.
     try copyMagicCookie()
   }
 }
 
 extension AudioStreamBasicDescription {
-  /// The format in one line.
+  /// One-line description of the format.
   var summary: String {
     let rate = mSampleRate.formatted(.number.grouping(.never))
     let id = Failure.text(OSStatus(bitPattern: mFormatID))
@@ -195,7 +197,7 @@ enum Main {
         Data("usage: recorder-swift FILE.aiff|FILE.caf [SECONDS]\n".utf8))
       exit(2)
     }
-    // Control-C comes to the loop below.
+    // The loop below handles Control-C.
     signal(SIGINT, SIG_IGN)
     let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
     let isAsked = DispatchSemaphore(value: 0)
