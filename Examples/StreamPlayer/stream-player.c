@@ -1,12 +1,12 @@
-// Plays sound as it comes from a socket, or from standard input.
+// Plays sound from a socket or from standard input while it arrives.
 //
 // Usage: stream-player HOST PORT
 //        stream-player < FILE
 //
-// The parser takes the bytes, cut anywhere, and gives back packets: AAC in ADTS, MP3, and whatever
-// else it knows. They are gathered in the queue's buffers, and each buffer is enqueued once it is
-// full. When all buffers are in the queue, reading waits for the next that has been played: that
-// holds the sender back, too.
+// The parser takes bytes in pieces of any size and returns packets: AAC in ADTS, MP3, and the other
+// formats that it knows. The program copies them to the queue's buffers, and enqueues each full
+// buffer. When all buffers are enqueued, it stops reading until the queue has played one. That
+// throttles the sender, too.
 
 #include <AudioToolbox/AudioToolbox.h>
 
@@ -19,24 +19,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// Enough to bridge a network's short breaks.
+/// Enough buffers to bridge short network interruptions.
 #define BUFFER_COUNT 6
 #define BUFFER_BYTES 8192
-/// Packets that a buffer holds at most, if they are of various sizes.
+/// Maximum packets in a buffer, if their size varies.
 #define PACKETS_PER_BUFFER 64
 
 // MARK: State
 
-/// The main thread reads, parses and enqueues. The queue's own thread hands buffers back: what both
-/// use is locked.
+/// The main thread reads, parses and enqueues. The queue's callback thread returns buffers. The
+/// lock protects what both use.
 struct player {
   AudioFileStreamID stream;
   AudioQueueRef queue;
   AudioStreamBasicDescription format;
-  /// The buffer that is being filled.
+  /// The buffer being filled.
   AudioQueueBufferRef current;
   UInt64 packets_played;
-  /// The first error in a callback; nothing is done after it.
+  /// The first error in a callback. Callbacks do nothing after it.
   OSStatus error;
 
   pthread_mutex_t lock;
@@ -49,7 +49,8 @@ struct player {
 
 // MARK: Errors
 
-/// Prints which call failed, and how: most results are four characters, the others are numbers.
+/// Prints the call that failed and its result: most results are four-character codes, others are
+/// numbers.
 static void report(const char *call, OSStatus status) {
   char text[5] = {(char)(status >> 24), (char)(status >> 16), (char)(status >> 8), (char)status};
   bool is_text = true;
@@ -61,7 +62,7 @@ static void report(const char *call, OSStatus status) {
     fprintf(stderr, "stream-player: %s: %d\n", call, (int)status);
 }
 
-/// Ends the function that it stands in if the call fails.
+/// Returns from the calling function if the call fails.
 #define TRY(call, function, ...)                                                                   \
   do {                                                                                             \
     OSStatus status_ = function(__VA_ARGS__);                                                      \
@@ -73,7 +74,7 @@ static void report(const char *call, OSStatus status) {
 
 // MARK: The queue
 
-/// The queue has played a buffer and hands it back.
+/// Returns a played buffer to the free list. Runs on the queue's callback thread.
 static void buffer_played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
   (void)queue;
   struct player *player = data;
@@ -83,7 +84,7 @@ static void buffer_played(void *data, AudioQueueRef queue, AudioQueueBufferRef b
   pthread_mutex_unlock(&player->lock);
 }
 
-/// The queue has begun to play, or its last frame has left.
+/// Wakes the main thread when the queue has played its last frame, or on an error.
 static void running_changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
   struct player *player = data;
   UInt32 is_running = 0, size = sizeof is_running;
@@ -106,18 +107,18 @@ static AudioQueueBufferRef take_buffer(struct player *player) {
   return buffer;
 }
 
-/// Makes the queue for what the stream turned out to be.
+/// Creates the queue for the stream's format.
 static OSStatus make_queue(struct player *player) {
   UInt32 size = sizeof player->format;
   TRY("AudioFileStreamGetProperty(DataFormat)", AudioFileStreamGetProperty, player->stream,
       kAudioFileStreamProperty_DataFormat, &size, &player->format);
-  // No run loop: the queue calls back on a thread of its own.
+  // Without a run loop, the queue calls back on its own thread.
   TRY("AudioQueueNewOutput", AudioQueueNewOutput, &player->format, buffer_played, player, NULL,
       NULL, 0, &player->queue);
   TRY("AudioQueueAddPropertyListener(IsRunning)", AudioQueueAddPropertyListener, player->queue,
       kAudioQueueProperty_IsRunning, running_changed, player);
 
-  // What the stream holds for the decoder. Many have nothing.
+  // The decoder's magic cookie, which many streams do not have.
   UInt8 cookie[4096];
   size = sizeof cookie;
   if (AudioFileStreamGetProperty(player->stream, kAudioFileStreamProperty_MagicCookieData, &size,
@@ -140,7 +141,7 @@ static OSStatus make_queue(struct player *player) {
   return noErr;
 }
 
-/// Enqueues the buffer that was filled; the queue starts when the last free one is in it.
+/// Enqueues the filled buffer. The queue starts once no buffer is free.
 static OSStatus enqueue_current(struct player *player) {
   AudioQueueBufferRef buffer = player->current;
   player->current = NULL;
@@ -155,8 +156,8 @@ static OSStatus enqueue_current(struct player *player) {
   return noErr;
 }
 
-/// Appends a packet to the current buffer, or to the next if it has no room. `description` is NULL
-/// for packets that are all of one size.
+/// Appends a packet to the current buffer, or to the next one if it does not fit. `description` is
+/// NULL for packets of constant size.
 static OSStatus add_packet(struct player *player, const UInt8 *packet, UInt32 bytes,
                            const AudioStreamPacketDescription *description) {
   AudioQueueBufferRef buffer = player->current;
@@ -188,7 +189,7 @@ static void property_found(void *data, AudioFileStreamID stream, AudioFileStream
   (void)stream;
   (void)flags;
   struct player *player = data;
-  // Once the stream is ready to produce packets, everything about it is known.
+  // At this property, all properties of the stream are known.
   if (property == kAudioFileStreamProperty_ReadyToProducePackets)
     player->error = make_queue(player);
 }
@@ -209,7 +210,7 @@ static void packets_found(void *data, UInt32 bytes, UInt32 count, const void *in
 
 // MARK: Playing
 
-/// Reads to the end and waits until all has been played.
+/// Reads to the end, and waits until everything has been played.
 static OSStatus play(struct player *player, int input) {
   char bytes[4096];
   ssize_t count;
@@ -229,9 +230,9 @@ static OSStatus play(struct player *player, int input) {
   }
   OSStatus status = enqueue_current(player);
   if (status != noErr) return status;
-  // A short stream did not fill the buffers.
+  // A short stream did not fill all buffers, so the queue has not started yet.
   if (!player->is_started) TRY("AudioQueueStart", AudioQueueStart, player->queue, NULL);
-  // What the queue holds is played first.
+  // The queue plays its remaining buffers before it stops.
   TRY("AudioQueueStop", AudioQueueStop, player->queue, false);
   pthread_mutex_lock(&player->lock);
   while (!player->is_over)
@@ -240,7 +241,7 @@ static OSStatus play(struct player *player, int input) {
   return noErr;
 }
 
-/// A socket that is connected, or -1.
+/// Returns a connected socket, or -1.
 static int connect_to(const char *host, const char *port) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
   int failure = getaddrinfo(host, port, &hints, &found);
@@ -269,7 +270,7 @@ int main(int argc, char **argv) {
   int input = argc == 3 ? connect_to(argv[1], argv[2]) : STDIN_FILENO;
   if (input < 0) return 1;
   struct player player = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-  // No hint: what comes tells what it is.
+  // Without a hint, the parser detects the container from the data.
   OSStatus status = AudioFileStreamOpen(&player, property_found, packets_found, 0, &player.stream);
   if (status != noErr) {
     report("AudioFileStreamOpen", status);
