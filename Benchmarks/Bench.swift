@@ -31,7 +31,7 @@ struct Bench: ParsableCommand {
   @Option(help: "Measure only one part.")
   var only: Part?
 
-  // What a run that is being measured is called with.
+  // Arguments of a measured rendering process.
   @Option(help: .hidden) var render: String?
   @Option(help: .hidden) var renderTo = ""
   @Option(help: .hidden) var renderRate = 48000
@@ -42,7 +42,7 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var codeTo = ""
   @Option(help: .hidden) var codec = ""
 
-  // What a process of queues that is being measured is called with.
+  // Arguments of a measured process that plays queues.
   @Option(help: .hidden) var playing: Int?
   @Option(help: .hidden) var playingSeconds = 1
 
@@ -85,32 +85,32 @@ struct Bench: ParsableCommand {
 
 /// How much is measured.
 struct Effort {
-  /// Alternations of a cycle's measurement.
+  /// Alternations of a cycle measurement.
   var rounds: Int
-  /// Frames of each queue between two looks at the clock.
+  /// Frames of each queue between two clock readings.
   var framesPerRound: Int
   /// Runs of each player.
   var runs: Int
-  /// Seconds of sound in a run: the long one, and one that shows what starting costs.
+  /// Seconds of sound per run: a long run, and a short one that shows the cost of starting.
   var seconds: (long: Int, short: Int)
-  /// Seconds of sound that are rendered.
+  /// Seconds of sound to render.
   var renderedSeconds: Int
-  /// Runs of each codec, and seconds of sound in one.
+  /// Runs of each codec, and seconds of sound per run.
   var codings: Int
   var codedSeconds: Int
 
-  /// Buffers that are enqueued on a dry queue, and frames in the cycles that play it.
+  /// Buffers enqueued on a dry queue, and the periods measured.
   var buffers: Int
   var latencyPeriods: [Int]
-  /// How many queues play on one client, and for how many seconds of sound.
+  /// Numbers of queues on one client, and seconds of sound to play.
   var queues: [Int]
   var queueSeconds: Int
-  /// Plugins in a row, how often each row is measured, and for how many cycles.
+  /// Numbers of plugins in a chain, runs of each chain, and cycles per run.
   var chainCounts: [Int]
   var chainRuns: Int
   var chainCycles: Int
   var mixRuns: Int
-  /// How many of the mixes are measured: the last ones, which need the fewest packages.
+  /// Number of mixes measured: the last ones of the list, which need the fewest packages.
   var mixes: Int
   /// Seconds of silence before it is measured.
   var silentSeconds: Double
@@ -127,7 +127,7 @@ struct Effort {
     silentSeconds: 0)
 }
 
-/// The middle value.
+/// Returns the median.
 func median(_ values: [Double]) -> Double {
   let sorted = values.sorted()
   let middle = sorted.count / 2

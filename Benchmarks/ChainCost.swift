@@ -6,29 +6,31 @@ import RealTime
 import Server
 import TestSupport
 
-/// What a row of equal plugins costs in a host, from before it to behind it: medians of some runs.
+/// Cost of a chain of equal plugins in a host, from before the first to after the last: medians of
+/// several runs.
 struct ChainCost: Codable {
-  /// A host on a server, or one that is driven by hand.
+  /// Name of a host on a server, or of one driven by hand.
   var host: String
-  /// Plugins in the row.
+  /// Plugins in the chain.
   var count: Int
   var runs: Int
-  /// From the stamp before the row to the one behind it, in the same cycle: more than the plugins take.
+  /// Time between the stamps before and after the chain in the same cycle. It includes more than
+  /// the plugins.
   var microseconds: Double?
-  /// What each plugin adds to a row of one. Nil of one.
+  /// Time that each plugin adds to a chain of one; nil for a chain of one.
   var each: Double?
-  /// How much of that is not the floor's.
+  /// Part of that time in excess of the floor's.
   var beyondFloor: Double?
-  /// Cycles that came too late.
+  /// Number of xruns.
   var xruns: Int
-  /// Why there are no numbers, if there are none.
+  /// The reason why there are no numbers; nil if there are.
   var missing: String?
 
   static let uri = "http://lv2plug.in/plugins/eg-amp"
-  /// Frames in a cycle of the server, which runs at 48 kHz.
+  /// Period of the server in frames, at 48 kHz.
   static let period = 128
 
-  /// A host, and what it needs to be measured once with a row of some plugins.
+  /// A host, with the function that measures it once with a chain.
   private struct Subject {
     var name: String
     var floor: String
@@ -94,7 +96,7 @@ struct ChainCost: Codable {
         }
       }
     }
-    /// Run by run, so that what slows a moment down slows both.
+    /// Computed run by run, so that a temporary slowdown affects both values.
     func slope(_ name: String, _ count: Int) -> Double? {
       guard let first = effort.chainCounts.first, count > first,
         let ones = times[name]?[first], let these = times[name]?[count]
@@ -115,7 +117,7 @@ struct ChainCost: Codable {
   }
 }
 
-/// A row of plugins of one channel in a graph, and in the floor, both driven by hand with the same noise.
+/// A mono chain in a graph and in the floor, both driven by hand with the same noise.
 private final class HandDrivenRow {
   private let graph: Graph
   private let floor: Floor

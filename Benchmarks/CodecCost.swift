@@ -4,24 +4,24 @@ import Foundation
 import RealTime
 import TestSupport
 
-/// What a program takes to encode a sound file, or to decode one: medians of some runs.
+/// Cost of encoding or decoding a sound file with a program: medians of several runs.
 struct CodecCost: Codable {
-  /// The codec, and what is done.
+  /// The codec, and whether it encodes or decodes.
   var work: String
   var program: String
   /// Seconds of sound.
   var seconds: Int
   var runs: Int
-  /// Processor time in user and kernel mode, from start to end.
+  /// Processor time of the process, in user and kernel mode.
   var processorMilliseconds: Double
-  /// Seconds of sound for each second of that.
+  /// Seconds of sound per second of processor time.
   var timesRealTime: Double
 
   private struct Coding {
     var name: String
     var codec: Codec
     var file: String
-    /// ffmpeg's names: the same libraries, with the same settings, are at work on both sides.
+    /// ffmpeg's options. Both programs use the same libraries with the same settings.
     var encoder: [String]
     var decoder: [String]
     var rate = 44100
@@ -75,14 +75,14 @@ struct CodecCost: Codable {
         name: "ffmpeg", path: "ffmpeg",
         arguments: quiet + ["-i", source.path, "-c:a"] + coding.encoder + [coded]),
     ]
-    // Both decode the last file that ffmpeg has made.
+    // Both decode the file that ffmpeg encoded last.
     let decoders: [Program] = [
       Program(name: "Cuejack", path: ours, arguments: ["--decode", coded, "--code-to", raw]),
       Program(
         name: "ffmpeg", path: "ffmpeg",
         arguments: quiet + coding.decoder + ["-i", coded, "-f", "f32le", "-c:a", "pcm_f32le", raw]),
     ]
-    // As much as a few packets may stand round the sound.
+    // Decoded lengths may differ by a few packets.
     let bytes = 8 * seconds * coding.rate
     return try measure("\(coding.name), encode", encoders, output: coded, effort)
       + measure("\(coding.name), decode", decoders, output: raw, effort) {
@@ -114,7 +114,7 @@ struct CodecCost: Codable {
         sizes[i] = attributes[.size] as? Int ?? 0
       }
     }
-    // All have done the same.
+    // All programs must have done the same work.
     let largest = sizes.max() ?? 0
     guard sizes.allSatisfy({ isRight($0) && 10 * (largest - $0) <= max(largest, 200_000) }) else {
       throw SupportError("\(work): files of \(sizes) bytes")
@@ -127,7 +127,7 @@ struct CodecCost: Codable {
     }
   }
 
-  /// 16 bits, stereo: chords that move, and some noise.
+  /// Returns a stereo WAVE file of 16 bits: moving chords with some noise.
   private static func waveFile(seconds: Int, rate: Int) -> Data {
     let frames = seconds * rate
     var samples = [Int16](repeating: 0, count: 2 * frames)
@@ -156,7 +156,7 @@ struct CodecCost: Codable {
   }
 }
 
-/// One file encoded or decoded, packet by packet.
+/// The measured process: encodes or decodes one file, packet by packet.
 enum CodingJob {
   private static let framesAtOnce = 16384
 

@@ -3,12 +3,13 @@ import RealTime
 import Server
 import TestSupport
 
-/// What a cycle costs, in nanoseconds, against a copy of the bytes that it reads or, recording, writes.
+/// Cost of a cycle in nanoseconds, compared with a copy of the bytes that it reads or, when
+/// recording, writes.
 struct CycleCost: Codable {
   struct Comparison: Codable {
     var cycleNanoseconds: Double
     var copyNanoseconds: Double
-    /// Nil if so little was measured that the copy's time is not above nothing.
+    /// Nil if the copy was too short to measure.
     var ratio: Double?
     init(_ cycle: Double, _ copy: Double) {
       cycleNanoseconds = cycle
@@ -18,13 +19,13 @@ struct CycleCost: Codable {
   }
   var format: String
   var channels: Int
-  /// Frames in a cycle.
+  /// Frames per cycle.
   var period: Int
-  /// A cycle with one queue.
+  /// A cycle with one playback queue.
   var oneQueue: Comparison
-  /// What each further queue adds.
+  /// Cost that each additional queue adds.
   var furtherQueue: Comparison
-  /// A cycle with one queue that records.
+  /// A cycle with one recording queue.
   var recording: Comparison
 
   static let furtherQueues = 15
@@ -74,14 +75,14 @@ struct CycleCost: Codable {
     self.period = period
     oneQueue = Comparison(median(times.one), median(times.oneCopied))
     recording = Comparison(median(recorded.cycles), median(recorded.copied))
-    // Round by round, so that what slows a moment down slows both.
+    // Computed round by round, so that a temporary slowdown affects both values.
     let further = Double(Self.furtherQueues)
     furtherQueue = Comparison(
       median(zip(times.many, times.one).map { ($0 - $1) / further }),
       median(zip(times.manyCopied, times.oneCopied).map { ($0 - $1) / further }))
   }
 
-  /// Nanoseconds that one of `count` cycles takes.
+  /// Returns the nanoseconds per cycle of `count` cycles.
   static func nanoseconds(of count: Int, _ body: (Int) -> Void) -> Double {
     let start = HostTime.now
     body(count)

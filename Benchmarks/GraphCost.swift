@@ -4,18 +4,19 @@ import Host
 import RealTime
 import Server
 
-/// What a cycle of a graph costs, in nanoseconds, against the same work in plain loops over the same
-/// number of planes.
+/// Cost of a graph's cycle in nanoseconds, compared with plain loops over the same number of
+/// planes.
 struct GraphCost: Codable {
-  /// A chain of nodes that multiply, or one mixer that many sources lead to.
+  /// "chain": a chain of gain nodes; "mixer": one mixer with many sources.
   var shape: String
   /// Nodes of the chain, or edges to the mixer.
   var count: Int
-  /// Frames in a cycle.
+  /// Frames per cycle.
   var period: Int
   var cycleNanoseconds: Double
   var loopNanoseconds: Double
-  /// What each node, or edge, adds to a graph of one, beyond what it adds to the loop. Nil of one.
+  /// Cost that each node or edge adds to a graph of one, in excess of the loop; nil for a graph of
+  /// one.
   var slope: Double?
 
   static func all(_ effort: Effort) throws -> [GraphCost] {
@@ -54,14 +55,14 @@ struct GraphCost: Codable {
   }
 }
 
-/// Multiplies its one channel: as little as a plugin can do.
+/// A gain node with one channel: a minimal plugin.
 private final class Amplifier: GraphNode, @unchecked Sendable {
   let name = "amplifier"
   let inputs: Int
   let outputs = 1
   private let gain = UnsafeMutablePointer<Float>.allocate(capacity: 1)
 
-  /// Without an input it makes a sound of its own, once.
+  /// Without an input, the node leaves its output unchanged.
   init(hasInput: Bool) {
     inputs = hasInput ? 1 : 0
     gain.initialize(to: 0.999)
@@ -81,7 +82,7 @@ private final class Amplifier: GraphNode, @unchecked Sendable {
   func prepare(sampleRate: Double, maximumFrames: Int) {}
 }
 
-/// A graph driven by hand, and the loops that do the same.
+/// A graph driven by hand, and equivalent plain loops.
 private final class GraphRun {
   private let graph: Graph
   private let period: Int
@@ -153,7 +154,7 @@ private final class GraphRun {
     isChain ? chain(cycles) : mix(cycles)
   }
 
-  /// Calls the node for one plane after another, as a bench of plugins does.
+  /// Calls the node for one plane after another, as a plugin benchmark does.
   private func chain(_ cycles: Int) {
     let processor = node.processor
     var block = cue_block()

@@ -3,9 +3,10 @@ import RealTime
 import Server
 import Timeline
 
-/// An engine whose cycles are driven by hand, and what it plays and records.
+/// An engine whose cycles are driven by hand, with its voices and recorders.
 ///
-/// No thread waits for the engine's signal: waking one costs a system call, in any program.
+/// No thread waits for the engine's signal, because waking a thread costs a system call in any
+/// program.
 final class HandDrivenEngine {
   private let memories: [any CycleMemory]
   private let ports: UnsafeMutableBufferPointer<Float>
@@ -15,14 +16,14 @@ final class HandDrivenEngine {
   private let signal: UnsafeMutablePointer<cue_signal>
   private let engine: UnsafeMutablePointer<Engine>
   private let period: Int
-  /// Frames that all cycles so far had.
+  /// Total frames of all cycles so far.
   private(set) var frames = 0
 
-  /// An engine whose cycles have `period` frames.
+  /// Creates an engine with cycles of `period` frames.
   init(_ played: [VoiceMemory], _ recorded: [RecorderMemory], period: Int) {
     self.period = period
     memories = played + recorded
-    // One channel after the other.
+    // The planes of all channels lie one after another.
     let count = period * memories.reduce(0) { $0 + $1.channels }
     ports = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 * count, alignment: 64)
       .bindMemory(to: Float.self)
@@ -65,7 +66,7 @@ final class HandDrivenEngine {
     ports.deallocate()
   }
 
-  /// What the latest cycle left in the ports, or what the next one finds there.
+  /// The port buffers: output of the latest cycle, or input of the next one.
   var samples: UnsafeMutableBufferPointer<Float> { ports }
 
   func run(cycles: Int) {

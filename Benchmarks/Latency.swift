@@ -6,32 +6,33 @@ import RealTime
 import Server
 import TestSupport
 
-/// Frames from the call that enqueues a buffer on a running, dry queue to its first frame at the port.
+/// Latency from the call that enqueues a buffer on a running, dry queue to the buffer's first frame
+/// at the port.
 struct Latency: Codable {
   var path: String
-  /// Frames in a cycle of the server, which runs at 48 kHz.
+  /// Period of the server in frames, at 48 kHz.
   var period: Int
   /// Buffers that were enqueued and heard.
   var count: Int
-  /// Others, which are not in the numbers: meanwhile the client that listens missed a cycle, or the
-  /// server's next one came later than by its own length.
+  /// Attempts left out of the numbers: the listening client missed a cycle, or the server's next
+  /// cycle was late by more than its length.
   var missed: Int
-  /// In device frames. What is asked for while a cycle that comes late is about to begin may still
-  /// be heard in it: the least can be below nothing.
+  /// In device frames. A buffer that is enqueued just before a late cycle begins may still be heard
+  /// in it, so the minimum can be negative.
   var least: Int, median: Double, almostAll: Int, most: Int
-  /// Against a C client that was asked at the same moment.
+  /// Comparison with a C client that was triggered at the same moment.
   var againstFloor: Comparison?
 
   struct Comparison: Codable {
-    /// Of all the buffers, those that were heard in the same cycle.
+    /// Fraction of the buffers that were heard in the same cycle as the C client.
     var sameCycle: Double
-    /// How many frames later than the C client they were heard, on average.
+    /// Average delay in frames relative to the C client.
     var laterFrames: Double
-    /// Mean latency divided by the C client's mean.
+    /// Mean latency divided by the C client's mean latency.
     var ratio: Double
   }
 
-  /// Frames of a buffer: more than the resampler takes in before it gives anything.
+  /// Frames of a buffer: more than the resampler takes in before its first output.
   static let framesPerBuffer = 2048
 
   static func all(_ effort: Effort) throws -> [Latency] {
@@ -47,22 +48,23 @@ struct Latency: Codable {
       try DryQueue(rate: rate, on: jack, heardBy: ear, input: i + 1)
     }
     defer { queues.forEach { $0.end() } }
-    // A clock that has just begun is corrected by much.
+    // A new clock makes large corrections at first.
     usleep(1_000_000)
     var floors = queues.map { _ in [Int]() }
     var found = floors
     var tries = queues.map { _ in 0 }
-    // A machine that is too busy for the period must not keep it here.
+    // The number of rounds is limited, in case the machine is too busy for the period.
     for round in 0..<4 * count + 20 where found.contains(where: { $0.count < count }) {
       for (i, queue) in queues.enumerated() where found[i].count < count {
         tries[i] += 1
-        // A random moment of a cycle. Who is asked first changes, so that neither gains by it.
+        // A random moment within a cycle. The order alternates, so that neither source has an
+        // advantage.
         usleep(UInt32.random(in: 0..<UInt32(period * 1_000_000 / 48000)))
         let pair: [any Source] = round % 2 == 0 ? [floor, queue] : [queue, floor]
         let gaps = ear.gaps
         let moments = try pair.map { source in
           ear.listen(to: source.input)
-          // One clock for both: that of the queue never stands before the latest cycle.
+          // One clock for both: the queue's clock is never behind the latest cycle.
           let now = try queue.now
           try source.ask()
           return now
@@ -72,7 +74,7 @@ struct Latency: Codable {
             Int(Int32(bitPattern: $0 &- moment))
           }
         }
-        // A cycle that is late by more than its length says nothing of who plays in it.
+        // A cycle that is late by more than its length is not a valid measurement.
         if latencies.count == 2, ear.gaps == gaps, latencies[round % 2] >= -period {
           floors[i].append(latencies[round % 2])
           found[i].append(latencies[1 - round % 2])
@@ -109,7 +111,8 @@ struct Latency: Codable {
     guard let floor else { return }
     func mean(_ values: [Int]) -> Double { Double(values.reduce(0, +)) / Double(values.count) }
     let later = zip(frames, floor).map { $0 - $1 }
-    // Less than half a cycle apart: the moments of the two calls differ by their own length.
+    // Differences below half a cycle count as the same cycle, because the two calls are not
+    // simultaneous.
     let same = later.filter { abs($0) < period / 2 }.count
     againstFloor = Comparison(
       sameCycle: Double(same) / Double(later.count), laterFrames: mean(later),
@@ -119,7 +122,7 @@ struct Latency: Codable {
   private protocol Source {
     var input: Int { get }
     func ask() throws
-    /// Has it ready to be asked again, once what was asked for is heard.
+    /// Prepares the source for the next trigger, once the sound has been heard.
     func settle() throws
   }
 
@@ -136,10 +139,10 @@ struct Latency: Codable {
     }
     deinit { cue_ear_close(ear) }
 
-    /// How often it may have missed something.
+    /// How often the listening client may have missed a cycle.
     var gaps: UInt32 { cue_ear_gaps(ear) }
     func listen(to input: Int) { cue_ear_listen(ear, UInt32(input)) }
-    /// The JACK frame time of what follows on that; nil if it was missed.
+    /// Returns the JACK frame time of the first sound after `listen`; nil if it was missed.
     func hear(_ input: Int, unlessMissedSince gaps: UInt32) throws -> UInt32? {
       let patience = HostTime.now + 500_000_000
       var heard: Int64 = -1
@@ -149,7 +152,7 @@ struct Latency: Codable {
       }
       return heard < 0 ? nil : UInt32(truncatingIfNeeded: heard)
     }
-    /// Waits for silence that is no pause between what the resampler had and its last frames.
+    /// Waits for a silence longer than any pause before the resampler's last frames.
     func awaitSilence(of input: Int, period: Int) throws {
       try wait(for: "silence") {
         cue_ear_silent_cycles(ear, UInt32(input)) >= UInt32(max(2, 2048 / period))
@@ -216,7 +219,7 @@ struct Latency: Codable {
 
     func end() { try? queue.dispose(afterPlaying: false) }
 
-    /// The frame that the device's clock shows.
+    /// The current frame of the device's clock.
     var now: UInt32 {
       get throws {
         guard let time = queue.deviceTime else { throw SupportError("\(path): the server is gone") }
@@ -228,7 +231,7 @@ struct Latency: Codable {
       guard isDone.wait(timeout: .now() + 30) == .success else {
         throw SupportError("\(path): the buffer does not come back")
       }
-      // What the resampler keeps for the next buffer would come before it.
+      // Frames that remain in the resampler would precede the next buffer.
       if isResampled { try queue.flush() }
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What the numbers were measured on.
+/// The machine on which the numbers were measured.
 struct Machine: Codable {
   var processor: String
   var cores: Int
@@ -18,11 +18,11 @@ struct Machine: Codable {
   }
 }
 
-/// The programs that Cuejack was measured with.
+/// Versions of the measured programs.
 struct Versions: Codable {
   var jackd: String
   var sndfileJackplay: String
-  /// True if the compiler left out what a debug build checks.
+  /// True for an optimised build.
   var isOptimised: Bool
 
   init() throws {
@@ -44,7 +44,7 @@ struct Versions: Codable {
   }
 }
 
-/// Whether a program can be started; a message says if not, if that is wanted.
+/// Returns true if a program is installed. Prints a message if it is not and `telling` is true.
 func isThere(_ program: String, telling: Bool = false) -> Bool {
   let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
   if program.contains("/") || folders.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {

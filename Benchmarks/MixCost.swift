@@ -3,10 +3,10 @@ import Foundation
 import Host
 import TestSupport
 
-/// What a row of plugins as a mix may have them costs in a host: medians of some runs.
+/// Cost of a realistic chain of plugins in a host: medians of several runs.
 struct MixCost: Codable {
-  /// From the stamp before the row to the one behind it, in the same cycle, and JACK's load, in hundredths
-  /// of a cycle.
+  /// Time between the stamps before and after the chain in the same cycle, and JACK's CPU load in
+  /// percent of a cycle.
   struct Load: Codable {
     var microseconds: Double
     var load: Double
@@ -15,26 +15,26 @@ struct MixCost: Codable {
   var host: String
   var runs: Int
   var noise: Load?
-  /// Some seconds after noise.
+  /// Measured some seconds after noise.
   var silence: Load?
-  /// Of a sound that is all denormals.
+  /// Measured with a signal of denormals.
   var denormals: Load?
-  /// Cycles that came too late.
+  /// Number of xruns.
   var xruns: Int
-  /// Why there are no numbers, if there are none.
+  /// The reason why there are no numbers; nil if there are.
   var missing: String?
 
   private struct Mix {
     var name: String
     var plugins: [ChainPlugin]
     var channels: Int
-    /// Hosts that do not load one of the plugins, and why.
+    /// Hosts that cannot load one of the plugins, with the reason.
     var refusals: [PluginHost: String] = [:]
-    /// Debian packages that bring them.
+    /// Debian packages that contain the plugins.
     var packages: String
   }
 
-  /// Four bands in one equaliser and sixteen in the other, which do nothing as they come.
+  /// Four active bands in one equaliser and sixteen in the other; their defaults change nothing.
   private static let mixes: [Mix] = {
     let equalizer = ChainPlugin(
       uri: "http://gareus.org/oss/lv2/fil4#stereo",

@@ -1,18 +1,18 @@
 import Foundation
 import TestSupport
 
-/// What a program takes to play a file: medians of some runs.
+/// Cost of playing a file with a program: medians of several runs.
 struct PlayerCost: Codable {
   var program: String
   /// Seconds of sound.
   var seconds: Int
   var runs: Int
-  /// Processor time in user and kernel mode, from start to end.
+  /// Processor time of the process, in user and kernel mode.
   var processorMilliseconds: Double
-  /// The most memory that was resident at one time.
+  /// Peak resident memory.
   var residentKilobytes: Double
 
-  /// Frames in a cycle of the server, which runs at 48 kHz.
+  /// Period of the server in frames, at 48 kHz.
   static let period = 256
 
   static func all(_ effort: Effort) throws -> [PlayerCost] {
@@ -35,12 +35,13 @@ struct PlayerCost: Codable {
               environment: ProcessInfo.processInfo.environment.merging(
                 ["JACK_DEFAULT_SERVER": server.name]) { $1 },
               output: folder.appendingPathComponent("output"))
-            // Near the end of the sound: all that it will need has been touched by then.
+            // Read near the end of the sound, when the process has touched all of its memory.
             if child.wait(seconds: 0.7 * Double(seconds)) != nil {
               throw failure(player.program, in: folder)
             }
             let resident = residentKilobytes(of: child.processIdentifier)
-            // What a cycle missed that came too late on a busy machine is told, and costs nothing.
+            // A cycle that was late on a busy machine makes cuejack report frames not heard, but
+            // does not affect the cost.
             let hasPlayed =
               child.wait(seconds: 30 + Double(seconds)) == 0
               || text(of: folder.appendingPathComponent("output")).contains("frames not heard")
@@ -66,15 +67,15 @@ struct PlayerCost: Codable {
     return SupportError("\(program) did not play the file: \(words.suffix(1000))")
   }
 
-  /// The peak, as the kernel tells it of a process that runs.
+  /// Returns the peak resident memory of a running process, as the kernel reports it.
   ///
-  /// Not `ru_maxrss`: that has the peak of the process that forked in it.
+  /// Not `ru_maxrss`, which includes the peak of the process that forked it.
   private static func residentKilobytes(of process: Int32) -> Double? {
     text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
       .firstMatch(of: #/VmHWM:\s*(\d+) kB/#).flatMap { Double($0.output.1) }
   }
 
-  /// A stereo tone of 16 bits.
+  /// Returns a WAVE file with a stereo tone of 16 bits.
   static func waveFile(seconds: Int, rate: Int = 48000) -> Data {
     func bytes<T: FixedWidthInteger>(_ value: T) -> Data {
       withUnsafeBytes(of: value.littleEndian) { Data($0) }

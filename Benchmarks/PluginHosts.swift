@@ -7,22 +7,22 @@ import RealTime
 import Server
 import TestSupport
 
-/// A plugin of a chain, and how it is set.
+/// A plugin of a chain with its control values.
 struct ChainPlugin: Codable {
   var uri: String
-  /// Values of controls by their symbols; others have their default.
+  /// Control values by symbol; all other controls have their defaults.
   var values: [String: Float] = [:]
 }
 
-/// Plugins one after another, which every host is to run.
+/// A chain of plugins that every host runs.
 struct PluginRow {
   var name: String
   var plugins: [ChainPlugin]
   var channels: Int
-  /// What the plugins' bundles say, plugin by plugin.
+  /// The plugins' descriptions from their bundles, in order.
   let descriptions: [PluginDescription]
 
-  /// - Throws: `HostError.unknownPlugin`: one of them is not installed.
+  /// - Throws: `HostError.unknownPlugin` if a plugin is not installed.
   init(_ name: String, _ plugins: [ChainPlugin], channels: Int, in world: World) throws(HostError) {
     self.name = name
     self.plugins = plugins
@@ -32,31 +32,33 @@ struct PluginRow {
     self.descriptions = descriptions
   }
 
-  /// Symbols of the audio ports on one side of a plugin, those that are in the chain.
+  /// Returns the symbols of a plugin's audio ports in one direction, as far as they are in the
+  /// chain.
   func ports(_ plugin: Int, _ direction: PluginPort.Direction) -> [String] {
     descriptions[plugin].ports.filter { $0.direction == direction && $0.kind == .audio }
       .prefix(channels).map(\.symbol)
   }
 }
 
-/// Who runs a row of plugins as JACK clients.
+/// A host that runs a chain of plugins as JACK clients.
 enum PluginHost: String, Codable, CaseIterable {
   case floor, cuejack = "Cuejack", ecasound, jalv
 
-  /// The most plugins in a row. jackd has room for 64 clients, and each plugin is one in jalv.
+  /// Maximum plugins in a chain. jackd supports 64 clients, and in jalv each plugin is one.
   var mostPlugins: Int { self == .jalv ? 48 : .max }
 
-  /// Its program and its Debian package have its name; ours are this one.
+  /// True if the host is available. External hosts have the name of their program and Debian
+  /// package.
   var isThere: Bool { self == .floor || self == .cuejack || cuejack_bench.isThere(rawValue) }
   var absence: String { "not here: Debian package \(rawValue)" }
 }
 
-/// A host's processes, with a row of plugins between the head and the tail of a stopwatch.
+/// A host's processes, which run a chain of plugins between the head and the tail of a stopwatch.
 final class HostedRow {
   private var children: [Child] = []
   private let stopwatch: Stopwatch
 
-  /// Starts them; returns when sound comes out behind the last plugin.
+  /// Starts the processes, and waits until sound comes out of the last plugin.
   init(
     _ host: PluginHost, _ row: PluginRow, on jack: JackDaemon, _ stopwatch: Stopwatch,
     in folder: URL
@@ -68,7 +70,7 @@ final class HostedRow {
     ]) { $1 }
     let words = folder.appendingPathComponent("words")
     let channels = 1...row.channels
-    // From port to port: the head's, each client's, the tail's.
+    // Pairs of ports to connect: the head's, each client's, the tail's.
     var ends = [channels.map { "\(stopwatch.name)-head:out_\($0)" }]
     do {
       for (name, path, arguments) in try Self.commands(host, row, period: jack.period, jack.name) {
@@ -115,7 +117,8 @@ final class HostedRow {
     }
   }
 
-  /// A folder that has the row's bundles and no others: a look at all that are installed takes long.
+  /// Creates a folder with only the chain's bundles, because scanning all installed bundles takes
+  /// long.
   private static func bundles(of row: PluginRow, in folder: URL) throws -> String {
     let place = folder.appendingPathComponent("lv2")
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
@@ -129,7 +132,7 @@ final class HostedRow {
     return place.path
   }
 
-  /// The clients' names, and what starts them.
+  /// Returns the clients' names and the commands that start them.
   private static func commands(
     _ host: PluginHost, _ row: PluginRow, period: Int, _ server: String
   ) throws -> [(name: String, path: String, arguments: [String])] {
@@ -147,14 +150,14 @@ final class HostedRow {
       ]
     case .ecasound:
       let chain = zip(row.plugins, row.descriptions).map { plugin, description in
-        // All values: it counts the controls.
+        // ecasound takes control values by position, so all of them are given.
         let values = description.ports.filter { $0.direction == .input && $0.kind == .control }
           .map { plugin.values[$0.symbol] ?? $0.range(sampleRate: 48000).default ?? 0 }
         return (["-elv2:" + plugin.uri] + values.map { "\($0)" }).joined(separator: ",")
       }
       return [
         (
-          // When it ends it may signal its whole process group.
+          // On exit, ecasound may signal its whole process group.
           "row", "setsid",
           [
             "ecasound", "-q", "-B:rt", "-b:\(period)", "-f:f32_le,\(row.channels),48000",
@@ -175,11 +178,11 @@ final class HostedRow {
   }
 }
 
-/// What a host process that is being measured runs: never returns.
+/// The measured host process. It never returns.
 enum HostJob {
   static func run(_ host: PluginHost, _ plugins: String, channels: Int, server: String) throws {
     let plugins = try JSONDecoder().decode([ChainPlugin].self, from: Data(plugins.utf8))
-    // They are kept for as long as the process runs.
+    // The plugins stay loaded for as long as the process runs.
     switch host {
     case .floor:
       let floor = try Floor(plugins, channels: channels, frames: 8192)
@@ -204,7 +207,7 @@ enum HostJob {
   private static func wait() { while true { pause() } }
 }
 
-/// The least that a host can be: see CBench.h.
+/// The minimal host: see CBench.h.
 final class Floor {
   let chain: OpaquePointer
 
@@ -229,17 +232,17 @@ final class Floor {
   deinit { cue_floor_free(chain) }
 }
 
-/// What cycles took.
+/// The result of measuring a number of cycles.
 struct Timing {
-  /// From stamp to stamp, in the median.
+  /// Median time between the stamps.
   var microseconds: Double
-  /// JACK's load meanwhile, in hundredths of a cycle.
+  /// JACK's CPU load during the measurement, in percent of a cycle.
   var load: Double
-  /// Cycles that came too late.
+  /// Number of xruns.
   var xruns: Int
 }
 
-/// Stamps before and behind a row of plugins, in the cycles of a server.
+/// Stamps the time before and after a chain of plugins in a server's cycles.
 final class Stopwatch {
   let name = "watch"
   private let watch: OpaquePointer
@@ -257,12 +260,12 @@ final class Stopwatch {
     cue_stopwatch_close(watch)
   }
 
-  /// The loudest sample behind the row in the latest cycle.
+  /// Peak sample after the chain in the latest cycle.
   var level: Float { cue_stopwatch_level(watch) }
   var isRealtime: Bool { cue_stopwatch_is_realtime(watch) }
   func play(_ sound: cue_sound) { cue_stopwatch_play(watch, sound) }
 
-  /// True once the ports are connected.
+  /// Connects two ports; returns false if one does not exist yet or the connection fails.
   func connect(_ source: String, to destination: String) -> Bool {
     let client = cue_stopwatch_client(watch)
     guard jack_port_by_name(client, source) != nil, jack_port_by_name(client, destination) != nil

@@ -4,14 +4,14 @@ import RealTime
 import Server
 import TestSupport
 
-/// What a number of queues on one client takes.
+/// Cost of a number of queues on one client.
 struct QueueCost: Codable {
   var queues: Int
-  /// A cycle of all queues, driven by hand, against a copy of the bytes that it reads.
+  /// A cycle of all queues, driven by hand, compared with a copy of the bytes that it reads.
   var cycle: CycleCost.Comparison
-  /// On a running server.
+  /// Measurement on a running server.
   var playing: PlayingQueues
-  /// What each queue adds to the row before.
+  /// Cost that each queue adds, compared with the previous row.
   var each: Each?
 
   struct Each: Codable {
@@ -20,11 +20,11 @@ struct QueueCost: Codable {
     var processorMicroseconds: Double
     var proportionalKilobytes: Double
     var residentKilobytes: Double
-    /// Of these, what the app asked for: its buffers.
+    /// The part of it that the app requested: its buffers.
     var bufferKilobytes: Double
   }
 
-  /// Frames in a hand-driven cycle, and in one of the server.
+  /// Frames per hand-driven cycle, and per cycle of the server.
   static let handDrivenPeriod = 256
   static let period = 1024
 
@@ -74,29 +74,30 @@ struct QueueCost: Codable {
   }
 }
 
-/// What a process took in which queues played through one client of a server.
+/// Resources used by a process in which queues played through one client of a server.
 struct PlayingQueues: Codable {
-  /// What the memory of the process grew by from before the first queue to the end: its share of pages
-  /// that others have as well, and all of them.
+  /// Growth of the process's memory from before the first queue to the end. The proportional set
+  /// size counts only its share of pages used by several processes; the resident set size counts
+  /// them in full.
   var proportionalKilobytes: Double
   var residentKilobytes: Double
-  /// Of these, what the app asked for: its buffers.
+  /// The part of it that the app requested: its buffers.
   var bufferKilobytes: Double
-  /// Processor time of the process, in user and kernel mode, for a second of sound.
+  /// Processor time of the process per second of sound, in user and kernel mode.
   var processorMilliseconds: Double
-  /// Callbacks that gave the app a buffer to refill, in that second.
+  /// Callbacks that returned a buffer to the app, per second of sound.
   var callbacks: Double
   var threads: Int
-  /// Frames of silence because a queue had nothing to play, of all queues.
+  /// Frames of silence because a queue had run dry; sum of all queues.
   var starvedFrames: UInt64
   var xruns: UInt64
 
   static let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32)
-  /// What each queue has.
+  /// Buffers of each queue, and their size.
   static let buffers = 3
   static let framesPerBuffer = 4096
 
-  /// What a process of its own finds: what this one did before would show in its memory.
+  /// Measures in a separate process, because earlier work of this one would show in its memory.
   static func measured(_ count: Int, on server: JackDaemon, seconds: Int) throws -> PlayingQueues {
     let result = try TestSupport.run(
       builtProduct(named: "cuejack-bench").path,
@@ -137,7 +138,7 @@ struct PlayingQueues: Codable {
       _ = try queue.prime(frames: 0)
     }
     for queue in queues { try queue.start() }
-    // Every buffer has been played once: what they need has been touched.
+    // Once every buffer has been played, all the memory that they need is resident.
     try Self.wait("not every queue plays") {
       callbacks.value >= UInt64(count * Self.buffers) && queues.allSatisfy(\.isRunning)
     }
@@ -188,7 +189,7 @@ struct PlayingQueues: Codable {
     func add() { lock.withLock { count += 1 } }
   }
 
-  /// Kilobytes of this process, as the kernel counts them.
+  /// Memory of this process in kilobytes, as the kernel reports it.
   private struct Memory {
     let resident: Double
     let proportional: Double

@@ -3,9 +3,9 @@ import RealTime
 import Server
 import Timeline
 
-/// Queues that play without end through one engine, whose cycles are driven by hand.
+/// Queues that play endlessly through one engine, whose cycles are driven by hand.
 final class Queues {
-  /// Four buffers for each queue, as a program that plays a file might have.
+  /// Four buffers per queue, typical of an app that plays a file.
   private static let buffers = 4
   private static let framesPerBuffer = 1024
 
@@ -14,13 +14,13 @@ final class Queues {
   private let period: Int
   private let voices: [VoiceMemory]
   private let engine: HandDrivenEngine
-  /// The buffers of all queues, one queue after the other, and where the copy goes.
+  /// The buffers of all queues, one queue after another, and the target of the copy.
   private let source: UnsafeMutableRawPointer
   private let target: UnsafeMutableRawPointer
   private var filled = 0
   private var copied = 0
 
-  /// `count` queues of `format` whose cycles have `period` frames.
+  /// Creates `count` queues of `format`, with cycles of `period` frames.
   init(_ count: Int, _ format: PCMFormat, period: Int) {
     layout = format.layout!
     bytesPerFrame = format.bytesPerFrame
@@ -28,7 +28,7 @@ final class Queues {
     let bytes = count * Self.buffers * Self.framesPerBuffer * format.bytesPerFrame
     source = .allocate(byteCount: bytes, alignment: 64)
     for i in 0..<bytes / format.bytesPerSample {
-      // A ramp from -0.5 to 0.5, whatever the format: no denormals, nothing too loud.
+      // A ramp from -0.5 to 0.5 in any format: no denormals, no clipping.
       let sample = Float(i % 1000) / 1000 - 0.5
       let at = source + i * format.bytesPerSample
       if format.kind == .float {
@@ -52,7 +52,8 @@ final class Queues {
     source.deallocate()
   }
 
-  /// Has every queue ready what `cycles` cycles will play. What the program does, not measured.
+  /// Enqueues the buffers for `cycles` cycles on every queue. This is the app's part, and is not
+  /// measured.
   func fill(cycles: Int) {
     let bufferBytes = Self.framesPerBuffer * bytesPerFrame
     while filled < engine.frames + cycles * period {
@@ -85,7 +86,7 @@ final class Queues {
     }
   }
 
-  /// True if no queue ever ran dry, and the ports and the copy hold sound.
+  /// True if no queue ever ran dry, and the ports and the copy contain sound.
   var haveAllPlayed: Bool {
     let ran = voices.allSatisfy {
       $0.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0

@@ -3,9 +3,9 @@ import RealTime
 import Server
 import Timeline
 
-/// A queue that records without end through one engine, whose cycles are driven by hand.
+/// A queue that records endlessly through one engine, whose cycles are driven by hand.
 final class RecordingQueues {
-  /// Four buffers, as a program that records to a file might have.
+  /// Four buffers, typical of an app that records to a file.
   private static let buffers = 4
   private static let framesPerBuffer = 1024
 
@@ -14,14 +14,14 @@ final class RecordingQueues {
   private let period: Int
   private let memory: RecorderMemory
   private let engine: HandDrivenEngine
-  /// The buffers, and what the copy writes the same bytes from and to.
+  /// The buffers, and the source and target of the copy.
   private let target: UnsafeMutableRawPointer
   private let source: UnsafeMutableRawPointer
   private let copyTarget: UnsafeMutableRawPointer
   private var filled = 0
   private var copied = 0
 
-  /// A queue of `format` whose cycles have `period` frames.
+  /// Creates a queue of `format`, with cycles of `period` frames.
   init(_ format: PCMFormat, period: Int) {
     layout = format.layout!
     bytesPerFrame = format.bytesPerFrame
@@ -45,7 +45,7 @@ final class RecordingQueues {
     copyTarget.deallocate()
   }
 
-  /// Has buffers ready for what `cycles` cycles will record. What the program does, not measured.
+  /// Enqueues the buffers for `cycles` cycles. This is the app's part, and is not measured.
   func fill(cycles: Int) {
     while memory.recorder.pointee.events.pop() != nil {}
     while filled < engine.frames + cycles * period {
@@ -72,7 +72,7 @@ final class RecordingQueues {
     }
   }
 
-  /// True if nothing was lost, and the buffers and the copy hold sound.
+  /// True if no frames were lost, and the buffers and the copy contain sound.
   var hasRecorded: Bool {
     let bytes = Self.buffers * Self.framesPerBuffer * bytesPerFrame
     return memory.recorder.pointee.lostFrames.load(ordering: .relaxed) == 0

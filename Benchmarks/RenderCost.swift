@@ -4,16 +4,16 @@ import Foundation
 import RealTime
 import TestSupport
 
-/// What a program takes to convert a file without playing it: medians of some runs.
+/// Cost of converting a file offline with a program: medians of several runs.
 struct RenderCost: Codable {
   var conversion: String
   var program: String
   /// Seconds of sound.
   var seconds: Int
   var runs: Int
-  /// Processor time in user and kernel mode, from start to end.
+  /// Processor time of the process, in user and kernel mode.
   var processorMilliseconds: Double
-  /// Frames of the result for each second of that.
+  /// Output frames per second of processor time.
   var framesPerSecond: Double
 
   private struct Conversion {
@@ -24,7 +24,7 @@ struct RenderCost: Codable {
     var ffmpeg: [String]
   }
 
-  /// The same work for each: no dither, and the resampler of the same library at its best quality.
+  /// All programs do the same work: no dither, and the same resampling library at its best quality.
   private static let conversions = [
     Conversion(
       name: "s16 to f32", rate: 48000, to: RenderJob(rate: 48000, encoding: .f32),
@@ -76,7 +76,7 @@ struct RenderCost: Codable {
             sizes.insert(attributes[.size] as? Int ?? 0)
           }
         }
-        // All have done the same.
+        // All programs must have done the same work.
         guard sizes == [seconds * conversion.to.rate * conversion.to.format(2).bytesPerFrame] else {
           throw SupportError("\(conversion.name): files of \(sizes) bytes")
         }
@@ -92,7 +92,7 @@ struct RenderCost: Codable {
   }
 }
 
-/// One conversion of a file to raw samples, as a program that exports would do it.
+/// The measured process: converts a file to raw samples, as an app that exports would.
 struct RenderJob {
   enum Encoding: String { case f32, s24 }
   var rate: Int
@@ -136,7 +136,7 @@ struct RenderJob {
     if let failure = feed.failure { throw failure }
   }
 
-  /// Refills the queue's one buffer. Everything happens on the thread that renders.
+  /// Refills the queue's only buffer. Everything runs on the rendering thread.
   private final class Feed: @unchecked Sendable {
     let file: SoundFile
     var buffer: QueueBuffer?

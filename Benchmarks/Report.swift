@@ -1,6 +1,6 @@
 import Foundation
 
-/// All that a run found.
+/// All results of a run.
 struct Report: Codable {
   var machine: Machine
   var versions: Versions
@@ -106,7 +106,7 @@ struct Report: Codable {
       "conversion                  program                    sound   processor   frames/s   ratio",
     ]
     for row in renders {
-      // How much more the others take.
+      // Processor time of the first program of this conversion, for the ratios.
       let ours = renders.first { $0.conversion == row.conversion }?.processorMilliseconds
       lines.append(
         left(row.conversion, 28) + left(row.program, 25) + right("\(row.seconds) s", 7)
@@ -126,7 +126,7 @@ struct Report: Codable {
       "work                      program    sound   processor   real time   ratio",
     ]
     for row in codecs {
-      // How much more the other takes.
+      // Processor time of the first program of this work, for the ratios.
       let ours = codecs.first { $0.work == row.work }?.processorMilliseconds
       lines.append(
         left(row.work, 26) + left(row.program, 9) + right("\(row.seconds) s", 7)

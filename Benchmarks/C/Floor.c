@@ -17,17 +17,17 @@
 #define MOST_URIS      4096
 #define SEQUENCE_BYTES 32768
 
-/// One plugin of the chain.
+/// One plugin instance of the chain.
 typedef struct {
   LilvInstance *instance;
   uint32_t inputs[MOST_CHANNELS], outputs[MOST_CHANNELS];
   float *planes[MOST_CHANNELS];
   uint32_t port_count;
-  // A value for each port, and memory for those that are no controls.
+  // A value for each port, and memory for each port that is not a control port.
   float *values;
   char **symbols;
   void **memory;
-  // Event outputs: room is made in them before each run.
+  // Event outputs, whose capacity is set before each run.
   LV2_Atom **events;
   uint32_t event_count;
 } stage;
@@ -36,7 +36,7 @@ struct cue_floor {
   LilvWorld *world;
   stage *stages;
   unsigned count, channels;
-  // What the ends of the chain are connected to.
+  // Buffers that the ends of the chain are connected to.
   const void *source[MOST_CHANNELS], *sink[MOST_CHANNELS];
   char *uris[MOST_URIS];
   uint32_t uri_count;
@@ -96,7 +96,7 @@ static void set_features(cue_floor *floor) {
   floor->chunk = map(floor, LV2_ATOM__Chunk);
 }
 
-/// Memory that has been touched, and suits vector instructions.
+/// Allocates zeroed memory, aligned for vector instructions. Writing it makes its pages resident.
 static void *allocate(size_t bytes) {
   void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
   return memory ? memset(memory, 0, bytes) : NULL;
@@ -126,7 +126,7 @@ static bool prepare(cue_floor *floor, stage *stage, const char *uri) {
     bool is_input = lilv_port_is_a(plugin, port, input);
     stage->symbols[i] = strdup(lilv_node_as_string(lilv_port_get_symbol(plugin, port)));
     if (lilv_port_is_a(plugin, port, control)) {
-      // lilv says NaN for none.
+      // lilv returns NaN if there is no default.
       if (stage->values[i] != stage->values[i]) stage->values[i] = 0;
       lilv_instance_connect_port(stage->instance, i, stage->values + i);
       continue;

@@ -16,7 +16,7 @@ struct cue_stopwatch {
   jack_port_t *outputs[MOST_CHANNELS], *inputs[MOST_CHANNELS];
   atomic_int sound;
   uint32_t random;
-  // The head's: JACK frame time of its latest cycle, and when it was done with it.
+  // JACK frame time of the head's latest cycle, and the host time at its end.
   _Atomic uint32_t frame;
   _Atomic uint64_t stamp;
   atomic_uint wanted, count;
@@ -45,7 +45,7 @@ static int head_cycle(jack_nframes_t frames, void *argument) {
       if (sound == CUE_NOISE) {
         out[i] = (float)(int32_t)random * (0.25f / 2147483648.0f);
       } else {
-        // A sign and a fraction without an exponent: less than any ordinary number.
+        // A sign and a mantissa with a zero exponent: a denormal number.
         uint32_t bits = random & 0x807fffffu;
         memcpy(out + i, &bits, sizeof bits);
       }

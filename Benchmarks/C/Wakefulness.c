@@ -20,7 +20,7 @@ struct cue_wakefulness {
 static void *stay_awake(void *argument) {
   cue_wakefulness *wakefulness = argument;
   struct sched_param parameters = {0};
-  // Without that priority it would take time from what is measured.
+  // At any higher priority this thread would take time from the measured code.
   if (pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters) != 0) return NULL;
   while (!atomic_load_explicit(&wakefulness->is_over, memory_order_relaxed)) {
 #if defined(__SSE__)
