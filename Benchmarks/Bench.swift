@@ -112,7 +112,7 @@ struct Effort {
   var mixRuns: Int
   /// Number of mixes measured: the last ones of the list, which need the fewest packages.
   var mixes: Int
-  /// Seconds of silence before it is measured.
+  /// Seconds of silence to play before the measurement with silence.
   var silentSeconds: Double
 
   static let full = Effort(

@@ -242,7 +242,7 @@ struct Timing {
   var xruns: Int
 }
 
-/// Stamps the time before and after a chain of plugins in a server's cycles.
+/// The stopwatch clients before and after a chain of plugins, in a server's cycles.
 final class Stopwatch {
   let name = "watch"
   private let watch: OpaquePointer

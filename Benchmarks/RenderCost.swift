@@ -136,7 +136,8 @@ struct RenderJob {
     if let failure = feed.failure { throw failure }
   }
 
-  /// Refills the queue's only buffer. Everything runs on the rendering thread.
+  /// The source of the queue's only buffer, which it refills. Everything runs on the rendering
+  /// thread.
   private final class Feed: @unchecked Sendable {
     let file: SoundFile
     var buffer: QueueBuffer?

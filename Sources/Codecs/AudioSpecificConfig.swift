@@ -90,7 +90,7 @@ package struct AudioSpecificConfig: Hashable, Sendable {
   }
 }
 
-/// Reads bits from bytes. Zeros follow after the end.
+/// A bit reader over bytes. Zeros follow after the end.
 private struct Bits {
   private let bytes: [UInt8]
   private var position = 0

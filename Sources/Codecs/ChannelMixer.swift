@@ -21,7 +21,7 @@ package enum ChannelMix: Hashable, Sendable {
   }
 }
 
-/// Applies a mix to planes of floats. One thread at a time.
+/// A mixer that applies a channel mix to planes of floats. One thread at a time.
 @safe
 final class ChannelMixer {
   private let mix: ChannelMix

@@ -19,7 +19,7 @@ package struct Dither: Hashable, Sendable {
   }
 }
 
-/// Rounds the frames of a stream with dither. One thread at a time.
+/// A stage that rounds the frames of a stream with dither. One thread at a time.
 struct Ditherer {
   private let isShaped: Bool
   /// Quantization steps from silence to full scale.

@@ -1,7 +1,7 @@
 import CFFmpeg
 import RealTime
 
-/// Converts between the sample layout of a libavcodec frame and planes of floats.
+/// A converter between the sample layout of a libavcodec frame and planes of floats.
 struct FrameSamples {
   /// Data pointers of a frame: one for each plane, or one for all channels.
   typealias Data = UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>

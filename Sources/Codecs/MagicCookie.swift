@@ -205,7 +205,7 @@ extension MagicCookie {
   }
 }
 
-// MARK: The others
+// MARK: Other codecs
 
 extension MagicCookie {
   /// kALACChannelLayoutTag_… values by number of channels.

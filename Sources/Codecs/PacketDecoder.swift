@@ -1,7 +1,7 @@
 import CFFmpeg
 import RealTime
 
-/// Decodes packets to floats with libavcodec. Not real time; one thread at a time.
+/// A decoder of packets to floats, based on libavcodec. Not real time; one thread at a time.
 ///
 /// The output is untrimmed: it includes priming and remainder, and each packet yields all of its
 /// frames. The caller trims by the packet table. Channels are in the order of WAVE files. For

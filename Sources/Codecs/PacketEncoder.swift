@@ -8,7 +8,7 @@ package struct EncodedPacket: Hashable, Sendable {
   package var frames: Int
 }
 
-/// Encodes floats to packets with libavcodec. Not real time; one thread at a time.
+/// An encoder of floats to packets, based on libavcodec. Not real time; one thread at a time.
 ///
 /// Channels are in the order of WAVE files. For codecs with integer input, a float is multiplied by
 /// 2^(bits - 1), rounded to the nearest and clipped. Floats made from integers of that many bits
@@ -43,7 +43,7 @@ package final class PacketEncoder {
   private var codec: CodecContext
   /// The latest extradata from libavcodec.
   private var extradata: [UInt8] = []
-  /// Writes samples to the encoder's frame.
+  /// The converter of samples to the encoder's frame.
   private var samples: FrameSamples?
   /// Frames that the encoder takes at a time.
   private var frameFrames = 0

@@ -1,7 +1,7 @@
 import CSoxr
 
-/// Converts the sample rate of a stream of float frames with soxr. Not real time; one thread at a
-/// time.
+/// A sample rate converter for a stream of float frames, based on soxr. Not real time; one thread
+/// at a time.
 ///
 /// The output has as many frames as the input times the ratio of the rates, rounded. Its first
 /// frame is aligned with the first input frame.

@@ -2,8 +2,8 @@
   import CRubberBand
   import Glibc
 
-  /// Changes rate and pitch independently with Rubber Band's finer engine. The faster engine misses
-  /// the pitch of a steady tone by up to one percent.
+  /// A stretcher with independent rate and pitch, based on Rubber Band's finer engine. The faster
+  /// engine misses the pitch of a steady tone by up to one percent.
   @safe
   final class RubberBand: Stretcher {
     private let state: RubberBandState

@@ -1,7 +1,7 @@
 import RealTime
 
-/// Converts a sound stream to another format: decodes, maps or mixes channels, resamples, and
-/// stores or encodes. Not real time; one thread at a time.
+/// A converter of sound streams: it decodes, maps or mixes channels, resamples, and stores or
+/// encodes. Not real time; one thread at a time.
 ///
 /// Linear PCM stays exact where the formats allow it. At equal rates, integers of up to 32 bits and
 /// 64-bit floats are converted in double precision. A narrower integer is rounded to the nearest

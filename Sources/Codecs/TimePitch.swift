@@ -1,4 +1,4 @@
-/// Changes the rate and the pitch of a stream of float frames. Not real time; one thread at a time.
+/// A time-pitch processor for streams of float frames. Not real time; one thread at a time.
 ///
 /// The number of output frames is exactly the sum of `frames / rate`, rounded where the stream ends
 /// or becomes neutral. A neutral setting passes frames unchanged. At each change from or to a

@@ -1,6 +1,6 @@
 import CFFmpeg
 
-/// Computes the frames of consecutive packets of a Vorbis stream.
+/// A parser that computes the frames of consecutive packets of a Vorbis stream.
 @safe
 package final class VorbisDurations {
   private let parser: OpaquePointer

@@ -1,7 +1,7 @@
 import Codecs
 
-/// Writes a CAF file of packets. libavformat's CAF muxer supports few codecs, does not store how
-/// many frames are valid, and loses the file if the process is killed.
+/// The writer of a CAF file of packets. libavformat's CAF muxer supports few codecs and does not
+/// store how many frames are valid. If the process is killed, the muxer's file is lost.
 ///
 /// The packet table ('pakt') follows the sound, with reserved room between them. The size of the
 /// 'data' chunk includes that room. To update the table, the writer first appends the new packets'
@@ -14,8 +14,8 @@ final class CAFBody: PacketFileBody {
   /// True if the file needs a packet table: the packets' sizes or frames vary.
   private let isListed: Bool
   var takesRuns: Bool { !isListed }
-  /// Offset of a table without entries that stands before the sound, and holds only the counts of
-  /// valid, priming and remainder frames; nil if there is none.
+  /// Offset of a packet table without entries, which stands before the sound; nil if there is none.
+  /// It holds only the counts of valid, priming and remainder frames.
   private var headOffset: Int64?
   /// The chunks before the sound.
   private var front: [Chunk] = []

@@ -1,4 +1,4 @@
-/// Parses and builds CAF's marker, region, string and information chunks.
+/// A parser and builder of CAF's marker, region, string and information chunks.
 enum CAFChunks {
   private static var markerBytes: Int { 28 }
 

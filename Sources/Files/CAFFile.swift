@@ -1,7 +1,7 @@
 import Codecs
 
-/// Parses Core Audio Format files. libavformat's CAF demuxer does not report how many frames are
-/// valid, and lacks many codecs.
+/// A parser of Core Audio Format files. libavformat's CAF demuxer does not report how many frames
+/// are valid, and lacks many codecs.
 enum CAFFile {
   /// The codecs' four-character names, as in Core Audio's kAudioFormat… constants.
   static let codecNames: [(name: String, codec: Codec)] = [

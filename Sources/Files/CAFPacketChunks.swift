@@ -3,14 +3,14 @@ struct CAFPacketChunks: ChunkedFile {
   let store: any ByteStore
   let sampleRate: Double
   let stored: [Chunk]
-  /// Gives access to the chunks of a file being written; nil for a file open for reading.
+  /// Access to the chunks of a file being written; nil for a file open for reading.
   let changing: (@Sendable ((inout [Chunk]) -> Void) -> Void)?
 
   var path: String { store.name }
   var container: Container { .caf }
   var hasBigEndianChunks: Bool { true }
 
-  /// The chunks that the writer generates from the format, the sound and the tags.
+  /// The chunks that the writer generates from the file's other properties.
   private static let structural: Set<ChunkID> = ["desc", "data", "pakt", "kuki", "chan", "info"]
 
   private var all: [Chunk] {

@@ -1,4 +1,4 @@
-/// The name of a chunk: four characters, as a big-endian number.
+/// The id of a chunk: four characters, as a big-endian number.
 package struct ChunkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   package let code: UInt32
 
@@ -128,7 +128,7 @@ struct ChunkGrammar: Equatable, Sendable {
   }
 }
 
-/// Reads numbers and ids from a file's bytes.
+/// A reader of numbers and ids in a file's bytes.
 struct Bytes {
   private let bytes: [UInt8]
   init(_ bytes: [UInt8]) { self.bytes = bytes }

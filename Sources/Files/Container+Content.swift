@@ -3,7 +3,7 @@ extension Container {
   package init?(contentOf store: any ByteStore) throws(SoundFileError) {
     let total = try store.byteCount()
     var start = try store.bytes(at: 0, count: Int(min(total, 40))) ?? []
-    // ID3 tags may precede several kinds of streams.
+    // ID3 tags may precede streams of several codecs.
     var offset: Int64 = 0
     for _ in 0..<ID3Tag.mostInARow {
       guard let size = ID3Tag.byteCount(start) else { break }

@@ -1,4 +1,4 @@
-/// A kind of sound file, independent of the codec of its sound.
+/// A container: the file type, independent of the codec of its sound.
 package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
   case aiff, aifc, caf, wave, rf64, wave64, next
   case m4a, mp4, m4b, threeGP, threeGP2, adts, mp3, mp2, mp1, ac3, flac, ogg, amr

@@ -2,7 +2,7 @@ import CFFmpeg
 import Codecs
 import Glibc
 
-/// Reads the packets of a file's first audio stream one after another with libavformat.
+/// A demuxer, based on libavformat, that reads the packets of a file's first audio stream in order.
 ///
 /// One thread at a time; every call may block on the store.
 @safe

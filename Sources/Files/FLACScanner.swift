@@ -1,11 +1,12 @@
 import Codecs
 
-/// Finds the frames of a FLAC stream. Frame headers do not give a frame's size. A frame ends where
-/// its CRC matches and either another header follows or the decoder accepts it as complete.
+/// A scanner for the frames of a FLAC stream. Frame headers do not give a frame's size. A frame
+/// ends where its CRC matches and either another header follows or the decoder accepts it as
+/// complete.
 struct FLACScanner {
   /// Upper limit of a frame's size in bytes.
   let maximumPacketBytes: Int
-  /// Creates a decoder; returns nil if there is none.
+  /// Factory of decoders; returns nil if there is none.
   private let decoder: () -> PacketDecoder?
   /// Bytes of the current frame already examined, and their CRC.
   private var checked = 0
@@ -15,7 +16,7 @@ struct FLACScanner {
   /// False headers found since the last frame.
   private var mistakes = 0
 
-  /// Limits the work on damaged data that is full of false headers.
+  /// Limit on false headers, for damaged data that is full of them.
   private static let mostMistakes = 64
 
   /// - Parameter maximumFrameBytes: From the stream's header; 0 if it gives none.
@@ -26,7 +27,7 @@ struct FLACScanner {
   }
 
   enum Step {
-    /// A frame of so many bytes at the offset, and the number of audio frames in it.
+    /// A frame at an offset, with its size in bytes and its number of audio frames.
     case frame(bytes: Int, frames: Int, at: Int)
     /// The scanner needs more bytes. Bytes before the offset may be discarded.
     case more(from: Int)

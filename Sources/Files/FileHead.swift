@@ -48,7 +48,7 @@ struct FileHead {
     dataBytes = size == 0xFFFF_FFFF ? nil : size
   }
 
-  /// Reads the head. Blocks.
+  /// Reads the header. Blocks.
   static func find(in store: any ByteStore) throws(SoundFileError) -> Finding {
     let total = try store.byteCount()
     let start = Bytes(try store.bytes(at: 0, count: Int(min(total, 40))) ?? [])

@@ -1,7 +1,7 @@
 import CSndfile
 import Glibc
 
-/// Presents a file to libsndfile through virtual I/O. One thread at a time.
+/// A file as libsndfile's virtual I/O sees it. One thread at a time.
 final class FileSource {
   private let store: any ByteStore
   private var position: Int64 = 0

@@ -151,7 +151,7 @@ enum FrameKind: CaseIterable {
   }
 }
 
-/// Finds frames in a stream that consists only of frames, and skips anything else.
+/// A scanner for frames in a stream that consists only of frames. It skips anything else.
 struct FrameScanner {
   let kind: FrameKind
   /// Number of further headers that must follow, each where the previous one says, before the first

@@ -1,4 +1,4 @@
-/// Parses the headers of ID3v2 tags, which precede streams of several kinds.
+/// A parser of ID3v2 tag headers. Such tags precede streams of several codecs.
 enum ID3Tag {
   /// Bytes of the tag header, which gives the tag's length.
   static let headBytes = 10

@@ -1,6 +1,6 @@
 import Codecs
 
-/// Writes an MPEG-4 file of packets.
+/// The writer of an MPEG-4 file of packets.
 ///
 /// libavformat writes fragments, each with its own table ('moof'), so that a killed process loses
 /// at most the last second. On closing, the writer appends a complete table ('moov') for all
@@ -123,7 +123,7 @@ final class MPEG4Body: PacketFileBody {
         }
         let count =
           format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : Int64(lengths[packet])
-        // The last packet may be cut short by the remainder.
+        // The remainder may shorten the last packet.
         isCut =
           packet == sizes.count - 1 && Int64(table.remainderFrames) < count
         let heard = isCut ? count - Int64(table.remainderFrames) : count

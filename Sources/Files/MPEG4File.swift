@@ -1,7 +1,7 @@
 import Codecs
 
-/// Parses the boxes of an MPEG-4 file that libavformat does not report: the edit list, and the
-/// lengths of the tables, which are checked against the file's size.
+/// A parser of the MPEG-4 boxes that libavformat does not report. It reads the edit list, and
+/// checks the lengths of the tables against the file's size.
 struct MPEG4File {
   /// True if the packets lie in fragments, each with its own table.
   private(set) var isFragmented = false

@@ -11,7 +11,7 @@ package final class MediaFile: Sendable {
     case reader(PacketFileReader)
     case writer(Writing)
   }
-  /// A file of packets that is being written. Callers take turns by a lock.
+  /// A file of packets that is being written. A lock admits one caller at a time.
   final class Writing: Sendable {
     private struct Box: @unchecked Sendable {
       let writer: PacketFileWriter

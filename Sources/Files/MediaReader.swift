@@ -21,12 +21,12 @@ package enum MediaError: Error, Hashable, Sendable {
   }
 }
 
-/// Reads the sound of a file through a converter, starting at any frame. It leaves out priming and
+/// A reader of a file's sound through a converter, starting at any frame. It leaves out priming and
 /// remainder frames. One thread at a time; blocks.
 @safe
 package final class MediaReader {
   package let file: MediaFile
-  /// Overrides the file's packet table; nil to use the file's.
+  /// The packet table to use instead of the file's; nil to use the file's.
   package var table: PacketTable? { didSet { isPlaced = false } }
   /// Minimum number of bytes per read from the file.
   package var bufferBytes: Int { didSet { isPlaced = false } }

@@ -1,12 +1,12 @@
 package import Codecs
 import RealTime
 
-/// Writes sound to a file through a converter, and finally stores which frames are valid. One
+/// A writer of sound to a file through a converter. Finally it stores which frames are valid. One
 /// thread at a time; blocks.
 @safe
 package final class MediaWriter {
   package let file: MediaFile
-  /// Overrides the packet table that the encoder's priming gives.
+  /// The packet table to store; nil to derive it from the encoder's priming.
   package var table: PacketTable?
   /// Approximate number of bytes per write.
   package var bufferBytes: Int

@@ -2,7 +2,7 @@ import CFFmpeg
 import Codecs
 import Glibc
 
-/// Writes packets to a file with libavformat.
+/// A muxer, based on libavformat, that writes packets to a file.
 ///
 /// One thread at a time; every call may block on the store.
 @safe

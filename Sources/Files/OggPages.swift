@@ -71,7 +71,7 @@ struct OggPages {
   /// Number of false page headers found.
   private var mistakes = 0
 
-  /// Limits the work on damaged data that is full of false page headers.
+  /// Limit on false page headers, for damaged data that is full of them.
   private static let mostMistakes = 10_000
 
   init(_ store: any ByteStore) { self.store = store }

@@ -1,8 +1,8 @@
 import Codecs
 
-/// Finds the packets of an Ogg file's sound. It reads one logical stream, and then every stream of
-/// the same format chained behind it. Radio stations send such chains, and concatenated files
-/// contain them.
+/// A scanner for the packets of an Ogg file's sound. It reads one logical stream, and then every
+/// stream of the same format chained behind it. Radio stations send such chains, and concatenated
+/// files contain them.
 ///
 /// libavformat only gives the packets' bytes in order. It takes the headers of later streams for
 /// packets, and does not report what was lost with a damaged page.
@@ -55,7 +55,7 @@ struct OggScanner {
     /// Number of header packets still to come, and the header packets read so far.
     var headsLeft: Int
     var heads: [[UInt8]] = []
-    /// Returns the frames of a packet.
+    /// The function that returns the frames of a packet.
     var counter: (([UInt8]) -> Int)?
     /// A packet that continues on the next page.
     var begun: Packet?

@@ -1,6 +1,6 @@
 import RealTime
 
-/// Builds the headers of linear PCM files.
+/// A builder of the headers of linear PCM files.
 enum PCMHead {
   /// Returns true if a container can describe samples of this format.
   static func canHold(_ format: PCMFormat, in container: Container) -> Bool {

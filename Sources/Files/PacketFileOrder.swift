@@ -1,4 +1,4 @@
-/// Checks and changes whether metadata stands before or after the packets of a file.
+/// The order of a file's packets and its other chunks and tables.
 enum PacketFileOrder {
   /// Returns true if nothing follows the packets that a reader needs before them, or that would
   /// prevent appending. Blocks.

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// - AAC packets of ADTS files come without their ADTS headers, as in MPEG-4 files. The cookie is
 ///   made from the first header.
-/// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own
-///   packets, not the larger blocks that libavformat reads.
+/// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own packets.
+///   libavformat reads larger blocks.
 ///
 /// If a file has no packet table, counts are computed on first use.
 @safe
@@ -37,7 +37,7 @@ package final class PacketFileReader: Sendable {
   private struct State: ~Copyable, @unchecked Sendable {
     var index: PacketIndex
     var table: PacketTable?
-    /// Finds the remaining packets; nil if all are listed.
+    /// The scanner for the remaining packets; nil if all are listed.
     var scanner: PacketScanner?
     /// Valid frames according to the header.
     var promisedFrames: Int64?
@@ -300,7 +300,7 @@ package final class PacketFileReader: Sendable {
   }
 }
 
-/// Opens a file of packets with the reader that its container needs.
+/// The opening of a file of packets, with the reader that its container needs.
 private struct Opening {
   struct Opened {
     var source: PacketSource
@@ -529,7 +529,7 @@ private struct Opening {
   }
 }
 
-/// Converts ADTS frame headers.
+/// A converter of ADTS frame headers to cookies.
 private enum ADTS {
   /// Returns the cookie that an MPEG-4 file would have for the stream.
   static func cookie(

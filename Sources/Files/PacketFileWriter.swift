@@ -1,6 +1,6 @@
 package import Codecs
 
-/// Writes a file of packets, from the first packet to the last.
+/// A writer of a file of packets, from the first packet to the last.
 ///
 /// One thread at a time; every call may block on the store. The file's properties (`cookie`,
 /// `packetTable` …) are used at the first packet and again on closing, because encoders know some
@@ -226,7 +226,7 @@ struct PacketFileFacts {
   var chunks: [Chunk]
 }
 
-/// Writes the packets and tables of one container family.
+/// The writer of one container family's packets and tables.
 protocol PacketFileBody: AnyObject {
   /// True if several packets of one size may come in one call, because nothing is stored per
   /// packet.

@@ -1,6 +1,6 @@
 import Codecs
 
-/// Computes the frames of packets from their own bytes.
+/// Functions that compute the frames of packets from their own bytes.
 enum PacketFrames {
   /// First bytes of a packet that are sufficient.
   static let tellingBytes = 16

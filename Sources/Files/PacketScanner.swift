@@ -1,6 +1,6 @@
 import Glibc
 
-/// Scans for packets that no table in the file lists, one after another.
+/// A scanner for packets that no table in the file lists, one after another.
 ///
 /// One thread at a time; every call may block on the store.
 @safe
@@ -16,9 +16,9 @@ final class PacketScanner {
   private let store: any ByteStore
   private let demuxer: Demuxer
   private let places: Places
-  /// Returns the bytes of a header that is not part of the packet, as in ADTS.
+  /// The function that returns the size of a header that is not part of the packet, as in ADTS.
   private let headBytes: ([UInt8]) -> Int
-  /// Returns the frames of a packet; nil to use libavformat's duration.
+  /// The function that returns the frames of a packet; nil to use libavformat's duration.
   private let frames: (([UInt8]) -> Int)?
   /// True if all packets have the same frames, so that they need not be stored for each.
   private let isRegular: Bool

@@ -1,7 +1,7 @@
 import CFFmpeg
 import Glibc
 
-/// Presents a store to libavformat as a stream with a position (AVIOContext).
+/// A store as libavformat's I/O context (AVIOContext) sees it: a stream with a position.
 ///
 /// One thread at a time. libavformat holds an unretained pointer to this object, so it must outlive
 /// the format context that uses it.

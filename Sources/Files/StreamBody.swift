@@ -1,8 +1,9 @@
 import CFFmpeg
 import Codecs
 
-/// Writes a file of consecutive packets with libavformat. At each checkpoint and on closing it
-/// corrects the header fields that libavformat writes only at the end, or does not know.
+/// A writer, based on libavformat, of files that consist of consecutive packets. At each checkpoint
+/// and on closing it corrects the header fields that libavformat writes only at the end, or does
+/// not know.
 final class StreamBody: PacketFileBody {
   let takesRuns: Bool
   private let store: any ByteStore

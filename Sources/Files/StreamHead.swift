@@ -1,4 +1,4 @@
-/// Determines the extent of a file's header while the file arrives in pieces.
+/// A parser that determines the extent of a file's header while the file arrives in pieces.
 struct StreamHead {
   enum Finding: Equatable {
     /// The header requires this many bytes from the start.

@@ -48,7 +48,7 @@ extension StreamFailure {
 }
 
 extension StreamParser {
-  /// Reads the stream's properties with the file readers, once its header is complete.
+  /// The stream's properties, which the file readers find once its header is complete.
   struct Opening {
     var details: Details
     var framing: Framing

@@ -1,7 +1,7 @@
 package import Codecs
 import RealTime
 
-/// Parses a sound file that arrives in pieces of any size.
+/// A parser of sound files that arrive in pieces of any size.
 ///
 /// One thread at a time. The closures passed to `parse` may seek, or release the parser, but must
 /// not call `parse`.

@@ -1,4 +1,4 @@
-/// Parses and builds the metadata chunks of WAVE and RF64 files.
+/// A parser and builder of the metadata chunks of WAVE and RF64 files.
 struct WaveChunks {
   let isBigEndian: Bool
 

@@ -199,7 +199,7 @@ struct ChosenStart {
   var words: String { "start frame \(frame), host time \(hostTime)ns" }
 }
 
-/// Reports when a server stops running cycles, why, and when it resumes.
+/// A monitor that reports when a server stops running cycles, why, and when it resumes.
 struct ServerWatch {
   /// The activity that resumes, such as "playing".
   let work: String

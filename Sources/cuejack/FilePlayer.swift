@@ -122,7 +122,7 @@ final class FilePlayer: Sendable {
   }
 }
 
-/// Fills a queue's buffers from a file.
+/// The source of a queue's buffers, which it fills from a file.
 private final class Feed: Sendable {
   private let file: SoundReader
   private let passage: Passage

@@ -74,7 +74,7 @@ final class FileRecorder: Sendable {
   var silentFrames: Int64 { feed.silentFrames }
 }
 
-/// Writes a queue's filled buffers to the file, and enqueues them again.
+/// The consumer of a queue's filled buffers. It writes them to the file, and enqueues them again.
 private final class RecordingFeed: Sendable {
   /// Four seconds in total, in small buffers that reach the file soon.
   private static let bufferCount = 32

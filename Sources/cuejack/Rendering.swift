@@ -4,7 +4,7 @@ import Files
 import Host
 import RealTime
 
-/// Renders the sum of all players to a file (`cuejack play --render`).
+/// An offline rendering of the sum of all players to a file (`cuejack play --render`).
 ///
 /// The file appears under its name when it is complete.
 struct Rendering {

@@ -3,8 +3,8 @@ import Files
 import RealTime
 import Synchronization
 
-/// Reads a sound file's frames from any position: linear PCM as stored, packets decoded to floats.
-/// Priming and remainder are left out.
+/// A reader of a sound file's frames from any position: linear PCM as stored, packets decoded to
+/// floats. Priming and remainder are left out.
 ///
 /// Any thread. Reads of one file wait for each other and block on the disk, so none is real-time
 /// safe.

@@ -3,13 +3,13 @@ import Files
 import RealTime
 import Server
 
-/// Writes a sound file: linear PCM, or packets from an encoder. One thread at a time; every call
-/// may block on the disk.
+/// A writer of a sound file: linear PCM, or packets from an encoder. One thread at a time; every
+/// call may block on the disk.
 final class SoundWriter: @unchecked Sendable {
   let file: MediaFile
   /// The format that `write` takes.
   let input: PCMFormat
-  /// Converts the input to the file's samples or packets; nil if the formats are equal.
+  /// The conversion of the input to the file's samples or packets; nil if the formats are equal.
   private let conversion: (writer: MediaWriter, converter: StreamConverter)?
   /// Bytes of linear PCM written without conversion.
   private var position: Int64 = 0

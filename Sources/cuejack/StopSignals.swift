@@ -3,8 +3,8 @@ import Glibc
 import Server
 import Synchronization
 
-/// Handles the signals that stop the command: SIGINT (Control-C), SIGHUP (closed terminal) and
-/// SIGTERM (`kill`).
+/// The handler of the signals that stop the command: SIGINT (Control-C), SIGHUP (closed terminal)
+/// and SIGTERM (`kill`).
 ///
 /// The first signal is recorded; a later one ends the process immediately.
 final class StopSignals: Sendable {
@@ -53,7 +53,7 @@ final class StopSignals: Sendable {
   /// Time in nanoseconds within which a repeated signal is ignored.
   private static let echo: UInt64 = 100_000_000
 
-  /// True if the parent process set the signal to be ignored, as `nohup` does.
+  /// Returns true if the parent process set the signal to be ignored, as `nohup` does.
   private static func isIgnored(_ number: CInt) -> Bool {
     var action = sigaction()
     guard unsafe sigaction(number, nil, &action) == 0 else { return false }

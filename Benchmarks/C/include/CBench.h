@@ -28,9 +28,9 @@ void cue_floor_free(cue_floor *floor);
 
 // MARK: The stopwatch
 
-/// Measures a chain with two JACK clients. The head plays to the chain, and stamps the time at the
-/// end of its process callback. The tail follows the chain, and stamps the time at the start of its
-/// process callback in the same cycle.
+/// A pair of JACK clients that measures a chain. The head plays to the chain, and stamps the time
+/// at the end of its process callback. The tail follows the chain, and stamps the time at the start
+/// of its process callback in the same cycle.
 typedef struct cue_stopwatch cue_stopwatch;
 
 /// The signal that the head plays.
