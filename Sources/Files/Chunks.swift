@@ -166,8 +166,8 @@ struct Bytes {
     String(decoding: slice(at: offset, count: count).prefix { $0 != 0 }, as: UTF8.self)
   }
 
-  /// Returns an 80-bit extended float: 16 bits of sign and exponent, 64 bits of mantissa. Nil if it is
-  /// not all present, or is not positive and finite.
+  /// Returns an 80-bit extended float: 16 bits of sign and exponent, 64 bits of mantissa. Nil if it
+  /// is not all present, or is not positive and finite.
   func extended(at offset: Int) -> Double? {
     guard offset + 10 <= bytes.count else { return nil }
     let exponent = Int(unsigned(at: offset, bytes: 2, bigEndian: true))

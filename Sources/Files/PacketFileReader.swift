@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// - AAC packets of ADTS files come without their ADTS headers, as in MPEG-4 files. The cookie is
 ///   made from the first header.
-/// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own packets.
-///   libavformat reads larger blocks.
+/// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own
+///   packets. libavformat reads larger blocks.
 ///
 /// If a file has no packet table, counts are computed on first use.
 @safe

@@ -54,8 +54,8 @@ struct Conversion {
     }
   }
 
-  /// Returns the linear PCM format that keeps a file's sound: the file's own, or integers of 16 or 24 bits
-  /// for packets.
+  /// Returns the linear PCM format that keeps a file's sound: the file's own, or integers of 16 or
+  /// 24 bits for packets.
   private static func usualPCM(for reader: SoundReader, in path: String) -> SoundCoding {
     switch reader.file.format {
     case .pcm(let format):
