@@ -2,14 +2,14 @@ import Glibc
 import Server
 import Synchronization
 
-/// A piece of memory that arenas give parts of. It is given back with the last who keeps it.
+/// A memory block from which an arena allocates. The last owner of the object frees it.
 @safe
 final class Slab: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
-  /// Changed by its arena only.
+  /// Bytes allocated so far. Only the arena changes it.
   private var used = 0
 
-  /// That many bytes of zeros, touched and, where the system allows it, locked.
+  /// Allocates `bytes` zero bytes, touches every page and, where the system permits, locks them.
   init(bytes: Int) {
     let place = unsafe mmap(
       nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)
@@ -22,7 +22,7 @@ final class Slab: @unchecked Sendable {
 
   deinit { unsafe munmap(memory.baseAddress!, memory.count) }
 
-  /// Memory that nobody has had; nil if there is not as much left.
+  /// Returns memory that was not allocated before, or nil if the block has too little left.
   func take(bytes: Int, alignment: Int) -> UnsafeMutableRawPointer? {
     let start = (used + alignment - 1) / alignment * alignment
     guard unsafe start + bytes <= memory.count else { return nil }
@@ -31,12 +31,13 @@ final class Slab: @unchecked Sendable {
   }
 }
 
-/// Packs memory that cycles touch, so that the nodes of a graph share pages: a cycle that has to look up
-/// a page for each thing it reads takes longer than the plugins themselves. Any thread.
+/// An allocator that packs the memory of process cycles, so that the nodes of a graph share pages.
+/// A cycle with a TLB miss for each value takes longer than the plugins themselves. Any thread.
 final class Arena: Sendable {
-  /// For what every cycle reads.
+  /// The arena for what every cycle reads.
   static let small = Arena(slabBytes: 1 << 16)
-  /// For samples, events and rings, which would come between the others.
+  /// The arena for samples, events and rings, kept apart so that they do not separate the small
+  /// values.
   static let large = Arena(slabBytes: 1 << 18)
 
   private let slabBytes: Int
@@ -44,12 +45,12 @@ final class Arena: Sendable {
 
   private init(slabBytes: Int) { self.slabBytes = slabBytes }
 
-  /// Zeros for `count` values, which stay until `slabs` are let go of.
+  /// Returns zeroed memory for `count` values. It stays valid until the caller releases `slabs`.
   func allocate<Value: ~Copyable>(
     _ count: Int, of type: Value.Type, keptBy slabs: inout [Slab]
   ) -> UnsafeMutablePointer<Value> {
     let bytes = max(1, count) * MemoryLayout<Value>.stride
-    // What is longer than a line of the caches begins with one.
+    // Blocks of 64 bytes and more begin on a cache line.
     let alignment = max(MemoryLayout<Value>.alignment, bytes < 64 ? 16 : 64)
     let (place, slab) = unsafe current.withLock { current in
       if let slab = current, let place = unsafe slab.take(bytes: bytes, alignment: alignment) {

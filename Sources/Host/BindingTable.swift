@@ -1,25 +1,27 @@
 import CLilv
 import CRealTime
 
-/// Owns what a cycle goes by to move a plugin's controls. Once it was offered, the cycle alone looks at it.
+/// Owns the table by which a cycle moves a plugin's controls. Once offered, only the cycle accesses
+/// it.
 @safe
 final class BindingTable: @unchecked Sendable {
-  /// What one controller moves.
+  /// One controller and the control or parameter that it moves.
   struct Entry {
-    /// Nil while it is to be learned.
+    /// The controller; nil while it is being learned.
     var controller: MIDIController?
     var destination: Destination
     var scale: MIDIScale
   }
 
-  /// What a binding's target is in the plugin.
+  /// A binding's target, resolved to a control or a parameter of the plugin.
   enum Destination {
-    /// The control's place among the controls, and the frames that it takes to change.
+    /// A control: its index among the controls, and the length in frames of its ramps.
     case control(Int, isTrigger: Bool, rampFrames: Int)
-    /// The parameter's place among the parameters, and the event input that takes messages for it.
+    /// A parameter: its index among the parameters, and the event input that takes patch messages
+    /// for it.
     case parameter(Int, port: Int, uri: String, type: String)
 
-    /// They are one control or one parameter.
+    /// Returns whether both are the same control or the same parameter.
     func isSame(as other: Destination) -> Bool {
       switch (self, other) {
       case (.control(let a, _, _), .control(let b, _, _)): a == b
@@ -33,9 +35,10 @@ final class BindingTable: @unchecked Sendable {
   private let entries: UnsafeMutablePointer<cue_binding>
 
   /// - Parameters:
-  ///   - list: At most one is to be learned; with it, the one of the same destination goes.
-  ///   - generation: Which learning that is, counted from 1.
-  ///   - passed: A controller of one channel that is not to be learned.
+  ///   - list: The entries. At most one of them has no controller and is to be learned; when it is
+  ///     learned, it replaces the entry with the same destination.
+  ///   - generation: The number of this learning request, counted from 1.
+  ///   - passed: A controller of one channel that is not learned.
   init(
     _ list: [Entry], generation: UInt32, passing passed: MIDIController?, for memory: PluginMemory
   ) {

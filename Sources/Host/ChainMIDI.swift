@@ -1,13 +1,13 @@
-/// How MIDI goes through a chain of plugins.
+/// The MIDI connections of a plugin chain.
 struct ChainMIDI {
-  /// The instances of each plugin, in order.
+  /// The instances of each plugin, in chain order.
   var stages: [[(id: NodeID, plugin: any HostedPlugin)]] = []
-  /// The event inputs to which goes what comes into the chain.
+  /// The event inputs that receive the chain's MIDI input.
   private(set) var listeners: [(id: NodeID, input: Int)] = []
 
-  /// Has what plugins write go to those after them.
+  /// Connects each plugin that outputs MIDI to the MIDI plugins behind it.
   ///
-  /// - Returns: The output of the last that writes MIDI, if nobody after it takes that.
+  /// - Returns: The output of the last plugin that outputs MIDI, unless a later plugin reads it.
   mutating func connect(in graph: Graph) throws(HostError) -> (id: NodeID, output: Int)? {
     var writer: (id: NodeID, output: Int)?
     var isHeard = false
@@ -30,7 +30,7 @@ struct ChainMIDI {
     return isHeard ? nil : writer
   }
 
-  /// Has what comes in at a port go to the listeners, and its controllers to all plugins.
+  /// Connects a MIDI input port to the listeners, and its controllers to all plugins if asked.
   func connect(port: String, in graph: Graph, _ hearsControllers: Bool) throws(HostError) {
     let source = try graph.addInputs(named: "MIDI", audio: [], midi: [port])
     let (listeners, stages) = (listeners, stages)
@@ -45,21 +45,22 @@ struct ChainMIDI {
   }
 }
 
-// Controllers move the controls of plugins, in all instances of each.
+// Controller bindings of a chain: each applies to all instances of a plugin.
 extension PluginChain {
-  /// Has a controller move a control of the plugin at a place, from 0.
+  /// Binds a controller to a control of the plugin at index `place`, counted from 0.
   ///
-  /// - Throws: `HostError`: no such control, or a range that it does not have.
+  /// - Throws: `HostError`: no such control, or a range outside the control's own.
   package func bind(_ binding: MIDIBinding, ofPlugin place: Int) throws(HostError) {
     for plugin in stages[place] { try plugin.bind(binding) }
   }
 
-  /// Has the next controller that moves be bound to a control of the plugin at a place, from 0.
+  /// Binds the next controller that moves to a control of the plugin at index `place`, counted from
+  /// 0.
   ///
   /// - Parameters:
-  ///   - passed: A controller of one channel that does not count.
-  ///   - then: Called, on any thread of the host, with the binding.
-  /// - Throws: `HostError`: no such control, or a range that it does not have.
+  ///   - passed: A controller of one channel that is ignored.
+  ///   - then: Called with the binding, on any thread of the host.
+  /// - Throws: `HostError`: no such control, or a range outside the control's own.
   package func learn(
     _ target: MIDITarget, ofPlugin place: Int, passing passed: MIDIController? = nil,
     then: @escaping @Sendable (MIDIBinding) -> Void
@@ -67,11 +68,11 @@ extension PluginChain {
     for plugin in stages[place].dropFirst() {
       try plugin.learn(target, passing: passed) { _ in }
     }
-    // The first one last: all learn from the message of which it tells.
+    // The first instance comes last: all instances learn from the message that it reports.
     try stages[place][0].learn(target, passing: passed, then: then)
   }
 
-  /// Learns no more.
+  /// Cancels learning.
   package func cancelLearning() {
     for plugin in stages.joined() { plugin.cancelLearning() }
   }

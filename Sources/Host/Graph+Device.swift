@@ -2,11 +2,11 @@ import RealTime
 package import Server
 import Synchronization
 
-// A graph in a device.
+// Attaching a graph to a device.
 
 extension Graph: DeviceGraph {
-  /// Has the cycles of `device` run the graph, after its voices; its port nodes get their JACK ports, and
-  /// other processes of the user can ask for its report.
+  /// Attaches the graph to `device`, whose process cycles run it after their voices. Its port nodes
+  /// get their JACK ports, and other processes of the user can request its report.
   package func run(on device: Device) throws(HostError) {
     seat.withLock { $0.device = device }
     do throws(ServerError) {
@@ -21,8 +21,8 @@ extension Graph: DeviceGraph {
     seat.withLock { $0.teller = teller }
   }
 
-  /// Takes the graph out of its device's cycles. A voice that plays into one of its sources is taken out
-  /// of the device before.
+  /// Detaches the graph from its device. The caller first removes a voice that plays into one of
+  /// its sources.
   package func stop() {
     let seat = seat.withLock { seat in
       defer { seat = Seat() }
@@ -36,7 +36,7 @@ extension Graph: DeviceGraph {
     state.withLock { Self.portCells($0).flatMap(\.wantedPorts) }
   }
 
-  /// Takes ports away that no cycle sees any more, and tells of new latencies.
+  /// Unregisters ports that no cycle uses any more, and reports changed port latencies.
   func settlePorts(_ gone: [CellMemory]) {
     guard let device = seat.withLock({ $0.device }) else { return }
     let hasChanged = state.withLock { state in
@@ -58,7 +58,7 @@ extension Graph: DeviceGraph {
     }
   }
 
-  /// One of a cell's planes or sequences.
+  /// One of a slot's planes or event sequences.
   private struct Place: Hashable {
     let cell: Int
     let isInput: Bool
@@ -68,7 +68,7 @@ extension Graph: DeviceGraph {
 
   private static func latencies(_ state: State) -> [PortLatency] {
     let plan = state.plan
-    // What each place is made from.
+    // The inputs that each plane or sequence is made from.
     var before: [Place: [Place]] = [:]
     for (edge, gain) in plan.edges where gain != 0 {
       before[

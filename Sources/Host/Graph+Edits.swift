@@ -2,12 +2,12 @@ import RealTime
 package import Server
 import Synchronization
 
-// Nodes come and go.
+// Adding, removing and replacing nodes.
 
 extension Graph {
   // MARK: Adding
 
-  /// Adds a node, made ready for the graph's rate and blocks.
+  /// Adds a node, prepared for the graph's sample rate and block length.
   package func add(_ node: any GraphNode) throws(HostError) -> NodeID {
     let id = try withPrepared(node) { cell in state.withLock { insert(cell, &$0) } }
     bypass(id, whenGone: node)
@@ -23,7 +23,8 @@ extension Graph {
     }
   }
 
-  /// Adds a mixer: each of its outputs is the sum of what is connected to the input of its number.
+  /// Adds a mixer. Each output is the sum of everything connected to the input with the same
+  /// number.
   package func addMixer(named name: String, channels: Int) -> NodeID {
     state.withLock { state in
       insert(
@@ -31,22 +32,22 @@ extension Graph {
     }
   }
 
-  /// Adds a source with memory that is filled before each cycle, by a voice: see `places(of:)`. It is
-  /// silent in cycles before which it is not filled.
+  /// Adds a source whose memory a voice fills before each cycle: see `places(of:)`. It is silent in
+  /// a cycle before which nothing filled it.
   package func addSource(named name: String, channels: Int) -> NodeID {
     state.withLock { state in
       insert(makeCell(name, .source, outputs: channels, hasMemory: true, &state), &state)
     }
   }
 
-  /// Adds ports of the JACK client: what other programs play to us comes out of the node's outputs.
+  /// Adds input ports of the JACK client. The node's outputs carry what other clients send to them.
   package func addInputs(named name: String, audio: [String], midi: [String] = [])
     throws(HostError) -> NodeID
   {
     try addPorts(name, .source, .input, audio, midi)
   }
 
-  /// Adds ports of the JACK client: what reaches the node's inputs goes to other programs.
+  /// Adds output ports of the JACK client. Other clients receive what reaches the node's inputs.
   package func addOutputs(named name: String, audio: [String], midi: [String] = [])
     throws(HostError) -> NodeID
   {
@@ -86,14 +87,15 @@ extension Graph {
     }
   }
 
-  /// The cells that have JACK ports, those on their way out too.
+  /// Returns the slots that have JACK ports, including those being removed.
   static func portCells(_ state: State) -> [CellMemory] {
     state.leaving.map(\.cell)
       + state.wiring.items.values.map(\.cell).filter { !$0.jackPorts.isEmpty }
       .sorted { $0.number < $1.number }
   }
 
-  /// Calls `body` with a node's cell, made ready: neither rate nor blocks change before it is done.
+  /// Prepares a node and calls `body` with its slot. Sample rate and block length stay the same
+  /// until then.
   private func withPrepared<Result: Sendable>(
     _ node: any GraphNode, _ body: (CellMemory) throws(HostError) -> Result
   ) throws(HostError) -> Result {
@@ -128,7 +130,7 @@ extension Graph {
     return id
   }
 
-  /// Where a voice is to write the channels of a source.
+  /// Returns the memory to which a voice writes the channels of a source.
   package func places(of id: NodeID) throws(HostError) -> [ClientPort] {
     let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
     return (0..<cell.outputs).map { unsafe ClientPort(cell.ports[$0]) }
@@ -141,7 +143,8 @@ extension Graph {
     try edit { wiring throws(HostError) in try wiring.connect(wire, gain: gain) }
   }
 
-  /// Connects all outputs of a node to another's inputs, mixed up or down if their numbers differ.
+  /// Connects all outputs of a node to another node's inputs, mixed up or down if their counts
+  /// differ.
   package func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
     try edit { wiring throws(HostError) in try wiring.connect(a, to: b, gain: gain) }
   }
@@ -150,19 +153,19 @@ extension Graph {
     try edit { wiring throws(HostError) in try wiring.disconnect(wire) }
   }
 
-  /// Puts a node into all ways for samples from one node to another.
+  /// Inserts a node into all audio connections from one node to another.
   package func insert(_ id: NodeID, between a: NodeID, and b: NodeID) throws(HostError) {
     try edit { wiring throws(HostError) in try wiring.insert(id, between: a, and: b) }
   }
 
-  /// Takes a node away with its wires, once it has faded.
+  /// Removes a node and its wires once it has faded out.
   ///
-  /// - Parameter joins: What came to it goes on to where it led.
+  /// - Parameter joins: Connects the node's sources to its destinations.
   package func remove(_ id: NodeID, joins: Bool = false) throws(HostError) {
     try edit { wiring throws(HostError) in try wiring.remove(id, joins: joins) }
   }
 
-  /// Has another node take the place of one, with a crossfade from one to the other. A bypass stays.
+  /// Replaces a node by another one with a crossfade. A bypass stays.
   package func replace(_ id: NodeID, with node: any GraphNode) throws(HostError) {
     try withPrepared(node) { cell throws(HostError) in
       let isDisabled = try state.withLock { state throws(HostError) in
@@ -177,8 +180,8 @@ extension Graph {
     bypass(id, whenGone: node)
   }
 
-  /// Has a node pass its input on, output by output, as late as its sound would have come; or process it
-  /// again.
+  /// Turns a node's bypass on or off. A bypassed node passes each input to the output with the same
+  /// number, delayed by its latency.
   package func setBypassed(_ id: NodeID, _ on: Bool) throws(HostError) {
     let node = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell.node }
     let byItself = node?.setEnabled(!on) ?? false
@@ -188,6 +191,6 @@ extension Graph {
     }
   }
 
-  /// The present wishes: wires and gains.
+  /// The requested wires and their gains.
   package var wires: [Wire: Float] { state.withLock { $0.wiring.wires } }
 }

@@ -5,21 +5,21 @@ package import RealTime
 import Server
 import Synchronization
 
-/// A graph of nodes that a device's cycles run: sources, plugins, mixers and ports, and the wires between
-/// them.
+/// A graph of nodes (sources, plugins, mixers, ports) and wires that the process cycles of a device
+/// run.
 ///
-/// Safe on every thread that is not real time. An edit is checked at once, and made without a click: nodes
-/// that are new hear what rises from silence for a tenth of a second, delays are filled, then everything
-/// that changes fades in step. Edits that come meanwhile wait for the end of that fade, and are made
-/// together.
+/// Any thread but the process thread may use it. The graph checks an edit at once and applies it
+/// without a click: it feeds new nodes a signal that rises from silence for ten fade lengths (0.1
+/// s), fills delay lines, then crossfades all changes together. Edits during a crossfade wait for
+/// its end and are applied together.
 @safe
 package final class Graph: @unchecked Sendable {
-  /// What cycles run.
+  /// The part of the graph that process cycles run.
   package let cycle: UnsafeMutablePointer<GraphCycle>
   private let attention: UnsafeMutablePointer<Bool>
   private let course: UnsafeMutablePointer<cue_transport_course>
   let types: cue_event_types
-  /// How long a change takes.
+  /// Length of a crossfade.
   package let fadeSeconds: Double
 
   struct State {
@@ -29,51 +29,52 @@ package final class Graph: @unchecked Sendable {
     var nextNode = 1
     var nextCell = 1
     var nextOrder: UInt64 = 1
-    /// No cycle runs: what is changed is so at once.
+    /// Set while no cycle runs; edits take effect at once.
     var isHalted = true
-    /// What cycles play, or fade to.
+    /// The plan that cycles play, or that they are fading to.
     var plan = Plan()
     var order: OrderMemory?
     var isFading = false
-    /// Cells of nodes that a cycle which was given up may still run, by number: no other cycle does.
+    /// Numbers of slots that an abandoned cycle may still run. No other cycle runs them.
     var abandoned: Set<Int> = []
-    /// Orders that a cycle may still see, and how many cycles have to be over.
+    /// Running orders that a cycle may still read, and the cycle count after which each can be
+    /// freed.
     var retired: [(order: OrderMemory, until: UInt64)] = []
     var delays: [Plan.Edge: DelayMemory] = [:]
     var eventDelays: [Plan.EventEdge: EventDelayMemory] = [:]
-    /// What each node's latency is taken for, by cell.
+    /// The latency assumed for each node, by slot number.
     var latency: [Int: Int] = [:]
-    /// What has been told of bad samples and lost events, by cell.
+    /// Counts of bad samples and lost events already logged, by slot number.
     var told: [Int: UInt64] = [:]
-    /// Cells with JACK ports that are no longer wanted. Those of outputs are silent for a cycle first.
+    /// Slots whose JACK ports are to be unregistered. Output ports first stay silent for one cycle.
     var leaving: [Leaving] = []
-    /// Cells that are waiting for their JACK ports.
+    /// Slots whose JACK ports are not registered yet.
     var arriving: [CellMemory] = []
-    /// What the device knows of latencies.
+    /// The port latencies last reported to the device.
     var reported: [PortLatency] = []
   }
   struct Leaving {
     let cell: CellMemory
-    /// Once so many cycles are over it is silent.
+    /// The cycle count after which the slot is silent.
     var silentAfter: UInt64?
     var isSilent = false
   }
   let state: Mutex<State>
-  /// Held while nodes are made ready: they may take their time. Taken before `state`.
+  /// Held while nodes are prepared, which may take long. Lock it before `state`.
   let preparing = Mutex<Void>(())
   struct Seat: @unchecked Sendable {
     weak var device: Device?
     var teller: GraphTeller?
   }
   let seat = Mutex(Seat())
-  /// It was told that a cycle does not end.
+  /// Whether a cycle that does not end was already logged.
   private let isOverdue = Atomic<Bool>(false)
 
-  /// An empty graph.
+  /// Creates an empty graph.
   ///
   /// - Parameters:
-  ///   - types: The numbers that nodes know the types of events by.
-  ///   - blockFrames: Frames that nodes work on in one call, at most. A longer cycle is several calls.
+  ///   - types: The URIDs of the event types that the nodes use.
+  ///   - blockFrames: Maximum frames in one call of a node. A longer cycle takes several calls.
   package init(
     types: cue_event_types, sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
   ) {
@@ -88,7 +89,7 @@ package final class Graph: @unchecked Sendable {
     unsafe cycle.initialize(to: GraphCycle(types: types, attention: attention, course: course))
   }
 
-  /// No cycle may be under way.
+  /// Precondition: no cycle is running.
   deinit {
     seat.withLock { $0.teller?.end() }
     unsafe cycle.deinitialize(count: 1)
@@ -99,7 +100,7 @@ package final class Graph: @unchecked Sendable {
 
   // MARK: From edit to cycle
 
-  /// Makes several edits at once: all of them, or none if one cannot be.
+  /// Applies several edits together, or none of them if one fails.
   package func edit<Result: Sendable>(_ body: (inout Wiring) throws(HostError) -> Result)
     throws(HostError) -> Result
   {
@@ -118,7 +119,7 @@ package final class Graph: @unchecked Sendable {
     return result
   }
 
-  /// The present wishes as cycles would play them.
+  /// Returns the plan for the requested wiring.
   private func plan(_ state: inout State) -> Plan {
     var latency: [Int: Int] = [:]
     let limit = Int(10 * state.sampleRate)
@@ -138,7 +139,7 @@ package final class Graph: @unchecked Sendable {
     return plan
   }
 
-  /// Has cycles play the present wishes, or begin to fade to them, unless they are fading.
+  /// Applies the requested wiring, or starts a crossfade to it. Does nothing during a crossfade.
   func apply(_ state: inout State) {
     if state.isFading { return }
     let wanted = plan(&state)
@@ -151,7 +152,7 @@ package final class Graph: @unchecked Sendable {
     }
     if wanted == state.plan { return }
     if wanted.edges == state.plan.edges {
-      // Nothing of it can be heard to fade.
+      // The audio edges are the same, so there is nothing to crossfade.
       state.plan = wanted
       stand(&state)
       return
@@ -170,8 +171,8 @@ package final class Graph: @unchecked Sendable {
     let old = state.plan
     let (heardBefore, heardAfter) = (old.heard, target.heard)
     let fadeFrames = Int((fadeSeconds * state.sampleRate).rounded())
-    // They begin with a sound that rises, well before they are heard: what they hold back themselves has
-    // come out by then, or comes out as smoothly.
+    // New nodes get a signal that rises from silence well before they are audible. Sound that they
+    // delay internally has come out by then, or comes out smoothly.
     let arriving = Set(
       target.cells.values.filter { $0.kind == .node && old.cells[$0.number] == nil }.map(\.number)
     ).intersection(heardAfter)
@@ -186,8 +187,8 @@ package final class Graph: @unchecked Sendable {
       var from = old.edges[key] ?? 0
       var to = target.edges[key] ?? 0
       var start = fillFrames
-      // What nobody hears is at its full gain all through, so that what it goes to sounds as it will, or
-      // as it did.
+      // An edge that is not audible during the fade keeps its full gain, so the node behind it
+      // receives the signal of the old or the new graph unchanged.
       if arriving.contains(key.destination), old.cells[key.source] != nil {
         start = key.delay
       } else if !heardBefore.contains(key.destination) {
@@ -207,7 +208,7 @@ package final class Graph: @unchecked Sendable {
       fillFrames: fillFrames, fadeFrames: fadeFrames, fades: true)
   }
 
-  /// Has cycles play the plan as it is.
+  /// Installs the plan as it is, without a crossfade.
   private func stand(_ state: inout State) {
     state.delays = state.delays.filter { state.plan.edges[$0.key] != nil }
     state.eventDelays = state.eventDelays.filter { state.plan.eventEdges[$0.key] != nil }
@@ -263,7 +264,7 @@ package final class Graph: @unchecked Sendable {
     run(order, &state)
   }
 
-  /// Has cycles that begin from now on run an order.
+  /// Makes `order` the running order, effective with the next cycle.
   private func run(_ order: OrderMemory, _ state: inout State) {
     state.nextOrder += 1
     unsafe cycle.pointee.swap(order.order)
@@ -274,18 +275,19 @@ package final class Graph: @unchecked Sendable {
     state.order = order
   }
 
-  // MARK: The host's turn
+  // MARK: Service
 
-  /// Does what cycles ask for: goes on after a fade, gives memory back, follows latencies, and says what
-  /// went wrong in nodes. To be called when a cycle has said that something happened.
+  /// Handles what cycles reported: completes a crossfade, frees memory, follows changed latencies,
+  /// and logs errors of nodes. Call it after a cycle has signalled.
   ///
-  /// - Returns: The seconds after which it is to be called again even if nothing happens.
+  /// - Returns: The seconds after which to call it again without a signal, or nil if that is not
+  ///   needed.
   package func tend() -> Double? {
     let asks = unsafe cycle.pointee.takeAttention()
     let (patience, gone) = state.withLock { state -> (Double?, [CellMemory]) in
       if asks {
         tell(&state)
-        // What the nodes say is asked for again.
+        // Ask all nodes for their latency again.
         state.latency = [:]
       }
       if state.isFading, let order = state.order,
@@ -311,7 +313,7 @@ package final class Graph: @unchecked Sendable {
     return patience
   }
 
-  /// Nothing fades, nothing waits to, and nothing waits to be given back.
+  /// Whether no crossfade is running or due, and no memory or port waits to be released.
   package var isSettled: Bool {
     state.withLock { state in
       !state.isFading && state.retired.isEmpty && state.leaving.isEmpty
@@ -319,12 +321,12 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// Says what nodes did wrong.
+  /// Logs what nodes did wrong.
   private func tell(_ state: inout State) {
     for cell in state.order?.cells ?? [] {
       let bad = unsafe cell.cell.pointee.badSamples.load(ordering: .relaxed)
       let known = state.told[cell.number] ?? 0
-      // Once more whenever it has done it twice as often.
+      // Log again whenever the count has doubled.
       if bad > 2 * known {
         graphLog.warning(
           "“\(cell.name)” made \(bad) samples that are no numbers: they are silent now")
@@ -333,36 +335,37 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// Samples of a node that were no numbers, and that silence was put in the place of.
+  /// Returns how many samples of a node were infinite or not a number. The graph replaced them by
+  /// silence.
   package func badSamples(of id: NodeID) throws(HostError) -> UInt64 {
     let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
     return unsafe cell.cell.pointee.badSamples.load(ordering: .relaxed)
   }
 
-  /// Events that a node's inputs, or its ports, had no room for.
+  /// Returns how many events were lost because the buffers of a node or its ports were full.
   package func lostEvents(of id: NodeID) throws(HostError) -> UInt64 {
     let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
     return unsafe cell.cell.pointee.lostEvents.load(ordering: .relaxed)
   }
 
-  /// Frames per second, as nodes were last made ready for.
+  /// The sample rate in Hz for which the nodes were last prepared.
   package var sampleRate: Double { state.withLock { $0.sampleRate } }
 
-  /// Frames that a sound has taken by the inputs of a node.
+  /// Returns the latency, in frames, from the sources to the inputs of a node.
   package func latency(of id: NodeID) throws(HostError) -> Int {
     try state.withLock { state throws(HostError) in
       state.plan.inputLatency[try state.wiring.item(id).cell.number] ?? 0
     }
   }
 
-  /// True if a node may tell of another latency once it has run.
+  /// Whether a node may report another latency once it has run.
   var reportsLatency: Bool {
     state.withLock { $0.wiring.items.values.contains { $0.cell.node?.reportsLatency == true } }
   }
 
   // MARK: Halt and resume
 
-  /// Cycles come from now on: edits fade.
+  /// Switches to crossfaded edits, because cycles run from now on.
   package func begin() {
     state.withLock { state in
       if !state.isHalted { return }
@@ -371,8 +374,8 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// No cycle comes until `begin`: edits are made at once. One that has begun and does not end, in a
-  /// node that hangs, is given up: what it may use is kept for good.
+  /// Switches to immediate edits, because no cycle runs until `begin`. A cycle that started and
+  /// does not end, in a node that hangs, is abandoned: the memory that it may use is never freed.
   package func halt() {
     let isOver = unsafe cycle.pointee.areOver(cycle.pointee.cyclesBegun)
     unsafe cycle.pointee.rebase()
@@ -385,7 +388,8 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// Keeps what a cycle that does not end may use, and leads around its nodes: it may still run them.
+  /// Keeps everything that an unfinished cycle may use, and bypasses its nodes, which it may still
+  /// run.
   private func abandon(_ state: inout State) {
     let orders = state.retired.map(\.order) + [state.order].compactMap { $0 }
     for order in orders { _ = unsafe Unmanaged.passRetained(order) }
@@ -402,24 +406,25 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// Makes all nodes ready for another rate or longer blocks. Cycles that come meanwhile are silent.
+  /// Prepares all nodes for another sample rate or longer blocks. Cycles are silent until it is
+  /// done.
   ///
-  /// A node that cannot be made ready is led around.
+  /// A node that cannot be prepared is bypassed.
   ///
-  /// - Returns: False if a cycle is under way that does not end: nothing has changed then.
+  /// - Returns: `false` if a running cycle does not end; then nothing has changed.
   @discardableResult
   package func prepare(sampleRate: Double, blockFrames: Int) -> Bool {
     preparing.withLock { _ in prepareAlone(sampleRate, blockFrames) }
   }
 
-  /// The same for longer blocks only, without a gap in the sound. A node that is being added keeps it from
-  /// that: as long as it does, cycles run in blocks of the present length.
+  /// Prepares all nodes for longer blocks only, without a gap in the sound. While another thread
+  /// adds a node it fails, and cycles keep their block length.
   ///
-  /// Blocks do not grow beyond `longestGrownBlock`: some plugins have to be made anew for that, and would
-  /// forget what they are sounding. They do if there are nodes that need whole cycles.
+  /// Blocks do not grow beyond `longestGrownBlock`, since some plugins must be instantiated again
+  /// for that and lose their sounding notes. They do grow if some nodes need whole cycles.
   ///
-  /// - Returns: False if a node is being added, or a cycle is under way that does not end: nothing has
-  ///   changed then, and it is to be tried again.
+  /// - Returns: `false` if a node is being added, or a running cycle does not end. Nothing has
+  ///   changed then; retry later.
   @discardableResult
   package func prepare(blockFrames: Int) -> Bool {
     preparing.withLockIfAvailable { _ in
@@ -434,15 +439,15 @@ package final class Graph: @unchecked Sendable {
     } ?? false
   }
 
-  /// Frames.
+  /// Maximum length in frames.
   private static let longestGrownBlock = 1024
 
-  /// Holding `preparing`.
+  /// The caller holds `preparing`.
   private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) -> Bool {
     guard
       state.withLock({ $0.sampleRate != sampleRate || $0.blockFrames < blockFrames })
     else { return true }
-    // No edit meanwhile leads to cycles of the new length with planes of the old one.
+    // Keeps an edit from installing cycles of the new length with planes of the old one.
     unsafe cycle.pointee.hold()
     defer { unsafe cycle.pointee.release() }
     guard awaitCycles() else {
@@ -456,7 +461,7 @@ package final class Graph: @unchecked Sendable {
       let isOtherRate = state.sampleRate != sampleRate
       state.sampleRate = sampleRate
       state.blockFrames = max(state.blockFrames, blockFrames)
-      // Those that are on their way out run on, too.
+      // Include nodes that are fading out: they still run.
       let leaving = (state.order?.cells ?? []).filter { cell in
         !state.wiring.items.values.contains { $0.cell === cell }
       }
@@ -475,19 +480,19 @@ package final class Graph: @unchecked Sendable {
     }
     return state.withLock { state in
       let known = Set(state.wiring.items.values.map(\.cell.number))
-      // One on its way out that cannot go on goes at once.
+      // A node that is fading out and cannot be prepared is removed at once.
       var isInterrupted = state.isHalted || isOtherRate || !failed.isSubset(of: known)
       for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.cell.number)
       {
         state.wiring.setUnready(id, !item.isUnready)
         isInterrupted = true
       }
-      // Those that are on their way out have planes of the old length, too.
+      // Slots that are fading out have planes of the old length, too.
       for cell in state.order?.cells ?? [] { cell.resize(state.blockFrames) }
       for item in state.wiring.items.values { item.cell.resize(state.blockFrames) }
       state.latency = [:]
       if !isInterrupted, let order = state.order {
-        // The sound goes on: what is in delays stays, and so does the place in a fade.
+        // The sound continues: delay lines keep their content, and the crossfade its position.
         run(OrderMemory(order, number: state.nextOrder, blockFrames: state.blockFrames), &state)
         return true
       }
@@ -500,9 +505,9 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
-  /// Waits until the cycles that have begun are over.
+  /// Waits until all started cycles have finished.
   ///
-  /// - Returns: False if one has not ended after five seconds: it may wait for a plugin that hangs.
+  /// - Returns: `false` if one has not finished after five seconds: a plugin may hang.
   private func awaitCycles() -> Bool {
     let count = unsafe cycle.pointee.cyclesBegun
     let deadline = HostTime.now + 5_000_000_000
@@ -514,5 +519,5 @@ package final class Graph: @unchecked Sendable {
   }
 }
 
-/// Made anew each time: who hosts plugins may set logging up late.
+/// Created for each use, because the host program may set up logging late.
 var graphLog: Logger { Logger(label: "cuejack") }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// The folders in which graphs that run have their sockets: no other user may look into them.
+/// The folders for the sockets of running graphs. Other users cannot read them.
 enum GraphFolder {
-  /// The folders that there may be, the best one first.
+  /// The possible folders, the best one first.
   static var candidates: [String] {
     var folders: [String] = []
     if let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
@@ -16,7 +16,8 @@ enum GraphFolder {
     return folders + ["\(temporary)\(slash)cuejack-\(geteuid())"]
   }
 
-  /// A folder for our own sockets, which is made if need be; nil if none can be had.
+  /// Returns a folder for this process's sockets, creating it if necessary, or nil if none can be
+  /// created.
   static func forServing() -> String? {
     candidates.first { folder in
       unsafe mkdir(folder, 0o700)
@@ -24,7 +25,8 @@ enum GraphFolder {
     }
   }
 
-  /// Whether a folder is the user's own and closed to others; nil if there is none.
+  /// Returns whether a folder belongs to the user and is closed to others, or nil if it does not
+  /// exist.
   static func isTrusted(_ folder: String) -> Bool? {
     var status = stat()
     guard unsafe lstat(folder, &status) == 0 else { return nil }
@@ -32,17 +34,17 @@ enum GraphFolder {
       && status.st_mode & 0o077 == 0
   }
 
-  /// Whether there is a socket that is the user's own; nil if there is no socket.
+  /// Returns whether the socket belongs to the user, or nil if there is no socket at the path.
   static func isTrusted(socket path: String) -> Bool? {
     var status = stat()
     guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
     return status.st_uid == geteuid()
   }
 
-  /// Bytes that the path of a socket may have.
+  /// Maximum length of a socket's path in bytes.
   static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  /// Calls `body` with the address of a socket; nil if the path is too long for one.
+  /// Calls `body` with the address of a socket. Returns nil if the path is too long.
   static func withAddress<Result>(
     of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result? {
@@ -58,7 +60,7 @@ enum GraphFolder {
     }
   }
 
-  /// A new socket, which no program that we start inherits; nil if there is none.
+  /// Returns a new socket, closed in child programs, or nil on failure.
   static func newSocket(flags: Int32 = 0) -> Int32? {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | flags, 0)
     return socket < 0 ? nil : socket

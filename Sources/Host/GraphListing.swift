@@ -1,11 +1,11 @@
-// A graph as text.
+// The graph report as text and as a Graphviz graph.
 
 extension Graph: CustomStringConvertible {
   package var description: String { report.text() }
 }
 
 extension GraphReport {
-  /// Where it runs, in one line.
+  /// One line that names the client, server, process, rate, period and latency.
   package var headline: String {
     let rate = sampleRate == sampleRate.rounded() ? "\(Int(sampleRate))" : "\(sampleRate)"
     return
@@ -15,8 +15,8 @@ extension GraphReport {
       + (isServerGone ? "; the server is gone, and waited for" : "")
   }
 
-  /// A line for each node, in running order, and below it one for each wire that leads to it, for each
-  /// connection of its JACK ports, and, if wanted, for each control.
+  /// Returns one line for each node, in running order. Below each node follows a line for each wire
+  /// to it, for each connection of its JACK ports and, with `withControls`, for each control.
   package func text(withControls: Bool = false) -> String {
     let byNumber = Dictionary(uniqueKeysWithValues: nodes.map { ($0.number, $0) })
     var lines: [String] = []
@@ -45,7 +45,7 @@ extension GraphReport {
     return lines.joined(separator: "\n")
   }
 
-  /// The graph in Graphviz' language.
+  /// Returns the graph in Graphviz's DOT language.
   package func dot(withControls: Bool = false) -> String {
     var lines = ["digraph {", "  rankdir=LR;", "  node [shape=box];"]
     if !client.isEmpty { lines.append("  label=\(Self.quoted(headline));") }
@@ -93,14 +93,14 @@ extension GraphReport {
 }
 
 extension GraphReport.Node {
-  /// Its JACK ports, in order, with what each is connected to.
+  /// Its JACK ports, in order, with the ports connected to each.
   fileprivate var jackPorts: [(port: String, others: [String])] {
     (kind == .jackInputs ? outputs + eventOutputs : inputs + eventInputs).compactMap { port in
       connections[port].map { (port, $0) }
     }
   }
 
-  /// What it is, and how it fares.
+  /// The node's kind, ports and condition in words.
   fileprivate var words: String {
     var words = [kind.rawValue + (uri.map { " <\($0)>" } ?? "")]
     for (names, direction, what) in [

@@ -3,33 +3,33 @@ import RealTime
 package import Server
 import Synchronization
 
-/// A JACK port of a graph.
+/// A JACK port of a graph node.
 package struct GraphPort: Hashable, Sendable {
   package let name: String
   package let direction: PortDirection
   package let isMIDI: Bool
 }
 
-/// Samples at addresses that suit vector instructions, touched and kept in memory.
+/// A buffer of samples, aligned for vector instructions, touched and locked in memory.
 @safe
 final class Plane: @unchecked Sendable {
   let samples: UnsafeMutablePointer<Float>
   private let slabs: [Slab]
 
-  /// That many samples of silence.
+  /// Allocates a silent buffer.
   init(frames: Int) {
     var slabs: [Slab] = []
-    // Whole lines of the caches: no sum of another plane begins in one of these.
+    // Whole cache lines: the samples of two planes never share one.
     unsafe samples = Arena.large.allocate(
       (frames + 15) / 16 * 16, of: Float.self, keptBy: &slabs)
     self.slabs = slabs
   }
 }
 
-/// Memory for events.
+/// A buffer for an event sequence.
 @safe
 final class EventPlane: @unchecked Sendable {
-  /// What is enough for nodes that say nothing of it.
+  /// Size for nodes that do not report one.
   static let usualBytes = 32768
   let bytes: Int
   let sequence: UnsafeMutableRawPointer
@@ -45,10 +45,10 @@ final class EventPlane: @unchecked Sendable {
   }
 }
 
-/// Owns the memory of one node's part in the cycles.
+/// Owns the memory of one node's slot in the running order.
 @safe
 final class CellMemory: @unchecked Sendable {
-  /// No other has it.
+  /// Unique number of the slot.
   let number: Int
   let name: String
   let kind: GraphCell.Kind
@@ -57,20 +57,21 @@ final class CellMemory: @unchecked Sendable {
   let outputs: Int
   let eventInputs: Int
   let eventOutputs: Int
-  /// The JACK ports, audio first; none if a source has memory of its own.
+  /// The JACK ports, audio first; empty for a source with its own memory.
   let jackPorts: [GraphPort]
   let cell: UnsafeMutablePointer<GraphCell>
-  /// Where each port is: changed while no cycle sees the cell.
+  /// The JACK port of each input or output. Changed only while no cycle uses the slot.
   let ports: UnsafeMutablePointer<cue_port>
   private let planePointers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private var planes: [Plane] = []
   private let eventPlanes: [EventPlane]
-  /// Made for the first order in which controllers come to the node.
+  /// The controllers' sequence, created for the first running order that wires controllers to the
+  /// node.
   lazy var controllers = EventPlane(types, bytes: eventBytes)
   private let types: cue_event_types
-  /// Of each of its sequences.
+  /// Size of each of its event sequences, in bytes.
   let eventBytes: Int
   private let sourcePlanes: [Plane]
   private let slabs: [Slab]
@@ -126,14 +127,15 @@ final class CellMemory: @unchecked Sendable {
     unsafe ports.deallocate()
   }
 
-  /// Keeps the cell and the planes that it has for good, and has no cycle run its node any more.
+  /// Keeps the slot and its current planes forever, and stops all cycles from running its node.
   func abandon() {
     unsafe cell.pointee.isAbandoned.store(true, ordering: .releasing)
     _ = unsafe Unmanaged.passRetained(self)
     for plane in planes { _ = unsafe Unmanaged.passRetained(plane) }
   }
 
-  /// Gives the cell silent planes for blocks of `blockFrames` frames. While no cycle sees it.
+  /// Replaces the planes by silent ones for blocks of `blockFrames` frames. Precondition: no cycle
+  /// uses the slot.
   func resize(_ blockFrames: Int) {
     planes = (0..<inputs + outputs).map { _ in Plane(frames: blockFrames) }
     for (i, plane) in planes.enumerated() {
@@ -142,21 +144,21 @@ final class CellMemory: @unchecked Sendable {
     }
   }
 
-  /// Where the cycle finds an input or an output.
+  /// Returns the address at which the cycle finds the plane of an input or an output.
   func place(ofInput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
     unsafe places + i
   }
   func place(ofOutput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
     unsafe places + inputs + i
   }
-  /// The plane that a node may write an output to, if no other is lent to it.
+  /// Returns the plane for an output to which the running order lends no other plane.
   func plane(ofOutput i: Int) -> Plane { planes[inputs + i] }
   func sequence(ofInput i: Int) -> UnsafeMutableRawPointer { unsafe eventPlanes[i].sequence }
   func sequence(ofOutput i: Int) -> UnsafeMutableRawPointer {
     unsafe eventPlanes[eventInputs + i].sequence
   }
 
-  /// The JACK ports that it wants.
+  /// The JACK ports to register.
   var wantedPorts: [WantedPort] {
     jackPorts.enumerated().map { i, port in
       WantedPort(name: port.name, direction: port.direction, isMIDI: port.isMIDI) { [self] in
@@ -165,11 +167,11 @@ final class CellMemory: @unchecked Sendable {
     }
   }
 
-  /// Whether what it makes is for somebody outside the graph, or for nobody else.
+  /// Whether the node's result leaves the graph, or the node has no outputs.
   var isEnd: Bool { kind == .sink || outputs + eventOutputs == 0 }
 }
 
-/// Owns a delay.
+/// Owns a delay line.
 @safe
 final class DelayMemory: @unchecked Sendable {
   let line: UnsafeMutablePointer<DelayLine>
@@ -184,14 +186,14 @@ final class DelayMemory: @unchecked Sendable {
   deinit { unsafe line.deallocate() }
 }
 
-/// Owns a delay of events.
+/// Owns a delay line for events.
 @safe
 final class EventDelayMemory: @unchecked Sendable {
   let delay: UnsafeMutablePointer<EventDelay>
   private let pending: EventPlane
   private let due: EventPlane
 
-  /// - Parameter bytes: Of the longest sequence that comes.
+  /// - Parameter bytes: Size of the longest event sequence.
   init(_ types: cue_event_types, bytes: Int) {
     pending = EventPlane(types, bytes: bytes)
     due = EventPlane(types, bytes: bytes)
@@ -204,7 +206,7 @@ final class EventDelayMemory: @unchecked Sendable {
   deinit { unsafe delay.deallocate() }
 }
 
-/// Owns a running order, and keeps what it points to.
+/// Owns a running order and retains everything that it points to.
 @safe
 final class OrderMemory: @unchecked Sendable {
   let number: UInt64
@@ -212,7 +214,7 @@ final class OrderMemory: @unchecked Sendable {
   let cells: [CellMemory]
   private let list: [Edge]
   private let eventList: [EventEdge]
-  /// Edges that events came along in the order before.
+  /// The event edges of the previous order.
   private let before: [Plan.EventEdge]
   private let scratch: Plane
   private let steps: UnsafeMutablePointer<GraphStep>
@@ -220,15 +222,15 @@ final class OrderMemory: @unchecked Sendable {
   private let edges: UnsafeMutablePointer<GraphEdge>
   private let eventEdges: UnsafeMutablePointer<GraphEventEdge>
   private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// What each node writes to, by its cell's number.
+  /// The planes that each node writes to, by slot number.
   private let lent: [Int: [Plane]]
 
-  /// One edge, before it is given a place.
+  /// One edge, before its addresses are known.
   struct Edge {
     let key: Plan.Edge
     let from: Float
     let to: Float
-    /// Frames from the order's beginning to the edge's fade.
+    /// Frames from the start of the order to the start of the edge's fade.
     let start: Int
     let delay: DelayMemory?
   }
@@ -238,12 +240,12 @@ final class OrderMemory: @unchecked Sendable {
     let delay: EventDelayMemory
   }
 
-  /// The edges that events come along.
+  /// The event edges of this order.
   var eventKeys: [Plan.EventEdge] { eventList.map(\.key) }
 
-  /// An order of `cells` with edges sorted by what they lead to.
+  /// Creates an order of `cells` with edges sorted by destination.
   ///
-  /// - Parameter before: Edges that events came along in the order before.
+  /// - Parameter before: The event edges of the previous order.
   init(
     number: UInt64, cells: [CellMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
     before: [Plan.EventEdge],
@@ -334,7 +336,8 @@ final class OrderMemory: @unchecked Sendable {
         blockFrames: blockFrames, scratch: scratch.samples))
   }
 
-  /// The same order in blocks of another length, at the place where `old` is: no cycle may be in that one.
+  /// Creates the same order with another block length, at the current position of `old`.
+  /// Precondition: no cycle runs `old`.
   convenience init(_ old: OrderMemory, number: UInt64, blockFrames: Int) {
     let order = unsafe old.order.pointee
     self.init(
@@ -344,7 +347,7 @@ final class OrderMemory: @unchecked Sendable {
     unsafe self.order.pointee.goOn(from: order)
   }
 
-  /// Where the edges of each input are in a list that is sorted by input.
+  /// Returns the range of edges for each input in a list sorted by input.
   private static func ranges<E>(_ list: [E], _ target: (E) -> [Int]) -> [[Int]: (
     first: Int, count: Int
   )] {

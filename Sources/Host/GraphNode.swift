@@ -1,39 +1,41 @@
 package import CRealTime
 
-/// Something that a graph runs between its sources and its outputs: a plugin, a mixer, a callback.
+/// A unit that a graph runs between its sources and its outputs: a plugin, a mixer or a callback.
 package protocol GraphNode: AnyObject, Sendable {
-  /// What messages and listings call it.
+  /// The name in messages and listings.
   var name: String { get }
-  /// Planes of samples that it reads and that it writes.
+  /// The numbers of sample planes that the node reads and writes.
   var inputs: Int { get }
   var outputs: Int { get }
-  /// Event sequences (LV2 atoms) that it reads and that it writes.
+  /// The numbers of event sequences (LV2 atoms) that the node reads and writes.
   var eventInputs: Int { get }
   var eventOutputs: Int { get }
-  /// Its blocks have controllers, too, if they are wired to it: see `Wiring.connectControllers`.
+  /// Whether the node's blocks also carry controllers wired to it: see `Wiring.connectControllers`.
   var takesControllers: Bool { get }
-  /// Bytes that each of its event sequences must have room for.
+  /// Minimum size in bytes of each of its event sequences.
   var eventBytes: Int { get }
-  /// Frames by which what it writes comes later than what it reads. May change while it runs: the
-  /// graph asks after each cycle in which the node set its block's `attention`. Any thread.
+  /// Latency from input to output, in frames. It may change while the node runs: the graph asks
+  /// again after each cycle in which the node set its block's `attention`. Any thread.
   var latencyFrames: Int { get }
-  /// It may tell of another latency once it has run.
+  /// Whether the node may report another latency once it has run.
   var reportsLatency: Bool { get }
-  /// What listings tell of it. Any thread.
+  /// The details for listings. Any thread.
   var details: NodeDetails { get }
-  /// It works on one block while the next comes: a cycle in several blocks leaves it no time.
+  /// Whether the node processes one block while the next one arrives. Splitting a cycle into
+  /// several blocks would leave it no time.
   var needsWholeCycles: Bool { get }
-  /// What the cycle calls. It allocates nothing, takes no lock and makes no system call.
+  /// The function that the cycle calls. It must not allocate, lock or make a system call.
   var processor: cue_node { get }
-  /// Makes ready for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before the
-  /// first cycle that runs the node, and again, while none runs it, when one of them changes.
+  /// Prepares the node for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before
+  /// the first cycle that runs the node, and again when one of them changes, while no cycle runs
+  /// it.
   func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError)
-  /// Has the node pass its input on by itself, without a click, or process it again. Any thread.
+  /// Turns the node's own bypass off or on, without a click. Any thread.
   ///
-  /// - Returns: False if it cannot: the graph then crossfades around it.
+  /// - Returns: `false` if the node has no bypass; the graph then crossfades around it.
   func setEnabled(_ on: Bool) -> Bool
-  /// Has `body` called, on any thread, once the node can process nothing any more, or at once if that is
-  /// so. The node passes its input on until the graph does.
+  /// Calls `body`, on any thread, once the node can no longer process, or at once if that is
+  /// already so. Until the graph bypasses it, the node passes its input on.
   func whenGone(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -50,13 +52,13 @@ extension GraphNode {
   package func whenGone(_ body: @escaping @Sendable () -> Void) {}
 }
 
-/// What a listing tells of a node, beyond what the graph knows itself.
+/// Details of a node for listings, beyond what the graph knows.
 package struct NodeDetails: Sendable {
-  /// The URI of the plugin that it is.
+  /// The URI of the plugin.
   package var uri: String?
-  /// What its ports are called, in order; those that have no names here are called by their numbers.
+  /// The names of the ports, in order. A port without a name here is listed by its number.
   package var inputs, outputs, eventInputs, eventOutputs: [String]
-  /// The present values of its controls, and then those that it tells.
+  /// The current values of the control inputs, followed by the control outputs.
   package var controls: [GraphReport.Control]
 
   package init(

@@ -3,7 +3,7 @@ import RealTime
 import Server
 import Synchronization
 
-/// What a graph is at one moment. A value; it travels between processes as JSON.
+/// A snapshot of a graph. A value, sent between processes as JSON.
 package struct GraphReport: Codable, Hashable, Sendable {
   package struct Node: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Hashable, Sendable {
@@ -14,25 +14,26 @@ package struct GraphReport: Codable, Hashable, Sendable {
     package let number: Int
     package let name: String
     package let kind: Kind
-    /// URI of the plugin that it is.
+    /// URI of the plugin; nil if the node is no plugin.
     package let uri: String?
-    /// Names of its ports, in order; for JACK's, those of the client's ports.
+    /// Names of the ports, in order; for JACK port nodes, the names of the client's ports.
     package let inputs, outputs, eventInputs, eventOutputs: [String]
-    /// Frames that it takes, and that a sound has taken by its inputs.
+    /// The node's own latency, and the latency from the sources to its inputs, in frames.
     package let latencyFrames, arrivalFrames: Int
-    /// It passes its input on.
+    /// Whether the node is bypassed.
     package let isBypassed: Bool
-    /// It could not be made ready for the present rate or block length, and is led around.
+    /// Whether the node is bypassed because it could not be prepared for the current rate or block
+    /// length.
     package let isUnready: Bool
-    /// For each of its JACK ports the full names of those that it is connected to.
+    /// The full names of the ports connected to each of its JACK ports.
     package let connections: [String: [String]]
     package let controls: [Control]
-    /// Samples that were no numbers, and events that there was no room for, so far.
+    /// Samples that were infinite or not a number, and events lost for lack of room, so far.
     package let badSamples, lostEvents: UInt64
 
-    /// What wires of a kind can lead to, in order.
+    /// Returns the inputs of a kind that wires can lead to, in order.
     func inputNames(areEvents: Bool) -> [String] {
-      // After the events that the node reads come the controllers that move it.
+      // The controllers' input comes after the node's own event inputs.
       areEvents ? eventInputs + ["controllers"] : inputs
     }
   }
@@ -40,34 +41,34 @@ package struct GraphReport: Codable, Hashable, Sendable {
   package struct Control: Codable, Hashable, Sendable {
     package let symbol, name: String
     package let value: Float
-    /// Such as "dB".
+    /// The unit's symbol, such as "dB".
     package let unit: String?
-    /// The plugin tells it.
+    /// Whether the plugin writes the value.
     package let isOutput: Bool
   }
 
   package struct Wire: Codable, Hashable, Sendable {
-    /// Numbers of nodes, and of their outputs and inputs, counted from 1.
+    /// Numbers of the nodes, and of their output and input, counted from 1.
     package let from, output, to, input: Int
     package let isEvent: Bool
     package let gain: Float
-    /// Frames by which it is held back, to be in step with others.
+    /// Delay in frames that keeps the wire in step with parallel ones.
     package let delayFrames: Int
   }
 
-  /// Names of the JACK server and of the client; empty if the graph runs in none.
+  /// Names of the JACK server and of the client; empty if the graph is not attached.
   package let server, client: String
-  /// The process's number, and the name of its program.
+  /// The process identifier and the program's name.
   package let process: Int32
   package let command: String
-  /// Frames per second, and in a period of the server.
+  /// Frames per second, and frames per period of the server.
   package let sampleRate: Double
   package let periodFrames: Int
-  /// The server went away, and is waited for.
+  /// Whether the server is gone and the client waits for it.
   package let isServerGone: Bool
-  /// Frames of the longest way from a source to a JACK output.
+  /// Latency of the longest path from a source to a JACK output, in frames.
   package let latencyFrames: Int
-  /// In running order.
+  /// The nodes in running order.
   package let nodes: [Node]
   package let wires: [Wire]
 }
@@ -75,10 +76,10 @@ package struct GraphReport: Codable, Hashable, Sendable {
 // MARK: JSON
 
 extension GraphReport {
-  /// The report as it travels.
+  /// Returns the report as JSON.
   package func json() throws -> Data {
     let encoder = JSONEncoder()
-    // What a plugin tells may be anything.
+    // A plugin may write any value to a control output.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return try encoder.encode(self)
@@ -92,10 +93,10 @@ extension GraphReport {
     try check()
   }
 
-  /// Why a report that was sent cannot be shown.
+  /// A received report that is not consistent and cannot be shown.
   private struct Nonsense: Error {}
 
-  /// Sees whether all numbers are of something that the report has.
+  /// Checks that all numbers refer to nodes and ports of the report.
   private func check() throws {
     let byNumber = Dictionary(nodes.map { ($0.number, $0) }, uniquingKeysWith: { a, _ in a })
     guard byNumber.count == nodes.count, (1...1e9).contains(sampleRate) else { throw Nonsense() }
@@ -109,10 +110,10 @@ extension GraphReport {
   }
 }
 
-// MARK: Making one
+// MARK: Creating a report
 
 extension Graph {
-  /// What the graph is now. Any thread that is not real time.
+  /// A snapshot of the graph. Any thread but the process thread.
   package var report: GraphReport {
     let device = seat.withLock { $0.device }
     let (wiring, plan, latency, sampleRate) = state.withLock {
