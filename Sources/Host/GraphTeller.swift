@@ -4,21 +4,21 @@ import Logging
 import Server
 import Synchronization
 
-/// Tells other processes of the user what a graph is: whoever connects to its socket is sent the present
-/// `GraphReport` as JSON.
+/// Server that sends a graph's current `GraphReport` as JSON to every process of the user that connects
+/// to its socket.
 ///
-/// It has a thread of its own, far from the cycles, which serves one asker after another.
+/// It serves one client after another on a thread of its own, which is not real-time.
 @safe
 final class GraphTeller: Sendable {
   private let socket: Int32
   private let path: String
   private let isOver = Atomic<Bool>(false)
 
-  /// Seconds that an asker may take to read.
+  /// Seconds within which a client must read the report.
   private static let patience = 2
 
-  /// Begins to tell what `report` returns, under the number of the process and a client's name; nil if
-  /// there is no place for that: the graph runs all the same.
+  /// Starts serving the result of `report` at a path made of the process identifier and the client's
+  /// name. Returns nil if no socket can be made there; the graph runs without it.
   init?(client: String, report: @escaping @Sendable () -> Data?) {
     guard let folder = GraphFolder.forServing(), let socket = GraphFolder.newSocket() else {
       graphLog.info("“cuejack graph” will not find the graph: there is no folder for its socket")
@@ -34,9 +34,10 @@ final class GraphTeller: Sendable {
     startThread(named: "cuejack-graph") { [self] in serve(report) }
   }
 
-  /// Has the socket listen at a path that nothing else has.
+  /// Starts listening on the socket and links it to an unused path. Returns nil on failure.
   ///
-  /// Until it listens it has another name: who found it before would take its process for dead.
+  /// Until it listens it has a hidden name: a reader that connected earlier would take the process for
+  /// dead.
   private static func listen(_ socket: Int32, in folder: String, client: String) -> String? {
     let hidden = "\(folder)/.\(UUID().uuidString.prefix(13))"
     defer { unsafe unlink(hidden) }
@@ -58,7 +59,7 @@ final class GraphTeller: Sendable {
 
   deinit { close(socket) }
 
-  /// The thread's work.
+  /// Runs the serving thread.
   private func serve(_ report: () -> Data?) {
     while true {
       let asker = accept(socket, nil, nil)
@@ -67,7 +68,7 @@ final class GraphTeller: Sendable {
         return
       }
       guard asker >= 0 else {
-        // Too many files are open, say.
+        // For example, too many files are open.
         if errno != EINTR && errno != ECONNABORTED { usleep(100_000) }
         continue
       }
@@ -91,11 +92,11 @@ final class GraphTeller: Sendable {
     }
   }
 
-  /// Ends the telling. Once.
+  /// Stops serving. Call it once.
   func end() {
     unsafe unlink(path)
     isOver.store(true, ordering: .releasing)
-    // Its thread wakes, and goes.
+    // Wakes the thread, which then ends.
     shutdown(socket, Int32(SHUT_RDWR))
   }
 }

@@ -1,65 +1,65 @@
 package import Server
 
-/// Why a plugin or a graph could not be made or changed.
+/// An error in creating or changing a plugin or a graph.
 package enum HostError: Error, Hashable, Codable, Sendable {
   /// No plugin with this URI is installed.
   case unknownPlugin(uri: String)
-  /// The graph has no node with this number, or no longer.
+  /// The graph has no node with this number any more, or never had one.
   case unknownNode(number: Int)
   /// A node has no input or output with this number, counted from 1.
   case noSuchPort(node: String, kind: PortKind, number: Int)
-  /// The nodes that a connection would close to a ring, in order; the first is the last again.
+  /// The connection would close a feedback loop through these nodes; the last one is the first again.
   case feedback(path: [String])
-  /// There is no such connection.
+  /// The connection does not exist.
   case notConnected(from: String, to: String)
   /// The gain of a connection is infinite or not a number.
   case gainIsNoNumber(from: String, to: String, gain: String)
-  /// A node cannot stand there, because it has no inputs or no outputs, or too few of them.
+  /// The node cannot be inserted there, because it has too few inputs or outputs.
   case doesNotFit(node: String)
   /// The graph has a JACK port of this name already.
   case portNameTaken(String)
-  /// The JACK server did not give what the graph needs.
+  /// The JACK server refused what the graph needs.
   case server(ServerError)
-  /// The plugin's bundle lacks something that no plugin can do without.
+  /// The plugin's bundle lacks something required.
   case faultyBundle(uri: String, bundle: String, problems: [String])
-  /// The plugin crashed, hung or failed when it was tried in a process of its own.
+  /// The plugin crashed, hung or failed when the validator tried it in a separate process.
   case faultyPlugin(uri: String, reason: String)
-  /// The plugin requires features that we do not have.
+  /// The plugin requires features that this host does not provide.
   case missingFeatures(uri: String, features: [String])
-  /// The system's loader refuses the plugin's library.
+  /// The dynamic loader refused the plugin's library.
   case libraryNotLoaded(uri: String, reason: String)
-  /// The plugin's own instantiate function failed, or its library has no such plugin.
+  /// The plugin's instantiate function failed, or its library does not contain the plugin.
   case notInstantiated(uri: String, sampleRate: Double)
-  /// The plugin has no port with this symbol that could be used so.
+  /// The plugin has no port with this symbol that can be used this way.
   case unknownPort(plugin: String, symbol: String)
-  /// A control's value is not a number or beyond its range.
+  /// The value for a control is not a number or outside its range.
   case valueOutOfRange(plugin: String, symbol: String, value: Float, range: ClosedRange<Float>)
-  /// A control or a parameter does not say from where to where it goes, and nobody else does.
+  /// Neither the plugin nor the binding gives the range of a control or parameter.
   case noRange(plugin: String, symbol: String)
-  /// A parameter is not a number, or may not be set.
+  /// The parameter is not numeric, or is read-only.
   case notANumber(plugin: String, parameter: String)
-  /// The plugin has no parameter with this URI, or it may not be used so.
+  /// The plugin has no parameter with this URI, or it cannot be used this way.
   case unknownParameter(plugin: String, parameter: String)
-  /// The plugin has no event input that takes this.
+  /// The plugin has no event input that accepts this type of event.
   case notAccepted(plugin: String, what: String)
-  /// More changes are on their way to the cycle than there is room for, or one is too large.
+  /// The ring to the cycle is full, or the change is too large for it.
   case tooManyChanges(plugin: String)
   /// The plugin has no preset with this URI.
   case unknownPreset(plugin: String, preset: String)
-  /// The state is another plugin's.
+  /// The state belongs to another plugin.
   case stateOfAnother(plugin: String, other: String)
-  /// No state can be read from this file.
+  /// The file contains no readable state.
   case unreadableState(path: String)
-  /// A state could not be written to this folder.
+  /// The state could not be written to this folder.
   case unwritableState(folder: String)
-  /// The process that was to try plugins does not start.
+  /// The validator's process could not be started.
   case noProbe(path: String, reason: String)
-  /// The process that was to run the plugin does not start.
+  /// The plugin's process could not be started.
   case notIsolated(plugin: String, reason: String)
-  /// The process that the plugin ran in is gone.
+  /// The plugin's process has ended.
   case gone(plugin: String, reason: String)
 
-  /// What a port of a node is.
+  /// The kind of a node's port.
   package enum PortKind: String, Hashable, Codable, Sendable {
     case input, output
     case eventInput = "event input"

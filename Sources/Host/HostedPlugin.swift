@@ -1,87 +1,90 @@
 import Logging
 import Synchronization
 
-/// An LV2 plugin that a graph can run, in this process or in one of its own. Any thread, unless said
-/// otherwise.
+/// An LV2 plugin instance that a graph can run, in this process or in a process of its own. Any thread,
+/// unless said otherwise.
 package protocol HostedPlugin: GraphNode {
   var description: PluginDescription { get }
   var ports: PluginPorts { get }
-  /// Symbols of the controls that can be set.
+  /// Symbols of the control inputs.
   var controls: [String] { get }
-  /// Events, messages and requests that found no room so far.
+  /// Events, messages and requests lost so far because a buffer was full.
   var lostEvents: UInt64 { get }
-  /// False until its first block is done: it may tell of its latency only then.
+  /// Whether the plugin has processed its first block. It may report its latency only then.
   var hasRun: Bool { get }
-  /// True once it can process nothing any more.
+  /// Whether the plugin can no longer process.
   var isGone: Bool { get }
 
   /// Sets a control.
   ///
   /// - Parameters:
-  ///   - frame: The device frame at which it changes; nil for as soon as possible.
-  ///   - rampFrames: Over how many frames it changes, in steps of 32.
-  /// - Throws: `HostError`: no such control, a value beyond its range, or too many changes at once.
+  ///   - frame: The device frame of the change; nil for as soon as possible.
+  ///   - rampFrames: The length of the ramp in frames. The value changes in steps of 32 frames.
+  /// - Throws: `HostError`: no such control, a value outside its range, or too many pending changes.
   func set(_ symbol: String, to value: Float, at frame: Int64?, over rampFrames: Int)
     throws(HostError)
-  /// The value of a control as it was last set, or that the plugin wrote in its latest run.
+  /// Returns the value to which a control input was last set, or that the last run wrote to a control
+  /// output.
   ///
   /// - Throws: `HostError.unknownPort`.
   func value(of symbol: String) throws(HostError) -> Float
-  /// Sets a parameter, by a patch:Set message.
+  /// Sets a parameter by a patch:Set message.
   func setParameter(_ uri: String, to value: ParameterValue, at frame: Int64?) throws(HostError)
-  /// Asks for a parameter's value, or for all: the answers appear in `parameterValues`.
+  /// Requests the value of one parameter, or of all. The answers appear in `parameterValues`.
   func requestParameter(_ uri: String?) throws(HostError)
-  /// What the plugin said of its parameters so far, by their URIs.
+  /// The parameter values that the plugin has reported so far, by URI.
   var parameterValues: [String: ParameterValue] { get }
-  /// Has `body` called, on a thread of the plugin's own, each time that the plugin tells the values of
-  /// parameters.
+  /// Sets the function that is called, on a thread of the plugin's own, whenever the plugin reports
+  /// parameter values.
   func whenParametersChange(_ body: @escaping @Sendable ([String: ParameterValue]) -> Void)
-  /// True if the plugin has a port for events of a kind: MIDI's, patch messages or positions.
+  /// Returns whether the plugin has a port for a type of event: MIDI, patch messages or transport
+  /// positions.
   func accepts(_ type: String) -> Bool
-  /// Sends a MIDI message to the first port that takes MIDI.
+  /// Sends a MIDI message to the first port that accepts MIDI.
   func send(midi bytes: [UInt8], at frame: Int64?) throws(HostError)
-  /// Tells the plugin where the music stands.
+  /// Sends the transport position to the plugin.
   func send(_ position: TransportPosition, at frame: Int64?) throws(HostError)
 
-  /// Sees whether a controller could move a target.
+  /// Checks that a controller can move a target.
   ///
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   func check(_ target: MIDITarget) throws(HostError)
-  /// What controllers move, in the order in which it was bound.
+  /// The bindings of controllers, oldest first.
   var bindings: [MIDIBinding] { get }
-  /// Has a controller move a control or a parameter from its next message on, smoothly where that can be; it
-  /// takes the place of what moved it before.
+  /// Binds a controller to a control or a parameter, effective with its next message and smooth where
+  /// the control permits. The binding replaces an earlier one of the same target.
   ///
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   func bind(_ binding: MIDIBinding) throws(HostError)
-  /// Has no controller move a control or a parameter any more.
+  /// Removes the binding of a control or a parameter.
   ///
   /// - Throws: `HostError`: no such target.
   func unbind(_ name: String) throws(HostError)
-  /// Has the next controller that moves be bound to a control or a parameter, in the place of what moved it
-  /// before; that very message moves it. What was to be learned before is not learned any more.
+  /// Binds the next controller that moves to a control or a parameter, in place of an earlier binding.
+  /// The learned message already moves the target. A new request replaces one that is pending.
   ///
   /// - Parameters:
-  ///   - passed: A controller of one channel that does not count: the one learned just before, say, which
-  ///     may still be moving.
-  ///   - then: Called, on any thread of the host, with the binding.
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  ///   - passed: A controller of one channel that is ignored, such as the one learned just before,
+  ///     which may still be moving.
+  ///   - then: Called with the binding, on any thread of the host.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   func learn(
     _ target: MIDITarget, passing passed: MIDIController?,
     then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError)
-  /// What the next controller is to move.
+  /// The target that the next controller will be bound to.
   var learning: MIDITarget? { get }
-  /// Learns no more. What is bound stays so.
+  /// Cancels learning. Existing bindings stay.
   func cancelLearning()
 
-  /// The plugin's state as it is now.
+  /// Returns the plugin's current state.
   func capture() throws(HostError) -> PluginState
-  /// Saves the plugin's state to a folder of its own, which is made if it is not there.
+  /// Saves the plugin's state to a folder of its own, creating it if necessary.
   func save(to folder: String) throws(HostError)
-  /// Restores a state in this very plugin: while no cycle runs it, or if `canRestoreWhileRunning`.
+  /// Restores a state in this instance. No cycle may run it, unless `canRestoreWhileRunning`.
   func restore(_ state: PluginState) throws(HostError)
-  /// A second one, ready to run, with a state: for the graph to crossfade to. This one goes on.
+  /// Creates a second instance with a state, ready to run, for the graph to crossfade to. This one
+  /// continues.
   func replacement(restoring state: PluginState) throws(HostError) -> Self
 }
 
@@ -93,7 +96,7 @@ extension HostedPlugin {
   package var outputs: Int { ports.outputs.count }
   package var eventInputs: Int { ports.eventInputs.count }
   package var eventOutputs: Int { ports.eventOutputs.count }
-  /// Bytes that the graph's event buffers must have for this plugin.
+  /// Size in bytes of the graph's event buffers for this plugin.
   package var eventBytes: Int { eventInputs + eventOutputs == 0 ? 0 : ports.eventBytes }
   package var takesControllers: Bool { true }
   package var reportsLatency: Bool { ports.latencyReadout != nil }
@@ -112,7 +115,7 @@ extension HostedPlugin {
       })
   }
 
-  /// True if a state can be restored while a cycle runs the plugin.
+  /// Whether a state can be restored while a cycle runs the plugin.
   package var canRestoreWhileRunning: Bool {
     !description.extensionData.contains(LV2.state("interface"))
       || (description.requiredFeatures + description.optionalFeatures).contains(
@@ -127,7 +130,7 @@ extension HostedPlugin {
 }
 
 extension World {
-  /// A plugin that can be instantiated, as far as its bundle tells.
+  /// Returns the description of a plugin if, as far as its bundle tells, it can be instantiated.
   func usable(_ uri: String, _ settings: PluginSettings) throws(HostError)
     -> (scan: Scan, description: PluginDescription)
   {
@@ -145,13 +148,13 @@ extension World {
   }
 }
 
-/// A plugin's ports as a graph sees them, by what they carry, each in the order of their indices.
+/// A plugin's ports grouped by what they carry, each group in the order of the port indices.
 package struct PluginPorts: Sendable {
   let inputs, outputs, eventInputs, eventOutputs, controls, readouts: [PluginPort]
-  /// Bytes that every event buffer has at least.
+  /// Minimum size in bytes of every event buffer.
   let eventBytes: Int
 
-  /// The ports of a plugin, save those whose symbols are in `leftOut`.
+  /// Groups the ports of a plugin, except those with symbols in `leftOut`.
   init(_ description: PluginDescription, leftOut: Set<String>) {
     func ports(_ direction: PluginPort.Direction, _ kinds: PluginPort.Kind...) -> [PluginPort] {
       description.ports.filter {
@@ -169,7 +172,7 @@ package struct PluginPorts: Sendable {
     }
   }
 
-  /// Which readout is the plugin's latency.
+  /// The index of the latency port among the control outputs.
   var latencyReadout: Int? { readouts.firstIndex(where: \.reportsLatency) }
 
   /// The first event output that writes MIDI.
@@ -177,21 +180,21 @@ package struct PluginPorts: Sendable {
     eventOutputs.firstIndex { $0.eventTypes.contains(LV2.midi("MidiEvent")) }
   }
 
-  /// The first event input that takes events of a type.
+  /// Returns the first event input that accepts a type of event.
   func eventInput(for type: String) -> Int? {
-    // A port for control messages takes patch messages even if it does not say so.
+    // A port designated lv2:control accepts patch messages even if its bundle does not say so.
     eventInputs.firstIndex { $0.eventTypes.contains(type) }
       ?? (type == LV2.patch("Message")
         ? eventInputs.firstIndex { $0.designation == LV2.core("control") } : nil)
   }
 }
 
-/// What to believe of a plugin's latency port. Any thread.
+/// The validation of a plugin's latency port. Any thread.
 final class LatencyReading: Sendable {
   private let hasTold = Mutex(false)
 
-  /// What the port says. What cannot be true (not a number, negative, over half a minute) counts as 0, and
-  /// is told once.
+  /// Returns the reported latency in frames. An impossible value (not a number, negative, or more than
+  /// half a minute) counts as 0 and is logged once.
   func frames(_ said: Float, sampleRate: Double, of name: String) -> Int {
     if said >= 0 && Double(said) <= 30 * sampleRate { return Int(said.rounded()) }
     let isFirst = hasTold.withLock { hasTold in

@@ -5,17 +5,17 @@ import Logging
 import Server
 import Synchronization
 
-/// The other side of an `IsolatedPlugin`: a process with one plugin, which may die of it.
+/// The child process of an `IsolatedPlugin`. It runs one plugin, which may crash it.
 package enum IsolatedHost {
-  /// Does what standard input asks for until the input ends, or the process that asks is gone. The memory
-  /// that both have is file 3, and the numbers of URIs are in file 4. What plugins print goes to standard
+  /// Serves the requests on standard input until the input ends or the host process is gone. File 3 is
+  /// the memory shared with the host, file 4 the table of URIDs. Output of the plugin goes to standard
   /// error.
   package static func serve() {
     let lines = LineWriter(descriptor: fcntl(1, F_DUPFD_CLOEXEC, 5))
     dup2(2, 1)
-    // What the plugin starts is not to have them.
+    // Processes that the plugin starts must not inherit these.
     for file: CInt in [3, 4] { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
-    // A crash here is told, and not worth a file.
+    // The host reports a crash, so no core file is needed.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     URIDs.adopted.withLock { $0 = SharedFile(descriptor: 4) }
@@ -34,19 +34,19 @@ package enum IsolatedHost {
       }
     }
     work.end()
-    // The plugin has gone in good order: what its library does at the end of a process is not needed.
+    // The plugin was freed in good order: the library's exit handlers are not needed.
     ScratchFolder.removeGiven()
     fflush(nil)
     _exit(0)
   }
 }
 
-/// Ends this process when the one that asks by its standard input is gone, even if a plugin hangs.
+/// Starts a thread that ends this process once the host closes standard input, even if a plugin hangs.
 func endWithHost() {
   startThread(named: "cuejack-host") {
     var place = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
     while unsafe poll(&place, 1, -1) <= 0 {}
-    // Time enough to let the plugin go in good order.
+    // Give the plugin time to be freed in good order.
     usleep(1_000_000)
     ScratchFolder.removeGiven()
     _exit(0)
@@ -78,7 +78,7 @@ private final class LineWriter: Sendable {
   }
 }
 
-/// Has the host log what is logged here.
+/// Log handler that forwards entries to the host.
 private struct LineLog: LogHandler {
   let lines: LineWriter
   var logLevel: Logger.Level = .trace
@@ -95,14 +95,14 @@ private struct LineLog: LogHandler {
   func log(event: LogEvent) { lines.write(.log(event.level, "\(event.message)")) }
 }
 
-/// The plugin of this process, and the thread that runs it.
+/// The plugin of this process and the real-time thread that runs it.
 @safe
 private final class IsolatedWork: @unchecked Sendable {
   private let file: SharedFile
   private let lines: LineWriter
   private let head: UnsafeMutablePointer<cue_shared_head>
   private let host: UnsafeMutablePointer<cue_isolated_host>
-  /// Held while the plugin works on blocks, or must not.
+  /// Held while the plugin processes blocks, and while it must not.
   private let running = NSLock()
   private var isAttached = false
   private let isOver = Atomic<Bool>(false)
@@ -169,7 +169,7 @@ private final class IsolatedWork: @unchecked Sendable {
     return .done
   }
 
-  /// Does something while the plugin works on no block.
+  /// Calls `body` while the plugin processes no block.
   private func alone(_ body: () throws(HostError) -> Void) throws(HostError) {
     running.lock()
     defer { running.unlock() }
@@ -191,7 +191,7 @@ private final class IsolatedWork: @unchecked Sendable {
     if let origin = start.state { state = try read(origin, of: start.uri, in: world) }
     let plugin = try PluginInstance(
       start.uri, in: world, settings: start.settings, name: start.name, state: state)
-    // It may know its latency before it runs.
+    // The plugin may know its latency before it runs.
     try plugin.prepare(
       sampleRate: start.settings.sampleRate, maximumFrames: start.settings.maximumFrames)
     plugin.whenParametersChange { [lines] in lines.write(.parameters($0)) }
@@ -199,7 +199,8 @@ private final class IsolatedWork: @unchecked Sendable {
     startThread(named: "cuejack-plugin-run") { [self] in run(priority: start.priority) }
   }
 
-  /// Finds its way about the memory, which the host has made ready for the plugin's present settings.
+  /// Locates the buffers in the shared memory, which the host prepared for the plugin's current
+  /// settings.
   private func attach(_ plugin: PluginInstance, _ numbers: [UInt32]) throws(HostError) {
     let ports = plugin.core.memory.ports
     var shape = IsolatedMemory.shape(
@@ -241,7 +242,7 @@ private final class IsolatedWork: @unchecked Sendable {
     }
   }
 
-  /// An array of pointers to memory of so many bytes each.
+  /// Allocates an array of pointers, each to a buffer of `bytes` bytes.
   private func pointers<Pointer>(_ count: Int, bytes: Int, as type: Pointer.Type)
     -> UnsafeMutablePointer<Pointer>
   {
@@ -254,7 +255,7 @@ private final class IsolatedWork: @unchecked Sendable {
     return unsafe array.assumingMemoryBound(to: type)
   }
 
-  /// Zeros that stay in memory.
+  /// Allocates zeroed bytes and locks them in memory.
   private func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
     let block = UnsafeMutableRawPointer.allocate(byteCount: max(8, bytes), alignment: 64)
     unsafe memset(block, 0, max(8, bytes))
@@ -265,7 +266,7 @@ private final class IsolatedWork: @unchecked Sendable {
 
   // MARK: The thread
 
-  /// Works on blocks as they come.
+  /// Processes blocks as they arrive.
   private func run(priority: Int?) {
     if let priority { runInRealTime(priority: priority) }
     while true {
@@ -277,7 +278,7 @@ private final class IsolatedWork: @unchecked Sendable {
     }
   }
 
-  /// Lets the plugin go. No block comes any more.
+  /// Frees the plugin. No block arrives any more.
   func end() {
     running.lock()
     isAttached = false

@@ -2,27 +2,28 @@ import CRealTime
 import Foundation
 import Server
 
-/// The host's side of the memory that it shares with a plugin's process, and what a cycle sees of it.
+/// The host's view of the memory that it shares with a plugin's process, and the node that a cycle
+/// runs.
 ///
-/// Touched and, where the system allows it, locked when it is made, so that no cycle faults.
+/// Touched and, where the system permits, locked on creation, so that no cycle causes a page fault.
 @safe
 final class IsolatedMemory: @unchecked Sendable {
-  /// Bytes before the rest: the head stays where it is.
+  /// Size of the head, which precedes everything else and never moves.
   static let headBytes = 4096
-  /// Frames of a plugin's own latency for which its input is kept, at least.
+  /// Minimum plugin latency, in frames, for which the input is kept.
   private static let keptFrames = 1 << 15
 
-  /// Handed to the plugin's process.
+  /// The file passed to the plugin's process.
   let file: SharedFile
-  /// What a cycle works on. It stays where it is.
+  /// The node that a cycle runs. Its address never changes.
   let node: UnsafeMutablePointer<cue_isolated>
   private let head: UnsafeMutableRawBufferPointer
-  /// Held while the shared part moves, and by those who read it who are no cycle.
+  /// Held while the shared part moves, and by threads other than the process thread that read it.
   private let moving = NSLock()
   private var shared: UnsafeMutableRawBufferPointer?
   private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
 
-  /// Memory without a shape yet; nil if the system gives none.
+  /// Creates the memory without a shape. Returns nil if the system provides none.
   init?() {
     guard let file = SharedFile(named: "cuejack-plugin"),
       let head = unsafe file.map(bytes: Self.headBytes)
@@ -50,7 +51,7 @@ final class IsolatedMemory: @unchecked Sendable {
     unsafe blocks = unsafe []
   }
 
-  /// The shape for a plugin's ports.
+  /// Returns the shape for a plugin's ports.
   static func shape(_ ports: PluginPorts, maximumFrames: Int) -> cue_shared_shape {
     cue_shared_shape(
       inputs: UInt32(ports.inputs.count), outputs: UInt32(ports.outputs.count),
@@ -59,9 +60,10 @@ final class IsolatedMemory: @unchecked Sendable {
       maximum_frames: UInt32(maximumFrames), event_bytes: UInt32(ports.eventBytes))
   }
 
-  /// Begins anew, empty, for a plugin's ports. While neither a cycle nor the plugin's process uses it.
+  /// Resets the memory for a plugin's ports. Precondition: neither a cycle nor the plugin's process
+  /// uses it.
   ///
-  /// - Returns: False if there is not enough memory: it is as it was then.
+  /// - Returns: `false` if there is not enough memory; then nothing has changed.
   func prepare(_ ports: PluginPorts, _ settings: PluginSettings) -> Bool {
     var shape = Self.shape(ports, maximumFrames: settings.maximumFrames)
     let bytes = unsafe cue_shared_bytes(&shape)
@@ -105,31 +107,31 @@ final class IsolatedMemory: @unchecked Sendable {
     return unsafe block.baseAddress!.bindMemory(to: Element.self, capacity: max(1, count))
   }
 
-  // MARK: What any thread may ask
+  // MARK: Any thread
 
   private var sharedHead: UnsafeMutablePointer<cue_shared_head> {
     unsafe node.pointee.shared.head
   }
 
-  /// Bytes of blocks that the plugin was given, and that its process says are done.
+  /// Bytes of the blocks given to the plugin, and of those that its process reports as done.
   var givenBytes: UInt64 { unsafe cue_isolated_given(node) }
   var takenBytes: UInt64 { unsafe cue_shared_taken(sharedHead) }
-  /// Frames that the plugin has done since it began.
+  /// Frames that the plugin has processed since its start.
   var doneFrames: Int64 { unsafe cue_shared_done(sharedHead) }
-  /// How often the plugin was late, and for how many frames its input was heard then.
+  /// How often the plugin was late, and the frames of input heard instead of its output.
   var late: UInt64 { unsafe cue_isolated_late(node) }
   var missingFrames: UInt64 { unsafe cue_isolated_missing(node) }
-  /// Events and messages that found no room on either side.
+  /// Events and messages lost on either side because a buffer was full.
   var lost: UInt64 {
-    // The process may say any number.
+    // The process may write any number.
     unsafe cue_isolated_lost(node) + min(cue_shared_lost(sharedHead), UInt64(UInt32.max))
   }
-  /// What a control output of the plugin showed last.
+  /// Returns the last value that the plugin wrote to a control output.
   func shown(_ readout: Int) -> Float {
     moving.lock()
     defer { moving.unlock() }
     return unsafe cue_shared_shown(&node.pointee.shared, UInt32(readout))
   }
-  /// Has cycles do without the plugin.
+  /// Makes cycles bypass the plugin for good.
   func giveUp() { unsafe cue_isolated_give_up(node) }
 }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// A plugin in a process of its own. Any thread, unless said otherwise.
 ///
-/// What comes out is what the plugin would make in this process, as many frames later as the longest block has.
-/// Where the plugin is late, and once its process is gone, its input is heard instead, as late as the
-/// plugin's sound would have come: a crossfade, no silence.
+/// The output is that of an in-process plugin, delayed by the longest block. When the plugin is late,
+/// and once its process is gone, the input is heard instead, with the plugin's latency and after a
+/// crossfade without a gap.
 @safe
 package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   package let name: String
@@ -21,18 +21,18 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
 
   private struct Shared {
     var settings: PluginSettings
-    /// The state that was restored last: its files may be in use.
+    /// The state restored last, retained because the plugin may use its files.
     var state: PluginState?
   }
   private let shared: Mutex<Shared>
 
-  /// Starts a process with the plugin with a URI, in its default state, and makes it ready to run.
+  /// Starts a process with the plugin, in its default state and ready to run.
   ///
   /// - Parameters:
-  ///   - name: What messages call it; nil for the plugin's own name.
-  ///   - priority: That of the cycles, if they are real-time.
-  /// - Throws: `HostError`: what `PluginInstance` throws; `.notIsolated` if the process does not start, and
-  ///   `.faultyPlugin` if the plugin crashes or hangs at once.
+  ///   - name: The name in messages; nil for the plugin's own name.
+  ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  /// - Throws: `HostError`: the errors of `PluginInstance`; `.notIsolated` if the process does not
+  ///   start; `.faultyPlugin` if the plugin crashes or hangs at once.
   package convenience init(
     _ uri: String, in world: World, settings: PluginSettings, name: String? = nil,
     priority: Int? = nil, program: IsolationProgram = IsolationProgram()
@@ -80,12 +80,12 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     try process.ask(.attach(shape: shape.numbers))
   }
 
-  // MARK: The graph's node
+  // MARK: GraphNode
 
   package var needsWholeCycles: Bool { true }
   package var processor: cue_node { unsafe cue_isolated_node(memory.node) }
 
-  /// One block, and what the plugin's latency port says.
+  /// One block plus the latency that the plugin reports.
   package var latencyFrames: Int {
     let settings = shared.withLock { $0.settings }
     guard let readout = ports.latencyReadout else { return settings.maximumFrames }
@@ -101,7 +101,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     do throws(HostError) {
       try process.ask(.prepare(sampleRate: sampleRate, maximumFrames: maximumFrames))
     } catch {
-      // Without the plugin its input passes on.
+      // Without the plugin, the node passes its input on.
       guard case .gone = error else { throw error }
     }
     guard memory.prepare(ports, settings) else {
@@ -120,7 +120,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   package var isGone: Bool { process.reason != nil }
   package var hasRun: Bool { memory.doneFrames > 0 || isGone }
 
-  /// Number of the plugin's process; 0 if it is gone.
+  /// Identifier of the plugin's process; 0 if it has ended.
   package var processIdentifier: Int32 { process.identifier }
   /// How often the plugin was late.
   package var lateCount: UInt64 { memory.late }
@@ -202,7 +202,8 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     process.onLearned = nil
   }
 
-  /// Has another instance of the plugin go by the same controllers, and learn in the place of this one.
+  /// Copies the controller bindings to another instance of the plugin, which also takes over a pending
+  /// learning request.
   private func handControllers(to other: IsolatedPlugin) {
     for binding in bindings { try? other.bind(binding) }
     if let learning, let then = process.onLearned {
@@ -241,7 +242,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
 }
 
 extension cue_shared_shape {
-  /// All that it says, for comparing it with another process's.
+  /// All fields, for comparison with another process's shape.
   var numbers: [UInt32] {
     [inputs, outputs, event_inputs, event_outputs, readouts, maximum_frames, event_bytes]
   }

@@ -4,15 +4,15 @@ import Logging
 import Server
 import Synchronization
 
-/// Made anew each time: who hosts plugins may set logging up late.
+/// Created for each use, because the host program may set up logging late.
 private var log: Logger { Logger(label: "cuejack") }
 
 /// The program that runs a plugin in a process of its own.
 package struct IsolationProgram: Sendable {
   package var executable: String
   package var arguments: [String]
-  /// Seconds that the plugin may take for a block that is waited for, or for an answer, before it counts as
-  /// hanging.
+  /// Seconds that the plugin may take for a block that is waited for, or for an answer, before it
+  /// counts as hanging.
   package var patience: Double
 
   /// - Parameter executable: A program that calls `IsolatedHost.serve()` when it is given `arguments`.
@@ -26,43 +26,43 @@ package struct IsolationProgram: Sendable {
   }
 }
 
-/// A process that a plugin runs in, and the thread that looks after it. Any thread.
+/// A plugin's process and the thread that monitors it. Any thread.
 ///
-/// The plugin's node holds it and so does the thread: the node can go while the thread waits.
+/// Both the plugin's node and the thread retain it: the node can be freed while the thread waits.
 @safe
 final class IsolatedProcess: @unchecked Sendable {
   private let uri: String
   private let name: String
   private let memory: IsolatedMemory
   private let patience: Double
-  /// For all temporary files of the process.
+  /// The folder for all temporary files of the process.
   private let scratch = ScratchFolder()
   private let socket: CInt
-  /// One request at a time.
+  /// Held during a request: one at a time.
   private let asking = NSLock()
   private let answered = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
-  /// Where what the plugin tells is passed on: those who hear it may ask the plugin.
+  /// The queue on which callbacks run; they may send requests to the plugin.
   private let telling = DispatchQueue(label: "cuejack-isolate-tell")
 
   private struct State {
-    /// 0 once it is gone for good.
+    /// Identifier of the process; 0 once it has ended.
     var process: pid_t
-    /// How it ended, as the system says it.
+    /// Exit status as `waitpid` returned it.
     var status: CInt = 0
-    /// It has its plugin: before that whoever made it is told what goes wrong.
+    /// Whether the plugin was instantiated. Before that its creator receives the errors.
     var isReady = false
-    /// A request waits for its answer.
+    /// Whether a request waits for its answer.
     var isAsked = false
     var thread: pthread_t?
     var reply: IsolationReply?
-    /// What the plugin is asked to do.
+    /// The request in progress, in words that follow “while it”.
     var phase: String?
-    /// It was ended for taking too long.
+    /// Whether the process was killed because it took too long.
     var hangs = false
-    /// It is to end: nothing needs to be said.
+    /// Set when the process should exit without reporting an error.
     var isEnding = false
-    /// How it ended, in words that follow “it”.
+    /// How the process ended, in words that follow “it”.
     var reason: String?
     var parameters: [String: ParameterValue] = [:]
     var onParameters: (@Sendable ([String: ParameterValue]) -> Void)?
@@ -93,7 +93,7 @@ final class IsolatedProcess: @unchecked Sendable {
     guard made == 0 else { throw failure(errno) }
     socket = pair[0]
     var environment = ProcessInfo.processInfo.environment
-    // A crash is told by the signal.
+    // The exit signal reports a crash.
     environment["SWIFT_BACKTRACE"] = "enable=no"
     environment["TMPDIR"] = scratch.path
     var process: pid_t = 0
@@ -117,9 +117,9 @@ final class IsolatedProcess: @unchecked Sendable {
 
   // MARK: Requests
 
-  /// Has the process do something, and returns what it answers.
+  /// Sends a request to the process and returns its answer.
   ///
-  /// - Throws: `HostError`: what the plugin or its process refuses, or `.gone`.
+  /// - Throws: `HostError`: the error from the plugin or its process, or `.gone`.
   @discardableResult
   func ask(_ request: IsolationRequest) throws(HostError) -> IsolationReply {
     asking.lock()
@@ -132,7 +132,7 @@ final class IsolatedProcess: @unchecked Sendable {
     }
     if let reason { throw .gone(plugin: uri, reason: reason) }
     send(request)
-    // The end of the process is an answer, too. Reading a large sample may take its time.
+    // The end of the process also counts as an answer. The timeout allows for reading large samples.
     if answered.wait(timeout: .now() + max(30, patience)) == .timedOut {
       end(forHanging: true)
       answered.wait()
@@ -149,7 +149,7 @@ final class IsolatedProcess: @unchecked Sendable {
   private func send(_ request: IsolationRequest) {
     guard var bytes = try? IsolationCoding.encoder.encode(request) else { return }
     bytes.append(UInt8(ascii: "\n"))
-    // One that has died is noticed by its thread.
+    // If the process has died, the monitoring thread notices.
     unsafe bytes.withUnsafeBytes { buffer in
       var done = 0
       while done < buffer.count {
@@ -171,7 +171,8 @@ final class IsolatedProcess: @unchecked Sendable {
     }
   }
 
-  /// Ends the process, and waits for that: it has some time to let the plugin go.
+  /// Ends the process and waits for its exit. It first gives the process two seconds to free the
+  /// plugin.
   func end() {
     asking.lock()
     defer { asking.unlock() }
@@ -188,15 +189,15 @@ final class IsolatedProcess: @unchecked Sendable {
     }
   }
 
-  /// The plugin is there: whatever becomes of it from now on is told.
+  /// Notes that the plugin was instantiated: its end is logged from now on.
   func isReady() { state.withLock { $0.isReady = true } }
 
-  // MARK: What it tells
+  // MARK: Reports of the process
 
-  /// Why the process is gone, in words that follow “it”; nil if it is there.
+  /// How the process ended, in words that follow “it”; nil while it runs.
   var reason: String? { state.withLock { $0.reason } }
 
-  /// 0 if it is gone.
+  /// Identifier of the process; 0 if it has ended.
   var identifier: pid_t { state.withLock { $0.process } }
 
   var parameterValues: [String: ParameterValue] { state.withLock { $0.parameters } }
@@ -205,7 +206,7 @@ final class IsolatedProcess: @unchecked Sendable {
     state.withLock { $0.onParameters = body }
   }
 
-  /// What is called when a controller has been learned; nil for nothing.
+  /// The function to call when a controller has been learned; nil for none.
   var onLearned: (@Sendable (MIDIBinding) -> Void)? {
     get { state.withLock { $0.onLearned } }
     set { state.withLock { $0.onLearned = newValue } }
@@ -221,7 +222,7 @@ final class IsolatedProcess: @unchecked Sendable {
 
   // MARK: The thread
 
-  /// Reads what the process writes until it is gone, and sees to it that it does not hang.
+  /// Reads the lines of the process until it ends, and kills it if it hangs.
   private func watch() {
     var received: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -230,9 +231,9 @@ final class IsolatedProcess: @unchecked Sendable {
       var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       let ready = unsafe poll(&place, 1, 200)
       if ready > 0, !read(into: &received, &chunk) { break }
-      // A process that it has started may hold the socket open.
+      // A child of the process may keep the socket open.
       if hasDied() {
-        // What it said last.
+        // Read its last lines.
         while read(into: &received, &chunk) {}
         break
       }
@@ -241,9 +242,9 @@ final class IsolatedProcess: @unchecked Sendable {
     finish()
   }
 
-  /// Takes what has come.
+  /// Receives the bytes that have arrived.
   ///
-  /// - Returns: False if nothing has, and, if the process is there, nothing will.
+  /// - Returns: `false` if none have arrived and, if the process is alive, none will.
   private func read(into received: inout [UInt8], _ chunk: inout [UInt8]) -> Bool {
     let count = unsafe recv(socket, &chunk, chunk.count, CInt(MSG_DONTWAIT))
     if count < 0 && errno == EINTR { return true }
@@ -255,7 +256,7 @@ final class IsolatedProcess: @unchecked Sendable {
       end(forHanging: false)
       return false
     }
-    // What came before has no end of a line.
+    // Earlier bytes contain no end of line.
     guard received[old...].contains(UInt8(ascii: "\n")) else { return true }
     while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
       take(Data(received[..<end]))
@@ -264,13 +265,13 @@ final class IsolatedProcess: @unchecked Sendable {
     return true
   }
 
-  /// Bytes of the longest line that is listened to. A state travels in files.
+  /// Length limit of a line in bytes. A state is passed in files.
   private static let longestLine = 1 << 24
 
   private func take(_ line: Data) {
     switch try? IsolationCoding.decoder.decode(IsolationLine.self, from: line) {
     case .reply(let reply):
-      // Only the first answer to a request counts.
+      // Ignore all but the first answer to a request.
       let isWanted = state.withLock { state in
         guard state.isAsked else { return false }
         state.isAsked = false
@@ -297,18 +298,18 @@ final class IsolatedProcess: @unchecked Sendable {
       guard unsafe waitpid(state.process, &state.status, WNOHANG) == state.process else {
         return false
       }
-      // The number may be another's from now on.
+      // The system may reuse the identifier from now on.
       state.process = 0
       return true
     }
   }
 
-  /// How far the plugin had come, and when.
+  /// The plugin's progress and the time of its last change.
   private struct Progress {
     var given: UInt64 = 0
     var taken: UInt64 = 0
     var since = HostTime.now
-    /// How often it was late when that was told last.
+    /// The count of late blocks when it was last logged.
     var toldLate: UInt64 = 0
   }
 
@@ -316,7 +317,7 @@ final class IsolatedProcess: @unchecked Sendable {
     let now = HostTime.now
     let (given, taken) = (memory.givenBytes, memory.takenBytes)
     let isAsked = state.withLock { $0.phase != nil }
-    // Only what was given can be done, and each block once, whatever the process says.
+    // Do not trust the process: it cannot have done more than it was given, nor a block twice.
     let hasProgressed = taken <= given && taken > progress.taken
     let beginsAnew = given < progress.given
     progress.given = given
@@ -327,7 +328,7 @@ final class IsolatedProcess: @unchecked Sendable {
       end(forHanging: true)
     }
     let late = memory.late
-    // Once more whenever it has been so twice as often.
+    // Log again whenever the count has doubled.
     if late > 2 * progress.toldLate {
       log.warning(
         """
@@ -338,12 +339,12 @@ final class IsolatedProcess: @unchecked Sendable {
     }
   }
 
-  /// Notes how the process ended, and has everybody know.
+  /// Records how the process ended and informs all waiting callers.
   private func finish() {
     memory.giveUp()
     let (isExpected, reason, bodies) = state.withLock { state in
       if state.process > 0 {
-        // One that only closed its socket is of no use.
+        // A process that only closed its socket is useless.
         kill(state.process, SIGKILL)
         while unsafe waitpid(state.process, &state.status, 0) < 0 && errno == EINTR {}
         state.process = 0
@@ -364,7 +365,7 @@ final class IsolatedProcess: @unchecked Sendable {
     if !isExpected {
       log.error("“\(name)” \(reason): its input passes unchanged from now on")
     }
-    // One that was killed has left its files.
+    // A killed process leaves its files.
     scratch.remove()
     hasEnded.signal()
     answered.signal()
@@ -372,7 +373,7 @@ final class IsolatedProcess: @unchecked Sendable {
   }
 }
 
-/// How both processes write and read lines: with every number that there is.
+/// JSON coders of both processes. They also code infinities and NaN.
 enum IsolationCoding {
   static var encoder: JSONEncoder {
     let encoder = JSONEncoder()

@@ -1,12 +1,12 @@
 import Logging
 
-/// What the host asks of the process that a plugin runs in. One line of JSON each, and one answer to each but
-/// `end`.
+/// Request of the host to a plugin's process: one line of JSON. Each but `end` receives one answer.
 enum IsolationRequest: Codable {
-  /// Instantiate the plugin, at first or for other settings; blocks come after the next `attach`.
+  /// Instantiate the plugin, or instantiate it again with other settings. Blocks follow the next
+  /// `attach`.
   case instantiate(IsolatedStart)
   case prepare(sampleRate: Double, maximumFrames: Int)
-  /// The memory is ready. `shape` is what the host takes for the plugin's.
+  /// The shared memory is ready. `shape` is the host's view of the plugin's ports.
   case attach(shape: [UInt32])
   case set(symbol: String, value: Float, frame: Int64?, rampFrames: Int)
   case value(symbol: String)
@@ -14,7 +14,7 @@ enum IsolationRequest: Codable {
   case requestParameter(uri: String?)
   case midi([UInt8], frame: Int64?)
   case position(TransportPosition, frame: Int64?)
-  /// What controllers move.
+  /// Requests about controller bindings.
   case check(MIDITarget)
   case bindings
   case bind(MIDIBinding)
@@ -25,10 +25,10 @@ enum IsolationRequest: Codable {
   case save(folder: String)
   case restore(StateOrigin)
   case setEnabled(Bool)
-  /// Let the plugin go, and end.
+  /// Free the plugin and exit.
   case end
 
-  /// What the plugin does meanwhile, in words that follow “while it”; nil if it is as always.
+  /// The operation in progress, in words that follow “while it”; nil for a short one.
   var phase: String? {
     switch self {
     case .instantiate(let start): "is instantiated at \(Int(start.settings.sampleRate)) Hz"
@@ -40,19 +40,19 @@ enum IsolationRequest: Codable {
   }
 }
 
-/// What a plugin's process has to know to begin.
+/// The settings with which a plugin's process starts.
 struct IsolatedStart: Codable {
   var uri: String
-  /// Folders of bundles; nil for the environment's.
+  /// Folders of bundles; nil for those of the environment.
   var path: String?
   var settings: PluginSettings
   var name: String
   var state: StateOrigin?
-  /// Priority of the host's cycles; nil if it is not real-time.
+  /// Real-time priority of the host's cycles; nil if they are not real-time.
   var priority: Int?
 }
 
-/// What a plugin's process answers.
+/// Answer of a plugin's process.
 enum IsolationReply: Codable {
   case done
   case value(Float)
@@ -62,12 +62,12 @@ enum IsolationReply: Codable {
   case failed(HostError)
 }
 
-/// What a plugin's process writes, one line of JSON each: answers, and what it has to say meanwhile.
+/// A line of JSON from a plugin's process: an answer or a message in between.
 enum IsolationLine: Codable {
   case reply(IsolationReply)
   case log(Logger.Level, String)
-  /// What the plugin tells of its parameters.
+  /// Parameter values that the plugin reported.
   case parameters([String: ParameterValue])
-  /// What a controller has been learned for.
+  /// The binding of a controller that was learned.
   case learned(MIDIBinding)
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A MIDI controller, by its number and its channel.
+/// A MIDI controller, identified by its number and its channel.
 package struct MIDIController: Hashable, Sendable {
-  /// 0 to 119: what comes after switches the mode of a channel.
+  /// Controller number, 0 to 119. Higher numbers are channel mode messages.
   package let number: Int
-  /// 1 to 16; nil for all of them.
+  /// Channel, 1 to 16; nil for all channels.
   package let channel: Int?
 
-  /// Nil if there is no such controller or channel.
+  /// Returns nil if the number or the channel is out of range.
   package init?(number: Int, channel: Int? = nil) {
     guard (0..<120).contains(number), channel.map({ (1...16).contains($0) }) ?? true else {
       return nil
@@ -16,7 +16,7 @@ package struct MIDIController: Hashable, Sendable {
     self.channel = channel
   }
 
-  /// The controller that a text names: `cc7`, or `cc7@2` for channel 2 alone; nil if it names none.
+  /// Parses `cc7`, or `cc7@2` for channel 2 alone. Returns nil for any other text.
   package init?(_ text: String) {
     guard let parts = text.wholeMatch(of: #/cc(\d{1,3})(?:@(\d{1,2}))?/#), let number = Int(parts.1)
     else { return nil }
@@ -29,7 +29,7 @@ extension MIDIController: CustomStringConvertible {
 }
 
 extension MIDIController: Codable {
-  /// From its text.
+  /// Decodes the textual form.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -46,7 +46,7 @@ extension MIDIController: Codable {
   }
 }
 
-/// What a MIDI controller moves, and how far.
+/// The binding of a MIDI controller to a target.
 package struct MIDIBinding: Codable, Hashable, Sendable {
   package var controller: MIDIController
   package var target: MIDITarget
@@ -57,13 +57,12 @@ package struct MIDIBinding: Codable, Hashable, Sendable {
   }
 }
 
-/// A control of a plugin, or a parameter that is a number, and the part of its range that a controller is to
-/// move it over.
+/// A control, or a numeric parameter, of a plugin, and the part of its range that a controller covers.
 package struct MIDITarget: Codable, Hashable, Sendable {
-  /// The control's symbol, or the parameter's URI or what comes after the last # in that.
+  /// The control's symbol, the parameter's URI, or the part of that URI after its last `#`.
   package var name: String
-  /// The values for the controller's 0 and 127, in this order whichever is greater; nil for where the
-  /// range begins and ends.
+  /// The values at controller positions 0 and 127; `low` may exceed `high`. Nil for the ends of the
+  /// range.
   package var low, high: Float?
 
   package init(_ name: String, low: Float? = nil, high: Float? = nil) {
@@ -81,14 +80,14 @@ extension MIDITarget: CustomStringConvertible {
   }
 }
 
-/// How the 128 values of a controller become those of what it moves.
+/// The mapping of a controller's 128 positions to values of the target.
 struct MIDIScale: Equatable {
   enum Shape: Equatable {
     case linear, logarithmic
     case integer(isLogarithmic: Bool)
-    /// The lower half is the one value, the upper half the other.
+    /// Positions 0 to 63 give `low`, the others `high`.
     case toggle
-    /// As much of the controller's range for each, in this order.
+    /// Divides the positions evenly among the values, in this order.
     case points([Float])
   }
   let shape: Shape

@@ -1,7 +1,7 @@
 import CRealTime
 import Foundation
 
-/// Runs a node by hand, outside any graph and any cycle: to try it. One thread.
+/// Runs a node by hand, outside any graph and cycle, in order to test it. One thread.
 @safe
 final class NodeDriver {
   private let node: any GraphNode
@@ -13,10 +13,10 @@ final class NodeDriver {
   private let given: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private let eventBytes: Int
   private var random: UInt64 = 1
-  /// Device frame of the next block's first frame.
+  /// Device frame of the first frame of the next block.
   private(set) var frame: Int64 = 0
   var isFreewheeling = false
-  /// False once the node has written a sample that is infinite or not a number.
+  /// Whether all samples that the node wrote so far were finite.
   private(set) var isFinite = true
 
   init(_ node: any GraphNode, maximumFrames: Int, eventBytes: Int) {
@@ -41,7 +41,7 @@ final class NodeDriver {
     for i in unsafe inputs.indices { unsafe planes[i] = unsafe UnsafePointer(inputs[i]) }
     for i in unsafe outputs.indices { unsafe written[i] = unsafe outputs[i] }
     for i in 0..<node.eventInputs {
-      // An empty sequence: the host's own messages come to it.
+      // An empty sequence, into which the host's own messages go.
       unsafe events[i].storeBytes(of: 8, as: UInt32.self)
       unsafe events[i].storeBytes(of: urid(LV2.atom("Sequence")), toByteOffset: 4, as: UInt32.self)
       unsafe read[i] = unsafe UnsafeRawPointer(events[i])

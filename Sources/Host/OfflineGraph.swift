@@ -2,12 +2,11 @@ import CRealTime
 import RealTime
 import Server
 
-/// Runs a graph by hand, as fast as it can be done: interleaved samples go into one of its sources, and
-/// what reaches its output ports comes out. One thread.
+/// Runs a graph by hand, faster than real time: interleaved samples enter one of its sources, and the
+/// signal of its output ports is returned. One thread.
 ///
-/// Some cycles of silence go before the samples if there are nodes that report a latency: they do so when
-/// they run. The music stands still then, and rolls from its begin with the first sample, at 120 beats a
-/// minute in 4/4.
+/// If some nodes report their latency only when they run, cycles of silence precede the samples. The
+/// transport is stopped during them and rolls from the first sample, at 120 beats per minute in 4/4.
 @safe
 package final class OfflineGraph {
   private let graph: Graph
@@ -18,10 +17,10 @@ package final class OfflineGraph {
   /// Frames of one cycle.
   private static var cycleFrames: Int { 1024 }
 
-  /// Channels that come out.
+  /// Channels of the output.
   package var channels: Int { unsafe outputs.count }
 
-  /// - Parameter source: What the samples go into.
+  /// - Parameter source: The source that the samples enter.
   /// - Throws: `HostError.unknownNode`.
   package init(_ graph: Graph, source: NodeID) throws(HostError) {
     self.graph = graph
@@ -38,7 +37,7 @@ package final class OfflineGraph {
     }
     unsafe graph.cycle.pointee.setFreewheeling(true)
     graph.begin()
-    // Most need one; the longest delays that are made up for are filled in this many.
+    // Most graphs need one cycle. This many fill the longest delay that latency compensation supports.
     for _ in 0..<(graph.reportsLatency ? 1000 : 0) {
       _ = run([], silence: Self.cycleFrames)
       if graph.isSettled { break }
@@ -46,7 +45,7 @@ package final class OfflineGraph {
     transport.is_rolling = true
   }
 
-  /// Where the music stands after `frame` frames.
+  /// Returns the transport position after `frame` frames.
   private static func transport(at frame: Int64, _ sampleRate: Double, isRolling: Bool)
     -> cue_transport
   {
@@ -69,10 +68,10 @@ package final class OfflineGraph {
     unsafe outputs.forEach { unsafe $0.deallocate() }
   }
 
-  /// Runs as many frames as `samples` has, of as many channels as the source has; or `frames` frames of
-  /// silence after them.
+  /// Runs the frames of `samples`, interleaved with the source's channel count, followed by `frames`
+  /// frames of silence.
   ///
-  /// - Returns: As many frames, interleaved, of `channels` channels.
+  /// - Returns: The same number of frames, interleaved with `channels` channels.
   package func run(_ samples: ArraySlice<Float>, silence frames: Int = 0) -> [Float] {
     let mode = cue_rt_float_mode()
     cue_rt_flush_denormals()

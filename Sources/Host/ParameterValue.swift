@@ -2,7 +2,7 @@ import CLilv
 import CRealTime
 import Foundation
 
-/// A value of a plugin's parameter.
+/// A value of a plugin parameter.
 package enum ParameterValue: Hashable, Codable, Sendable {
   case int(Int32)
   case long(Int64)
@@ -10,11 +10,11 @@ package enum ParameterValue: Hashable, Codable, Sendable {
   case double(Double)
   case bool(Bool)
   case string(String)
-  /// A file's full path.
+  /// A file's absolute path.
   case path(String)
   case uri(String)
 
-  /// The value that `text` says for a parameter of a type; nil if it says none.
+  /// Parses `text` as a value of the type `range`. Returns nil if it is none.
   package init?(_ text: String, range: String?) {
     let value: ParameterValue? =
       switch range {
@@ -31,7 +31,7 @@ package enum ParameterValue: Hashable, Codable, Sendable {
     self = value
   }
 
-  /// A number as the value of a parameter of a type; nil if that is none of numbers.
+  /// Converts a number to a value of the type `range`. Returns nil if that type is not numeric.
   init?(_ number: Float, range: String?) {
     switch range {
     case LV2.atom("Int"): self = .int(Int32(number))
@@ -43,7 +43,7 @@ package enum ParameterValue: Hashable, Codable, Sendable {
     }
   }
 
-  /// The value of an atom; nil if it is of another kind.
+  /// Reads the value of an atom. Returns nil for an atom of another type.
   @safe init?(_ atom: UnsafePointer<LV2_Atom>) {
     let urids = URIDs.shared
     let bytes = unsafe UnsafeRawBufferPointer(start: atom + 1, count: Int(atom.pointee.size))
@@ -68,7 +68,7 @@ package enum ParameterValue: Hashable, Codable, Sendable {
     self = value
   }
 
-  /// The value as a number, for controls and those parameters that are numbers.
+  /// The value as a number; nil for types that are not numeric.
   var number: Float? {
     switch self {
     case .int(let value): Float(value)
@@ -81,12 +81,12 @@ package enum ParameterValue: Hashable, Codable, Sendable {
   }
 }
 
-/// What a plugin says of its parameters, by a patch:Set or a patch:Put.
+/// Parameter values that a plugin reports in a patch:Set or patch:Put message.
 struct ParameterMessage: Sendable {
-  /// The values by the parameters' URIs.
+  /// The values by parameter URI.
   private(set) var values: [String: ParameterValue] = [:]
 
-  /// The message in the memory of an atom; without values if it is another one.
+  /// Reads a message from the memory of an atom. An atom of another type gives no values.
   @safe init(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= MemoryLayout<LV2_Atom_Object>.size else { return }
     let object = unsafe bytes.baseAddress!.assumingMemoryBound(to: LV2_Atom_Object.self)
@@ -121,7 +121,7 @@ struct ParameterMessage: Sendable {
     let content = unsafe start.assumingMemoryBound(to: LV2_Atom_Object_Body.self)
     var place = unsafe lv2_atom_object_begin(content)
     while let property = unsafe place, unsafe !lv2_atom_object_is_end(content, size, property) {
-      // One whose value runs past the end would be read beyond it.
+      // A value that runs past the end must not be read.
       let value = unsafe UnsafeRawPointer(property) + 8
       guard
         unsafe value + 8 <= start + Int(size),
@@ -135,17 +135,17 @@ struct ParameterMessage: Sendable {
   }
 }
 
-/// Where a piece of music stands.
+/// A position of the transport, in frames and in bars and beats.
 package struct TransportPosition: Hashable, Codable, Sendable {
-  /// Frames since its begin.
+  /// Frames since the start of the piece.
   package var frame: Int64
-  /// 1 while it rolls, 0 while it stands.
+  /// 1 while the transport rolls, 0 while it is stopped.
   package var speed: Float
   package var beatsPerMinute: Float
   package var beatsPerBar: Float
-  /// 4 for quarters.
+  /// 4 for a quarter note.
   package var beatUnit: Int32
-  /// Bars since the begin, and beats since this bar's, in beats and parts of one.
+  /// Bars since the start, and beats since the start of this bar, with fractions.
   package var bar: Int64
   package var barBeat: Float
 
@@ -163,7 +163,7 @@ package struct TransportPosition: Hashable, Codable, Sendable {
   }
 }
 
-/// Makes atoms, by LV2's own forge.
+/// Writes atoms with LV2's atom forge.
 @safe
 struct AtomWriter: ~Copyable {
   private var forge = unsafe LV2_Atom_Forge()
@@ -178,7 +178,7 @@ struct AtomWriter: ~Copyable {
 
   deinit { unsafe buffer.deallocate() }
 
-  /// The atom that was written, its head included; nil if it did not fit.
+  /// Calls `body` with the written atom including its header. Returns nil if it did not fit.
   func withAtom<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     let atom = unsafe buffer.baseAddress!.assumingMemoryBound(to: LV2_Atom.self).pointee
     let bytes = 8 + Int(atom.size)
@@ -186,7 +186,7 @@ struct AtomWriter: ~Copyable {
       ? nil : body(UnsafeRawBufferPointer(rebasing: buffer[..<bytes]))
   }
 
-  /// An object of a type with properties.
+  /// Writes an object with properties.
   mutating func object(_ type: String, _ properties: [(String, ParameterValue)]) {
     var frame = unsafe LV2_Atom_Forge_Frame()
     unsafe lv2_atom_forge_object(&forge, &frame, 0, URIDs.shared[type])
@@ -197,7 +197,7 @@ struct AtomWriter: ~Copyable {
     unsafe lv2_atom_forge_pop(&forge, &frame)
   }
 
-  /// A MIDI message.
+  /// Writes a MIDI message.
   mutating func midi(_ bytes: [UInt8]) {
     unsafe lv2_atom_forge_atom(&forge, UInt32(bytes.count), URIDs.shared[LV2.midi("MidiEvent")])
     unsafe lv2_atom_forge_write(&forge, bytes, UInt32(bytes.count))

@@ -1,19 +1,19 @@
 import RealTime
 
-/// How a wiring sounds: the edges of a running order once it stands, with the delays that make parallel
-/// ways equally long. A value.
+/// The edges of a running order without a crossfade, with the delays that compensate the latency of
+/// parallel paths. A value.
 struct Plan: Equatable {
-  /// An edge for samples; cells are named by their numbers.
+  /// An audio edge between two slots, named by their numbers.
   struct Edge: Hashable {
     let source: Int
-    /// It begins where the source's input is, not its output.
+    /// Whether it starts at the source's input instead of its output (bypass).
     let isDry: Bool
     let output: Int
     let destination: Int
     let input: Int
     let delay: Int
   }
-  /// An edge for events.
+  /// An event edge.
   struct EventEdge: Hashable {
     let source: Int
     let isDry: Bool
@@ -21,14 +21,14 @@ struct Plan: Equatable {
     let destination: Int
     let input: Int
   }
-  /// Those that take part, by number.
+  /// The slots of the plan, by number.
   var cells: [Int: CellMemory] = [:]
   var edges: [Edge: Float] = [:]
-  /// Frames by which events come later.
+  /// The delay of each event edge, in frames.
   var eventEdges: [EventEdge: Int] = [:]
-  /// Frames that what comes in at a source has taken by the cell's inputs.
+  /// Latency from the sources to the inputs of each slot, in frames.
   var inputLatency: [Int: Int] = [:]
-  /// What each cell takes itself.
+  /// Latency of each slot's node, in frames.
   var latency: [Int: Int] = [:]
 
   static func == (a: Plan, b: Plan) -> Bool {
@@ -39,10 +39,10 @@ struct Plan: Equatable {
   init() {}
 
   /// - Parameters:
-  ///   - others: Cells without wires that take part.
-  ///   - latency: What to take for a cell's latency.
+  ///   - others: Slots without wires that are part of the plan.
+  ///   - latency: Returns the latency to assume for a slot.
   init(_ wiring: Wiring, and others: [CellMemory], latency latencyOf: (CellMemory) -> Int) {
-    // A port that nobody writes would go on with its last cycle's sound.
+    // A port that nothing writes would repeat the sound of its last cycle.
     for cell in wiring.items.values.map(\.cell) + others where cell.kind == .sink {
       cells[cell.number] = cell
     }
@@ -75,7 +75,7 @@ struct Plan: Equatable {
       var leaves = inputLatency[from.cell.number]!
       if isDry {
         let count = wire.isEvent ? from.cell.eventInputs : from.cell.inputs
-        // What makes its own sound is silent.
+        // A bypassed node without inputs is silent.
         if count == 0 { continue }
         output %= count
       } else {
@@ -100,12 +100,12 @@ struct Plan: Equatable {
     links.contains { $0.from == cell.number || $0.to == cell.number }
   }
 
-  /// Frames of the longest way through.
+  /// Latency of the longest path, in frames.
   var longestLatency: Int { inputLatency.values.max() ?? 0 }
 
   // MARK: Order
 
-  /// One cell runs before the other.
+  /// A constraint: one slot runs before another.
   struct Link: Hashable {
     let from: Int
     let to: Int
@@ -116,7 +116,7 @@ struct Plan: Equatable {
       .union(eventEdges.keys.map { Link(from: $0.source, to: $0.destination) })
   }
 
-  /// The cells in an order in which each comes after those that lead to it; nil if there is none.
+  /// Returns the slots sorted so that each comes after its sources. Returns nil if they form a loop.
   static func order(_ cells: [Int: CellMemory], _ links: some Sequence<Link>) -> [CellMemory]? {
     var waiting: [Int: Int] = [:]
     var next: [Int: [Int]] = [:]
@@ -138,7 +138,7 @@ struct Plan: Equatable {
     return order.count == cells.count ? order : nil
   }
 
-  /// The cells from which something reaches an end of the graph.
+  /// The slots whose output reaches an end of the graph.
   var heard: Set<Int> {
     var heard = Set(cells.values.filter(\.isEnd).map(\.number))
     var before: [Int: [Int]] = [:]
@@ -150,8 +150,8 @@ struct Plan: Equatable {
     return heard
   }
 
-  /// A plan to go to first, if a fade from one plan to the other would need a ring of edges: two nodes
-  /// change places, say. In it the nodes of such a ring stand side by side.
+  /// Returns an intermediate plan for two plans whose crossfade would need a feedback loop, such as
+  /// when two nodes trade places. In it the nodes of the loop run in parallel.
   static func between(_ a: Plan, _ b: Plan) -> Plan {
     let links = a.links.union(b.links)
     var next: [Int: [Int]] = [:]

@@ -1,15 +1,15 @@
 import RealTime
 
 extension OrderMemory {
-  /// One of a cell's inputs or outputs.
+  /// An input or an output of a slot.
   private struct Place: Hashable {
     let cell: Int
     let isInput: Bool
     let number: Int
   }
 
-  /// Which planes the nodes among `cells` write to, by cell: a plane is lent again once nobody reads it
-  /// any more, so that a long row of nodes keeps to two, which stay near the processor.
+  /// Assigns output planes to the nodes among `cells`, by slot number. A plane is reused once its last
+  /// reader has run, so that a long chain of nodes needs only two planes, which stay in the cache.
   static func lendPlanes(_ cells: [CellMemory], _ edges: [Edge]) -> [Int: [Plane]] {
     var places: [Int: Int] = [:]
     for (i, cell) in cells.enumerated() { places[cell.number] = i }
@@ -22,8 +22,8 @@ extension OrderMemory {
         Place(cell: edge.source, isInput: edge.isDry, number: edge.output), default: []
       ].append(end)
     }
-    // The last turn that reads what is in each place. An input of one edge may be where its source is, and
-    // a mixer's output is where its input is.
+    // The last slot that reads each input or output. An input with one edge may share the plane of its
+    // source, and a mixer's output that of its input.
     var lastTurns: [Place: Int] = [:]
     for (turn, cell) in cells.enumerated().reversed() {
       func lastTurn(_ place: Place) -> Int {
@@ -47,7 +47,7 @@ extension OrderMemory {
     var returning: [[Plane]] = cells.map { _ in [] }
     for (turn, cell) in cells.enumerated() {
       if cell.kind == .node {
-        // Its own are as good as any that were read just now, but those are at hand.
+        // Prefer a plane that was used recently to the slot's own: it is in the cache.
         lent[cell.number] = (0..<cell.outputs).map { i in
           let plane = free.popLast() ?? cell.plane(ofOutput: i)
           let place = Place(cell: cell.number, isInput: false, number: i)

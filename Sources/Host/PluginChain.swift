@@ -1,7 +1,7 @@
 import CRealTime
 
 extension Graph {
-  /// An empty graph for plugins: its events have the numbers that plugins know them by.
+  /// Creates an empty graph whose event types have the URIDs that plugins use.
   package convenience init(
     sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
   ) {
@@ -13,14 +13,14 @@ extension Graph {
   }
 }
 
-/// Which plugin a chain is to have, and how it is set.
+/// The choice of a plugin for a chain, and its settings.
 package struct PluginChoice: Hashable, Sendable {
   package var uri: String
-  /// URI of a preset of it.
+  /// URI of one of its presets.
   package var preset: String?
-  /// Values of controls by their symbols; they come after the preset.
+  /// Values of controls by symbol, applied after the preset.
   package var values: [String: Float]
-  /// It has a process of its own.
+  /// Whether the plugin runs in a process of its own.
   package var isIsolated = false
 
   package init(uri: String, preset: String? = nil, values: [String: Float] = [:]) {
@@ -29,8 +29,8 @@ package struct PluginChoice: Hashable, Sendable {
     self.values = values
   }
 
-  /// The plugin, and the preset, that a text names: `URI`, or `URI#PRESET`, where the preset is named by
-  /// its URI, by the end of that after a `#`, or by its label.
+  /// Parses `URI` or `URI#PRESET`. The preset is named by its URI, by the part of that after a `#`, or
+  /// by its label.
   ///
   /// - Throws: `HostError`: no such plugin, or no such preset.
   package init(_ text: String, values: [String: Float], in world: World) throws(HostError) {
@@ -52,9 +52,9 @@ package struct PluginChoice: Hashable, Sendable {
     throw .unknownPlugin(uri: text)
   }
 
-  /// An instance that is set so, ready to run.
+  /// Creates an instance with these settings, ready to run.
   ///
-  /// - Parameter priority: That of the cycles, if they are real-time.
+  /// - Parameter priority: The real-time priority of the cycles; nil if they are not real-time.
   func instance(in world: World, _ settings: PluginSettings, priority: Int?) throws(HostError)
     -> any HostedPlugin
   {
@@ -70,46 +70,46 @@ package struct PluginChoice: Hashable, Sendable {
   }
 }
 
-/// A graph of plugins one after another, from sources to output ports. Any thread.
+/// A chain of plugins in a graph, from sources to output ports. Any thread.
 package struct PluginChain: Sendable {
   package let graph: Graph
-  /// What sources are connected to.
+  /// The node that sources connect to.
   package let entrance: NodeID
   /// Channels of `entrance`.
   package let channels: Int
-  /// The ports `out_1` and so on.
+  /// The node of the ports `out_1`, `out_2` and so on.
   package let exit: NodeID
   package let portNames: [String]
-  /// The instances of each plugin, in order.
+  /// The instances of each plugin, in chain order.
   package let stages: [[any HostedPlugin]]
-  /// The port whose events plugins take, and whose controllers move their controls; nil if it is not
-  /// needed.
+  /// Name of the port whose MIDI the plugins receive and whose controllers move their controls; nil if
+  /// none needs it.
   package let midiInput: String?
-  /// The port for what the last plugin that writes MIDI writes; nil if another plugin takes that, or
-  /// there is none.
+  /// Name of the port for the output of the last plugin that outputs MIDI; nil if a later plugin reads
+  /// it, or if there is none.
   package let midiOutput: String?
-  /// A plugin's process is gone: sound passes it by.
+  /// Whether the process of a plugin has ended. The chain then bypasses that plugin.
   package var hasLostPlugins: Bool { stages.joined().contains { $0.isGone } }
-  /// Each plugin has told of its latency, if it does: those of other processes do so a block later.
+  /// Whether every plugin has run and so reported its latency. Isolated plugins report one block later.
   package var hasRun: Bool { stages.joined().allSatisfy { $0.hasRun } }
 
-  /// Frames that the sound takes on its way through.
+  /// Latency of the chain in frames.
   package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
 
-  /// A chain for sound of some channels.
+  /// Creates a chain for sound of `channels` channels.
   ///
-  /// A plugin with one audio input and one output has an instance for each channel; channels go to others
-  /// as the graph mixes them up or down. What a plugin without audio inputs makes is added to what comes so
-  /// far; by one without audio outputs, the sound passes.
+  /// A plugin with one audio input and one output gets an instance for each channel. Other plugins
+  /// receive the channels mixed up or down. The output of a plugin without audio inputs is added to the
+  /// signal so far; a plugin without audio outputs passes the signal on.
   ///
-  /// MIDI that comes in goes to each plugin that takes it, up to the first that writes MIDI: what that one
-  /// writes goes to those after it instead, and so on. Offline, none comes in.
+  /// MIDI input reaches each MIDI plugin up to the first one that outputs MIDI. That one feeds the
+  /// plugins behind it instead, and so on. Offline, there is no MIDI input.
   ///
   /// - Parameters:
-  ///   - priority: That of the cycles, if they are real-time.
-  ///   - blockFrames: Frames of a block: what each plugin with a process of its own takes longer.
-  ///   - hearsControllers: Controllers that come in are to move controls.
-  /// - Throws: `HostError`: a plugin that cannot be made, set or put there.
+  ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  ///   - blockFrames: Frames of a block, which is the added latency of each isolated plugin.
+  ///   - hearsControllers: Whether MIDI controllers are to move controls.
+  /// - Throws: `HostError`: a plugin that cannot be instantiated, set up or inserted.
   package init(
     _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
     priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false
