@@ -5,13 +5,14 @@ import Logging
 import Server
 import Synchronization
 
-/// Made anew each time: who hosts plugins may set logging up late.
+/// Created for each use, because the host program may set up logging late.
 private var log: Logger { Logger(label: "cuejack") }
 
-/// A plugin's code at work: what it is connected to, its worker, its log, and the thread that looks after
-/// them.
+/// A running plugin: its LV2 instance, connected memory, worker and log, and the worker thread that
+/// serves them.
 ///
-/// `PluginInstance` holds it and so does the thread: the instance can go while the thread sleeps.
+/// Both `PluginInstance` and the worker thread retain it: the instance can be freed while the thread
+/// sleeps.
 @safe
 final class PluginCore: @unchecked Sendable {
   let description: PluginDescription
@@ -19,22 +20,22 @@ final class PluginCore: @unchecked Sendable {
   let memory: PluginMemory
   private(set) var settings: PluginSettings
   private(set) var features: PluginFeatures!
-  /// Where the plugin makes files.
+  /// The folder for files that the plugin creates.
   let scratch = ScratchFolder()
   private(set) var instance: UnsafeMutablePointer<LilvInstance>?
   private var isActive = false
   private var worker: UnsafePointer<LV2_Worker_Interface>?
-  /// One piece of work at a time.
+  /// Held while the plugin does work: one request at a time.
   private let workLock = NSLock()
   private let body: UnsafeMutableRawPointer
   private let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
   private let thread = Atomic<UInt>(0)
   private let hasEnded = DispatchSemaphore(value: 0)
-  /// Called with what the plugin has to say of its parameters.
+  /// The function that receives the parameter values that the plugin reports.
   let listener = Mutex<(@Sendable (ParameterMessage) -> Void)?>(nil)
 
-  /// Called when the cycle may have learned a controller.
+  /// The function called when a cycle may have learned a controller.
   let learner = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(description: PluginDescription, scan: Scan, settings: PluginSettings) {
@@ -67,7 +68,7 @@ final class PluginCore: @unchecked Sendable {
   deinit {
     finishWork()
     if let instance = unsafe instance { unsafe free(instance) }
-    // The plugin is gone: nothing points to its features.
+    // The plugin is freed, so nothing points to its features.
     features = nil
     unsafe cue_signal_destroy(signal)
     unsafe signal.deallocate()
@@ -76,11 +77,11 @@ final class PluginCore: @unchecked Sendable {
 
   // MARK: The plugin's code
 
-  /// Instantiates the plugin and connects its controls. No cycle may run it.
+  /// Instantiates the plugin and connects its control ports. Precondition: no cycle runs it.
   ///
   /// - Throws: `HostError`: `.libraryNotLoaded`, `.notInstantiated`.
   func load() throws(HostError) {
-    // Lilv has a handle of its own for as long as there are instances.
+    // lilv keeps a handle of its own for as long as instances exist.
     let made = unsafe try scan.withWorld { world throws(HostError) in
       let library = try description.binary.map { path throws(HostError) in
         try PluginLibrary(path, of: description.uri)
@@ -117,7 +118,7 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Makes the plugin ready to run. No cycle may run it.
+  /// Activates the plugin and starts the worker thread if needed. Precondition: no cycle runs it.
   func activate() {
     guard let instance = unsafe instance, !isActive else { return }
     unsafe lilv_instance_activate(instance)
@@ -125,7 +126,8 @@ final class PluginCore: @unchecked Sendable {
     startThreadIfNeeded()
   }
 
-  /// Has the plugin tell its latency, if it has one. No cycle may run it.
+  /// Runs the plugin so that it reports its latency, if it has a latency port. Precondition: no cycle
+  /// runs it.
   func preroll() {
     let plane = UnsafeMutablePointer<Float>.allocate(capacity: settings.maximumFrames)
     unsafe plane.initialize(repeating: 0, count: settings.maximumFrames)
@@ -142,7 +144,8 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Has the plugin do the work that it asked for, such as to free what it used. No cycle may run it.
+  /// Performs the work that the plugin has requested, such as freeing memory. Precondition: no cycle
+  /// runs it.
   private func finishWork() {
     guard unsafe worker != nil else { return }
     work()
@@ -157,11 +160,11 @@ final class PluginCore: @unchecked Sendable {
     unsafe scan.withWorld { _ in unsafe lilv_instance_free(instance) }
   }
 
-  /// Instantiates the plugin anew under other settings. What it remembers is lost. If it cannot be
-  /// instantiated, it goes back to the settings of before. No cycle may run it.
+  /// Instantiates the plugin again with other settings; its state is lost. If that fails, it restores
+  /// the old settings and throws. Precondition: no cycle runs it.
   func reload(_ settings: PluginSettings) throws(HostError) {
     finishWork()
-    // First of all the old instance goes: some libraries have room for one rate at a time.
+    // Free the old instance first: some libraries support only one sample rate at a time.
     if let instance = unsafe instance { unsafe free(instance) }
     unsafe instance = nil
     unsafe memory.plugin.pointee.run = nil
@@ -174,21 +177,22 @@ final class PluginCore: @unchecked Sendable {
     } catch {
       features = oldFeatures
       self.settings = oldSettings
-      // If that fails, too, or it would run longer blocks than it is told of, the node is silent.
+      // If that also fails, or the blocks would exceed its maximum length, the node is silent.
       if settings.maximumFrames <= oldSettings.maximumFrames { try? load() }
       throw error
     }
   }
 
-  /// Tells the plugin of another block length, if it can be told. No cycle may run it.
+  /// Sets another block length through the plugin's options interface, if it has one. Precondition: no
+  /// cycle runs it.
   ///
-  /// - Returns: False if it must be instantiated anew for that.
+  /// - Returns: `false` if the plugin must be instantiated again.
   func tell(_ settings: PluginSettings) -> Bool {
     let needs = description.requiredFeatures + description.optionalFeatures
     let cares = needs.contains {
       $0 == LV2.options("options") || $0.hasPrefix(LV2.bufferSize(""))
     }
-    // Whether a length is a power of two is no option.
+    // No option says whether a length is a power of two.
     if settings.hasFixedBlocks { return false }
     let interface = unsafe extensionData(LV2.options("interface"), as: LV2_Options_Interface.self)
     guard let interface = unsafe interface, let set = unsafe interface.pointee.set,
@@ -202,7 +206,7 @@ final class PluginCore: @unchecked Sendable {
     }
     self.settings = settings
     features.update(settings)
-    // The first three: minimum, maximum and nominal length.
+    // The first three options: minimum, maximum and nominal block length.
     var told = unsafe (0..<3).map { unsafe features.options[$0] } + [LV2_Options_Option()]
     return unsafe set(instance.pointee.lv2_handle, &told) == LV2_OPTIONS_SUCCESS.rawValue
   }
@@ -216,9 +220,9 @@ final class PluginCore: @unchecked Sendable {
     return unsafe lilv_instance_get_extension_data(instance, uri)?.assumingMemoryBound(to: type)
   }
 
-  // MARK: The worker
+  // MARK: Worker
 
-  /// Does all the work that was asked for, in the calling thread.
+  /// Performs all requested work on the calling thread.
   func work() {
     workLock.lock()
     defer { workLock.unlock() }
@@ -238,7 +242,7 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Does at once what restoring a state asks for. Whoever restores.
+  /// Performs work at once that the plugin requests while it restores a state, on the restoring thread.
   func workRestored(_ bytes: UInt32, _ body: UnsafeRawPointer?) -> LV2_Worker_Status {
     workLock.lock()
     defer { workLock.unlock() }
@@ -254,7 +258,7 @@ final class PluginCore: @unchecked Sendable {
       }, unsafe memory.plugin, bytes, unsafe body)
   }
 
-  // MARK: The log
+  // MARK: Log
 
   private func say(_ type: UInt32, _ text: String) {
     let text = "\(description.name): \(text.trimmingCharacters(in: .whitespacesAndNewlines))"
@@ -277,7 +281,7 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  // MARK: Replies
+  // MARK: Messages from the plugin
 
   private func drainReplies() {
     let ring = unsafe memory.plugin.pointee.replies!
@@ -293,9 +297,10 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  // MARK: The thread
+  // MARK: Worker thread
 
-  /// Does what the cycle left to be done: work, log entries, replies.
+  /// Handles what cycles left to the worker thread: work, log entries, messages and learned
+  /// controllers.
   private func lookAfter() {
     work()
     drainLog()
@@ -310,7 +315,7 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Starts the thread, unless it runs.
+  /// Starts the worker thread unless it is running.
   func startLookingAfter() {
     let isNew = thread.compareExchange(expected: 0, desired: .max, ordering: .relaxed).exchanged
     if !isNew { return }
@@ -325,7 +330,8 @@ final class PluginCore: @unchecked Sendable {
     }
   }
 
-  /// Ends the thread, waits for that, and frees the plugin. No cycle may run it any more.
+  /// Ends the worker thread, waits for it and frees the plugin. Precondition: no cycle runs it any
+  /// more.
   func end() {
     let thread = thread.load(ordering: .relaxed)
     if thread != 0 {

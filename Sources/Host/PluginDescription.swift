@@ -1,45 +1,45 @@
-/// What a plugin's bundle says of it.
+/// A plugin's description as read from its bundle.
 package struct PluginDescription: Codable, Hashable, Sendable {
   package let uri: String
   package let name: String
   package let author: String?
-  /// The licence's URI.
+  /// URI of the licence.
   package let license: String?
-  /// What kind of plugin it is: the class's URI and its name.
+  /// URI and name of the plugin's class.
   package let classURI: String
   package let className: String
-  /// Path of the bundle, which ends with a slash.
+  /// Path of the bundle, with a slash at its end.
   package let bundle: String
   /// Path of the library; nil if the bundle names none.
   package let binary: String?
-  /// URIs of features that it cannot do without, and of those that it can.
+  /// URIs of the features that the plugin requires, and of those that it can do without.
   package let requiredFeatures: [String]
   package let optionalFeatures: [String]
   package let extensionData: [String]
-  /// In the order of their indices.
+  /// The ports in the order of their indices.
   package let ports: [PluginPort]
   package let groups: [PortGroup]
   package let parameters: [PluginParameter]
   package let presets: [PluginPreset]
-  /// What is wrong with the bundle, in words. A plugin with problems is not instantiated.
+  /// Errors in the bundle, in words. A plugin with problems is not instantiated.
   package let problems: [String]
-  /// What the bundle says that cannot be, and that is left out, in words.
+  /// Impossible statements of the bundle that were ignored, in words.
   package let remarks: [String]
 
-  /// Its audio and CV ports of a direction, which are the planes of the graph, in order.
+  /// Returns the audio and CV ports of a direction, in order. They are the node's planes in the graph.
   package func planes(_ direction: PluginPort.Direction) -> [PluginPort] {
     ports.filter { $0.direction == direction && ($0.kind == .audio || $0.kind == .cv) }
   }
 
-  /// Its atom ports of a direction, in order.
+  /// Returns the atom ports of a direction, in order.
   package func events(_ direction: PluginPort.Direction) -> [PluginPort] {
     ports.filter { $0.direction == direction && $0.kind == .atom }
   }
 
-  /// The port with a symbol.
+  /// Returns the port with a symbol.
   package func port(_ symbol: String) -> PluginPort? { ports.first { $0.symbol == symbol } }
 
-  /// The control port of a direction that is designated as what `designation` names.
+  /// Returns the control port of a direction that has a designation.
   package func control(_ direction: PluginPort.Direction, designated designation: String)
     -> PluginPort?
   {
@@ -49,17 +49,17 @@ package struct PluginDescription: Codable, Hashable, Sendable {
   }
 }
 
-/// One port of a plugin.
+/// A port of a plugin.
 package struct PluginPort: Codable, Hashable, Sendable {
   package enum Direction: String, Codable, Hashable, Sendable { case input, output }
 
   package enum Kind: String, Codable, Hashable, Sendable {
     case audio, control, cv, atom
-    /// Of a kind that we do not know: it must be optional.
+    /// An unknown kind. Such a port must be optional.
     case other
   }
 
-  /// A point of a control's range that has a name.
+  /// A named value of a control.
   package struct ScalePoint: Codable, Hashable, Sendable {
     package let value: Float
     package let label: String
@@ -70,39 +70,39 @@ package struct PluginPort: Codable, Hashable, Sendable {
   package let name: String
   package let direction: Direction
   package let kind: Kind
-  /// A control's values, as the bundle has them: with `isSampleRate`, the bounds are in parts of the
-  /// rate.
+  /// The values of a control as the bundle gives them. With `isSampleRate`, the bounds are multiples of
+  /// the sample rate.
   package let defaultValue: Float?
   package let minimum: Float?
   package let maximum: Float?
   package let unit: PluginUnit?
-  /// From the lowest value to the highest.
+  /// The scale points in ascending order of value.
   package let scalePoints: [ScalePoint]
-  /// Into how many steps a control that is turned step by step divides its range.
+  /// The number of steps into which a stepped control divides its range.
   package let steps: Int?
   package let isLogarithmic, isInteger, isToggled, isEnumeration: Bool
-  /// It goes back to its default after each run that has seen another value.
+  /// Whether the control returns to its default after each run that has read another value.
   package let isTrigger: Bool
-  /// It may be left unconnected.
+  /// Whether the port may be left unconnected.
   package let isOptional: Bool
-  /// Its bounds are to be multiplied by the sample rate.
+  /// Whether the bounds are multiplied by the sample rate.
   package let isSampleRate: Bool
-  /// Not for people to set.
+  /// Whether a user interface should not show the control.
   package let isHidden: Bool
-  /// The plugin reports its latency here, in frames.
+  /// Whether the plugin writes its latency in frames to this port.
   package let reportsLatency: Bool
-  /// URIs of all its properties.
+  /// URIs of all properties of the port.
   package let properties: [String]
-  /// URI of what it is for: latency, enabled, freeWheeling, left, right …
+  /// URI of the port's designation: latency, enabled, freeWheeling, left, right …
   package let designation: String?
-  /// URI of the group that it belongs to.
+  /// URI of the port group.
   package let group: String?
-  /// The least size that its buffer must have; nil if any will do.
+  /// Minimum size of the port's buffer in bytes; nil if the bundle gives none.
   package let minimumBytes: Int?
-  /// URIs of the kinds of events that an atom port takes or gives.
+  /// URIs of the event types that an atom port accepts or writes.
   package let eventTypes: [String]
 
-  /// The control's range at a sample rate; what the bundle does not say is nil.
+  /// Returns the control's default and bounds at a sample rate. What the bundle does not give is nil.
   package func range(sampleRate: Double) -> (default: Float?, minimum: Float?, maximum: Float?) {
     let factor = isSampleRate ? Float(sampleRate) : 1
     return (
@@ -111,30 +111,30 @@ package struct PluginPort: Codable, Hashable, Sendable {
   }
 }
 
-/// What a number is counted in.
+/// The unit of a number.
 package struct PluginUnit: Codable, Hashable, Sendable {
   package let uri: String?
   package let name: String?
-  /// Such as "dB".
+  /// The unit's symbol, such as "dB".
   package let symbol: String?
-  /// How a number is written, such as "%f dB".
+  /// A format string for a number, such as "%f dB".
   package let render: String?
 }
 
-/// Ports that belong together: the channels of one sound, or a section of the controls.
+/// A group of ports: the channels of one signal, or a section of controls.
 package struct PortGroup: Codable, Hashable, Sendable {
   package let uri: String
   package let name: String?
   package let symbol: String?
-  /// URIs of its classes, such as a stereo group's.
+  /// URIs of its classes, such as pg:StereoGroup.
   package let types: [String]
 }
 
-/// A property that is read and set by messages (patch:Get and patch:Set) and is no port.
+/// A property that is not a port. Messages (patch:Get and patch:Set) read and set it.
 package struct PluginParameter: Codable, Hashable, Sendable {
   package let uri: String
   package let label: String?
-  /// URI of its values' type, such as atom:Float or atom:Path.
+  /// URI of the type of its values, such as atom:Float or atom:Path.
   package let range: String?
   package let defaultValue: Double?
   package let minimum: Double?
@@ -144,10 +144,10 @@ package struct PluginParameter: Codable, Hashable, Sendable {
   package let isReadable: Bool
 }
 
-/// A state that a bundle brings for a plugin.
+/// A preset of a plugin, contained in a bundle.
 package struct PluginPreset: Codable, Hashable, Sendable {
   package let uri: String
   package let label: String
-  /// URI of the bank that it is in.
+  /// URI of the preset's bank.
   package let bank: String?
 }

@@ -2,16 +2,16 @@ import CLilv
 import CRealTime
 import Foundation
 
-/// What a plugin is told of its host: the features and options that it is instantiated with, in memory
-/// that stays as long as it does.
+/// The features and options passed to a plugin on instantiation. Their memory lives as long as this
+/// object.
 @safe
 final class PluginFeatures: @unchecked Sendable {
-  /// For instantiating; for restoring a state, where work is done at once.
+  /// The features for instantiation, and those for restoring a state, where work is done at once.
   let all, forRestoring: UnsafeMutablePointer<UnsafePointer<LV2_Feature>?>
   let options: UnsafeMutablePointer<LV2_Options_Option>
-  /// The folder where the plugin may make files, made when it asks for the first one.
+  /// The folder for files that the plugin creates. Created with the first file.
   private let scratch: ScratchFolder
-  /// The numbers that the options point to.
+  /// The values that the options point to.
   private let numbers: UnsafeMutablePointer<Int32>
   private let rate: UnsafeMutablePointer<Float>
   private let log: UnsafeMutablePointer<cue_plugin_log>
@@ -19,8 +19,8 @@ final class PluginFeatures: @unchecked Sendable {
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
   private var strings: [UnsafeMutablePointer<CChar>] = unsafe []
 
-  /// URIs of what a plugin may require. The length of blocks is told truthfully: a run may have any
-  /// number of frames up to the longest block, or always that number.
+  /// Returns the URIs of the features that a plugin may require. The block length is stated truthfully:
+  /// a run has any number of frames up to the maximum or, with fixed blocks, always the maximum.
   static func supported(_ settings: PluginSettings) -> Set<String> {
     var uris: Set = [
       LV2.urid("map"), LV2.urid("unmap"), LV2.options("options"),
@@ -38,10 +38,10 @@ final class PluginFeatures: @unchecked Sendable {
     return uris
   }
 
-  /// Features for the plugin that runs in `memory`.
+  /// Creates the features for the plugin that runs in `memory`.
   ///
-  /// - Parameter required: What the plugin requires: one that requires to be live is told so even if it
-  ///   runs offline, since it would not run otherwise.
+  /// - Parameter required: The features that the plugin requires. A plugin that requires lv2:isLive
+  ///   receives it even offline, since it would not run otherwise.
   init(
     _ settings: PluginSettings, required: [String], memory: PluginMemory, scratch: ScratchFolder
   ) {
@@ -107,7 +107,7 @@ final class PluginFeatures: @unchecked Sendable {
         schedule_work: { plugin, bytes, body in
           unsafe LV2_Worker_Status(rawValue: cue_plugin_schedule(plugin, bytes, body))
         }))
-    // Some plugins hand this one the handle of the other: it is the same.
+    // Some plugins call this feature with the handle of the other, so both handles are the same.
     let scheduleRestored = unsafe block(
       LV2_Worker_Schedule(
         handle: memory.plugin,
@@ -134,7 +134,7 @@ final class PluginFeatures: @unchecked Sendable {
       unsafe ($0, nil as UnsafeMutableRawPointer?)
     }
     unsafe fill(all, data + plain + [(LV2.worker("schedule"), schedule)])
-    // The paths of a state are lilv's to map.
+    // lilv itself provides the path features when it saves a state.
     let paths = ["makePath", "mapPath", "freePath"].map { LV2.state($0) }
     unsafe fill(
       forRestoring,
@@ -154,7 +154,7 @@ final class PluginFeatures: @unchecked Sendable {
     unsafe log.deallocate()
   }
 
-  /// Has the options tell what is true now. While no cycle runs the plugin.
+  /// Updates the values of the options. Precondition: no cycle runs the plugin.
   func update(_ settings: PluginSettings) {
     unsafe numbers[0] = settings.hasFixedBlocks ? Int32(settings.maximumFrames) : 1
     unsafe numbers[1] = Int32(settings.maximumFrames)

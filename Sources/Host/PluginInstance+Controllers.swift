@@ -1,17 +1,17 @@
 import CRealTime
 import Synchronization
 
-// MIDI controllers move controls and parameters.
+// Bindings of MIDI controllers to controls and parameters.
 
 extension PluginInstance {
-  /// What controllers move, and how the cycle is told of it.
+  /// The controller bindings, the pending learning request and the tables for the cycle.
   struct Controllers {
     var bindings: [MIDIBinding] = []
-    /// What the next controller is to move.
+    /// The pending learning request.
     var learning: Learning?
-    /// Counts what was to be learned.
+    /// The number of learning requests so far.
     var generation: UInt32 = 0
-    /// Those that the cycle may still see, the one that was offered last at the end.
+    /// The tables that a cycle may still read. The one offered last is at the end.
     var tables: [BindingTable] = []
   }
   struct Learning: Sendable {
@@ -21,23 +21,23 @@ extension PluginInstance {
     let then: @Sendable (MIDIBinding) -> Void
   }
 
-  /// Sees whether a controller could move a target.
+  /// Checks that a controller can move a target.
   ///
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   package func check(_ target: MIDITarget) throws(HostError) { _ = try resolved(target) }
 
   // MARK: Binding
 
-  /// What controllers move, in the order in which it was bound.
+  /// The bindings, oldest first.
   package var bindings: [MIDIBinding] {
     noteLearned()
     return shared.withLock { $0.controllers.bindings }
   }
 
-  /// Has a controller move a control or a parameter from its next message on, smoothly where that can be; it
-  /// takes the place of what moved it before.
+  /// Binds a controller to a control or a parameter, effective with its next message and smooth where
+  /// the control permits. The binding replaces an earlier one of the same target.
   ///
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   package func bind(_ binding: MIDIBinding) throws(HostError) {
     var binding = binding
     binding.target = try resolved(binding.target).target
@@ -52,7 +52,7 @@ extension PluginInstance {
     }
   }
 
-  /// Has no controller move a control or a parameter any more.
+  /// Removes the binding of a control or a parameter.
   ///
   /// - Throws: `HostError`: no such target.
   package func unbind(_ name: String) throws(HostError) {
@@ -66,14 +66,14 @@ extension PluginInstance {
 
   // MARK: Learning
 
-  /// Has the next controller that moves be bound to a control or a parameter, in the place of what moved it
-  /// before; that very message moves it. What was to be learned before is not learned any more.
+  /// Binds the next controller that moves to a control or a parameter, in place of an earlier binding.
+  /// The learned message already moves the target. A new request replaces one that is pending.
   ///
   /// - Parameters:
-  ///   - passed: A controller of one channel that does not count: the one learned just before, say, which
-  ///     may still be moving.
-  ///   - then: Called, on any thread of the host, with the binding.
-  /// - Throws: `HostError`: no such target, or a range that it does not have.
+  ///   - passed: A controller of one channel that is ignored, such as the one learned just before,
+  ///     which may still be moving.
+  ///   - then: Called with the binding, on any thread of the host.
+  /// - Throws: `HostError`: no such target, or a range outside the target's own.
   package func learn(
     _ target: MIDITarget, passing passed: MIDIController? = nil,
     then: @escaping @Sendable (MIDIBinding) -> Void = { _ in }
@@ -92,13 +92,13 @@ extension PluginInstance {
     }
   }
 
-  /// What the next controller is to move.
+  /// The target that the next controller will be bound to.
   package var learning: MIDITarget? {
     noteLearned()
     return shared.withLock { $0.controllers.learning?.target }
   }
 
-  /// Learns no more. What is bound stays so.
+  /// Cancels learning. Existing bindings stay.
   package func cancelLearning() {
     noteLearned()
     shared.withLock { shared in
@@ -108,7 +108,7 @@ extension PluginInstance {
     }
   }
 
-  /// Takes over what the cycle has learned.
+  /// Records a controller that the cycle has learned.
   private func noteLearned() { Self.noteLearned(shared, from: core.memory) }
 
   private static func noteLearned(_ shared: Shared, from memory: PluginMemory) {
@@ -127,7 +127,8 @@ extension PluginInstance {
     if let (learning, binding) = done { learning.then(binding) }
   }
 
-  /// Has another instance of the plugin go by the same controllers, and learn in the place of this one.
+  /// Copies the controller bindings to another instance of the plugin, which also takes over a pending
+  /// learning request.
   func handControllers(to other: PluginInstance) {
     noteLearned()
     let controllers = shared.withLock { $0.controllers }
@@ -138,9 +139,9 @@ extension PluginInstance {
     }
   }
 
-  // MARK: The cycle's table
+  // MARK: Binding table
 
-  /// Has the cycle go by the bindings as they are now, at the present sample rate.
+  /// Passes the current bindings to the cycle, scaled for the current sample rate.
   func offerBindings(_ shared: inout Values) {
     let controllers = shared.controllers
     func entry(_ target: MIDITarget, _ controller: MIDIController?) -> BindingTable.Entry? {
@@ -168,13 +169,13 @@ extension PluginInstance {
   // MARK: Targets
 
   private struct Resolved {
-    /// By its full name.
+    /// The target with its full name.
     let target: MIDITarget
     let destination: BindingTable.Destination
     let scale: MIDIScale
   }
 
-  /// A target by its full name: a control's symbol or a parameter's URI.
+  /// Returns the full name of a target (a control's symbol or a parameter's URI) and its index.
   private func target(named name: String) throws(HostError) -> (
     name: String, control: Int?, parameter: Int?
   ) {
@@ -199,7 +200,7 @@ extension PluginInstance {
       let range = port.range(sampleRate: rate)
       let (least, most) = port.isToggled ? (0, 1) : (range.minimum, range.maximum)
       scale = try self.scale(target, name, least, most, port.shape)
-      // What costs much or crackles is not to change in many steps.
+      // Controls that are expensive to change, or cause artifacts, are not ramped.
       let isSudden = port.properties.contains {
         [LV2.portProperties("expensive"), LV2.portProperties("causesArtifacts")].contains($0)
       }
@@ -226,14 +227,14 @@ extension PluginInstance {
       scale: scale)
   }
 
-  /// How parameters of a type follow controllers, by the type's URI; of others they cannot.
+  /// The scale shape for each numeric parameter type, by URI. Controllers cannot move other types.
   private static let shapes: [String: MIDIScale.Shape] = [
     LV2.atom("Float"): .linear, LV2.atom("Double"): .linear, LV2.atom("Bool"): .toggle,
     LV2.atom("Int"): .integer(isLogarithmic: false),
     LV2.atom("Long"): .integer(isLogarithmic: false),
   ]
 
-  /// The scale that a target asks for, within the range from `least` to `most`.
+  /// Returns the scale of a target within the range from `least` to `most`.
   private func scale(
     _ target: MIDITarget, _ name: String, _ least: Float?, _ most: Float?, _ shape: MIDIScale.Shape
   ) throws(HostError) -> MIDIScale {
@@ -266,7 +267,7 @@ extension PluginInstance {
 }
 
 extension PluginInstance.Controllers {
-  /// Adds a binding; it takes the place of the one of the same target.
+  /// Adds a binding and removes an earlier one of the same target.
   mutating func add(_ binding: MIDIBinding) {
     bindings.removeAll { $0.target.name == binding.target.name }
     bindings.append(binding)
@@ -274,7 +275,7 @@ extension PluginInstance.Controllers {
 }
 
 extension PluginPort {
-  /// How a control follows a controller.
+  /// The shape of the scale between controller positions and the control's values.
   fileprivate var shape: MIDIScale.Shape {
     if isToggled || isTrigger { return .toggle }
     if isEnumeration, !scalePoints.isEmpty { return .points(scalePoints.map(\.value)) }

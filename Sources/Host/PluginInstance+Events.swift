@@ -6,10 +6,10 @@ import Synchronization
 extension PluginInstance {
   // MARK: Parameters
 
-  /// Sets a parameter, by a patch:Set message.
+  /// Sets a parameter by a patch:Set message.
   ///
-  /// - Parameter frame: The device frame at which it changes; nil for as soon as possible.
-  /// - Throws: `HostError`: no parameter that may be set, or too many changes at once.
+  /// - Parameter frame: The device frame of the change; nil for as soon as possible.
+  /// - Throws: `HostError`: no writable parameter with this URI, or too many pending changes.
   package func setParameter(_ uri: String, to value: ParameterValue, at frame: Int64? = nil)
     throws(HostError)
   {
@@ -25,7 +25,7 @@ extension PluginInstance {
     }
   }
 
-  /// Asks for a parameter's value, by a patch:Get message, or for those of all: the answers appear in
+  /// Requests the value of one parameter, or of all, by a patch:Get message. The answers appear in
   /// `parameterValues` after a cycle.
   ///
   /// - Throws: `HostError`.
@@ -38,7 +38,7 @@ extension PluginInstance {
     }
   }
 
-  /// What the plugin said of its parameters so far, and what controllers set them to, by their URIs.
+  /// The parameter values that the plugin has reported and that controllers have set so far, by URI.
   package var parameterValues: [String: ParameterValue] {
     shared.withLock { shared in
       for (i, parameter) in description.parameters.enumerated() {
@@ -52,8 +52,8 @@ extension PluginInstance {
     }
   }
 
-  /// Has `body` called, on a thread of the plugin's own, each time that the plugin tells the values of
-  /// parameters.
+  /// Sets the function that is called, on the plugin's worker thread, whenever the plugin reports
+  /// parameter values.
   package func whenParametersChange(
     _ body: @escaping @Sendable ([String: ParameterValue]) -> Void
   ) {
@@ -67,16 +67,16 @@ extension PluginInstance {
 
   // MARK: Events
 
-  /// Sends a MIDI message to the first port that takes MIDI.
+  /// Sends a MIDI message to the first port that accepts MIDI.
   ///
   /// - Throws: `HostError`.
   package func send(midi bytes: [UInt8], at frame: Int64? = nil) throws(HostError) {
     try send(LV2.midi("MidiEvent"), frame, capacity: 64 + bytes.count) { $0.midi(bytes) }
   }
 
-  /// Tells the plugin where the music stands.
+  /// Sends the transport position to the plugin.
   ///
-  /// - Throws: `HostError.notAccepted` if it has no port that takes it.
+  /// - Throws: `HostError.notAccepted` if no port of the plugin accepts it.
   package func send(_ position: TransportPosition, at frame: Int64? = nil) throws(HostError) {
     try send(LV2.time("Position"), frame, capacity: 512) {
       $0.object(
@@ -102,7 +102,7 @@ extension PluginInstance {
     var writer = AtomWriter(bytes: capacity)
     write(&writer)
     let ring = unsafe core.memory.plugin.pointee.messages!
-    // One writer at a time.
+    // The lock ensures a single producer.
     let sent = unsafe writer.withAtom { atom in
       var head = cue_message_head(
         frame: frame ?? .min, port: UInt32(port), bytes: UInt32(atom.count))

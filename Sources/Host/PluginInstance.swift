@@ -3,30 +3,30 @@ package import CRealTime
 import Foundation
 import Synchronization
 
-/// One instance of a plugin, to be run by a graph. Any thread, unless said otherwise.
+/// A plugin instance in this process, run by a graph. Any thread, unless said otherwise.
 @safe
 package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   package let name: String
   package var description: PluginDescription { core.description }
   let core: PluginCore
   let world: World
-  /// Held while the instance is made anew, saved or restored.
+  /// Held while the plugin is instantiated again, saved or restored.
   let lock = NSLock()
 
   struct Values {
-    /// The controls' values as they were last set, and how often controllers had set them by then.
+    /// The value last set for each control, and the number of moves by controllers at that time.
     var controls: [Float]
     var moves: [UInt64]
     var controllers = Controllers()
     var parameters: [String: ParameterValue] = [:]
     var parameterMoves: [String: UInt64] = [:]
-    /// The state that was restored last: its files may be in use.
+    /// The state restored last, retained because the plugin may use its files.
     var state: PluginState?
   }
-  /// The values behind a lock, for the callers' threads and the worker thread.
+  /// The values behind a lock, for callers and the worker thread.
   ///
-  /// The worker thread retains these and the core, never the instance: the last owner's thread frees the
-  /// plugin.
+  /// The worker thread retains these values and the core, never the instance. So the thread that
+  /// releases the instance last frees the plugin.
   final class Shared: Sendable {
     private let values: Mutex<Values>
 
@@ -41,11 +41,11 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   let shared: Shared
   private let latency = LatencyReading()
 
-  /// Instantiates the plugin with a URI, in its default state, and makes it ready to run.
+  /// Instantiates the plugin with a URI, in its default state, ready to run.
   ///
-  /// - Parameter name: What messages call it; nil for the plugin's own name.
-  /// - Throws: `HostError`: an unknown plugin, a faulty bundle, features that we do not have, or a
-  ///   plugin that refuses.
+  /// - Parameter name: The name in messages; nil for the plugin's own name.
+  /// - Throws: `HostError`: an unknown plugin, a faulty bundle, an unsupported feature, or a failed
+  ///   instantiation.
   package convenience init(
     _ uri: String, in world: World, settings: PluginSettings, name: String? = nil
   ) throws(HostError) {
@@ -79,27 +79,27 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
 
   deinit { core.end() }
 
-  // MARK: The graph's node
+  // MARK: GraphNode
 
   package var ports: PluginPorts { core.memory.ports }
 
-  /// What the plugin's latency port says; 0 if it has none.
+  /// The value of the plugin's latency port; 0 if it has none.
   var reportedLatency: Float {
     let index = unsafe Int(core.memory.plugin.pointee.latency_readout)
     return index < 0
       ? 0 : unsafe cue_plugin_shown(core.memory.plugin.pointee.readouts + index)
   }
 
-  /// What the plugin's latency port says. What cannot be true (not a number, negative, over half a
-  /// minute) counts as 0, and is told once.
+  /// The reported latency in frames. An impossible value (not a number, negative, or more than half a
+  /// minute) counts as 0 and is logged once.
   package var latencyFrames: Int {
     latency.frames(reportedLatency, sampleRate: core.settings.sampleRate, of: name)
   }
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
 
-  /// Blocks that are longer, or another rate, may need the plugin to be instantiated anew: its state goes
-  /// with it. Afterwards its latency is known, if it can tell it before it has run.
+  /// Another rate or longer blocks may require a new instance of the plugin, which receives the old
+  /// one's state. Afterwards the latency is known, if the plugin can report it before it runs.
   package func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
     lock.lock()
     defer { lock.unlock() }
@@ -107,7 +107,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     core.preroll()
   }
 
-  /// Holding the lock.
+  /// The caller holds `lock`.
   private func adopt(_ sampleRate: Double, _ maximumFrames: Int) throws(HostError) {
     var settings = core.settings
     settings.sampleRate = sampleRate
@@ -125,13 +125,13 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
       apply(state)
       core.activate()
       unsafe cue_plugin_settle(core.memory.plugin)
-      // Ranges may be in parts of the rate.
+      // Bounds may be multiples of the sample rate.
       shared.withLock { if !$0.controllers.tables.isEmpty { offerBindings(&$0) } }
     }
     try core.reload(settings)
   }
 
-  /// By the control designated lv2:enabled, if the plugin has it.
+  /// Sets the control designated lv2:enabled. Returns `false` if the plugin has none.
   package func setEnabled(_ on: Bool) -> Bool {
     guard
       let index = core.memory.controls.firstIndex(where: { $0.designation == LV2.core("enabled") })
@@ -144,9 +144,9 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   /// Sets a control.
   ///
   /// - Parameters:
-  ///   - frame: The device frame at which it changes; nil for as soon as possible.
-  ///   - rampFrames: Over how many frames it changes, in steps of 32.
-  /// - Throws: `HostError`: no such control, a value beyond its range, or too many changes at once.
+  ///   - frame: The device frame of the change; nil for as soon as possible.
+  ///   - rampFrames: The length of the ramp in frames. The value changes in steps of 32 frames.
+  /// - Throws: `HostError`: no such control, a value outside its range, or too many pending changes.
   package func set(
     _ symbol: String, to value: Float, at frame: Int64? = nil, over rampFrames: Int = 0
   ) throws(HostError) {
@@ -165,8 +165,8 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     }
   }
 
-  /// The value of a control as it was last set, by a controller too, or that the plugin wrote in its
-  /// latest run.
+  /// Returns the value to which a control input was last set, by a controller too, or that the last run
+  /// wrote to a control output.
   ///
   /// - Throws: `HostError.unknownPort`.
   package func value(of symbol: String) throws(HostError) -> Float {
@@ -186,14 +186,14 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     throw .unknownPort(plugin: description.uri, symbol: symbol)
   }
 
-  /// Sends a change on its way.
+  /// Puts a change into the ring to the cycle.
   ///
-  /// - Returns: False if there is no room.
+  /// - Returns: `false` if the ring is full.
   func change(_ index: Int, to value: Float, at frame: Int64?, over rampFrames: Int) -> Bool {
     var change = cue_control_change(
       frame: frame ?? .min, control: UInt32(index), value: value,
       ramp: UInt32(clamping: rampFrames))
-    // One writer at a time, and what is remembered is what was sent last.
+    // The lock ensures a single producer, and that the stored value is the last one sent.
     return shared.withLock { shared in
       let ring = unsafe core.memory.plugin.pointee.changes!
       let bytes = UInt32(MemoryLayout<cue_control_change>.size)
@@ -205,6 +205,6 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     }
   }
 
-  /// Events, messages and requests that found no room in the cycle so far.
+  /// Events, messages and requests lost so far because a buffer of the cycle was full.
   package var lostEvents: UInt64 { unsafe cue_plugin_lost(core.memory.plugin) }
 }

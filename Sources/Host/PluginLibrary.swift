@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
 
-/// A plugin's library, loaded for as long as this lives. Any thread.
+/// A plugin's shared library, loaded for the lifetime of this object. Any thread.
 ///
-/// The other libraries that it brings along stay when it goes: several of them (GLib's, Qt's) cannot be
-/// loaded a second time in one process, while a plugin's own must go for some plugins to bear another rate.
+/// Its dependencies stay loaded afterwards: some of them (GLib, Qt) cannot be loaded twice in one
+/// process. The plugin's own library must be unloaded, because some plugins support a new sample rate
+/// only then.
 @safe
 final class PluginLibrary {
   private let handle: UnsafeMutableRawPointer
@@ -22,7 +23,7 @@ final class PluginLibrary {
     let own = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let brought = Self.loaded().subtracting(before).subtracting([own])
     for other in brought where other.contains(".so") {
-      // Their own handle is let go of at once: they stay all the same.
+      // Close the extra handle at once: `RTLD_NODELETE` keeps the library loaded.
       if let kept = unsafe dlopen(other, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) {
         unsafe dlclose(kept)
       }
@@ -32,7 +33,7 @@ final class PluginLibrary {
 
   deinit { unsafe dlclose(handle) }
 
-  /// Full paths of the libraries that are loaded now.
+  /// Returns the absolute paths of all loaded libraries.
   private static func loaded() -> Set<String> {
     guard let maps = unsafe fopen("/proc/self/maps", "r") else { return [] }
     defer { unsafe fclose(maps) }
@@ -49,8 +50,8 @@ final class PluginLibrary {
     return paths
   }
 
-  /// Plugins that use Qt for more than their windows end the process where there is no screen, unless Qt
-  /// knows that it needs none.
+  /// Tells Qt to run without a display if there is none. Otherwise it ends the process in plugins that
+  /// use Qt for more than their windows.
   private static func tellQtThatThereIsNoScreen() {
     for name in ["DISPLAY", "WAYLAND_DISPLAY"] where unsafe getenv(name) != nil { return }
     unsafe setenv("QT_QPA_PLATFORM", "offscreen", 0)

@@ -3,18 +3,18 @@ import CRealTime
 import Foundation
 import Server
 
-/// Owns the memory in which one plugin runs: a cycle sees only this.
+/// Owns the memory in which one plugin runs. A cycle accesses nothing else.
 ///
-/// Touched and, where the system allows it, locked when it is made, so that no cycle faults.
+/// Touched and, where the system permits, locked on creation, so that no cycle causes a page fault.
 @safe
 final class PluginMemory: @unchecked Sendable {
-  /// Bytes of each ring of messages, replies, requests and responses, and of each event buffer unless
-  /// its port wants more.
+  /// Size in bytes of each ring (messages, replies, requests, responses), and of each event buffer
+  /// whose port does not ask for more.
   static let ringBytes = 1 << 16
 
-  /// What a cycle works on. It stays where it is.
+  /// The plugin node that a cycle runs. Its address never changes.
   let plugin: UnsafeMutablePointer<cue_plugin>
-  /// The ports behind its arrays, in their order.
+  /// The ports of the arrays below, in order.
   let ports: PluginPorts
   var inputs: [PluginPort] { ports.inputs }
   var outputs: [PluginPort] { ports.outputs }
@@ -22,13 +22,14 @@ final class PluginMemory: @unchecked Sendable {
   var eventOutputs: [PluginPort] { ports.eventOutputs }
   var controls: [PluginPort] { ports.controls }
   var readouts: [PluginPort] { ports.readouts }
-  /// Bytes that every event buffer has at least.
+  /// Minimum size in bytes of every event buffer.
   var eventBytes: Int { ports.eventBytes }
-  /// For each parameter what controllers set it to.
+  /// The value to which controllers set each parameter.
   let movedParameters: UnsafeMutablePointer<cue_moved>
   private var slabs: [Slab] = []
 
-  /// Memory for the ports of a plugin, save those in `leftOut`, and for `controls` at a sample rate.
+  /// Allocates memory for a plugin's ports, except those in `leftOut`, with control defaults at a
+  /// sample rate.
   init(_ description: PluginDescription, sampleRate: Double, leftOut: Set<String>) {
     ports = PluginPorts(description, leftOut: leftOut)
     unsafe plugin = Arena.small.allocate(1, of: cue_plugin.self, keptBy: &slabs)
@@ -67,7 +68,7 @@ final class PluginMemory: @unchecked Sendable {
     unsafe plugin.pointee.pending_capacity = UInt32(changes)
     unsafe plugin.pointee.messages = unsafe ring(Self.ringBytes)
     unsafe plugin.pointee.replies = unsafe ring(Self.ringBytes)
-    // As much as the ring holds, with each message's padding.
+    // The content of the ring plus the padding of each message.
     unsafe plugin.pointee.staged = unsafe UnsafeMutableRawPointer(
       allocate(2 * Self.ringBytes, of: UInt8.self))
     unsafe plugin.pointee.staged_bytes = UInt32(2 * Self.ringBytes)
@@ -92,8 +93,8 @@ final class PluginMemory: @unchecked Sendable {
     unsafe cue_position_initialize(&plugin.pointee.position, urids.map.pointee.handle)
   }
 
-  /// Connects a plugin's control ports, which stay where they are, and has it forget its others. While
-  /// no cycle runs it.
+  /// Connects a plugin's control ports, whose addresses never change, and marks all other ports as
+  /// unconnected. Precondition: no cycle runs it.
   func connect() {
     for (i, port) in controls.enumerated() {
       unsafe plugin.pointee.connect_port(
@@ -154,7 +155,7 @@ final class PluginMemory: @unchecked Sendable {
 }
 
 extension PluginPort {
-  /// The value that a control has before anybody sets it.
+  /// The control's value before it is set.
   func usualValue(sampleRate: Double) -> Float {
     let range = range(sampleRate: sampleRate)
     if let value = range.default { return value }

@@ -1,13 +1,13 @@
 import CLilv
 import Foundation
 
-/// Makes a plugin's description of what lilv knows, under the lock of its world.
+/// Reads a plugin's description from lilv. The caller holds the lock of the world.
 @safe
 struct PluginReader {
   private let world: OpaquePointer
   private let plugin: OpaquePointer
   private let nodes: Nodes
-  /// What is left out.
+  /// Remarks about ignored statements.
   private let remarks = Remarks()
 
   private final class Remarks {
@@ -51,13 +51,13 @@ struct PluginReader {
     return unsafe String(cString: path)
   }
 
-  // MARK: What is wrong
+  // MARK: Problems
 
-  /// Bytes of the largest event buffer that a plugin may ask for.
+  /// Maximum size in bytes of an event buffer that a plugin may ask for.
   private static let mostEventBytes = 1 << 24
 
-  /// Indices of ports that lilv must not see: it takes memory for all ports up to the index that the
-  /// bundle says, and a negative one for a very large one.
+  /// Errors in port indices that must not reach lilv: it allocates all ports up to the highest index,
+  /// and a very large index overflows to a negative count.
   private var portFaults: [String] {
     let list = unsafe nodes.withURI(LV2.core("port")) {
       unsafe lilv_plugin_get_value(plugin, $0)
@@ -84,7 +84,7 @@ struct PluginReader {
     } else {
       found.append("its bundle names no library (lv2:binary)")
     }
-    // What lilv refuses has fewer ports than the bundle lists.
+    // lilv drops ports that it refuses, so it has fewer than the bundle lists.
     let listed = unsafe nodes.take(
       nodes.objects(lilv_plugin_get_uri(plugin), LV2.core("port")), { unsafe nodes.text($0) }
     ).count
@@ -178,7 +178,8 @@ struct PluginReader {
     unsafe nodes.takeText(first(port, LV2.core("designation"))) == designation
   }
 
-  /// Not by lilv's own function, which ends the process if no point has both a label and a value.
+  /// Reads the scale points without lilv's own function, which aborts if no point has both a label and
+  /// a value.
   private func scalePoints(of port: OpaquePointer) -> [PluginPort.ScalePoint] {
     let points = unsafe nodes.withURI(LV2.core("scalePoint")) {
       unsafe lilv_port_get_value(plugin, port, $0)
@@ -208,7 +209,7 @@ struct PluginReader {
   private func groups(of ports: [PluginPort]) -> [PortGroup] {
     var seen: Set<String> = []
     return ports.compactMap(\.group).filter { seen.insert($0).inserted }.compactMap { uri in
-      // A group without a URI of its own cannot be asked about by its name.
+      // A blank-node group cannot be queried by name.
       unsafe nodes.ifURI(uri) { group in
         unsafe PortGroup(
           uri: uri,
@@ -256,7 +257,7 @@ struct PluginReader {
         remarks.texts.append("one of its presets has no URI")
         return nil
       }
-      // The label may be in a file of the preset's own.
+      // The label may be in a separate file of the preset.
       unsafe lilv_world_load_resource(world, node)
       return unsafe PluginPreset(
         uri: uri, label: nodes.text(node, LV2.label) ?? uri,

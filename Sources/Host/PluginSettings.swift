@@ -1,15 +1,15 @@
-/// Under what conditions a plugin runs.
+/// The conditions under which a plugin runs.
 package struct PluginSettings: Hashable, Codable, Sendable {
-  /// Frames per second.
+  /// Sample rate in Hz.
   package var sampleRate: Double
-  /// Frames of the longest block.
+  /// Maximum frames in a block.
   package var maximumFrames: Int
-  /// Nothing runs in real time: work is done at once, and waiting is allowed.
+  /// Whether the plugin runs offline: work is done at once, and waiting is allowed.
   package var isOffline: Bool
-  /// Every block has `maximumFrames` frames, and no run is split for a change within one. Claim it only
-  /// if it is true.
+  /// Whether every block has exactly `maximumFrames` frames. No run is split then for a change within a
+  /// block. Set it only if it is true.
   package var hasFixedBlocks: Bool
-  /// Symbols of optional ports that are to stay unconnected: the node has no planes for them.
+  /// Symbols of optional ports that stay unconnected. The node has no planes for them.
   package var leftOut: Set<String>
 
   package init(

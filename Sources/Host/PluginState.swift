@@ -3,24 +3,25 @@ import CRealTime
 import Foundation
 import Synchronization
 
-/// Everything that a plugin remembers: its controls and what it stores itself. Any thread.
+/// An LV2 state of a plugin: the values of its controls and its stored properties. Any thread.
 @safe
 package final class PluginState: @unchecked Sendable {
   let scan: Scan
   let state: OpaquePointer
-  /// URI of the plugin whose state it is.
+  /// URI of the plugin that the state belongs to.
   package let plugin: String
   package let label: String?
-  /// Where files that it names may lie.
+  /// The folder of files that the state refers to.
   private let scratch: ScratchFolder?
-  /// Where it was read from; nil if it is in memory only.
+  /// The preset or folder from which it was read; nil if it is only in memory.
   private let origin: StateOrigin?
-  /// What was written for another process.
+  /// The copy written for another process.
   private let copy = Mutex<ScratchFolder?>(nil)
 
-  /// Takes over lilv's state.
+  /// Takes ownership of lilv's state.
   ///
-  /// - Parameter plugin: Whose it is; nil if the state says it. A preset may be one of several plugins.
+  /// - Parameter plugin: URI of the plugin; nil if the state names it. A preset may apply to several
+  ///   plugins.
   init(
     _ state: OpaquePointer, scan: Scan, of plugin: String? = nil, scratch: ScratchFolder? = nil,
     origin: StateOrigin? = nil
@@ -42,7 +43,7 @@ package final class PluginState: @unchecked Sendable {
 
   deinit { unsafe scan.withWorld { _ in unsafe lilv_state_free(state) } }
 
-  /// The state that was saved in a folder.
+  /// Reads the state saved in a folder.
   ///
   /// - Throws: `HostError.unreadableState`.
   package convenience init(folder: String, world: World) throws(HostError) {
@@ -60,7 +61,7 @@ package final class PluginState: @unchecked Sendable {
     if plugin.isEmpty { throw .unreadableState(path: path) }
   }
 
-  /// The values of the controls that it has, by their symbols.
+  /// The values of its controls, by symbol.
   var portValues: [String: Float] {
     let found = PortValues()
     unsafe scan.withWorld { _ in
@@ -76,15 +77,15 @@ package final class PluginState: @unchecked Sendable {
     return found.values
   }
 
-  /// True if the other has the same values and the same files. Both are of one look at the disk.
+  /// Returns whether both states have the same values and files. Both must come from the same scan.
   func equals(_ other: PluginState) -> Bool {
     unsafe scan.withWorld { _ in unsafe lilv_state_equals(state, other.state) }
   }
 
-  /// What the state's file is called in its folder.
+  /// Name of the state's file in its folder.
   static let file = "state.ttl"
 
-  /// Where another process can read the state, as long as this one is there.
+  /// Returns an origin from which another process can read the state for the lifetime of this object.
   ///
   /// - Throws: `HostError.unwritableState`.
   func shared() throws(HostError) -> StateOrigin {
@@ -99,17 +100,16 @@ package final class PluginState: @unchecked Sendable {
     }
   }
 
-  /// What lilv's text leaves to be said.
+  /// The prefixes that lilv's text uses without declaring them.
   private static let prefixes = [
     "atom": LV2.atom(""), "lv2": LV2.core(""), "pset": LV2.presets(""), "state": LV2.state(""),
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": "http://www.w3.org/2001/XMLSchema#",
   ].sorted { $0.key < $1.key }.map { "@prefix \($0.key): <\($0.value)> .\n" }.joined()
 
-  /// Writes the state, which is in memory only, to a folder that is there, with links to the files that
-  /// the plugin made.
+  /// Writes an in-memory state to an existing folder, with links to the files that the plugin created.
   ///
-  /// Not by lilv's own function, which removes files that lie outside the folder.
+  /// It does not use lilv's own function, which deletes files outside the folder.
   private func write(copyTo folder: String) throws(HostError) {
     let path = folder + "/" + Self.file
     let uri = URL(fileURLWithPath: path).absoluteString
@@ -135,7 +135,7 @@ package final class PluginState: @unchecked Sendable {
     }
   }
 
-  /// Writes the state, which was captured for this folder, into it.
+  /// Writes a state that was captured for this folder.
   fileprivate func write(to folder: String) throws(HostError) {
     let status = unsafe scan.withWorld {
       unsafe lilv_state_save(
@@ -146,7 +146,7 @@ package final class PluginState: @unchecked Sendable {
 }
 
 extension World {
-  /// The state of a preset of a plugin.
+  /// Reads the state of a preset.
   ///
   /// - Throws: `HostError`: no such plugin or preset, or one that cannot be read.
   package func preset(_ uri: String, of plugin: String) throws(HostError) -> PluginState {
@@ -165,24 +165,24 @@ extension World {
   }
 }
 
-/// Where a state can be read, by other processes too.
+/// A place from which any process can read a state.
 enum StateOrigin: Codable {
-  /// The folder that it was saved to.
+  /// The folder of a saved state.
   case folder(String)
-  /// URI of the preset that it is.
+  /// URI of a preset.
   case preset(String)
 }
 
 extension PluginInstance {
-  /// The plugin's state as it is now.
+  /// Returns the plugin's current state.
   package func capture() throws(HostError) -> PluginState {
     lock.lock()
     defer { lock.unlock() }
     return try captureLocked(folder: nil)
   }
 
-  /// Saves the plugin's state to a folder of its own, which is made if it is not there, with copies of
-  /// the files that the plugin made and links to those that it uses.
+  /// Saves the plugin's state to a folder of its own, creating it if necessary. The folder receives
+  /// copies of the files that the plugin created and links to those that it uses.
   ///
   /// - Throws: `HostError.unwritableState`.
   package func save(to folder: String) throws(HostError) {
@@ -196,7 +196,7 @@ extension PluginInstance {
     try captureLocked(folder: folder).write(to: folder)
   }
 
-  /// Restores a state in this very instance: while no cycle runs it, or if `canRestoreWhileRunning`.
+  /// Restores a state in this instance. No cycle may run it, unless `canRestoreWhileRunning`.
   ///
   /// - Throws: `HostError.stateOfAnother`.
   package func restore(_ state: PluginState) throws(HostError) {
@@ -206,8 +206,8 @@ extension PluginInstance {
     apply(state)
   }
 
-  /// A second instance, ready to run, with a state: for the graph to crossfade to. This one goes on; the
-  /// controllers that move it move the other, too.
+  /// Creates a second instance with a state, ready to run, for the graph to crossfade to. This one
+  /// continues. The new one gets its controller bindings.
   ///
   /// - Throws: `HostError`.
   package func replacement(restoring state: PluginState) throws(HostError) -> PluginInstance {
@@ -218,7 +218,7 @@ extension PluginInstance {
     return other
   }
 
-  /// The state that the bundle has for a new instance, if the plugin asks for it.
+  /// Returns the default state from the bundle, if the plugin requests to be loaded with it.
   func defaultState() throws(HostError) -> PluginState? {
     let features = description.requiredFeatures + description.optionalFeatures
     guard features.contains(LV2.state("loadDefaultState")) else { return nil }
@@ -230,7 +230,8 @@ extension PluginInstance {
     return unsafe state.map { unsafe PluginState($0, scan: core.scan) }
   }
 
-  /// The state as it is now, for being written to `folder`; nil if it stays in memory.
+  /// Captures the current state for writing to `folder`, or in memory if that is nil. The caller holds
+  /// `lock`.
   func captureLocked(folder: String?) throws(HostError) -> PluginState {
     let values = StateValues(self)
     let state = unsafe withExtendedLifetime(values) {
@@ -250,12 +251,12 @@ extension PluginInstance {
     return unsafe PluginState(state, scan: core.scan, scratch: core.scratch)
   }
 
-  /// Has the instance take over a state. What no control can take is left out.
+  /// Restores a state, ignoring values that fit no control.
   func apply(_ state: PluginState) {
     shared.withLock { $0.state = state }
     let values = StateValues(self)
     withExtendedLifetime(values) {
-      // The plugin may answer with any call but one of lilv's: the lock keeps the state as it is.
+      // The plugin may make any call but lilv's: the lock protects the state meanwhile.
       unsafe state.scan.withWorld { _ in
         unsafe lilv_state_restore(
           state.state, core.instance,
@@ -271,7 +272,7 @@ extension PluginInstance {
   }
 }
 
-/// The values of an instance's controls, as lilv asks for them and sets them.
+/// Gives lilv access to the values of an instance's controls.
 @safe
 private final class StateValues {
   private let instance: PluginInstance
@@ -297,17 +298,17 @@ private final class StateValues {
       let index = instance.core.memory.controls.firstIndex(where: { $0.symbol == symbol }),
       let number = unsafe numberOf(body, bytes, type), number.isFinite
     else { return }
-    // Twice as many changes as there are controls find room.
+    // The ring has room for twice as many changes as there are controls.
     _ = instance.change(index, to: number, at: nil, over: 0)
   }
 }
 
-/// The values of controls that a state has, as lilv tells them.
+/// Receives the control values of a state from lilv.
 private final class PortValues {
   var values: [String: Float] = [:]
 }
 
-/// The number that the body of an atom is; nil if it is none.
+/// Returns the number in the body of an atom, or nil if the atom is not numeric.
 private func numberOf(_ body: UnsafeRawPointer, _ bytes: UInt32, _ type: UInt32) -> Float? {
   let atom = UnsafeMutableRawPointer.allocate(byteCount: 8 + Int(bytes), alignment: 8)
   defer { unsafe atom.deallocate() }

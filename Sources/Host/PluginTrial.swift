@@ -1,11 +1,11 @@
 import CRealTime
 import Foundation
 
-/// What came of trying a plugin.
+/// The result of validating a plugin.
 package struct TrialReport: Codable, Hashable, Sendable {
-  /// What the plugin did wrong, in words that follow “it”; none if it is sound.
+  /// Failures of the plugin, in words that follow “it”; empty for a sound plugin.
   package var failures: [String] = []
-  /// What is odd, but does no harm.
+  /// Oddities that do no harm.
   package var remarks: [String] = []
 
   package init(failures: [String] = [], remarks: [String] = []) {
@@ -14,19 +14,19 @@ package struct TrialReport: Codable, Hashable, Sendable {
   }
 }
 
-/// How thoroughly a plugin is tried.
+/// The thoroughness of a validation.
 package enum TrialLength: Codable, Hashable, Sendable {
-  /// Instantiated, run for a few blocks, freed.
+  /// Instantiate, run a few blocks, free.
   case short
-  /// Everything that a host may do to it, with so many seconds of noise at each rate.
+  /// Everything that a host may do, with this many seconds of noise at each sample rate.
   case full(seconds: Double)
 }
 
-/// One trial of one plugin, in this very process, which it may take down.
+/// The validation of one plugin, in the calling process, which the plugin may crash.
 package struct PluginTrial {
   private let uri: String
   private let world: World
-  /// Called before each step with what the plugin is doing then.
+  /// Called before each step with a description of it.
   private let phase: (String) -> Void
   private var report = TrialReport()
 
@@ -71,7 +71,7 @@ package struct PluginTrial {
     try runOffline(seconds)
   }
 
-  /// Has `body` use a new instance, which is freed afterwards, and not before.
+  /// Calls `body` with a new instance, which it frees afterwards.
   private mutating func trying(
     _ rate: Double, isOffline: Bool = false,
     _ body: (inout PluginTrial, PluginInstance, NodeDriver) throws(HostError) -> Void
@@ -90,8 +90,8 @@ package struct PluginTrial {
     NodeDriver(plugin, maximumFrames: 4096, eventBytes: plugin.eventBytes)
   }
 
-  /// A key that is pressed and one that is let go, for plugins that take MIDI; a position for those that
-  /// follow the music.
+  /// Sends a note-on and a note-off to plugins that accept MIDI, and a transport position to those that
+  /// accept one.
   private static func sendNote(_ plugin: PluginInstance, _ driver: NodeDriver) {
     if plugin.accepts(LV2.midi("MidiEvent")) {
       let key = UInt8(36 + driver.frame / 64 % 60)
@@ -125,7 +125,7 @@ package struct PluginTrial {
           if blocks % 8 == 0 { Self.sendNote(plugin, driver) }
           driver.run(frames: length)
           blocks += 1
-          // A long run is to be seen to go on.
+          // Show that a long run makes progress.
           if blocks % 4096 == 0 { trial.phase(phase) }
         }
       }
@@ -153,7 +153,7 @@ package struct PluginTrial {
     }
   }
 
-  /// The state is one that no new instance has by itself.
+  /// Saves and restores a state that differs from that of a new instance.
   private mutating func saveAndRestore() throws(HostError) {
     let scratch = ScratchFolder()
     guard scratch.make() else { throw .unwritableState(folder: scratch.path) }
@@ -190,13 +190,13 @@ package struct PluginTrial {
     }
   }
 
-  /// Notes controls that have other values than they are to have.
+  /// Records controls whose values differ from the expected ones.
   private mutating func compare(
     _ before: [String: Float], _ after: [String: Float], _ event: String
   ) {
     for (symbol, value) in before.sorted(by: { $0.key < $1.key }) {
       guard let now = after[symbol] else { continue }
-      // A state has as many digits as its text.
+      // The text form of a state limits the digits.
       if !(abs(value - now) <= 1e-4 * max(1, abs(value))) {
         report.failures.append(
           "has its control “\(symbol)” at \(now), not at \(value), after \(event)")
@@ -254,8 +254,8 @@ package struct PluginTrial {
 }
 
 extension PluginInstance {
-  /// What the plugin reads from its control ports, by their symbols, save those that are set by the host
-  /// or go back by themselves. While no cycle runs it.
+  /// The values that the plugin reads from its control ports, by symbol. Ports that the host sets, and
+  /// triggers, are left out. Precondition: no cycle runs it.
   fileprivate var portValues: [String: Float] {
     var values: [String: Float] = [:]
     for (i, port) in core.memory.controls.enumerated()
@@ -267,7 +267,7 @@ extension PluginInstance {
 }
 
 extension PluginPort {
-  /// Between which values the control can be turned; nil if the bundle does not say it.
+  /// Returns the bounds of the control, or nil if the bundle does not give them.
   fileprivate func bounds(sampleRate: Double) -> ClosedRange<Float>? {
     let range = range(sampleRate: sampleRate)
     guard let low = range.minimum, let high = range.maximum, low <= high, low.isFinite,
@@ -276,7 +276,7 @@ extension PluginPort {
     return low...high
   }
 
-  /// The value at a part of the control's range, as near as it can be.
+  /// Returns the allowed value nearest to a fraction of the control's range.
   fileprivate func value(at part: Float, of range: ClosedRange<Float>) -> Float {
     var value = min(
       range.upperBound, range.lowerBound + (range.upperBound - range.lowerBound) * part)

@@ -1,32 +1,32 @@
 import Foundation
 import Glibc
 
-/// What a probe is to do. One line of JSON on its standard input.
+/// A task for a validator process: one line of JSON on its standard input.
 struct ProbeTask: Codable {
   enum Kind: Codable {
-    /// Read one bundle, and describe its plugins.
+    /// Read a bundle and describe its plugins.
     case bundle(String)
-    /// Try one plugin.
+    /// Validate a plugin.
     case plugin(uri: String, TrialLength)
   }
   var kind: Kind
-  /// Folders of bundles; nil for the environment's.
+  /// Folders of bundles; nil for those of the environment.
   var path: String?
 }
 
-/// What a probe writes, one line of JSON each: any number of phases, and one answer.
+/// A line of JSON from a validator process: any number of phases, then one answer.
 enum ProbeLine: Codable {
-  /// What the plugin is doing now.
+  /// The step that the plugin is in.
   case phase(String)
   case plugin(TrialReport)
   case bundle(BundleReport)
 }
 
-/// What is in a bundle.
+/// The contents of a bundle.
 package struct BundleReport: Codable, Hashable, Sendable {
   /// URIs of its plugins.
   package var plugins: [String]
-  /// What is wrong with it, in words.
+  /// Errors in the bundle, in words.
   package var problems: [String]
 
   package init(plugins: [String] = [], problems: [String] = []) {
@@ -35,14 +35,14 @@ package struct BundleReport: Codable, Hashable, Sendable {
   }
 }
 
-/// The other side of a `Prober`: a process that may die of what it tries.
+/// The child process of a `Prober`. A plugin may crash it.
 package enum Probe {
-  /// Does what standard input asks for, and answers on standard output, until the input ends. What
-  /// plugins and lilv print goes to standard error.
+  /// Performs the tasks on standard input and answers on standard output until the input ends. Output
+  /// of plugins and lilv goes to standard error.
   package static func serve() {
     let answers = dup(1)
     dup2(2, 1)
-    // A crash here is an answer, not worth a file.
+    // The parent reports a crash, so no core file is needed.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     endWithHost()

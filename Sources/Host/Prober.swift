@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Server
 
-/// Tries bundles and plugins in a process of its own, and remembers what came of it. Any thread.
+/// Validates bundles and plugins in a separate process and caches the results. Any thread.
 @safe
 package final class Prober: @unchecked Sendable {
   private let executable: String
@@ -14,9 +14,9 @@ package final class Prober: @unchecked Sendable {
 
   /// - Parameters:
   ///   - executable: A program that calls `Probe.serve()` when it is given `arguments`.
-  ///   - cacheFolder: Where to remember verdicts; nil for nowhere.
-  ///   - patience: Seconds that one step may take before it counts as hanging; those in which it waits for
-  ///     a processor do not count.
+  ///   - cacheFolder: The folder for cached results; nil for none.
+  ///   - patience: Seconds that one step may take before it counts as hanging. Time in which the
+  ///     process waits for a processor does not count.
   package init(
     executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "probe"],
     cacheFolder: String? = Prober.usualCacheFolder, patience: Double = 30
@@ -27,15 +27,15 @@ package final class Prober: @unchecked Sendable {
     cache = ProbeCache(folder: cacheFolder)
   }
 
-  /// `cuejack` in XDG_CACHE_HOME, or in `~/.cache`.
+  /// `cuejack` in XDG_CACHE_HOME or `~/.cache`.
   package static var usualCacheFolder: String {
     let home = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"]
     return (home.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache")
       + "/cuejack"
   }
 
-  /// What is in a bundle. What was found before counts until a file of the bundle changes; that reading
-  /// it crashed or hung counts for this prober only.
+  /// Returns the contents of a bundle. A cached result is valid until a file of the bundle changes. A
+  /// crash or hang while reading it is remembered by this object only.
   ///
   /// - Throws: `HostError.noProbe`.
   package func bundle(_ path: String) throws(HostError) -> BundleReport {
@@ -58,9 +58,9 @@ package final class Prober: @unchecked Sendable {
     return report
   }
 
-  /// Tries a plugin shortly: whether it can be instantiated, run and freed. That it is sound counts until
-  /// a file of its bundle changes; that it is not, which may lie in something else (a library that is
-  /// missing, too little memory), counts for this prober only.
+  /// Validates a plugin briefly: whether it can be instantiated, run and freed. A good result is cached
+  /// until a file of its bundle changes. A bad one, which may have other causes (a missing library, too
+  /// little memory), is remembered by this object only.
   ///
   /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
   package func plugin(_ uri: String, in world: World) throws(HostError) -> TrialReport {
@@ -72,7 +72,7 @@ package final class Prober: @unchecked Sendable {
     return report
   }
 
-  /// Tries a plugin, whatever was found before.
+  /// Validates a plugin without using the cache.
   ///
   /// - Throws: `HostError.noProbe`.
   package func trial(_ uri: String, in world: World, _ length: TrialLength) throws(HostError)
@@ -90,7 +90,7 @@ package final class Prober: @unchecked Sendable {
 
   private enum Outcome {
     case answer(ProbeLine, messages: [String])
-    /// How the process ended, and what the plugin was doing.
+    /// The end of the process, and the step that the plugin was in.
     case died(String, phase: String?)
   }
 
@@ -117,12 +117,12 @@ package final class Prober: @unchecked Sendable {
   }
 }
 
-/// A running probe.
+/// A running validator process.
 @safe
 private final class ProbeProcess {
   private var process: pid_t = 0
   private let socket: CInt
-  /// For all temporary files of the process, and what it writes to its standard error.
+  /// The folder for the process's temporary files and its standard error output.
   private let scratch = ScratchFolder()
   private let messagePath: String
   private var received: [UInt8] = []
@@ -139,7 +139,7 @@ private final class ProbeProcess {
     scratch.make()
     messagePath = scratch.path + "/messages"
     var environment = ProcessInfo.processInfo.environment
-    // A crash is told by the signal.
+    // The exit signal reports a crash.
     environment["SWIFT_BACKTRACE"] = "enable=no"
     environment["TMPDIR"] = scratch.path
     let status = startProcess(
@@ -161,16 +161,16 @@ private final class ProbeProcess {
   func send(_ task: ProbeTask) {
     guard var bytes = try? JSONEncoder().encode(task) else { return }
     bytes.append(UInt8(ascii: "\n"))
-    // One that has died is noticed when it does not answer.
+    // If the process has died, the missing answer shows it.
     _ = unsafe bytes.withUnsafeBytes {
       unsafe Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
     }
   }
 
-  /// The next line; nil if none comes for so many seconds, or ever. The time in which the process waits
-  /// for a processor does not count.
+  /// Returns the next line, or nil if none comes within `patience` seconds or the process ended. Time
+  /// in which the process waits for a processor does not count.
   func line(patience: Double) -> ProbeLine? {
-    // What was so when it first kept us waiting.
+    // The clock and the processor delays when the wait began.
     var first: (now: Double, delays: [String: Double])?
     while true {
       if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
@@ -203,8 +203,8 @@ private final class ProbeProcess {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// Seconds that each of the process's threads was ready to run and had no processor, so far. Nothing
-  /// where the system does not count it.
+  /// Seconds that each thread of the process was ready to run without a processor, so far. Empty if the
+  /// kernel does not count them.
   private var processorDelays: [String: Double] {
     let folder = "/proc/\(process)/task"
     var delays: [String: Double] = [:]
@@ -216,7 +216,7 @@ private final class ProbeProcess {
     return delays
   }
 
-  /// What the process wrote to its standard error since the last call, line by line.
+  /// Returns the lines written to standard error since the last call.
   func messages() -> [String] {
     guard let file = FileHandle(forReadingAtPath: messagePath) else { return [] }
     defer { try? file.close() }
@@ -226,13 +226,13 @@ private final class ProbeProcess {
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Ends the process, if it runs.
+  /// Ends the process if it is running.
   ///
   /// - Returns: How it ended, in words.
   func end() -> String {
     guard process > 0 else { return "had ended" }
     var status: CInt = 0
-    // One whose socket has closed is about to end by itself.
+    // A process that closed its socket is about to end by itself.
     var place = pollfd(fd: socket, events: 0, revents: 0)
     let hasClosed = unsafe poll(&place, 1, 0) > 0
     if !hasClosed { kill(process, SIGKILL) }
@@ -246,24 +246,25 @@ private final class ProbeProcess {
   }
 }
 
-/// What probes found, in one file.
+/// The results of validation, in one file.
 private final class ProbeCache: @unchecked Sendable {
   private struct Entry: Codable {
-    /// When the newest of the bundle's files was changed, in seconds since 1970, and all their bytes.
+    /// Modification time of the bundle's newest file, in seconds since 1970, and the size of all files
+    /// in bytes.
     var modified: Double
     var bytes: Int
     var report: Data
   }
   private let path: String?
   private let lock = NSLock()
-  /// Those that are in the file, and those that are not to be.
+  /// Results from the file, and results that are not written to it.
   private var entries: [String: Entry] = [:]
   private var passing: [String: Entry] = [:]
 
   init(folder: String?) {
     path = folder.map { $0 + "/plugins.json" }
     guard let path, let data = FileManager.default.contents(atPath: path) else { return }
-    // One that cannot be read is made anew.
+    // Replace a file that cannot be read.
     entries = (try? JSONDecoder().decode([String: Entry].self, from: data)) ?? [:]
   }
 
@@ -278,7 +279,7 @@ private final class ProbeCache: @unchecked Sendable {
     return try? JSONDecoder().decode(Report.self, from: entry.report)
   }
 
-  /// - Parameter isLasting: Whether other probers are to know it.
+  /// - Parameter isLasting: Whether to write the result to the file.
   func set<Report: Codable>(_ report: Report, _ key: String, bundle: String, isLasting: Bool) {
     guard let data = try? JSONEncoder().encode(report) else { return }
     let (modified, bytes) = Self.stamp(bundle)
@@ -289,7 +290,7 @@ private final class ProbeCache: @unchecked Sendable {
     passing[name] = isLasting ? nil : entry
     guard isLasting, let path else { return }
     entries[name] = entry
-    // What cannot be kept is found out again.
+    // If the file cannot be written, the next process validates again.
     try? FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
     try? JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: path), options: .atomic)

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Server
 
-/// The graphs that run in processes of this user, as they answer now.
+/// The reports of all graphs that run in processes of this user, requested on creation.
 package struct RunningGraphs: Sendable {
-  /// By server, client and process.
+  /// The reports, sorted by server, client and process.
   package private(set) var reports: [GraphReport] = []
-  /// What could not be asked, in words.
+  /// Graphs that did not answer, in words.
   package private(set) var remarks: [String] = []
 
-  /// Asks them all. Sockets of processes that have ended are removed.
+  /// Requests the reports of all running graphs. It removes sockets of processes that have ended.
   ///
-  /// - Parameter patience: Seconds that they have for their answers, all together.
+  /// - Parameter patience: Seconds within which all answers must arrive.
   package init(patience: Double = 2) {
     var calls: [Call] = []
     for folder in GraphFolder.candidates {
@@ -43,7 +43,7 @@ package struct RunningGraphs: Sendable {
     reports.sort { ($0.server, $0.client, $0.process) < ($1.server, $1.client, $1.process) }
   }
 
-  /// One asking.
+  /// One request.
   private struct Call {
     let path: String
     let socket: Int32
@@ -52,7 +52,7 @@ package struct RunningGraphs: Sendable {
     var isTooLong: Bool { data.count > 16 << 20 }
   }
 
-  /// Begins to ask all that have sockets in a folder.
+  /// Connects to all sockets in a folder.
   private mutating func calls(in folder: String) -> [Call] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     var calls: [Call] = []
@@ -76,7 +76,7 @@ package struct RunningGraphs: Sendable {
         remarks.append("the process of \(path) does not answer: others wait for it as well")
         close(socket)
       default:
-        // Its process is no more.
+        // The process has ended.
         if error == ECONNREFUSED { unsafe unlink(path) }
         close(socket)
       }
@@ -84,16 +84,16 @@ package struct RunningGraphs: Sendable {
     return calls
   }
 
-  /// True if who listens at the other end is a process of this user.
+  /// Returns whether the listening process belongs to this user.
   private static func isOurs(_ socket: Int32) -> Bool {
-    // The system's struct ucred: process, user, group.
+    // The kernel's struct ucred: process, user, group.
     var peer: [UInt32] = [0, .max, 0]
     var size = socklen_t(3 * MemoryLayout<UInt32>.size)
     return unsafe getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
       && peer[1] == geteuid()
   }
 
-  /// Waits for the next words, and takes them.
+  /// Waits for more data and reads it.
   private static func await(_ calls: inout [Call], until end: UInt64) {
     let open = calls.indices.filter { !calls[$0].isOver }
     var files = open.map { pollfd(fd: calls[$0].socket, events: Int16(POLLIN), revents: 0) }

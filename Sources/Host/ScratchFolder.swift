@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A folder for files of plugins, closed to other users, that goes with the last who knows it. Whoever
-/// writes the first file makes it.
+/// A temporary folder for files of plugins, closed to other users and removed with this object. The
+/// first writer creates it.
 final class ScratchFolder: Sendable {
   let path: String
   private static let prefix = "cuejack-plugin-"
@@ -15,19 +15,19 @@ final class ScratchFolder: Sendable {
 
   deinit { remove() }
 
-  /// Makes the folder, if it is not there.
+  /// Creates the folder if it does not exist.
   ///
-  /// - Returns: False if it cannot be made, or another user can look into what is there.
+  /// - Returns: `false` if it cannot be created, or other users can access the existing one.
   @discardableResult
   func make() -> Bool {
     unsafe mkdir(path, 0o700)
     return GraphFolder.isTrusted(path) == true
   }
 
-  /// Removes the folder with all that is in it.
+  /// Removes the folder with its contents.
   func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Removes the folder that the process which started this one gave it for all its temporary files.
+  /// Removes the temporary folder that the parent process gave this one.
   static func removeGiven() {
     let path = NSTemporaryDirectory()
     guard URL(fileURLWithPath: path).lastPathComponent.hasPrefix(prefix) else { return }

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// A stereo mixer of any number of inputs in a graph: each passes through a channel strip of its own (gain,
-/// pan of equal power, mute), their sum through one more. Any thread.
+/// A stereo mixer in a graph for any number of inputs. Each input passes through its own channel strip
+/// (gain, equal-power pan, mute), and the mix through one more. Any thread.
 ///
 /// The strips are the LV2 plugins `urn:cuejack:plugins:channel-strip` and `…-mono`, which smooth their
-/// controls. Inputs come and go with the graph's fades.
+/// controls. The graph crossfades when inputs are added or removed.
 package final class StripMixer: Sendable {
   private let graph: Graph
   private let world: World
   private let bus: NodeID
-  /// What the strips of the inputs are, by their nodes.
+  /// The strips of the inputs, by node.
   private let strips = Mutex<[NodeID: PluginInstance]>([:])
   /// The node whose two outputs are the mix, and its strip.
   package let output: NodeID
   package let master: PluginInstance
 
-  /// A mixer without inputs.
+  /// Creates a mixer without inputs.
   ///
-  /// - Parameter world: Where the strips are looked for.
-  /// - Throws: `HostError`: there are no strips.
+  /// - Parameter world: The world that contains the strip plugins.
+  /// - Throws: `HostError`: the strip plugins are not installed.
   package init(named name: String, in graph: Graph, _ world: World) throws(HostError) {
     self.graph = graph
     self.world = world
@@ -30,8 +30,8 @@ package final class StripMixer: Sendable {
 
   /// Adds an input.
   ///
-  /// - Parameter channels: Of what is to be connected to it: 1 is panned, of 2 the balance is set.
-  /// - Returns: The node to connect to: its strip.
+  /// - Parameter channels: Channels of the input: 1 (`pan` pans it) or 2 (`pan` sets the balance).
+  /// - Returns: The node to connect to, which is the input's strip.
   /// - Throws: `HostError`.
   package func addInput(named name: String, channels: Int) throws(HostError) -> NodeID {
     let strip = try Self.strip(named: name, channels: channels, world)
@@ -41,7 +41,7 @@ package final class StripMixer: Sendable {
     return id
   }
 
-  /// Takes an input away, with what is connected to it.
+  /// Removes an input and its connections.
   ///
   /// - Throws: `HostError.unknownNode`.
   package func removeInput(_ id: NodeID) throws(HostError) {
@@ -51,7 +51,8 @@ package final class StripMixer: Sendable {
     try graph.remove(id)
   }
 
-  /// The strip of an input, with the controls `gain` (-90 to 24 dB), `pan` (-1 to 1) and `mute`.
+  /// Returns the strip of an input, with the controls `gain` (-90 to 24 dB), `pan` (-1 to 1) and
+  /// `mute`.
   ///
   /// - Throws: `HostError.unknownNode`.
   package func strip(of id: NodeID) throws(HostError) -> PluginInstance {
@@ -63,7 +64,7 @@ package final class StripMixer: Sendable {
     -> PluginInstance
   {
     let uri = "urn:cuejack:plugins:channel-strip" + (channels == 1 ? "-mono" : "")
-    // The graph makes it ready for its own rate and blocks.
+    // The graph prepares it for its own sample rate and block length.
     let settings = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     return try PluginInstance(uri, in: world, settings: settings, name: name)
   }

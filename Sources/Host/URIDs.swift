@@ -4,23 +4,23 @@ import Foundation
 import Server
 import Synchronization
 
-/// URIs as numbers, for all plugins of the process, and of those that it has for plugins. Any thread, a
-/// cycle's too: nothing locks or allocates.
+/// The table of URIDs for all plugins of the process and of its plugin processes. Any thread, including
+/// the process thread: it neither locks nor allocates.
 @safe
 final class URIDs: @unchecked Sendable {
   static let shared = URIDs(adopted.withLock { $0 })
 
-  /// The file of another process that the numbers are in. To be set before the first of them is asked for.
+  /// The table's file from the host process. Set it before the first use of `shared`.
   static let adopted = Mutex<SharedFile?>(nil)
 
-  /// Where the numbers are; nil if the system gave no such file.
+  /// The file of the table; nil if the system provided none.
   let file: SharedFile?
   private let table: UnsafeMutablePointer<cue_urids>
-  /// The features, for plugins and for lilv.
+  /// The map and unmap features, for plugins and for lilv.
   let map: UnsafeMutablePointer<LV2_URID_Map>
   let unmap: UnsafeMutablePointer<LV2_URID_Unmap>
 
-  /// Room for 65,536 URIs; memory that is not used is not there.
+  /// Allocates room for 65,536 URIs. Unused pages take no memory.
   private init(_ adopted: SharedFile?) {
     let (head, slots, text) = (64, 1 << 16, 1 << 22)
     let bytes = head + 4 * slots + text
@@ -41,14 +41,14 @@ final class URIDs: @unchecked Sendable {
     unsafe unmap.initialize(to: LV2_URID_Unmap(handle: table, unmap: cue_urids_unmap))
   }
 
-  /// The number of a URI; 0 if the table is full, or the URI too long.
+  /// Returns the URID of a URI, or 0 if the table is full or the URI too long.
   subscript(uri: String) -> UInt32 { unsafe cue_urids_map(table, uri) }
 
-  /// The URI of a number; nil if it has none.
+  /// Returns the URI of a URID, or nil if it is unknown.
   func uri(_ number: UInt32) -> String? {
     unsafe cue_urids_unmap(table, number).map { unsafe String(cString: $0) }
   }
 }
 
-/// The number that stands for a URI in all events; 0 if there are too many. Any thread.
+/// Returns the URID of a URI, as used in all events, or 0 if the table is full. Any thread.
 package func urid(_ uri: String) -> UInt32 { URIDs.shared[uri] }

@@ -1,4 +1,5 @@
-/// URIs of LV2's vocabularies: the headers' own are joined by C's preprocessor, which Swift cannot read.
+/// URIs of the LV2 vocabularies. Swift cannot read the macros in LV2's headers, which concatenate
+/// strings.
 enum LV2 {
   static func core(_ name: String) -> String { "http://lv2plug.in/ns/lv2core#" + name }
   static func atom(_ name: String) -> String { "http://lv2plug.in/ns/ext/atom#" + name }

@@ -1,11 +1,11 @@
-/// A node of a graph, for as long as it is in it.
+/// Identifier of a node of a graph.
 package struct NodeID: Hashable, Comparable, Sendable {
-  /// Counts from 1, never used again.
+  /// Counted from 1 and never reused.
   package let number: Int
   package static func < (a: NodeID, b: NodeID) -> Bool { a.number < b.number }
 }
 
-/// A way for samples or events from a node's output to a node's input; both count from 0.
+/// A connection for samples or events from a node's output to a node's input; both count from 0.
 package struct Wire: Hashable, Sendable {
   package let from: NodeID
   package let output: Int
@@ -23,21 +23,21 @@ package struct Wire: Hashable, Sendable {
   }
 }
 
-/// What a graph is to be: nodes, wires and their gains. A value; no thread of its own.
+/// The requested nodes, wires and gains of a graph. A value without a thread of its own.
 package struct Wiring {
   struct Item {
     var cell: CellMemory
-    /// The graph is to lead around it.
+    /// Whether the graph has to bypass the node.
     var isBypassed = false
-    /// It passes its input on, by itself or because the graph leads around it.
+    /// Whether the node is bypassed, by itself or by the graph.
     var isDisabled = false
-    /// It could not be made ready for the present rate or block length.
+    /// Whether the node could not be prepared for the current rate or block length.
     var isUnready = false
-    /// The graph leads around it.
+    /// Whether the graph bypasses the node.
     var isLedAround: Bool { isBypassed || isUnready }
   }
   private(set) var items: [NodeID: Item] = [:]
-  /// The gain of each wire; that of one for events is of no account.
+  /// The gain of each wire. Event wires ignore it.
   package private(set) var wires: [Wire: Float] = [:]
 
   // MARK: Reading
@@ -47,7 +47,7 @@ package struct Wiring {
     return item
   }
 
-  /// The wires in an order that does not depend on how they came to be.
+  /// The wires sorted by node and port, independent of their history.
   var sortedWires: [(wire: Wire, gain: Float)] {
     wires.map { ($0.key, $0.value) }.sorted { a, b in
       let (a, b) = (a.0, b.0)
@@ -56,12 +56,12 @@ package struct Wiring {
     }
   }
 
-  /// The wires from one node to another, samples only.
+  /// Returns the audio wires from one node to another.
   private func wires(from a: NodeID, to b: NodeID) -> [(wire: Wire, gain: Float)] {
     sortedWires.filter { $0.wire.from == a && $0.wire.to == b && !$0.wire.isEvent }
   }
 
-  /// A way from one node to another along wires; nil if there is none.
+  /// Returns a path from one node to another along wires, or nil if there is none.
   private func path(from start: NodeID, to end: NodeID) -> [NodeID]? {
     var next: [NodeID: Set<NodeID>] = [:]
     for wire in wires.keys { next[wire.from, default: []].insert(wire.to) }
@@ -86,7 +86,7 @@ package struct Wiring {
 
   mutating func add(_ id: NodeID, _ cell: CellMemory) { items[id] = Item(cell: cell) }
 
-  /// Connects, or changes the gain.
+  /// Connects an output to an input, or changes the gain of that connection.
   package mutating func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
     try check(wire)
     guard gain.isFinite else {
@@ -114,8 +114,8 @@ package struct Wiring {
     }
   }
 
-  /// Has the host hear the controllers among the events of an output, to move a node's controls by: an
-  /// event input more, after the node's own.
+  /// Lets the controllers among the events of an output move a node's controls. They enter an
+  /// additional event input after the node's own.
   package mutating func connectControllers(_ a: NodeID, _ output: Int, to b: NodeID)
     throws(HostError)
   {
@@ -128,13 +128,14 @@ package struct Wiring {
     guard wires.removeValue(forKey: wire) != nil else { throw .notConnected(from: from, to: to) }
   }
 
-  /// Connects every output of a node, mixed up or down to the other's inputs.
+  /// Connects all outputs of a node to another node's inputs, mixed up or down if their counts differ.
   package mutating func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
     try connect(
       a, Array(0..<item(a).cell.outputs), to: b, Array(0..<item(b).cell.inputs), gain: gain)
   }
 
-  /// Connects some outputs of a node, mixed up or down to some of another's inputs.
+  /// Connects some outputs of a node to some inputs of another, mixed up or down if their counts
+  /// differ.
   package mutating func connect(
     _ a: NodeID, _ outputs: [Int], to b: NodeID, _ inputs: [Int], gain: Float = 1
   ) throws(HostError) {
@@ -145,8 +146,8 @@ package struct Wiring {
     }
   }
 
-  /// How `channels` channels go to `others`: one to one; or each to several; or several to one, with as
-  /// much gain as keeps the sum of equal ones as it is.
+  /// Returns how `channels` channels spread over `others`: one to one, one to several, or several to
+  /// one with a gain that keeps the level of equal signals.
   static func spread(_ channels: Int, over others: Int) -> [(Int, Int, Float)] {
     if channels <= others { return (0..<others).map { ($0 % channels, $0, 1) } }
     return (0..<channels).map { channel in
@@ -156,7 +157,7 @@ package struct Wiring {
     }
   }
 
-  /// Puts a node that is in the graph already into all ways for samples from one node to another.
+  /// Inserts a node of the graph into all audio connections from one node to another.
   package mutating func insert(_ id: NodeID, between a: NodeID, and b: NodeID) throws(HostError) {
     let cell = try item(id).cell
     let (from, to) = (try item(a).cell.name, try item(b).cell.name)
@@ -176,10 +177,10 @@ package struct Wiring {
     }
   }
 
-  /// Takes a node away with its wires.
+  /// Removes a node and its wires.
   ///
-  /// - Parameter joins: What came to it goes on to where it led: each input to what the output of its
-  ///   number led to.
+  /// - Parameter joins: Connects the node's sources to its destinations: each input to the destinations
+  ///   of the output with the same number.
   package mutating func remove(_ id: NodeID, joins: Bool = false) throws(HostError) {
     let cell = try item(id).cell
     let before = sortedWires.filter { $0.wire.to == id }
@@ -189,7 +190,7 @@ package struct Wiring {
     guard joins else { return }
     for (out, outGain) in after {
       let count = out.isEvent ? cell.eventInputs : cell.inputs
-      // Controllers that come to it are for it alone.
+      // Controllers apply to this node alone, so they are not passed on.
       guard count > 0 else { continue }
       for (into, inGain) in before
       where into.isEvent == out.isEvent && into.input == out.output % count {
@@ -200,13 +201,13 @@ package struct Wiring {
     }
   }
 
-  /// Has another cell be the node; all wires stay, and so does a bypass.
+  /// Replaces the slot of a node. All wires and a bypass stay.
   mutating func replace(_ id: NodeID, with cell: CellMemory) throws(HostError) {
     let old = try item(id)
     items[id]?.cell = cell
     items[id]?.isUnready = false
     let oldWires = wires
-    // Controllers come after all events.
+    // The controllers' input comes after the event inputs.
     for wire in oldWires.keys
     where wire.to == id && wire.isEvent && wire.input == old.cell.eventInputs {
       wires[wire] = nil

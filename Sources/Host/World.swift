@@ -2,13 +2,13 @@ import CLilv
 import Foundation
 import Synchronization
 
-/// What lilv found in one look at the disk. Its C objects are used under one lock.
+/// One scan of the installed bundles by lilv. A lock protects its C objects.
 @safe
 final class Scan: @unchecked Sendable {
   private let lock = NSLock()
   private let world: OpaquePointer
 
-  /// Reads the manifests of all bundles in `path`; nil for LV2_PATH, or lilv's own default.
+  /// Reads the manifests of all bundles in `path`; nil for LV2_PATH or lilv's own default.
   init(path: String?) {
     unsafe world = unsafe Self.newWorld()
     if let path {
@@ -19,7 +19,7 @@ final class Scan: @unchecked Sendable {
     unsafe lilv_world_load_all(world)
   }
 
-  /// Reads one bundle's manifest, and nothing else.
+  /// Reads the manifest of one bundle only.
   init(bundle: String) {
     unsafe world = unsafe Self.newWorld()
     let node = unsafe lilv_new_file_uri(world, nil, bundle)
@@ -27,7 +27,7 @@ final class Scan: @unchecked Sendable {
     unsafe lilv_node_free(node)
   }
 
-  /// A world that reads files and runs no code of bundles.
+  /// Creates a lilv world that reads files and runs no code of bundles.
   private static func newWorld() -> OpaquePointer {
     let world = unsafe lilv_world_new()!
     let no = unsafe lilv_new_bool(world, false)
@@ -38,7 +38,7 @@ final class Scan: @unchecked Sendable {
 
   deinit { unsafe lilv_world_free(world) }
 
-  /// True if a library would have more to say of plugins: it is not asked.
+  /// Whether a bundle has a dynamic manifest. lilv does not load it, because that would run its code.
   var hasDynamicManifest: Bool {
     unsafe withWorld { world in
       let nodes = unsafe Nodes(world: world)
@@ -48,7 +48,7 @@ final class Scan: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` while nobody else uses the world.
+  /// Calls `body` with the world, while holding its lock.
   func withWorld<Result, Failure>(_ body: (OpaquePointer) throws(Failure) -> Result)
     throws(Failure) -> Result
   {
@@ -57,14 +57,14 @@ final class Scan: @unchecked Sendable {
     return unsafe try body(world)
   }
 
-  /// The plugin with a URI, in a world that is locked.
+  /// Returns the plugin with a URI. The caller holds the lock of `world`.
   func plugin(_ uri: String, in world: OpaquePointer) -> OpaquePointer? {
     unsafe Nodes(world: world).ifURI(uri) { node in
       unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
     } ?? nil
   }
 
-  /// URIs of all plugins, in alphabetical order.
+  /// URIs of all plugins in alphabetical order.
   var uris: [String] {
     unsafe withWorld { world in
       let plugins = unsafe lilv_world_get_all_plugins(world)
@@ -82,7 +82,7 @@ final class Scan: @unchecked Sendable {
     }
   }
 
-  /// What the bundle says of the plugin with a URI; nil if there is no such plugin.
+  /// Returns the description of the plugin with a URI, or nil if there is no such plugin.
   func description(of uri: String) -> PluginDescription? {
     unsafe withWorld { world in
       unsafe plugin(uri, in: world).map {
@@ -92,10 +92,10 @@ final class Scan: @unchecked Sendable {
   }
 }
 
-/// The plugins that are installed. Any thread.
+/// The installed plugins. Any thread.
 ///
-/// The disk is read when the world is made, and again when `rescan()` is called; instances that were
-/// made before go on with what was found then.
+/// The world scans the disk on creation and in `rescan()`. Instances made before a rescan keep what the
+/// earlier scan found.
 package final class World: Sendable {
   private struct State {
     var scan: Scan
@@ -103,30 +103,30 @@ package final class World: Sendable {
   }
   private let state: Mutex<State>
   let path: String?
-  /// Who tries plugins before they are instantiated here.
+  /// Validates plugins before they are instantiated in this process.
   let prober: Prober?
 
-  /// The plugins in the folders of `path`, which are separated by colons.
+  /// Scans the folders of `path`, which are separated by colons.
   ///
   /// - Parameters:
-  ///   - path: Nil for the environment's LV2_PATH, and without that lilv's own list.
-  ///   - prober: Has each plugin tried before its first instance; nil if they are to be trusted.
+  ///   - path: Folders of bundles; nil for LV2_PATH or, if that is not set, lilv's own default.
+  ///   - prober: Validates each plugin before its first instance; nil if plugins are trusted.
   package init(path: String? = nil, prober: Prober? = nil) {
     self.path = path
     self.prober = prober
     state = Mutex(State(scan: Scan(path: path)))
   }
 
-  /// Looks at the disk again. What was described before may have changed.
+  /// Scans the disk again. Descriptions may change.
   package func rescan() {
     let scan = Scan(path: path)
     state.withLock { $0 = State(scan: scan) }
   }
 
-  /// URIs of all plugins, in alphabetical order.
+  /// URIs of all plugins in alphabetical order.
   package var uris: [String] { scan.uris }
 
-  /// What the bundle says of a plugin.
+  /// Returns the description of a plugin.
   ///
   /// - Throws: `HostError.unknownPlugin`.
   package func description(of uri: String) throws(HostError) -> PluginDescription {
@@ -135,7 +135,7 @@ package final class World: Sendable {
 
   var scan: Scan { state.withLock { $0.scan } }
 
-  /// A plugin's description, and the scan that it is from.
+  /// Returns a plugin's description and the scan that it comes from.
   func found(_ uri: String) throws(HostError) -> (scan: Scan, description: PluginDescription) {
     let (scan, known) = state.withLock { ($0.scan, $0.descriptions[uri]) }
     if let known { return (scan, known) }
@@ -150,7 +150,7 @@ package final class World: Sendable {
     private static let machine = "x86_64"
   #endif
 
-  /// Folders in which bundles are looked for, in order.
+  /// Folders that are searched for bundles, in order.
   package var folders: [String] {
     let home = NSHomeDirectory()
     let path =
@@ -161,7 +161,7 @@ package final class World: Sendable {
     }
   }
 
-  /// Paths of all bundles in `folders`, each with a slash at its end, whether they can be read or not.
+  /// Paths of all bundles in `folders`, readable or not, each with a slash at its end.
   package var bundles: [String] {
     folders.flatMap { folder in
       ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
