@@ -1,4 +1,4 @@
-/// The control ports of a plugin, `lv2:enabled` being number 0.
+/// The control ports of a plugin. Port 0 is `lv2:enabled`.
 @safe
 struct Controls: ~Copyable {
   static var capacity: Int { 82 }
@@ -9,7 +9,7 @@ struct Controls: ~Copyable {
     unsafe ports[index] = port
   }
 
-  /// Reads the first `count` ports. True if one has changed.
+  /// Reads the first `count` ports. Returns whether a value has changed.
   mutating func read(_ count: Int) -> Bool {
     var isChanged = false
     for i in 0..<count {
@@ -23,7 +23,8 @@ struct Controls: ~Copyable {
     return isChanged
   }
 
-  /// The value that was read, within the limits; `fallback` if there is none.
+  /// Returns the value last read, clamped to the limits, or `fallback` if it is not a number or not
+  /// connected.
   mutating func value(_ index: Int, from least: Double, to most: Double, else fallback: Double)
     -> Double
   {

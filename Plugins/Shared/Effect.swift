@@ -1,28 +1,31 @@
-/// What a bundle is made of: `Entry.swift` does the rest, and takes it under the name `Bundle`.
+/// The signal processing of a bundle. Each bundle declares its type under the name `Bundle`;
+/// `Entry.swift` connects it to LV2.
 ///
-/// A plugin's ports are its audio inputs, its audio outputs, then its controls: `lv2:enabled`, the other
-/// inputs, the outputs. All but `init` and `release` run in the host's audio thread. Effects, controls and
-/// blocks are large: they cannot be copied, and go as `inout`, for the compiler loads the whole of what it
-/// borrows.
+/// A plugin's ports are its audio inputs, its audio outputs, and its controls: `lv2:enabled`, the other
+/// inputs, the outputs. The host's process thread makes all calls except `init` and `release`.
+///
+/// Effects, controls and blocks are large and cannot be copied. They are passed as `inout`, because the
+/// compiler loads the whole of a borrowed argument.
 protocol Effect: ~Copyable {
-  /// The stereo plugin of the bundle, and the mono one.
+  /// The stereo plugin and the mono plugin of the bundle.
   static var layouts: (Layout, Layout) { get }
-  /// Control inputs, with `lv2:enabled`, which comes first.
+  /// Number of control inputs, including `lv2:enabled`, which comes first.
   static var controlInputs: Int { get }
-  /// False if it only listens: then what comes in goes out, to the bit.
+  /// Whether the plugin changes the signal. If not, the output equals the input bit by bit.
   static var changesSound: Bool { get }
 
-  /// Nil if there is no memory.
+  /// Returns nil if there is no memory.
   init?(rate: Double)
-  /// Gives back what `init` took.
+  /// Frees what `init` allocated.
   func release()
-  /// Forgets all sound.
+  /// Clears all signal memory.
   mutating func reset()
-  /// A control has changed. The sound is to follow in that many frames, or at once if there are none.
+  /// Updates the effect after a control has changed. Parameters ramp over `frames` frames; 0 means at
+  /// once.
   mutating func update(_ controls: inout Controls, in frames: Int)
-  /// Computes `block.wet`; it holds the input. `block.frames` is what is heard when it is not enabled.
+  /// Computes `block.wet`, which holds the input at first. `block.frames` is the output while bypassed.
   mutating func process(_ block: inout Block)
-  /// Called every `Block.capacity` frames: the place to drop what has become too small to matter.
+  /// Called every `Block.capacity` frames, to clear state that has become negligible.
   mutating func settle()
   /// Writes the control outputs.
   mutating func report(_ controls: inout Controls)
@@ -34,26 +37,26 @@ extension Effect where Self: ~Copyable {
   mutating func report(_ controls: inout Controls) {}
 }
 
-/// What a host sees of a plugin.
+/// URI and audio ports of a plugin.
 struct Layout {
   let uri: StaticString
   let inputs: Int
   let outputs: Int
 }
 
-/// A few frames of sound, two channels side by side; a mono plugin has the same in both.
+/// A block of up to 64 stereo frames. A mono plugin has the same signal in both channels.
 struct Block: ~Copyable {
   static var capacity: Int { 64 }
-  /// Frames in it.
+  /// Frames in the block.
   var count = 0
-  /// What came in.
+  /// The input.
   var frames = InlineArray<64, SIMD2<Float>>(repeating: .zero)
-  /// What the effect makes of it.
+  /// The effect's output.
   var wet = InlineArray<64, SIMD2<Double>>(repeating: .zero)
 
-  /// Puts the effect's sound in the place of the input, as far as `fade` says.
+  /// Crossfades from the input to the effect's output by `fade`.
   ///
-  /// Nothing of it is subnormal, which would make whatever comes next slow.
+  /// It replaces subnormal results by 0, because they would slow down the next plugin.
   mutating func mix(_ fade: inout Ramp) {
     var i = 0
     while i < count && fade.isMoving {
@@ -69,12 +72,12 @@ struct Block: ~Copyable {
   }
 }
 
-/// The values with 0 for each that is too small to hear by hundreds of decibels.
+/// Returns the values with 0 for each one below -600 dB.
 func audible(_ values: SIMD2<Double>) -> SIMD2<Double> {
   values.replacing(with: 0, where: values * values .< 1e-60)
 }
 
-/// The state of a filter with 0 for what is too small to matter, and for what is not a number any more.
+/// Returns a filter state with 0 for negligible values and for values that are not a number.
 func settled(_ state: SIMD2<Double>) -> SIMD2<Double> {
   let power = state * state
   return state.replacing(with: 0, where: .!((power .>= 1e-60) .& (power .<= 1e60)))

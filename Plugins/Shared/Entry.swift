@@ -1,6 +1,6 @@
 public import CPlugin
 
-/// A plugin as a host holds it. The host sees to it that no two calls meet.
+/// A plugin instance. The host never makes two calls at once.
 @safe
 private struct Instance: ~Copyable {
   private let layout: Layout
@@ -9,16 +9,16 @@ private struct Instance: ~Copyable {
   private var inputs = unsafe InlineArray<2, UnsafeMutablePointer<Float>?>(repeating: nil)
   private var outputs = unsafe InlineArray<2, UnsafeMutablePointer<Float>?>(repeating: nil)
   private var block = Block()
-  /// Frames since the effect was told to settle.
+  /// Frames since the last call of `settle`.
   private var position = 0
-  /// 1 if it is enabled, 0 if not.
+  /// The wet gain: 1 if enabled, 0 if bypassed.
   private var fade = Ramp(1)
-  /// Frames in which the sound follows a control.
+  /// Length in frames of a ramp after a control change.
   private let fadeFrames: Int
-  /// True until the first frame: the sound begins with what the controls say.
+  /// Whether no frame has run yet. The first frame takes the controls' values without a ramp.
   private var isFresh = true
 
-  /// Nil if there is no memory, or the rate is none.
+  /// Returns nil if there is no memory or the sample rate is invalid.
   init?(_ layout: Layout, rate: Double) {
     guard rate > 0, rate < 1e7, let effect = Bundle(rate: rate) else { return nil }
     self.layout = layout
@@ -69,7 +69,7 @@ private struct Instance: ~Copyable {
     effect.report(&controls)
   }
 
-  /// Everything is read before anything is written: a host may give one memory to several ports.
+  /// Reads all inputs before any output is written: a host may connect one buffer to several ports.
   private mutating func load(from first: Int) {
     let last = layout.inputs - 1
     for i in 0..<block.count {
@@ -86,7 +86,7 @@ private struct Instance: ~Copyable {
   }
 }
 
-/// The only way into a running plugin: the compiler proves that nothing behind it locks or allocates.
+/// The only entry into a running plugin. The compiler proves that nothing it calls locks or allocates.
 @_noLocks
 private func run(_ instance: UnsafeMutablePointer<Instance>, _ frames: UInt32) {
   unsafe instance.pointee.run(Int(frames))
@@ -131,7 +131,7 @@ private func descriptor(
     extension_data: nil)
 }
 
-// Constants, laid out by the compiler: nothing is computed when the library is loaded.
+// Constants, initialised at compile time: no code runs when the library is loaded.
 nonisolated(unsafe) private var stereo = unsafe descriptor(Bundle.layouts.0.uri) { _, rate, _, _ in
   unsafe make(Bundle.layouts.0, rate)
 }
@@ -139,7 +139,7 @@ nonisolated(unsafe) private var mono = unsafe descriptor(Bundle.layouts.1.uri) {
   unsafe make(Bundle.layouts.1, rate)
 }
 
-/// What a host asks of a bundle's library: its plugins, one after another. Any thread.
+/// The entry point of the library: returns its plugins by index. Any thread.
 @c @implementation
 public func lv2_descriptor(_ index: UInt32) -> UnsafePointer<LV2_Descriptor>? {
   switch index {

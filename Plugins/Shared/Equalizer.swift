@@ -1,6 +1,6 @@
 import CPlugin
 
-/// Filters one after another, and a gain behind them.
+/// A series of filters followed by a gain.
 struct Equalizer: ~Copyable {
   private var filters = InlineArray<16, Filter> { _ in Filter() }
   private var gain = Ramp(1)
@@ -12,7 +12,7 @@ struct Equalizer: ~Copyable {
     for i in filters.indices { filters[i].reset() }
   }
 
-  /// - Parameter gain: Decibels.
+  /// - Parameter gain: Gain in decibels.
   mutating func set(gain: Double, in frames: Int) {
     self.gain.aim(at: cue_rt_amplitude(gain), in: frames)
   }

@@ -1,46 +1,47 @@
 import CPlugin
 
-/// The kinds of filter, in the order of the plugins' scale points.
+/// The filter types, in the order of the plugins' scale points.
 enum FilterType: Int {
   case parametric, lowPass, highPass, resonantLowPass, resonantHighPass, bandPass, bandStop
   case lowShelf, highShelf, resonantLowShelf, resonantHighShelf
 }
 
-/// What a filter is to do.
+/// The settings of a filter.
 struct FilterSettings: Equatable {
   var type = FilterType.parametric
-  /// Hertz.
+  /// Frequency in hertz.
   var frequency = 1000.0
-  /// Octaves.
+  /// Bandwidth in octaves.
   var bandwidth = 1.0
-  /// Decibels.
+  /// Gain in decibels.
   var gain = 0.0
   var isBypassed = false
 }
 
-/// The numbers of a state-variable filter: the bilinear transform of a filter of second order, and so the
-/// same response as the usual biquad's. Any mixture of two of them is stable, too.
+/// Coefficients of a state-variable filter: the bilinear transform of a second-order filter. Its
+/// response is that of the usual biquad. Any interpolation between two sets of coefficients is stable,
+/// too.
 struct FilterShape {
-  /// The frequency, as the tangent of half its angle.
+  /// The prewarped frequency: tan(π · frequency / sample rate).
   var frequency = 1.0
-  /// What a resonance loses: 1/Q.
+  /// The damping of the resonance: 1/Q.
   var damping = 1.0
-  /// How much of the input, of the band pass (as loud as the input at its peak) and of the low pass comes out.
+  /// The amounts of the input, the band pass (unity gain at its peak) and the low pass in the output.
   var direct = 1.0, band = 0.0, low = 0.0
 
   init() {}
 
-  /// - Parameter rate: Frames per second.
+  /// - Parameter rate: Sample rate in Hz.
   init(_ settings: FilterSettings, rate: Double) {
-    // A little below half the rate, where the tangent ends.
+    // A little below half the sample rate, where the tangent diverges.
     let angle = Double.pi * min(max(settings.frequency, 1) / rate, 0.49)
     frequency = cue_rt_tan(angle)
     let octaves = settings.bandwidth / 2
-    // The root of the shelf's or peak's amplitude.
+    // The square root of the amplitude of the shelf or peak.
     let root = cue_rt_amplitude(settings.gain / 2)
     switch settings.type {
     case .parametric, .bandPass, .bandStop:
-      // The lower edge of the band lies where it is meant, however near the band is to half the rate.
+      // Keeps the lower band edge at its frequency, however close the band is to half the sample rate.
       let edge = frequency / cue_rt_tan(angle / cue_rt_power(2, octaves))
       damping = edge - 1 / edge
     case .resonantLowPass, .resonantHighPass, .resonantLowShelf, .resonantHighShelf:
@@ -77,13 +78,13 @@ struct FilterShape {
     }
   }
 
-  /// True if what comes in comes out.
+  /// Whether the output equals the input.
   var isFlat: Bool { direct == 1 && band == 0 && low == 0 }
 
 }
 
-/// What a frame adds to a shape on its way to another one: frequency and damping go by a factor, for each
-/// octave is as far as the next; the rest goes in a straight line.
+/// The change of a filter shape from one frame to the next. Frequency and damping change by a factor,
+/// so that each octave takes the same time; the other coefficients change linearly.
 struct FilterStep {
   private let frequency, damping, direct, band, low: Double
 
@@ -105,15 +106,14 @@ struct FilterStep {
   }
 }
 
-/// The factors of one frame of a filter, solved for its state, so that a frame waits for little of the one
-/// before it.
+/// The coefficients of one frame, solved for the state, which shortens the dependency between frames.
 struct FilterFactors {
-  /// What of the input, the first and the second state comes out, and becomes either state.
+  /// The factors of the input and the two states in the output and in each new state.
   private let output, first, second: SIMD3<Double>
 
   init(_ shape: FilterShape) {
-    // The band pass is a1 · first + a2 · (input - second), the low pass second + a2 · first + a3 · (input -
-    // second); a state becomes what it lacks to twice its output.
+    // Band pass: a1 · first + a2 · (input - second). Low pass: second + a2 · first + a3 · (input -
+    // second). The new state is twice the respective output minus the old state.
     let a1 = 1 / (1 + shape.frequency * (shape.frequency + shape.damping))
     let a2 = shape.frequency * a1
     let a3 = shape.frequency * a2
@@ -125,7 +125,7 @@ struct FilterFactors {
     second = SIMD3(2 * a3, 2 * a2, 1 - 2 * a3)
   }
 
-  /// One frame, in two channels.
+  /// Processes one stereo frame.
   @inline(__always)
   func apply(_ input: SIMD2<Double>, _ state: inout FilterState) -> SIMD2<Double> {
     let (a, b) = (state.first, state.second)
@@ -135,13 +135,13 @@ struct FilterFactors {
   }
 }
 
-/// What a filter remembers, of two channels.
+/// The state of a stereo filter.
 struct FilterState {
   var first = SIMD2<Double>.zero
   var second = SIMD2<Double>.zero
 }
 
-/// A filter that follows its settings smoothly.
+/// A filter that changes its settings smoothly.
 struct Filter: ~Copyable {
   private var settings = FilterSettings()
   private var shape = FilterShape()
@@ -150,18 +150,18 @@ struct Filter: ~Copyable {
   private var framesLeft = 0
   private var factors = FilterFactors(FilterShape())
   private var state = FilterState()
-  /// False if what comes in comes out, and will.
+  /// Whether the filter changes the signal, now or at the end of the ramp.
   private var isNeeded = false
 
   mutating func reset() { state = FilterState() }
 
-  /// Goes over to other settings in as many frames, or at once if there are none.
+  /// Changes the settings over `frames` frames, or at once if that is 0.
   mutating func set(_ settings: FilterSettings, rate: Double, in frames: Int) {
     if settings == self.settings && frames > 0 { return }
     self.settings = settings
     target = FilterShape(settings, rate: rate)
     if !isNeeded {
-      // Nobody hears where it begins.
+      // The filter is flat, so its frequency and damping can jump.
       shape = FilterShape()
       shape.frequency = target.frequency
       shape.damping = target.damping
@@ -189,7 +189,7 @@ struct Filter: ~Copyable {
     while i < block.count && framesLeft > 0 {
       framesLeft -= 1
       if framesLeft == 0 {
-        // Its state is still needed for this frame.
+        // This frame still needs the filter's state.
         block.wet[i] = FilterFactors(target).apply(block.wet[i], &state)
         land()
       } else {

@@ -1,8 +1,8 @@
-/// A value that goes to its target in a straight line, one step for each frame.
+/// A value that moves linearly to its target, one step per frame.
 ///
-/// It counts frames and knows nothing of blocks: the sound is the same however a host divides it.
+/// It counts frames, independent of blocks: the result does not depend on the host's block length.
 struct Ramp {
-  /// The value of the last frame.
+  /// The value at the last frame.
   private(set) var value: Double
   private(set) var target: Double
   private var step = 0.0
@@ -15,7 +15,7 @@ struct Ramp {
 
   var isMoving: Bool { framesLeft > 0 }
 
-  /// Goes to `target` in as many frames, from the next frame on; at once if there are none.
+  /// Moves to `target` over `frames` frames, starting with the next frame, or at once if `frames` is 0.
   mutating func aim(at target: Double, in frames: Int) {
     if frames == 0 {
       self = Ramp(target)
@@ -26,7 +26,7 @@ struct Ramp {
     }
   }
 
-  /// The value of the next frame.
+  /// Advances by one frame and returns the value.
   mutating func next() -> Double {
     if framesLeft > 0 {
       framesLeft -= 1

@@ -1,5 +1,5 @@
-# Functions that write a bundle's turtle: a `turtle` script sources this with the bundle's name and the
-# folder that the files go to. Ports number themselves, in the order that `Effect` tells.
+# Functions that write a bundle's Turtle files. A `turtle` script sources this file with the
+# bundle's name and the output folder. Ports are numbered in the order that `Effect` documents.
 name=$1 folder=$2
 base=urn:cuejack:plugins:$name
 data=$folder/$name.ttl manifest=$folder/manifest.ttl presets=$folder/presets.ttl
@@ -30,7 +30,7 @@ cat >> "$data" <<'TTL'
 
 TTL
 
-# plugin URI CLASS NAME COMMENT INPUTS OUTPUTS: begins a plugin, and writes its audio ports.
+# plugin URI CLASS NAME COMMENT INPUTS OUTPUTS: starts a plugin and writes its audio ports.
 plugin() {
   uri=$1 index=0
   printf '<%s>\n\ta lv2:Plugin ;\n\tlv2:binary <%s.so> ;\n\trdfs:seeAlso <%s.ttl> .\n\n' \
@@ -73,7 +73,7 @@ audio() {
   fi
 }
 
-# port CLASSES SYMBOL NAME [MORE]: MORE is turtle about the port.
+# port CLASSES SYMBOL NAME [MORE]: a port; MORE is additional Turtle.
 port() {
   cat >> "$data" <<TTL
 <$uri> lv2:port [
@@ -107,7 +107,7 @@ enabled() {
 
 decibels="units:unit units:db"
 
-# scale LABEL...: scale points from 0, for MORE.
+# scale LABEL...: scale points counted from 0, for use as MORE.
 scale() {
   local label number=0 text="lv2:portProperty lv2:integer, lv2:enumeration"
   for label; do
@@ -118,7 +118,7 @@ scale() {
   printf '%s' "$text"
 }
 
-# preset SYMBOL LABEL PORT=VALUE...: a preset of all plugins of the bundle so far.
+# preset SYMBOL LABEL PORT=VALUE...: a preset of all plugins declared so far.
 preset() {
   local symbol=$1 label=$2 pair
   shift 2

@@ -1,8 +1,8 @@
 import CPlugin
 
-/// Gain, pan and mute.
+/// A channel strip with gain, pan and mute.
 struct ChannelStrip: Effect, ~Copyable {
-  // What pans a mono channel has two outputs, too.
+  // The mono plugin has two outputs as well, because it pans its input.
   static var layouts: (Layout, Layout) {
     (
       Layout(uri: "urn:cuejack:plugins:channel-strip", inputs: 2, outputs: 2),
@@ -18,7 +18,7 @@ struct ChannelStrip: Effect, ~Copyable {
 
   mutating func reset() {}
 
-  /// Equal power: the squares of both sides' factors make 2 together, and each is 1 in the middle.
+  /// Equal-power pan: the squares of the two factors add up to 2, and each is 1 in the centre.
   mutating func update(_ controls: inout Controls, in frames: Int) {
     let decibels = controls.value(1, from: -90, to: 24, else: 0)
     let pan = controls.value(2, from: -1, to: 1, else: 0)

@@ -1,6 +1,6 @@
 import CPlugin
 
-/// A high pass of first order, far below what is heard.
+/// A first-order high pass with a cutoff below the audible range.
 struct DCBlocker: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
@@ -11,7 +11,7 @@ struct DCBlocker: Effect, ~Copyable {
   static var controlInputs: Int { 2 }
 
   private let rate: Double
-  /// What of the way to the input the low pass goes in half a frame.
+  /// The integrator coefficient g / (1 + g) of the low pass, where g = tan(π · cutoff / sample rate).
   private var share = Ramp(0)
   private var state = SIMD2<Double>.zero
 

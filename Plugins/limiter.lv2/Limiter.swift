@@ -1,11 +1,12 @@
 import CPlugin
 
-/// A peak limiter that looks 5 ms ahead. No sample comes out above its ceiling.
+/// A peak limiter with 5 ms look-ahead. No output sample exceeds the ceiling.
 ///
-/// Of the gains that the frames of the look-ahead need, the least holds until its frame has gone, rises
-/// again by the release, and the mean of the last of these is what the sound is multiplied by. The
-/// mean for a frame is one of values that are all at most the gain which that frame needs. Gains are whole
-/// numbers, so that the running sum of that mean stays exact.
+/// Each frame of the look-ahead needs a gain. The limiter holds the least of them until its frame has
+/// left, and lets it rise by the release. It multiplies the signal by the moving average of these
+/// values. Each value averaged for a frame is at most the gain that this frame needs.
+///
+/// Gains are integers, so the running sum of the average stays exact.
 @safe
 struct Limiter: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
@@ -16,36 +17,37 @@ struct Limiter: Effect, ~Copyable {
   }
   static var controlInputs: Int { 4 }
 
-  /// The whole number that stands for a gain of 1.
+  /// The integer that represents a gain of 1.
   private static var unity: Double { 281_474_976_710_656 }
 
   private let rate: Double
-  /// Frames by which the sound is late.
+  /// Latency in frames.
   private let latency: Int
   private let memory: UnsafeMutableRawPointer
-  /// The sound of the look-ahead, as it came and amplified; the oldest is at `place`, as it is in `held`.
+  /// The delay lines of the look-ahead: input and amplified input. The oldest frame is at `place`, as
+  /// in `held`.
   private let frames: UnsafeMutablePointer<SIMD2<Float>>
   private let amplified: UnsafeMutablePointer<SIMD2<Double>>
-  /// The gains that the mean is of.
+  /// The gains in the moving average.
   private let held: UnsafeMutablePointer<Int64>
   private var place = 0
   private var sum: Int64 = 0
   private var least: SlidingLeast
-  /// The held gain, which rises by the release.
+  /// The held gain after the release.
   private var risen = Self.unity
 
   private var gain = Ramp(1)
   private var ceiling = 1.0
-  /// What of the way to the gain that is needed it goes in a frame.
+  /// The release coefficient: the part of the distance to the needed gain that one frame covers.
   private var rise = 1.0
-  /// The latest gain.
+  /// The current gain.
   private var reduction = 1.0
 
   init?(rate: Double) {
     self.rate = rate
     latency = Int(max(1, (rate * 0.005).rounded()))
     let count = latency + 1
-    // Widest first: each part begins where its type may lie.
+    // The widest type comes first, so that each part is aligned.
     let bytes = count * (16 + 16 + 8 + 8)
     guard let memory = unsafe calloc(1, bytes) else { return nil }
     unsafe self.memory = unsafe memory
@@ -74,7 +76,7 @@ struct Limiter: Effect, ~Copyable {
 
   mutating func update(_ controls: inout Controls, in frames: Int) {
     gain.aim(at: cue_rt_amplitude(controls.value(1, from: -24, to: 24, else: 0)), in: frames)
-    // A number that a sample can have: rounding cannot lift one above it. The gains follow smoothly.
+    // Representable as a sample, so that rounding cannot exceed it. The gains follow it smoothly.
     ceiling = Double(Float(cue_rt_amplitude(controls.value(2, from: -24, to: 0, else: -1))))
     let milliseconds = controls.value(3, from: 1, to: 2000, else: 100)
     rise = 1 - cue_rt_exp(-1000 / (milliseconds * rate))
@@ -84,20 +86,20 @@ struct Limiter: Effect, ~Copyable {
     let whole = Self.unity * Double(latency + 1)
     for i in 0..<block.count {
       unsafe frames[place] = block.frames[i]
-      // What is not a number would be heard as silence for ever.
+      // A value that is not a number would silence the limiter for good.
       let sound = settled(block.wet[i]) * gain.next()
       unsafe amplified[place] = sound
       let peak = max(abs(sound.x), abs(sound.y))
       let needed = peak > ceiling ? Self.unity * (ceiling / peak) : Self.unity
       let wanted = Double(least.push(Int64(needed)))
-      // Near the end the rest of the way is nothing.
+      // Close to the target, jump to it.
       risen = wanted - risen < 1e6 ? wanted : risen + (wanted - risen) * rise
       let gain = Int64(risen)
       sum = unsafe sum - held[place] + gain
       unsafe held[place] = gain
       place = place == latency ? 0 : place + 1
       reduction = Double(sum) / whole
-      // The oldest: it came `latency` frames ago.
+      // The oldest frame, which arrived `latency` frames ago.
       block.frames[i] = unsafe frames[place]
       block.wet[i] = unsafe amplified[place] * reduction
     }
@@ -111,14 +113,14 @@ struct Limiter: Effect, ~Copyable {
   }
 }
 
-/// The least of the last `count` numbers.
+/// The minimum of the last `count` numbers.
 @safe
 struct SlidingLeast: ~Copyable {
   struct Slot {
     var value: Int64
     var number: Int
   }
-  /// Numbers that may yet be the least, each greater than the one before it.
+  /// The candidates for the minimum in ascending order.
   private let slots: UnsafeMutablePointer<Slot>
   private let count: Int
   private var first = 0

@@ -1,6 +1,6 @@
 import CPlugin
 
-/// Tells peak and RMS of what passes. The sound stays as it is, to the bit.
+/// A peak and RMS meter. The output equals the input bit by bit.
 struct Meter: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (
@@ -11,15 +11,15 @@ struct Meter: Effect, ~Copyable {
   static var controlInputs: Int { 1 }
   static var changesSound: Bool { false }
 
-  /// The least that it tells, in decibels.
+  /// The lowest level shown, in decibels.
   private static var silence: Double { -120 }
 
   private var isOn = true
   private var peak = SIMD2<Double>.zero
   private var meanSquare = SIMD2<Double>.zero
-  /// A peak falls by 20 dB in a second.
+  /// Factor per frame of the peak's decay, 20 dB per second.
   private let fall: Double
-  /// The mean is over 300 ms, the latest counting most.
+  /// Coefficient per frame of the exponential moving average, with a time constant of 300 ms.
   private let share: Double
 
   init?(rate: Double) {
@@ -53,7 +53,7 @@ struct Meter: Effect, ~Copyable {
     meanSquare = settled(meanSquare)
   }
 
-  /// A mono plugin has no ports for the second channel.
+  /// Writes the levels. A mono plugin has no ports for the second channel.
   mutating func report(_ controls: inout Controls) {
     for channel in 0..<2 {
       controls.write(max(Self.silence, 20 * cue_rt_log10(peak[channel])), to: 1 + 2 * channel)

@@ -1,4 +1,4 @@
-/// Sixteen filters of any kind.
+/// An equalizer of sixteen filters of any type.
 struct ParametricEQ: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (

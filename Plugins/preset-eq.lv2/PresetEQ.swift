@@ -1,4 +1,4 @@
-/// Ten peaks of the parametric equaliser, an octave wide and an octave apart, set by one knob.
+/// An equalizer of ten peaks, one octave wide and one octave apart, set by a single preset control.
 struct PresetEQ: Effect, ~Copyable {
   static var layouts: (Layout, Layout) {
     (

@@ -5,7 +5,7 @@ enum Preset: Int {
   case loudness, lounge, piano, pop, rhythmAndBlues, rock, smallSpeakers, spokenWord, trebleBooster
   case trebleReducer, vocalBooster
 
-  /// Decibels at 31.25, 62.5, 125, 250, 500, 1,000, 2,000, 4,000, 8,000 and 16,000 Hz.
+  /// Gains in decibels at 31.25, 62.5, 125, 250, 500, 1,000, 2,000, 4,000, 8,000 and 16,000 Hz.
   var gains: InlineArray<10, Double> {
     switch self {
     case .flat: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]

@@ -30,7 +30,7 @@ struct cue_child {
   double cpu_seconds;
 };
 
-// Between fork and exec: no memory is allocated, no lock taken.
+// Runs in the child between fork and exec: no allocation, no lock.
 static void become(const cue_child *child, pid_t parent, int report) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
@@ -44,7 +44,7 @@ static void become(const cue_child *child, pid_t parent, int report) {
   if (input < 0 || output < 0 || errors < 0) goto failed;
   if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(errors, 2) < 0) goto failed;
   if (child->folder && chdir(child->folder) < 0) goto failed;
-  // Every other descriptor is closed by exec. CLOSE_RANGE_CLOEXEC is 4.
+  // exec closes all other descriptors. CLOSE_RANGE_CLOEXEC is 4.
   if (syscall(SYS_close_range, 3u, ~0u, 4u) < 0)
     for (int each = 3; each < 1024; each++)
       fcntl(each, F_SETFD, FD_CLOEXEC);
@@ -56,8 +56,8 @@ failed:;
   _exit(127);
 }
 
-// A thread for each child. Linux counts the thread that forked as the parent whose death is
-// signalled, so it must live as long as the child does.
+// Runs a child's thread. Linux signals the death of the thread that forked, not of its process, so
+// the thread must live as long as the child.
 static void *keep(void *argument) {
   cue_child *child = argument;
   int report[2];
@@ -89,7 +89,7 @@ static void *keep(void *argument) {
   pthread_mutex_unlock(&child->lock);
   if (error) return NULL;
 
-  // It is reaped under the lock, so that no signal goes to a process that has taken its number.
+  // Reap the child under the lock, so that no signal reaches a process that reuses its identifier.
   siginfo_t information;
   while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOWAIT) < 0 && errno == EINTR)
     ;
@@ -134,7 +134,7 @@ cue_child *cue_child_start(const char *path, char *const *arguments, char *const
     pthread_cond_wait(&child->changed, &child->lock);
   error = child->error;
   pthread_mutex_unlock(&child->lock);
-  // The caller's strings are his from here on.
+  // The caller's strings need not live any longer.
   child->path = child->folder = child->output = child->errors = NULL;
   child->arguments = child->environment = NULL;
   if (error) {

@@ -28,7 +28,7 @@ static jack_client_t *open_client(const char *server, const char *name, jack_sta
                           server);
 }
 
-// Registers ports in_1 … or out_1 …; false if one is refused.
+// Registers the ports in_1 … or out_1 …. Returns false if JACK refuses one.
 static bool add_ports(jack_client_t *client, const char *stem, unsigned long flags,
                       unsigned channels, jack_port_t **ports) {
   for (unsigned channel = 0; channel < channels; channel++) {
@@ -48,12 +48,12 @@ struct cue_capture {
   float *samples;
 
   atomic_bool armed;
-  atomic_uint generation; // bumped by arm
+  atomic_uint generation; // incremented by arm
   atomic_uint xruns;
   atomic_bool shut_down;
-  atomic_uint cycles; // ended ones
+  atomic_uint cycles; // completed cycles
 
-  // Of the cycle; published by `frames` and `gap_count`.
+  // Written by the process callback; `frames` and `gap_count` publish them.
   unsigned seen_generation;
   uint32_t next_frame;
   uint32_t first_frame;
@@ -106,7 +106,7 @@ cue_capture *cue_capture_open(const char *server, const char *name, unsigned cha
   capture->capacity = capacity;
   capture->samples = malloc((channels * capacity + 1) * sizeof(float));
   if (!capture->samples) goto failed;
-  // Touched here, so that no cycle faults.
+  // Touch the memory here, so that no cycle causes a page fault.
   memset(capture->samples, 0, (channels * capacity + 1) * sizeof(float));
   capture->client = open_client(server, name, status);
   if (!capture->client) goto failed;
@@ -132,7 +132,7 @@ void cue_capture_arm(cue_capture *capture) {
 
 void cue_capture_disarm(cue_capture *capture) {
   if (!atomic_exchange(&capture->armed, false)) return;
-  // The cycle that may be running ends, or the server has stopped calling.
+  // Wait until a running cycle has ended, or the server has stopped calling.
   unsigned cycles = atomic_load_explicit(&capture->cycles, memory_order_acquire);
   for (int tries = 0; tries < 2000; tries++) {
     if (atomic_load_explicit(&capture->cycles, memory_order_acquire) - cycles >= 2 ||
@@ -188,7 +188,7 @@ struct cue_emitter {
 };
 
 float cue_emitter_sample(uint32_t frame, unsigned channel) {
-  // 24 bits: all a float holds exactly. Twenty-two of the frame, two of the channel.
+  // 24 bits, the most that a float holds exactly: 22 of the frame and 2 of the channel.
   return (float)((frame & 0x3fffff) | (channel & 3) << 22);
 }
 

@@ -19,11 +19,11 @@ struct cue_ear {
   jack_client_t *client;
   unsigned inputs;
   jack_port_t *ports[MOST_INPUTS];
-  // Of each input: the JACK frame time of the first loud frame, or -1, and the silent cycles since
-  // the latest sound.
+  // For each input: the JACK frame time of the first loud frame or -1, and the number of silent
+  // cycles since the last sound.
   _Atomic int64_t heard[MOST_INPUTS];
   atomic_uint silent[MOST_INPUTS];
-  // Cycles that did not follow on the one before.
+  // Number of cycles that did not follow the previous one without a gap.
   atomic_uint gaps;
   uint32_t next_frame;
 };

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define MOST_FRAMES 8192
-/// Numbers that a float holds exactly and that are not 0.
+/// Number of values that a float holds exactly, without 0.
 #define NUMBERS 0xffffffu
 #define COUNTS  2
 
@@ -22,9 +22,9 @@ struct cue_lockstep {
   atomic_int used;
   atomic_bool freewheels;
   atomic_uint xruns;
-  atomic_uint cycles; // ended ones
+  atomic_uint cycles; // completed cycles
 
-  // The cycle's own, but for a `counts` that is not in use.
+  // Written by the process callback, except the element of `counts` that is not in use.
   uint32_t next_frame;
   bool has_next;
   float expected[MOST_FRAMES];
@@ -82,7 +82,7 @@ static int lockstep_cycle(jack_nframes_t frames, void *argument) {
   lockstep->next_frame = now + frames;
   lockstep->has_next = true;
   if (atomic_load(&lockstep->freewheels) && atomic_load(&lockstep->has_begun)) {
-    // The players' programs get the time that the clock would have given them.
+    // Give the players' programs the time that a real clock would leave them.
     int32_t ahead = (int32_t)(now - lockstep->start) + 2 * (int32_t)frames;
     int tries = 0;
     while (ahead > 0 && !lockstep->is_fed(lockstep->data, (uint32_t)ahead) && ++tries < 50000)
@@ -140,7 +140,7 @@ void cue_lockstep_begin(cue_lockstep *lockstep, uint32_t start) {
 
 void cue_lockstep_use(cue_lockstep *lockstep, int count) {
   atomic_store_explicit(&lockstep->used, count, memory_order_release);
-  // What was used until now is left alone once the cycle that may be running has ended.
+  // The previous count is stable once a running cycle has ended.
   unsigned cycles = atomic_load_explicit(&lockstep->cycles, memory_order_acquire);
   for (int tries = 0; tries < 10000; tries++) {
     if (atomic_load_explicit(&lockstep->cycles, memory_order_acquire) - cycles >= 2) return;

@@ -9,10 +9,10 @@
 struct cue_keys {
   jack_client_t *client;
   jack_port_t *in, *out;
-  // Given once; published by `given`.
+  // Set once; `given` publishes them.
   cue_midi_event *events;
   atomic_size_t given;
-  // Of the cycle.
+  // Written by the process callback.
   size_t sent;
   cue_midi_event heard[KEPT_EVENTS];
   atomic_size_t heard_count;
@@ -92,7 +92,7 @@ void cue_keys_close(cue_keys *keys) {
 struct cue_conductor {
   jack_client_t *client;
   _Atomic double beats_per_minute;
-  // Frame time of the music's begin, once it rolls; INT64_MIN while it does not.
+  // Frame time of the transport's frame 0 while it rolls; INT64_MIN otherwise.
   atomic_llong begin;
 };
 

@@ -2,29 +2,28 @@ import CJack
 import CTestSupport
 import Foundation
 
-/// A JACK client that records what reaches its inputs `in_1`, `in_2` …, with the frame times at which
-/// it did. One thread at a time.
+/// A JACK client that records its inputs `in_1`, `in_2` … with their frame times. One thread at a time.
 package final class CaptureClient: @unchecked Sendable {
-  /// A place where JACK's frame time did not go on by one cycle.
+  /// A discontinuity in JACK's frame time between two cycles.
   package struct Gap: Equatable, Sendable {
-    /// Captured frame before which it lies.
+    /// Index of the captured frame after the gap.
     package var frame: Int
-    /// JACK frame times.
+    /// The expected and the actual JACK frame time.
     package var expected: UInt32, found: UInt32
   }
 
   package let name: String
   package let channels: Int
-  /// Frames that there is memory for.
+  /// Maximum number of frames.
   package let capacity: Int
   private let capture: OpaquePointer
   private var client: OpaquePointer { cue_capture_client(capture) }
   private var freewheels = false
 
-  /// Opens and activates the client. It does not record before it is armed.
+  /// Opens and activates the client. It records only after `arm`.
   ///
-  /// As a sound card, on a server that has no playback ports, it hears every program from its first
-  /// frame on: programs connect to it before they start.
+  /// With `isSoundCard`, its inputs look like those of a sound card. Programs then connect to them
+  /// before they start, on a server without playback ports, and are recorded from their first frame.
   package init(
     on server: JackDaemon, name: String = "capture", channels: Int = 2, capacity: Int,
     isSoundCard: Bool = false
@@ -51,34 +50,34 @@ package final class CaptureClient: @unchecked Sendable {
 
   // MARK: Recording
 
-  /// Forgets what was recorded, and records from the next cycle on.
+  /// Clears the recording and records from the next cycle on.
   package func arm() { cue_capture_arm(capture) }
-  /// Stops recording. What was recorded stays.
+  /// Stops recording. The recording stays.
   package func disarm() { cue_capture_disarm(capture) }
 
   /// Frames recorded so far.
   package var capturedFrames: Int { cue_capture_frames(capture) }
   package var isFull: Bool { capturedFrames == capacity }
-  /// JACK frame time of the first recorded frame. There must be one.
+  /// JACK frame time of the first recorded frame. Precondition: there is one.
   package var firstFrame: UInt32 {
     precondition(capturedFrames > 0, "nothing has been recorded")
     return cue_capture_first_frame(capture)
   }
-  /// Number of gaps since it was armed.
+  /// Number of gaps since `arm`.
   package var discontinuities: Int { Int(cue_capture_gap_count(capture)) }
-  /// The first 64 of them.
+  /// The first 64 gaps.
   package var gaps: [Gap] {
     (0..<UInt32(min(discontinuities, 64))).map {
       let gap = cue_capture_gap(capture, $0)
       return Gap(frame: Int(gap.frame), expected: gap.expected, found: gap.found)
     }
   }
-  /// Xruns that JACK told of since the client was opened.
+  /// Number of xruns that JACK reported since the client was opened.
   package var xruns: Int { Int(cue_capture_xruns(capture)) }
-  /// True once the server has gone.
+  /// Whether the server has shut down.
   package var wasShutDown: Bool { cue_capture_was_shut_down(capture) }
 
-  /// The recorded samples of a channel, from 0. It must not be recording, unless it is full.
+  /// Returns the recorded samples of a channel, counted from 0. Precondition: not recording, or full.
   package func samples(channel: Int) -> [Float] {
     precondition(channel >= 0 && channel < channels, "there is no channel \(channel)")
     return Array(
@@ -86,19 +85,19 @@ package final class CaptureClient: @unchecked Sendable {
         start: cue_capture_samples(capture, UInt32(channel)), count: capturedFrames))
   }
 
-  /// Waits until that many frames are recorded; false if they are not after `deadline` seconds.
+  /// Waits until `frames` frames are recorded. Returns `false` after `deadline` seconds.
   package func wait(untilFrames frames: Int, deadline: Double = 30) -> Bool {
     wait(deadline: deadline) { capturedFrames >= frames }
   }
 
   // MARK: The graph
 
-  /// Connects an output port, by its full name, to input 1, 2 …
+  /// Connects an output port, by its full name, to an input, counted from 1.
   package func connect(_ source: String, toInput input: Int) throws {
     try connect(source, to: "\(name):in_\(input)")
   }
 
-  /// Connects two ports, by their full names. Connected ones stay so.
+  /// Connects two ports by their full names. It accepts an existing connection.
   package func connect(_ source: String, to destination: String) throws {
     let error = jack_connect(client, source, destination)
     guard error == 0 || error == EEXIST else {
@@ -117,8 +116,8 @@ package final class CaptureClient: @unchecked Sendable {
 
   package enum Direction: Sendable { case inputs, outputs }
 
-  /// Full names of the ports that match the regular expression (empty: all), in JACK's order. What JACK
-  /// calls an output, a port that gives sound to others, is one here.
+  /// Returns the full names of the ports that match a regular expression (empty for all), in JACK's
+  /// order. `.output` is JACK's output, a port that sends samples to others.
   package func ports(matching pattern: String = "", _ direction: Direction? = nil) -> [String] {
     let flags: UInt32 =
       switch direction {
@@ -129,13 +128,13 @@ package final class CaptureClient: @unchecked Sendable {
     return strings(jack_get_ports(client, pattern, nil, UInt(flags)))
   }
 
-  /// Full names of the ports that a port is connected to; empty if there is no such port.
+  /// Returns the full names of the ports connected to a port; empty if the port does not exist.
   package func connections(of port: String) -> [String] {
     guard let port = jack_port_by_name(client, port) else { return [] }
     return strings(jack_port_get_all_connections(client, port))
   }
 
-  /// Waits until a port of that full name is there; false if it is not after `deadline` seconds.
+  /// Waits until a port with this full name exists. Returns `false` after `deadline` seconds.
   package func waitForPort(named port: String, deadline: Double = 30) -> Bool {
     wait(deadline: deadline) { jack_port_by_name(client, port) != nil }
   }
@@ -150,24 +149,24 @@ package final class CaptureClient: @unchecked Sendable {
 
   // MARK: The server
 
-  /// Has the server run cycles of `frames` frames.
+  /// Sets the period of the server.
   package func setPeriod(_ frames: Int) throws {
     let error = jack_set_buffer_size(client, UInt32(frames))
     guard error == 0 else { throw SupportError("the server keeps its period: \(error)") }
   }
 
-  /// Runs the cycles one after another as fast as they go, or by the clock again. Open and activate every
-  /// client first: jackd cannot activate one while it freewheels, and takes twenty seconds to say so.
+  /// Turns freewheel mode on or off. Open and activate all clients first: jackd cannot activate a
+  /// client in freewheel mode, and needs twenty seconds to refuse.
   package func setFreewheel(_ on: Bool) throws {
     let error = jack_set_freewheel(client, on ? 1 : 0)
     guard error == 0 else { throw SupportError("freewheel does not change: \(error)") }
     freewheels = on
   }
 
-  /// JACK's frame time now, an estimate.
+  /// JACK's current frame time, an estimate.
   package var frameTime: UInt32 { jack_frame_time(client) }
 
-  /// Waits until `condition` holds; false if it does not after `deadline` seconds.
+  /// Waits until `condition` holds. Returns `false` after `deadline` seconds.
   private func wait(deadline: Double, until condition: () -> Bool) -> Bool {
     let end = Date(timeIntervalSinceNow: deadline)
     while !condition() {
@@ -178,7 +177,7 @@ package final class CaptureClient: @unchecked Sendable {
   }
 }
 
-/// A JACK client whose outputs `out_1` … carry the number of each frame, exactly.
+/// A JACK client whose outputs `out_1` … play the exact number of each frame.
 package final class Emitter: @unchecked Sendable {
   private let emitter: OpaquePointer
 
@@ -194,7 +193,7 @@ package final class Emitter: @unchecked Sendable {
 
   deinit { cue_emitter_close(emitter) }
 
-  /// What it plays at a JACK frame time, on a channel from 0.
+  /// Returns the sample for a JACK frame time and a channel, counted from 0.
   package static func sample(at frame: UInt32, channel: Int) -> Float {
     cue_emitter_sample(frame, UInt32(channel))
   }

@@ -1,11 +1,12 @@
 import CTestSupport
 import Foundation
 
-/// A child process whose output goes to files, and which does not outlive the test process. Any thread.
+/// A child process with output to files, which ends with the test process at the latest. Any thread.
 package final class Child: @unchecked Sendable {
   private let child: OpaquePointer
 
-  /// Starts `executable`, found in PATH if it has no slash. `kept` is a descriptor that it inherits.
+  /// Starts `executable`, found in PATH if its name has no slash. The child inherits the descriptor
+  /// `kept`.
   package init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
     folder: URL? = nil, output: URL, errors: URL? = nil, kept: Int32 = -1
@@ -28,8 +29,8 @@ package final class Child: @unchecked Sendable {
 
   package var processIdentifier: Int32 { cue_child_pid(child) }
 
-  /// Its exit code, or 128 and the signal that ended it, as a shell would say; nil if it has not ended
-  /// after `seconds`.
+  /// Waits for the exit. Returns the exit code, 128 plus the signal number if a signal ended the
+  /// process, or nil if it has not ended after `seconds`.
   package func wait(seconds: Double) -> Int32? {
     var status: Int32 = 0
     guard cue_child_wait(child, seconds, &status) else { return nil }
@@ -37,12 +38,12 @@ package final class Child: @unchecked Sendable {
     return signal == 0 ? (status >> 8) & 0xff : 128 + signal
   }
 
-  /// Processor time, in user and kernel mode, that it took; 0 as long as it has not ended.
+  /// Processor time of the ended process, user plus system, in seconds; 0 while it runs.
   package var processorSeconds: Double { cue_child_cpu_seconds(child) }
 
   package func send(signal: Int32) { cue_child_signal(child, signal) }
 
-  /// Asks it to end, makes it end if it has not after `seconds`, and returns when it is gone.
+  /// Sends SIGTERM, and SIGKILL if the process still runs after `seconds`. Returns once it has ended.
   package func end(seconds: Double = 10) {
     send(signal: SIGTERM)
     if wait(seconds: seconds) != nil { return }
@@ -60,9 +61,9 @@ package final class Child: @unchecked Sendable {
   }
 }
 
-/// What a command left behind.
+/// The exit status and the output of a command.
 package struct CommandResult: Sendable {
-  /// Exit code, or 128 and the signal that ended it.
+  /// Exit code, or 128 plus the number of the signal that ended it.
   package var status: Int32
   package var output: String
   package var errors: String
@@ -74,8 +75,8 @@ package struct CommandResult: Sendable {
   }
 }
 
-/// Runs a command to its end. `environment` adds to the test's own. Throws if it does not start, or has
-/// not ended after `timeout` seconds: it is killed then.
+/// Runs a command until it exits. `environment` is added to that of the test. It throws if the command
+/// does not start, or does not exit within `timeout` seconds; then it kills the command.
 package func run(
   _ command: String, _ arguments: [String] = [], environment: [String: String] = [:],
   folder: URL? = nil, timeout: Double = 120
@@ -99,15 +100,16 @@ package func run(
   }
 }
 
-/// Why the support could not do what a test asked for.
+/// An error of the test support.
 package struct SupportError: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
 }
 
-/// The text of a file, whatever its encoding; empty if there is none.
+/// Returns the text of a file in any encoding; empty if the file does not exist.
 package func text(of file: URL) -> String {
-  // Not through Data: reading an empty file, or one of /proc, that way leaks, and LeakSanitizer says so.
+  // Not through Data, which leaks when it reads an empty file or one of /proc. LeakSanitizer reports
+  // that.
   guard let stream = fopen(file.path, "rb") else { return "" }
   defer { fclose(stream) }
   var bytes: [UInt8] = []

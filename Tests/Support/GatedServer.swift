@@ -2,8 +2,8 @@ import Foundation
 package import Server
 import Synchronization
 
-/// A JACK server on which lost clients are opened again only when the test says so: it has its own
-/// clients to open before, and JACK's library is not made for two threads that do that at once.
+/// A JACK server to which lost clients return only when the test permits. Otherwise the test's own
+/// clients would open at the same time, which JACK's library does not support on two threads.
 package final class GatedServer: Server {
   private let server: JackServer
   private let isOpen = Atomic<Bool>(false)
@@ -20,8 +20,8 @@ package final class GatedServer: Server {
     return isOpen.load(ordering: .sequentiallyConsistent) ? server.reopenClient(named: name) : nil
   }
 
-  /// Ends `jack` and waits, for a minute at most, until `isLost` says that its clients have left it, and
-  /// one of them asks for it again.
+  /// Ends `jack`. Waits up to a minute until `isLost` returns true, that is, the clients have left, and
+  /// until one of them tries to return.
   package func end(_ jack: JackDaemon, crash: Bool, _ isLost: () -> Bool) {
     isOpen.store(false, ordering: .sequentiallyConsistent)
     attempts.store(0, ordering: .sequentiallyConsistent)
@@ -32,6 +32,6 @@ package final class GatedServer: Server {
     }
   }
 
-  /// Lost clients may return.
+  /// Lets lost clients return.
   package func open() { isOpen.store(true, ordering: .sequentiallyConsistent) }
 }

@@ -4,12 +4,13 @@ package import RealTime
 package import Server
 package import Timeline
 
-/// A server whose cycles a test runs: no threads, no clock, every frame in sight.
+/// A simulated server whose cycles the test runs: no threads, no clock, and every frame can be
+/// inspected.
 ///
-/// Call `cycle(frames:)` from one thread at a time; all else may be called from any.
+/// Call `cycle(frames:)` on one thread at a time, and everything else on any thread.
 package final class HandDrivenServer: Server, @unchecked Sendable {
   private var _sampleRate: Double
-  /// Frames per second. A change is for the clients that are opened from then on.
+  /// Sample rate in Hz. A change affects clients opened afterwards.
   package var sampleRate: Double {
     get { lock.withLock { _sampleRate } }
     set { lock.withLock { _sampleRate = newValue } }
@@ -18,7 +19,7 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   private let lock = NSLock()
   private var _clients: [HandDrivenClient] = []
   private var _counter: UInt32
-  /// The number of the next cycle's first frame.
+  /// Frame counter at the start of the next cycle.
   package var counter: UInt32 {
     get { lock.withLock { _counter } }
     set { lock.withLock { _counter = newValue } }
@@ -28,26 +29,26 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
       yield &_counter
     }
   }
-  /// Frames by which each look at the counter moves it on, as if time went by.
+  /// Frames that each read of the counter adds, to simulate elapsed time.
   package var framesPerReading: UInt32 = 0
-  /// False if the clients are to forget what their ports put out.
+  /// Whether clients keep the output of their ports.
   package let keepsSamples: Bool
-  /// The names of the sound card's inputs.
+  /// Names of the sound card's input ports.
   package var physicalOutputs = ["system:playback_1", "system:playback_2"]
-  /// The names of the sound card's outputs.
+  /// Names of the sound card's output ports.
   package var physicalInputs = ["system:capture_1", "system:capture_2"]
-  /// What a client's inputs, counted from 1, hear at a frame.
+  /// Returns the sample of a client's input, counted from 1, at a frame.
   package var hears: @Sendable (_ frame: UInt32, _ input: Int) -> Float = { _, _ in 0 }
   private var _otherInputs: [String] = []
   private var _isGone = false
   private var _attempts = 0
-  /// How often somebody looked whether the server is there again.
+  /// Number of attempts to reach the server while it is gone.
   package var attempts: Int { lock.withLock { _attempts } }
-  /// If set, opening a client fails with it.
+  /// The error thrown when a client is opened; nil for none.
   package var failure: ServerError?
-  /// What the clients say of the length of a cycle.
+  /// The period that clients report.
   package var periodFrames = 1024
-  /// The ports that a client may have.
+  /// Maximum number of ports of a client.
   package var portLimit = Int.max
 
   package init(
@@ -73,13 +74,13 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
     return try? openClient(named: name)
   }
 
-  /// The server goes away, with all of its clients.
+  /// Simulates the end of the server and the loss of all clients.
   package func goAway() {
     lock.withLock { _isGone = true }
     for client in clients { client.lose() }
   }
 
-  /// It is back, as another one: it counts from `counter`, at `sampleRate`.
+  /// Simulates a new server, which counts from `counter` and runs at `sampleRate`.
   package func comeBack(sampleRate: Double? = nil, counter: UInt32 = 0) {
     lock.withLock {
       _isGone = false
@@ -88,19 +89,19 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
     }
   }
 
-  /// The server goes on with cycles of another length.
+  /// Changes the period.
   package func changePeriod(to frames: Int) {
     periodFrames = frames
     for client in clients { client.changePeriod(to: frames) }
   }
 
-  /// The server goes on at another rate, as PipeWire does.
+  /// Changes the sample rate of the running server, as PipeWire does.
   package func changeRate(to sampleRate: Double) {
     self.sampleRate = sampleRate
     for client in clients { client.changeRate() }
   }
 
-  /// Input ports of other programs.
+  /// Input ports of other clients.
   package var otherInputs: [String] {
     get { lock.withLock { _otherInputs } }
     set {
@@ -109,10 +110,10 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
     }
   }
 
-  /// Every client that was opened, in order, closed ones too.
+  /// All clients ever opened, in order, including closed ones.
   package var clients: [HandDrivenClient] { lock.withLock { _clients } }
 
-  /// Runs one cycle in every open client.
+  /// Runs one cycle in each open client.
   package func cycle(frames: Int) {
     precondition(frames <= maximumFrames, "the ports hold \(maximumFrames) frames")
     let counter = counter
@@ -120,17 +121,17 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
     lock.withLock { _counter &+= UInt32(frames) }
   }
 
-  /// Has time go on by `frames` frames in which no client runs a cycle.
+  /// Advances the frame counter by `frames` frames without a cycle.
   package func miss(frames: Int) { lock.withLock { _counter &+= UInt32(frames) } }
 }
 
-/// A client of a server that is driven by hand. Keeps all that its ports have put out.
+/// A client of a hand-driven server. It keeps the output of all its ports.
 package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   package struct Output {
     package let name: String
     let memory: UnsafeMutablePointer<Float>
     let connections: UnsafeMutablePointer<Int32>
-    /// What the port put out, from the frame in which it was added.
+    /// The output of the port, from the frame in which it was registered.
     package var samples: [Float] = []
     package var isRemoved = false
   }
@@ -143,16 +144,16 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     package var isRemoved = false
   }
   package var inputs: [Input] { lock.withLock { _inputs } }
-  /// Ports of ours, and what each was connected to.
+  /// The client's ports and the ports connected to each.
   package var connections: [String: [String]] { lock.withLock { _connections } }
   package var isClosed: Bool { lock.withLock { _isClosed } }
-  /// Weak: the server keeps its clients, closed ones too.
+  /// Weak, because the server retains its clients, closed ones too.
   private weak let server: HandDrivenServer?
   private let keepsSamples: Bool
   private let maximumFrames: Int
   private var _sampleRate: Double
   package var sampleRate: Double { lock.withLock { _sampleRate } }
-  /// Held through a cycle: who closes the client waits for it.
+  /// Held during a cycle, so that closing the client waits for it.
   private let lock = NSLock()
   private var _outputs: [Output] = []
   private var _inputs: [Input] = []
@@ -229,7 +230,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       cue_port(port: nil, memory: memory, connections: direction == .output ? connections : nil))
   }
 
-  /// Whoever drives the cycles makes the connections.
+  /// Does nothing: the test makes the connections.
   package func isolate(_ port: ClientPort) {}
 
   package func removePort(_ port: ClientPort) {
@@ -275,7 +276,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   package func connections(of name: String) -> [String] { connections[name] ?? [] }
 
-  /// Called between a change of our port's connections and the next.
+  /// Called between two changes of a port's connections.
   package var onRewire: (@Sendable () -> Void)?
 
   private func rewire(_ name: String, _ change: (inout [String]) -> Void) {
@@ -296,7 +297,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     change(.made, name, source)
   }
 
-  /// The time by hand: it begins with the counter.
+  /// Returns the simulated host time in nanoseconds. It starts at frame 0.
   private func hostTime(ofCounter counter: UInt32) -> UInt64 {
     UInt64(Double(counter) / sampleRate * 1e9)
   }
@@ -310,7 +311,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     return true
   }
 
-  /// Tells the client that its server has gone.
+  /// Notifies the client that its server has gone.
   package func lose() {
     let notices: (any ServerNotices)? = lock.withLock {
       guard engine != nil else { return nil }
@@ -329,7 +330,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   func cycle(frames: Int, counter: UInt32) {
     lock.withLock {
       guard let engine else { return }
-      // What a cycle leaves unwritten shows.
+      // Makes samples that the cycle does not write visible.
       for output in _outputs { output.memory.update(repeating: .nan, count: frames) }
       if let hears = server?.hears {
         for (i, input) in _inputs.enumerated() where !input.isRemoved {
@@ -351,9 +352,9 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     }
   }
 
-  /// What the ports that are there have put out, one array for each channel.
+  /// The output of the registered ports, one array per channel.
   package var samples: [[Float]] { outputs.filter { !$0.isRemoved }.map(\.samples) }
 
-  /// The engine itself, for tests that count what a cycle does.
+  /// The engine, for tests that count the work of a cycle.
   package var bareEngine: UnsafeMutablePointer<Engine>? { lock.withLock { engine } }
 }

@@ -2,16 +2,16 @@ import CJack
 import CTestSupport
 import Foundation
 
-/// A jackd with the dummy driver, of a test's own. Any thread.
+/// A jackd with the dummy driver that belongs to one test. Any thread.
 ///
-/// JACK's registry has room for eight servers on a machine, and jackd forgets a crashed one only when one
-/// of the same name comes. So names are few and used again: a server takes the first that is free, and
-/// keeps a file locked for as long as it, or its jackd, lives.
+/// JACK's registry has room for eight servers per machine. jackd removes a crashed server only when
+/// another of the same name starts, so the tests reuse a few names. A server takes the first free name
+/// and keeps a lock file for as long as it, or its jackd, lives.
 package final class JackDaemon: @unchecked Sendable {
   package private(set) var name: String
-  /// Frames per second.
+  /// Sample rate in Hz.
   package private(set) var rate: Int
-  /// Frames in a cycle.
+  /// Frames per period.
   package private(set) var period: Int
 
   private let serverArguments: [String]
@@ -21,11 +21,11 @@ package final class JackDaemon: @unchecked Sendable {
   private let lock = NSLock()
   private var child: Child?
 
-  /// Starts a server; returns when clients can be opened, or throws with jackd's own words.
+  /// Starts a server. Returns once clients can be opened, or throws jackd's messages.
   ///
-  /// It runs without real-time priority, on the system's timer: on a busy machine cycles come late. Tests
-  /// that count frames exactly let it freewheel. With `isRealtime`, it and its clients have that priority
-  /// where the system gives it.
+  /// It runs without real-time priority on the system timer, so its cycles may be late on a busy
+  /// machine. Tests that count exact frames use freewheel mode. With `isRealtime`, it and its clients
+  /// get real-time priority where the system permits.
   package init(
     rate: Int = 48000, period: Int = 4096, playbackPorts: Int = 2, capturePorts: Int = 2,
     maximumPorts: Int = 512, synchronous: Bool = false,
@@ -61,8 +61,8 @@ package final class JackDaemon: @unchecked Sendable {
     try? FileManager.default.removeItem(at: logFile)
   }
 
-  /// Starts it again, after `stop` or `kill`, under the same name; at another rate and period if they
-  /// are given.
+  /// Starts the server again after `stop` or `kill`, under the same name, optionally with another rate
+  /// and period.
   package func start(rate: Int? = nil, period: Int? = nil) throws {
     lock.lock()
     defer { lock.unlock() }
@@ -86,7 +86,7 @@ package final class JackDaemon: @unchecked Sendable {
     throw SupportError("jackd did not start:\n\(log)")
   }
 
-  /// Ends it in good order. Clients are told.
+  /// Ends the server in good order. Clients are notified.
   package func stop() {
     lock.lock()
     defer { lock.unlock() }
@@ -94,7 +94,7 @@ package final class JackDaemon: @unchecked Sendable {
     child = nil
   }
 
-  /// Ends it as a crash would.
+  /// Kills the server, as in a crash.
   package func kill() {
     lock.lock()
     defer { lock.unlock() }
@@ -103,7 +103,7 @@ package final class JackDaemon: @unchecked Sendable {
     child = nil
   }
 
-  /// True while jackd runs.
+  /// Whether jackd runs.
   package var isRunning: Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -117,7 +117,7 @@ package final class JackDaemon: @unchecked Sendable {
     return child?.processIdentifier
   }
 
-  /// What jackd has printed.
+  /// jackd's output.
   package var log: String { text(of: logFile) }
 
   private func answers() -> Bool {

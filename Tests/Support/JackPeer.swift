@@ -1,16 +1,16 @@
 import Foundation
 
-/// A server of a test's own that child processes use.
+/// A server that belongs to one test, for child processes.
 package protocol PeerServer: AnyObject {
-  /// What the environment of a program has to have for the program to use it.
+  /// Environment variables with which a program uses the server.
   var environment: [String: String] { get }
-  /// The inputs that sound is played to, by their full names.
+  /// Full names of the playback inputs.
   var inputs: [String] { get }
-  /// What the server has printed.
+  /// The server's output.
   var log: String { get }
-  /// Ends it as a crash would.
+  /// Kills the server, as in a crash.
   func kill()
-  /// Starts it again, at another rate and with cycles of another length if they are given.
+  /// Starts the server again, optionally with another rate and period.
   func start(rate: Int?, period: Int?) throws
 }
 
@@ -21,7 +21,7 @@ extension JackDaemon: PeerServer {
   package var inputs: [String] { ["system:playback_1", "system:playback_2"] }
 }
 
-/// A `jack-peer`: a JACK client in a process of its own, on a test's server. Any thread.
+/// A `jack-peer` process: a JACK client on a test's server. Any thread.
 package final class JackPeer: @unchecked Sendable {
   private let child: Child
   private let output: URL
@@ -56,19 +56,20 @@ package final class JackPeer: @unchecked Sendable {
       "cuejack-peer-\(UUID().uuidString).\(suffix)")
   }
 
-  /// Keeps the sink busy: plays silence to it.
+  /// Plays silence to the sink, which keeps it running.
   package static func silence(on server: any PeerServer) throws -> JackPeer {
     try JackPeer(["silence"] + server.inputs, on: server)
   }
 
-  /// Plays what an `Emitter` does, from its outputs `emitter:out_1` …, to `ports`.
+  /// Plays the samples of an `Emitter` from its outputs `emitter:out_1` … to `ports`.
   package static func numbers(
     channels: Int = 2, to ports: [String] = [], on server: any PeerServer
   ) throws -> JackPeer {
     try JackPeer(["numbers", "\(channels)"] + ports, on: server)
   }
 
-  /// Records `ports`, or what the sink hears, to its inputs `capture:in_1` …, without waking an idle sink.
+  /// Records `ports`, by default the monitor of the sink, to its inputs `capture:in_1` …. It does not
+  /// wake an idle sink.
   package static func capture(
     _ ports: [String] = PipeWireDaemon.monitors, seconds: Double = 60, on server: any PeerServer
   ) throws -> JackPeer {
@@ -78,7 +79,7 @@ package final class JackPeer: @unchecked Sendable {
       isPassive: true)
   }
 
-  /// Ends a capture and returns what it recorded.
+  /// Ends a capture and returns the recording.
   package func end() throws -> PeerRecording {
     child.end()
     guard let recording, child.wait(seconds: 0) == 0 else {
@@ -89,18 +90,18 @@ package final class JackPeer: @unchecked Sendable {
   }
 }
 
-/// What a `jack-peer` recorded.
+/// A recording of a `jack-peer`.
 package struct PeerRecording: Sendable {
   package struct Cycle: Sendable {
-    /// Index of its first frame in `samples`.
+    /// Index of the cycle's first frame in `samples`.
     package let frame: Int
-    /// JACK's frame time of that frame.
+    /// JACK frame time of that frame.
     package let counter: UInt32
-    /// Predicted begin of the next cycle, in microseconds of the monotonic clock.
+    /// Predicted start of the next cycle, in microseconds of the monotonic clock.
     package let next: UInt64
   }
   package let cycles: [Cycle]
-  /// For each channel.
+  /// The samples of each channel.
   package let samples: [[Float]]
 
   init(_ data: Data) throws {
@@ -127,7 +128,7 @@ package struct PeerRecording: Sendable {
     }
   }
 
-  /// Index of the sample at a JACK frame time; nil if no cycle had it, or more than one.
+  /// Returns the index of the sample at a JACK frame time, or nil if not exactly one cycle contains it.
   package func index(ofCounter counter: UInt32) -> Int? {
     let ends = cycles.dropFirst().map(\.frame) + [samples.first?.count ?? 0]
     let found = zip(cycles, ends).filter { Int(counter &- $0.counter) < $1 - $0.frame }
@@ -135,7 +136,8 @@ package struct PeerRecording: Sendable {
     return found[0].0.frame + Int(counter &- found[0].0.counter)
   }
 
-  /// Index of the sample at a host time, in nanoseconds, as the cycles' predicted times tell it.
+  /// Returns the index of the sample at a host time in nanoseconds, from the predicted times of the
+  /// cycles.
   package func index(ofHostTime time: UInt64, rate: Double) -> Double? {
     let ends = cycles.dropFirst().map(\.frame) + [samples.first?.count ?? 0]
     for (cycle, end) in zip(cycles, ends) {

@@ -2,11 +2,11 @@ import CJack
 import CTestSupport
 import Foundation
 
-/// A JACK client that plays MIDI messages at given frames, from its port `out`, and keeps those that come
-/// to its port `in`.
+/// A JACK client that plays MIDI messages at given frames from its port `out`, and records its port
+/// `in`.
 package final class Keys: @unchecked Sendable {
   package struct Message: Hashable, Sendable, CustomStringConvertible {
-    /// JACK frame time.
+    /// JACK frame time of the message.
     package var frame: UInt32
     package var bytes: [UInt8]
     package init(_ frame: UInt32, _ bytes: [UInt8]) {
@@ -27,7 +27,7 @@ package final class Keys: @unchecked Sendable {
 
   deinit { cue_keys_close(keys) }
 
-  /// Sends messages of three bytes, in the order of their frames. Once.
+  /// Sends three-byte messages, sorted by frame. Call it once.
   package func play(_ messages: [Message]) throws {
     let events = messages.map { message in
       cue_midi_event(frame: message.frame, bytes: message.bytes.reduce(0) { $0 << 8 | UInt32($1) })
@@ -37,7 +37,7 @@ package final class Keys: @unchecked Sendable {
     }
   }
 
-  /// The messages that came, all of three bytes.
+  /// The received messages, all of three bytes.
   package var heard: [Message] {
     (0..<cue_keys_heard(keys)).map { index in
       let event = cue_keys_event(keys, index)
@@ -47,12 +47,12 @@ package final class Keys: @unchecked Sendable {
   }
 }
 
-/// A JACK client that starts, stops and moves the transport, and tells of beats, three in a bar.
+/// A JACK client that controls the transport and provides its beats, three per bar.
 package final class Conductor: @unchecked Sendable {
   private let conductor: OpaquePointer
   private var client: OpaquePointer { cue_conductor_client(conductor) }
 
-  /// - Parameter tempo: Beats per minute; nil to tell of none.
+  /// - Parameter tempo: Beats per minute; nil to provide no beats.
   package init(on server: JackDaemon, name: String = "conductor", tempo: Double?) throws {
     var status = JackStatus(rawValue: 0)
     guard let conductor = cue_conductor_open(server.name, name, tempo ?? 0, &status) else {
@@ -70,7 +70,8 @@ package final class Conductor: @unchecked Sendable {
     cue_conductor_set_tempo(conductor, beatsPerMinute)
   }
 
-  /// The frame time of the music's begin as the latest cycle played it; nil while it stands still.
+  /// Frame time of the transport's frame 0, as the latest cycle played it; nil while the transport is
+  /// stopped.
   package var begin: Int? {
     let begin = cue_conductor_begin(conductor)
     return begin == .min ? nil : Int(begin)

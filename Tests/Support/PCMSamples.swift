@@ -1,7 +1,7 @@
 package import RealTime
 
 extension PCMFormat {
-  /// Every linear PCM layout that a queue plays, for `channels` channels at `sampleRate`.
+  /// Returns every linear PCM format that a queue plays, for a channel count and a sample rate.
   package static func all(channels: Int, sampleRate: Double = 48000) -> [PCMFormat] {
     var formats: [PCMFormat] = []
     func add(_ kind: Kind, _ bits: Int, _ bytes: Int, high: Bool = false) {
@@ -26,14 +26,14 @@ extension PCMFormat {
     return formats
   }
 
-  /// What one sample in this format looks like in memory, and the value that has to come out.
+  /// Returns the bytes of one sample in this format, and the float value expected from them.
   ///
-  /// - Parameter value: Any 32 bits; the sample uses as many of them as it has, from the top.
+  /// - Parameter value: 32 random bits. The sample uses the most significant ones.
   package func sample(_ value: Int32) -> (bytes: [UInt8], float: Float) {
     var bytes: [UInt8]
     let float: Float
     if kind == .float {
-      // All that a 32-bit float can hold: so that both float formats come out alike.
+      // 24 bits, exact in a 32-bit float, so that both float formats give the same value.
       let exact = Float(value >> 8) / 8_388_608
       float = exact
       bytes =
@@ -42,7 +42,7 @@ extension PCMFormat {
         : withUnsafeBytes(of: Double(exact).bitPattern) { Array($0) }
     } else {
       let top = value >> (32 - bitsPerSample)
-      // Divided as real numbers, and rounded once, to the nearest float.
+      // The quotient is rounded once, to the nearest float.
       float = Float(Double(top) / Double(1 << (bitsPerSample - 1)))
       var raw = Int64(top)
       if kind == .unsignedInteger { raw += 1 << (bitsPerSample - 1) }
@@ -53,8 +53,8 @@ extension PCMFormat {
     return (bytes, float)
   }
 
-  /// A stream of `frames` frames of noise in this format, and the samples of each channel that
-  /// have to come out. The first and last samples are not 0.
+  /// Returns `frames` frames of noise in this format, and the samples expected in each channel. The
+  /// first and the last sample are not 0.
   package func noise(frames: Int, seed: UInt64) -> (bytes: [UInt8], channels: [[Float]]) {
     var generator = SplitMix(state: seed)
     var bytes: [UInt8] = []
@@ -64,7 +64,7 @@ extension PCMFormat {
       for channel in 0..<channels {
         var value = Int32(truncatingIfNeeded: generator.next())
         if frame == 0 || frame == frames - 1 { value |= 1 << 30 }
-        // The ends of the range too.
+        // Include the ends of the range.
         if frame == 1 { value = .min }
         if frame == 2 { value = .max }
         let sample = self.sample(value)
@@ -76,7 +76,7 @@ extension PCMFormat {
   }
 }
 
-/// A generator that gives the same numbers for the same seed.
+/// A generator that returns the same numbers for the same seed.
 package struct SplitMix: RandomNumberGenerator {
   package var state: UInt64
   package init(state: UInt64) { self.state = state }

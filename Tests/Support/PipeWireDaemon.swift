@@ -1,20 +1,20 @@
 import Foundation
 
-/// A PipeWire daemon of a test's own, with a session manager, a session bus and the sink “Test sink”. No
-/// device of the machine is touched. Any thread.
+/// A PipeWire daemon that belongs to one test, with a session manager, a session bus and the sink “Test
+/// sink”. It uses no device of the machine. Any thread.
 ///
-/// The test's process has jackd's library. Programs that are to use PipeWire are child processes with
+/// The test process itself loads jackd's library. Programs that use PipeWire are child processes with
 /// `environment`.
 package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
-  /// The inputs and the monitor outputs of the sink, as JACK names them.
+  /// The inputs and the monitor outputs of the sink, by their JACK names.
   package let inputs = ["Test sink:playback_FL", "Test sink:playback_FR"]
   package static let monitors = ["Test sink:monitor_FL", "Test sink:monitor_FR"]
 
-  /// Holds the sockets, the configuration and the log files.
+  /// The folder of the sockets, the configuration and the log files.
   package let folder: URL
-  /// Environment of programs that use this daemon, and PipeWire's JACK library.
+  /// Environment of programs that use this daemon and PipeWire's JACK library.
   package let environment: [String: String]
-  /// Default rate and frames in a cycle, unless others are forced.
+  /// Default sample rate in Hz and frames per period, unless a test forces others.
   package private(set) var rate = 48000
   package private(set) var period = 1024
   private let lock = NSLock()
@@ -22,11 +22,11 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
   private var daemon: Child?
   private var manager: Child?
 
-  /// Starts the daemon; returns when the sink's ports are there, or throws with the daemons' own words.
+  /// Starts the daemon. Returns once the sink's ports exist, or throws the daemons' messages.
   ///
   /// - Parameters:
-  ///   - rate: Default rate of the daemon's clock.
-  ///   - quantum: Default frames in a cycle.
+  ///   - rate: Default sample rate in Hz.
+  ///   - quantum: Default frames per period.
   package init(rate: Int = 48000, quantum: Int = 1024) throws {
     folder = try makeTemporaryFolder()
     chmod(folder.path, 0o700)
@@ -48,7 +48,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// Starts it again after `stop` or `kill`, with the same sockets.
+  /// Starts the daemon again after `stop` or `kill`, with the same sockets.
   package func start(rate: Int? = nil, period: Int? = nil) throws {
     lock.lock()
     defer { lock.unlock() }
@@ -72,7 +72,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     }
   }
 
-  /// Ends it in good order.
+  /// Ends the daemon in good order.
   package func stop() {
     lock.lock()
     defer { lock.unlock() }
@@ -82,29 +82,29 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     daemon = nil
   }
 
-  /// Ends it as a crash would.
+  /// Kills the daemon, as in a crash.
   package func kill() {
     lock.lock()
     defer { lock.unlock() }
     daemon?.send(signal: SIGKILL)
     _ = daemon?.wait(seconds: 60)
-    // The session manager ends by itself when the daemon has gone.
+    // The session manager exits by itself without the daemon.
     manager?.end()
     manager = nil
     daemon = nil
   }
 
-  /// Suspends the daemon with its sockets open, or lets it go on.
+  /// Suspends the daemon with its sockets open, or resumes it.
   package func setStopped(_ isStopped: Bool) {
     lock.lock()
     defer { lock.unlock() }
     daemon?.send(signal: isStopped ? SIGSTOP : SIGCONT)
   }
 
-  /// Has the graph run at another rate; nil for the default again.
+  /// Forces a sample rate; nil for the default.
   package func force(rate: Int?) throws { try setMetadata("clock.force-rate", rate) }
 
-  /// Has the graph run in cycles of so many frames; nil for the default again.
+  /// Forces a period in frames; nil for the default.
   package func force(quantum: Int?) throws { try setMetadata("clock.force-quantum", quantum) }
 
   private func setMetadata(_ key: String, _ value: Int?) throws {
@@ -112,12 +112,12 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     guard result.status == 0 else { throw SupportError("\(key) does not change: \(result)") }
   }
 
-  /// Runs one of PipeWire's tools, or another program on this daemon, to its end.
+  /// Runs a PipeWire tool, or another program with this daemon, until it exits.
   package func run(_ command: String, _ arguments: [String]) throws -> CommandResult {
     try TestSupport.run(command, arguments, environment: environment, timeout: 60)
   }
 
-  /// Full names of the ports that are connected, each with those that it feeds.
+  /// Returns the full names of connected output ports, each with its destinations.
   package func links() throws -> [String: [String]] {
     var links: [String: [String]] = [:]
     var source = ""
@@ -132,7 +132,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     return links
   }
 
-  /// The properties, as strings, of each node called `name`.
+  /// Returns the properties, as strings, of each node called `name`.
   package func properties(ofNode name: String) throws -> [[String: String]] {
     let result = try run("pw-dump", [])
     let objects = try JSONSerialization.jsonObject(with: Data(result.output.utf8))
@@ -145,7 +145,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     }
   }
 
-  /// What the daemons have printed.
+  /// The daemons' output.
   package var log: String {
     ["dbus-daemon", "pipewire", "wireplumber"].map { text(of: logFile($0)) }.joined()
   }
@@ -169,7 +169,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     }
   }
 
-  /// The library path that `pw-jack` sets.
+  /// Returns the library path that `pw-jack` sets.
   private static func libraryPath() throws -> String {
     let result = try TestSupport.run("pw-jack", ["env"])
     guard let line = result.output.firstMatch(of: #/(?m)^LD_LIBRARY_PATH=(.*)$/#) else {

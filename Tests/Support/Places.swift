@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs `body` with a new, empty folder, and removes it with all it holds.
+/// Runs `body` with a new empty folder, which it removes with its contents afterwards.
 package func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
   let folder = try makeTemporaryFolder()
   defer { try? FileManager.default.removeItem(at: folder) }
   return try body(folder)
 }
 
-/// The same for tests that suspend.
+/// Runs an asynchronous `body` in the same way.
 package func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws
   -> Result
 {
@@ -24,15 +24,15 @@ package func makeTemporaryFolder() throws -> URL {
   return folder
 }
 
-/// The repository's folder.
+/// The repository's root folder.
 package let repository = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// The folder where the products of this build lie: that of the test program itself.
+/// The folder of this build's products, which contains the test program.
 package let builtProducts = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
   .deletingLastPathComponent()
 
-/// A product of this build, such as `cuejack` or `libAudioToolbox.so`.
+/// Returns a product of this build, such as `cuejack` or `libAudioToolbox.so`.
 package func builtProduct(named name: String) throws -> URL {
   let product = builtProducts.appendingPathComponent(name)
   guard FileManager.default.fileExists(atPath: product.path) else {
@@ -41,15 +41,15 @@ package func builtProduct(named name: String) throws -> URL {
   return product
 }
 
-/// True in a build that a sanitizer watches.
+/// Whether the build uses a sanitizer.
 package var isSanitized: Bool {
   dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
     || dlsym(nil, "__rtsan_init") != nil
 }
 
-/// The Swift toolchain that `swiftc` in PATH belongs to.
+/// The Swift toolchain of the `swiftc` in PATH.
 package struct SwiftToolchain: Sendable {
-  /// Holds `bin` and `lib/swift`.
+  /// The folder that contains `bin` and `lib/swift`.
   package let folder: URL
 
   package init() throws {
@@ -65,11 +65,12 @@ package struct SwiftToolchain: Sendable {
   }
 
   package var clang: String { tool("clang") }
-  /// Headers of CoreFoundation, dispatch and blocks; libraries in `linux` below it.
+  /// The folder with the headers of CoreFoundation, dispatch and blocks, and their libraries in
+  /// `linux`.
   package var swiftLibraries: String { folder.appendingPathComponent("lib/swift").path }
   package func tool(_ name: String) -> String { folder.appendingPathComponent("bin/\(name)").path }
 }
 
-/// Set by `make proof`: the tests are to take their full length, on the products of the optimised build
-/// that lie in this folder.
+/// The folder of the optimised build's products, set by `make proof`; tests then run at full length on
+/// them.
 package var proof: String? { ProcessInfo.processInfo.environment["CUEJACK_PROOF"] }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A `cuejack play`, or another of its commands, that is under way.
+/// A running `cuejack play` or other `cuejack` command.
 package final class Playing {
   private let child: Child
   private let outputFile: URL
   private let errorFile: URL
 
-  /// Starts `cuejack play`. `environment` adds to the test's own.
+  /// Starts `cuejack play`. `environment` is added to that of the test.
   package convenience init(
     _ arguments: [String], in folder: URL, environment: [String: String] = [:]
   ) throws {
@@ -40,7 +40,7 @@ package final class Playing {
     }
   }
 
-  /// Waits until the standard error contains `words` so many times.
+  /// Waits until the standard error contains `words` at least `times` times.
   package func waitForError(_ words: String, times: Int = 1) throws {
     let end = Date(timeIntervalSinceNow: 60)
     while errors.components(separatedBy: words).count <= times {
@@ -54,7 +54,7 @@ package final class Playing {
 
   package func send(signal: Int32) { child.send(signal: signal) }
 
-  /// Waits for its end.
+  /// Waits for the exit and returns the result.
   package func result(seconds: Double = 60) throws -> CommandResult {
     guard let status = child.wait(seconds: seconds) else {
       throw SupportError("it does not end:\n\(output)\(errors)")
@@ -63,7 +63,7 @@ package final class Playing {
   }
 }
 
-/// The test's environment without what would change how servers are found.
+/// Returns the test's environment without variables that change how servers are found.
 package func playEnvironment(_ changes: [String: String] = [:]) -> [String: String] {
   var environment = ProcessInfo.processInfo.environment
   environment["JACK_NO_START_SERVER"] = nil
@@ -73,14 +73,14 @@ package func playEnvironment(_ changes: [String: String] = [:]) -> [String: Stri
   return environment.merging(changes) { $1 }
 }
 
-/// Runs `cuejack play` to its end.
+/// Runs `cuejack play` until it exits.
 package func play(_ arguments: [String], environment: [String: String] = [:]) throws
   -> CommandResult
 {
   try cuejack("play", arguments, environment: environment)
 }
 
-/// Runs a command of `cuejack` to its end.
+/// Runs a `cuejack` command until it exits.
 package func cuejack(
   _ command: String, _ arguments: [String], environment: [String: String] = [:]
 ) throws -> CommandResult {
@@ -89,7 +89,8 @@ package func cuejack(
   }
 }
 
-/// Where our plugins, which are built first, and Debian's are found; verdicts are kept in `folder`.
+/// Builds Cuejack's plugins and returns an environment that finds them and Debian's. `folder` holds the
+/// cache of validation results.
 package func pluginEnvironment(_ folder: URL) throws -> [String: String] {
   let built = repository.appendingPathComponent(".build/lv2").path
   let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)

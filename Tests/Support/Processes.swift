@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers of the processes that a process has started, and has not waited for.
+/// Returns the identifiers of a process's children that it has not waited for.
 package func childProcesses(of process: Int32) -> [Int32] {
   let tasks = "/proc/\(process)/task"
   let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
@@ -10,7 +10,7 @@ package func childProcesses(of process: Int32) -> [Int32] {
   }
 }
 
-/// Stops a process, and waits until all its threads stand.
+/// Stops a process and waits until all its threads are stopped.
 package func stop(_ process: Int32) {
   kill(process, SIGSTOP)
   let tasks = "/proc/\(process)/task"
@@ -26,9 +26,9 @@ package func stop(_ process: Int32) {
   }
 }
 
-/// True if a process runs no more, though nobody may have waited for it yet.
+/// Returns whether a process has ended, even if its parent has not waited for it.
 package func hasEnded(_ process: Int32) -> Bool {
-  // Its name, in parentheses, may have spaces.
+  // The process name, in parentheses, may contain spaces.
   let words = text(of: URL(fileURLWithPath: "/proc/\(process)/stat")).split(separator: ") ")
   return words.count < 2 || words.last!.hasPrefix("Z")
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A WAVE file whose every sample is known, and none is zero.
+/// A WAVE file with known samples, none of them zero.
 package struct WaveFile {
   package enum Coding: CaseIterable { case s16, s24, f32 }
 
   package let path: String
   package let frames: Int
-  /// What a port is to carry, for each channel.
+  /// The expected port samples of each channel.
   package let samples: [[Float]]
 
-  /// Writes the file; files with different seeds have different samples.
+  /// Writes the file. Different seeds give different samples.
   package init(
     _ name: String, in folder: URL, coding: Coding = .s16, channels: Int = 2, rate: Int = 48000,
     frames: Int, seed: UInt64 = 1

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes channels of equal length as a WAVE file of floats at 48 kHz.
+/// Writes channels of equal length to a WAVE file of 32-bit floats at 48 kHz.
 package func writeWave(_ channels: [[Float]], to path: String) throws {
   let frames = channels[0].count
   var bytes = Data()
@@ -24,7 +24,7 @@ package func writeWave(_ channels: [[Float]], to path: String) throws {
   try bytes.write(to: URL(fileURLWithPath: path))
 }
 
-/// The channels of a WAVE file of floats.
+/// Returns the channels of a WAVE file of floats.
 package func readWave(_ path: String) throws -> [[Float]] {
   let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   func number(_ place: Int, _ count: Int) -> Int {

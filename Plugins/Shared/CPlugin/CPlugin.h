@@ -1,5 +1,5 @@
-// LV2's own header, and the few C functions that a plugin calls while it runs, each marked with the
-// promise that it neither blocks nor allocates: libm's, which only compute.
+// LV2's core header and the C functions that a running plugin calls. They are functions of libm,
+// which only compute, and are marked as neither blocking nor allocating.
 #pragma once
 
 #include <lv2/core/lv2.h>
@@ -23,7 +23,7 @@ static inline double cue_rt_power(double base, double exponent) CUE_REALTIME {
   return __builtin_pow(base, exponent);
 }
 
-/// The factor of an amplitude that is `decibels` up or down.
+/// Returns the amplitude factor for a level in decibels.
 static inline double cue_rt_amplitude(double decibels) CUE_REALTIME {
   return cue_rt_power(10, decibels / 20);
 }
