@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioQueue
 
-/// Where an app is called back.
+/// The context in which an app's callbacks run.
 @Suite struct CallbackContextTests {
   private final class Calls: Sendable {
     let count = Atomic<Int>(0)
@@ -24,7 +24,7 @@ import Testing
     queue.resume()
     queue.sync {}
     #expect(calls.count.load(ordering: .sequentiallyConsistent) == 1)
-    // What comes during a call, or after it, is not forgotten.
+    // A wake-up during or after a call is not lost.
     context.wake()
     queue.sync {}
     #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)

@@ -7,13 +7,14 @@ import Testing
 
 @testable import AudioQueue
 
-/// What buffers go through before the cycles: rates, schedules and parameters in it, taps, rate and pitch.
+/// The processing of buffers before the cycles: resampling, schedules and parameters in it, taps, rate
+/// and pitch.
 @Suite(.serialized) struct ChainTests {
   private static func sine(_ frequency: Double, rate: Double, frames: Int) -> [Float] {
     (0..<frames).map { Float(0.5 * sin(2 * .pi * frequency * Double($0) / rate)) }
   }
 
-  /// What a stream sounds like at the device's rate.
+  /// Returns a signal resampled to the device's sample rate.
   private static func resampled(_ sound: [Float], from rate: Double, to deviceRate: Double = 48000)
     throws -> [Float]
   {
@@ -35,7 +36,7 @@ import Testing
     return Array(UnsafeBufferPointer(start: output.pointers()[0], count: given))
   }
 
-  /// Runs cycles until the run is over; the converter gets the time that a clock would give it.
+  /// Runs cycles until the run ends, and gives the converter the time that a real clock would leave it.
   private func play(_ rig: Rig, frames: Int = 256, mostCycles: Int = 20000) {
     for _ in 0..<mostCycles {
       let isReady: Void? = rig.queue.state.wait(seconds: 10) { state in
@@ -109,7 +110,7 @@ import Testing
     var at = 0
     for count in [1000, 17, 3000, 4983] {
       let id = try rig.buffer(Array(sound[at..<(at + count)]))
-      // The last one is late.
+      // The last buffer is scheduled too late.
       let start = at == 4017 ? Int64(at) - 5 : Int64(at)
       try _ = rig.queue.enqueue(id, bytes: count * 4, OutputQueue.Schedule(start: start))
       at += count
@@ -125,13 +126,13 @@ import Testing
   @Test func parametersChangeWithTheBuffersFirstFrame() throws {
     let rate = 44100.0
     let rig = try Rig(.float(1, rate: rate))
-    // Smaller and larger than a slab.
+    // Smaller and larger than a staging buffer.
     let counts = [700, 1, 64, 5000, 333, 0, 20]
     let gains: [Float] = [1, 0.5, 0.25, 0.75, 0.125, 0.625, 0.375]
     let sound = Self.sine(440, rate: rate, frames: counts.reduce(0, +))
     var at = 0
     for (count, gain) in zip(counts, gains) {
-      // Ten frames of each are left out, at both ends.
+      // The schedule trims ten frames at each end.
       let id = try rig.buffer(silence(10) + sound[at..<(at + count)] + silence(10))
       _ = try rig.queue.enqueue(
         id, bytes: (count + 20) * 4,
@@ -189,11 +190,11 @@ import Testing
     #expect(few >= 1 && few <= frames + 2)
     let some = try rig.queue.prime(frames: 120_000)
     #expect(some >= 120_000 && some < 120_000 + 2 * Slab.mostFrames)
-    // What is converted does not come back.
+    // Converted frames cannot be taken back.
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setDecodeFrames(500) }
     let all = try rig.queue.prime(frames: 0)
     rig.settle()
-    // The resampler holds a little back.
+    // The resampler still holds a few frames.
     #expect(all > 298_000 && all <= 300_000 && rig.doneBuffers == [1])
     #expect(try rig.queue.prime(frames: 300_000) == all)
     var ready = 0
@@ -218,7 +219,7 @@ import Testing
     rig.settle()
     let done = rig.doneBuffers.count
     try rig.queue.start(at: .frame(0))
-    // Of the 120,000 device frames that are ready at least 80,000 are played: nothing is decoded.
+    // At least 80,000 of the 120,000 ready device frames are played before anything is decoded.
     rig.cycle(20, frames: 4096)
     #expect(rig.doneBuffers.count == done)
     for _ in 0..<16 {
@@ -229,7 +230,7 @@ import Testing
       }
       #expect(isFull != nil)
     }
-    // The pool, and the slab that is being filled.
+    // The buffer pool plus the buffer being filled.
     #expect(rig.queue.state.read { $0.readyFrames } <= 2 * 16384)
     #expect(rig.doneBuffers.count > done && rig.queue.statistics.starvations == 0)
   }
@@ -245,7 +246,7 @@ import Testing
     var ready = 0
     #expect(throws: QueueError.primeTimedOut) { try rig.queue.prime(frames: 0, &ready) }
     #expect(ready > 5000 && ready < 12_000)
-    // Frames that need no converter are ready as they are.
+    // Frames that need no conversion are ready at once.
     let direct = try Rig()
     for _ in 0..<1200 { try direct.enqueue(ramp(10)) }
     #expect(try direct.queue.prime(frames: 0) == 12_000)
@@ -268,7 +269,7 @@ import Testing
 
   // MARK: Taps
 
-  /// What a tap was called with.
+  /// The arguments of a tap's call.
   private struct Seen: Equatable {
     var frames: Int
     var time: Double
@@ -284,7 +285,7 @@ import Testing
       queueFrames: call.queueFrames, isStart: call.isStart, isEnd: call.isEnd)
   }
 
-  /// Multiplies the source by 2.
+  /// Multiplies the source signal by 2.
   private static func double(_ call: TapCall) {
     var at = 0
     while true {
@@ -397,7 +398,7 @@ import Testing
     #expect(times.value == [0, 50, 100, 150, 200, 250])
     let expected = ramp(50) + ramp(50) + silence(200) + ramp(50) + ramp(50) + ramp(50) + ramp(50)
     #expect(Array(rig.output.prefix(500)) == expected)
-    // Another run starts anew.
+    // A new run starts at 0.
     try rig.enqueue(ramp(10))
     wait(rig)
     #expect(starts.value == [0, 300, 0] && times.value.last == 0)
@@ -417,7 +418,7 @@ import Testing
       try rig.queue.start(at: .frame(0))
       play(rig)
       #expect(rig.queue.converterFailure == failure)
-      // Every frame keeps its place.
+      // Every frame keeps its position.
       let doubled = ramp(800).map { $0 * 2 }
       #expect(Array(rig.output.prefix(800)) == (given == 1 ? [2] + silence(799) : doubled))
       #expect(rig.queue.statistics.lastedFrames == 800)
@@ -427,7 +428,7 @@ import Testing
   @Test func tapsComeAndGoOnlyWhileNothingRuns() throws {
     let rig = try Rig()
     try rig.enqueue(ramp(64))
-    // What is enqueued goes through the tap, even if the cycles could have it already.
+    // Enqueued buffers pass through the tap, even if the cycles could already play them directly.
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.addTap(ProcessingTap(.postEffects, isSiphon: false, process: Self.double))
     wait(rig)
@@ -437,7 +438,7 @@ import Testing
     #expect(throws: QueueError.invalidRunState) { try rig.queue.removeTap() }
     try rig.queue.stop()
     try rig.queue.removeTap()
-    // Nothing in the way: the cycles read the app's buffers again.
+    // Without the tap, the cycles read the app's buffers directly again.
     #expect(rig.queue.state.read { $0.converter == nil })
     try rig.enqueue(ramp(64))
     try rig.queue.start()
@@ -460,7 +461,7 @@ import Testing
     try rig.queue.stop()
     #expect(rig.doneBuffers == [id])
     gate.signal()
-    // What it was at work on is not heard, and the queue goes on.
+    // The buffer in progress is discarded, and the queue continues.
     gate.signal()
     try rig.queue.enqueue(id, bytes: 256)
     wait(rig)
@@ -554,7 +555,7 @@ import Testing
       play(rig)
       #expect(rig.queue.statistics.lastedFrames == 2 * (6000 + 3000 + 12000))
       #expect(rig.queue.timePitch.rate == 0.5)
-      // The volume changes on the frame.
+      // The volume changes exactly on the frame.
       for (edge, before, after) in [(12000, 1, 0.5), (18000, 0.5, 0.25)] as [(Int, Float, Float)] {
         #expect(abs(rig.output[edge - 1] / before - rig.output[edge] / after) < 0.05)
       }
@@ -576,7 +577,7 @@ import Testing
       play(rig, frames: 128)
       let passed = zip(rig.output, sound).prefix { $0 == $1 }.count
       #expect(passed >= 2048 && passed <= 2048 + Chain.blockFrames, "\(passed)")
-      // Taken back, it passes the sound on as it is, with no frame lost.
+      // Afterwards the signal passes unchanged, and no frame is lost.
       #expect(rig.queue.statistics.lastedFrames == Int64(passed + (sound.count - passed) / 2))
     }
 

@@ -1,16 +1,16 @@
 import Codecs
 import Foundation
 
-/// Sound as packets, and what a decoder makes of them.
+/// Encoded packets and their decoded samples.
 struct CodedSound {
   var format: PacketFormat
   let cookie: [UInt8]
   let packets: [EncodedPacket]
   let table: PacketTable
-  /// All frames that the packets decode to, channel by channel.
+  /// All frames that the packets decode to, per channel.
   let decoded: [[Float]]
 
-  /// Encodes so many frames of noise in which each channel differs.
+  /// Encodes `frames` frames of noise that differs between channels.
   init(_ codec: Codec, frames: Int, channels: Int = 2, rate: Double = 48000) throws {
     let encoder = try PacketEncoder(
       PacketFormat(codec: codec, sampleRate: rate, channels: channels, bitsPerSample: 16))
@@ -32,7 +32,7 @@ struct CodedSound {
     decoded = try Self.decode(packets.map(\.bytes), format, cookie)
   }
 
-  /// Tones under noise, of 16 bits.
+  /// Returns tones with noise, in 16 bits.
   static func sound(frames: Int, channels: Int) -> [[Float]] {
     (0..<channels).map { channel in
       var noise: UInt32 = 77 + UInt32(channel)
@@ -44,7 +44,7 @@ struct CodedSound {
     }
   }
 
-  /// What a decoder makes of packets.
+  /// Returns the decoded samples of packets.
   static func decode(_ packets: [[UInt8]], _ format: PacketFormat, _ cookie: [UInt8]) throws
     -> [[Float]]
   {
@@ -59,14 +59,14 @@ struct CodedSound {
     }
   }
 
-  /// The frames that are sound.
+  /// The valid frames, without priming and remainder.
   var sound: [[Float]] {
     decoded.map {
       Array($0.dropFirst(table.primingFrames).prefix(Int(table.validFrames)))
     }
   }
 
-  /// Some of the packets one behind the other, and where each lies.
+  /// Returns consecutive packets as bytes, and the extent of each.
   func bytes(_ range: Range<Int>) -> (bytes: [UInt8], extents: [PacketExtent]) {
     var bytes: [UInt8] = []
     var extents: [PacketExtent] = []

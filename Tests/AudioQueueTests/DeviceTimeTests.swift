@@ -7,7 +7,7 @@ import Timeline
 
 @testable import AudioQueue
 
-/// 28: device time in its forms.
+/// 28: forms of device time.
 @Suite(.serialized) struct QueueDeviceTimeTests {
   @Test func aDeviceThatIsNotOpenHasNoTime() throws {
     let rig = try Rig()
@@ -21,10 +21,10 @@ import Timeline
     _ = try rig.queue.prime(frames: 0)
     rig.cycle()
     let second = try rig.queue.deviceTime(of: .frame(48000))
-    // Servers tell the time of a cycle in microseconds.
+    // Servers report the time of a cycle in microseconds.
     #expect(second.frame == 48000 && abs(Int64(second.hostTime) - 1_000_000_000) < 1000)
     #expect(try rig.queue.deviceTime(of: .hostTime(2_000_000_000)) == (96000, 2_000_000_000))
-    // Further off than the 32-bit counter can say.
+    // Beyond the range of the 32-bit counter.
     let day = try rig.queue.deviceTime(of: .frame(48000 * 86400 * 2))
     #expect(abs(Int64(day.hostTime) - 2 * 86400 * 1_000_000_000) < 1_000_000)
     let back = try rig.queue.deviceTime(of: .hostTime(day.hostTime))
@@ -36,7 +36,7 @@ import Timeline
     _ = try rig.queue.prime(frames: 0)
     rig.cycle()
     rig.server.framesPerReading = 4800
-    // Servers tell the time of a cycle in microseconds.
+    // Servers report the time of a cycle in microseconds.
     func isNear(_ hostTime: UInt64, frame: Double) -> Bool {
       abs(Double(hostTime) - frame / 48000 * 1e9) < 1000
     }
@@ -47,7 +47,7 @@ import Timeline
     try expectOneMoment(rig.queue.deviceTime)
     try expectOneMoment(rig.queue.deviceTime(of: .atOnce))
     try rig.queue.start(at: .frame(1 << 20))
-    // Where a frame of the run is heard does not depend on when one asks.
+    // The time at which a frame is heard does not depend on the time of the query.
     let start = try #require(rig.queue.hostTime(ofRunFrame: 0))
     #expect(isNear(start, frame: Double(1 << 20)))
     #expect(try rig.queue.runFrame(atHostTime: start) == 0)
@@ -58,16 +58,16 @@ import Timeline
   @Test func theNearestStartIsNeverBeforeTheNextCycle() throws {
     let rig = try Rig()
     _ = try rig.queue.prime(frames: 0)
-    // No cycle has come.
+    // No cycle has run yet.
     #expect(throws: QueueError.invalidRunState) { try rig.queue.nearestStart(to: .frame(0)) }
     rig.cycle(3)
     let earliest = try rig.queue.nearestStart(to: .frame(0)).frame
     #expect(earliest >= 192)
     #expect(try rig.queue.nearestStart(to: .atOnce).frame == earliest)
     #expect(try rig.queue.nearestStart(to: .hostTime(0)).frame == earliest)
-    // What is late enough stays as it is.
+    // A time that is late enough stays unchanged.
     #expect(try rig.queue.nearestStart(to: .frame(10_000)).frame == 10_000)
-    // And a queue that is started then does start then.
+    // A queue started at this time starts exactly then.
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .frame(earliest))
     rig.cycle(5)
@@ -86,10 +86,10 @@ import Timeline
     _ = try queue.prime(frames: 0)
     let nearest = try queue.nearestStart(to: .frame(0))
     let now = try #require(queue.deviceTime)
-    // It was not before the next cycle, which may have been long ago on a busy machine.
+    // Not before the next cycle, which may be long past on a busy machine.
     #expect(abs(nearest.frame - now.frame) < 48000 * 60)
     let second = try queue.deviceTime(of: .frame(now.frame + 48000))
-    // JACK's estimate moves with each cycle that comes late.
+    // JACK's estimate shifts with each late cycle.
     #expect(abs(Int64(second.hostTime) - Int64(now.hostTime) - 1_000_000_000) < 500_000_000)
     let back = try queue.deviceTime(of: .hostTime(second.hostTime))
     #expect(abs(back.frame - now.frame - 48000) <= 24_000)

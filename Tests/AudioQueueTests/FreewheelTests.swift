@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioQueue
 
-/// A live queue on a server in freewheel, whose cycles come faster than an app refills buffers.
+/// A live queue on a server in freewheel mode, whose cycles run faster than an app refills buffers.
 @Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct FreewheelTests {
   @Test func cyclesWaitForTheAppsCallbacks() throws {
@@ -20,7 +20,7 @@ struct FreewheelTests {
       next.value = first + 512
       let samples = (0..<512).map { first + Float($0) }
       samples.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
-      // An app that takes its time.
+      // A slow app.
       usleep(300)
       try? queue.enqueue(id, bytes: 512 * 4)
     }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import AudioQueue
 
-/// A recording queue on a server that is driven by hand, and a record of what the app was given. The first
-/// input hears the number of each frame, the second its negative.
+/// A recording queue on a hand-driven server, and a log of its callbacks. The first input carries the
+/// number of each frame, the second the negative number.
 final class InputRig: @unchecked Sendable {
   enum Call: Equatable {
-    /// A buffer, its frames' bytes, and its start.
+    /// A returned buffer with its frame count and start frame.
     case done(UInt32, frames: Int, at: Int64)
     case running(Bool)
     case underrun
@@ -20,7 +20,7 @@ final class InputRig: @unchecked Sendable {
   let queue: InputQueue
   private let lock = NSLock()
   private var _calls: [Call] = []
-  /// All properties that the app was told of.
+  /// All property changes reported to the app.
   var changes: [QueueChange] { lock.withLock { _changes } }
   private var _changes: [QueueChange] = []
   private var _bytes: [UInt8] = []
@@ -91,15 +91,15 @@ final class InputRig: @unchecked Sendable {
     lock.withLock { _isInside = false }
   }
 
-  /// What the app was told so far.
+  /// All callbacks so far.
   var calls: [Call] { lock.withLock { _calls } }
-  /// All that was recorded.
+  /// All recorded bytes.
   var bytes: [UInt8] { lock.withLock { _bytes } }
   var samples: [Float] {
     bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
   var recordings: [Recording] { lock.withLock { _recordings } }
-  /// The packets that were recorded; all of one size are one.
+  /// The recorded packets; a format with constant packet size gives a single one.
   var packets: [[UInt8]] {
     let (packets, bytes) = lock.withLock { (_packets, _bytes) }
     return packets.isEmpty ? [bytes] : packets
@@ -111,7 +111,7 @@ final class InputRig: @unchecked Sendable {
     lock.withLock { _onBuffer = action }
   }
 
-  /// Enqueues a new buffer with room for `frames` frames.
+  /// Enqueues a new buffer for `frames` frames.
   @discardableResult
   func enqueue(_ frames: Int) throws -> UInt32 {
     try enqueue(bytes: frames * queue.format.bytesPerFrame)
@@ -125,7 +125,7 @@ final class InputRig: @unchecked Sendable {
     return buffer.id
   }
 
-  /// Runs cycles, and waits after each until the app has been told all of it.
+  /// Runs cycles and waits after each until all its callbacks have run.
   func cycle(_ count: Int = 1, frames: Int = 64) {
     for _ in 0..<count {
       server.cycle(frames: frames)
@@ -134,7 +134,7 @@ final class InputRig: @unchecked Sendable {
     }
   }
 
-  /// Waits until the app has been told everything.
+  /// Waits until all callbacks have run.
   func settle() {
     let isQuiet: Void? = queue.state.wait(seconds: 20) { state in
       let works =

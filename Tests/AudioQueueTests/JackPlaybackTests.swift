@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioQueue
 
-/// Playback on a running jackd: what a capture client receives is what was enqueued.
+/// Playback on a running jackd: a capture client must receive exactly the enqueued samples.
 @Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackPlaybackTests {
   private static let rate = 48000
@@ -20,7 +20,8 @@ struct JackPlaybackTests {
       OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
   }
 
-  /// Sixty seconds in every format, bit for bit, from the asked frame on, none lost or repeated.
+  /// Sixty seconds in every format arrive bit for bit from the requested frame on, with no frame lost
+  /// or repeated.
   @Test(arguments: PCMFormat.all(channels: 2))
   func sixtySecondsArriveBitForBit(format: PCMFormat) throws {
     let jack = try JackDaemon(rate: Self.rate, period: 1024)
@@ -30,7 +31,7 @@ struct JackPlaybackTests {
     defer { try? queue.dispose(afterPlaying: false) }
     let (bytes, expected) = format.noise(frames: 100_003, seed: 11)
 
-    // The same hundred thousand frames over and over, in buffers of many sizes.
+    // Repeat the same hundred thousand frames in buffers of many sizes.
     var enqueued = 0
     var size = 1
     while enqueued < frames {
@@ -75,7 +76,7 @@ struct JackPlaybackTests {
     #expect(queue.statistics.starvations == 0)
   }
 
-  /// The app refills in its callback, by the clock: nothing is lost, nothing is late.
+  /// An app refills buffers in its callback in real time, and nothing is lost or late.
   @Test func refillingInTheCallbackLosesNothing() throws {
     let jack = try JackDaemon(rate: Self.rate, period: 4096)
     defer { jack.stop() }
@@ -123,7 +124,7 @@ struct JackPlaybackTests {
     #expect(queue.statistics.starvedFrames == 0)
   }
 
-  /// Two clients given one device time start on one frame.
+  /// Two clients with the same start time start on the same frame.
   @Test func queuesStartOnOneFrame() throws {
     let jack = try JackDaemon(rate: Self.rate, period: 1024)
     defer { jack.stop() }
@@ -143,7 +144,7 @@ struct JackPlaybackTests {
     #expect(capture.wait(untilFrames: 1024))
     let start = try #require(queues[0].deviceTime).frame + Int64(Self.rate)
     for queue in queues { try queue.start(at: .frame(start)) }
-    // By the clock a cycle would be late now and then on a busy machine.
+    // In real time, a busy machine would have late cycles.
     try capture.setFreewheel(true)
     #expect(capture.wait(untilFrames: 3 * Self.rate))
     try capture.setFreewheel(false)

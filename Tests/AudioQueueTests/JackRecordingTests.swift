@@ -6,12 +6,12 @@ import Testing
 
 @testable import AudioQueue
 
-/// Recording from a running jackd: what comes back is what an emitter played at each frame.
+/// Recording from a running jackd: each frame must contain the samples that an emitter played at it.
 @Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackRecordingTests {
   private static let rate = 48000
 
-  /// Collects what a queue records, and enqueues each buffer again.
+  /// Collects a queue's recorded bytes and enqueues each buffer again.
   private final class Take: @unchecked Sendable {
     private let lock = NSLock()
     private var memory: [UInt32: QueueBuffer] = [:]
@@ -55,9 +55,9 @@ struct JackRecordingTests {
         bufferDone: { queue, recording in take.add(queue, recording) }, changed: { _, _ in }))
   }
 
-  /// Sixty seconds in every layout, from the asked frame on: each frame of it, bit for bit.
+  /// Sixty seconds in every format are recorded bit for bit from the requested frame on.
   ///
-  /// The emitter's samples are numbers far above full scale: a queue that plays noise stands in.
+  /// The emitter's samples are far above full scale, so a queue plays noise instead.
   @Test(arguments: PCMFormat.all(channels: 2))
   func sixtySecondsBitForBit(format: PCMFormat) throws {
     let jack = try JackDaemon(rate: Self.rate, period: 1024)
@@ -79,7 +79,7 @@ struct JackRecordingTests {
     let recorder = try queue(
       format, on: jack, name: "recorder", from: ["player:out_1", "player:out_2"], take)
     defer { try? recorder.dispose(atOnce: true) }
-    // In freewheel a second takes milliseconds: buffers for many of them.
+    // In freewheel mode a second takes milliseconds, so enqueue buffers for many seconds.
     try take.enqueue([1, 100_000, 77_777] + Array(repeating: 150_000, count: 24), in: recorder)
     #expect(try recorder.deviceSampleRate() == Double(Self.rate))
     let wheel = try CaptureClient(on: jack, channels: 1, capacity: 1)
@@ -100,7 +100,7 @@ struct JackRecordingTests {
     if format.kind == .float || format.bitsPerSample <= 24 {
       for i in 0..<(frames * width) where found[i] != bytes[i % bytes.count] { wrong += 1 }
     } else {
-      // As floats they are the same.
+      // Compare the decoded floats.
       let layout = try #require(format.layout)
       func decoded(_ bytes: ArraySlice<UInt8>) -> [[Float]] {
         let count = bytes.count / width
@@ -125,7 +125,7 @@ struct JackRecordingTests {
     #expect(wrong == 0, "\(wrong) are wrong")
   }
 
-  /// An emitter's frame numbers: two queues on one frame, of which both hear every frame.
+  /// Two queues start on the same frame and record every frame number of an emitter.
   @Test func queuesStartOnOneFrame() throws {
     let jack = try JackDaemon(rate: Self.rate, period: 256)
     defer { jack.stop() }
@@ -147,7 +147,7 @@ struct JackRecordingTests {
     for queue in queues { try queue.start(at: .frame(start)) }
     try wheel.setFreewheel(true)
     waitUntil(seconds: 60) { queues.allSatisfy { $0.statistics.lastedFrames >= 5 * Self.rate } }
-    // Before the clock is back: on a busy machine it is late now and then.
+    // Stop before real time resumes, since a busy machine would have late cycles.
     for queue in queues { try queue.stop(atOnce: true) }
     try wheel.setFreewheel(false)
     for (queue, take) in zip(queues, takes) {
@@ -165,7 +165,8 @@ struct JackRecordingTests {
     withExtendedLifetime(emitter) {}
   }
 
-  /// By the clock, refilled in the callback: every frame, and the host times are those of the frames.
+  /// In real time, with buffers refilled in the callback, every frame is recorded. The host times match
+  /// the frames.
   @Test func byTheClockNothingIsLost() throws {
     let jack = try JackDaemon(rate: Self.rate, period: 4096)
     defer { jack.stop() }
@@ -186,7 +187,7 @@ struct JackRecordingTests {
     withExtendedLifetime(emitter) {}
   }
 
-  /// The sound card's inputs are connected by themselves.
+  /// The sound card's capture ports are connected automatically.
   @Test func theCardIsConnected() throws {
     let jack = try JackDaemon(rate: Self.rate, period: 1024, capturePorts: 2)
     defer { jack.stop() }

@@ -8,13 +8,13 @@ import Testing
 @testable import AudioQueue
 
 extension GatedServer {
-  /// Ends `jack` and waits until the queue has left it.
+  /// Ends `jack` and waits until the queue has lost it.
   fileprivate func end(_ jack: JackDaemon, crash: Bool, _ queue: OutputQueue) {
     end(jack, crash: crash) { queue.isLost }
   }
 }
 
-/// 34: a running jackd ends, or is killed, and is started again.
+/// 34: a running jackd is stopped or killed, and restarted.
 @Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackReturnTests {
   private func makeQueue(
@@ -33,16 +33,16 @@ struct JackReturnTests {
     try queue.enqueue(buffer.id, bytes: samples.count * 4)
   }
 
-  /// The frames from the first that is not silent on.
+  /// Returns the captured frames, starting with the first that is not silent.
   private func sound(_ capture: CaptureClient, channel: Int = 0) -> ArraySlice<Float> {
     let samples = capture.samples(channel: channel)
     return samples[(samples.firstIndex { $0 != 0 } ?? samples.endIndex)...]
   }
 
-  /// What `capture` heard of a ramp without loss: from `first`, at captured frame `begin`, to the end. At a
-  /// gap of JACK's time the ramp goes on as much later.
+  /// Returns the samples that `capture` must contain for a ramp without loss. The ramp has the value
+  /// `first` at captured frame `begin`. A gap in JACK's time advances it by the same number of frames.
   ///
-  /// - Parameter changes: Gaps that are no lost time, the first that comes first.
+  /// - Parameter changes: Sizes, in order, of gaps in which no time was lost.
   private func heard(
     _ capture: CaptureClient, from first: Float, at begin: Int, changes: [Int] = []
   ) -> [Float] {
@@ -64,9 +64,9 @@ struct JackReturnTests {
     }
   }
 
-  /// Promised: no frame is heard twice; the first one after the return is the one that follows the last
-  /// that the queue gave to JACK; and what it gave and nobody heard is at most the cycle that was under
-  /// way in each of the two clients when the server ended.
+  /// Guarantees: no frame is heard twice. After the return, playback continues with the frame after the
+  /// last one that the queue gave to JACK. The frames given but not heard are at most the running cycle
+  /// of each of the two clients.
   @Test(arguments: [false, true]) func itGoesOnWithTheNextFrame(crash: Bool) throws {
     let jack = try JackDaemon()
     defer { jack.stop() }
@@ -78,11 +78,11 @@ struct JackReturnTests {
     _ = try queue.prime(frames: 0)
     var capture: CaptureClient! = try CaptureClient(
       on: jack, channels: 2, capacity: 20 * jack.rate)
-    // By hand: one connection more, one less.
+    // Change the connections by hand: add one, remove one.
     for channel in 1...2 { try capture.connect("player:out_\(channel)", toInput: channel) }
     try capture.disconnect("player:out_2", from: "system:playback_2")
     capture.arm()
-    // Not at once: a connection is heard from the next cycle on.
+    // Start later, since a connection takes effect with the next cycle.
     try queue.start(at: .frame(#require(queue.deviceTime).frame + 4 * 4096))
     waitUntil { queue.statistics.lastedFrames > 5 * 4096 }
     server.end(jack, crash: crash, queue)
@@ -119,7 +119,7 @@ struct JackReturnTests {
     #expect(queue.statistics.restarts == 1)
   }
 
-  /// What a recording queue gives, buffer after buffer, each of which is enqueued again.
+  /// Collects the buffers of a recording queue and enqueues each again.
   private final class Take: @unchecked Sendable {
     private let lock = NSLock()
     private var memory: [UInt32: QueueBuffer] = [:]
@@ -145,8 +145,8 @@ struct JackReturnTests {
     }
   }
 
-  /// A recording goes on by itself, over the same connection: nothing is lost but what was played while the
-  /// server was gone, and the times say how long that was.
+  /// A recording resumes by itself with the same connection. It loses only what was played while the
+  /// server was gone, and its times show the length of the gap.
   @Test(arguments: [(true, 48000), (false, 48000), (true, 44100)])
   func aRecordingGoesOn(crash: Bool, rate: Int) throws {
     let jack = try JackDaemon(period: 1024, synchronous: true)
@@ -177,7 +177,7 @@ struct JackReturnTests {
     let after = take.pieces[before.count...]
     for pieces in [before[...], after] {
       for (samples, recording) in pieces.map({ ($0.samples, $0.recording) }) {
-        // At another rate they lie between the numbers.
+        // At another rate, the samples are interpolated.
         if rate == 48000 {
           #expect(zip(samples, samples.dropFirst()).allSatisfy { $1 == $0 + 1 })
         } else {
@@ -185,7 +185,7 @@ struct JackReturnTests {
         }
       }
       for (a, b) in zip(pieces, pieces.dropFirst()) {
-        // Cycles that a busy machine missed lie between two buffers, and the times say how many.
+        // Cycles missed on a busy machine fall between two buffers, and the times show their number.
         let missed = b.recording.startFrame - a.recording.startFrame - Int64(a.recording.frames)
         #expect(missed >= 0)
         if rate == 48000 {
@@ -269,7 +269,7 @@ struct JackReturnTests {
     try jack.start()
     server.open()
     let viewer = try CaptureClient(on: jack, capacity: 0)
-    // Longer than a return would take.
+    // Longer than a return takes.
     usleep(1_500_000)
     #expect(viewer.ports(matching: "^player:") == [])
   }
@@ -296,7 +296,7 @@ struct JackReturnTests {
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
     #expect(capture.wait(untilFrames: rate))
-    // The queue's clock says which frame is to be heard when.
+    // The queue's clock tells when each frame is heard.
     let reading = queue.memory.voice.pointee.clock.read()
     capture.disarm()
     let origin = reading.frame - reading.position
@@ -337,7 +337,7 @@ struct JackReturnTests {
     #expect(capture.wait(untilFrames: frames + 3 * 8192))
     capture.disarm()
     #expect(!queue.isLost && queue.statistics.restarts == 0)
-    // At a change JACK's counter goes on by the new period, which is no time that was missed.
+    // On a change, JACK's counter advances by the new period, but no time is lost.
     let changes = zip(periods, periods.dropFirst()).map { $1 - $0 }
     let samples = sound(capture)
     let expected = heard(capture, from: 1, at: samples.startIndex, changes: changes)
@@ -360,14 +360,14 @@ struct JackReturnTests {
     waitUntil { (queue.currentFrame ?? 0) > 4096 }
     try queue.change(ParameterChanges(pan: -0.5))
     #expect(queue.statistics.portNames == ["out_1", "out_2"])
-    // JACK shows changed connections with its next cycle.
+    // JACK reports changed connections in its next cycle.
     waitUntil { queue.statistics.connections == [["capture:in_1"], ["capture:in_2"]] }
     #expect(capture.connections(of: "player:out_1") == ["capture:in_1"])
     #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
     let frames = capture.capturedFrames
     #expect(capture.wait(untilFrames: frames + 3 * 4096))
     capture.disarm()
-    // The left goes on as it was; the right is the same, and from one frame on half of it.
+    // The left channel is unchanged. From one frame on, the right channel has half the amplitude.
     let left = capture.samples(channel: 0)
     let right = capture.samples(channel: 1)
     let begin = try #require(left.firstIndex { $0 != 0 })

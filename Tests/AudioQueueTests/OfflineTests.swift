@@ -8,9 +8,10 @@ import Testing
 
 @testable import AudioQueue
 
-/// Rendering offline. The numbers are those of the lines of semantics.
+/// Offline rendering. Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct OfflineTests {
-  /// A queue that renders to `output`, floats of the queue's own rate and channels if that is nil.
+  /// Returns a queue that renders to `output`, or to floats with the queue's rate and channels if that
+  /// is nil.
   private func rig(
     _ format: PCMFormat = .float(1), to output: PCMFormat? = nil,
     place: CallbackPlace = .ownThread
@@ -20,10 +21,10 @@ import Testing
     return rig
   }
 
-  /// Renders once, at most `frames` frames.
+  /// Renders once, up to `frames` frames.
   private func bytes(_ rig: Rig, _ frames: Int, at time: Int64? = nil) throws -> [UInt8] {
     let size = try #require(rig.queue.offlineFormat).bytesPerFrame
-    // What is not rendered is not touched.
+    // Detects writes beyond the rendered bytes.
     var bytes = [UInt8](repeating: 0xA5, count: (frames + 1) * size)
     let count = try bytes.withUnsafeMutableBytes {
       try rig.queue.render(
@@ -37,7 +38,7 @@ import Testing
     try bytes(rig, frames, at: time).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
 
-  /// Renders until nothing comes.
+  /// Renders until no frames are returned.
   private func renderAll(_ rig: Rig, by frames: Int) throws -> [Float] {
     var all: [Float] = []
     while case let some = try render(rig, frames), !some.isEmpty { all += some }
@@ -95,7 +96,7 @@ import Testing
     _ = try rig.queue.enqueue(
       rig.buffer(ramp(4, from: 100)), bytes: 16,
       OutputQueue.Schedule(changes: ParameterChanges(volume: 0.5), start: 20))
-    // 0.5 goes to 1 in 4 frames: the first still has the old gain.
+    // The gain rises from 0.5 to 1 over 4 frames. The first frame still has the old gain.
     _ = try rig.queue.enqueue(
       rig.buffer([8, 8, 8, 8, 8]), bytes: 20,
       OutputQueue.Schedule(changes: ParameterChanges(volume: 1, rampSeconds: 4.0 / 48000)))
@@ -110,7 +111,7 @@ import Testing
 
   @Test("A buffer in every layout comes out in every layout", arguments: PCMFormat.all(channels: 2))
   func layouts(output: PCMFormat) throws {
-    // The top bits only, which every layout has.
+    // Use the top bits only, which every format has.
     let values = (0..<512).map { Int32(truncatingIfNeeded: $0 &* 0x0B5A_3D71) & -0x0100_0000 }
     for input in PCMFormat.all(channels: 2) {
       let rig = try rig(input, to: output)
@@ -157,7 +158,7 @@ import Testing
     #expect(try rendered(3, [[0, 0, 1], [1, 0, 0], [0, 1, 0]]) == [2, 4, 1, 16, 32, 8])
     #expect(try rendered(2, [[0, 1, 0], [0, 0.5, 0]]) == [0, 2, 0, 0, 8, 0])
     #expect(try rendered(1, [[0, 1, 0], [0, 0, 1]], pan: -0.5) == [0, 1, 0.5, 0, 2, 1])
-    // One channel that goes to one has no balance.
+    // A mono signal with mono output has no balance.
     #expect(try rendered(1, [[0, 0, 1]], pan: -1) == [0, 0, 1, 0, 0, 2])
   }
 
@@ -217,10 +218,10 @@ import Testing
     #expect(rig.queue.isRunning && rig.calls == [.running(true)])
     fill(rig.queue, buffer.id)
     let first = try render(rig, 2000)
-    // At the same rate nothing stands in the way of all; else the converter may hold a little back.
+    // At equal rates all frames come. Otherwise the converter may hold some back.
     #expect(rate == 48000 ? first.count == 2000 : (1300...2000).contains(first.count))
     #expect(rig.doneBuffers.count >= 17 && rig.queue.isRunning)
-    // 25: the call in which the app flushes and stops returns all that is left.
+    // 25: the call in which the app flushes and stops returns all remaining frames.
     let rest = try render(rig, 4000)
     #expect(next == total && first.count + rest.count == 4800)
     #expect(!rig.queue.isRunning && rig.calls.last == .running(false))
@@ -229,7 +230,7 @@ import Testing
     }
     #expect(try render(rig, 100) == [] && render(rig, 100) == [])
     #expect(!isForeign && !rig.hasNested)
-    // The loop has nothing to call.
+    // The run loop has nothing left to call.
     let calls = rig.calls
     CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.05, false)
     #expect(rig.calls == calls)
@@ -252,7 +253,7 @@ import Testing
     try rig.queue.start()
     try rig.enqueue(ramp(441))
     var count = 0
-    // Until the app knows that it has stopped: there is no call after that.
+    // Until the app is notified of the stop. No callback follows.
     while !hasStopped { count += try render(rig, 3 * chunk).count }
     #expect(count == 1440)
   }
@@ -277,17 +278,17 @@ import Testing
     }
     #expect(rig.queue.currentFrame == 300)
     #expect(try render(rig, 600, at: nil) == ramp(50, from: 251) + silence(550))
-    // A start that was left out has passed: the buffer begins at once.
+    // A skipped start time has passed, so the buffer starts at once.
     #expect(try render(rig, 5, at: 1000) == ramp(5, from: 1000))
     #expect(
       try render(rig, 1000, at: 1005) == ramp(5, from: 1005) + silence(490) + ramp(10, from: 2000))
-    // Dry: time goes on, and there is nothing to render.
+    // The queue has run dry: time advances, and there is nothing to render.
     #expect(try render(rig, 100, at: 5000) == [])
     #expect(rig.queue.currentFrame == 5000)
     try rig.enqueue(ramp(3))
     try rig.queue.stopAfterPlaying()
     #expect(try render(rig, 100, at: 5000) == ramp(3))
-    // Once all has been rendered the time is of no account; another run counts from 0.
+    // After the end of a run, the time argument is ignored. A new run counts from 0.
     #expect(try render(rig, 100, at: 7) == [] && render(rig, 100, at: 90_000) == [])
     try rig.queue.start()
     try rig.enqueue(ramp(3))
@@ -322,7 +323,7 @@ import Testing
     #expect(try render(rig, 4) == ramp(4))
     #expect(rig.doneBuffers == [])
     #expect(try render(rig, 6) == ramp(6, from: 5))
-    // 1: called with the last frame.
+    // 1: the callback runs together with the last frame.
     #expect(rig.doneBuffers == [1])
     #expect(try render(rig, 100) == [])
     try rig.enqueue(ramp(3))
@@ -356,7 +357,7 @@ import Testing
     #expect(throws: QueueError.invalidRunState) { _ = try render(rig, 30) }
     try rig.queue.start()
     #expect(try render(rig, 100) == ramp(70, from: 31))
-    // And in a callback.
+    // Also in a callback.
     rig.onBuffer { queue, _ in try! queue.pause() }
     try rig.enqueue([1])
     try rig.enqueue([2])
@@ -383,7 +384,7 @@ import Testing
     try rig.enqueue(ramp(1000))
     try rig.queue.stop()
     #expect(rig.doneBuffers == [1, 2, 3, 4, 5])
-    // 13: the listener is told later, on the loop.
+    // 13: the listener is notified later, on the run loop.
     #expect(rig.calls.last == .done(5))
     CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.05, false)
     #expect(rig.calls.last == .running(false))
@@ -406,7 +407,7 @@ import Testing
       }
       try rig.queue.start()
       for i in 0..<3 { try rig.enqueue(ramp(5000, from: Float(i * 5000))) }
-      // The end of the second buffer is in the third cycle.
+      // The second buffer ends in the third cycle.
       #expect(try render(rig, 100_000) == ramp(12288, from: 0))
       #expect(rig.doneBuffers == (end < 2 ? [1, 2, 3] : [1, 2]))
       if end >= 2 { #expect(throws: QueueError.disposed) { _ = try render(rig, 10) } }
@@ -494,7 +495,7 @@ import Testing
       _ = try rig.queue.runFrame(atHostTime: HostTime.now)
     }
     #expect(rig.queue.hostTime(ofRunFrame: 0) == nil)
-    // Nobody else finds the offline client.
+    // The offline client is not visible to others.
     #expect(Device.named("jack:offline/rig") == nil)
     for format in [PCMFormat.float(65), .float(1, rate: 0), .float(0)] {
       let other = try Rig()

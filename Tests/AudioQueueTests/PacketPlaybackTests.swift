@@ -7,7 +7,7 @@ import Testing
 
 @testable import AudioQueue
 
-/// Playing packets. The numbers are those of the lines of semantics.
+/// Playback of packets. Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct PacketPlaybackTests {
   static let codecs: [Codec] = [.aac, .alac, .flac, .mp3, .opus, .ima4, .ulaw, .alaw].filter {
     $0.hasDecoder && $0.hasEncoder
@@ -37,7 +37,7 @@ import Testing
     return (buffer.id, begin)
   }
 
-  /// Enqueues all packets, some to a buffer, so that the sound alone is played.
+  /// Enqueues all packets, `count` per buffer, trimmed to the valid frames.
   @discardableResult
   private func enqueueAll(_ sound: CodedSound, by count: Int, in rig: Rig, described: Bool = true)
     throws -> [UInt32]
@@ -164,7 +164,7 @@ import Testing
     let rig = try rig(sound)
     var (bytes, extents) = sound.bytes(0..<5)
     for i in 0..<extents[2].bytes { bytes[extents[2].offset + i] = 0xFF }
-    // The fourth is empty.
+    // The fourth packet is empty.
     extents[3].bytes = 0
     let buffer = try rig.queue.allocateBuffer(capacity: bytes.count)
     bytes.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
@@ -220,7 +220,7 @@ import Testing
     #expect(throws: QueueError.bufferEmpty) { try laws.queue.enqueue(odd.id, bytes: 1) }
   }
 
-  /// What an app says of packets that are none takes no memory.
+  /// Invalid packet descriptions of an app allocate no memory.
   @Test func packetsOfManyFrames() throws {
     let rig = try Rig(.packets(PacketFormat(codec: .flac, sampleRate: 48000, channels: 8)))
     try rig.queue.setOfflineFormat(.float(8))
@@ -248,7 +248,7 @@ import Testing
     try enqueueAll(sound, by: 1, in: rig)
     #expect(rig.queue.cookie == [])
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie([1, 2, 3]) }
-    // That of another number of channels.
+    // The cookie of another channel count.
     let mono = try CodedSound(.alac, frames: 100, channels: 1)
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie(mono.cookie) }
     #expect(rig.queue.cookie == [] && rig.changes == [])
@@ -298,7 +298,7 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(4, frames: 256)
     try rig.queue.reset()
-    // Waits, each time, until all is converted: after the flush another packet follows.
+    // Each call waits until everything is converted, because another packet follows the flush.
     try enqueue(sound, 8..<12, in: rig)
     try rig.queue.flush()
     _ = try rig.queue.prime(frames: 0)
@@ -347,7 +347,7 @@ import Testing
     let device = try #require(rig.queue.runningDevice)
     waitUntil { device.rateChanges.load(ordering: .relaxed) == 1 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
-    // Cycles by hand do not wait for the converter.
+    // Hand-driven cycles do not wait for the converter.
     _ = try rig.queue.prime(frames: 0)
     rig.cycle(60, frames: 128)
     waitUntil { rig.queue.hasEnded }
@@ -359,7 +359,7 @@ import Testing
     #expect(try render(offline)[0].count == 11025)
   }
 
-  /// Some streams say only in their cookie or their packets that they have twice the rate.
+  /// Some streams state only in their cookie or packets that they have twice the sample rate.
   @Test func aStreamOfAnotherRateThanItsFormat() throws {
     var sound = try CodedSound(.aac, frames: 12_000)
     sound.format.sampleRate = 24000

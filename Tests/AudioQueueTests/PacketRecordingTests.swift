@@ -7,13 +7,13 @@ import Testing
 
 @testable import AudioQueue
 
-/// Recording packets. The numbers are those of the lines of semantics.
+/// Recording of packets. Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct PacketRecordingTests {
   static let codecs: [Codec] = [.aac, .alac, .flac, .mp3, .opus, .ima4, .ulaw, .alaw].filter {
     $0.hasDecoder && $0.hasEncoder
   }
 
-  /// What a queue hears at its frames: sound of 16 bits.
+  /// The input signal, in 16 bits.
   private static let heard = CodedSound.sound(frames: 100_000, channels: 2)
 
   private func rig(_ codec: Codec, rate: Double = 48000, deviceRate: Double = 48000) throws
@@ -33,13 +33,13 @@ import Testing
     return format
   }
 
-  /// Enqueues buffers that are enqueued again when they come.
+  /// Enqueues buffers and enqueues each again when it returns.
   private func refill(_ rig: InputRig, _ count: Int, bytes: Int) throws {
     rig.onBuffer { queue, recording in try? queue.enqueue(recording.buffer) }
     for _ in 0..<count { try rig.enqueue(bytes: max(bytes, rig.queue.maximumPacketBytes)) }
   }
 
-  /// What the packets that were recorded decode to.
+  /// Returns the decoded samples of the recorded packets.
   private func decoded(_ rig: InputRig) throws -> [[Float]] {
     try CodedSound.decode(rig.packets, format(rig), rig.queue.cookie)
   }
@@ -66,7 +66,7 @@ import Testing
     #expect(!rig.hasNested && rig.queue.statistics.underruns == 0)
     let table = try #require(rig.queue.packetTable)
     #expect(table.validFrames == frames)
-    // The times grow by what the packets hold.
+    // The times advance by the frames of the packets.
     var next: Int64 = 0
     for recording in rig.recordings where recording.frames > 0 {
       #expect(recording.startFrame == next)
@@ -100,7 +100,7 @@ import Testing
     rig.cycle(400, frames: 256)
     let done = rig.recordings
     #expect(done.map(\.buffer) == [small, few, large])
-    // So that they come in time even if packets are small.
+    // The limit ensures that buffers return in time even with small packets.
     #expect(done.map(\.packets.count) == [1, 3, 4])
     for recording in done {
       var offset = 0
@@ -195,7 +195,7 @@ import Testing
     rig.settle()
     rig.cycle(40, frames: 512)
     try rig.queue.stop(atOnce: true)
-    // The packets before the hole and those behind it are in buffers of their own, as far as there are.
+    // Packets before and after the gap go into separate buffers; here the app enqueued one.
     _ = first
     let recordings = rig.recordings.filter { $0.frames > 0 }
     #expect(recordings.map(\.startFrame) == [0])
@@ -208,7 +208,7 @@ import Testing
     let rig = try rig(.alac)
     let slabs = RecordConverter.slabCount * RecordConverter.slabFrames
     try rig.queue.start(at: .frame(50))
-    // 50 frames of the last slab are missing, and with them the packet's end.
+    // The last 50 frames of the staging buffers are missing, and with them the end of the packet.
     rig.cycle(slabs / 512 + 40, frames: 512)
     for _ in 0..<2 { try rig.enqueue(bytes: 1 << 20) }
     rig.settle()

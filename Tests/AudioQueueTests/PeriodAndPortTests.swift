@@ -8,9 +8,9 @@ import Timeline
 
 @testable import AudioQueue
 
-/// What servers do in the middle of a run: another period, fewer ports, a common frame after a return.
+/// Changes of a server during a run: another period, fewer ports, a common frame after a return.
 @Suite struct PeriodAndPortTests {
-  /// When the period changes, jackd counts the cycle before as if it had been of the new length.
+  /// When the period changes, jackd counts the previous cycle as if it had had the new length.
   @Test(
     "21: a recording over a change of the period loses no frame and adds none",
     arguments: [
@@ -18,7 +18,7 @@ import Timeline
     ])
   func recordingOverAPeriodChange(before: Int, after: Int) throws {
     let rig = try InputRig()
-    // What is heard counts the frames that came, whatever the server says.
+    // The input counts the frames that were processed, independent of the server's counter.
     let heard = Mutexed<(next: UInt32, offset: UInt32)>((0, 0))
     rig.server.hears = { frame, _ in Float(frame &+ heard.value.offset) }
     let buffers = try (0..<3).map { _ in try rig.enqueue(2000) }
@@ -44,19 +44,19 @@ import Timeline
     try rig.queue.start()
     rig.cycle(2)
     let voice = rig.queue.memory.voice
-    // Frame 140 lies in the third cycle; ten frames of the run pass unheard before.
+    // Frame 140 lies in the third cycle. The queue skips ten frames of the run before it.
     voice.pointee.resume(
       at: StartPoint(.frame(140)), or: StartPoint(.hostTime(0)), skipping: 10)
     rig.cycle(1)
     #expect(Array(rig.output[128...]) == silence(12) + ramp(52, from: 139))
     #expect(rig.queue.statistics.unheardFrames == 10)
-    // A cycle that comes 36 frames too late passes over them.
+    // A cycle that is 36 frames late skips them.
     voice.pointee.resume(
       at: StartPoint(.frame(156)), or: StartPoint(.hostTime(0)), skipping: 0)
     rig.cycle(1)
     #expect(Array(rig.output[192...]) == ramp(64, from: 227))
     #expect(rig.queue.statistics.unheardFrames == 46)
-    // A start that is still to come is not brought forward.
+    // A start time in the future is not moved forward.
     try rig.queue.stop()
     try rig.enqueue(ramp(100))
     try rig.queue.start(at: .hostTime(10_000_000))
@@ -91,7 +91,7 @@ import Timeline
         "out_1", "out_2", "2_out_1",
       ])
     #expect(server.clients[1].samples[2] == ramp(100, from: 91))
-    // Nobody tries again, and what could not return can be disposed of.
+    // The device stops retrying, and queues that could not return can be disposed of.
     try rigs[2].queue.dispose(afterPlaying: false)
     server.cycle(frames: 100)
     #expect(server.attempts == attempts)

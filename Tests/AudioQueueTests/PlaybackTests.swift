@@ -9,7 +9,7 @@ import Timeline
 
 @testable import AudioQueue
 
-/// The numbers are those of the lines of semantics that a test speaks of.
+/// Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct PlaybackTests {
   // MARK: In a graph
 
@@ -61,7 +61,7 @@ import Timeline
     }
     for _ in 0..<3 { try rig.enqueue([1]) }
     try lock.withLock {
-      // Whatever runs in here, the callback waits for the lock: a call from inside would hang.
+      // The callback waits for the lock, so a callback inside one of these calls would hang.
       try rig.queue.start()
       try rig.enqueue([2])
       _ = try rig.queue.prime(frames: 0)
@@ -95,7 +95,7 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle(4)
     #expect(errors.value == [])
-    // Whatever it did, no buffer is lost.
+    // No buffer is lost in any case.
     #expect(Array(rig.doneBuffers.prefix(2)) == [a, b])
     #expect(!rig.hasNested)
   }
@@ -156,7 +156,7 @@ import Timeline
         || rig.calls == [.running(false), .done(a), .running(false)])
     #expect(rig.output == ramp(100) + silence(92))
     #expect(!rig.queue.isRunning)
-    // The end has been used up: the next run goes on until it is told to stop.
+    // The pending stop is used up: the next run continues until it is stopped.
     try rig.enqueue(ramp(10))
     try rig.queue.start()
     rig.cycle(2)
@@ -185,7 +185,7 @@ import Timeline
     rig.cycle(3)
     #expect(rig.doneBuffers == ids)
     #expect(rig.output == ramp(100) + ramp(28) + silence(192))
-    // And it plays again, from the start.
+    // The queue can play again from the start.
     try rig.enqueue(ramp(10, from: 1000))
     try rig.queue.start()
     rig.cycle()
@@ -220,7 +220,7 @@ import Timeline
       if stops { try rig.queue.stop() } else { try rig.queue.reset() }
       #expect(errors.value == [.enqueueDuringReset, .enqueueDuringReset, .enqueueDuringReset])
       #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
-      // Over: buffers are taken again.
+      // After the stop, buffers are accepted again.
       try rig.enqueue([1])
     }
   }
@@ -263,7 +263,7 @@ import Timeline
     lock.unlock()
     rig.settle()
     #expect(rig.doneBuffers.count == 1, "no callback after Stop(true) has returned")
-    // The buffers are the app's again.
+    // The app owns the buffers again.
     #expect(rig.queue.state.read { $0.buffers.values.allSatisfy { $0.isFree } })
   }
 
@@ -528,7 +528,7 @@ import Timeline
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(0))
     rig.cycle(8, frames: 1000)
-    // The cycle that emptied the ring had no more; the rest followed, in order.
+    // The cycle that emptied the ring played no more; the rest followed in order.
     #expect(rig.output.filter { $0 != 0 } == ramp(count))
     #expect(rig.doneBuffers.count == count)
     #expect(!rig.queue.isRunning)
@@ -566,7 +566,7 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     var cycles = 0
     while cycles < 2000 {
-      // The converter works on its own thread: give it the time that a clock would.
+      // The converter runs on its own thread. Give it the time that a real clock would leave it.
       waitUntil {
         rig.queue.state.read {
           $0.readyFrames > 4096 || $0.waiting.isEmpty && !$0.isConverting
@@ -687,7 +687,7 @@ import Timeline
     server.failure = .unknownServer("studio")
     let rig = try Rig(server: server)
     #expect(throws: QueueError.cannotStart(.unknownServer("studio"))) { try rig.queue.start() }
-    // It may come later.
+    // The server may appear later.
     server.failure = nil
     try rig.queue.start()
   }
@@ -701,7 +701,7 @@ import Timeline
   }
 }
 
-/// A value that threads share.
+/// A value shared by threads.
 final class Mutexed<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var stored: Value
@@ -717,7 +717,7 @@ final class Mutexed<Value>: @unchecked Sendable {
   }
 }
 
-/// Waits for what other threads do, with a wide deadline.
+/// Waits until other threads satisfy a condition, with a generous timeout.
 func waitUntil(seconds: Double = 20, _ condition: () -> Bool) {
   let end = Date(timeIntervalSinceNow: seconds)
   while !condition() {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import AudioQueue
 
-/// 33: the level of what was played last.
+/// 33: levels of the most recent cycle.
 @Suite(.serialized) struct MeteringTests {
-  /// The level of samples, computed as the cycle does, in single precision and in order.
+  /// Returns the level of samples, computed like the cycle: in single precision and in order.
   private func level(of samples: [Float]) -> Level {
     let power = samples.reduce(Float(0)) { $0 + $1 * $1 }
     return Level(
@@ -24,7 +24,7 @@ import Testing
     #expect(queue.levels == nil)
     queue.isMetering = true
     #expect(queue.levels == [none, none])
-    // The right side is half as loud, and both go through the volume.
+    // The right channel has half the amplitude, and the volume applies to both.
     try queue.change(ParameterChanges(volume: 0.5))
     try rig.enqueue(noise.flatMap { [$0, $0 / 2] })
     try queue.start()
@@ -32,10 +32,10 @@ import Testing
       rig.cycle()
       let part = noise[(cycle * 64)..<(cycle * 64 + 64)].map { $0 * 0.5 }
       let expected = [level(of: part), level(of: part.map { $0 / 2 })]
-      // Reading takes nothing away.
+      // Reading does not reset the level.
       #expect(queue.levels == expected && queue.levels == expected)
     }
-    // Dry: silence. The highest sample of all is still there to be taken, once.
+    // After the queue has run dry, the level is silence. The peak can still be taken once.
     rig.cycle()
     #expect(queue.levels == [none, none])
     let highest = try #require(noise.map(abs).max())
@@ -51,7 +51,7 @@ import Testing
     let half = Level(peak: 0.5, rms: 0.5)
     rig.cycle()
     #expect(rig.queue.levels == [half])
-    // At once, not with the next cycle.
+    // At once, not only in the next cycle.
     try rig.queue.pause()
     #expect(rig.queue.levels == [none])
     rig.cycle()
@@ -61,7 +61,7 @@ import Testing
     #expect(rig.queue.levels == [half])
     try rig.queue.stop()
     #expect(rig.queue.levels == [none])
-    // Neither is anything left over from before.
+    // No level is left from before, either.
     try rig.enqueue([Float](repeating: 0.5, count: 1000))
     try rig.queue.start()
     rig.cycle()
@@ -86,7 +86,7 @@ import Testing
   }
 }
 
-/// 12, 27, 29: the queue's time, and what breaks it.
+/// 12, 27, 29: the queue's time and its discontinuities.
 @Suite(.serialized) struct DiscontinuityTests {
   @Test func missedCyclesCountWhileARunGoesOn() throws {
     let rig = try Rig()
@@ -128,11 +128,11 @@ import Testing
     #expect(queue.discontinuities == Discontinuities(starvations: 1))
     try rig.enqueue(ramp(64))
     rig.cycle()
-    // The buffer ends with the cycle: nothing is missing yet.
+    // The buffer ends with the cycle, so nothing is missing yet.
     #expect(queue.discontinuities == Discontinuities(starvations: 1))
     rig.cycle()
     #expect(queue.discontinuities == Discontinuities(starvations: 2))
-    // The starved frames are part of the queue's time, once.
+    // The starved frames count once in the queue's time.
     #expect(queue.currentFrame == 512)
   }
 
@@ -151,7 +151,8 @@ import Testing
     #expect(rig.queue.discontinuities == Discontinuities())
   }
 
-  /// In the cycle in which a run begins the time counts from the run's first frame, not the cycle's.
+  /// In the cycle in which a run starts, the time counts from the run's first frame, not from the
+  /// cycle's.
   @Test(arguments: [0, 1, 20, 63], [0, 10, 40, 63])
   func theTimeIsExactWhereARunBegins(start: Int, now: Int) throws {
     let rig = try Rig()
@@ -160,7 +161,7 @@ import Testing
     rig.cycle()
     try rig.queue.start(at: .frame(64 + Int64(start)))
     rig.cycle()
-    // The clock stands in the middle of the cycle.
+    // The clock is in the middle of the cycle.
     rig.server.counter = 64 + UInt32(now)
     #expect(rig.queue.currentFrame == Double(max(0, now - start)))
     rig.server.counter = 128
@@ -196,7 +197,7 @@ import Testing
     expect(-1000)
     cycle()
     expect(-936)
-    // Another start takes the place of the first.
+    // A new start replaces the first.
     for queue in queues { try queue.start(at: .hostTime(10_000_000)) }
     expect(-416)
     for queue in queues { try queue.pause() }
@@ -207,7 +208,7 @@ import Testing
     expect(32)
     for queue in queues { try queue.stop(atOnce: true) }
     expect(nil)
-    // A time that is past waits for the next cycle.
+    // A start time in the past waits for the next cycle.
     for queue in queues { try queue.start(at: .frame(100)) }
     expect(0)
     cycle()
@@ -252,7 +253,7 @@ import Testing
   }
 }
 
-/// Which output each channel goes to, and what the app is told of.
+/// Channel assignment and property notifications.
 @Suite(.serialized) struct AssignmentTests {
   private func server() -> HandDrivenServer {
     let server = HandDrivenServer()
@@ -286,7 +287,7 @@ import Testing
     #expect(try rig.queue.assignments() == [3, 1, 2])
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
     try rig.queue.stop()
-    // Assignments are the channels', wherever their ports are.
+    // Assignments belong to channels, independent of the port order.
     try rig.queue.setAssignments([4, 0, 1])
     #expect(client.connections == ["out_1": [], "out_2": ["card:1"], "out_3": ["card:4"]])
     try rig.queue.setPortOrder([1, 2, 0])
@@ -294,11 +295,11 @@ import Testing
     #expect(try rig.queue.assignments() == [4, 0, 1])
     #expect(
       rig.server.clients[1].connections == ["out_1": ["card:1"], "out_2": ["card:4"]])
-    // Primed frames are on their way to the ports.
+    // Primed frames are already assigned to ports.
     try rig.enqueue([1, 10, 100])
     _ = try rig.queue.prime(frames: 0)
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
-    // What is rendered offline goes to no ports.
+    // Offline rendering uses no ports.
     try rig.queue.stop()
     try rig.enqueue([1, 10, 100])
     try rig.queue.setOfflineFormat(.float(3))
@@ -332,7 +333,7 @@ import Testing
     try rig.queue.start(at: .frame(5))
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
     rig.cycle()
-    // The first port hears the frame's number, the second its negative.
+    // The first port carries the frame's number, the second the negative number.
     #expect(rig.samples == [-5, 5, -6, 6, -7, 7])
   }
 
@@ -343,7 +344,7 @@ import Testing
     #expect(client.connections == ["out_1": ["card:4"], "out_2": [], "out_3": ["card:1"]])
     #expect(try rig.queue.assignments() == [4, 0, 1])
     #expect(rig.queue.statistics.connections == [["card:4"], [], ["card:1"]])
-    // Two may share an output, and one channel no longer takes two.
+    // Two channels may share an output, but a channel has only one.
     try rig.queue.setAssignments([2, 2, 2])
     #expect(
       client.connections == ["out_1": ["card:2"], "out_2": ["card:2"], "out_3": ["card:2"]])
@@ -387,7 +388,7 @@ import Testing
     try rig.queue.setDeviceUID(other.uid)
     #expect(try rig.queue.assignments() == [1, 0])
     rig.settle()
-    // Opened under its own name; assigned; exchanged for one at another rate with one output.
+    // Opened under its own name, assigned, replaced by a device with another rate and one output.
     #expect(
       rig.changes == [
         .device, .channelAssignments, .channelAssignments, .device, .deviceSampleRate,
@@ -403,7 +404,7 @@ import Testing
     rig.queue.isMetering = false
     rig.settle()
     #expect(rig.changes == [.metering, .metering])
-    // Not from inside the call, even on the place where the app is called.
+    // The notification never runs inside the call, even on the app's callback queue.
     let loop = DispatchQueue(label: "changes")
     let other = try Rig(place: .queue(loop))
     loop.sync {

@@ -9,8 +9,8 @@ import Testing
 
 private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: Float(first)) }
 
-/// 34: the server of a recording goes away and comes back. Host time is the counter's: where it goes on
-/// says how long the server was gone.
+/// 34: the server of a recording goes away and returns. Host time follows the counter, so the counter's
+/// new value determines how long the server was gone.
 @Suite(.serialized) struct RecordingReturnTests {
   private func waitForLoss(_ rig: InputRig) {
     waitUntil { rig.queue.state.read { $0.isLost } && rig.server.clients.last!.isClosed }
@@ -40,7 +40,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(rig.queue.statistics.lastedFrames == 64)
     #expect(throws: QueueError.invalidated) { try rig.queue.start() }
     #expect(throws: QueueError.invalidated) { try rig.queue.pause() }
-    // It waits for the next server.
+    // The buffer waits for the next server.
     try rig.queue.enqueue(ids[0])
     #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(ids[0]) }
     comeBack(rig, counter: 1000)
@@ -80,7 +80,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(recordings.map(\.startFrame).prefix(3) == [0, 48000, 52800])
     #expect(recordings.map(\.frames).reduce(0, +) == 4800 + 24000)
     #expect(rig.samples.dropFirst(5800).dropLast(1000).allSatisfy { abs($0 - 0.25) < 1e-4 })
-    // Back at the first rate nothing is converted any more.
+    // Back at the original rate, nothing is resampled.
     try rig.enqueue(64)
     try rig.queue.start()
     goAway(rig)
@@ -104,7 +104,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     comeBack(rig, counter: 20_000)
     rig.cycle(50, frames: 100)
     try rig.queue.stop(atOnce: true)
-    // The packet in which the server went ends in silence, up to frame 8192.
+    // The packet interrupted by the loss ends in silence, up to frame 8192.
     let recordings = rig.recordings.filter { $0.frames > 0 }
     #expect(recordings.map(\.startFrame) == [0, 4096, 20_000])
     #expect(recordings.map(\.frames) == [4096, 4096, 5000])
@@ -129,7 +129,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         .running(true), .done(ids[0], frames: 4096, at: 0), .running(false),
         .done(ids[1], frames: 904, at: 4096), .done(ids[2], frames: 0, at: 5000),
       ])
-    // It does not go on then, but can be started again.
+    // It does not resume, but can be started again.
     comeBack(rig, counter: 100)
     rig.cycle(5)
     #expect(!rig.queue.isRunning && rig.calls.count == 5)

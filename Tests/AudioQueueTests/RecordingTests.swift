@@ -10,7 +10,7 @@ import Timeline
 
 private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: Float(first)) }
 
-/// The numbers are those of the lines of semantics that a test speaks of.
+/// Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct RecordingTests {
   // MARK: Buffers
 
@@ -28,7 +28,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         .done(ids[2], frames: 50, at: 128), .underrun,
       ])
     #expect(rig.samples == frames(10, 178))
-    // Host time is that of the device's frame: 10, 110 and 138 of 48,000 in a second. Servers tell the time of
+    // Host times correspond to the device frames 10, 110 and 138 at 48 kHz. Servers report the time of
     // a cycle in microseconds.
     let hostTimes = [10, 110, 138].map { Int64(Double($0) / 48000 * 1e9) }
     #expect(zip(rig.hostTimes, hostTimes).allSatisfy { abs(Int64($0) - $1) < 1000 })
@@ -44,7 +44,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     for _ in 0..<3 { try rig.enqueue(100) }
     try rig.queue.start(at: .frame(0))
     rig.cycle(5)
-    // What is finer than a float can hold was not heard.
+    // A float input has no finer resolution.
     let isExact = format.kind == .float || format.bitsPerSample <= 24
     let expected =
       isExact
@@ -94,7 +94,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(id) }
     #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(id) }
     try rig.queue.freeBuffer(small.id)
-    // A part of a frame is left alone.
+    // The remaining part of a frame is not written.
     let odd = try rig.queue.allocateBuffer(capacity: 15)
     try rig.queue.enqueue(odd.id)
     try rig.queue.start(at: .frame(0))
@@ -181,7 +181,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let rig = try InputRig()
     let a = try rig.enqueue(100)
     let b = try rig.enqueue(20)
-    // Before a start it swallows nothing.
+    // Pausing before a start has no effect.
     try rig.queue.pause()
     try rig.queue.start(at: .frame(0))
     rig.cycle()
@@ -228,7 +228,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle(3)
     #expect(rig.calls.filter { $0 != .running(false) }.count == count)
     #expect(rig.calls.last == .running(false))
-    // Buffers that were never used come back too.
+    // Unused buffers return too.
     rig.onBuffer { _, _ in }
     try rig.queue.enqueue(ids[3])
     try rig.queue.stop(atOnce: true)
@@ -240,7 +240,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let rig = try InputRig()
     let ids = try (0..<3).map { _ in try rig.enqueue(50) }
     let other = try rig.queue.allocateBuffer(capacity: 80).id
-    // Before a start it does nothing.
+    // Stopping before a start has no effect.
     try rig.queue.stop(atOnce: false)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
@@ -259,7 +259,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         .done(ids[2], frames: 50, at: 100), .running(false),
       ])
     #expect(rig.samples == frames(0, 150))
-    // The frames after the last buffer are no loss.
+    // Frames after the last buffer are not counted as lost.
     #expect(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 150)
     try rig.queue.enqueue(other)
     try rig.queue.start()
@@ -301,7 +301,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try empty.queue.stop(atOnce: false)
     empty.settle()
     #expect(!empty.queue.isRunning)
-    // It is paused.
+    // The queue is paused.
     let paused = try InputRig()
     let id = try paused.enqueue(100)
     try paused.queue.start(at: .frame(0))
@@ -311,7 +311,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     paused.settle()
     #expect(
       paused.calls == [.running(true), .done(id, frames: 64, at: 0), .running(false)])
-    // Its buffers are taken away.
+    // The queue's buffers are reset.
     let reset = try InputRig()
     try reset.enqueue(100)
     try reset.queue.start(at: .frame(0))
@@ -319,7 +319,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try reset.queue.stop(atOnce: false)
     try reset.queue.reset()
     waitUntil { !reset.queue.isRunning }
-    // The server goes.
+    // The server goes away.
     let lost = try InputRig()
     try lost.enqueue(100)
     try lost.enqueue(100)
@@ -493,7 +493,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     }
   }
 
-  /// A sine of 1 kHz comes out at the other rate, in the exact number of frames, and clean.
+  /// A 1 kHz sine is resampled cleanly to the exact number of frames.
   @Test(arguments: [(48000.0, 44100.0), (44100, 48000), (48000, 96000), (96000, 8000)], [1, 2])
   func otherRates(rates: (Double, Double), channels: Int) throws {
     let (deviceRate, rate) = rates
@@ -532,7 +532,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     }
   }
 
-  /// With a converter too the app sees gaps: it waits for buffers as long as its slabs last.
+  /// With a converter the app also sees gaps. They start once the converter's staging buffers are full.
   @Test func underrunsAtAnotherRate() throws {
     let rig = try InputRig(.float(1, rate: 24000))
     rig.server.hears = { _, _ in 0.5 }
@@ -542,7 +542,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(rig.calls == [.running(true)])
     rig.cycle(100)
     #expect(rig.calls == [.running(true), .underrun])
-    // All that was kept comes, in one buffer that the hole ends; the next one begins behind it.
+    // All kept frames come in one buffer, which ends at the gap. The next buffer starts after it.
     let a = try rig.enqueue(slabs)
     let b = try rig.enqueue(100)
     rig.settle()
@@ -554,7 +554,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
       ])
   }
 
-  /// What the converter holds back needs buffers too when the queue stops: without, it is an underrun.
+  /// The converter's remaining frames also need a buffer when the queue stops. Without one it is an
+  /// underrun.
   @Test func aTailWithoutABufferIsTold() throws {
     let rig = try InputRig(.float(1, rate: 44100))
     let a = try rig.enqueue(10)
@@ -564,7 +565,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.settle()
     #expect(
       rig.calls == [.running(true), .done(a, frames: 10, at: 0), .underrun, .running(false)])
-    // The next run is not touched by it.
+    // The next run is not affected.
     try rig.queue.enqueue(a)
     try rig.queue.start()
     rig.cycle(32)
@@ -629,8 +630,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(try #require(rig.queue.levels).allSatisfy { $0 == Level(peak: 0.5, rms: 0.5) })
   }
 
-  /// Calls of all kinds from four threads while cycles go on: nothing hangs, no buffer is lost, and the
-  /// times of each run's buffers never overlap.
+  /// Random calls from four threads while cycles run: nothing hangs, no buffer is lost, and the times
+  /// of a run's buffers never overlap.
   @Test(arguments: [1, 2, 3]) func manyThreads(seed: UInt64) throws {
     let rig = try InputRig(.float(1, rate: seed == 2 ? 44100 : 48000))
     rig.onBuffer { queue, recording in try? queue.enqueue(recording.buffer) }

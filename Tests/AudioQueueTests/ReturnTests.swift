@@ -7,9 +7,9 @@ import Testing
 
 @testable import AudioQueue
 
-/// 34: a server goes away and comes back, cycle by cycle.
+/// 34: a server goes away and returns, cycle by cycle.
 @Suite struct ReturnTests {
-  /// Waits until the device has seen that its server is gone.
+  /// Waits until the device has noticed that its server is gone.
   private func waitForLoss(_ rig: Rig) {
     waitUntil { rig.queue.isLost && rig.server.clients.last!.isClosed }
   }
@@ -32,7 +32,7 @@ import Testing
     try rig.queue.change(ParameterChanges(volume: 0.5))
     rig.cycle(3)
     let client = rig.server.clients[0]
-    // By hand, as in a patchbay.
+    // Change connections by hand, as in a patchbay.
     client.disconnect("out_1", from: "system:playback_2")
     try client.connect("out_1", to: "recorder:in")
     rig.server.goAway()
@@ -64,7 +64,7 @@ import Testing
     #expect(statistics.restarts == 1)
     #expect(statistics.starvedFrames == 76)
     #expect(statistics.portNames == ["out_1"])
-    // Calls work as ever.
+    // Calls work as before.
     try rig.enqueue(ramp(10))
     try rig.queue.stopAfterPlaying()
     rig.cycle()
@@ -90,7 +90,7 @@ import Testing
     rig.server.otherInputs = ["another:in", "recorder:in"]
     waitUntil { fresh.connections(of: "out_1").count == 2 }
     #expect(fresh.connections == ["out_1": ["system:playback_1", "recorder:in"]])
-    // It is still wanted if the server goes before it comes.
+    // The queue still requests the connection if the server goes away before the port appears.
     rig.server.otherInputs = []
     goAndReturn(rig)
     goAndReturn(rig)
@@ -192,7 +192,7 @@ import Testing
 
   @Test("34: a start that was to come comes at its time")
   func armedStart() throws {
-    // The time by hand is the counter's: the second server's is that of the first.
+    // The simulated host time follows the counter, so both servers have the same time.
     let rig = try Rig()
     try rig.enqueue(ramp(100))
     try rig.queue.start(at: .frame(500))
@@ -213,7 +213,7 @@ import Testing
     rig.server.miss(frames: 5000)
     rig.cycle()
     #expect(rig.output == ramp(64, from: 65))
-    // Later ones are.
+    // Later frames are.
     rig.server.miss(frames: 10)
     rig.cycle()
     #expect(Array(rig.output.suffix(64)) == ramp(64, from: 139))
@@ -221,13 +221,13 @@ import Testing
 
   // MARK: Rates
 
-  /// A sine of 441 Hz at `rate`.
+  /// Returns a 441 Hz sine at `rate`.
   private func sine(_ frames: Int, rate: Double) -> [Float] {
     (0..<frames).map { Float(sin(2 * .pi * 441 * Double($0) / rate)) }
   }
 
-  /// The largest error of `heard` against the sine from queue time `seconds` on, but for some frames
-  /// at the ends where a resampler meets silence.
+  /// Returns the largest error of `heard` relative to the sine from queue time `seconds` on. It ignores
+  /// frames at the ends, where a resampler borders on silence.
   private func error(
     _ heard: ArraySlice<Float>, from seconds: Double, rate: Double, atBegin: Int = 400,
     atEnd: Int = 0
@@ -254,7 +254,7 @@ import Testing
     var rate = first
     func play(_ count: Int) {
       for _ in 0..<count {
-        // The converter works by the clock: the cycles wait for it, so that none runs dry.
+        // Cycles wait for the converter here, so that none runs dry.
         _ = try? rig.queue.prime(frames: 4096)
         rig.cycle(frames: 512)
       }
@@ -264,7 +264,7 @@ import Testing
       let end = min(heard.count, Int((2 - seconds) * rate))
       #expect(
         error(heard[..<end], from: seconds, rate: rate, atBegin: atBegin, atEnd: atEnd) < 1e-4)
-      // The queue's time follows the sound.
+      // The queue's time follows the signal.
       seconds += Double(heard.count) / rate
       if let frame = rig.queue.currentFrame { #expect(abs(frame - seconds * source) < 4) }
     }
@@ -300,7 +300,7 @@ import Testing
     rig.settle()
     _ = try rig.queue.prime(frames: 4096)
     rig.cycle(10, frames: 512)
-    // The same client has put out 5,120 frames before.
+    // The same client has output 5,120 frames before.
     #expect(error(rig.output[5120...], from: 5120 / 48000, rate: 96000) < 1e-4)
     #expect(device.restarts.load(ordering: .relaxed) == 0)
   }
@@ -321,7 +321,7 @@ import Testing
     rig.cycle(40, frames: 512)
     #expect(rig.calls.filter { $0 == .running(false) }.count == 4)
     #expect(rig.doneBuffers.count == 3)
-    // The second and third run are whole.
+    // The second and third run are complete.
     let rest = Int(((0.05 - 1024 / 44100) * 96000).rounded())
     let heard = rig.output
     for run in 0..<2 {
@@ -359,7 +359,7 @@ import Testing
     let statistics = rig.queue.statistics
     #expect(statistics.portNames == ["out_1", "out_2"])
     #expect(statistics.connections == [["system:playback_1"], ["system:playback_2"]])
-    // It comes back with the others.
+    // The second port returns with the others.
     client.onRewire = nil
     goAndReturn(rig)
     let fresh = try #require(rig.server.clients.last)
@@ -370,7 +370,7 @@ import Testing
     #expect(cue_connections(given.value[1]) == 1)
     rig.cycle()
     #expect(fresh.samples[0] == ramp(64, from: 65))
-    // There is but one.
+    // There is only one.
     #expect(throws: ServerError.self) {
       try rig.queue.addSecondPort(give: { _ in }, willSwitch: { _ in })
     }

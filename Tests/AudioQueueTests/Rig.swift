@@ -7,13 +7,13 @@ import Testing
 
 @testable import AudioQueue
 
-/// A queue on a server that is driven by hand, and a record of what the app was told.
+/// A playback queue on a hand-driven server, and a log of its callbacks.
 final class Rig: @unchecked Sendable {
   enum Call: Equatable {
     case done(UInt32)
     case running(Bool)
   }
-  /// The properties other than isRunning that the app was told of.
+  /// All reported property changes other than isRunning.
   var changes: [QueueChange] { lock.withLock { _changes } }
   private var _changes: [QueueChange] = []
   let server: HandDrivenServer
@@ -74,19 +74,19 @@ final class Rig: @unchecked Sendable {
     lock.withLock { _isInside = false }
   }
 
-  /// What the app was told so far.
+  /// All callbacks so far.
   var calls: [Call] { lock.withLock { _calls } }
   var doneBuffers: [UInt32] {
     calls.compactMap { if case .done(let id) = $0 { id } else { nil } }
   }
-  /// True if a callback began inside another.
+  /// Whether a callback started inside another one.
   var hasNested: Bool { lock.withLock { _nested } }
 
   func onBuffer(_ action: @escaping (OutputQueue, UInt32) -> Void) {
     lock.withLock { _onBuffer = action }
   }
 
-  /// A buffer that holds `samples`, not enqueued.
+  /// Allocates a buffer with `samples` without enqueuing it.
   func buffer(_ samples: [Float]) throws -> UInt32 {
     let buffer = try queue.allocateBuffer(capacity: samples.count * 4)
     samples.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
@@ -100,7 +100,7 @@ final class Rig: @unchecked Sendable {
     return id
   }
 
-  /// Runs cycles, and waits after each until the app has been told all of it.
+  /// Runs cycles and waits after each until all its callbacks have run.
   func cycle(_ count: Int = 1, frames: Int = 64) {
     for _ in 0..<count {
       server.cycle(frames: frames)
@@ -109,7 +109,7 @@ final class Rig: @unchecked Sendable {
     }
   }
 
-  /// Waits until the app has been told everything.
+  /// Waits until all callbacks have run.
   func settle(seconds: Double = 20) {
     let isQuiet: Void? = queue.state.wait(seconds: seconds) {
       $0.notices.isEmpty && $0.delivering == nil ? () : nil
@@ -117,7 +117,7 @@ final class Rig: @unchecked Sendable {
     #expect(isQuiet != nil, "callbacks do not come to an end")
   }
 
-  /// What the queue's first port has put out.
+  /// The output of the queue's first port.
   var output: [Float] { server.clients.last?.samples.first ?? [] }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioQueue
 
-/// Buffers that are played as their schedule says. The numbers are those of the lines of semantics.
+/// Scheduled buffers. Numbers refer to the lines of semantics.md.
 @Suite(.serialized) struct ScheduleTests {
   @discardableResult
   private func enqueue(
@@ -69,7 +69,7 @@ import Testing
     let rig = try Rig()
     #expect(try enqueue(rig, ramp(50), at: 0) == 0)
     #expect(try enqueue(rig, ramp(50, from: 100), trim: (10, 0), at: 77) == 77)
-    // Too soon: it follows at once.
+    // The start time has passed, so the buffer follows at once.
     #expect(try enqueue(rig, ramp(50, from: 200), at: 100) == 117)
     #expect(try enqueue(rig, ramp(5, from: 300)) == 167)
     #expect(try enqueue(rig, ramp(5, from: 400), at: 256) == 256)
@@ -79,7 +79,7 @@ import Testing
       ramp(50) + silence(27) + ramp(40, from: 110) + ramp(50, from: 200) + ramp(5, from: 300)
       + silence(84) + ramp(5, from: 400)
     #expect(rig.output == silence(3) + run + silence(rig.output.count - 264))
-    // Waiting for a start is no running dry: only what comes after the last buffer is.
+    // Waiting for a start time is no starvation; only the time after the last buffer is.
     #expect(rig.queue.statistics.starvations == 1)
   }
 
@@ -113,10 +113,10 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(3)
     #expect(rig.doneBuffers == [1])
-    // Its time has passed too: it begins as soon as it can.
+    // Its start time has also passed, so it starts as soon as possible.
     let begin = try rig.queue.enqueue(waiting, bytes: 4, OutputQueue.Schedule(start: 20))
     #expect(begin == Int64(192 * rate / 48000))
-    // A later one has to come after those that wait; a converter has done with them by now.
+    // A later buffer must not start before waiting ones. A converter has already taken those.
     if rate == 48000 {
       #expect(throws: QueueError.startsOutOfOrder) { try enqueue(rig, [8], at: 19) }
     }
@@ -133,7 +133,7 @@ import Testing
         _ = try rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: start))
       }
     }
-    // The latest that is taken, and what follows it.
+    // The latest accepted start time and the buffer after it.
     let latest = Int64(seconds * rate)
     try rig.queue.start(at: .frame(0))
     #expect(try rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: latest)) == latest)
@@ -155,12 +155,12 @@ import Testing
     try rig.queue.start(at: .frame(0))
     try rig.queue.start()
     rig.cycle()
-    // The second run begins on the frame after the first: 21.
+    // The second run starts on the frame after the first, frame 21.
     #expect(rig.output == silence(20) + [1] + silence(5) + [2] + silence(37))
 
     try enqueue(rig, [3], at: 1000)
     try rig.queue.reset()
-    // The run's 64 - 21 frames have passed.
+    // 64 - 21 frames of the run have passed.
     #expect(try enqueue(rig, [4], at: 50) == 50)
     rig.cycle()
     #expect(Array(rig.output[64...]) == silence(7) + [4] + silence(56))
@@ -200,7 +200,7 @@ import Testing
     rig.cycle()
     rig.server.miss(frames: 36)
     rig.cycle()
-    // The first five of the ten were to be heard in the frames that nobody heard.
+    // The first five of the ten frames fall into the frames that were not heard.
     #expect(rig.output == [1] + silence(63) + ramp(5, from: 7) + silence(59))
   }
 
@@ -223,7 +223,7 @@ import Testing
     #expect(rig.queue.parameters.volume == 1)
   }
 
-  /// The gain of each frame of a ramp.
+  /// Returns the gain of each frame of a ramp.
   private func gains(_ count: Int, from: Float, to: Float, over length: Int) -> [Float] {
     (0..<count).map { k in
       k >= length
@@ -239,7 +239,7 @@ import Testing
     try rig.queue.change(ParameterChanges(volume: 0))
     try rig.queue.change(ParameterChanges(rampSeconds: 0.01))
     try rig.queue.change(ParameterChanges(volume: 1))
-    // It waits for the run, and until then the value in force is the old one.
+    // The change waits for the run. Until then the old value is in effect.
     #expect(rig.queue.parameters.volume == 0)
     try rig.queue.start(at: .frame(Int64(4 * period)))
     rig.cycle(1400 / period + 4, frames: period)
@@ -315,7 +315,7 @@ import Testing
     for (channel, balance) in [(0.75, 1.0), (1.0, 0.25)].enumerated() {
       let source = noise.channels[channel]
       let first = source.map { $0 * (Float(0.3) * Float(balance.0)) }
-      // In a ramp the balance is multiplied first, then the gain.
+      // During a ramp, the balance is applied before the gain.
       let second = source.indices.map { i in
         i < 128 ? source[i] * Float(balance.1) * ramp[i] : 0
       }

@@ -8,7 +8,7 @@ import Timeline
 @testable import AudioQueue
 @testable import Server
 
-/// Calls in unusual orders, each of which once went wrong.
+/// Unusual orders of calls, each of which failed once.
 @Suite(.serialized) struct SequenceTests {
   @Test("7: of Stops and Starts in a row while a run ends, the last one counts")
   func stopsAndStartsInARow() throws {
@@ -25,7 +25,7 @@ import Timeline
       rig.cycle(10)
       #expect(rig.queue.isRunning == starts)
       #expect(rig.output == ramp(100) + silence(604))
-      // And nothing is left over for the next run.
+      // Nothing is left for the next run.
       try rig.queue.stop()
       try rig.enqueue(ramp(10))
       try rig.queue.start()
@@ -44,7 +44,7 @@ import Timeline
     }
     try rig.queue.start()
     let device = try #require(rig.queue.state.read { $0.device })
-    // The device's thread cannot read the events meanwhile.
+    // The event thread cannot read events meanwhile.
     try device.seating.withLock { _ in
       rig.server.cycle(frames: 64)
       try rig.queue.stop()
@@ -115,7 +115,7 @@ import Timeline
     for _ in 0..<4 {
       rig.server.cycle(frames: 64)
       rig.queue.relay()
-      // Time enough for a disposal that comes too early.
+      // Time in which a premature disposal would happen.
       usleep(20_000)
     }
     waitUntil { rig.server.clients[0].isClosed }
@@ -176,7 +176,7 @@ import Timeline
   @Test("9: Flush after Stop(false) puts nothing behind the end")
   func flushAfterStop() throws {
     let rig = try Rig(.float(1, rate: 44100))
-    // More than the converter has slabs for: the end waits.
+    // More than the converter's staging buffers hold, so the end has to wait.
     try rig.enqueue(ramp(40_000))
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.stopAfterPlaying()
@@ -188,7 +188,7 @@ import Timeline
   @Test("5, 7: Stop(false) before Start ends a run whose frames the converter still holds")
   func stopWithFramesInTheConverter() throws {
     let rig = try Rig(.float(1, rate: 44100))
-    // Too few for the converter to give anything out before it knows that no more come.
+    // Too few frames for the converter to output any before it knows the end.
     try rig.enqueue(ramp(10))
     _ = try rig.queue.prime(frames: 0)
     rig.settle()

@@ -7,11 +7,11 @@ import Testing
 
 @testable import AudioQueue
 
-/// Everything at once: many threads and the callbacks themselves call queues at random, while the
-/// cycles run. Nothing may crash, hang, or lose a buffer.
+/// Stress test: many threads and the callbacks themselves call queues at random while cycles run.
+/// Nothing may crash, hang or lose a buffer.
 ///
-/// `CUEJACK_STRESS_SEED` repeats a run as far as threads can be made to; `CUEJACK_STRESS_CALLS` is
-/// how many calls are made.
+/// `CUEJACK_STRESS_SEED` repeats a run as far as thread timing permits. `CUEJACK_STRESS_CALLS` sets the
+/// number of calls.
 @Suite(.serialized) struct StressTests {
   private static func setting(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
@@ -40,7 +40,7 @@ import Testing
   }
 }
 
-/// A small generator that gives the same numbers for the same seed (splitmix64).
+/// A small generator that returns the same numbers for the same seed (SplitMix64).
 private struct Random: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }
@@ -99,14 +99,14 @@ private final class Stage: @unchecked Sendable {
       seed: seed &+ made)
   }
 
-  /// One random call of a random queue.
+  /// Makes one random call of a random queue.
   func act(_ random: inout Random) {
     let number = random.below(Self.queues)
     let actor = lock.withLock { slots[number] }
     switch random.below(400) {
     case 0...1: actor.dispose(afterPlaying: random.below(2) == 0)
     case 2:
-      // The server goes and is back, or has another rate.
+      // The server goes away and returns, or changes its rate.
       if random.below(8) != 0 { return }
       if random.below(3) == 0 {
         server.changeRate(to: [44100, 48000, 96000][random.below(3)])
@@ -114,7 +114,7 @@ private final class Stage: @unchecked Sendable {
         server.clients.last?.lose()
       }
     case 3...6:
-      // Two queues may come to share a client.
+      // Two queues may share a client.
       let other = lock.withLock { slots[random.below(Self.queues)] }
       let uid = other.queue.deviceUID
       if uid.contains("/") { try? actor.queue.setDeviceUID(uid) }
@@ -125,7 +125,7 @@ private final class Stage: @unchecked Sendable {
     actor.dispose(afterPlaying: false)
   }
 
-  /// Stops every queue: then each of its buffers is the app's again.
+  /// Stops every queue. Afterwards the app owns all buffers.
   func finish() {
     for actor in lock.withLock({ slots }) {
       actor.isQuiet.value = true
@@ -133,7 +133,7 @@ private final class Stage: @unchecked Sendable {
       actor.stopAndCount()
       actor.dispose(afterPlaying: false)
     }
-    // Those that are being disposed of play to their end first.
+    // Queues being disposed of first play to their end.
     let end = Date(timeIntervalSinceNow: 20)
     while server.clients.contains(where: { !$0.isClosed }) && Date() < end { usleep(1000) }
     for client in server.clients where !client.isClosed { fault("a client stays open") }
@@ -165,19 +165,19 @@ private final class RunLoopThread: @unchecked Sendable {
   func end() { isOver.value = true }
 }
 
-/// An app with one queue that calls it at random, and keeps a ledger of its buffers.
+/// An app with one queue, which it calls at random, and counts for its buffers.
 private final class Actor: @unchecked Sendable {
   private(set) var queue: OutputQueue!
   private unowned let stage: Stage
   private let lock = NSLock()
   private let format: PCMFormat
-  /// Calls of enqueue that have succeeded or are under way, and callbacks, by buffer.
+  /// Accepted or running calls of enqueue, and callbacks, by buffer.
   private var tries: [UInt32: Int] = [:]
   private var returns: [UInt32: Int] = [:]
   private var ids: [UInt32] = []
   private var random: Random
   private var depth = 0
-  /// No more calls from callbacks.
+  /// Set to stop calls from callbacks.
   let isQuiet = Mutexed(false)
 
   init(
@@ -266,7 +266,7 @@ private final class Actor: @unchecked Sendable {
 
   func dispose(afterPlaying: Bool) { try? queue.dispose(afterPlaying: afterPlaying) }
 
-  /// True if the queue has been disposed of.
+  /// Whether the queue has been disposed of.
   var isUseless: Bool { queue.state.read { $0.disposal != .none } }
 
   func stopAndCount() {
@@ -276,7 +276,7 @@ private final class Actor: @unchecked Sendable {
     for (id, record) in state.buffers where !record.isFree { stage.fault("\(id) is not free") }
     if state.isRunning { stage.fault("a stopped queue runs") }
     lock.withLock {
-      // Every enqueue that was taken has had its callback.
+      // Every accepted enqueue must have had its callback.
       for (id, count) in tries where count != returns[id, default: 0] {
         stage.fault("buffer \(id): \(count) times enqueued, \(returns[id, default: 0]) back")
       }

@@ -8,7 +8,7 @@ import Testing
 @testable import AudioQueue
 @testable import Server
 
-/// A node whose run does not end until the test lets it.
+/// A node whose run blocks until the test releases it.
 private final class Blocker: GraphNode, @unchecked Sendable {
   let isInside = DispatchSemaphore(value: 0)
   let mayGo = DispatchSemaphore(value: 0)
@@ -20,7 +20,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
   let latencyFrames = 0
   let takesControllers = false
 
-  /// The test keeps the node as long as it may run.
+  /// The test retains the node for as long as it may run.
   var processor: cue_node {
     cue_node(
       run: { context, _ in
@@ -34,9 +34,10 @@ private final class Blocker: GraphNode, @unchecked Sendable {
   func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {}
 }
 
-/// Queues on a device with a cycle that does not end: nothing that it may write is handed back or freed.
+/// Queues on a device with a cycle that does not end: memory that it may write is neither returned nor
+/// freed.
 @Suite(.serialized) struct StuckCycleTests {
-  /// Runs a cycle that stops before the recorders until `body` is over.
+  /// Runs a cycle that blocks before the recorders until `body` returns.
   private func stuck(_ server: HandDrivenServer, _ device: Device, _ body: () throws -> Void) throws
   {
     let node = Blocker()
@@ -71,7 +72,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
       #expect(!rig.calls.contains { if case .done = $0 { true } else { false } })
       #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(a) }
     }
-    // Once the cycle has ended, all is as it was: the frames of both cycles are there.
+    // After the cycle has ended, the frames of both cycles are there.
     try rig.queue.stop(atOnce: true)
     let frames = rig.recordings.map(\.frames).reduce(0, +)
     #expect(rate == 1 ? frames == 128 : frames > 0)
@@ -95,7 +96,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
           try? queue.dispose(atOnce: true)
           isDisposed.signal()
         }
-        // By then nobody waits for the cycle any more.
+        // By then nothing waits for the cycle any more.
         waitUntil(seconds: 60) { device.seating.withLock { $0.seats.isEmpty } }
       }
       isDisposed.wait()

@@ -33,7 +33,7 @@ cue_probe_counts cue_probe_leave(void) {
 
 #if PROBE
 
-// glibc's own names: there is no need to look the next definition up, which would allocate.
+// glibc's internal names. Looking up the next definition would allocate.
 extern void *__libc_malloc(size_t);
 extern void __libc_free(void *);
 extern void *__libc_calloc(size_t, size_t);
@@ -95,8 +95,8 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
   return ((int (*)(pthread_mutex_t *))function)(mutex);
 }
 
-// Callers may believe that these keep all registers but the result's, as the compiler is free to
-// declare them so; preserve_most holds for them and for those that believe nothing.
+// Callers may assume that these functions preserve all registers but the result's, as the compiler
+// may declare them so. preserve_most is compatible with these callers and with all others.
 #define COUNTED(type, name, parameters, arguments, field)                                          \
   __attribute__((preserve_most)) type name parameters {                                            \
     if (cue_probe_marked) cue_probe_marked_counts.field++;                                         \

@@ -1,4 +1,4 @@
-// System calls of one thread, counted by trapping each of them.
+// Counts the system calls of one thread by trapping each of them.
 #define _GNU_SOURCE
 #include "CProbe.h"
 #include "Marks.h"
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-// Makes a system call from a place of its own, which the filter lets through.
+// Makes a system call from an address that the filter permits.
 long cue_probe_call(long number, long a, long b, long c, long d, long e, long f);
 extern const char cue_probe_let_through[];
 __asm__(".text\n"
@@ -33,7 +33,7 @@ __asm__(".text\n"
         "  ret\n"
         ".size cue_probe_call, . - cue_probe_call\n");
 
-// The handler of SIGSYS: counts the call, makes it, and has the caller find its result.
+// Handles SIGSYS: counts the call, makes it and stores its result in the caller's register.
 static void trapped(int signal, siginfo_t *info, void *context) {
   (void)signal;
   (void)info;
@@ -54,12 +54,12 @@ static void trapped(int signal, siginfo_t *info, void *context) {
 bool cue_probe_watch_calls(void) {
   struct sigaction action = {.sa_sigaction = trapped, .sa_flags = SA_SIGINFO | SA_NODEFER};
   if (sigaction(SIGSYS, &action, NULL) != 0) return false;
-  // The kernel sees a call as made from the instruction after it.
+  // The kernel reports the address of the instruction after the call.
   uint64_t place = (uint64_t)(uintptr_t)cue_probe_let_through;
   const uint32_t pointer = offsetof(struct seccomp_data, instruction_pointer);
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      // The end of the handler.
+      // The return from the handler.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 4, 0),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, pointer),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)place, 0, 3),

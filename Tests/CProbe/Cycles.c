@@ -1,4 +1,4 @@
-// The process callbacks of JACK clients, run between marks.
+// Measures the process callbacks of JACK clients.
 #define _GNU_SOURCE
 #include "CProbe.h"
 #include "Marks.h"
@@ -11,7 +11,7 @@
 
 typedef int (*process)(uint32_t frames, void *argument);
 
-// A callback that is watched, kept as long as the program runs.
+// A measured process callback, kept for the lifetime of the program.
 typedef struct watched {
   process callback;
   void *argument;
@@ -42,7 +42,7 @@ static int between_marks(uint32_t frames, void *argument) {
   return result;
 }
 
-// libjack's, for which this one stands in.
+// Replaces libjack's function.
 int jack_set_process_callback(void *client, process callback, void *argument) {
   NEXT("jack_set_process_callback")
   int (*set)(void *, process, void *) = (int (*)(void *, process, void *))function;

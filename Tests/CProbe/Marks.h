@@ -1,4 +1,4 @@
-// What the parts of the probe share.
+// Declarations shared by the parts of the probe.
 #pragma once
 #include "CProbe.h"
 
@@ -14,14 +14,14 @@
 #define PROBE 1
 #endif
 
-// Initial-exec: the reading of these must not allocate, and they are read inside malloc.
+// Initial-exec, because malloc reads these variables and reading them must not allocate.
 #define MARKED _Thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern MARKED bool cue_probe_marked;
 extern MARKED cue_probe_counts cue_probe_marked_counts;
 
-// The next definition of a function, looked up when it is first called. Two threads that do so at
-// once find the same. dlsym takes no pthread_mutex_lock through the symbol table, so it does not
-// come back here.
+// Looks up the next definition of a function on the first call. Two threads that do so at once find
+// the same one. dlsym does not call pthread_mutex_lock through the symbol table, so it cannot
+// recurse into this code.
 #define NEXT(name)                                                                                 \
   static void *next;                                                                               \
   void *function = __atomic_load_n(&next, __ATOMIC_ACQUIRE);                                       \

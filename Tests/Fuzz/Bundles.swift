@@ -2,8 +2,9 @@ import Foundation
 import Host
 import TestSupport
 
-/// Bundles of LV2 plugins, one of whose turtle files is damaged. The host reads them, makes their plugins,
-/// and does with these all that a host may do: their library bears any description.
+/// Bundles of LV2 plugins with one damaged Turtle file. The host reads them, instantiates their
+/// plugins, and does everything with these that a host may do. Their library works with any
+/// description.
 struct Bundles: Subject {
   private let corpus: Corpus
   private let library: String
@@ -46,7 +47,7 @@ struct Bundles: Subject {
     return Corpus.File(name: file.name, bytes: Array(words.joined(separator: " ").utf8))
   }
 
-  /// What is right somewhere, and wrong elsewhere.
+  /// Values that are valid in one place and invalid in another.
   private static let odd = [
     "-1", "0", "1", "3", "70000", "2147483648", "99999999999999999999", "-0.5", "1e300", "-1e300",
     "\"NaN\"^^xsd:double", "\"INF\"^^xsd:double", "\"\"^^xsd:integer", "true", "\"\"", "\"gain\"",
@@ -64,7 +65,7 @@ struct Bundles: Subject {
     "\\\"", "\"\"\"", "<http://", "@prefix", "@base", "\u{0}", "\u{fffd}",
   ]
 
-  // MARK: The case
+  // MARK: Running a case
 
   func run(_ input: Corpus.File, scratch: String, _ dice: inout Dice) throws {
     let files = FileManager.default
@@ -97,7 +98,7 @@ struct Bundles: Subject {
     }
   }
 
-  /// Has a controller move all that it can.
+  /// Binds a controller to all controls and parameters.
   private func bind(_ plugin: PluginDescription, _ world: World, _ dice: inout Dice) {
     let settings = PluginSettings(sampleRate: 48000, maximumFrames: 64)
     guard let instance = try? PluginInstance(plugin.uri, in: world, settings: settings),
@@ -112,9 +113,9 @@ struct Bundles: Subject {
     _ = instance.bindings
   }
 
-  // MARK: What is damaged
+  // MARK: The undamaged bundle
 
-  /// Bears any ports, and does nothing.
+  /// The code of a plugin that accepts any ports and does nothing.
   private static let code = """
     typedef struct { const char *uri; void *(*instantiate)(void); void (*connect)(void);
       void (*activate)(void); void (*run)(void); void (*deactivate)(void); void (*cleanup)(void);

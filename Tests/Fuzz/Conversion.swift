@@ -2,7 +2,7 @@ import AudioToolbox
 import Foundation
 
 extension Sounds {
-  /// Floats, at one of a few rates.
+  /// Returns a float format with one of several sample rates.
   private func clientFormat(
     _ format: AudioStreamBasicDescription, _ dice: inout Dice
   ) -> AudioStreamBasicDescription {
@@ -15,7 +15,7 @@ extension Sounds {
       mBitsPerChannel: 32, mReserved: 0)
   }
 
-  /// Gives `body` a list of one buffer of floats.
+  /// Calls `body` with a list of one float buffer.
   private func withBuffer(
     frames: Int, _ format: AudioStreamBasicDescription,
     _ body: (UnsafeMutablePointer<AudioBufferList>) -> OSStatus
@@ -77,7 +77,7 @@ extension Sounds {
 
   // MARK: AudioConverter
 
-  /// Where a converter gets its packets from: a file, damaged once more.
+  /// The input of a converter: a file whose packets are damaged again.
   private final class Source {
     let file: AudioFileID
     var packet: Int64 = 0
@@ -85,7 +85,7 @@ extension Sounds {
     var memory = [UInt8](repeating: 0, count: 1 << 16)
     var descriptions = [AudioStreamPacketDescription](
       repeating: AudioStreamPacketDescription(), count: 8)
-    /// What the converter reads lies here until it asks for more.
+    /// The packet data that the converter reads, valid until its next request.
     let data = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
     let places = UnsafeMutableBufferPointer<AudioStreamPacketDescription>.allocate(capacity: 8)
 

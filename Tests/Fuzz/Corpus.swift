@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files that are damaged: a small one of every kind.
+/// The files to damage: a small one of every format.
 struct Corpus {
   struct File {
     let name: String
@@ -18,7 +18,7 @@ struct Corpus {
     guard !files.isEmpty else { throw FuzzError("no file has '\(only)' in its name") }
   }
 
-  /// Names, and what ffmpeg is told to make them.
+  /// File names and the ffmpeg arguments that create them.
   private static let recipes: [(name: String, arguments: String)] = [
     ("aac.aac", "-c:a aac"),
     ("crc.aac", "-c:a aac -ac 1 -ar 8000"),
@@ -64,8 +64,8 @@ struct Corpus {
     ("ulaw.au", "-c:a pcm_mulaw"),
   ]
 
-  /// Makes the files. Those that this machine's ffmpeg has no encoder for are left out; too few would
-  /// prove nothing.
+  /// Creates the files, except those for which this machine's ffmpeg has no encoder. It throws if there
+  /// are too few files to be meaningful.
   static func make(in folder: String, only: String) throws {
     func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
     var made = 0
@@ -91,7 +91,7 @@ struct Corpus {
     }
     guard !only.isEmpty || made > 35 else { throw FuzzError("only \(made) files could be made") }
     guard isWanted("alac.caf") else { return }
-    // A CAF file with its packet table in front, as for a stream.
+    // A CAF file with its packet table before the audio data, as for streaming.
     let alac = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/alac.caf"))
     try Data(withSoundLast([UInt8](alac))).write(to: URL(fileURLWithPath: "\(folder)/front.caf"))
   }

@@ -1,4 +1,4 @@
-/// A row of numbers that a seed determines (SplitMix64).
+/// A random number generator (SplitMix64), determined by a seed and a case number.
 struct Dice: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64, case number: Int) {
@@ -13,16 +13,16 @@ struct Dice: RandomNumberGenerator {
     return value ^ value >> 31
   }
 
-  /// 0 ..< count; 0 if there is nothing to choose from.
+  /// Returns a number in 0..<count, or 0 if `count` is 0.
   mutating func roll(_ count: Int) -> Int {
     count > 0 ? Int.random(in: 0..<count, using: &self) : 0
   }
-  /// True once in so many times.
+  /// Returns true with a probability of 1 / `count`.
   mutating func once(in count: Int) -> Bool { roll(count) == 0 }
 }
 
 extension Corpus {
-  /// A damaged file.
+  /// Returns a damaged file.
   func damaged(_ dice: inout Dice) -> File {
     let file = files[dice.roll(files.count)]
     var bytes = file.bytes
@@ -31,7 +31,7 @@ extension Corpus {
   }
 
   private func damage(_ bytes: inout [UInt8], _ dice: inout Dice) {
-    // Heads are short, and where it matters.
+    // Prefer the start of the file: headers are short, and damage matters there.
     let reach = dice.once(in: 3) ? bytes.count : min(bytes.count, 4 << dice.roll(9))
     let place = dice.roll(reach)
     func range(_ dice: inout Dice, upTo limit: Int) -> Range<Int> {
@@ -51,7 +51,7 @@ extension Corpus {
       bytes.insert(contentsOf: piece, at: place)
     case 9: swapChunks(&bytes, &dice)
     case 10:
-      // The start of one with the end of another.
+      // The start of this file with the end of another one.
       let other = files[dice.roll(files.count)].bytes
       bytes = Array(bytes[..<place]) + other[dice.roll(other.count)...]
     default:
@@ -61,7 +61,7 @@ extension Corpus {
     if bytes.count > 1 << 18 { bytes.removeLast(bytes.count - 1 << 18) }
   }
 
-  /// Numbers at which sizes and counts go wrong.
+  /// Writes a number that is critical for sizes and counts.
   private func putNumber(_ bytes: inout [UInt8], at place: Int, _ dice: inout Dice) {
     let width = [1, 2, 3, 4, 4, 8][dice.roll(6)]
     let top = UInt64(1) << (8 * width - 1)
@@ -76,7 +76,7 @@ extension Corpus {
     }
   }
 
-  /// Swaps two runs of bytes that begin with what looks like a name.
+  /// Swaps two ranges of bytes that start with what looks like a chunk name.
   private func swapChunks(_ bytes: inout [UInt8], _ dice: inout Dice) {
     let names = bytes.indices.dropLast(4).filter { i in
       bytes[i..<i + 4].allSatisfy { (0x20..<0x7F).contains($0) }

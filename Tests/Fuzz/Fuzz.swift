@@ -41,11 +41,11 @@ struct Fuzz: ParsableCommand {
   @Flag(help: "Print what each case does.")
   var verbose = false
 
-  /// Has some cases go wrong on purpose, to show that it is found: one overruns its memory, one ends
-  /// the program, one does not end, and one takes all memory.
+  /// Makes some cases fail on purpose, to prove that failures are found: a buffer overrun, an exit, a
+  /// hang and an exhaustion of memory.
   @Flag(help: .hidden) var plantFaults = false
 
-  // What a child is called with.
+  // Arguments of a child process.
   @Option(help: .hidden) var corpus: String?
   @Option(help: .hidden) var progress: String?
 

@@ -1,7 +1,7 @@
 import Foundation
 import Host
 
-/// Reports of graphs as other processes send them, damaged: they are refused, or shown in every form.
+/// Damaged graph reports of other processes. The reader must refuse them or show them in every form.
 struct Reports: Subject {
   private let corpus: Corpus
 

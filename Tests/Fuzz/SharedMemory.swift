@@ -1,17 +1,17 @@
 import CRealTime
 import Foundation
 
-/// The memory that a plugin's process shares with its host, with anything in it: the numbers of URIs, and
-/// what a cycle gives and takes. Each piece of memory is its own, so that a sanitizer sees its ends.
+/// Memory shared with a plugin's process, with arbitrary content: the URID table and the buffers of a
+/// cycle. Each buffer is a separate allocation, so that a sanitizer detects overruns.
 struct SharedMemory: Subject {
-  /// The case's number is all that there is.
+  /// Returns an empty input: the case number determines everything.
   func input(_ dice: inout Dice) -> Corpus.File { Corpus.File(name: "memory", bytes: []) }
 
   func run(_ input: Corpus.File, scratch: String, _ dice: inout Dice) throws {
     if dice.once(in: 2) { try mapURIs(&dice) } else { runCycles(&dice) }
   }
 
-  /// Zeros that are freed when this is.
+  /// Zeroed allocations, freed with this object.
   private final class Memory {
     private var pieces: [UnsafeMutableRawPointer] = []
     deinit { pieces.forEach { free($0) } }
@@ -22,7 +22,7 @@ struct SharedMemory: Subject {
     }
   }
 
-  /// Numbers at which places and counts go wrong, near `honest` among others.
+  /// Returns a number that is critical for offsets and counts, possibly close to `honest`.
   private func odd(_ honest: UInt64, _ dice: inout Dice) -> UInt64 {
     let numbers = [
       0, 1, honest &- 1, honest &+ 1, honest &+ 8, honest &- 64, 1 << 31, 1 << 32, .max, .max - 1,
@@ -31,7 +31,7 @@ struct SharedMemory: Subject {
     return numbers[dice.roll(numbers.count)]
   }
 
-  // MARK: Numbers of URIs
+  // MARK: URIDs
 
   private func mapURIs(_ dice: inout Dice) throws {
     let memory = Memory()
@@ -105,7 +105,7 @@ struct SharedMemory: Subject {
     }
   }
 
-  /// What the plugin's process may write, now and then what it should.
+  /// Writes what a plugin's process may write, sometimes correct.
   private func damage(
     _ node: UnsafeMutablePointer<cue_isolated>, _ memory: UnsafeMutablePointer<UInt8>, _ bytes: Int,
     _ dice: inout Dice
@@ -129,7 +129,7 @@ struct SharedMemory: Subject {
         shared.shown[0] = [0, 0x7FC0_0000, 0x7F80_0000, 0xFF80_0000, 0x4B00_0000][dice.roll(5)]
       }
     case 9, 10:
-      // An event: its frame, port, type and bytes, and a number that nobody reads.
+      // An event: its frame, port, type and size, and an unused number.
       let size = UInt64(shared.events_bytes)
       let frame = UInt64(node.pointee.position) &- UInt64(shared.shape.maximum_frames)
       let words = [
@@ -152,7 +152,7 @@ struct SharedMemory: Subject {
     }
   }
 
-  /// One cycle, with planes and sequences that are as long as they must be.
+  /// Runs one cycle with planes and sequences of exactly the required size.
   private func cycle(
     _ node: UnsafeMutablePointer<cue_isolated>, _ shape: cue_shared_shape, _ dice: inout Dice
   ) {

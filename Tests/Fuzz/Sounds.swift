@@ -1,7 +1,7 @@
 import AudioToolbox
 import Foundation
 
-/// Damaged sound files, read through every function that reads files.
+/// Damaged sound files, read by every function that reads files.
 struct Sounds: Subject {
   private let corpus: Corpus
   private let isVerbose: Bool
@@ -31,7 +31,7 @@ struct Sounds: Subject {
 
   func note(_ text: @autoclosure () -> String) { if isVerbose { print("  \(text())") } }
 
-  /// What the name tells, or something else.
+  /// Returns the file type that the name implies, or another one.
   private static func hint(_ name: String, _ dice: inout Dice) -> AudioFileTypeID {
     let hints: [String: AudioFileTypeID] = [
       "aac": kAudioFileAAC_ADTSType, "mp3": kAudioFileMP3Type, "mp2": kAudioFileMP2Type,
@@ -54,7 +54,7 @@ struct Sounds: Subject {
     if let file = opened { readAll(file, &dice) }
   }
 
-  /// Has nothing come after the sound, and reads the file again.
+  /// Optimizes the file, so that nothing follows the audio data, and reads it again.
   private func optimize(_ url: CFURL, _ dice: inout Dice) {
     var opened: AudioFileID?
     let status = AudioFileOpenURL(url, .readWritePermission, 0, &opened)
@@ -64,7 +64,7 @@ struct Sounds: Subject {
     readAll(file, &dice)
   }
 
-  /// What functions of the app read.
+  /// The data for an app's read callbacks.
   private final class Memory {
     let bytes: [UInt8]
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -110,7 +110,7 @@ struct Sounds: Subject {
       return
     }
     convert(file, format, &dice)
-    // From the start to the end, and then here and there.
+    // Read from start to end, then at random positions.
     var packet: Int64 = 0
     for round in 0..<60 {
       var count = UInt32(dice.roll(64) + 1)
@@ -132,7 +132,7 @@ struct Sounds: Subject {
 
   private static let infoDictionary: UInt32 = 0x696E_666F
 
-  /// Properties by name: those that the library does not have are errors, too.
+  /// Property names, including unknown ones, which must give errors.
   private static let fileProperties: [UInt32] = [
     "ffmt", "dfmt", "optm", "mgic", "bcnt", "pcnt", "psze", "doff", "cmap", "mkls", "rgls", "pnfo",
     "info", "pkub", "edur", "brat", "flst", "chid", "uuid", "rsrv", "id3t", "ldcn", "sbtd", "nono",
@@ -183,7 +183,7 @@ struct Sounds: Subject {
     var jumps = 0
     while place < file.bytes.count {
       let count = min(dice.roll(largest) + 1, file.bytes.count - place)
-      // A copy of its own: what is read outside it is found.
+      // A separate copy, so that a sanitizer detects reads outside it.
       let piece = Array(file.bytes[place..<place + count])
       let isJump = dice.once(in: 40)
       let status = AudioFileStreamParseBytes(

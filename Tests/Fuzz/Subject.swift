@@ -1,34 +1,35 @@
-/// What cases are made of, and the code that they are handed to.
+/// A source of test cases and the code under test.
 protocol Subject {
-  /// A case's input, which is kept if something dies of it.
+  /// Creates the input of a case. The supervisor keeps it if the case fails.
   func input(_ dice: inout Dice) -> Corpus.File
-  /// Hands the input to the code under test. Files may be made at paths that begin with `scratch`.
+  /// Passes the input to the code under test, which may create files at paths that start with
+  /// `scratch`.
   func run(_ input: Corpus.File, scratch: String, _ dice: inout Dice) throws
 }
 
 /// The subjects by name.
 enum Kind: String, CaseIterable {
-  /// Sound files, and everything that reads them.
+  /// Sound files and everything that reads them.
   case sounds
-  /// Bundles of LV2 plugins, and the host that reads them and makes their plugins.
+  /// Bundles of LV2 plugins and the host that instantiates the plugins.
   case bundles
-  /// The memory that a plugin's process shares with its host, as the host reads it.
+  /// Memory shared with a plugin's process, read by the host.
   case memory
-  /// Reports of graphs, as they come from other processes.
+  /// Graph reports received from other processes.
   case reports
 
-  /// Makes what is damaged in a folder.
+  /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
     switch self {
     case .sounds: try Corpus.make(in: folder, only: only)
     case .bundles: try Bundles.make(in: folder)
     case .reports: try Reports.make(in: folder)
-    // Its cases are rows of numbers.
+    // The case number determines the case.
     case .memory: break
     }
   }
 
-  /// The subject, with what `makeCorpus` made in a folder.
+  /// Returns the subject for a folder filled by `makeCorpus`.
   func subject(folder: String, only: String, isVerbose: Bool) throws -> any Subject {
     switch self {
     case .sounds: Sounds(try Corpus(folder: folder, only: only), isVerbose: isVerbose)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Runs children, and goes on with the next case when one dies.
+/// Runs child processes and continues with the next case after a crash.
 struct Supervisor {
   private let options: Fuzz
   private let folder: String
   private let started = Date()
 
-  /// Cases that one child runs, if it lives.
+  /// Cases per child process.
   private static let batch = 1000
 
   init(_ options: Fuzz) throws {
@@ -21,7 +21,7 @@ struct Supervisor {
     let errors: String
   }
 
-  /// False if something died.
+  /// Returns `false` if a child process died.
   func run() throws -> Bool {
     let corpus = "\(folder)/corpus"
     try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
@@ -64,7 +64,7 @@ struct Supervisor {
         done += number + 1 - child.cases.lowerBound
         findings += 1
         try report(child, number, corpus)
-        // A child that dies after its last case has leaked something.
+        // A child that dies after its last case has leaked memory.
         if number + 1 < child.cases.upperBound {
           pending.append(number + 1..<child.cases.upperBound)
         }
@@ -98,8 +98,7 @@ struct Supervisor {
     if options.verbose { arguments += ["--verbose"] }
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
-    // No allocation that a small file asks for need be large, nor all of them together. lilv leaks some
-    // of what it reads.
+    // A small file must not cause a large allocation or a high total. lilv leaks some of what it reads.
     environment["ASAN_OPTIONS"] =
       "max_allocation_size_mb=512:allocator_may_return_null=1:hard_rss_limit_mb=1500:"
       + "quarantine_size_mb=32:detect_leaks=\(options.subject == .bundles ? 0 : 1)"
@@ -141,7 +140,7 @@ struct Supervisor {
   }
 }
 
-/// Prints a line at once, whoever reads it.
+/// Prints a line and flushes it.
 private func say(_ line: String) {
   print(line)
   fflush(nil)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs cases, one after the other, in this process.
+/// Runs cases one after another in this process.
 struct Worker {
   let subject: any Subject
   let seed: UInt64
@@ -8,14 +8,14 @@ struct Worker {
   let plantsFaults: Bool
   let isVerbose: Bool
 
-  /// Writes the number of the case that is under way to the file `progress`.
+  /// Runs the cases and writes the number of the current one to the file `progress`.
   func run(_ cases: Range<Int>, progress: String) throws {
     let descriptor = open(progress, O_WRONLY | O_CREAT | O_TRUNC, 0o666)
     defer { close(descriptor) }
     for number in cases {
       let text = Array("\(number)".utf8)
       pwrite(descriptor, text, text.count, 0)
-      // Whoever hangs is ended.
+      // The alarm ends a case that hangs.
       alarm(UInt32(deadline))
       if plantsFaults { commitFault(number) }
       var dice = Dice(seed: seed, case: number)
@@ -35,9 +35,9 @@ struct Worker {
     case 5: fatalError("on purpose")
     case 7: while true { pause() }
     case 9:
-      // 2 GB, which are touched.
+      // Touch 2 GB.
       for _ in 0..<32 { memset(malloc(1 << 26)!, 1, 1 << 26) }
-      // Time to notice.
+      // Give the sanitizer time to notice.
       sleep(1)
     default: break
     }

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Short runs of what `make fuzz` does at length, in the build at hand: AddressSanitizer's library, loaded
-/// before all others, watches the memory that it takes and what C's functions do with it.
+/// Short runs of `make fuzz` in the current build. The preloaded AddressSanitizer library checks
+/// allocations and calls of C functions.
 @Suite struct FuzzTests {
   private func fuzz(_ arguments: [String]) throws -> CommandResult {
     try withTemporaryFolder { folder in
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// The sanitizer's library of the toolchain's clang.
+  /// Path of the AddressSanitizer library in clang's resource folder.
   private static let library = Result {
     let information = try run("swiftc", ["-print-target-info"]).output
     let line = try #require(
@@ -32,7 +32,7 @@ import Testing
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
-  /// Bundles of plugins, the memory that a plugin's process shares with its host, and graph reports.
+  /// Bundles of plugins, memory shared with a plugin's process, and graph reports.
   @Test(arguments: ["bundles", "memory", "reports"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
     let result = try fuzz([subject, "--cases", "100000", "--seconds", "8", "--seed", "4"])
@@ -53,7 +53,7 @@ import Testing
     for words in ["heap-buffer-overflow", "on purpose", "took more than 5 s"] {
       #expect(result.output.contains(words), "\(result.output)")
     }
-    // The cases after them are run all the same.
+    // The remaining cases still run.
     #expect(lines.last?.hasPrefix("11 cases in ") == true && result.output.contains(", 4 findings"))
   }
 }

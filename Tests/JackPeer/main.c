@@ -1,16 +1,17 @@
-// A JACK client in a process of its own: it uses the library that LD_LIBRARY_PATH says, which may
-// be PipeWire's. It prints “ready” when it plays or listens, and ends with SIGTERM or when its
-// server has gone.
+// A JACK client in a process of its own. It loads libjack from LD_LIBRARY_PATH, which may be
+// PipeWire's. It prints “ready” once it plays or records, and exits on SIGTERM or when its server
+// has gone.
 //
 //   jack-peer silence PORT…             plays silence to each of the input ports
-//   jack-peer numbers CHANNELS PORT…    plays the number of each frame on out_1 …, as cue_emitter
-//   does jack-peer capture FILE CHANNELS SECONDS PORT…
-//                                       records from the output ports to in_1 …, and writes FILE in
-//                                       the end
+//   jack-peer numbers CHANNELS PORT…    plays frame numbers on out_1 …, like cue_emitter
+//   jack-peer capture FILE CHANNELS SECONDS PORT…
+//                                       records the output ports on in_1 … and writes FILE at the
+//                                       end
 //
-// A file begins with the numbers of channels, frames and cycles, of 64 bits each. For each cycle it
-// has the index of the first frame, the frame time, and the predicted begin of the next cycle in
-// microseconds, of 64 bits each; then the samples of the first channel, of the second and so on.
+// The file starts with the numbers of channels, frames and cycles. For each cycle follow the index
+// of its first frame, the frame time, and the predicted start of the next cycle in microseconds.
+// All these numbers have 64 bits. Then come the samples of the first channel, of the second, and so
+// on.
 #include "CTestSupport.h"
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +69,7 @@ static jack_client_t *open_client(const char *name) {
 }
 
 static void connect(jack_client_t *client, const char *source, const char *destination) {
-  // The port may be about to come, as after a server's restart.
+  // The port may not exist yet, as after a restart of the server.
   for (int i = 0; i < 2000 && !atomic_load(&is_over); i++) {
     if (jack_port_by_name(client, source) && jack_port_by_name(client, destination)) break;
     nanosleep(&(struct timespec){0, 5000000}, NULL);
@@ -160,7 +161,7 @@ static void record(const char *path, size_t channels, double seconds, char **por
   into.client = open_client("capture");
   into.channels = channels;
   into.capacity = (size_t)(seconds * jack_get_sample_rate(into.client));
-  // No server here has shorter cycles.
+  // The shortest period of any server here.
   into.most_cycles = into.capacity / 16 + 1;
   into.samples = calloc(channels * into.capacity + 1, sizeof(float));
   into.cycles = calloc(into.most_cycles, sizeof(cycle));

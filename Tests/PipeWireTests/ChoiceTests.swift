@@ -3,9 +3,9 @@ import Server
 import TestSupport
 import Testing
 
-/// Which server is used where PipeWire runs or its library is loaded.
+/// Selection of the server where PipeWire runs or its library is loaded.
 @Suite(.serialized) struct ChoiceTests {
-  /// False where somebody's own server runs under the name that programs take for themselves.
+  /// Whether no other server uses the default name.
   static let isFree = !JackServer(named: "default").isRunning
 
   @Test(.enabled(if: isFree)) func theCommandUsesPipeWireBeforeItStartsJackd() throws {
@@ -19,7 +19,7 @@ import Testing
         result.errors
           == "cuejack: no jackd is running, but PipeWire is: using PipeWire's JACK library\n")
       #expect(result.output.contains("server default, client cuejack"))
-      // With a server of that name asked for, it does not.
+      // It refuses if the user asks for a server of that name.
       let refused = try play([file.path, "--server", "none"], environment: environment)
       #expect(refused.status == 1)
       #expect(refused.errors == "cuejack: no JACK server named “none” is running\n")

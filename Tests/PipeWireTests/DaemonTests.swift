@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The PipeWire daemon that the other tests of this module use.
+/// Tests of the PipeWire daemon that the other tests of this module use.
 @Suite(.serialized) struct DaemonTests {
   @Test func aClientOpensAndTheSinkHearsIt() throws {
     let daemon = try PipeWireDaemon()
@@ -17,7 +17,7 @@ import Testing
     let heard = recording.samples.map { $0.drop { $0 == 0 } }
     try #require(heard[0].count > 1024)
     for (channel, samples) in heard.enumerated() {
-      // Each channel is linked by itself, maybe a cycle later than the other.
+      // Each channel is connected separately, maybe a cycle later than the other.
       let first = try UInt32(
         #require(samples.first) - Emitter.sample(at: 0, channel: channel))
       let wrong = samples.enumerated().first {

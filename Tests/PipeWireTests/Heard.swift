@@ -2,15 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How the sink is before a program plays to it.
+/// State of the sink before a program plays to it.
 enum Sink: CaseIterable {
-  /// Nobody plays, and no cycle runs.
+  /// No client plays, so no cycle runs.
   case idle
   /// Another JACK client plays.
   case busy
 }
 
-/// A PipeWire daemon, what keeps its sink busy, and a capture of what the sink hears.
+/// A PipeWire daemon, a client that keeps its sink busy if requested, and a capture of the sink's
+/// monitor.
 struct Stage {
   let daemon: PipeWireDaemon
   private let other: JackPeer?
@@ -20,7 +21,7 @@ struct Stage {
     other = sink == .busy ? try JackPeer.silence(on: daemon) : nil
   }
 
-  /// Runs a command of `cuejack` and returns its result with what the sink heard.
+  /// Runs a `cuejack` command. Returns its result and the recording of the sink.
   func hear(_ command: String, _ arguments: [String], environment: [String: String] = [:]) throws
     -> (result: CommandResult, recording: PeerRecording)
   {
@@ -32,7 +33,7 @@ struct Stage {
 }
 
 extension PeerRecording {
-  /// Expects that the recording is silence, `expected` once, and silence.
+  /// Expects that the recording contains `expected` exactly once, surrounded by silence.
   ///
   /// - Returns: The index of the first frame of `expected`.
   @discardableResult
@@ -62,7 +63,7 @@ extension PeerRecording {
   }
 }
 
-/// Expects that a command ended well, and said nothing on standard error.
+/// Expects that a command succeeded and printed nothing to standard error.
 func expectSuccess(
   _ result: CommandResult, _ what: String = "", _ location: SourceLocation = #_sourceLocation
 ) {
@@ -70,17 +71,17 @@ func expectSuccess(
     result.status == 0 && result.errors == "", "\(what): \(result)", sourceLocation: location)
 }
 
-/// A file of floats, each of them the number of its frame from 1 on, in 2^24ths. After 2^18 frames the numbers
-/// begin anew: sums of thirty are exact.
+/// Writes a file of floats, each the number of its frame, counted from 1, divided by 2^24. The numbers
+/// repeat after 2^18 frames, so that sums of thirty are exact.
 func writeNumbers(_ name: String, in folder: URL, frames: Int) throws -> String {
   let path = folder.appendingPathComponent(name).path
   try writeWave([(0..<frames).map { Float($0 % 0x40000 + 1) / 0x1p24 }], to: path)
   return path
 }
 
-/// Starts `cuejack play` a good while ahead.
+/// Starts `cuejack play` with a start time well in the future.
 ///
-/// - Returns: The player, once it is ready, and the host time that it starts at, for others to join.
+/// - Returns: The player, once it is ready, and the host time of its start, for other players.
 func startPlaying(_ arguments: [String], in folder: URL, on server: any PeerServer) throws
   -> (player: Playing, hostTime: UInt64)
 {

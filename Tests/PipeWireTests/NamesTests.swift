@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What PipeWire's programs show of our clients.
+/// Names of Cuejack's clients in PipeWire's tools.
 @Suite(.serialized) struct NamesTests {
   @Test func theFilesNameIsShown() throws {
     try withTemporaryFolder { folder in
@@ -18,7 +18,7 @@ import Testing
       #expect(nodes.first?["node.nick"] == "mine", "\(nodes)")
       player.send(signal: SIGTERM)
       _ = try player.result()
-      // What the user says wins.
+      // The user's setting takes precedence.
       let other = try Playing(
         [file.path, "--name", "two"], in: folder,
         environment: daemon.environment.merging(["PIPEWIRE_PROPS": "media.name = \"theirs\""]) {

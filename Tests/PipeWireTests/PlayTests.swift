@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack play` plays to a sink of PipeWire.
+/// `cuejack play` with a PipeWire sink.
 @Suite(.serialized) struct PipeWirePlayTests {
   @Test(arguments: Sink.allCases, [1024, 2048])
   func aFileIsHeardBitForBit(sink: Sink, quantum: Int) throws {
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// An amplifier of 0 dB leaves every bit as it is.
+  /// An amplifier at 0 dB does not change a bit.
   @Test(arguments: Sink.allCases, [[], ["--isolate", "all"]])
   func filesAreHeardThroughPlugins(sink: Sink, arguments: [String]) throws {
     try withTemporaryFolder { folder in
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// Ten of them; 200 in the long proof.
+  /// Ten starts, or 200 in the long proof.
   @Test(arguments: Sink.allCases) func everyStartOfARowIsHeardWhole(sink: Sink) throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
@@ -91,7 +91,7 @@ import Testing
         (0..<2).map { channel in
           zip(files[0].samples[channel], files[1].samples[channel]).map { $0 + $1 }
         })
-      // The sink runs the cycles: its monitor gives what it heard one cycle later.
+      // The sink drives the cycles, so its monitor carries its input one cycle later.
       let asked = try #require(recording.index(ofHostTime: time, rate: 48_000))
       let heard = try #require(start) - stage.daemon.period
       #expect(abs(asked - Double(heard)) <= 1, "asked \(asked), heard \(heard)")
@@ -109,8 +109,8 @@ import Testing
 
   // MARK: Changes of the clock
 
-  /// PipeWire leaves cycles out when their length changes. Nothing else is missing, nothing comes twice, and
-  /// what comes later is in its place.
+  /// PipeWire skips cycles when the period changes. Nothing else may be missing or repeated, and all
+  /// later frames must be in place.
   @Test(arguments: Sink.allCases) func aForcedQuantumIsPlayedThrough(sink: Sink) throws {
     try withTemporaryFolder { folder in
       let file = try writeNumbers("numbers.wav", in: folder, frames: 192_000)
@@ -129,7 +129,7 @@ import Testing
       let numbers = try capture.end().samples[0].filter { $0 != 0 }.map { Int($0 * 0x1p24) }
       #expect(numbers.first == 1 && numbers.last == 192_000, "\(result)")
       let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 - 1 }.filter { $0 != 0 }
-      // The sink's monitor is a cycle late, and loses that cycle when the next one has another length.
+      // The sink's monitor lags by one cycle, and loses that cycle when the period changes.
       let lost = (missing ?? 0) + 1024 + 256 + 2048
       #expect(steps.allSatisfy { $0 > 0 } && steps.reduce(0, +) <= lost, "\(steps), \(result)")
       #expect(steps.count <= 6 && result.errors.split(separator: "\n").count <= 3, "\(result)")
@@ -147,7 +147,7 @@ import Testing
       usleep(1_000_000)
       try stage.daemon.force(rate: nil)
       let result = try player.result()
-      // Cycles that PipeWire leaves out while it changes the rate are not heard, and told.
+      // Cycles that PipeWire skips during the change are not heard, and are reported.
       #expect(
         result.status == (result.output.contains("frames not heard") ? 1 : 0), "\(result)")
       #expect(!result.errors.contains("went away"), "\(result.errors)")

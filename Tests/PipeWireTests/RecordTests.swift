@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack record` records on PipeWire.
+/// `cuejack record` on PipeWire.
 @Suite(.serialized) struct PipeWireRecordTests {
   @Test(arguments: Sink.allCases, [[], ["--at", "+0.5"]])
   func everyFrameIsRecorded(sink: Sink, arguments: [String]) throws {

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Servers that are killed under queues and started again: three times each, or twenty times in the long
-/// proof.
+/// Servers killed and restarted while queues play: three times each, or twenty times in the long proof.
 @Suite(.serialized) struct ServerReturnTests {
   enum Kind: CaseIterable {
     case jackd, pipeWire
@@ -17,7 +16,7 @@ import Testing
     }
   }
 
-  /// Rates and periods of the servers that come one after another.
+  /// Sample rates and periods of the consecutive servers.
   private static let servers: [(rate: Int, period: Int)] = [
     (48000, 1024), (44100, 256), (48000, 512), (96000, 1024), (48000, 2048), (44100, 1024),
   ]
@@ -45,7 +44,7 @@ import Testing
       let connection = ["--connect", server.inputs[0]]
       let (first, hostTime) = try startPlaying(
         [file, file, "--loop", "--name", "part"] + connection, in: folder, on: server)
-      // What joins commands on jackd is the frame.
+      // On jackd, the frame synchronises commands.
       let frame = try #require(first.output.firstMatch(of: #/start frame (\d+)/#)?.output.1)
       let time = kind == .jackd ? String(frame) : "\(hostTime)ns"
       let second = try Playing(
@@ -57,7 +56,7 @@ import Testing
     }
   }
 
-  /// The files share the client of the plugin: what is heard is their sum.
+  /// The files share the plugin's client, so the capture contains their sum.
   @Test(arguments: Kind.allCases) func thirtyQueuesOfOneClientReturnOnOneFrame(kind: Kind) throws {
     try withTemporaryFolder { folder in
       let file = try writeNumbers("numbers.wav", in: folder, frames: 0x40000)
@@ -73,14 +72,14 @@ import Testing
     }
   }
 
-  /// Kills and restarts the server under a player, and expects after each time that all `ports` play the
-  /// same frame, and are connected again.
+  /// Kills and restarts the server repeatedly. After each restart it expects that all `ports` play the
+  /// same frame and are connected again.
   private func returnTogether(
     _ players: [Playing], _ server: any PeerServer, _ ports: [String], queues: Int = 1
   ) throws {
     var isExact = true
     for (number, next) in servers().enumerated() {
-      // A sum of resampled sounds is not exact.
+      // A sum of resampled signals is not exact.
       let rate = queues == 1 ? next.rate : 48000
       server.kill()
       for player in players { try player.waitForError("went away", times: number + 1) }
@@ -88,7 +87,8 @@ import Testing
       for player in players { try player.waitForError("is back", times: number + 1) }
       let heard = try hear(ports, on: server)
       try #require(heard.count == ports.count, "\(players.map(\.errors))")
-      // Each resamples from where it stood itself, and may be a part of a frame off then.
+      // Each queue resamples from its own position, which may differ by a fraction of a frame
+      // afterwards.
       if rate != 48000 { isExact = false }
       let tolerance: Float = isExact ? 0 : 0.51 / 0x1p24
       for (port, samples) in zip(ports, heard) {
@@ -97,7 +97,7 @@ import Testing
           && zip(samples, heard[0]).allSatisfy { abs($0 - $1) <= tolerance }
         #expect(isTogether, "\(port), after return \(number + 1)")
       }
-      // Of a sum of queues, too: if one is elsewhere, the sum is no multiple.
+      // This also applies to a sum of queues: if one plays another frame, the sum is not a multiple.
       let numbers = heard[0].map { Int($0 * 0x1p24) }
       let wrong = numbers.filter { queues > 1 && $0 % queues != 0 }
       #expect(wrong.isEmpty, "return \(number + 1): \(wrong.prefix(3))")
@@ -111,8 +111,8 @@ import Testing
     }
   }
 
-  /// The latest 12,000 frames that come from each of `ports`, once all of them play again: queues agree on a
-  /// frame that is still to come. Empty if they do not.
+  /// Returns the last 12,000 frames of each of `ports`, once all of them play again. Queues agree on a
+  /// future frame. Returns an empty array if they do not play.
   private func hear(_ ports: [String], on server: any PeerServer) throws -> [[Float]] {
     for _ in 0..<20 {
       let capture = try JackPeer.capture(ports, seconds: 10, on: server)
@@ -147,8 +147,8 @@ import Testing
       recorder.send(signal: SIGTERM)
       let result = try recorder.result()
       #expect(result.status == 0, "\(result)")
-      // Frames that were not recorded are silence of the same length. Where a server came anew, the
-      // numbers begin anew.
+      // Missed frames are recorded as silence of the same length. The numbers restart with a new
+      // server.
       let samples = try readWave(file)[1]
       let there = samples.indices.filter { samples[$0] != 0 }
       let steps = zip(there, there.dropFirst()).filter { earlier, later in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Server
 
-/// Clients that come, go and are named, on servers that may not answer.
+/// Opening, naming and closing clients, also on servers that do not answer.
 @Suite(.serialized) struct ClientTests {
   @Test func aDeviceThatIsLetGoClosesItsClient() throws {
     let server = HandDrivenServer()
@@ -21,7 +21,7 @@ import Testing
     other.close()
   }
 
-  /// 63 bytes are the most that jackd takes.
+  /// jackd accepts names of up to 63 bytes.
   @Test(arguments: [59, 60, 61, 63, 64, 200]) func longNamesAreShortened(bytes: Int) throws {
     let jack = try JackDaemon()
     defer { jack.stop() }
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  /// jackd itself counts to 99.
+  /// jackd itself counts only to 99.
   @Test func manyClientsHaveOneName() throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
@@ -47,7 +47,7 @@ import Testing
     defer { clients.forEach { $0.close() } }
     #expect(clients[99].name == "one-99")
     #expect(clients[100...].map(\.name) == ["one-100", "one-101", "one-102", "one-103"])
-    // The lowest that is free.
+    // The lowest free number is used.
     for i in [101, 7] { clients.remove(at: i).close() }
     clients.append(try server.openClient(named: "one"))
     #expect(clients.last?.name == "one-07")
@@ -55,7 +55,7 @@ import Testing
     #expect(clients.last?.name == "one-101")
   }
 
-  /// Its sockets stay open, and nobody reads them.
+  /// The stopped server keeps its sockets open, but does not read them.
   @Test func aServerThatDoesNotAnswerIsLeft() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }
@@ -68,7 +68,7 @@ import Testing
     _ = try shared.seat(second, owner: listener)
     kill(process, SIGSTOP)
     device.close()
-    // One of several that use a client gives its ports back, and the last one closes it.
+    // A seat that leaves a shared client unregisters its ports, and the last one closes the client.
     shared.unseat(first)
     shared.unseat(second)
     // Another server can be used meanwhile.
@@ -77,7 +77,7 @@ import Testing
     let client = try JackServer(named: other.name).openClient(named: "other")
     client.close()
     kill(process, SIGCONT)
-    // It has forgotten the clients that were left.
+    // The server has removed the abandoned clients.
     let end = Date(timeIntervalSinceNow: 30)
     var again = try JackServer(named: jack.name).openClient(named: "left")
     while again.name != "left", Date() < end {

@@ -25,7 +25,8 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
         == "no JACK server named “studio” is running")
   }
 
-  /// JACK's library keeps one server's memory for the whole process: a client of another would crash.
+  /// libjack keeps one server's memory for the whole process, so a client of another server would
+  /// crash.
   @Test func oneServerAtATime() throws {
     let first = try JackDaemon()
     defer { first.stop() }
@@ -52,7 +53,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     #expect(second.name == "twin-01")
     second.close()
     first.close()
-    // Never the server's own: its socket would go with the client.
+    // Never use the server's own name: closing the client would remove the server's socket.
     let third = try server.openClient(named: jack.name)
     #expect(third.name != jack.name)
     third.close()
@@ -67,11 +68,11 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     let second = try Device(server, clientName: "b")
     #expect(first.client.sampleRate == 44100)
     #expect(first.client.physicalOutputs.count == 2)
-    // Two clients count on from their own latest cycles, which are a period apart at most.
+    // Each client counts from its own last cycle, so two clients differ by one period at most.
     let times = [first.now, second.now, first.now]
     let period = Int64(first.client.periodFrames)
     #expect(times[1] > times[0] - 2 * period && times[1] < times[2] + 2 * period)
-    // Host time and device time agree, to the microsecond that JACK counts in.
+    // Host time and device time agree within JACK's resolution of one microsecond.
     let before = HostTime.now
     let frame = first.now + 44100
     let after = HostTime.now
@@ -82,7 +83,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     second.close()
   }
 
-  /// A server that stands still is told after two seconds, and the same client plays on when it goes on.
+  /// A stopped server is reported after two seconds. When it resumes, the same client continues.
   @Test func aServerThatRunsNoCyclesIsNoticed() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }

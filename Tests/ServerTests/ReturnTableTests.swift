@@ -3,7 +3,7 @@ import Testing
 
 @testable import Server
 
-/// 14: clients that lost a server agree on one frame to resume on.
+/// 14: clients that have lost a server agree on a frame on which they resume.
 @Suite struct ReturnTableTests {
   private func withTable(_ body: (ReturnTable) throws -> Void) throws {
     let path = NSTemporaryDirectory() + "cuejack-returns-\(UUID().uuidString)"
@@ -14,7 +14,7 @@ import Testing
   @Test func allResumeAtOneTimeOnceAllAreBack() throws {
     try withTable { table in
       let members = try (0..<3).map { _ in try #require(table.enter(server: "a")) }
-      // Clients of another server have no say.
+      // Clients of another server are ignored.
       let other = try #require(table.enter(server: "b"))
       let loss = ReturnTable.now
       for (i, member) in members.enumerated() { member.leave(at: loss + UInt64(i) * 10_000) }
@@ -65,7 +65,7 @@ import Testing
   }
 }
 
-/// Which of our ports' connections were ended by somebody, and which by a port that went.
+/// Distinguishes connections that somebody removed from those lost with the other port.
 @Suite struct ConnectionBookTests {
   private func changes(of book: inout ConnectionBook, _ exists: (String) -> Bool)
     -> [ConnectionChange]
@@ -96,7 +96,7 @@ import Testing
         ConnectionChange(kind: .interrupted, port: "out_1", other: "meter:in"),
         ConnectionChange(kind: .ended, port: "out_1", other: "other:in"),
       ])
-    // One that is back at once was not away.
+    // A connection that is restored at once does not count as removed.
     book.note("out_1", isConnectedTo: [])
     book.note("out_1", isConnectedTo: ["system:playback_1"])
     #expect(

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Servers that are started because none runs.
+/// Servers that Cuejack starts because none is running.
 @Suite(.serialized) struct StartedServerTests {
   @Test func aServerDoesNotEndUnderAClientThatIsOpenedMeanwhile() throws {
     try withStartedServers { server in
@@ -18,7 +18,7 @@ import Testing
         usleep(UInt32(200 * round))
         let second = try server.openClient(named: "second")
         isClosed.wait()
-        // A server that has ended gives no port.
+        // Registering a port would fail if the server had ended.
         let port = try second.addPort(named: "out", .output)
         second.removePort(port)
         second.close()
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Runs `body` with a default server of a name that none has, and with `configuration` as ~/.jackdrc.
+  /// Runs `body` with an unused default server name and with `configuration` as ~/.jackdrc.
   private func withStartedServers(
     configuration: String? = nil, _ body: (JackServer) throws -> Void
   ) throws {

@@ -4,10 +4,11 @@ import Host
 import Server
 import Synchronization
 
-// Runs a graph with a render callback for two seconds of a JACK server's time: `render-callback SERVER`.
-// With a second argument `allocates`, the callback does what none may do. `rtsan` calls this.
+// Runs a graph with a render callback for two seconds on a JACK server: `render-callback SERVER`. With
+// a second argument `allocates`, the callback allocates, which is forbidden. `rtsan` calls this
+// program.
 
-/// What the callback works on.
+/// The context of the render callback.
 final class Source: Sendable {
   let frames = Atomic<Int>(0)
   let allocates: Bool
