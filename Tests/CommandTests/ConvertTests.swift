@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack convert` makes of files, compared with what `ffmpeg` and `sox` make of them.
+/// `cuejack convert`, compared with `ffmpeg` and `sox`.
 @Suite(.serialized) struct ConvertTests {
   // MARK: Help
 
-  /// Makes a file with `ffmpeg` of another one.
+  /// Converts a file with `ffmpeg`.
   private func ffmpeg(_ input: String, _ arguments: [String]) throws {
     let result = try run("ffmpeg", ["-v", "error", "-y", "-i", input] + arguments)
     try #require(result.status == 0, "\(arguments): \(result.errors)")
   }
 
-  /// A file's samples, as `ffmpeg` decodes them.
+  /// Returns a file's samples, decoded by `ffmpeg`.
   private func samples(_ file: String) throws -> [Float] {
     try ffmpeg(file, ["-f", "f32le", "\(file).raw"])
     return try Data(contentsOf: URL(fileURLWithPath: "\(file).raw")).withUnsafeBytes {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// The bytes of the same samples as numbers of 64 bits.
+  /// Returns the samples as bytes of 64-bit floats.
   private func exact(_ file: String) throws -> Data {
     try ffmpeg(file, ["-f", "f64le", "\(file).raw"])
     return try Data(contentsOf: URL(fileURLWithPath: "\(file).raw"))
@@ -36,14 +36,14 @@ import Testing
     return result
   }
 
-  /// Noise that no coding can hold exactly but floats: two channels at 44,100 Hz.
+  /// Returns the path of a stereo noise file at 44,100 Hz, which only a float format holds exactly.
   private func noise(in folder: URL, frames: Int = 22_051) throws -> String {
     try WaveFile("noise.wav", in: folder, coding: .f32, rate: 44_100, frames: frames).path
   }
 
   // MARK: Linear PCM
 
-  /// From kind to kind and back: not a bit is lost on the way.
+  /// Conversion from format to format and back loses no bit.
   @Test(arguments: ["u8", "s16", "s24", "s32", "f32", "f64"])
   func linearPCMStaysExact(coding: String) throws {
     try withTemporaryFolder { folder in
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  /// Nearest samples, of two that are as near the even one, clipped.
+  /// Samples are rounded to the nearest value, ties to even, and clipped.
   @Test func fewerBitsAreRounded() throws {
     try withTemporaryFolder { folder in
       let input = try noise(in: folder)
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// Integers of so many bits, as they are usual in the new kind.
+  /// A number of bits selects integers in the format that is usual for the file type.
   @Test func bitsAreChosen() throws {
     try withTemporaryFolder { folder in
       let input = try noise(in: folder)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  /// A codec that has no room for all channels gets those that it has room for, and that is said.
+  /// If a codec supports fewer channels, it encodes the ones that it supports, and the command says so.
   @Test func fewerChannelsAreTold() throws {
     try withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("six.wav").path
@@ -129,7 +129,7 @@ import Testing
   @Test func ratesAndChannelsAreConverted() throws {
     try withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("sine.wav").path
-      // Half of full scale on the left, nothing on the right.
+      // A sine at half of full scale on the left, silence on the right.
       let made = try run(
         "sox",
         ["-r", "44100", "-n", "-c", "2", "-b", "24", input, "synth", "44101s", "sine", "1000"]
@@ -137,17 +137,17 @@ import Testing
       try #require(made.status == 0, "\(made.errors)")
       let output = folder.appendingPathComponent("a.caf").path
       let result = try convert([input, output, "--rate", "48000", "--channels", "1"])
-      // 44101 frames at 44100 Hz are 48001 at 48000 Hz, to the nearest.
+      // 44,101 frames at 44,100 Hz are 48,001 frames at 48,000 Hz, rounded.
       #expect(result.output.contains("1 channel, 48000 Hz, 48001 frames"), "\(result.output)")
       let found = try samples(output)
       #expect(found.count == 48_001)
-      // The mean of both channels, in step with the original.
+      // The mean of both channels, in phase with the original.
       let wrong = found.indices.dropFirst(500).dropLast(500).filter { index in
         let time = Double(index) / 48000
         return abs(Double(found[index]) - 0.25 * sin(2 * .pi * 1000 * time)) > 1e-4
       }
       #expect(wrong.isEmpty, "\(wrong.count) of them")
-      // One channel goes to all.
+      // A mono signal is copied to all channels.
       let wide = folder.appendingPathComponent("wide.wav").path
       _ = try convert([output, wide, "--channels", "3"])
       #expect(try samples(wide) == found.flatMap { [$0, $0, $0] })
@@ -161,7 +161,7 @@ import Testing
       let output = folder.appendingPathComponent("part.wav").path
       _ = try convert([input, output, "--start", "0.1", "--end", "0.3"])
       #expect(try samples(output) == Array(whole[(2 * 4410)..<(2 * 13_230)]))
-      // Of packets too.
+      // This also works with packets.
       let packets = folder.appendingPathComponent("a.flac").path
       try ffmpeg(input, ["-sample_fmt", "s32", packets])
       let decoded = try samples(packets)
@@ -172,7 +172,7 @@ import Testing
 
   // MARK: Reading packets
 
-  /// Files of `ffmpeg` in every coding that is read.
+  /// Files by `ffmpeg` in every readable encoding.
   private static let encoded: [(name: String, arguments: [String])] = [
     ("aac.m4a", []), ("alac.m4a", ["-c:a", "alac", "-sample_fmt", "s32p"]),
     ("a.flac", ["-sample_fmt", "s32"]), ("a.mp3", []), ("a.ogg", ["-c:a", "libvorbis"]),
@@ -182,10 +182,10 @@ import Testing
     ("ima.aifc", ["-c:a", "adpcm_ima_qt"]), ("a.mka.flac.ogg", ["-c:a", "flac"]),
   ]
 
-  /// As long as `ffmpeg` has it, and the same samples but for the last bit.
+  /// The length equals that of `ffmpeg`, and the samples differ by rounding only.
   @Test func everyCodingIsDecoded() throws {
     try withTemporaryFolder { folder in
-      // Ogg of one page only leaves open where its sound begins.
+      // With a single page, Ogg does not state where the sound begins.
       let source = try noise(in: folder, frames: 66_151)
       for (name, arguments) in Self.encoded {
         let file = folder.appendingPathComponent(name).path
@@ -199,7 +199,7 @@ import Testing
         #expect(found.count == expected.count, "\(name)")
         func clipped(_ sample: Float) -> Float { min(max(sample, -1), 1) }
         let furthest = zip(found, expected).map { abs(clipped($0) - clipped($1)) }.max() ?? 1
-        // Of Opus and MPEG Layer 2 there are two decoders, and one clips.
+        // The two decoders for Opus and for MPEG Layer 2 differ, and one of them clips.
         let isOther = name == "a.opus" || name == "a.mp2"
         #expect(furthest < (isOther ? 2e-2 : 1e-5), "\(name): \(furthest)")
       }
@@ -208,7 +208,7 @@ import Testing
 
   // MARK: Writing packets
 
-  /// To every coding and back: lossless ones are exact, all are as long as they were.
+  /// Every encoding and back: lossless ones are exact, and all keep the length.
   @Test func everyCodingIsEncoded() throws {
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("source.wav").path
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  /// Wherever the sound ends in a packet and a page of Ogg.
+  /// The sound may end anywhere in a packet and in a page of Ogg.
   @Test func anyLengthIsKept() throws {
     try withTemporaryFolder { folder in
       let source = try WaveFile("source.wav", in: folder, frames: 96_300).path
@@ -243,7 +243,7 @@ import Testing
         let file = folder.appendingPathComponent(name).path
         for frames in [1, 960, 47_040, 47_069, 47_140, 47_688, 47_689, 48_000, 95_140, 96_300] {
           let end = "\(Double(frames) / 48000)"
-          // Vorbis on one page leaves open where the sound begins.
+          // With a single page, Vorbis does not state where the sound begins.
           if format == "vorbis", frames < 50_000 { continue }
           _ = try convert([source, file, "--format", format, "--end", end, "--force"])
           #expect(try shownFrames(file) == frames, "\(name)")
@@ -252,7 +252,7 @@ import Testing
     }
   }
 
-  /// Packets go from one kind of file to another as they are.
+  /// Packets are copied unchanged from one file type to another.
   @Test func packetsAreCopied() throws {
     try withTemporaryFolder { folder in
       let first = folder.appendingPathComponent("first.m4a").path
@@ -264,7 +264,7 @@ import Testing
       func sums(_ file: String) throws -> [Substring] {
         let result = try run(
           "ffmpeg", ["-v", "error", "-i", file, "-c", "copy", "-f", "framemd5", "-"])
-        // Size and sum of each packet.
+        // Size and checksum of each packet.
         return result.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
           Substring($0.split(separator: ",").suffix(2).joined())
         }
@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  /// Where packets are missing there is nothing to copy: silence is encoded in their place.
+  /// Missing packets cannot be copied, so silence is encoded in their place.
   @Test func packetsOfADamagedFileAreNotCopied() throws {
     try withTemporaryFolder { folder in
       let first = folder.appendingPathComponent("first.ogg").path
@@ -298,7 +298,7 @@ import Testing
     }
   }
 
-  // MARK: What goes wrong
+  // MARK: Errors
 
   private func expectFailure(
     _ arguments: [String], _ words: [String], _ location: SourceLocation = #_sourceLocation
@@ -311,7 +311,7 @@ import Testing
       sourceLocation: location)
   }
 
-  /// Whatever goes wrong, the folder is as it was.
+  /// After any error the folder is unchanged.
   @Test func aConversionThatFailsChangesNothing() throws {
     try withTemporaryFolder { folder in
       func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
@@ -340,14 +340,14 @@ import Testing
       #expect(full.status == 1 && full.errors.contains("\(old): the file cannot be written"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
       #expect(try Data(contentsOf: URL(fileURLWithPath: old)) == Data("old".utf8))
-      // A file can take its own place.
+      // A file can replace itself.
       let expected = try exact(input)
       _ = try convert([input, input, "--force"])
       #expect(try exact(input) == expected)
     }
   }
 
-  /// A signal in the middle: an old file stays, and nothing else.
+  /// After a signal in the middle, an old file stays and nothing else remains.
   @Test func aSignalGivesItUp() throws {
     try withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("long.wav").path
@@ -370,7 +370,7 @@ import Testing
     }
   }
 
-  /// What both kinds have a place for goes along.
+  /// Metadata that both file types support is copied.
   @Test func tagsAreKept() throws {
     try withTemporaryFolder { folder in
       let input = folder.appendingPathComponent("a.m4a").path

@@ -3,12 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `cuejack graph`: graphs of players that run, seen from outside.
+/// `cuejack graph` with the graphs of running players.
 @Suite(.serialized) struct GraphCommandTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private static let limiter = "urn:cuejack:plugins:limiter"
 
-  /// A folder for files, and the environment in which players and the command find each other.
+  /// Calls `body` with a folder for files, the folder of sockets, and an environment that players and
+  /// the command share.
   private func withPlace(_ body: (URL, URL, [String: String]) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let runtime = folder.appendingPathComponent("run")
@@ -20,7 +21,7 @@ import Testing
     }
   }
 
-  /// A player that goes on for ever, once it runs.
+  /// Starts an endless player and waits until it runs.
   private func player(
     on server: JackDaemon, named name: String, in folder: URL, _ environment: [String: String]
   ) throws -> Playing {
@@ -44,12 +45,12 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
   }
 
-  /// A socket on which nobody ever answers, until `body` is over.
+  /// Runs `body` with a socket on which nothing answers.
   private func withSilentSocket(_ path: String, _ body: () throws -> Void) throws {
     try withListener(path) { _ in try body() }
   }
 
-  /// A socket that listens at a path until `body` is over.
+  /// Runs `body` with a listening socket.
   private func withListener(_ path: String, _ body: (Int32) throws -> Void) throws {
     let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer {
@@ -129,7 +130,7 @@ import Testing
       #expect(dot.nodes["n5"]?["tooltip"] == Self.limiter)
       #expect(dot.edges.contains { $0 == ("n6", "p1", "out_1") })
 
-      // One that hangs is told of, and keeps nobody.
+      // A hanging process is reported and does not delay the others.
       let silent = sockets.appendingPathComponent("1-silent").path
       try withSilentSocket(silent) {
         let result = try graph("deck")
@@ -143,7 +144,7 @@ import Testing
     }
   }
 
-  /// On two servers, under one name.
+  /// Two players with the same name on two servers.
   @Test func oneOfSeveralIsChosen() throws {
     try withPlace { folder, sockets, environment in
       func graph(_ arguments: String...) throws -> CommandResult {
@@ -175,7 +176,7 @@ import Testing
             "cuejack: no graph of the client “drums” is running, but “deck”")
       )
 
-      // One that was killed leaves its socket behind, which goes.
+      // The command removes the socket that a killed player leaves.
       #expect(self.sockets(sockets).count == 2)
       players[0].send(signal: SIGKILL)
       _ = try players[0].result()
@@ -190,7 +191,7 @@ import Testing
     }
   }
 
-  /// What others could have put there is not looked at.
+  /// The command ignores sockets that other users could have created.
   @Test func onlyWhatIsOursIsTrusted() throws {
     try withPlace { _, sockets, environment in
       func graph() throws -> String {
@@ -200,7 +201,7 @@ import Testing
       }
       let path = sockets.appendingPathComponent("1-deck").path
       mkdir(sockets.path, 0o700)
-      // Only the superuser can make something another user's.
+      // Only the superuser can change an owner.
       if geteuid() == 0 {
         try withSilentSocket(path) {
           try #require(lchown(path, 65534, 65534) == 0)
@@ -217,14 +218,14 @@ import Testing
             cuejack: no graph that could be asked is running
 
             """)
-        // Nor is a runtime folder that is open to others taken for one.
+        // A runtime folder that others can access is not used, either.
         chmod(sockets.deletingLastPathComponent().path, 0o755)
         #expect(try graph() == "cuejack: no graph is running\n")
       }
     }
   }
 
-  /// A socket that sends `answer` to whoever connects, until `body` is over.
+  /// Runs `body` with a socket that sends `answer` to every client.
   private func withSocket(_ path: String, answering answer: String, _ body: () throws -> Void)
     throws
   {
@@ -293,7 +294,7 @@ import Testing
     }
   }
 
-  /// One that sends without end is not listened to without end.
+  /// The command stops reading an endless report.
   @Test func aReportWithoutEndIsTold() throws {
     try withPlace { _, sockets, environment in
       mkdir(sockets.path, 0o700)
@@ -306,9 +307,9 @@ import Testing
     }
   }
 
-  // MARK: Graphviz' language
+  // MARK: Graphviz
 
-  /// The nodes and edges of a graph, as strictly as we write them: every end of an edge is a node.
+  /// Parses DOT strictly in the form that Cuejack writes: both ends of an edge must be nodes.
   private func parsed(_ text: String) throws -> (
     nodes: [String: [String: String]], edges: [(from: String, to: String, label: String)]
   ) {

@@ -48,7 +48,7 @@ import Testing
       #expect(result.status == 0, "\(result)")
       // Before the start the server may have been too busy.
       #expect(result.errors.split(separator: "\n").allSatisfy { $0.contains("was late") })
-      // A block of the server's cycles, and what the limiter looks ahead.
+      // One block of the server's cycles, plus the limiter's look-ahead.
       #expect(result.output.contains("\(4096 + 240) frames of latency"), "\(result)")
     }
   }
@@ -63,7 +63,7 @@ import Testing
     #expect(none.status == 64 && none.errors.contains("--isolate all"), "\(none)")
   }
 
-  /// The sound goes on without it, and the command says so in the end as well.
+  /// Playback continues without the plugin, and the command also reports it at the end.
   @Test func aKilledPluginIsTold() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, coding: .f32, channels: 1, frames: 48_000)
@@ -85,7 +85,7 @@ import Testing
       #expect(capture.wait(untilFrames: capture.capturedFrames + server.rate))
       capture.disarm()
       let heard = capture.samples(channel: 0)
-      // A plugin that is late now and then, on a busy machine, is as loud as its input then.
+      // A plugin that is late on a busy machine is as loud as its input then.
       let played = heard[..<before].filter { $0 != 0 }
       #expect(played.count { abs($0) < 0.0701 } > played.count / 3)
       #expect(abs(heard.suffix(server.rate / 2).max()! - 0.7) < 0.01)

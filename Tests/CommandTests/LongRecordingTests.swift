@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Long recordings: nothing is lost and memory does not grow. An hour in `make proof`, a part of it in
+/// Long recordings lose nothing and do not grow in memory. An hour in `make proof`, thirty seconds in
 /// `make test`.
 @Suite(.serialized) struct LongRecordingTests {
-  /// The file that is recorded to, for the client that keeps the server from running ahead of it.
+  /// The recorded file, for the client that keeps the server from running ahead of the recorder.
   private final class Pace: Sendable {
     let path: String
     let bytesPerFrame: Int
@@ -15,7 +15,8 @@ import Testing
       self.bytesPerFrame = bytesPerFrame
     }
 
-    /// True if the file has all but the last two seconds, of the four that the recorder's buffers hold.
+    /// Whether the file contains all but the last two of the four seconds that the recorder's buffers
+    /// hold.
     func hasKeptUp(_ frames: UInt32) -> Bool {
       var status = stat()
       guard stat(path, &status) == 0 else { return true }
@@ -23,7 +24,7 @@ import Testing
     }
   }
 
-  /// Eight channels of the emitter's frame numbers, as fast as they can be written.
+  /// Records eight channels of an emitter's frame numbers as fast as they can be written.
   @Test func nothingOfALongRecordingIsLost() throws {
     let seconds = proof == nil ? 30 : 3600
     let channels = 8
@@ -64,13 +65,13 @@ import Testing
         if stat(file.path, &status) == 0 { size = Int(status.st_size) }
         if let size = residentKilobytes(recorder.processIdentifier) { sizes.append(size) }
       }
-      // No client can leave a server that runs as fast as it can.
+      // In freewheel mode no client can leave the server.
       try clock.setFreewheel(false)
       recorder.send(signal: SIGINT)
       #expect(recorder.wait(seconds: 60) == 0, "\(text(of: output))")
-      // What was lost would be silence.
+      // Lost frames would be silence.
       #expect(try wrongSamples(file, frames: frames, channels: channels, start: start) == 0)
-      // Once it is under way it takes no more.
+      // After its start the recorder allocates no more memory.
       let settled = sizes.dropFirst(sizes.count / 4)
       let growth = (settled.max() ?? 0) - (settled.first ?? 0)
       #expect(growth < 4096, "\(growth) kB more of \(settled.first ?? 0)")
@@ -83,12 +84,12 @@ import Testing
     return status.firstMatch(of: #/VmRSS:\s+(\d+) kB/#).flatMap { Int($0.output.1) }
   }
 
-  /// Samples of the first `frames` frames that are not their frame's, and those that are missing.
+  /// Returns how many samples of the first `frames` frames are wrong or missing.
   private func wrongSamples(_ file: URL, frames: Int, channels: Int, start: UInt32) throws -> Int {
     let handle = try FileHandle(forReadingFrom: file)
     defer { try? handle.close() }
     let head = try #require(try handle.read(upToCount: 4096))
-    // Chunks of Wave64 have names of 16 bytes and sizes of eight.
+    // Chunks of Wave64 have 16-byte names and 8-byte sizes.
     let chunk = try #require(
       head.range(of: Data("data\u{F3}".unicodeScalars.map { UInt8($0.value) })))
     try handle.seek(toOffset: UInt64(chunk.lowerBound + 24))

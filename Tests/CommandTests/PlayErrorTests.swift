@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack play` says and how it ends when something is wrong.
+/// Messages and exit codes of `cuejack play` after errors.
 @Suite(.serialized) struct PlayErrorTests {
-  /// No server runs under this name, and none may be started.
+  /// An environment without a server, in which none may be started.
   private let noServer = [
     "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())", "JACK_NO_START_SERVER": "1",
   ]
 
-  /// Expects exit code 1 and a line `cuejack: …` that has all of `words`.
+  /// Expects exit code 1 and a line `cuejack: …` that contains all of `words`.
   private func expectFailure(
     _ result: CommandResult, _ words: [String], _ location: SourceLocation = #_sourceLocation
   ) {
@@ -53,12 +53,12 @@ import Testing
       let all = try play([good.path] + wrong.map(\.0) + ["--server", server.name])
       for (path, words) in wrong { expectFailure(all, [path + ":", words]) }
       #expect(all.output == "")
-      // And the good one is not to blame.
+      // The good file is not mentioned.
       #expect(!all.errors.contains("good.wav"))
     }
   }
 
-  /// What runs a command as somebody who may not read everything; nil if there is no such thing.
+  /// A command prefix that drops the permission to read everything; nil if there is none.
   private static let unprivileged: [String]? = {
     if geteuid() != 0 { return ["env"] }
     let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -87,7 +87,7 @@ import Testing
       let result = try play([file.path, "--server", server.name])
       expectFailure(result, [file.path, "4800 of 9600 frames"])
       #expect(result.output.contains("played 4800 frames"))
-      // Whoever wants no more than what is there gets all that was asked for.
+      // A play range within the remaining data is complete.
       let part = try play([file.path, "--seconds", "0.05", "--server", server.name])
       #expect(part.status == 0 && part.output.contains("played 2400 frames"))
     }
@@ -169,7 +169,7 @@ import Testing
       #expect(watch.wait(untilFrames: server.rate * 6 / 10))
       if how == "stop" { server.stop() } else { server.kill() }
       try player.waitForError("went away: waiting until it is back")
-      // It can be stopped meanwhile.
+      // The player can be stopped meanwhile.
       player.send(signal: SIGINT)
       let result = try player.result(seconds: 30)
       #expect(result.status == 130)
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  /// Everything is played, though the server was away in the middle; twice.
+  /// All files are played completely, although the server was gone twice in between.
   @Test func playingGoesOnWhenTheServerIsBack() throws {
     try withTemporaryFolder { folder in
       let files = [
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  /// It starts a server, as on a machine where none runs, and ends it with itself.
+  /// The player starts a server, because none runs, and ends it on exit.
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func aSignalEndsItInGoodOrder(signal: Int32) throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 960_000)
@@ -238,7 +238,7 @@ import Testing
         result.errors.firstMatch(of: #/^cuejack: started jackd as “(.*)” \(.* pid (\d+)\)\n$/#))
       #expect(started.output.1 == name)
       #expect(kill(try #require(Int32(started.output.2)), 0) == -1 && errno == ESRCH)
-      // Nobody answers under the name any more.
+      // No server with this name runs any more.
       expectFailure(try play([file.path, "--server", name]), ["“\(name)”"])
     }
   }

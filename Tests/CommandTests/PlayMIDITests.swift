@@ -8,7 +8,7 @@ import Testing
   private static let fifths = "http://lv2plug.in/plugins/eg-fifths"
   private static let midigate = "http://lv2plug.in/plugins/eg-midigate"
 
-  /// One controller is known and one is learned; notes go through.
+  /// One controller is given, another one is learned, and notes pass through.
   @Test func controllersMoveWhatIsPlayed() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, coding: .f32, channels: 1, frames: 48_000)
@@ -26,7 +26,7 @@ import Testing
         ], in: folder, environment: pluginEnvironment(folder))
       try player.wait(for: "move a controller for 3:gain:-10.0..10.0")
       try player.wait(for: "start frame")
-      // Full way before the sound, and again within it.
+      // Both controllers move to an end before the sound, and the learned one again within it.
       try keys.play([
         Keys.Message(at &- 5000, [0xb0, 7, 127]), Keys.Message(at &- 4000, [0xb4, 20, 0]),
         Keys.Message(at &+ 10_000, [0xb4, 20, 127]), Keys.Message(at &+ 20_000, [0x90, 60, 100]),
@@ -39,13 +39,13 @@ import Testing
       capture.disarm()
       let result = try player.result()
       #expect(result.status == 0 && result.errors == "", "\(result)")
-      // Controller 7 on channel 1 was the first to move.
+      // Controller 7 on channel 1 moved first.
       #expect(result.output.contains("learned: --map cc7@1=3:gain:-10.0..10.0"), "\(result)")
       #expect(result.output.contains("cuejack:midi_in <- keys:out"), "\(result)")
       #expect(result.output.contains("cuejack:midi_out -> listener:in"), "\(result)")
       let begin = Int(at &- capture.firstFrame)
       let samples = capture.samples(channel: 0)
-      // 20 dB and 10 dB.
+      // 20 dB and 10 dB as amplitudes.
       let gain = pow(Float(10), 1) * pow(Float(10), 0.5)
       var wrong = 0
       for frame in 0..<file.frames

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `cuejack play --plugin`: what is heard, and what is written.
+/// `cuejack play --plugin`, live and rendered.
 @Suite(.serialized) struct PlayPluginTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
 
-  /// What eg-amp makes of samples at a gain in dB.
+  /// Returns eg-amp's output for a gain in dB.
   private func amplified(_ samples: [Float], by decibels: Float) -> [Float] {
     let factor = powf(10, decibels * 0.05)
     return samples.map { $0 * factor }
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// The limiter looks ahead: what comes out begins with the file's first frame all the same, and its
-  /// last ones are not lost.
+  /// The limiter has a look-ahead. The output still starts with the file's first frame and contains the
+  /// last ones.
   @Test func latencyIsNotWritten() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 10_007)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack play` plays, and when.
+/// The samples and start frames of `cuejack play`.
 @Suite(.serialized) struct PlayTests {
   private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
 
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// What codecs put before the sound and after it is not heard, and nothing else is missing.
+  /// Priming and remainder frames of codecs are not played, and nothing else is missing.
   @Test func packetsAreHeardAsTheyAreDecoded() throws {
     let kinds = [
       ("a.m4a", ["-c:a", "aac"]), ("a.mp3", ["-c:a", "libmp3lame"]),
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// By the clock: without --at, and a frame that is past.
+  /// In real time, without --at and with a start frame in the past.
   @Test func startAndEndLeaveOutTheRest() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 24_000)
@@ -155,7 +155,7 @@ import Testing
       for channel in 0..<2 {
         let balance: Float = channel == 0 ? 1 : 0.75
         let expected = file.samples[channel].enumerated().map { i, sample -> Float in
-          // 4800 frames up; the last 9600 down.
+          // Fades in over 4800 frames and out over the last 9600.
           if i < 4800 { return sample * balance * Float(0.5 * (Double(i) / 4800)) }
           if i < 10_400 { return sample * (0.5 * balance) }
           return sample * balance * Float(0.5 + -0.5 * (Double(i - 10_400) / 9600))
@@ -247,7 +247,7 @@ import Testing
     }
   }
 
-  /// The demo's command, on its own files; only the server is another.
+  /// The demo's command with its own files, on another server.
   @Test func theDemoPlaysItsFilesTogether() throws {
     let makefile = text(of: repository.appendingPathComponent("Makefile"))
     let command = try #require(makefile.firstMatch(of: #/cuejack play ((?:.*\\\n)*.*)\n/#))

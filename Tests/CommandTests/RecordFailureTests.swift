@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of a recording when something goes wrong.
+/// Recordings in which an error occurs.
 @Suite(.serialized) struct RecordFailureTests {
-  /// Files as they lie there after a kill: they can be opened, by us and by `ffprobe`, and the last frame of
-  /// each is not older than a second.
+  /// Cuejack and `ffprobe` can open the files that a killed recorder leaves. Each misses one second at
+  /// most.
   @Test func aKillTakesTheLastSecondAtTheMost() throws {
     let ends = ["wav", "aiff", "caf", "w64", "rf64", "au", "m4a", "flac", "ogg", "mp3", "aac"]
     try withTemporaryFolder { folder in
@@ -14,7 +14,7 @@ import Testing
       let emitter = try Emitter(on: server)
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
       var oldest = Int.max
-      // A machine may be busy for longer than that: the next time is as good.
+      // A busy machine may stall for longer, so try up to three times.
       for attempt in 1...3 where oldest > server.rate {
         let start = clock.frameTime &+ UInt32(10 * server.rate)
         let files = ends.map { folder.appendingPathComponent("\(attempt).\($0)").path }
@@ -38,7 +38,7 @@ import Testing
         }
         let (found, first, wrong) = try emitted(files[0])
         #expect(try found >= openedFrames(files[0]) && first == start & 0x3f_ffff)
-        // Cycles that came too late are silence.
+        // Late cycles are recorded as silence.
         if !recorders[0].errors.contains("not recorded") { #expect(wrong == 0) }
       }
       #expect(oldest <= server.rate, "the last \(oldest) frames are missing")
@@ -46,10 +46,10 @@ import Testing
     }
   }
 
-  /// Packets as they lie there after a kill: each frame is where it was recorded, from the first on.
+  /// In the files that a killed recorder leaves, each frame is in its place from the first one on.
   @Test func whatAKillLeavesIsAligned() throws {
-    /// The most frames before the sound that a file cannot tell of: ADTS has no place for that. Nil if
-    /// each sample is to come back.
+    /// The maximum number of priming frames that the file cannot declare, since ADTS has no field for
+    /// them. Nil if each sample must be exact.
     let kinds: [(name: String, format: String, untold: Int?)] = [
       ("a.flac", "flac", nil), ("alac.m4a", "alac", nil), ("alac.caf", "alac", nil),
       ("flac.ogg", "flac", nil), ("aac.m4a", "aac", 0), ("aac.caf", "aac", 0),
@@ -97,7 +97,7 @@ import Testing
           #expect([0, untold].contains(offset), "\(kind.name): \(offset)")
           continue
         }
-        // Cycles that came too late are silence.
+        // Late cycles are recorded as silence.
         if recorder.errors.contains("not recorded") { continue }
         let wrong = found.indices.first {
           found[$0] != noise.samples[$0 % 2][$0 / 2 % noise.frames]
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  /// How many frames later than in `noise`, which is repeated, the sound of two channels stands.
+  /// Returns by how many frames a stereo sound lags behind `noise`, which repeats.
   private func offset(of sound: [Float], in noise: WaveFile, most: Int) -> Int {
     let first = 20_000
     func likeness(_ offset: Int) -> Float {
@@ -118,7 +118,7 @@ import Testing
     return (-200...most + 200).max { likeness($0) < likeness($1) } ?? 0
   }
 
-  /// The disk is full, as far as these processes go. What fitted is there, to the last whole frame.
+  /// A file size limit simulates a full disk. The file contains all complete frames that fitted.
   @Test func aFullDiskKeepsWhatWasRecorded() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  /// The file or its whole folder is deleted: what was recorded is written anew, here or there.
+  /// If the file or its folder is deleted, the recorder writes the recording again, there or elsewhere.
   @Test(arguments: [false, true]) func aFileThatIsDeletedIsRescued(withFolder: Bool) throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  /// Nor anywhere else: that is an error, and nothing is said to be there.
+  /// If it cannot be written anywhere, the command fails and does not claim that a file exists.
   @Test func aFileThatCannotBeRescuedIsTold() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -182,10 +182,10 @@ import Testing
     }
   }
 
-  /// Packets for which there is no room any more: those that fitted can be read, and are counted.
+  /// On a full disk, the packets that fitted are readable and counted.
   @Test func aFullDiskKeepsThePacketsThatFitted() throws {
-    // Kilobytes, and the most of them that may be wasted: room for a table that no longer fits, and a
-    // second of packets.
+    // The size limit, and the space that may stay unused: room for a table that no longer fits, and one
+    // second of packets. In kilobytes.
     let kinds = [
       (name: "aac.m4a", words: "--bitrate 256k", room: 60, lost: 40),
       (name: "alac.caf", words: "--format alac", room: 400, lost: 300),
@@ -220,7 +220,7 @@ import Testing
         let info = try cuejack("info", ["--json", file.path]).output
         let bytes = info.firstMatch(of: #/"soundBytes" : (\d+)/#).flatMap { Int($0.output.1) } ?? 0
         #expect(bytes >= 1024 * (kind.room - kind.lost), "\(kind.name): \(bytes)")
-        // They can be decoded, too.
+        // The packets can be decoded.
         let back = folder.appendingPathComponent("back.wav").path
         let converted = try cuejack("convert", [file.path, back, "--format", "f32", "--force"])
         #expect(
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  /// Nothing of a server is needed to find these out, and nothing is left behind.
+  /// These errors are reported without a server and leave nothing behind.
   @Test func whatCannotBeWrittenIsSaidAtOnce() throws {
     try withTemporaryFolder { folder in
       let noServer = [
@@ -248,7 +248,7 @@ import Testing
       try expect(folder.path + "/a.txt", "has to end in one of .aiff")
       try expect("/dev/null.wav/a.wav", "no such folder")
       try expect("/proc/a.wav", "cannot be written")
-      // Neither is an old file lost nor an empty one left if there is no server.
+      // Without a server, an old file stays, and no empty file remains.
       let new = folder.appendingPathComponent("new.wav").path
       for arguments in [[new], [old.path, "--force"]] {
         let result = try cuejack("record", arguments + ["--server", "no-such-server"])
@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  /// Opus has rates of its own, MP3 two channels at the most.
+  /// Opus supports only certain sample rates, and MP3 two channels at most.
   @Test func whatCannotBeEncodedEmptiesNoOldFile() throws {
     let server = try JackDaemon()
     try withTemporaryFolder { folder in
@@ -278,7 +278,7 @@ import Testing
     }
   }
 
-  /// As somebody who may not write there.
+  /// Runs as a user without write permission.
   @Test(.enabled(if: mayBecomeNobody)) func aFolderThatIsReadOnlyIsNamed() throws {
     try withTemporaryFolder { folder in
       chmod(folder.path, 0o555)
@@ -292,7 +292,7 @@ import Testing
     }
   }
 
-  /// True if the command can be run as somebody who may not write everywhere.
+  /// Whether the command can run as a user without write permission.
   private static var mayBecomeNobody: Bool {
     guard geteuid() == 0, let program = try? builtProduct(named: "cuejack").path else {
       return geteuid() != 0
@@ -301,7 +301,7 @@ import Testing
     return (try? run("setpriv", words).status) == 0
   }
 
-  /// The recording goes on when the server is back, and is as long as was asked for.
+  /// The recording continues when the server is back, and has the requested length.
   @Test func recordingGoesOnWhenTheServerIsBack() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -320,7 +320,7 @@ import Testing
     }
   }
 
-  /// It ends with what it has if it is told to meanwhile.
+  /// A signal meanwhile ends it with what was recorded.
   @Test func aSignalEndsARecordingWhoseServerIsGone() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
@@ -337,7 +337,7 @@ import Testing
     }
   }
 
-  /// Neither a file nor a change of an old one.
+  /// No new file is created, and an old one is not changed.
   @Test(arguments: [false, true]) func aSignalBeforeTheStartLeavesNothing(serverGoes: Bool) throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon()
@@ -379,7 +379,7 @@ import Testing
     }
   }
 
-  /// The folder goes while the recording waits for its start.
+  /// The folder is removed while the recording waits for its start.
   @Test func aFolderThatIsGoneAtTheStartIsTold() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon()

@@ -2,25 +2,25 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `cuejack record` records.
+/// The recordings of `cuejack record`.
 @Suite(.serialized) struct RecordTests {
-  // MARK: Every kind of file
+  // MARK: Every file type
 
-  /// A file to record to, and the format that it is recorded in; nil for the kind's own.
+  /// A file to record to, and its format; nil for the file type's default.
   private struct Kind {
     let name: String
     var format: String?
-    /// How many bits of the 24 that are played stay.
+    /// How many of the 24 played bits are kept.
     var bits = 24
   }
 
-  /// Recorded all at once from one player, from the frame on which it starts: each sample is what was
-  /// played, as the format has it, after `ffmpeg` has read the file.
+  /// Several recorders record one player from its start frame at the same time. After decoding with
+  /// `ffmpeg`, each sample equals the played one in the precision of the format.
   @Test func everyLosslessFormatIsRecordedBitForBit() throws {
     var kinds: [Kind] = []
     for end in ["wav", "aiff", "caf", "w64", "rf64", "au"] {
       for (format, bits) in [("s16", 16), ("s24", 24), ("s32", 24), ("f32", 24)] {
-        // Each server has room for so many: three of four.
+        // A server has room for this many clients: three of four formats.
         if (kinds.count + end.utf8.count) % 4 == 0 { continue }
         kinds.append(Kind(name: "\(format).\(end)", format: format, bits: bits))
       }
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// By the clock, before the end, a busy machine may miss a cycle: that is told.
+  /// In real time, before the end, a busy machine may miss a cycle, which is reported.
   private func expectSuccess(
     _ result: CommandResult, _ name: String, _ location: SourceLocation = #_sourceLocation
   ) {
@@ -52,7 +52,7 @@ import Testing
     #expect(result.status == 0 && errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
   }
 
-  /// What was played, in the high bits, rounded to so many.
+  /// Returns the played samples, rounded to `bits` bits, in the high bits.
   private func expected(_ played: WaveFile, bits: Int) -> [Int32] {
     (0..<played.frames).flatMap { frame in
       played.samples.map { channel -> Int32 in
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// All lossy ones have the length that was recorded; `ffmpeg` leaves some of what fills the last packet.
+  /// All lossy files have the recorded length. `ffmpeg` keeps some of the last packet's padding.
   @Test func everyLossyFormatHasItsLength() throws {
     let kinds = [
       Kind(name: "aac.m4a"), Kind(name: "aac.caf", format: "aac"), Kind(name: "opus.ogg"),
@@ -87,19 +87,19 @@ import Testing
     }
   }
 
-  /// Records what `played` sounds like, again and again, to all `kinds` at once, from its first frame on.
+  /// Records `played`, which loops, to all `kinds` at once, from its first frame on.
   private func record(_ kinds: [Kind], playing played: WaveFile, in folder: URL) throws
     -> [CommandResult]
   {
-    // Each client comes and goes in so many cycles: short ones.
+    // A short period, because each client takes several cycles to come or go.
     let server = try JackDaemon(period: 256)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 200 * server.rate)
-    // Far enough away for all to get ready by the clock.
+    // Leave enough real time for all to get ready.
     let at = ["--at", "\(capture.frameTime &+ UInt32(180 * server.rate))", "--server", server.name]
     let player = try Playing(
       [played.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
     try player.wait(for: "start frame")
-    // One after the other: jackd may wedge when many come or go at once.
+    // One after the other: jackd may hang when many clients come or go at once.
     let recorders = try kinds.enumerated().map { number, kind in
       let recorder = try Playing(
         "record",
@@ -117,7 +117,7 @@ import Testing
     let start = UInt32(at[1])! &- capture.firstFrame
     try #require(start < 190 * server.rate, "the recorders were not ready in time")
     #expect(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
-    // While the server runs as fast as it can, no client may leave it.
+    // In freewheel mode no client may leave the server.
     try capture.setFreewheel(false)
     let results = try recorders.map { recorder in
       recorder.send(signal: SIGINT)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// Bits, channels and rates that go with a kind, without a word about them or with one.
+  /// Bits, channels and sample rate are the file type's defaults or the requested ones.
   @Test func theFormatIsTheKindsOrWhatWasAsked() throws {
     let cases = [
       (["a.wav", "--bits", "8"], "8-bit unsigned integer, 2 channels, 48000 Hz"),
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  /// At another rate than the server's, the length is that of the seconds.
+  /// At another sample rate, the length in seconds stays the same.
   @Test func anotherRateIsConvertedTo() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)

@@ -2,24 +2,24 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What was heard of several players that were given one start frame, on a server that then ran
-/// as fast as it could: no cycle is late, so each frame counts.
+/// A capture of several players with a common start frame on a server in freewheel mode. No cycle is
+/// late there, so every frame must match.
 struct Recording {
-  /// Index in `samples` of the start frame.
+  /// Index of the start frame in `samples`.
   let start: Int
-  /// For each channel of the recording.
+  /// The samples of each captured channel.
   let samples: [[Float]]
   let results: [CommandResult]
 
-  /// Plays with each of the `commands`, and `--at` and `--server`; players of half a second that
-  /// are not connected by a command are connected by `connect`, once they are ready.
+  /// Plays with each of `commands`, plus `--at` and `--server`. `connect` connects players of half a
+  /// second that do not connect themselves, once they are ready.
   init(
     channels: Int, in folder: URL, _ commands: [[String]], environment: [String: String] = [:],
     connect: (CaptureClient) throws -> Void = { _ in }
   ) throws {
     let server = try JackDaemon()
     let capture = try CaptureClient(on: server, channels: channels, capacity: 20 * server.rate)
-    // Far enough away for the players to get ready by the clock.
+    // Leave enough real time for the players to get ready.
     let at = capture.frameTime &+ UInt32(10 * server.rate)
     let players = try commands.map {
       try Playing(
@@ -41,7 +41,7 @@ struct Recording {
     self.start = start
   }
 
-  /// Expects that channel `channel` carries `expected` from the start frame on, and nothing else.
+  /// Expects that a channel carries `expected` from the start frame on, and silence otherwise.
   func expect(
     _ channel: Int, _ expected: [Float], _ location: SourceLocation = #_sourceLocation
   ) {
@@ -52,7 +52,7 @@ struct Recording {
     let wrong = zip(heard[start..<end], expected).enumerated().first { $1.0 != $1.1 }
     #expect(wrong == nil, "frame after the start", sourceLocation: location)
     #expect(end == start + expected.count, sourceLocation: location)
-    // A buffer that nobody writes any more would be heard again and again.
+    // A buffer that is no longer written would repeat.
     let late = heard[end...].indices.filter { heard[$0] != 0 }
     #expect(
       late.isEmpty, "it plays on: \(late.count) frames, \(late.first.map { $0 - end } ?? 0) after",

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-// What tests of `cuejack record` find out about files.
+// Helpers that inspect files of `cuejack record`.
 
-/// The frames of a file, as `cuejack info` shows them.
+/// Returns the frame count that `cuejack info` shows.
 func shownFrames(_ file: String) throws -> Int {
   let info = try cuejack("info", ["--json", file])
   #expect(info.status == 0 && info.errors == "", "\(info.errors)")
@@ -13,10 +13,10 @@ func shownFrames(_ file: String) throws -> Int {
     info.output.firstMatch(of: #/"frames" : (\d+)/#).flatMap { Int($0.output.1) })
 }
 
-/// The file's samples, in the high bits.
+/// Returns the file's samples in the high bits.
 func decoded(_ file: URL) throws -> [Int32] { try decoded(file, as: "s32le") }
 
-/// The file's samples as `ffmpeg` decodes them.
+/// Returns the file's samples, decoded by `ffmpeg`.
 func decoded<Sample>(_ file: URL, as format: String) throws -> [Sample] {
   let raw = file.appendingPathExtension("raw")
   let result = try run(
@@ -26,8 +26,8 @@ func decoded<Sample>(_ file: URL, as format: String) throws -> [Sample] {
   return try Data(contentsOf: raw).withUnsafeBytes { Array($0.bindMemory(to: Sample.self)) }
 }
 
-/// What is in a recording of an emitter's two channels as floats: the frame of the first, and how many
-/// are not the number of their frame.
+/// Inspects a float recording of an emitter's two channels. Returns its length, the number of its first
+/// frame, and how many samples differ from their frame's number.
 func emitted(_ file: String) throws -> (frames: Int, first: UInt32, wrong: Int) {
   let wave = try Data(contentsOf: URL(fileURLWithPath: file))
   let head = try #require(wave.range(of: Data("data".utf8)))
@@ -44,7 +44,7 @@ func emitted(_ file: String) throws -> (frames: Int, first: UInt32, wrong: Int) 
   return (samples.count / 2, first, wrong)
 }
 
-/// Starts recording an emitter, and waits until the file holds `bytes`.
+/// Starts recording an emitter and waits until the file holds `bytes` bytes.
 func recordEmitter(
   _ file: String, on server: JackDaemon, _ arguments: [String] = [], bytes: Int = 100_000,
   in folder: URL
@@ -62,7 +62,7 @@ private func size(_ file: String) -> Int {
   (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? 0
 }
 
-/// The frames of a file as we see them, and `ffprobe` too.
+/// Returns the frame count of a file, after checking that `ffprobe` opens it as well.
 func openedFrames(_ file: String) throws -> Int {
   let frames = try shownFrames(file)
   let probe = try run(
@@ -71,7 +71,7 @@ func openedFrames(_ file: String) throws -> Int {
   return frames
 }
 
-/// Waits until each of the files has so many bytes.
+/// Waits until each of the files has at least `bytes` bytes.
 func waitForSize(_ bytes: Int, of files: [String]) throws {
   let end = Date(timeIntervalSinceNow: 60)
   while files.contains(where: { size($0) < bytes }) {
@@ -80,7 +80,7 @@ func waitForSize(_ bytes: Int, of files: [String]) throws {
   }
 }
 
-/// Expects exit code 1, and a line on the error and one on the result.
+/// Expects exit code 1, one line with the error and one with the result.
 func expectFailure(
   _ result: CommandResult, _ words: [String], _ location: SourceLocation = #_sourceLocation
 ) {

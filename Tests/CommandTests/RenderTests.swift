@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `cuejack play --render`: what it writes, and what it says when it cannot.
+/// Files and error messages of `cuejack play --render`.
 @Suite(.serialized) struct RenderTests {
-  /// Renders where no server is and none may be started.
+  /// Renders without a server, where none may be started.
   private func render(_ arguments: [String], to path: String) throws -> CommandResult {
     try play(
       arguments + ["--render", path],
@@ -13,7 +13,7 @@ import Testing
       ])
   }
 
-  /// A file's samples, frame by frame, as another program reads them.
+  /// Returns a file's interleaved samples, decoded by `ffmpeg`.
   private func samples(of path: String) throws -> [Float] {
     let raw = path + ".raw"
     let result = try run(
@@ -43,7 +43,7 @@ import Testing
         #expect(result.output == "\(out): wrote 100003 frames\n")
         let bits = [.s16: "16", .s24: "24", .f32: "32"][coding]!
         #expect(try samples(of: out) == interleaved(file.samples))
-        // sox knows neither of the others.
+        // sox does not support the other two.
         guard end != "rf64" && end != "w64" else { continue }
         #expect(try info(out, "-r") == "48000" && info(out, "-c") == "2" && info(out, "-b") == bits)
       }
@@ -65,7 +65,7 @@ import Testing
       let heard = try samples(of: out)
       let expected = 144_000 / Double(rate)!
       #expect(abs(Double(heard.count) - expected) <= 0.005 * expected)
-      // Rising zero crossings of the middle half.
+      // Count rising zero crossings in the middle half.
       let middle = heard[(heard.count / 4)..<(heard.count * 3 / 4)]
       let crossings = zip(middle, middle.dropFirst()).filter { $0 < 0 && $1 >= 0 }.count
       let found = Double(crossings) * 48_000 / Double(middle.count)
@@ -84,7 +84,7 @@ import Testing
       let mono = short.samples[0].map { $0 * 0.5 } + [Float](repeating: 0, count: 29_999)
       let expected = interleaved(long.samples.map { zip($0, mono).map { $0 * 0.5 + $1 } })
       #expect(try samples(of: out) == expected)
-      // As integers: twice the same is too loud for some.
+      // With integers, twice the same signal clips.
       let loud = try WaveFile("c.wav", in: folder, frames: 1000, seed: 3)
       let clipped = folder.appendingPathComponent("clipped.aiff").path
       let second = try render([loud.path, loud.path], to: clipped)
@@ -149,7 +149,7 @@ import Testing
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       try expectFailure(directory.path, "this is a directory", ["--force"])
       let out = folder.appendingPathComponent("out.wav").path
-      // A disk that is full: an old file stays.
+      // On a full disk, an old file stays.
       try Data("old".utf8).write(to: URL(fileURLWithPath: out))
       let program = try builtProduct(named: "cuejack").path
       let full = try run(
@@ -165,11 +165,11 @@ import Testing
       #expect(try render([file.path], to: out).status == 0)
       #expect(try render([file.path], to: out).status == 1)
       #expect(try render([file.path, "--force"], to: out).status == 0)
-      // A file can take the place of one that is played.
+      // The output can replace an input file.
       let louder = try render([out, out, "--force"], to: out)
       #expect(louder.status == 0 && louder.output.contains("wrote 4800 frames"), "\(louder)")
       #expect(try samples(of: out) != samples(of: file.path))
-      // A damaged file: nothing is written at all.
+      // With a damaged input, nothing is written.
       let cut = folder.appendingPathComponent("cut.wav")
       try kept.prefix(30).write(to: cut)
       #expect(try render([cut.path], to: folder.path + "/cut-out.wav").status == 1)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The progress display, on a terminal that is none.
+/// The progress display, on a pseudo-terminal.
 @Suite(.serialized) struct TerminalTests {
-  /// What stands on the terminal after `arguments` were played on one of `columns` columns.
+  /// Returns the terminal output after `arguments` were played on a terminal of the given size.
   private func display(_ arguments: [String], columns: Int, rows: Int = 24, in folder: URL) throws
     -> String
   {
@@ -19,7 +19,7 @@ import Testing
     return text(of: file)
   }
 
-  /// The lines of each drawing, without what moves the cursor.
+  /// Returns the lines of each redraw without cursor movements.
   private func drawnLines(_ display: String) -> [String] {
     display.components(separatedBy: CharacterSet(charactersIn: "\r\n"))
       .filter { $0.contains("\u{1B}[K") }
@@ -42,10 +42,10 @@ import Testing
       let mono = #/^right\.wav \[#+-+\]  0:0[01]/0:01 \|====--\| -2\d\.\d dB$/#
       #expect(lines.contains { $0.contains(stereo) }, "\(lines)")
       #expect(lines.contains { $0.contains(mono) }, "\(lines)")
-      // It is drawn again and again, in one place.
+      // The display is redrawn in place.
       #expect(lines.filter { $0.hasPrefix("left.wav") }.count >= 5)
       #expect(display.contains("\u{1B}[1A"))
-      // Then it makes way for the plain lines.
+      // Finally the plain lines replace it.
       #expect(display.contains("left.wav: played 72000 frames"))
       #expect(display.contains("right.wav: played 72000 frames"))
     }
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// A message in the middle stands on a line of its own.
+  /// A message in between is printed on a line of its own.
   @Test func aMessageDoesNotGarbleTheDisplay() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 240_000)

@@ -4,9 +4,9 @@ import Host
 import TestSupport
 import Testing
 
-/// A sine through a graph that is changed a thousand times without a click.
+/// A sine through a graph that is edited a thousand times without a click.
 @Suite(.serialized) struct ClickTests {
-  /// A chain of two nodes, mixed with nothing else.
+  /// A chain of two nodes without a parallel path.
   private struct Chain {
     let rig = Rig()
     let source: NodeID
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// Every way is equally loud: the sine stays just what it is.
+  /// All paths have the same gain, so the sine stays exact.
   @Test func rewiringIsNotHeard() throws {
     let chain = try Chain()
     let graph = chain.rig.graph
@@ -45,7 +45,7 @@ import Testing
         for (a, b) in zip(next, next.dropFirst()) { try wiring.connect(a, to: b) }
       }
       order = new
-      // In the middle of a fade, too.
+      // Also in the middle of a crossfade.
       if Bool.random(using: &random) { chain.rig.settle() } else { chain.rig.run(64) }
     }
     chain.rig.settle()
@@ -78,8 +78,8 @@ import Testing
     #expect(clicks(heard).silent == 0)
   }
 
-  /// With gains and latencies that differ a fade is heard as a fade: no step is larger than the sine's
-  /// own and the fade's together, and it never falls silent.
+  /// Different gains and latencies are crossfaded: no step exceeds that of the sine plus that of the
+  /// fade, and the output is never silent.
   @Test func fadesAreSmooth() throws {
     let chain = try Chain(Delay("first", 96), Gain("second", 0.5))
     let graph = chain.rig.graph
@@ -108,11 +108,11 @@ import Testing
     let (step, silent) = clicks(chain.rig.heard["out"]!)
     #expect(step <= sineStep + 1.0 / 480 + 1e-5)
     #expect(silent == 0)
-    // Not by being silent all along.
+    // The output is not silent throughout.
     #expect(chain.rig.heard["out"]!.max()! > 0.7)
   }
 
-  /// Where two nodes change places there is no order of both chains at once.
+  /// If two nodes trade places, no running order contains both chains.
   @Test func nodesChangePlaces() throws {
     let chain = try Chain(Gain("first", 0.5), Gain("second", 2))
     let graph = chain.rig.graph
@@ -127,7 +127,7 @@ import Testing
         chain.rig.settle()
       }
     }
-    // Between the two the nodes stand side by side, and are somewhat louder.
+    // In between, the nodes run in parallel and are slightly louder.
     let (step, silent) = clicks(chain.rig.heard["out"]!)
     #expect(step <= sineStep * 1.3 + 1.0 / 480)
     #expect(silent == 0)
@@ -137,7 +137,7 @@ import Testing
     #expect(chain.rig.heard["out"] == (begin..<begin + 64).map(sine))
   }
 
-  /// The gain in the middle of a fade is the one that the frame says.
+  /// During a fade, the gain is a linear function of the frame.
   @Test func aFadeIsLinearAndInStep() throws {
     let rig = Rig()
     let one = try rig.graph.add(Generator("one") { _ in 1 })

@@ -3,12 +3,12 @@ import Host
 import TestSupport
 import Testing
 
-/// What goes on in a graph while blocks become longer and rates change.
+/// A running graph while block length and sample rate change.
 @Suite struct ContinuityTests {
-  /// Its value names the frame, exactly.
+  /// Returns a value that identifies the frame exactly.
   private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
 
-  /// Delays keep what is in them: parallel ways are in step on both sides of two changes in a row.
+  /// Delay lines keep their content: parallel paths stay in step across two consecutive changes.
   @Test func longerBlocksKeepWhatIsInDelays() throws {
     let rig = Rig(blockFrames: 64)
     let input = try rig.graph.addInputs(named: "in", audio: ["in"])
@@ -29,7 +29,8 @@ import Testing
     #expect(rig.heard["out"] == (640..<3840).map { 2 * number($0 - 500) })
   }
 
-  /// A plugin may have to be made anew for longer blocks: those of more than 1,024 frames are not worth that.
+  /// Blocks grow to 1,024 frames at most, since some plugins must be instantiated again for longer
+  /// ones.
   @Test func blocksGrowToALimitWhileCyclesCome() throws {
     let rig = Rig(blockFrames: 64)
     let gain = Gain("gain")
@@ -48,7 +49,7 @@ import Testing
     #expect(rig.heard["out"] == (0..<12800).map { number($0) })
   }
 
-  /// A fade goes on where it was.
+  /// A fade continues where it was.
   @Test func longerBlocksKeepFadesSmooth() throws {
     let rig = Rig(blockFrames: 64)
     let one = try rig.graph.add(Generator("one") { _ in 1 })
@@ -71,7 +72,7 @@ import Testing
     #expect(rig.listen(64) == Array(repeating: 0.5, count: 64))
   }
 
-  /// A node that cannot go on at one rate runs again at the next that it bears; a bypass stays what it was.
+  /// A node that cannot run at one sample rate runs again at the next supported one. A bypass stays.
   @Test func whatCouldNotGoOnComesBack() throws {
     let rig = Rig()
     let source = try rig.graph.add(Generator("source") { _ in 1 })

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Timeline
 
-/// What whole cycles of a client on a running server cost while all that a graph does goes on in them.
+/// The cost of whole cycles on a running server while a graph does everything it can.
 @Suite(.serialized, .disabled(if: isSanitized, "a sanitizer defines malloc itself"))
 struct CycleCostTests {
   private final class Nobody: VoiceOwner {
@@ -15,17 +15,17 @@ struct CycleCostTests {
     func deviceLost() {}
   }
 
-  /// JACK's audio and MIDI ports, a voice, plugins with controls that ramp, a latency that changes beside
-  /// a way that is held back, mixers, fades, bypasses, replacements, and samples that are no numbers:
-  /// nothing is allocated, freed, locked or counted, and the one system call is sem_post's, if a thread
-  /// waits for it.
+  /// The graph has JACK audio and MIDI ports, a voice, plugins with ramping controls, a changing
+  /// latency beside a delayed path, mixers, fades, bypasses, replacements and invalid samples. A cycle
+  /// allocates, frees and locks nothing, changes no reference count, and makes only one system call:
+  /// sem_post, if a thread waits for it.
   @Test func aCycleMakesNoSystemCall() throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
     let server = JackServer(named: jack.name)
     let emitter = try Emitter(on: jack, channels: 2)
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 1 << 16)
-    // Notes from a client of their own, which nobody watches.
+    // A separate client, which is not measured, sends notes.
     let sender = try Device(server, clientName: "sender")
     let sending = Graph(types: types, sampleRate: 48000, blockFrames: 256)
     let notes = (0..<4000).map { (Int64($0) * 1000, UInt8(60)) }
@@ -111,7 +111,7 @@ struct CycleCostTests {
       #expect(counts.retains == 0 && counts.releases == 0)
       try #require(seen.has_watched_calls)
       #expect(counts.calls == 0)
-      // One, and one of a plugin that has something to say.
+      // One per cycle, plus one from a plugin that has a message.
       #expect(UInt64(counts.wakes) <= 2 * seen.cycles)
     }
     #expect(try graph.badSamples(of: bad) > 0)

@@ -17,7 +17,7 @@ private final class Editors: Sendable {
   let done = Atomic<Int>(0)
 }
 
-/// Waits for a condition; false if it does not come to hold in half a minute.
+/// Waits until a condition holds. Returns `false` after half a minute.
 func waits(for condition: () throws -> Bool) rethrows -> Bool {
   let end = Date(timeIntervalSinceNow: 30)
   while try !condition() {
@@ -29,7 +29,7 @@ func waits(for condition: () throws -> Bool) rethrows -> Bool {
 
 private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
 
-/// A node that takes its time to be made ready, as long as it is slow.
+/// A node whose preparation blocks while it is slow.
 private final class Slow: TestNode, @unchecked Sendable {
   let isSlow = Atomic<Bool>(false)
   let longest = Atomic<Int>(0)
@@ -40,7 +40,7 @@ private final class Slow: TestNode, @unchecked Sendable {
   }
 }
 
-/// Graphs in devices that a test drives.
+/// Graphs on hand-driven devices.
 @Suite(.serialized) struct DeviceGraphTests {
   private let owner = Nobody()
 
@@ -87,7 +87,7 @@ private final class Slow: TestNode, @unchecked Sendable {
           frame < 100 || frame >= 400 ? 0 : Float(frame - 100) * 1000.5
         }
         #expect(server.clients[0].samples == [expected])
-        // The ports are the graph's: a voice that goes leaves silence behind, at once.
+        // The ports belong to the graph: a removed voice leaves silence at once.
         device.unseat(first)
         server.cycle(frames: 64)
         #expect(server.clients[0].samples[0].suffix(64).allSatisfy { $0 == 0 })
@@ -99,7 +99,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     #expect(server.clients[0].isClosed)
   }
 
-  /// What a voice wrote is heard once, even if nobody writes there in the next cycle.
+  /// A voice's last samples are heard once, even if nothing writes to the source in the next cycle.
   @Test func aVoiceThatGoesInTheMiddleOfItsSoundIsNotRepeated() throws {
     let server = HandDrivenServer()
     let device = try Device(server, clientName: "graph")
@@ -120,7 +120,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     graph.stop()
   }
 
-  /// Nor later, if nodes were being made ready when it went.
+  /// They are not heard later either, if nodes were being prepared when the voice was removed.
   @Test func whatComesWhileNodesAreMadeReadyIsNotHeardLater() throws {
     let server = HandDrivenServer()
     let device = try Device(server, clientName: "graph")
@@ -161,7 +161,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     for _ in 0..<10 { server.cycle(frames: 64) }
     #expect(client.samples[0].suffix(64) == (704..<768).map { name($0) }[...])
     try graph.remove(output)
-    // It fades, falls silent for a whole cycle, and goes.
+    // The output fades, is silent for a whole cycle, and is removed.
     while !client.outputs[0].isRemoved {
       server.cycle(frames: 64)
       device.relay()
@@ -189,7 +189,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     #expect(server.clients[0].isClosed)
   }
 
-  /// If one of a node's ports is not to be had, those before it are given back.
+  /// If one port of a node cannot be registered, the earlier ones are unregistered.
   @Test func portsComeAllOrNone() throws {
     let server = HandDrivenServer()
     server.portLimit = 2
@@ -211,7 +211,8 @@ private final class Slow: TestNode, @unchecked Sendable {
     graph.stop()
   }
 
-  /// A source has memory for JACK's longest cycle. On a server that has longer ones nothing is overwritten.
+  /// A source has memory for JACK's longest cycle. On a server with longer ones, nothing beyond it is
+  /// overwritten.
   @Test func cyclesThatAreTooLongAreRefusedOrSilent() throws {
     let server = HandDrivenServer(maximumFrames: 16384)
     server.periodFrames = 16384
@@ -243,7 +244,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     graph.stop()
   }
 
-  /// jackd waits for the thread that tells of a period: nodes are made ready on the device's own.
+  /// jackd waits for the thread that reports a period, so the event thread prepares the nodes.
   @Test func nodesAreMadeReadyForAPeriodOnTheDevicesThread() throws {
     let server = HandDrivenServer()
     server.periodFrames = 64
@@ -266,8 +267,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     graph.stop()
   }
 
-  /// The server goes and comes back, perhaps at another rate, in the middle of a fade: the graph is there
-  /// again.
+  /// The server goes away during a fade and returns, possibly at another rate. The graph runs again.
   @Test(arguments: [48000, 96000.0]) func aGraphOutlivesItsServer(rate: Double) throws {
     let server = HandDrivenServer()
     let device = try Device(server, clientName: "graph")
@@ -288,7 +288,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     #expect(waits { device.isLost && server.attempts > 0 })
     #expect(graph.report.isServerGone)
     #expect(graph.report.headline.hasSuffix("; the server is gone, and waited for"))
-    // Edits are taken while it is away.
+    // Edits are accepted while the server is gone.
     try graph.connect(input, to: output, gain: 2)
     server.comeBack(sampleRate: rate, counter: 5000)
     #expect(waits { device.restarts.load(ordering: .acquiring) == 1 && !device.isLost })
@@ -302,7 +302,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     graph.stop()
   }
 
-  /// Other threads edit, cycles run, and whoever relays relays.
+  /// Several threads edit the graph while cycles run and events are delivered.
   @Test func everyThreadMayEdit() throws {
     let server = HandDrivenServer(keepsSamples: false)
     let device = try Device(server, clientName: "graph")

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Writes one event, of one byte, at each of some device frames.
+/// A node that writes a one-byte event at each of the given device frames.
 final class EventSource: TestNode, @unchecked Sendable {
   private let events: [(frame: Int64, byte: UInt8)]
   init(_ name: String, _ events: [(Int64, UInt8)]) {
@@ -14,7 +14,7 @@ final class EventSource: TestNode, @unchecked Sendable {
   }
   override func work(_ block: cue_block) {
     let sequence = block.event_outputs![0]
-    // The memory is offered with its size.
+    // The graph passes the buffer with its capacity.
     let capacity = sequence.assumingMemoryBound(to: LV2_Atom.self).pointee.size
     cue_rt_clear_events(sequence, types.sequence)
     for (frame, byte) in events
@@ -25,7 +25,7 @@ final class EventSource: TestNode, @unchecked Sendable {
   }
 }
 
-/// Keeps the events that reach it.
+/// A node that records its events.
 final class EventSink: TestNode, @unchecked Sendable {
   struct Heard: Equatable, CustomStringConvertible {
     let frame: Int64
@@ -51,11 +51,11 @@ final class EventSink: TestNode, @unchecked Sendable {
   }
 }
 
-/// Keeps the events that the host hears for it.
+/// A node that records the controllers of its blocks.
 private final class Listener: TestNode, @unchecked Sendable {
   private let lock = Mutex<(heard: [EventSink.Heard], blocks: Int)>(([], 0))
   var heard: [EventSink.Heard] { lock.withLock { $0.heard } }
-  /// Blocks that had controllers.
+  /// Number of blocks that carried controllers.
   var blocks: Int { lock.withLock { $0.blocks } }
   init() { super.init("listener", eventInputs: 1, eventOutputs: 1) }
   override var takesControllers: Bool { true }
@@ -73,7 +73,7 @@ private final class Listener: TestNode, @unchecked Sendable {
   }
 }
 
-/// Passes events on after some frames.
+/// A node that delays events by a number of frames.
 private final class LateEvents: TestNode, @unchecked Sendable {
   private let late: Int
   init(_ late: Int) {
@@ -105,7 +105,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
         ]))
   }
 
-  /// Events that go along with sound that takes a while come as late.
+  /// Events are delayed as much as the sound of a parallel path.
   @Test(arguments: [7, 64, 1024]) func eventsAreHeldBackWithTheSound(period: Int) throws {
     let rig = Rig(blockFrames: 50)
     let source = try rig.graph.add(
@@ -121,7 +121,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     #expect(sink.heard == heard([(100, 1), (110, 2), (163, 3), (164, 4), (600, 5)]))
   }
 
-  /// A node that writes no sequence at all has no events; one that is bypassed hands its own on.
+  /// A node that writes no sequence has no events. A bypassed node passes its input events on.
   @Test func aBypassedNodeHandsItsEventsOn() throws {
     let rig = Rig()
     let source = try rig.graph.add(EventSource("source", [(10, 2), (200, 3)]))
@@ -138,7 +138,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     #expect(sink.heard.filter { $0.byte < 0x80 } == heard([(200, 3)]))
   }
 
-  /// Whoever sent a note does not get to end it when its wire is taken away.
+  /// When a wire is removed, the sender cannot end its notes any more.
   @Test func notesEndWithTheirWire() throws {
     let rig = Rig()
     let source = try rig.graph.add(EventSource("source", [(10, 0x3c)]))
@@ -150,7 +150,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     rig.begin()
     rig.run(128)
     #expect(sink.heard == heard([(10, 0x3c)]))
-    // Another wire that goes on, and edits elsewhere, end nothing.
+    // Another wire that stays, and unrelated edits, end no notes.
     let mixer = rig.graph.addMixer(named: "mixer", channels: 1)
     try rig.graph.connect(mixer, to: rig.graph.addMixer(named: "next", channels: 1))
     rig.settle()
@@ -165,8 +165,8 @@ private final class LateEvents: TestNode, @unchecked Sendable {
         == heard((0..<32).map { (begin, 0xb0 | UInt8($0 / 2)) })[...])
   }
 
-  /// They come by an input of their own, as late as the sound; a bypass does not hand them on, and no notes
-  /// are ended when they end.
+  /// Controllers come by an input of their own, delayed like the sound. A bypass does not pass them on,
+  /// and removing their wire ends no notes.
   @Test func controllersAreForTheHost() throws {
     let rig = Rig()
     let source = try rig.graph.add(EventSource("source", [(10, 2), (200, 3), (1100, 4)]))
@@ -196,7 +196,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     rig.run(640)
     rig.settle()
     #expect(node.heard.count == count)
-    // Others have no such input.
+    // Other nodes have no such input.
     #expect(
       throws: HostError.noSuchPort(node: "sink", kind: .eventInput, number: 2)
     ) {
@@ -218,7 +218,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     rig.begin()
     rig.cycle(512)
     let lost = try rig.graph.lostEvents(of: sinkID)
-    // What fits into 32 KiB at 24 bytes each.
+    // The number of 24-byte events that fit into 32 KiB.
     #expect(sink.heard.count == (32768 - 16) / 24)
     #expect(lost > 0)
     #expect(sink.heard.map(\.frame) == sink.heard.map(\.frame).sorted())

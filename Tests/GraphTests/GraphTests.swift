@@ -7,7 +7,7 @@ import Server
 import TestSupport
 import Testing
 
-/// Its value names the frame, exactly.
+/// Returns a value that identifies the frame exactly.
 private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
 
 @Suite(.serialized) struct GraphTests {
@@ -61,7 +61,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     #expect(rig.graph.wires[Wire(from: three, 1, to: output, 1)] == 0.5)
   }
 
-  // MARK: What is refused
+  // MARK: Refused edits
 
   @Test func feedbackIsRefusedAndNamed() throws {
     let rig = Rig()
@@ -113,7 +113,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
         == "“b” has no event input 1")
   }
 
-  /// All of several edits, or none.
+  /// Several edits are applied together or not at all.
   @Test func aBatchThatFailsLeavesTheGraphAsItWas() throws {
     let rig = Rig()
     let a = try rig.graph.add(Gain("a"))
@@ -145,7 +145,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     rig.run(200)
     #expect(rig.listen(300) == (200..<500).map { 3 * number($0 - 100) })
     #expect(try rig.graph.latency(of: output) == 100)
-    // While it runs.
+    // The latency changes while the node runs.
     for frames in [250, 3, 0, 700] {
       slow.change(to: frames)
       rig.cycle(64)
@@ -158,7 +158,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     }
   }
 
-  /// What a bypassed node would have made later comes as late without it.
+  /// A bypass has the same latency as the node.
   @Test func aBypassIsAsLateAsTheNode() throws {
     let rig = Rig()
     let source = try rig.graph.add(Generator("source") { number($0) })
@@ -172,7 +172,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     for isOn in [true, false] {
       try rig.graph.setBypassed(node, isOn)
       let begin = rig.frame
-      // Nothing else is heard at any time.
+      // Nothing else is audible at any time.
       for (i, sample) in rig.listen(960).enumerated() {
         let right = 2 * number(begin + Int64(i) - 50)
         #expect(abs(sample - right) <= right * 1e-6)
@@ -200,7 +200,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       rig.plays = { _, frame in Float(cos(Double(frame) * 0.01)) }
       rig.begin()
       rig.run(1000, period: period)
-      // And in a fade.
+      // Also during a fade.
       try rig.graph.connect(gain, to: output, gain: -0.5)
       rig.run(2000, period: period)
       return rig.heard["out"]!
@@ -246,7 +246,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     rig.graph.prepare(sampleRate: 96000, blockFrames: 128)
     #expect(gain.prepared.map(\.rate) == [48000, 48000, 96000])
     #expect(gain.prepared.map(\.frames) == [64, 512, 512])
-    // What cannot go on is led around.
+    // A node that cannot continue is bypassed.
     #expect(rig.listen(1000, period: 500) == Array(repeating: 1, count: 1000))
   }
 
@@ -262,7 +262,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     #expect(rig.listen(64) == Array(repeating: 1, count: 64))
   }
 
-  // MARK: What nodes do wrong
+  // MARK: Faulty nodes
 
   @Test func whatIsNoNumberIsSilentAndCounted() throws {
     let rig = Rig()
@@ -390,7 +390,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
   }
 }
 
-/// A node whose work is as plain as can be: the probe counts what the graph does.
+/// A minimal node, so that the probe measures only the graph.
 final class Plain: TestNode, @unchecked Sendable {
   private let memory = UnsafeMutablePointer<Float>.allocate(capacity: 1)
   init(_ name: String, _ factor: Float) {

@@ -10,7 +10,7 @@ import Timeline
 
 /// Graphs on a running JACK server.
 @Suite(.serialized) struct JackGraphTests {
-  /// An emitter's frames through a graph of one node into a capture client.
+  /// An emitter, a graph with one node, and a capture client.
   private final class Rig {
     let jack: JackDaemon
     let server: GatedServer
@@ -23,7 +23,7 @@ import Timeline
     let id: NodeID
 
     init(_ node: any GraphNode, period: Int = 256) throws {
-      // No cycle goes on without a client that is late.
+      // In synchronous mode no cycle continues without a late client.
       jack = try JackDaemon(period: period, synchronous: true)
       emitter = try Emitter(on: jack, channels: 1)
       capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 16)
@@ -45,7 +45,8 @@ import Timeline
       jack.stop()
     }
 
-    /// How many of the captured frames are not what the emitter played `late` frames before, times `gain`.
+    /// Returns how many captured frames differ from the emitter's frame `late` frames earlier, times
+    /// `gain`.
     func wrong(_ frames: Int, late: Int, gain: Float = 1) throws -> Int {
       try capture.setFreewheel(true)
       defer { try? capture.setFreewheel(false) }
@@ -60,10 +61,10 @@ import Timeline
       }
     }
 
-    /// The server ends as in a crash, and starts again.
+    /// Kills the server, as in a crash, and starts it again.
     func restart(rate: Int) throws {
       server.end(jack, crash: true) { device.isLost }
-      // JACK does not bear clients of the old server beside the new one.
+      // libjack does not support clients of the old server beside the new one.
       emitter = nil
       capture = nil
       try jack.start(rate: rate)
@@ -75,7 +76,7 @@ import Timeline
     func latency(_ port: String) throws -> [String: [Int]] { try jackLatency(of: port, on: jack) }
   }
 
-  /// Where a sound arrives is where JACK says that it does, also after a change.
+  /// Sound arrives when JACK's latencies say so, also after a change.
   @Test func latencyIsWhatJackSays() throws {
     let node = Delay("node", 100)
     let rig = try Rig(node)
@@ -89,11 +90,11 @@ import Timeline
         })
       let capture = try rig.latency("system:capture_1")["capture"]!
       let playback = try rig.latency("system:playback_1")["playback"]!
-      // The emitter's own latency is none.
+      // The emitter itself has no latency.
       let expected = [frames, capture[1] + frames]
       #expect(waits { (try? rig.latency("graph:out_l"))?["capture"] == expected })
       #expect(try rig.latency("graph:out_l")["capture"] == expected)
-      // The capture client is the end of the way for it, as the card is.
+      // The capture client is the end of the path, like the sound card.
       let wanted = [frames, playback[1] + frames]
       #expect(waits { (try? rig.latency("graph:in_l"))?["playback"] == wanted })
       #expect(try rig.latency("graph:in_l")["playback"] == wanted)
@@ -101,7 +102,7 @@ import Timeline
     }
   }
 
-  /// At another rate, and with its plugin's controls.
+  /// At another rate, with the controls of its plugin.
   @Test func aGraphOutlivesJackd() throws {
     let amp = try amplifier()
     let rig = try Rig(amp)
@@ -117,7 +118,7 @@ import Timeline
     #expect(try rig.wrong(8192, late: 0, gain: powf(10, -6 * 0.05)) == 0)
   }
 
-  /// eg-amp at -6 dB.
+  /// Returns eg-amp at -6 dB.
   private func amplifier() throws -> PluginInstance {
     let amp = try PluginInstance(
       "http://lv2plug.in/plugins/eg-amp", in: World(),
@@ -126,15 +127,15 @@ import Timeline
     return amp
   }
 
-  /// A voice and another client's sound, through a plugin and a slower way beside it: no frame is lost or
-  /// changed by periods of all lengths, up to the longest that jackd has.
+  /// A voice and another client's sound pass through a plugin and a parallel path with more latency. No
+  /// frame is lost or changed by periods of all lengths, up to jackd's longest.
   @Test func aChainPlaysOnThroughChangesOfThePeriod() throws {
     let jack = try JackDaemon(period: 16384, synchronous: true)
     defer { jack.stop() }
     let emitter = try Emitter(on: jack, channels: 1)
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 1 << 18)
     let device = try Device(JackServer(named: jack.name), clientName: "graph")
-    // jackd itself has no longer ones.
+    // jackd's longest period.
     #expect(device.client.periodFrames == 8192)
     #expect(throws: SupportError.self) { try capture.setPeriod(16384) }
     try capture.setPeriod(512)
@@ -172,7 +173,7 @@ import Timeline
       }
       capture.disarm()
     }
-    // The frame time of each captured frame: JACK's count leaps where the period changes.
+    // The frame time of each captured frame. JACK's count jumps when the period changes.
     var times: [UInt32] = []
     var gaps = capture.gaps[...]
     for i in 0..<capture.capturedFrames {
@@ -189,7 +190,7 @@ import Timeline
       return mixed[$0] != sample * factor + sample
     }
     #expect(wrong == 0)
-    // The voice goes on with its next frame.
+    // The voice continues with its next frame.
     let starts = capture.gaps.map(\.frame)
     let first = try #require(voice.firstIndex { $0 != 0 })
     let leaps = (first + 1..<voice.count).filter { voice[$0] != voice[$0 - 1] + 1 }
@@ -199,7 +200,7 @@ import Timeline
     withExtendedLifetime(emitter) {}
   }
 
-  /// A longer period has the nodes made ready for it, and no frame is lost.
+  /// Nodes are prepared for a longer period, and no frame is lost.
   @Test func aLongerPeriodLosesNothing() throws {
     let gain = Gain("gain")
     let rig = try Rig(gain)
@@ -210,7 +211,7 @@ import Timeline
     #expect(gain.prepared.map(\.frames) == [64, 256, 1024])
     #expect(rig.capture.wait(untilFrames: 40000))
     rig.capture.disarm()
-    // Each captured frame is that of its own cycle, whether cycles came late or not.
+    // Each captured frame belongs to its own cycle, whether or not cycles were late.
     var frame = rig.capture.firstFrame
     var gaps = rig.capture.gaps[...]
     var wrong = 0
@@ -225,7 +226,7 @@ import Timeline
     #expect(wrong == 0)
   }
 
-  /// And denormals are flushed in JACK's thread.
+  /// Denormals are flushed on JACK's process thread.
   @Test func nodesAreToldOfFreewheeling() throws {
     let node = Watcher("watcher")
     let rig = try Rig(node)
@@ -235,7 +236,7 @@ import Timeline
     #expect(waits { node.sawCycle(freewheeling: true) })
   }
 
-  /// From one client's MIDI output to another's input, to the frame.
+  /// From one client's MIDI output to another's input, with frame accuracy.
   @Test func midiGoesOutAndIn() throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
@@ -266,13 +267,13 @@ import Timeline
   }
 }
 
-/// Notes whether a cycle freewheels.
+/// A node that records whether a cycle runs in freewheel mode.
 private final class Watcher: TestNode, @unchecked Sendable {
   private let seen = Mutex<Set<Bool>>([])
-  /// Not known when this is compiled.
+  /// Unknown to the compiler.
   private let factor = Mutex<Float>(0.1)
   private let flushes = Mutex(false)
-  /// In the latest cycle a tenth of the least normal number was nothing.
+  /// Whether a tenth of the smallest normal number was 0 in the last cycle.
   var flushed: Bool { flushes.withLock { $0 } }
   func tenth(of number: Float) -> Float { factor.withLock { $0 * number } }
   func sawCycle(freewheeling: Bool) -> Bool { seen.withLock { $0.contains(freewheeling) } }
@@ -284,7 +285,7 @@ private final class Watcher: TestNode, @unchecked Sendable {
   }
 }
 
-/// What jack_lsp says of a port: its capture and its playback latency, the least and the most.
+/// Returns a port's capture and playback latency (minimum and maximum) as jack_lsp prints them.
 func jackLatency(of port: String, on jack: JackDaemon) throws -> [String: [Int]] {
   let result = try run("jack_lsp", ["-s", jack.name, "-l", port])
   var found: [String: [Int]] = [:]

@@ -6,11 +6,11 @@ import Server
 import TestSupport
 import Testing
 
-/// Chains of plugins on a running JACK server: MIDI, controllers, and the transport.
+/// Plugin chains on a running JACK server: MIDI, controllers and transport.
 @Suite(.serialized) struct JackMusicTests {
   private static let examples = "http://lv2plug.in/plugins/eg-"
 
-  /// Keys and an emitter into a chain, into other keys and a capture client.
+  /// MIDI and an emitter as input of a chain, a MIDI recorder and a capture client at its output.
   private final class Stage {
     let jack: JackDaemon
     let keys: Keys
@@ -21,7 +21,7 @@ import Testing
     let device: Device
     let chain: PluginChain
 
-    /// With a tempo, there is nothing to hear but what plugins make.
+    /// With a tempo, the plugins are the only source of sound.
     init(_ plugins: [String], hearsControllers: Bool = false, tempo: Double? = nil) throws {
       jack = try JackDaemon(period: 256)
       keys = try Keys(on: jack)
@@ -48,14 +48,14 @@ import Testing
       jack.stop()
     }
 
-    /// The first frame of a cycle, six seconds of sound from now: time enough to be ready for it. What is
-    /// heard is recorded from now on.
+    /// Starts recording. Returns the first frame of a cycle six seconds ahead, which leaves time to
+    /// prepare.
     func prepare() -> UInt32 {
       capture.arm()
       return UInt32(truncatingIfNeeded: device.latestFrame) &+ 6 * 187 * 256
     }
 
-    /// What was recorded: it ends `frames` frames after `first`, which is at `begin`.
+    /// Returns the recording up to `frames` frames after `first`, which has the index `begin`.
     func heard(from first: UInt32, _ frames: Int) throws -> (
       first: UInt32, begin: Int, samples: [Float]
     ) {
@@ -67,7 +67,7 @@ import Testing
       return (capture.firstFrame, begin, capture.samples(channel: 0))
     }
 
-    /// What is heard from now on, and the frame time of the first frame.
+    /// Records `frames` frames and returns them with the frame time of the first one.
     func listen(_ frames: Int) -> (first: UInt32, samples: [Float]) {
       capture.arm()
       #expect(capture.wait(untilFrames: frames))
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  /// From one client through plugins, one after another, to another client, to the frame.
+  /// From one client through consecutive plugins to another client, with frame accuracy.
   @Test(arguments: [1, 2]) func notesGoThroughPlugins(count: Int) throws {
     let stage = try Stage([String](repeating: "fifths", count: count))
     #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
@@ -87,7 +87,7 @@ import Testing
       return Keys.Message(first &+ UInt32(number * 97), [status, UInt8(30 + number / 2), 100])
     }
     try stage.keys.play(notes)
-    // The first plugin's fifths have fifths of their own.
+    // The second plugin adds fifths to the first one's fifths.
     var expected = notes
     for _ in 0..<count {
       expected = expected.flatMap { note -> [Keys.Message] in
@@ -97,7 +97,7 @@ import Testing
     }
     #expect(waits { stage.listener.heard.count >= expected.count })
     #expect(stage.listener.heard == expected)
-    // The sound goes by.
+    // The audio passes the plugins.
     let heard = stage.listen(4096)
     let wrong = heard.samples.enumerated().count {
       $0.element != Emitter.sample(at: heard.first &+ UInt32($0.offset), channel: 0)
@@ -105,8 +105,8 @@ import Testing
     #expect(wrong == 0)
   }
 
-  /// What fifths writes opens the gate; nobody else has it. The gate hears a note that comes within a cycle
-  /// from that cycle's beginning on: these come with cycles.
+  /// The output of eg-fifths opens eg-midigate and goes nowhere else. The gate applies a note from the
+  /// start of its cycle on, so these notes start with cycles.
   @Test func whatAPluginWritesGoesToTheNext() throws {
     let stage = try Stage(["fifths", "midigate"])
     #expect(stage.chain.midiOutput == nil)
@@ -129,7 +129,8 @@ import Testing
     #expect(wrong == 0)
   }
 
-  /// A controller moves the gain of a plugin without MIDI ports, to the frame; a second is learned.
+  /// A controller moves the gain of a plugin without MIDI ports, with frame accuracy. A second one is
+  /// learned.
   @Test func controllersMoveGains() throws {
     let stage = try Stage(["amp", "amp"], hearsControllers: true)
     #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == nil)
@@ -163,11 +164,11 @@ import Testing
     #expect(waits { stage.chain.stages[1][0].bindings.map(\.controller.description) == ["cc9@4"] })
   }
 
-  /// A metronome clicks on the beats of the transport: from its start, after a jump, and in another tempo.
-  /// A click fades in: it is heard from its second frame on, or from its third.
+  /// A metronome clicks on the beats of the transport: from its start, after a jump, and at another
+  /// tempo. A click fades in, so it is audible from its second or third frame on.
   @Test func aMetronomeFollowsTheTransport() throws {
     let stage = try Stage(["metro"], tempo: 120)
-    /// The frames, counted from the music's begin, at which clicks begin from `from` on.
+    /// Returns the frames, relative to the transport's frame 0, at which clicks start.
     func clicks(of heard: (first: UInt32, samples: [Float]), _ frames: Int) throws -> [Int] {
       let begin = try #require(stage.conductor.begin)
       var found: [Int] = []
@@ -193,7 +194,7 @@ import Testing
     #expect(waits { stage.conductor.begin.map { $0 != before } ?? false })
     let jumped = try clicks(of: stage.listen(120_000), 4)
     #expect(jumped.count == 4 && jumped.allSatisfy { $0 > 4_800_000 }, "\(jumped)")
-    // The beat's part is counted in ticks of 12.5 frames, and passed on as a float.
+    // The position within a beat is counted in ticks of 12.5 frames and passed as a float.
     #expect(jumped.allSatisfy { abs(($0 - 1 + 12000) % 24000 - 12000) <= 26 }, "\(jumped)")
 
     stage.conductor.setTempo(240)
@@ -209,7 +210,7 @@ import Testing
     #expect(stage.listen(48_000).samples.allSatisfy { $0 == 0 })
   }
 
-  /// Bindings stay when the server goes and comes back.
+  /// Bindings stay when the server goes away and returns.
   @Test func controllersOutliveJackd() throws {
     let jack = try JackDaemon(period: 256)
     let server = GatedServer(jack)

@@ -3,9 +3,9 @@ import Host
 import TestSupport
 import Testing
 
-/// Thousands of random edits, against the sum of ways worked out by hand.
+/// Thousands of random edits, compared with a simple model that sums all paths.
 @Suite(.serialized) struct ModelTests {
-  /// What a node is to the model.
+  /// The model's view of a node.
   private enum Kind { case source(Int), gain(Float), delay(Int), mixer, output }
 
   private struct Model {
@@ -17,7 +17,7 @@ import Testing
       a == b || (wires[b] ?? [:]).keys.contains { reaches(a, $0) }
     }
 
-    /// What a source plays at a frame: small whole numbers, so that sums are exact.
+    /// Returns a source's sample at a frame: a small integer, so that sums are exact.
     static func sample(_ source: Int, _ frame: Int64) -> Float {
       frame < 0 ? 0 : Float((Int(frame) &* (source * 2 + 3) &+ source) & 15)
     }
@@ -30,7 +30,7 @@ import Testing
       return latency(into: node)
     }
 
-    /// What a node makes of what the sources play at a frame, were nothing ever late.
+    /// Returns a node's output for a source frame, without any latency.
     func value(_ node: NodeID, _ frame: Int64) -> Float {
       if case .source(let number) = kinds[node]! { return Self.sample(number, frame) }
       let sum = (wires[node] ?? [:]).reduce(Float(0)) { $0 + value($1.key, frame) * $1.value }
@@ -115,13 +115,13 @@ import Testing
           model.wires[to, default: [:]][from] = gain
         }
       }
-      // Some edits come in the middle of another's fade.
+      // Some edits happen during another one's fade.
       if Int.random(in: 0..<3, using: &random) == 0 {
         rig.run(Int.random(in: 1...20, using: &random), period: 7)
         continue
       }
       rig.settle(period: 16)
-      // What nobody heard had nothing to fade: what it holds from before goes by.
+      // Paths that were not audible had no fade: wait until their old content has passed.
       rig.run(300, period: 50)
       let begin = rig.frame
       let late = Int64(model.latency(into: output))

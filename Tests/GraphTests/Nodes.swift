@@ -5,14 +5,14 @@ import Server
 import Synchronization
 import TestSupport
 
-/// A node that a test makes: `body` works on a block.
+/// A node defined by a test: `work` processes a block.
 class TestNode: GraphNode, @unchecked Sendable {
   let name: String
   let inputs: Int
   let outputs: Int
   let eventInputs: Int
   let eventOutputs: Int
-  /// What `prepare` was called with, one after another.
+  /// The arguments of all calls of `prepare`, in order.
   private(set) var prepared: [(rate: Double, frames: Int)] = []
   var refuses = false
 
@@ -29,7 +29,7 @@ class TestNode: GraphNode, @unchecked Sendable {
   var latencyFrames: Int { 0 }
   var takesControllers: Bool { false }
 
-  /// The graph keeps the node as long as it may run.
+  /// The graph retains the node for as long as it may run.
   var processor: cue_node {
     cue_node(
       run: { context, block in
@@ -47,7 +47,7 @@ class TestNode: GraphNode, @unchecked Sendable {
   func work(_ block: cue_block) {}
 }
 
-/// Each output is the input of its number, with gain.
+/// A node whose outputs are the inputs with the same number, times a gain.
 final class Gain: TestNode, @unchecked Sendable {
   let gain: Float
   init(_ name: String, _ gain: Float = 1, channels: Int = 1) {
@@ -63,10 +63,10 @@ final class Gain: TestNode, @unchecked Sendable {
   }
 }
 
-/// Its output is its input some frames before, and it says so.
+/// A node that delays its input and reports this latency.
 final class Delay: TestNode, @unchecked Sendable {
   private let frames: Atomic<Int>
-  /// As the cycle last took it.
+  /// The delay in the last cycle.
   private let taken: Atomic<Int>
   private let history = UnsafeMutablePointer<Float>.allocate(capacity: 1024)
   private var at = 0
@@ -80,7 +80,7 @@ final class Delay: TestNode, @unchecked Sendable {
   deinit { history.deallocate() }
 
   override var latencyFrames: Int { taken.load(ordering: .acquiring) }
-  /// Has the next cycle delay by another number of frames.
+  /// Sets the delay from the next cycle on.
   func change(to frames: Int) { self.frames.store(frames, ordering: .releasing) }
 
   override func work(_ block: cue_block) {
@@ -97,7 +97,7 @@ final class Delay: TestNode, @unchecked Sendable {
   }
 }
 
-/// Makes a function of the device frame.
+/// A source that evaluates a function of the device frame.
 final class Generator: TestNode, @unchecked Sendable {
   private let sample: (Int64) -> Float
   init(_ name: String, _ sample: @escaping (Int64) -> Float) {
@@ -109,22 +109,22 @@ final class Generator: TestNode, @unchecked Sendable {
   }
 }
 
-/// As plugins know them.
+/// The URIDs that plugins use.
 let types = cue_event_types(
   sequence: urid("http://lv2plug.in/ns/ext/atom#Sequence"),
   chunk: urid("http://lv2plug.in/ns/ext/atom#Chunk"),
   midi: urid("http://lv2plug.in/ns/ext/midi#MidiEvent"))
 
-/// A graph whose cycles a test runs.
+/// A hand-driven graph.
 final class Rig {
   let graph: Graph
-  /// The next cycle's first frame.
+  /// First frame of the next cycle.
   var frame: Int64 = 0
-  /// What each output port has put out, by name.
+  /// The output of each output port, by name.
   private(set) var heard: [String: [Float]] = [:]
   private var ports: [String: UnsafeMutablePointer<Float>] = [:]
   private var outputs: [String] = []
-  /// What the input ports carry, by name and frame.
+  /// Returns the sample of an input port, by name and frame.
   var plays: (String, Int64) -> Float = { _, _ in 0 }
 
   init(blockFrames: Int = 1024, fadeSeconds: Double = 0.01) {
@@ -134,7 +134,7 @@ final class Rig {
 
   deinit { ports.values.forEach { $0.deallocate() } }
 
-  /// Cycles come from now on; all port nodes have been added.
+  /// Starts cycles. All port nodes must have been added.
   func begin() {
     for wanted in graph.wantedPorts where !wanted.isMIDI {
       let memory = UnsafeMutablePointer<Float>.allocate(capacity: 8192)
@@ -149,7 +149,7 @@ final class Rig {
     graph.begin()
   }
 
-  /// One cycle. What it leaves unwritten shows.
+  /// Runs one cycle. Samples that it does not write become visible.
   @discardableResult func cycle(_ frames: Int) -> Bool {
     for (name, memory) in ports {
       if outputs.contains(name) {
@@ -173,7 +173,7 @@ final class Rig {
     }
   }
 
-  /// Runs until every edit is in force.
+  /// Runs cycles until every edit is complete.
   func settle(period: Int = 64) {
     while !graph.isSettled {
       cycle(period)
@@ -181,7 +181,7 @@ final class Rig {
     }
   }
 
-  /// Forgets what was heard, runs, and returns what is heard.
+  /// Clears the recorded output, runs cycles and returns their output.
   func listen(_ frames: Int, period: Int = 64, to port: String = "out") -> [Float] {
     forget()
     run(frames, period: period)

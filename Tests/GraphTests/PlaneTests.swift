@@ -3,9 +3,9 @@ import Testing
 
 @testable import Host
 
-/// Where nodes write what they make.
+/// The planes to which nodes write.
 @Suite struct PlaneTests {
-  /// Doubles its input, and notes where it read and wrote.
+  /// A node that doubles its input and records the addresses that it read and wrote.
   private final class Witness: TestNode, @unchecked Sendable {
     private(set) var read: UnsafePointer<Float>?
     private(set) var written: UnsafeMutablePointer<Float>?
@@ -51,7 +51,7 @@ import Testing
     #expect(witnesses.dropFirst().allSatisfy { UnsafePointer($0.written) != witnesses[0].read })
   }
 
-  /// A bypassed node's input is read behind it, where its source's output may be.
+  /// The input of a bypassed node is read after it ran, possibly from its source's output plane.
   @Test func theWayAroundANodeIsNotWrittenOver() throws {
     let rig = Rig()
     let source = try rig.graph.add(Generator("source") { Float($0 & 255) })
@@ -84,7 +84,7 @@ import Testing
         number.update(repeating: .max, count: 8)
       }
       let distances = zip(numbers.dropFirst(), numbers).map { $0 - $1 }
-      // Unless a slab ends between them.
+      // Unless a memory block ends between them.
       #expect(distances.filter { $0 == 8 }.count >= 2)
 
       var own: [Slab] = []

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import Timeline
 
-/// A sine through real plugins that are rewired, bypassed and given other states, a thousand times each,
-/// without a click.
+/// A sine through real plugins that are rewired, bypassed and restored a thousand times each, without a
+/// click.
 @Suite(.serialized) struct PluginClickTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
-  /// Can be disabled by a control, has a state that cannot be restored while it runs, and shifts the sine.
+  /// Has lv2:enabled, a state that cannot be restored while it runs, and a phase shift.
   private static let filter = "http://gareus.org/oss/lv2/fil4#mono"
-  /// Has such a state, too, and a latency.
+  /// Has such a state, and a latency.
   private static let limiter = "http://gareus.org/oss/lv2/dpl#mono"
   private static let world = World()
 
@@ -20,7 +20,7 @@ import Timeline
       uri, in: world, settings: PluginSettings(sampleRate: 48000, maximumFrames: 1024))
   }
 
-  /// Half a sine through plugins, one after another; cycles are run by hand.
+  /// A sine at half of full scale through a chain of plugins, with hand-driven cycles.
   private struct Chain {
     let rig = Rig()
     let source: NodeID
@@ -41,8 +41,8 @@ import Timeline
       rig.forget()
     }
 
-    /// Expects that no step was heard but those of the sine, and no silence; and if it comes `late` frames
-    /// late, the sine itself.
+    /// Expects that no step exceeds the sine's own and that there is no silence. If `late` is given,
+    /// expects the sine itself, delayed by `late` frames.
     func expectSine(late: Int?) {
       rig.settle(period: 256)
       let heard = rig.heard["out"]!
@@ -58,7 +58,7 @@ import Timeline
     }
   }
 
-  /// All orders of any of three plugins, also in the middle of a fade.
+  /// All orders and subsets of three plugins, also during a fade.
   @Test func rewiringIsNotHeard() throws {
     let chain = try Chain(
       Self.plugin(Self.amp), Self.plugin(Self.amp), Self.plugin(Self.filter))
@@ -79,7 +79,7 @@ import Timeline
     chain.expectSine(late: nil)
   }
 
-  /// By the plugin's own control, and by leading around it.
+  /// By the plugin's own control, and by the graph.
   @Test(arguments: [filter, amp]) func bypassingIsNotHeard(uri: String) throws {
     let plugin = try Self.plugin(uri)
     #expect(plugin.setEnabled(true) == (uri == Self.filter))
@@ -91,8 +91,8 @@ import Timeline
     chain.expectSine(late: uri == Self.amp ? 0 : nil)
   }
 
-  /// Through a second instance: two of the plugins cannot restore a state while they run. A thousand times
-  /// all together.
+  /// The states are restored in a second instance, since two of the plugins cannot restore one while
+  /// they run. A thousand times in total.
   @Test(arguments: [(amp, 200), (filter, 400), (limiter, 400)])
   func loadingStatesIsNotHeard(uri: String, times: Int) throws {
     try withTemporaryFolder { folder in
@@ -111,7 +111,7 @@ import Timeline
     }
   }
 
-  /// States with gains of their own: a step is at most the louder sine's and the fade's together.
+  /// States with different gains: a step is at most that of the louder sine plus that of the fade.
   @Test func loadingOtherStatesIsAFade() throws {
     try withTemporaryFolder { folder in
       let gains: [Float] = [0, -6, -12, -3]
@@ -140,8 +140,8 @@ import Timeline
     }
   }
 
-  /// Presets that bundles bring, of plugins that make something else of the sound, and hold it back as they
-  /// do: a step is at most the largest that a preset makes by itself, and the fade's.
+  /// Presets from bundles of plugins that change the signal and have a latency. A step is at most the
+  /// largest of one preset alone plus that of the fade.
   @Test(arguments: ["Splitter", "ThruZero", "Leslie", "Detune"])
   func loadingPresetsIsAFade(name: String) throws {
     let uri = "http://drobilla.net/plugins/mda/\(name)"
@@ -178,7 +178,7 @@ import Timeline
     #expect(silent == 0)
   }
 
-  /// The same on a running server, while it runs as fast as it can.
+  /// The same on a running server in freewheel mode.
   @Test func nothingIsHeardOnARunningServer() throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }

@@ -4,16 +4,16 @@ import Server
 import TestSupport
 import Testing
 
-/// Latencies of real plugins on a running server: impulses arrive where JACK says that they do, and a
-/// way beside the plugin is as long, before and after a change while all runs.
+/// Latencies of real plugins on a running server. Impulses arrive when JACK's latencies say so, and a
+/// parallel path has the same latency, before and after changes while everything runs.
 @Suite(.serialized) struct PluginLatencyTests {
-  /// Frames from one impulse to the next.
+  /// Frames between two impulses.
   private static let spacing = 8192
   private static let impulse: Float = 0.25
 
   private static let settings = PluginSettings(sampleRate: 48000, maximumFrames: 256)
 
-  /// Impulses from a client of their own through a plugin, beside it, and both against each other.
+  /// Impulses of another client through a plugin, beside it, and the difference of both paths.
   private final class Rig {
     let jack: JackDaemon
     private let capture: CaptureClient
@@ -69,13 +69,14 @@ import Testing
       jack.stop()
     }
 
-    /// Has another plugin take the place of this one.
+    /// Replaces the plugin by another one.
     func replace(_ uri: String) throws {
       plugin = try PluginInstance(uri, in: world, settings: settings)
       try graph.replace(id, with: plugin)
     }
 
-    /// Waits until the graph takes the plugin for so late, and until JACK says it of our ports.
+    /// Waits until the graph assumes this latency for the plugin and JACK reports it for the graph's
+    /// ports.
     func awaitLatency(_ frames: Int) throws {
       #expect(waits { (try? graph.latency(of: output)) == frames && graph.isSettled })
       for port in ["wet", "dry", "difference"] {
@@ -88,8 +89,8 @@ import Testing
       try jackLatency(of: port, on: jack)[direction]
     }
 
-    /// What is captured while the server runs as fast as it can: the impulses, what came through the
-    /// plugin, what came beside it, and their difference.
+    /// Captures in freewheel mode. Returns the impulses, the plugin's path, the parallel path, and
+    /// their difference.
     func listen() throws -> [[Float]] {
       try capture.setFreewheel(true)
       defer { try? capture.setFreewheel(false) }
@@ -100,8 +101,8 @@ import Testing
       return (0..<4).map { capture.samples(channel: $0) }
     }
 
-    /// Expects impulses `frames` after those of the source, and nothing else; those through the plugin
-    /// `more` frames later.
+    /// Expects impulses `frames` frames after those of the source and nothing else; on the plugin's
+    /// path, `more` frames later.
     func expectImpulses(after frames: Int, more: Int = 0, within error: Float = 0) throws {
       let heard = try listen()
       #expect(heard[0].count { $0 != 0 } >= 3)
@@ -113,7 +114,7 @@ import Testing
     }
   }
 
-  /// To the bit: it passes samples on as they are.
+  /// Bit for bit, since it does not change the samples.
   @Test func nodelayComesWhenItSays() throws {
     let rig = try Rig("http://gareus.org/oss/lv2/nodelay")
     for frames in [0, 480, 4800, 1, 777] {
@@ -123,7 +124,7 @@ import Testing
     }
   }
 
-  /// It looks ahead, always as far: its latency changes as it comes and goes.
+  /// Its look-ahead is constant. The latency changes when the plugin is replaced.
   @Test func theLimiterComesWhenItSays() throws {
     let rig = try Rig("http://gareus.org/oss/lv2/dpl#mono")
     for _ in 0..<2 {
@@ -140,9 +141,9 @@ import Testing
     }
   }
 
-  /// States with responses of one impulse, restored while all runs. The sound comes by the latency later
-  /// that the plugin tells of, which is that of its transforms and one that the state names, and by where
-  /// the impulse lies in the response, if the state does not name that.
+  /// States with single-impulse responses, restored while everything runs. The reported latency is that
+  /// of the transforms plus one that the state may name. The position of the impulse in the response
+  /// adds to the delay if the state does not name it.
   @Test func theConvolverComesWhenItSays() throws {
     let uri = "http://gareus.org/oss/lv2/zeroconvolv#Mono"
     try withTemporaryFolder { folder in

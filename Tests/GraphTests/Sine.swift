@@ -1,13 +1,14 @@
 import Foundation
 
-/// 1 kHz at 48 kHz, full scale.
+/// Returns a sample of a 1 kHz sine at 48 kHz and full scale.
 func sine(_ frame: Int64) -> Float { period[Int((frame % 48 + 48) % 48)] }
 private let period = (0..<48).map { Float(sin(Double($0) * 2 * Double.pi / 48)) }
 
-/// Its largest step from one frame to the next.
+/// The largest step of the sine between two frames.
 let sineStep = Float(2 * sin(Double.pi * 1000 / 48000))
 
-/// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
+/// Returns the largest step between two frames, and the number of frames in silences of two or more
+/// frames.
 func clicks(_ samples: [Float]) -> (step: Float, silent: Int) {
   var step: Float = 0
   var silent = 0

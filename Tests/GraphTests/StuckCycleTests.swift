@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A node that does not come back from its work until it is let go.
+/// A node that blocks in its work until it is released.
 private final class Stuck: TestNode, @unchecked Sendable {
   let isWorking = Atomic<Bool>(false)
   let isFree = Atomic<Bool>(false)
@@ -17,13 +17,13 @@ private final class Stuck: TestNode, @unchecked Sendable {
   }
 }
 
-/// Cycles that take longer than anybody waits: what they use stays.
+/// Cycles that exceed the timeout: the memory that they use is kept.
 @Suite(.serialized) struct StuckCycleTests {
-  /// Runs a cycle of `rig` that hangs in a node, and `body` meanwhile; then lets the node go.
+  /// Runs a cycle of `rig` that blocks in a node, calls `body` meanwhile, and then releases the node.
   private func whileStuck(_ rig: Rig, _ node: Stuck, _ body: () -> Void) throws {
     rig.begin()
     let isOver = DispatchSemaphore(value: 0)
-    // Nobody else turns the rig meanwhile.
+    // Only the other thread uses the rig meanwhile.
     nonisolated(unsafe) let other = rig
     Thread.detachNewThread {
       other.cycle(64)
@@ -49,7 +49,7 @@ private final class Stuck: TestNode, @unchecked Sendable {
     return rig
   }
 
-  /// What the cycle uses is neither made ready nor given back; it is done later.
+  /// Nodes in use by the cycle are neither prepared nor freed; this happens later.
   @Test func nothingIsMadeReadyUnderACycle() throws {
     let node = Stuck("stuck")
     let rig = try rig(node)
@@ -64,7 +64,7 @@ private final class Stuck: TestNode, @unchecked Sendable {
     #expect(rig.listen(256, period: 256).last == Float(64 + 256))
   }
 
-  /// A cycle that was given up may still go on: its memory is kept, and its nodes are led around.
+  /// An abandoned cycle may still continue: its memory is kept, and its nodes are bypassed.
   @Test func aCycleThatIsGivenUpKeepsItsMemory() throws {
     let node = Stuck("stuck")
     let rig = try rig(node)

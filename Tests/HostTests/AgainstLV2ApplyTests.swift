@@ -4,27 +4,27 @@ import Host
 import TestSupport
 import Testing
 
-/// What the host makes of sound is, bit for bit and however it is cut into blocks, what lv2apply makes of
-/// it: for every plugin of swh-lv2 and mda-lv2 that has audio inputs and outputs. lv2apply runs one frame
-/// at a time, with all controls at their defaults. New memory is zero in both: some plugins read memory
-/// that they never wrote.
+/// The host's output must equal that of lv2apply bit for bit, in blocks of any length, for every plugin
+/// of swh-lv2 and mda-lv2 with audio inputs and outputs. lv2apply runs one frame at a time, with all
+/// controls at their defaults. New memory is zeroed in both, because some plugins read uninitialised
+/// memory.
 ///
-/// A table names the plugins whose output is not a function of their input, and why. The host is held to
-/// what holds for them too. No expectation wants a plugin, or lv2apply, to misbehave.
+/// A table lists the plugins whose output is not a function of their input, and why. The host must
+/// still satisfy what is true of them. No expectation requires a plugin or lv2apply to misbehave.
 @Suite(.serialized) struct AgainstLV2ApplyTests {
   static let families = ["http://plugin.org.uk/swh-plugins/", "http://drobilla.net/plugins/mda/"]
 
-  /// Why a plugin's output is not a function of its input.
+  /// The reason why a plugin's output is not a function of its input.
   enum Peculiarity {
-    /// It treats the ends or the length of a block in a way of their own. The host's output is that of a
-    /// plain loop with the same blocks.
+    /// The output depends on the ends or lengths of blocks. The host must equal a plain loop with the
+    /// same blocks.
     case blocks
-    /// It draws random numbers. The host's output is that of a plain loop from the same seed.
+    /// The plugin uses random numbers. The host must equal a plain loop with the same seed.
     case chance
-    /// It reads what it never wrote, and more than new memory, or divides by the length of a block less
-    /// one. Its output cannot be held to anything.
+    /// The plugin reads uninitialised memory beyond fresh allocations, or divides by the block length
+    /// minus one. Its output cannot be checked.
     case rubbish
-    /// Its transforms are those that FFTW measured to be fastest just then, and they do not round alike.
+    /// The plugin uses FFTW plans chosen by measurement, which round differently.
     case plans
   }
 
@@ -51,7 +51,8 @@ import Testing
     "pitchScaleHQ": (.plans, "shifts in the frequency domain"),
   ]
 
-  /// Debian does not link them to the library whose functions they call: whoever loads them must have it.
+  /// Debian does not link these plugins to the library that they call, so the host program must load
+  /// it.
   static let unlinked = ["mbeq", "pitchScaleHQ"]
   static let missingLibrary = "libfftw3f.so.3"
 
@@ -64,7 +65,7 @@ import Testing
       && !plugin.extensionData.contains("http://lv2plug.in/ns/ext/state#interface")
   }
 
-  /// Blocks of one length, and of lengths from 1 to 1024 at random.
+  /// Blocks of constant length, and of random lengths from 1 to 1024 frames.
   static let splits: [[Int]] = {
     var random = SplitMix(state: 22)
     return [[1], [17], [64], [1024]]
@@ -75,7 +76,7 @@ import Testing
 
   private func bits(_ sound: [[Float]]) -> [[UInt32]] { sound.map { $0.map(\.bitPattern) } }
 
-  /// What the host makes of `input`.
+  /// Returns the host's output for `input`.
   private func hosted(_ uri: String, _ input: [[Float]], _ blocks: [Int]) throws -> [[UInt32]] {
     srand(1)
     cue_probe_zero_memory(true)
@@ -85,7 +86,7 @@ import Testing
         .sound)
   }
 
-  /// What a plain loop makes of it.
+  /// Returns a plain loop's output for `input`.
   private func looped(_ uri: String, _ input: [[Float]], _ blocks: [Int]) throws -> [[UInt32]] {
     srand(1)
     cue_probe_zero_memory(true)
@@ -94,7 +95,7 @@ import Testing
     return bits(try PlainLoop(uri, bundle: bundle).run(input, blocks: blocks))
   }
 
-  /// Calls `body` with a folder in which hosts find the plugin's bundle and no other.
+  /// Calls `body` with a folder in which hosts find only the plugin's bundle.
   private func withBundle(_ uri: String, _ body: (URL) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let bundle = URL(fileURLWithPath: try installed.description(of: uri).bundle)
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  /// What lv2apply makes of `in.wav` of a folder.
+  /// Returns lv2apply's output for `in.wav` in a folder.
   private func applied(_ uri: String, in folder: URL) throws -> [[UInt32]] {
     let out = folder.appendingPathComponent("out.wav").path
     var environment = environment(folder)
@@ -118,8 +119,8 @@ import Testing
     return bits(try readWave(out))
   }
 
-  /// glibc fills new memory with the complement of what it is told. Memory that is used again stays as it is
-  /// unless it goes back first.
+  /// glibc fills new memory with the complement of the given value. Reused memory keeps its content
+  /// unless it was returned first, so the thread cache is off.
   private func environment(_ folder: URL) -> [String: String] {
     [
       "LV2_PATH": folder.path + "/lv2", "XDG_CACHE_HOME": folder.path,
@@ -177,7 +178,7 @@ import Testing
     }
   }
 
-  /// What `cuejack play --render` makes of `in.wav` of a folder.
+  /// Returns the output of `cuejack play --render` for `in.wav` in a folder.
   private func rendered(_ uri: String, in folder: URL) throws -> [[UInt32]] {
     let out = folder.appendingPathComponent("rendered.wav").path
     let result = try TestSupport.run(
@@ -190,7 +191,7 @@ import Testing
     return bits(try readWave(out))
   }
 
-  /// From the first frame on: one that sways begins where it begins under lv2apply.
+  /// From the first frame on: a modulated plugin starts in the same phase as under lv2apply.
   @Test(arguments: [
     "swh-plugins/plate", "swh-plugins/sc4", "swh-plugins/multivoiceChorus", "swh-plugins/lfoPhaser",
     "mda/Overdrive", "mda/ThruZero", "mda/RoundPan", "mda/Ambience",
@@ -202,7 +203,7 @@ import Testing
     }
   }
 
-  /// What comes early under lv2apply, by the latency that the plugin tells of, is left out.
+  /// Rendering removes the reported latency, which lv2apply keeps at the start.
   @Test(arguments: ["hilbert", "bodeShifter"])
   func aRenderedFileBeginsAfterTheLatency(name: String) throws {
     let uri = Self.families[0] + name

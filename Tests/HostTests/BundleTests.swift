@@ -3,7 +3,7 @@ import Host
 import TestSupport
 import Testing
 
-/// Bundles that are broken, each in its own way: the host lives and says what is wrong.
+/// Broken bundles. The host must survive each and name the error.
 @Suite(.serialized) struct BundleTests {
   private func fixture(
     _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// What instantiating says, with each plugin tried in a process of its own.
+  /// Returns the error of instantiating, with validation in a separate process.
   private func refusal(_ fixture: Fixture, patience: Double = 20) throws -> String {
     let world = World(path: fixture.path, prober: try fixture.prober(patience: patience))
     do {
@@ -125,7 +125,7 @@ import Testing
       #expect(
         words
           == "the plugin <urn:fixture> is faulty: it crashed (Aborted) while it runs")
-      // The next plugin is tried by a new process.
+      // A new process validates the next plugin.
       let prober = try fixture.prober()
       let world = World(path: fixture.path)
       #expect(
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// The bounds are parts of the rate; what the control is at first is not.
+  /// The bounds are multiples of the sample rate; the default is not.
   @Test func boundsFollowTheRate() throws {
     let ports =
       Fixture.sound + ", [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol \"f\" ; "
@@ -191,13 +191,13 @@ import Testing
     }
   }
 
-  /// Until a file of the bundle changes.
+  /// The result is valid until a file of the bundle changes.
   @Test func aSoundVerdictIsRemembered() throws {
     try fixture { fixture in
       let cache = fixture.folder.appendingPathComponent("cache").path
       let world = World(path: fixture.path)
       #expect(try fixture.prober(cache: cache).plugin(Fixture.uri, in: world) == TrialReport())
-      // A probe that cannot start is not asked.
+      // This validator cannot start, so the answer comes from the cache.
       let none = Prober(executable: "/no/such/probe", cacheFolder: cache)
       #expect(try none.plugin(Fixture.uri, in: world) == TrialReport())
       try fixture.write("# changed", to: "more.ttl")
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  /// What made it fail may have gone by then.
+  /// The cause of the failure may be gone later.
   @Test func aBadVerdictIsRememberedByWhoAskedOnly() throws {
     try fixture("CRASHES_AT_ONCE") { fixture in
       let cache = fixture.folder.appendingPathComponent("cache").path
@@ -238,7 +238,8 @@ import Testing
     #expect(failures == ["ended the process with code 0"])
   }
 
-  /// Like blop's oscillators, whose tables are for one rate as long as the library is loaded.
+  /// For example blop's oscillators, whose tables fit one sample rate for as long as the library is
+  /// loaded.
   @Test func aLibraryThatBearsOneRateIsLetGoFirst() throws {
     try fixture("BEARS_ONE_RATE") { fixture in
       let plugin = try PluginInstance(
@@ -246,7 +247,7 @@ import Testing
       let input = noise(64)
       try plugin.prepare(sampleRate: 44100, maximumFrames: 1024)
       #expect(HandRun(plugin).run([input]).sound == [input])
-      // One that refuses altogether stays as it was.
+      // If the new rate is refused, the plugin continues as before.
       #expect(throws: HostError.notInstantiated(uri: Fixture.uri, sampleRate: 192_000)) {
         try plugin.prepare(sampleRate: 192_000, maximumFrames: 1024)
       }
@@ -254,7 +255,7 @@ import Testing
     }
   }
 
-  /// GLib's types, for one, cannot be registered twice.
+  /// For example, GLib's types cannot be registered twice.
   @Test func librariesThatAPluginBringsAlongStay() throws {
     let names = ["DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "CUE_FIXTURES_LIBRARY"]
     let before = names.map { name in getenv(name).map { String(cString: $0) } }
@@ -265,7 +266,7 @@ import Testing
     }
     for name in names { unsetenv(name) }
     try withTemporaryFolder { folder in
-      // Named like one of Qt's, which is told that there is no screen.
+      // The name resembles one of Qt's libraries, so the host sets the platform to offscreen.
       let fixture = try Fixture(in: folder, "BRINGS_A_LIBRARY", brought: "libQtBrought.so")
       let world = World(path: fixture.path)
       for _ in 0..<2 { _ = try PluginInstance(Fixture.uri, in: world, settings: usual) }
@@ -283,7 +284,7 @@ import Testing
     }
   }
 
-  /// A library that a manifest names is not run in our process, nor in the probe.
+  /// Neither this process nor the validator runs a library that a manifest names.
   @Test func manifestsRunNoCode() throws {
     try fixture("TELLS_MORE") { fixture in
       let dynamic = "<urn:more> a <http://lv2plug.in/ns/ext/dynmanifest#DynManifest> ; lv2:binary"
@@ -298,9 +299,9 @@ import Testing
     }
   }
 
-  // MARK: Bundles that say what cannot be
+  // MARK: Impossible values
 
-  /// What `cuejack plugins` prints of a fixture.
+  /// Returns the result of `cuejack plugins` for a fixture.
   private func command(_ fixture: Fixture, _ arguments: String...) throws -> CommandResult {
     try run(
       builtProduct(named: "cuejack").path, ["plugins"] + arguments,
@@ -329,7 +330,7 @@ import Testing
     }
   }
 
-  /// lilv's own function for them ends the process.
+  /// lilv's own function for scale points aborts the process.
   @Test func scalePointsWithoutAValueAreLeftOut() throws {
     let control =
       Fixture.sound + ", [ a lv2:ControlPort, lv2:InputPort ; lv2:index 2 ; lv2:symbol \"x\" ; "
@@ -370,7 +371,7 @@ import Testing
       #expect(
         list.errors.contains("\(fixture.bundle): ") && list.errors.contains("lv2:minimum"),
         "\(list)")
-      // It turns the control over what is left of its range.
+      // It moves the control over the remaining range.
       let passed = try command(fixture, "check", "--seconds", "0.1", Fixture.uri)
       #expect(passed.status == 0, "\(passed)")
       let plugin = try PluginInstance(Fixture.uri, in: World(path: fixture.path), settings: usual)
@@ -380,7 +381,7 @@ import Testing
     }
   }
 
-  // MARK: The conformance pass
+  // MARK: Conformance
 
   @Test func aStateThatDoesNotComeBackIsRemarked() throws {
     let facts = """

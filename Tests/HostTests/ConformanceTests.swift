@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make conformance` runs, on few plugins.
+/// The script of `make conformance`, with few plugins.
 @Suite(.serialized) struct ConformanceTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
 
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// A fault that only our command sees is ours.
+  /// A failure that only Cuejack reports counts as Cuejack's.
   @Test func aFaultThatIsNotShownElsewhereIsTold() throws {
     try withTemporaryFolder { folder in
       let command = folder.appendingPathComponent("cuejack").path

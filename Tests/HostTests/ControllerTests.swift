@@ -47,8 +47,8 @@ import Testing
 
   // MARK: Moving
 
-  /// From the message's frame on, over ten milliseconds in steps of 32 frames, however the frames are cut
-  /// into blocks.
+  /// The ramp starts at the message's frame and takes ten milliseconds in steps of 32 frames,
+  /// independent of the blocks.
   @Test(arguments: [[1024], [64], [17], [1], [5, 300, 64, 1]])
   func aControllerMovesAControlFromItsFrameOn(blocks: [Int]) throws {
     let plugin = try instance(amp)
@@ -56,7 +56,7 @@ import Testing
     let sound = HandRun(plugin).run(
       [ones], blocks: blocks,
       controllers: [
-        // Another number, another channel, a note, a change of mode.
+        // Another controller, another channel, a note, and a channel mode message.
         controller(8, 3, channel: 2, at: 4), controller(7, 3, channel: 1, at: 5),
         TimedEvent(frame: 6, bytes: [0x91, 7, 3]), controller(123, 3, channel: 2, at: 7),
         controller(7, 0, channel: 2, at: 100), controller(7, 127, channel: 2, at: 1200),
@@ -71,7 +71,7 @@ import Testing
     #expect(plugin.lostEvents == 0)
   }
 
-  /// What was set last counts, whoever set it.
+  /// The last value counts, whether the caller or a controller set it.
   @Test func whatControllersSetIsSeen() throws {
     let plugin = try instance(amp)
     let run = HandRun(plugin)
@@ -92,12 +92,12 @@ import Testing
     let copy = try plugin.replacement(restoring: state)
     HandRun(copy).run([ones])
     #expect(try copy.value(of: "gain") == -3 && copy.bindings == plugin.bindings)
-    // It is moved as the first one is.
+    // The same controller moves the copy.
     HandRun(copy).run([ones], controllers: [controller(7, 127, at: 0)])
     #expect(try copy.value(of: "gain") == 24)
   }
 
-  /// The ends are exact, and each kind of control has values that it can take.
+  /// The ends are exact, and each kind of control gets valid values.
   @Test func scalesSuitTheirControls() {
     func values(_ shape: MIDIScale.Shape, _ low: Float, _ high: Float) -> [Float] {
       MIDIScale(shape: shape, low: low, high: high).values
@@ -119,7 +119,7 @@ import Testing
     #expect(points[0] == 2 && points[42] == 2 && points[43] == 5 && points[127] == 9)
   }
 
-  /// The trigger of the fixture is one, and its other controls have no range of their own.
+  /// The fixture's trigger is a toggle, and its other controls have no range.
   @Test func triggersActInTheUpperHalf() throws {
     try withTemporaryFolder { folder in
       let fixture = try Fixture(
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  /// The parameter's own answer tells of it.
+  /// The parameter's own answer reports the value.
   @Test func aParameterIsMovedByMessages() throws {
     let plugin = try instance(examples + "params")
     let (float, int) = (examples + "params#float", examples + "params#int")
@@ -178,7 +178,7 @@ import Testing
     let learned = Learned()
     try plugin.learn(MIDITarget("gain", low: -20, high: 20), then: learned.note)
     #expect(plugin.learning?.name == "gain")
-    // A note and a change of mode are no controllers; the first that is one is heard at once.
+    // Notes and channel mode messages are not learned. The first controller takes effect at once.
     run.run(
       [ones],
       controllers: [
@@ -192,7 +192,7 @@ import Testing
     run.run([ones], controllers: [controller(20, 0, channel: 5, at: 0)])
     #expect(try plugin.value(of: "gain") == -20)
 
-    // Until another moves, the old one goes on; then it does nothing more.
+    // The old controller works until another one moves; then it has no effect.
     try plugin.learn(MIDITarget("gain"), then: learned.note)
     plugin.cancelLearning()
     run.run([ones], controllers: [controller(30, 127, at: 0)])
@@ -210,8 +210,8 @@ import Testing
     #expect(try plugin.value(of: "gain") == 24 && plugin.bindings.isEmpty)
   }
 
-  /// What is bound while something is learned does not lose it, whichever the cycle sees first.
-  /// The one that was learned just before may still be moving.
+  /// Binding during learning does not cancel it, in either order for the cycle. The controller learned
+  /// just before may still be moving.
   @Test func oneControllerCanBePassed() throws {
     let plugin = try instance(amp)
     let run = HandRun(plugin)
@@ -220,7 +220,7 @@ import Testing
       MIDITarget("gain"), passing: MIDIController(number: 20, channel: 5), then: learned.note)
     run.run([ones], controllers: [controller(20, 9, channel: 5, at: 3)])
     #expect(plugin.learning == MIDITarget("gain"))
-    // The same number on another channel is another.
+    // The same number on another channel is another controller.
     run.run(
       [ones],
       controllers: [controller(20, 9, channel: 5, at: 3), controller(20, 127, channel: 4, at: 4)])
@@ -247,7 +247,7 @@ import Testing
     #expect(values[examples + "params#long"] == .long(7))
   }
 
-  /// A table that was made before the host knew what a cycle had learned.
+  /// A table created before the host noticed that a cycle had learned.
   @Test func whatWasLearnedIsNotLearnedAgain() throws {
     let plugin = try instance(amp)
     nonisolated(unsafe) let run = HandRun(plugin)
@@ -274,12 +274,12 @@ import Testing
     #expect(String(decoding: data, as: UTF8.self).contains("\"cc7\""))
     try plugin.prepare(sampleRate: 96000, maximumFrames: 2048)
     let sound = HandRun(plugin).run([ones], controllers: [controller(7, 127, at: 0)]).sound[0]
-    // Ten milliseconds at the new rate.
+    // Ten milliseconds at the new sample rate.
     #expect(abs(sound[960] - 10) < 1e-4 && sound[900] < 9.9)
     #expect(try plugin.value(of: "gain") == 20)
   }
 
-  /// Tables come and go while cycles run.
+  /// Tables are replaced while cycles run.
   @Test func bindingsAreSwappedUnderACycle() throws {
     let plugin = try instance(amp)
     let run = HandRun(plugin)

@@ -2,26 +2,26 @@ import Foundation
 import Host
 import TestSupport
 
-/// A bundle made for a test, with one plugin, `urn:fixture`.
+/// A test bundle with one plugin, `urn:fixture`.
 struct Fixture {
   static let uri = "urn:fixture"
   let folder: URL
   /// Path of the bundle.
   var bundle: String { folder.appendingPathComponent("fixture.lv2").path + "/" }
-  /// Where lilv is to look: for the bundle, and for LV2's own.
+  /// The folders for lilv: this bundle and LV2's own.
   var path: String { folder.path + ":/usr/lib/lv2" }
 
-  /// Ports that every fixture has.
+  /// Ports of every fixture.
   static let sound = """
     [ a lv2:AudioPort, lv2:InputPort ; lv2:index 0 ; lv2:symbol "in" ; lv2:name "In" ] ,
     [ a lv2:AudioPort, lv2:OutputPort ; lv2:index 1 ; lv2:symbol "out" ; lv2:name "Out" ]
     """
 
   /// - Parameters:
-  ///   - kind: What plugin.c is to be, as one of its macros.
+  ///   - kind: A macro that selects the behaviour of plugin.c.
   ///   - ports: Its ports, in Turtle.
-  ///   - facts: More that the bundle says of the plugin.
-  ///   - brought: Name of the library brought.c, which the plugin's library needs; nil if it needs none.
+  ///   - facts: Additional Turtle about the plugin.
+  ///   - brought: Name of the library brought.c, which the plugin's library depends on; nil for none.
   init(
     in folder: URL, _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
     hasLibrary: Bool = true, brought: String? = nil
@@ -51,9 +51,9 @@ struct Fixture {
     }
   }
 
-  /// A plugin that writes what it reads: MIDI, and where the music stands. It has a control `x`.
+  /// Creates a plugin that copies its MIDI and transport events, with a control `x`.
   ///
-  /// - Parameter hasLatency: It has a port for that, too.
+  /// - Parameter hasLatency: Whether it has a latency port.
   static func echo(in folder: URL, hasLatency: Bool = false) throws -> PluginInstance {
     let latency = """
       , [ a lv2:ControlPort, lv2:OutputPort ; lv2:index 3 ; lv2:symbol "latency" ; lv2:name "Latency" ;

@@ -4,9 +4,9 @@ import Host
 import TestSupport
 import Testing
 
-/// Plugins of all kinds as nodes of a graph.
+/// Plugins of all kinds as graph nodes.
 @Suite(.serialized) struct GraphNodeTests {
-  /// What a graph of one node makes of samples.
+  /// Returns the output of a graph with one node.
   private func run(_ node: any GraphNode, _ samples: [Float]) throws -> ([Float], GraphReport) {
     let graph = Graph(sampleRate: 48000, blockFrames: 64)
     let source = graph.addSource(named: "source", channels: 1)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// lv2:connectionOptional: the plugin is told that nothing is connected.
+  /// lv2:connectionOptional: the host connects the port to NULL.
   @Test func anOptionalPortMayStayUnconnected() throws {
     try withTemporaryFolder { folder in
       let fixture = try Fixture(
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// Silence comes in the place of what is no number; it is counted, and told with the plugin's name.
+  /// Samples that are not a number become silence. They are counted and logged with the plugin's name.
   @Test func whatIsNoNumberIsToldWithItsName() throws {
     try withTemporaryFolder { folder in
       let fixture = try Fixture(in: folder, "WRITES_NAN")
@@ -93,7 +93,7 @@ import Testing
 
   // MARK: Callbacks
 
-  /// A render callback is a source: it is told the frame, whatever the blocks.
+  /// A render callback is a source and receives the frame, independent of the blocks.
   @Test func aCallbackIsASource() throws {
     let node = CallbackNode(
       named: "callback", outputs: 1,
@@ -110,11 +110,11 @@ import Testing
     try graph.connect(source, to: output)
     try graph.connect(id, to: output)
     let heard = try OfflineGraph(graph, source: source).run(ramp[...])
-    // Nothing reports a latency: no cycle comes first.
+    // No node reports a latency, so no cycle runs in advance.
     #expect(heard == ramp.map { $0 + $0 })
   }
 
-  /// It keeps what its context belongs to until no cycle can call it any more.
+  /// The node retains the owner of its context until no cycle can call it any more.
   @Test func aCallbackKeepsItsContext() throws {
     final class Box { var gain: Float = 3 }
     weak var gone: Box?
@@ -148,7 +148,7 @@ import Testing
 
   // MARK: Denormals
 
-  /// As in a real cycle; and the caller's own arithmetic is as before.
+  /// As in a process cycle. The caller's floating-point mode is restored.
   @Test func denormalsAreFlushedOffline() throws {
     let node = CallbackNode(
       named: "quiet", inputs: 1, outputs: 1,
@@ -161,7 +161,7 @@ import Testing
     let least = Float.leastNormalMagnitude
     let (heard, _) = try run(node, [least, 1, least])
     #expect(heard == [0, 0.01, 0])
-    // Not known when it is compiled.
+    // Unknown to the compiler.
     let small = heard[1] * 0 + least
     #expect(small * 0.5 > 0)
   }

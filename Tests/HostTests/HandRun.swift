@@ -8,7 +8,7 @@ struct TimedEvent: Equatable {
   var bytes: [UInt8]
 }
 
-/// Drives a plugin's processor as a graph would, block by block, with memory of its own.
+/// Runs a plugin's processor block by block like a graph, with its own memory.
 final class HandRun {
   private let node: any GraphNode
   private let capacity: Int
@@ -22,11 +22,11 @@ final class HandRun {
   /// Device frame of the next block's first frame.
   var frame: Int64 = 0
   var isFreewheeling = false
-  /// Says where the music stands at a frame of the device.
+  /// Returns the transport position at a device frame.
   var transport: ((Int64) -> cue_transport)?
   private var course = cue_transport_course()
   private let heardControllers: UnsafeMutableRawPointer
-  /// Whether a node asked for attention in the latest run.
+  /// Whether a node requested attention in the last run.
   private(set) var sawAttention = false
 
   init(_ node: any GraphNode, capacity: Int = 4096, eventBytes: Int = 1 << 16) {
@@ -67,9 +67,9 @@ final class HandRun {
     outputEvents.deallocate()
   }
 
-  /// Runs blocks of the given lengths, again and again from the first, until the input is used up.
-  /// `midi` goes to the first event input, `controllers` to the host, and what comes from the first event
-  /// output is given back.
+  /// Runs blocks of the given lengths, repeated until the input is used up. `midi` goes to the first
+  /// event input and `controllers` to the host. Returns the sound and the events of the first event
+  /// output.
   @discardableResult
   func run(
     _ input: [[Float]] = [], frames: Int? = nil, blocks: [Int] = [1024], midi: [TimedEvent] = [],
@@ -163,7 +163,7 @@ final class HandRun {
   }
 }
 
-/// Noise that is the same each time.
+/// Returns reproducible noise.
 func noise(_ count: Int, seed: UInt64 = 1) -> [Float] {
   var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
   return (0..<count).map { _ in

@@ -5,15 +5,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A plugin's process that writes what it likes into what it shares with its host.
+/// A plugin's process that writes arbitrary data into the memory shared with its host.
 @Suite(.serialized) struct HostileProcessTests {
-  /// URIs as numbers, in memory of which another process may have a part.
+  /// A URID table in memory that may be shared with another process.
   private final class Table {
     static let capacity = 64
     static let textBytes = 4096
     var urids = cue_urids()
 
-    /// - Parameter other: The table of another process that shares what is shared; nil for none.
+    /// - Parameter other: The table of another process with which to share memory; nil for none.
     init(sharedWith other: Table? = nil) {
       func zeros<Element>(_ count: Int, of type: Element.Type) -> UnsafeMutablePointer<Element> {
         calloc(count, MemoryLayout<Element>.stride)!.assumingMemoryBound(to: type)
@@ -56,7 +56,7 @@ import Testing
     #expect(host.unmap(0) == nil && host.unmap(65) == nil && host.map("") == 0)
   }
 
-  /// The next number of a byte of text before the table's, or far behind it.
+  /// Offsets of the next text before the table's start or far beyond its end.
   @Test(arguments: [.max, .max - 2, .max - 4096, 1 << 32, 4095, 4096, 4097] as [UInt64])
   func aTextThatEndsAnywhereIsNoPlaceToWrite(used: UInt64) {
     let host = Table()
@@ -84,7 +84,7 @@ import Testing
     #expect(host.unmap(known) == "urn:known")
   }
 
-  /// What a number means does not change, whatever the other process writes later.
+  /// A URID keeps its URI, whatever the other process writes later.
   @Test func aNumberKeepsItsURI() {
     let host = Table()
     let child = Table(sharedWith: host)
@@ -108,7 +108,7 @@ import Testing
 
   // MARK: Lines
 
-  /// What a shell script does in the place of a plugin's process.
+  /// Returns the error if a shell script replaces the plugin's process.
   private func failure(_ script: String) -> String {
     do {
       _ = try IsolatedPlugin(
@@ -126,14 +126,14 @@ import Testing
     #expect(words.contains("is faulty: it crashed (Killed)"), "\(words)")
   }
 
-  /// An answer that nobody asked for is no answer to the next request.
+  /// An unrequested answer does not answer the next request.
   @Test func answersThatNobodyAskedForAreNone() throws {
     let words = failure(
       #"""
       for i in 1 2 3 4 5 6 7 8; do echo '{"reply":{"_0":{"value":{"_0":7}}}}'; done
       while read line; do echo '{"reply":{"_0":{"value":{"_0":7}}}}'; done
       """#)
-    // It says nothing wrong, and has no plugin either.
+    // It makes no false statement, but has no plugin either.
     #expect(words == "nothing" || words.contains("crashed") || words.contains("ended"), "\(words)")
   }
 }

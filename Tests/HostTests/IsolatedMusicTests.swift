@@ -6,7 +6,7 @@ import Testing
 
 @testable import Host
 
-/// Controllers and the transport reach plugins in processes of their own, too.
+/// Controllers and transport with isolated plugins.
 @Suite(.serialized) struct IsolatedMusicTests {
   private let gain = MIDIBinding(
     MIDIController("cc7@2")!, to: MIDITarget("gain", low: -40, high: 0))
@@ -19,7 +19,7 @@ import Testing
     try PluginInstance(examples + name, in: installed, settings: usual)
   }
 
-  /// What a plugin makes where waiting is allowed.
+  /// Returns a plugin's output in freewheel mode.
   private func sound(
     _ plugin: any GraphNode, frames: Int, blocks: [Int], controllers: [TimedEvent] = [],
     transport: ((Int64) -> cue_transport)? = nil
@@ -74,7 +74,7 @@ import Testing
     #expect(plugin.bindings == [bound] && plugin.learning == nil)
     #expect(try plugin.value(of: "gain") == 24)
 
-    // Another instance goes by the same, and learns what this one was to learn.
+    // Another instance takes over the bindings and the learning request.
     try plugin.learn(MIDITarget("gain")) { binding in learned.withLock { $0.append(binding) } }
     let second = try plugin.replacement(restoring: plugin.capture())
     #expect(plugin.learning == nil && second.bindings == [bound])
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// Who hears that a controller was learned may ask the plugin for more.
+  /// The callback for a learned controller may send requests to the plugin.
   @Test func learningLeadsToMoreLearning() throws {
     let plugin = try isolated("amp")
     let learned = Mutex<[MIDIBinding]>([])

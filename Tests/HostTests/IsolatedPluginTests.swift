@@ -5,12 +5,12 @@ import Host
 import TestSupport
 import Testing
 
-/// The built command, which runs plugins for the tests.
+/// Returns the built command, which runs plugins for the tests.
 func isolation(patience: Double = 10) throws -> IsolationProgram {
   IsolationProgram(executable: try builtProduct(named: "cuejack").path, patience: patience)
 }
 
-/// Our plugins, which are built first, and Debian's.
+/// Builds Cuejack's plugins and returns a world with them and Debian's.
 func builtPlugins() throws -> World {
   let built = repository.appendingPathComponent(".build/lv2").path
   let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
@@ -18,9 +18,9 @@ func builtPlugins() throws -> World {
   return World(path: built + ":/usr/lib/lv2")
 }
 
-/// Plugins in processes of their own: the same as in this one, a block later.
+/// Isolated plugins: same result as in-process plugins, one block later.
 @Suite(.serialized) struct IsolatedPluginTests {
-  /// As many frames as the longest block has.
+  /// The maximum block length in frames.
   private static let lag = usual.maximumFrames
 
   private func isolated(
@@ -35,7 +35,7 @@ func builtPlugins() throws -> World {
     try PluginInstance(uri, in: world, settings: settings)
   }
 
-  /// A run in which waiting is allowed.
+  /// Returns a run in freewheel mode, in which waiting is allowed.
   private func waiting(_ node: any GraphNode) -> HandRun {
     let run = HandRun(node)
     run.isFreewheeling = true
@@ -50,7 +50,7 @@ func builtPlugins() throws -> World {
     }
   }
 
-  /// What comes `lag` frames late, and a lag's silence before it.
+  /// Returns sound delayed by `lag` frames of silence.
   private func late(_ sound: [[Float]]) -> [[Float]] {
     sound.map { [Float](repeating: 0, count: Self.lag) + $0.dropLast(Self.lag) }
   }
@@ -62,7 +62,7 @@ func builtPlugins() throws -> World {
 
   // MARK: Waiting
 
-  /// A cycle that may wait goes on once the block before it, which nobody waited for, is done.
+  /// A cycle that may wait also waits for the preceding block, for which nothing waited.
   @Test func freewheelingWaitsForWhatCameBefore() throws {
     let plugin = try isolated(examples + "amp")
     let run = HandRun(plugin)
@@ -71,7 +71,7 @@ func builtPlugins() throws -> World {
     run.run([noise(512, seed: 1)])
     run.isFreewheeling = true
     let done = DispatchSemaphore(value: 0)
-    // What nobody but the other thread uses until it is done.
+    // Only the other thread uses it until it signals.
     nonisolated(unsafe) let other = run
     Thread.detachNewThread {
       other.run([noise(512, seed: 2)])
@@ -87,7 +87,7 @@ func builtPlugins() throws -> World {
     }
   }
 
-  /// A longer cycle is one block, or its second part would always come too late.
+  /// A longer cycle stays one block, since its second part would always be late.
   @Test func blocksGrowWithTheCycle() throws {
     let plugin = try isolated(examples + "amp")
     let graph = Graph(sampleRate: 48000, blockFrames: 256)
@@ -204,7 +204,7 @@ func builtPlugins() throws -> World {
       try here.restore(state)
       #expect(try here.value(of: "gain") == -12.5)
       try here.set("gain", to: 3)
-      // One that is in memory only goes to the other process as well.
+      // An in-memory state is passed to the other process, too.
       try amp.restore(here.capture())
       #expect(try amp.value(of: "gain") == 3)
       let second = try amp.replacement(
@@ -217,7 +217,7 @@ func builtPlugins() throws -> World {
     }
   }
 
-  /// Also one that the plugin stores itself, and that has a file.
+  /// Including a property that the plugin stores itself and that refers to a file.
   @Test func aSampleGoesWithTheState() throws {
     try withTemporaryFolder { folder in
       let path = folder.appendingPathComponent("sample.wav").path
@@ -269,7 +269,7 @@ func builtPlugins() throws -> World {
     #expect(try !isolated(examples + "amp").setEnabled(false))
   }
 
-  // MARK: What is wrong
+  // MARK: Errors
 
   @Test func wrongValuesAreRefusedByName() throws {
     let amp = try isolated(examples + "amp")
@@ -347,7 +347,7 @@ func builtPlugins() throws -> World {
       }
     }
     turn(100)
-    // Nor when it is too late for an answer, or there is none any more.
+    // Also when the answer is late, or when none comes any more.
     stop(amp.processIdentifier)
     turn(100)
     kill(amp.processIdentifier, SIGKILL)

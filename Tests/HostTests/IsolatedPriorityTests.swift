@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The thread that runs a plugin in its own process has the priority of the cycles.
+/// The thread that runs an isolated plugin has the priority of the cycles.
 @Suite(.serialized) struct IsolatedPriorityTests {
-  /// Whether this system lets a thread have a real-time priority.
+  /// Returns whether this system permits real-time priority.
   private func isAllowed() -> Bool {
     let answer = Mutex<Bool?>(nil)
     let isDone = DispatchSemaphore(value: 0)
@@ -19,20 +19,19 @@ import Testing
     return answer.withLock { $0 } == true
   }
 
-  /// True if a thread of a process has SCHED_FIFO's priority 5.
+  /// Returns whether a thread of the process has SCHED_FIFO priority 5.
   private func hasPriority(_ process: Int32) -> Bool {
     let tasks = "/proc/\(process)/task"
     return ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).contains {
       thread in
-      // A name, in parentheses, may have spaces; behind it are all fields from the third on.
+      // The process name, in parentheses, may contain spaces. All fields from the third on follow it.
       let words = text(of: URL(fileURLWithPath: "\(tasks)/\(thread)/stat")).split(separator: ") ")
       let fields = words.last?.split(separator: " ") ?? []
       return fields.count > 38 && fields[37] == "5" && fields[38] == "1"
     }
   }
 
-  /// With PipeWire's libjack, too, where it is installed: that one raises no thread of a process that
-  /// has no client.
+  /// Also with PipeWire's libjack, if installed. It raises no thread of a process without a client.
   @Test(arguments: ["", "/usr/lib/x86_64-linux-gnu/pipewire-0.3/jack"])
   func aPluginsThreadHasThePriorityOfTheCycles(libraries: String) throws {
     let isAllowed = isAllowed()

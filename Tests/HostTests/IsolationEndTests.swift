@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Plugins in processes of their own that are late, hang or die: sound goes on.
+/// Isolated plugins that are late, hang or die: playback continues.
 @Suite(.serialized) struct IsolationEndTests {
   private func sine(_ count: Int) -> [Float] {
     (0..<count).map { Float(sin(Double($0) * 2 * Double.pi * 1000 / 48000)) }
@@ -13,7 +13,8 @@ import Testing
 
   private let sinesOwn = Float(2 * sin(Double.pi * 1000 / 48000))
 
-  /// The largest step from one frame to the next, and how many frames lie in a silence of two or more.
+  /// Returns the largest step between two frames, and the number of frames in silences of two or more
+  /// frames.
   private func faults(_ samples: some Sequence<Float>) -> (step: Float, silent: Int) {
     let samples = Array(samples)
     var (step, silent): (Float, Int) = (0, 0)
@@ -41,7 +42,7 @@ import Testing
     return amp
   }
 
-  /// Sends a sine through a node, in blocks of 64 and 17 frames, and says what comes out.
+  /// Sends a signal through a node in blocks of 64 and 17 frames and records the output.
   private final class Stream {
     let run: HandRun
     let input: [Float]
@@ -56,7 +57,8 @@ import Testing
     }
   }
 
-  /// A plugin that leaves the sound as it is cannot be told from its input, however late it is.
+  /// The output of a plugin that does not change the signal equals its input, however late the plugin
+  /// is.
   @Test func whatIsLateIsBridgedOnItsFrame() throws {
     let input = noise(100_000)
     let amp = try amp(0)
@@ -74,7 +76,7 @@ import Testing
     #expect(stream.heard == Array((lag + input).prefix(stream.heard.count)))
   }
 
-  /// It comes back, too.
+  /// The plugin's output also returns without a click.
   @Test func beingLateIsNoClick() throws {
     let input = sine(400_000)
     let amp = try amp(-6)
@@ -113,7 +115,7 @@ import Testing
     amp.whenGone { told.withLock { $0 += 1 } }
     let stream = Stream(amp, input)
     stream.run.isFreewheeling = true
-    // At the top of the sine.
+    // At the peak of the sine.
     stream.play(10_012)
     kill(process, SIGKILL)
     stream.play(20_000)
@@ -124,7 +126,7 @@ import Testing
     let turn = try #require(
       heard.indices.first { $0 > 300 && heard[$0] != input[$0 - 256] * factor })
     #expect((10_012...30_012).contains(turn))
-    // A fade of 10 ms, then the input as it is, as late as before.
+    // A fade of 10 ms, then the unchanged input with the same latency.
     #expect((turn + 480..<heard.count).allSatisfy { heard[$0] == input[$0 - 256] })
     let (step, silent) = faults(heard.dropFirst(300))
     #expect(step <= sinesOwn * 1.05 && silent == 0)
@@ -135,13 +137,13 @@ import Testing
     }
     amp.whenGone { told.withLock { $0 += 1 } }
     #expect(told.withLock { $0 } == 2)
-    // Its place can still be made ready for another rate.
+    // The node can still be prepared for another sample rate.
     try amp.prepare(sampleRate: 44100, maximumFrames: 512)
     let second = HandRun(amp).run([input], blocks: [512]).sound[0]
     #expect(Array(second[512...]) == Array(input.dropLast(512)))
   }
 
-  /// The plugin's own latency counts: its input is as late as its sound was.
+  /// The plugin's own latency counts, too: the input has the latency of the plugin's output.
   @Test func theInputIsAsLateAsTheSoundWas() throws {
     let limiter = try IsolatedPlugin(
       "urn:cuejack:plugins:limiter", in: builtPlugins(),
@@ -178,7 +180,7 @@ import Testing
       for begin in stride(from: 0, to: 40_000, by: 4000) {
         heard += offline.run(input[begin..<begin + 4000])
       }
-      // It waited for the plugin until the process was given up, and the graph passes it by from then on.
+      // The graph waited for the plugin until its process was killed, and bypasses it from then on.
       try wait("the end") { plugin.isGone }
       try wait("the bypass") { "\(graph)".contains("bypassed") }
       heard += offline.run([], silence: 4000)
@@ -191,7 +193,7 @@ import Testing
     }
   }
 
-  /// The exit code says that something failed.
+  /// The exit code reports an error.
   @Test func aRenderingGoesOnWithoutItsPlugin() throws {
     try withTemporaryFolder { folder in
       let fixture = try Fixture(in: folder, "CRASHES_LATER")
@@ -219,7 +221,7 @@ import Testing
     #expect(!hasEnded(process))
     amp = nil
     #expect(hasEnded(process))
-    // Also one that is in the middle of a run that never ends, or that stands still.
+    // Including a plugin in a run that never ends, or whose process is stopped.
     try withTemporaryFolder { folder in
       let fixture = try Fixture(in: folder, "HANGS")
       var plugin: IsolatedPlugin? = try IsolatedPlugin(
@@ -231,7 +233,7 @@ import Testing
     }
   }
 
-  /// Though it can neither be asked to end nor answer.
+  /// The plugin can neither receive the request to end nor answer.
   @Test func aHangingPluginGoesWithItsKilledHost() throws {
     try withTemporaryFolder { folder in
       let fixture = try Fixture(in: folder, "HANGS_LATER")

@@ -5,7 +5,7 @@ import Server
 import TestSupport
 import Testing
 
-/// Makes a sine of 1 kHz at full scale, of its device frame. No cycle of 256 frames begins near a zero.
+/// A source of a 1 kHz sine at full scale by device frame. No cycle of 256 frames starts near a zero.
 private final class Sine: GraphNode, @unchecked Sendable {
   let name = "sine"
   let inputs = 0
@@ -23,7 +23,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
   func prepare(sampleRate: Double, maximumFrames: Int) {}
 }
 
-/// A plugin in a process of its own, in a graph on a running JACK server.
+/// An isolated plugin in a graph on a running JACK server.
 @Suite(.serialized) struct IsolationOnJackTests {
   @Test func aKilledPluginIsNoStepAndNoSilence() throws {
     let jack = try JackDaemon(period: 256)
@@ -59,7 +59,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
     #expect(capture.wait(untilFrames: min(capture.capturedFrames + 20_000, capture.capacity)))
     capture.disarm()
     try capture.setFreewheel(false)
-    // The way through takes as long as before.
+    // The latency is the same as before.
     #expect(try latency().contains("port capture latency = [ 256 256 ] frames"))
 
     let heard = capture.samples(channel: 0)

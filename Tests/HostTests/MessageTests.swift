@@ -5,13 +5,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Messages to a plugin that wrap round the end of their ring.
+/// Messages to a plugin that wrap around the end of their ring.
 @Suite(.serialized) struct MessageTests {
   private static func message(_ number: Int, bytes: Int) -> [UInt8] {
     [0xf0] + [UInt8](repeating: UInt8(number & 0x7f), count: bytes) + [0xf7]
   }
 
-  /// Wherever it wraps, and whatever its parts are; a full ring refuses it and keeps what it has.
+  /// At any position and with any parts. A full ring refuses the message and keeps its content.
   @Test func aRingTakesAMessageAtAnyPlace() {
     let memory = UnsafeMutablePointer<CChar>.allocate(capacity: 64)
     defer { memory.deallocate() }
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// A cycle may come at any moment while a message is written, also where one wraps round.
+  /// A cycle may run at any moment while a message is written, also while one wraps around.
   @Test func aLongMessageComesWholeOrNotAtAll() throws {
     try withTemporaryFolder { folder in
       let plugin = try Fixture.echo(in: folder)
@@ -46,7 +46,7 @@ import Testing
       Thread.detachNewThread {
         for number in 0..<count {
           let message = Self.message(number, bytes: 11_000 + number % 97)
-          // A block of the plugin's has room for five of them.
+          // A block of the plugin has room for five messages.
           while taken.load(ordering: .acquiring) < number - 2, !isOver.load(ordering: .relaxed) {}
           while (try? plugin.send(midi: message)) == nil, !isOver.load(ordering: .relaxed) {}
         }

@@ -2,20 +2,20 @@ import CLilv
 import Foundation
 import TestSupport
 
-/// A plugin run by a plain loop over lilv, as a small C program would run it: nothing of our host takes
-/// part. Its controls are at their defaults, and it is told of no features.
+/// A plugin run by a plain loop with lilv, like a small C program, without any of Cuejack's host code.
+/// Its controls have their default values, and it receives no features.
 struct PlainLoop {
   private let uri: String
   private let bundle: String
 
-  /// - Parameter bundle: The folder of the plugin's bundle, which ends with a slash.
+  /// - Parameter bundle: The folder of the plugin's bundle, with a slash at its end.
   init(_ uri: String, bundle: String) {
     self.uri = uri
     self.bundle = bundle
   }
 
-  /// Makes an instance and runs it once over all of `input`, one array for each audio input, in blocks of
-  /// the given lengths, again and again from the first; an array for each audio output.
+  /// Runs a new instance over all of `input`, one array per audio input, in blocks of the given
+  /// lengths, repeated. Returns one array per audio output.
   func run(_ input: [[Float]], blocks: [Int]) throws -> [[Float]] {
     let world = lilv_world_new()!
     defer { lilv_world_free(world) }

@@ -45,13 +45,14 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(sound[..<333].allSatisfy { $0 == 1 })
     #expect(sound[333..<700].allSatisfy { abs($0 - 10) < 1e-5 })
     #expect(sound[700...].allSatisfy { $0 == 1 })
-    // One that comes too late takes effect at once.
+    // A change that is too late takes effect at once.
     try amp.set("gain", to: 20, at: 5)
     #expect(run.run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
     #expect(try amp.value(of: "gain") == 20)
   }
 
-  /// In steps of 32 frames from its first frame, the same however the frames are cut into blocks.
+  /// The value changes in steps of 32 frames from the first frame of the ramp on, independent of the
+  /// blocks.
   @Test(arguments: [[1024], [64], [17], [1], [5, 300, 64, 1]])
   func aRampDoesNotDependOnTheBlocks(blocks: [Int]) throws {
     let amp = try instance(examples + "amp")
@@ -81,7 +82,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     ) {
       try amp.send(midi: [0x90, 60, 100])
     }
-    // What does not fit is refused, and nothing that was sent before is lost.
+    // Changes that exceed the ring are refused, and earlier ones are not lost.
     var sent = 0
     #expect(throws: HostError.tooManyChanges(plugin: examples + "amp")) {
       while true {
@@ -130,7 +131,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(out == expected)
   }
 
-  /// Those from the host come between those of the graph, also where a change splits the run.
+  /// Events from the host are merged with those of the graph, also where a change splits the run.
   @Test(arguments: [[1024], [64], [17], [1]])
   func theHostsEventsJoinTheGraphs(blocks: [Int]) throws {
     let fifths = try instance(examples + "fifths")
@@ -144,12 +145,12 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(out.count == 20 && out.map(\.frame) == out.map(\.frame).sorted())
     #expect(roots.map(\.frame) == (frames + midi.map(\.frame)).sorted())
     #expect(roots.filter { $0.bytes[0] == 0x80 }.map(\.frame) == frames)
-    // What was asked for before its block comes with the block's first frame.
+    // An event for a frame before its block arrives at the block's first frame.
     try fifths.send(midi: [0x80, 60, 0], at: 1)
     #expect(run.run(frames: 64).events.map(\.frame) == [0, 0])
   }
 
-  /// The gate of this plugin is told each state one event late: what matters is that it sees them all.
+  /// This plugin's gate reports each state one event late. The test checks that it receives all events.
   @Test func aNoteOpensTheGate() throws {
     let gate = try instance(examples + "midigate")
     let ones = [Float](repeating: 1, count: 1000)
@@ -200,7 +201,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
 
   private static let sample = examples + "sampler#sample"
 
-  /// A sample of one second that begins with a step.
+  /// Writes a constant sample of one second.
   private func makeSample(in folder: URL, level: Float) throws -> String {
     let path = folder.appendingPathComponent("sample-\(level).wav").path
     try writeWave([[Float](repeating: level, count: 48000)], to: path)
@@ -276,7 +277,8 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     #expect(last == nil)
   }
 
-  /// The worker thread is in the middle of a notice when the instance goes: it does not keep the instance.
+  /// The instance is released while the worker thread is in a callback, which does not retain the
+  /// instance.
   @Test func theWorkerThreadDoesNotHoldTheInstance() throws {
     let (isLearned, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     var amp: PluginInstance? = try instance(examples + "amp")
@@ -303,7 +305,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     try wait("the instance to go") { observed == nil }
   }
 
-  /// A run of no frames, in which a plugin tells of its latency, is not the one that messages wait for.
+  /// A run of no frames, in which a plugin reports its latency, does not consume messages.
   @Test func whatIsSentWaitsForTheFirstFrame() throws {
     try withTemporaryFolder { folder in
       let plugin = try Fixture.echo(in: folder, hasLatency: true)

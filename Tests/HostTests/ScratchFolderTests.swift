@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Where plugins make files.
+/// The folders for files that plugins create.
 @Suite(.serialized) struct ScratchFolderTests {
-  /// Calls `body` with a world whose plugin makes a file, and a function that finds the file.
+  /// Calls `body` with a world whose plugin creates a file, and a function that finds the file.
   private func withFile(_ body: (World, () -> URL?) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let world = World(path: try Fixture(in: folder, "MAKES_FILES").path)
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Another user can look into none of the folders on the way.
+  /// Expects that another user cannot read the folders on the path.
   private func expectPrivate(_ file: URL?) throws {
     let file = try #require(file)
     let temporary = URL(fileURLWithPath: NSTemporaryDirectory()).pathComponents.count
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// A state that was captured is in a folder, too.
+  /// The folder of a captured state is private as well.
   @Test func aCapturedStateIsPrivate() throws {
     let plugin = try IsolatedPlugin(
       examples + "amp", in: installed, settings: usual, program: isolation())

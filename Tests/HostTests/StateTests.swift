@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// What the plugin stores itself, with a path in it.
+  /// Properties that the plugin stores itself, including a path.
   @Test func parametersAreSavedAndRestored() throws {
     try withTemporaryFolder { folder in
       let params = try instance(examples + "params")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// The first block of an instance that was made with a state has its sample.
+  /// An instance created with a state has its sample in the first block.
   @Test func aReplacementIsReadyWithItsFirstBlock() throws {
     try withTemporaryFolder { folder in
       let path = folder.appendingPathComponent("sample.wav").path
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  /// Also if the folder is reached by a link and the sample lies in it.
+  /// Even if the folder is reached by a link and contains the sample.
   @Test func savingLeavesFilesWhereTheyAre() throws {
     try withTemporaryFolder { folder in
       let place = folder.appendingPathComponent("place")
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// eg-sampler's own sample, which its bundle names as part of its default state.
+  /// eg-sampler's own sample, which its bundle names in the default state.
   @Test func theDefaultStateIsLoaded() throws {
     let sampler = try instance(examples + "sampler")
     let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
@@ -145,7 +145,7 @@ import Testing
     #expect(sound.contains { $0 != 0 })
   }
 
-  /// A preset may say that it applies to more than one plugin.
+  /// A preset may apply to several plugins.
   @Test func aPresetOfSeveralPluginsIsTakenByEach() throws {
     try withTemporaryFolder { folder in
       let second = "urn:fixture"

@@ -3,7 +3,7 @@ import Host
 import TestSupport
 import Testing
 
-/// The mixer of channel strips, in a graph that is run by hand.
+/// The mixer of channel strips in a hand-driven graph.
 @Suite(.serialized) struct StripMixerTests {
   private let graph = Graph(sampleRate: 48000, blockFrames: 1024)
   private let mixer: StripMixer
@@ -24,7 +24,7 @@ import Testing
     try graph.connect(mixer.output, to: graph.addOutputs(named: "ports", audio: ["l", "r"]))
   }
 
-  /// Some frames of 0.5 from the voice, 0.25 and -0.125 from the piano; the last frame that comes out.
+  /// Plays 0.5 on the voice, 0.25 and -0.125 on the piano. Returns the last output frame.
   private func play(_ offline: OfflineGraph, frames: Int = 4096) -> [Float] {
     let sound = (0..<frames).flatMap { _ in [0.5, 0.25, -0.125] as [Float] }
     return Array(offline.run(sound[...]).suffix(2))

@@ -4,9 +4,9 @@ import Host
 import TestSupport
 import Testing
 
-/// What plugins are told of where the music stands.
+/// The transport positions that plugins receive.
 @Suite(.serialized) struct TransportTests {
-  /// What a position says; what it leaves out is nil.
+  /// The content of a position; nil for what it leaves out.
   private struct Position: Equatable {
     var at: Int
     var frame: Int64
@@ -23,7 +23,7 @@ import Testing
       self.speed = speed
     }
 
-    /// Of the bytes of an atom's body.
+    /// Reads a position from the body of an atom.
     init?(_ event: TimedEvent) {
       let time = "http://lv2plug.in/ns/ext/time#"
       func field<Number>(_ at: Int, as type: Number.Type) -> Number {
@@ -63,13 +63,15 @@ import Testing
     return transport
   }
 
-  /// At the first frame of the block in which it is new, and not again; also where the run is split.
+  /// A position is sent once, at the first frame of the block in which it changes, also where the run
+  /// is split.
   @Test func changesAreToldOnce() throws {
     try withTemporaryFolder { folder in
       let echo = try Fixture.echo(in: folder)
       let run = HandRun(echo)
       run.transport = { frame in
-        // It starts after 200 frames, jumps 1000 frames ahead after 500, and stops after 700.
+        // The transport starts after 200 frames, jumps 1000 frames ahead after 500, and stops after
+        // 700.
         var transport = standing(at: 0)
         if frame >= 200 { transport.frame = frame - 200 }
         if frame >= 500 { transport.frame += 1000 }
@@ -86,9 +88,9 @@ import Testing
           Position(at: 700, 1500, 0),
         ])
       #expect(out.filter { $0.bytes.count == 3 } == midi)
-      // The position comes before what else is at its frame.
+      // The position precedes other events at its frame.
       #expect(out.filter { $0.frame == 200 }.map(\.bytes.count) == [56, 3])
-      // One that is made anew does not know any more.
+      // A new instance has to receive the position again.
       try echo.prepare(sampleRate: 96000, maximumFrames: 2048)
       #expect(
         run.run(frames: 300, blocks: [100]).events.compactMap(Position.init) == [
@@ -97,7 +99,7 @@ import Testing
     }
   }
 
-  /// Ticks are whole numbers, and what they are off by is no change.
+  /// Ticks are integers, and their rounding error does not count as a change.
   @Test func beatsAreToldAndTheirChanges() throws {
     try withTemporaryFolder { folder in
       let echo = try Fixture.echo(in: folder)
@@ -109,7 +111,7 @@ import Testing
         transport.beat_unit = 8
         transport.beats_per_bar = 3
         transport.beat_slack = 2 / 1920.0
-        // 90 beats a minute at first, and 180 from frame 96,000, beat 3, on.
+        // 90 beats per minute at first, and 180 from frame 96,000 (beat 3) on.
         transport.beats_per_minute = frame < 96000 ? 90 : 180
         let beats =
           min(Double(frame), 96000) * 90 / (60 * 48000) + max(0, Double(frame) - 96000) * 180
@@ -130,7 +132,7 @@ import Testing
     }
   }
 
-  /// A file's first frame is the music's.
+  /// A file's first frame is the transport's frame 0.
   @Test func offlineTheMusicRollsFromItsBegin() throws {
     let world = installed
     let chain = try PluginChain(
@@ -144,7 +146,8 @@ import Testing
     #expect(clicks(in: sound) == [0, 24000, 48000, 72000, 96000])
   }
 
-  /// Where a metronome's clicks begin: its sound fades in from silence, in the second frame on.
+  /// Returns the start frames of a metronome's clicks, which fade in from silence from the second frame
+  /// on.
   private func clicks(in sound: [Float]) -> [Int] {
     var found: [Int] = []
     var silent = 1000

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a plugin sees of its host, told by a plugin that is made for that.
+/// The host's behaviour as reported by a plugin made for that purpose.
 @Suite(.serialized) struct WitnessTests {
   private static let ports: String = {
     let controls: [(String, String, String)] = [
@@ -58,7 +58,7 @@ import Testing
       #expect(run.run(silence).sound[0].allSatisfy { $0 == 3 })
       run.isFreewheeling = false
       try plugin.set("trigger", to: 1, at: run.frame + 10)
-      // From its frame to the end of that run; then it is back.
+      // The value applies from its frame to the end of that run and then returns to the default.
       let sound = run.run(silence).sound[0]
       #expect(sound[..<10].allSatisfy { $0 == 1 } && sound[10...].allSatisfy { $0 == 5 })
       #expect(run.run(silence).sound[0].allSatisfy { $0 == 1 })
@@ -67,7 +67,7 @@ import Testing
     #expect(!amp.setEnabled(false))
   }
 
-  /// Where a change of a control splits a run, its events are split, too.
+  /// Where a control change splits a run, its events are split as well.
   @Test(arguments: [[1024], [64], [17], [1]])
   func eventsKeepTheirFramesInSplitRuns(blocks: [Int]) throws {
     try withTemporaryFolder { folder in
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  /// In whatever order they were sent; those of one frame in that one.
+  /// In any order of sending. Events for one frame arrive at that frame.
   @Test(arguments: [[1024], [64], [17], [1]])
   func theHostsEventsComeOnTheirFrames(blocks: [Int]) throws {
     try withTemporaryFolder { folder in
@@ -102,7 +102,7 @@ import Testing
       ]
       for (byte, frame) in sent { try echo.send(midi: [byte, 0, 0], at: frame) }
       var out = run.run(frames: 60, blocks: blocks).events
-      // Those that are sent later come between those that wait.
+      // Events sent later are merged with those that wait.
       try echo.send(midi: [8, 0, 0])
       try echo.send(midi: [9, 0, 0], at: 850)
       out += run.run(frames: 1940, blocks: blocks).events.map {
@@ -146,7 +146,7 @@ import Testing
       run.run(silence)
       #expect(try plugin.value(of: "made") == made + 1 && plugin.latencyFrames == 5)
     }
-    // One that cannot be told is made anew.
+    // A plugin without the options interface is instantiated again.
     try witness(interface: false) { plugin, run in
       run.run(silence)
       let made = try plugin.value(of: "made")
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  /// Fixed blocks are never split, and are claimed only then.
+  /// Fixed blocks are never split. The host promises them only if that is true.
   @Test func fixedBlocksStayWhole() throws {
     var settings = PluginSettings(sampleRate: 48000, maximumFrames: 64)
     settings.hasFixedBlocks = true
@@ -192,14 +192,14 @@ import Testing
       #expect(missing(settings) == [])
       settings.maximumFrames = 65
       #expect(missing(settings) == ["powerOf2BlockLength"])
-      // One that requires to be live runs offline all the same.
+      // A plugin that requires lv2:isLive still runs offline.
       settings.maximumFrames = 64
       settings.isOffline = true
       #expect(missing(settings) == [])
     }
   }
 
-  /// What is logged in a run comes out on another thread, and work answers in the cycle.
+  /// Another thread prints what a run logs, and the worker's response arrives in a cycle.
   @Test func theLogAndTheWorkerAnswer() throws {
     try witness { plugin, run in
       let entries = Entries.shared
@@ -222,8 +222,8 @@ import Testing
     }
   }
 
-  /// A bypass by lv2:enabled outlives longer blocks, one change after another, though each makes the plugin
-  /// anew.
+  /// A bypass by lv2:enabled stays through consecutive changes to longer blocks, even if each one
+  /// instantiates the plugin again.
   @Test(arguments: [true, false]) func aBypassOutlivesLongerBlocks(interface: Bool) throws {
     try witness(interface: interface) { plugin, _ in
       let graph = Graph(sampleRate: 48000, blockFrames: 64)
@@ -233,7 +233,7 @@ import Testing
       try graph.connect(source, to: id)
       try graph.connect(id, to: output)
       let offline = try OfflineGraph(graph, source: source)
-      // 1 while it is enabled, and 2 since it freewheels.
+      // 1 while it is enabled, plus 2 while it runs in freewheel mode.
       let enabled = [Float](repeating: 3, count: 4000)
       #expect(offline.run([], silence: 4000) == enabled)
       try graph.setBypassed(id, true)
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  /// Where waiting is allowed, the answer is there in the same block.
+  /// Where waiting is allowed, the response arrives in the same block.
   @Test func workOfflineIsDoneWithinItsBlock() throws {
     var settings = usual
     settings.isOffline = true
@@ -256,13 +256,13 @@ import Testing
       try plugin.set("trigger", to: 1, at: 10)
       try plugin.set("wanted", to: 1, at: 32)
       run.run(silence)
-      // The run from frame 32 on came after the answer.
+      // The run from frame 32 on came after the response.
       #expect(try plugin.value(of: "maximum") == -1024)
     }
   }
 }
 
-/// What the host logs.
+/// Log handler that records the host's entries.
 final class Entries: LogHandler, @unchecked Sendable {
   struct Entry {
     var text: String

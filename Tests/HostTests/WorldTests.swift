@@ -3,7 +3,7 @@ import Host
 import TestSupport
 import Testing
 
-/// What bundles say, read from those of lv2-examples and mda-lv2.
+/// Descriptions read from the bundles of lv2-examples and mda-lv2.
 @Suite struct WorldTests {
   private static let world = World()
 

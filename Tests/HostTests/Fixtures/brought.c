@@ -1,5 +1,4 @@
-// A library that a plugin brings along, and that bears to be loaded once in a process, like GLib's
-// types.
+// A dependency of a plugin that can be loaded only once in a process, like GLib's types.
 #include <stdlib.h>
 
 static int is_first;

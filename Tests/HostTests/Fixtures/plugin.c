@@ -1,4 +1,5 @@
-// A plugin that does one thing wrong, or tells what its host does: which one, the build says.
+// A plugin with one fault, or one that reports its host's behaviour. A macro of the build selects
+// which.
 #include <lv2/atom/atom.h>
 #include <lv2/atom/util.h>
 #include <lv2/core/lv2.h>
@@ -84,7 +85,7 @@ static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, con
     free(path);
   }
 #endif
-  // What the process remembers even if this library goes.
+  // A count that survives unloading of this library.
   const char *made = getenv("CUE_FIXTURES_MADE");
   plugin->made = made ? (float)atoi(made) + 1 : 1;
   char text[16];
@@ -197,7 +198,7 @@ static const void *extension_data(const char *uri) {
   return NULL;
 }
 #elif defined(FORGETS)
-// Its state is another each time that it is asked.
+// Stores a different state each time.
 static LV2_State_Status save(LV2_Handle handle, LV2_State_Store_Function store,
                              LV2_State_Handle state, uint32_t flags,
                              const LV2_Feature *const *features) {
@@ -228,7 +229,7 @@ static const void *extension_data(const char *uri) {
 #endif
 
 #if defined(TELLS_MORE)
-// What a manifest may ask a host to call.
+// The function that a dynamic manifest makes a host call.
 LV2_SYMBOL_EXPORT int lv2_dyn_manifest_open(void **handle, const LV2_Feature *const *features) {
   (void)handle, (void)features;
   abort();
