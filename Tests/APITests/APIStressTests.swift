@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random calls through the C interface, on a running server. `CUEJACK_STRESS_SEED` and
-/// `CUEJACK_STRESS_CALLS` are as for the test of the same name below the C interface.
+/// Random calls through the C interface on a running server. `CUEJACK_STRESS_SEED` and
+/// `CUEJACK_STRESS_CALLS` have the same meaning as in `StressTests`.
 @Suite struct APIStressTests {
   @Test(arguments: [false, true]) func randomCallsAndRaces(isSanitized: Bool) throws {
     let settings = ProcessInfo.processInfo.environment

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make install` puts on a machine is all that a C or C++ program needs.
+/// Everything that a C or C++ program needs must be installed by `make install`.
 @Suite struct InstallTests {
-  /// Installs this build's products, for `body` to use.
+  /// Installs the products of this build and calls `body`.
   private func withInstallation(_ body: (Installation) throws -> Void) throws {
     try withTemporaryFolder { prefix in
       let made = try run(
@@ -19,7 +19,7 @@ import Testing
   private struct Installation {
     let prefix: URL
 
-    /// Words that pkg-config gives for the installed library, and for nothing else.
+    /// Returns the words that pkg-config prints for the installed library, without other packages.
     func flags(_ options: String...) throws -> [String] {
       let result = try TestSupport.run(
         "pkg-config", options + ["AudioToolbox"],
@@ -28,7 +28,7 @@ import Testing
       return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
     }
 
-    /// Builds and runs a program with nothing but pkg-config's flags.
+    /// Builds and runs a program with pkg-config's flags only.
     func run(
       _ program: String, _ arguments: [String], suffix: String, options: [String],
       environment: [String: String]
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// Each header brings in what it needs.
+  /// Each header includes what it needs.
   @Test func everyInstalledHeaderCompilesAlone() throws {
     try withInstallation { installation in
       let root = installation.prefix.appendingPathComponent("include/cuejack")
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  /// Nothing of the build folder, or of a moved one, is needed to load the library and the command line.
+  /// The library and the command load without the build folder, also after they were moved.
   @Test func theLibraryFindsWhatItNeeds() throws {
     try withInstallation { installation in
       for name in ["lib/libAudioToolbox.so", "bin/cuejack"] {
@@ -169,10 +169,10 @@ import Testing
           .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true }
         #expect((files?.isEmpty == true) == (target == "uninstall"), "\(files ?? [])")
         if target == "install" {
-          // A prefix below DESTDIR is not the one that programs are to see.
+          // Programs must not see a prefix inside DESTDIR.
           let file = text(of: root.appendingPathComponent("usr/lib/pkgconfig/AudioToolbox.pc"))
           #expect(file.contains("prefix=/usr\n") && !file.contains("@"))
-          // A bundle is complete: a library, and at least the turtle that it begins with.
+          // A complete bundle has a library and at least a manifest.
           let bundles = root.appendingPathComponent("usr/lib/lv2")
           let names = try FileManager.default.contentsOfDirectory(atPath: bundles.path)
           #expect(names.count == 6, "\(names)")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Programs pass NULL where the headers do not allow it: `nulls.c` tries that with all functions.
+/// Tests of NULL arguments where the headers do not allow them: `nulls.c` covers all functions.
 @Suite struct NullTests {
-  /// Functions that take no pointer.
+  /// Functions without pointer arguments.
   private static let without: Set = [
     "AudioConvertHostTimeToNanos", "AudioConvertNanosToHostTime", "AudioGetCurrentHostTime",
     "AudioGetHostClockFrequency", "AudioGetHostClockMinimumTimeDelta",

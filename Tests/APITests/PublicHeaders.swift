@@ -5,16 +5,16 @@ import TestSupport
 enum PublicHeaders {
   static let folder = repository.appendingPathComponent("Sources/CAudioToolbox/include")
 
-  /// Paths of the headers below a folder, as programs include them.
+  /// Returns the paths of the headers in a folder, as programs include them.
   static func names(in folder: URL = folder) throws -> [String] {
     let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String }
     return (all ?? []).filter { $0.hasSuffix(".h") }.sorted()
   }
 
-  /// Names of the functions that the headers declare and do not define.
+  /// Returns the names of functions that the headers declare but do not define.
   ///
-  /// Clang's own tree of all headers is read, so macros and odd layouts are no matter. Its text names a file
-  /// only where it differs from the last one named: that one is kept while reading.
+  /// It reads clang's syntax tree of all headers, so macros and unusual formatting do not matter. The
+  /// tree names a file only when it differs from the previous one, so the parser remembers it.
   static func functions(in folder: URL = folder) throws -> Set<String> {
     let toolchain = try SwiftToolchain()
     let program = try names(in: folder).map { "#include <\($0)>\n" }.joined()
@@ -34,7 +34,7 @@ enum PublicHeaders {
     var found: Set<String> = []
     var file: Substring = ""
     for line in result.output.split(separator: "\n") {
-      // A place is a path, line and column, or without the path if the file is the last one.
+      // A location is a path, line and column; the path is missing if it is the previous one.
       let functionLine = line.hasPrefix("|-FunctionDecl ") || line.hasPrefix("`-FunctionDecl ")
       if line.contains("/") || line.contains("<built-in>") || line.contains("<scratch space>") {
         for place in line.matches(of: place) { file = place.output.1 }
@@ -51,7 +51,7 @@ enum PublicHeaders {
     #/[<( ](/[^:<>,]+|<built-in>|<scratch space>):\d+:\d+/#
   private nonisolated(unsafe) static let declaration = #/ (\w+) '[^']*(?:'[^']*)*'([ \w]*)$/#
 
-  /// C functions that a library offers: Swift's own names and what the linker makes are not among them.
+  /// Returns the C functions that a library exports, without Swift's symbols and those of the linker.
   static func exports(of library: URL) throws -> Set<String> {
     let result = try run("nm", ["-D", "--defined-only", "--format=posix", library.path])
     guard result.status == 0 else { throw SupportError(result.errors) }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The table of which test covers which line of the behaviour: it is whole, and names what there is.
+/// Checks that the table in semantics.md is complete and names existing tests.
 @Suite struct TableTests {
   private struct Row {
     let line: String
@@ -19,7 +19,7 @@ import Testing
     }
   }()
 
-  /// The names of all suites in the sources of the tests.
+  /// Names of all test suites.
   private static let suites: Set<String> = {
     let tests = repository.appendingPathComponent("Tests")
     let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)
@@ -29,7 +29,7 @@ import Testing
         let text = try? String(contentsOf: file, encoding: .utf8)
       else { continue }
       for match in text.matches(of: /struct ([A-Za-z]+Tests)\b/) { names.insert(String(match.1)) }
-      // A target with tests goes by its folder's name.
+      // A test target is listed by its folder's name.
       names.insert(file.deletingLastPathComponent().lastPathComponent)
     }
     return names
@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  /// What follows a program's name are parts that it passes, or all of them; a note may come last.
+  /// After a program's name follow the parts that it passes, or none for all of them; a note may come
+  /// last.
   @Test func thePartsThatTheTableNamesAreThere() throws {
     var passes: [String: Set<String>] = [:]
     for program in ProgramTests.cases {

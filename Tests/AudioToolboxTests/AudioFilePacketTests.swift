@@ -14,7 +14,7 @@ func openToRead(_ path: String) throws -> AudioFileID {
   return try #require(id)
 }
 
-/// The value of a property, which may take a question from `value`; nil if there is none.
+/// Returns the value of a property, whose argument may be in `value`; nil on error.
 func value<Value: BitwiseCopyable>(
   _ id: AudioFileID, _ property: AudioFilePropertyID, _ value: Value
 ) -> Value? {
@@ -32,7 +32,7 @@ private func bytes(_ id: AudioFileID, _ property: AudioFilePropertyID) -> [UInt8
   return bytes
 }
 
-/// A packet and the frames that its description tells.
+/// A packet and the frame count in its description.
 private struct Packet: Equatable {
   var bytes: Data
   var frames: UInt32
@@ -59,7 +59,7 @@ private func packets(_ id: AudioFileID) throws -> [Packet] {
   }
 }
 
-/// A file that ffmpeg makes, and kinds of files that its packets are copied to.
+/// A file made by ffmpeg, and the file types to which its packets are copied.
 private struct Copy: Sendable, CustomTestStringConvertible {
   let name: String
   let codec: [String]
@@ -161,7 +161,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
           file, false, UInt32(data.count), descriptions, Int64(first), &count, data)
         #expect(status == noErr && count == some.count)
       }
-      // Packets go behind the last, and nowhere else.
+      // Packets can only be appended.
       var count: UInt32 = 1
       var description = AudioStreamPacketDescription(
         mStartOffset: 0, mVariableFramesInPacket: 0,
@@ -192,7 +192,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
       let counted = probed.split(separator: ",").last.flatMap {
         Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
       }
-      // libavformat reads many packets of one size at a time.
+      // libavformat reads several constant-size packets at a time.
       if format.mBytesPerPacket == 0 { #expect(counted == original.count, "\(probed)") }
     }
   }

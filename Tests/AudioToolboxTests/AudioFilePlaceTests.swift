@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioToolbox
 
-/// Files of packets of one size and of many, of one length and of several, and how ffmpeg makes them.
+/// Files with packets of constant and variable size and duration, and their ffmpeg codecs.
 private let files: [(name: String, codec: String)] = [
   ("pcm.wav", "pcm_s24le"), ("pcm.aiff", "pcm_s16be"), ("pcm.caf", "pcm_f32be"),
   ("pcm.au", "pcm_s16be"), ("ulaw.wav", "pcm_mulaw"), ("alaw.au", "pcm_alaw"),
@@ -14,7 +14,7 @@ private let files: [(name: String, codec: String)] = [
   ("opus.ogg", "libopus"), ("opus.caf", "libopus"), ("vorbis.ogg", "libvorbis"),
 ]
 
-/// The translations of places: AudioFile's properties that answer a question in its place.
+/// Properties of AudioFile that translate between packets, frames and bytes.
 @Suite struct AudioFilePlaceTests {
   private func file(_ name: String, _ codec: String, in folder: TemporaryFolder) throws
     -> AudioFileID
@@ -40,7 +40,7 @@ private let files: [(name: String, codec: String)] = [
       mByte: byte, mPacket: packet, mByteOffsetInPacket: rest, mFlags: [])
   }
 
-  /// Bytes and frames of each packet.
+  /// Returns the bytes and the frame count of each packet.
   private func packets(_ id: AudioFileID) throws -> [(bytes: [UInt8], frames: Int64)] {
     let format = try #require(
       value(id, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
@@ -89,7 +89,7 @@ private let files: [(name: String, codec: String)] = [
         #expect(back?.mPacket == number && back?.mByteOffsetInPacket == UInt32(rest))
         #expect(back?.mFlags == [], "exact")
       }
-      // The bytes of the sound are those of its packets, one behind the other.
+      // The audio data consists of consecutive packets.
       var memory = [UInt8](repeating: 0, count: length)
       var count = UInt32(length)
       #expect(AudioFileReadBytes(id, false, byte, &count, &memory) == noErr)
@@ -113,7 +113,7 @@ private let files: [(name: String, codec: String)] = [
       size = 23
       #expect(
         AudioFileGetProperty(id, property, &size, &question) == kAudioFileBadPropertySizeError)
-      // Room for more than there is.
+      // A size larger than needed.
       size = .max
       #expect(AudioFileGetProperty(id, property, &size, &question) == noErr && size == 24)
     }

@@ -28,9 +28,9 @@ private func property<Value: BitwiseCopyable>(
   return value
 }
 
-/// A handle that a program could make up.
+/// Returns an invented handle.
 private func handle(_ number: Int) -> AudioFileID { unsafeBitCast(number, to: AudioFileID.self) }
-/// What C passes for a pointer that the header calls nonnull.
+/// Returns NULL, which C programs can pass for a nonnull pointer.
 private func null<Value>() -> UnsafeMutablePointer<Value> {
   unsafeBitCast(UnsafeMutablePointer<Value>?.none, to: UnsafeMutablePointer<Value>.self)
 }
@@ -193,7 +193,7 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     let head = try folder.write(whole.prefix(30), to: "head.wav")
     #expect(openFile(head).status == kAudioFileInvalidFileError)
-    // Packets are read, but not changed.
+    // Packets can be read but not changed.
     try tool("ffmpeg", ["-v", "error", "-i", path, folder.file("a.flac")])
     let flac = openFile(folder.file("a.flac"), .readWritePermission)
     let id = try #require(flac.id)

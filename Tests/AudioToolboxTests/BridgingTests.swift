@@ -2,7 +2,7 @@ import AudioToolbox
 import Foundation
 import Testing
 
-/// What stands in for the bridging that Linux lacks loses nothing.
+/// Conversions in place of the bridging that Linux lacks are lossless.
 @Suite struct BridgingTests {
   @Test(arguments: ["", "jack:studio", "Grüße, 世界 🎻", "a\0b", "e\u{301}"])
   func aStringComesBack(text: String) {

@@ -10,7 +10,7 @@ import Testing
         let layout = ChannelLayout(tag: tag)
         let labels = try #require(layout.labels, "\(tag)")
         #expect(labels.count == channels && Set(labels).count == channels, "\(tag)")
-        // A layout with the same channels has the first tag of them.
+        // A layout gets the first tag with the same channels.
         let found = try #require(layout.described?.matchingTag)
         #expect(ChannelLayout(tag: found).labels == labels)
         tags += 1
@@ -41,7 +41,7 @@ import Testing
     #expect(
       try factors(kAudioChannelLayoutTag_Stereo, kAudioChannelLayoutTag_Mono) == [[0.5], [0.5]])
     #expect(try factors(kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo) == [[1, 1]])
-    // More channels than before: each keeps its own.
+    // If there are more channels than before, each one keeps its own.
     #expect(
       try factors(kAudioChannelLayoutTag_Stereo, kAudioChannelLayoutTag_MPEG_5_1_A)
         == [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])
@@ -49,7 +49,7 @@ import Testing
     #expect(
       try factors(kAudioChannelLayoutTag_MPEG_3_0_A, kAudioChannelLayoutTag_Stereo)
         == [[1 / sum, 0], [0, 1 / sum], [half / sum, half / sum]])
-    // No output can clip, whatever goes in.
+    // No output can clip for any input.
     for channels in 1...8 {
       for tag in ChannelLayout.tags(channels: channels) {
         for target in [kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import AudioToolbox
 
-/// 31: a layout is taken by tag, bitmap or descriptions.
+/// 31: a layout is given by tag, bitmap or descriptions.
 @Suite struct ChannelLayoutTests {
   private func bytes(_ words: [UInt32]) -> [UInt8] { words.withUnsafeBytes { Array($0) } }
 
@@ -10,7 +10,7 @@ import Testing
 
   @Test func aTagIsEnough() throws {
     for tag in [kAudioChannelLayoutTag_MPEG_5_1_A, kAudioChannelLayoutTag_Unknown | 6] {
-      // The bitmap and the number of descriptions may be rubbish.
+      // The bitmap and the number of descriptions are ignored.
       let layout = try #require(ChannelLayout(bytes([tag, 0xAAAA, 99])))
       #expect(layout.channels == 6 && layout.byteCount == 32)
       #expect(layout.bytes == bytes([tag, 0, 0, 0, 0, 0, 0, 0]))
@@ -24,7 +24,7 @@ import Testing
     #expect(order(kAudioChannelLayoutTag_MPEG_5_1_A) == [])
     #expect(order(kAudioChannelLayoutTag_MPEG_3_0_B) == [2, 0, 1])
     #expect(order(kAudioChannelLayoutTag_MPEG_5_1_D) == [2, 0, 1, 4, 5, 3])
-    // What has no meaning of its own stays where it is.
+    // Channels without a meaning keep their position.
     #expect(order(kAudioChannelLayoutTag_DiscreteInOrder | 4) == [])
     #expect(order(kAudioChannelLayoutTag_Unknown | 4) == [])
     let right = kAudioChannelLabel_Right

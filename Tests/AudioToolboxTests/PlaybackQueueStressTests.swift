@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Calls from many tasks at once, without a server, so that ThreadSanitizer can watch.
+/// Calls from many tasks at once, without a server, for ThreadSanitizer.
 @Suite(.serialized) struct PlaybackQueueStressTests {
-  /// A generator that repeats itself for a seed.
+  /// A generator that repeats its numbers for the same seed.
   private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -39,7 +39,7 @@ import Testing
       let format = AudioStreamBasicDescription.pcm(Int16.self, channels: 1)
       let written = try PlaybackQueue(format, bufferFrames: 16)
       let rendered = try PlaybackQueue(Int16.self, channels: 1, bufferFrames: 16) { _, output in
-        // Every so often there is nothing more.
+        // Some calls return no more data.
         guard calls.add(1, ordering: .relaxed).newValue % 7 != 0 else { return }
         while output.freeCapacity > 0 { output.append(1) }
       }
@@ -53,7 +53,7 @@ import Testing
               let queue = Bool.random(using: &dice) ? written : rendered
               switch Int.random(in: 0..<9, using: &dice) {
               case 0...2:
-                // More than the buffers hold: it ends because it is cancelled, or by a stop.
+                // More than the buffers hold, so the write ends by cancellation or by a stop.
                 let samples = [Int16](repeating: 1, count: .random(in: 0..<200, using: &dice))
                 let writing = Task {
                   await Self.expect([-128]) { try await written.write(samples) }
@@ -74,7 +74,7 @@ import Testing
           }
         }
       }
-      // No buffer was lost: as much as there is room for is taken at once.
+      // No buffer was lost: the queue accepts its full capacity at once.
       try written.stop()
       try await written.write([Int16](repeating: 1, count: 4 * 16))
     }

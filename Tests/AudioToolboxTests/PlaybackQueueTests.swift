@@ -4,12 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the Swift layer plays on a running jackd is what a capture client receives.
+/// Playback by the Swift layer on a running jackd, checked by a capture client.
 @Suite(
   .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct PlaybackQueueTests {
-  /// A sample that is never 0, exact in every format that is tried.
+  /// Returns a sample that is never 0 and exact in every tested format.
   private static func sample(_ frame: Int, channel: Int = 0) -> Float {
     Float((frame * 7 + channel * 13) % 9973 + 1) / 16384
   }
@@ -24,7 +24,7 @@ struct PlaybackQueueTests {
     return queue
   }
 
-  /// A queue that renders `frames` frames.
+  /// Creates a queue that renders `frames` frames.
   private static func rendering(_ frames: Int, in studio: Studio) throws -> PlaybackQueue {
     let queue = try PlaybackQueue(Float.self, channels: 1, bufferFrames: 9600) { frame, output in
       let end = min(frames, frame + output.freeCapacity)
@@ -41,7 +41,7 @@ struct PlaybackQueueTests {
     let queue = try Self.queue(in: studio, channels: 2)
     #expect(!queue.isRunning)
     try queue.start()
-    // A piece that needs many buffers, one of a frame, and one that is no array.
+    // A piece that needs many buffers, one of a single frame, and one that is no array.
     let all = Self.samples(0..<100_000, channels: 2)
     try await queue.write(all.prefix(160_000))
     #expect(queue.isRunning)
@@ -64,7 +64,7 @@ struct PlaybackQueueTests {
       let studio = try Studio()
       let queue = try PlaybackQueue(.pcm(Sample.self, channels: 1))
       try queue.setValue(studio.device, of: .device)
-      // Sixteen levels, which eight bits hold.
+      // Sixteen levels, which 8 bits represent exactly.
       let levels = (0..<5000).map { Float($0 % 15 + 1) / 16 }
       try queue.start()
       try await queue.write(levels.map(sample))
@@ -81,7 +81,7 @@ struct PlaybackQueueTests {
 
   @Test func bytesOfAnyFormatAreWritten() async throws {
     let studio = try Studio()
-    // 24 bits, the high byte first.
+    // 24 bits, big-endian.
     let format = AudioStreamBasicDescription(
       mSampleRate: 48000, mFormatID: kAudioFormatLinearPCM,
       mFormatFlags: kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsPacked
@@ -101,7 +101,7 @@ struct PlaybackQueueTests {
     #expect(studio.heard() == [samples])
   }
 
-  /// Two tasks write at once: the pieces are heard whole, one after the other.
+  /// Two tasks write at once: the pieces are played whole, one after the other.
   @Test func piecesOfSeveralTasksStayWhole() async throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio)
@@ -117,7 +117,7 @@ struct PlaybackQueueTests {
     #expect(heard == pieces[0] + pieces[1] || heard == pieces[1] + pieces[0])
   }
 
-  /// A write that waits for a buffer ends with its task; what it had enqueued is played.
+  /// Cancelling a task ends its waiting write. Frames already enqueued are played.
   @Test func aCancelledWriteThrows() async throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio)
@@ -130,7 +130,7 @@ struct PlaybackQueueTests {
     }
     let next = Task { () async -> AudioQueueError? in
       do throws(AudioQueueError) {
-        // The first one waits inside: this is not its turn.
+        // The first write is waiting inside, so this one has to wait.
         while try queue.prime() < 4 * 9600 { await Task.yield() }
         try await queue.write([1] as [Float])
         return nil
@@ -141,7 +141,7 @@ struct PlaybackQueueTests {
     #expect(await next.value == .cancelled)
     writing.cancel()
     #expect(await writing.value == .cancelled)
-    // The right to write and the buffers have come back.
+    // The write lock and the buffers are available again.
     try queue.start()
     try await queue.write(all[(4 * 9600)...])
     try await queue.stopAfterPlaying()
@@ -165,7 +165,7 @@ struct PlaybackQueueTests {
     #expect(heard == [expected], "\(heard[0].count) frames")
   }
 
-  /// The closure may keep state of its own, and is called in order on another thread.
+  /// The closure may have its own state. It is called in order on another thread.
   @Test func aClosureHasStateOfItsOwn() async throws {
     let studio = try Studio()
     var position = 0
@@ -177,7 +177,7 @@ struct PlaybackQueueTests {
     let queue = try PlaybackQueue(Int16.self, channels: 2, buffers: 8) { frame, output in
       noteThread()
       precondition(frame == position)
-      // Little at a time: a buffer need not be full. The last frame is not whole.
+      // A buffer need not be full, and the last frame is incomplete.
       for frame in position..<min(position + 1000, 5000) {
         output.append(Int16(frame + 1))
         output.append(Int16(-frame - 1))
@@ -205,14 +205,14 @@ struct PlaybackQueueTests {
     #expect(studio.heard() == [[]])
   }
 
-  /// Each run asks from frame 0 on, whether the one before ended or was stopped.
+  /// Each run renders from frame 0 on, whether the previous one ended or was stopped.
   @Test func aQueueIsStartedAgain() async throws {
     let studio = try Studio()
     let queue = try Self.rendering(20_000, in: studio)
     try queue.start()
     try await queue.waitForEnd()
     try queue.start()
-    // All of it is enqueued, and its end: the next run follows.
+    // All frames and their end are enqueued, so the next run follows.
     try queue.start()
     try await queue.waitForEnd()
     try queue.start()
@@ -227,7 +227,7 @@ struct PlaybackQueueTests {
     #expect(heard.suffix(20_000) == run[...])
   }
 
-  /// The closure stops its queue, and lets go of it.
+  /// The closure stops its queue and releases it.
   @Test func aClosureUsesItsQueue() async throws {
     let studio = try Studio()
     let place = Mutex<PlaybackQueue?>(nil)
@@ -262,14 +262,14 @@ struct PlaybackQueueTests {
 
   // MARK: Parameters
 
-  /// A ramp takes its time to the frame; a volume is there at once again after it.
+  /// A ramp has its exact length in frames. Afterwards a volume takes effect at once.
   @Test func theGainRampsFrameByFrame() async throws {
     let studio = try Studio()
     let queue = try PlaybackQueue(Float.self, channels: 1, bufferFrames: 9600) { frame, output in
       for _ in frame..<max(frame, min(30_000, frame + output.freeCapacity)) { output.append(1) }
     }
     try queue.setValue(studio.device, of: .device)
-    // Set before the start, it begins with the first frame.
+    // A ramp set before the start begins with the first frame.
     queue.volume = 1
     try queue.prime()
     queue.ramp(to: 0.5, over: 0.5)
@@ -335,7 +335,7 @@ struct PlaybackQueueTests {
     #expect(heard.count(where: { $0 < 0 }) < 20_000)
   }
 
-  /// Nothing to wait for: it has not been started. The run that is ends by itself.
+  /// Before a start there is nothing to wait for. The next run ends by itself.
   @Test func aStopMayComeBeforeTheStart() async throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio)
@@ -403,7 +403,7 @@ struct PlaybackQueueTests {
     #expect(try other.value(of: .device) == queue.value(of: .device))
   }
 
-  /// Changes come in order and end with the queue, which nothing keeps.
+  /// Changes arrive in order and end with the queue, which they do not retain.
   @Test func changesEndWithTheQueue() async throws {
     final class Token: Sendable {}
     let studio = try Studio()
@@ -419,7 +419,7 @@ struct PlaybackQueueTests {
       isAlive = queue
       try queue.setValue(studio.device, of: .device)
       changes = try queue.changes(of: .isRunning)
-      // One that nobody listens to any more.
+      // A sequence without a listener.
       _ = try queue.changes(of: .isRunning)
       // More often than there are buffers: none is lost at an end.
       for _ in 0..<6 {
@@ -436,7 +436,7 @@ struct PlaybackQueueTests {
     #expect(token == nil)
   }
 
-  /// A queue that is let go of while it plays is silent at once, and its closure goes.
+  /// Releasing a playing queue silences it at once and releases its closure.
   @Test func aQueueThatPlaysCanBeLetGo() async throws {
     let studio = try Studio()
     var queue: PlaybackQueue? = try Self.rendering(.max, in: studio)
@@ -507,8 +507,8 @@ struct PlaybackQueueTests {
   }
 
   @Test func theServerMayGo() async throws {
-    // No client but the queue's: JACK's library does not bear it that one is closed while another of the
-    // process has not been told that the server went.
+    // Use no client but the queue's: libjack cannot close one while another client of the process has
+    // not been notified that the server is gone.
     let jack = try JackDaemon(period: 4096)
     let queue = try PlaybackQueue(Float.self, channels: 1, bufferFrames: 9600) { _, output in
       while output.freeCapacity > 0 { output.append(0.5) }

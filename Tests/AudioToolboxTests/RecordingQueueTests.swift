@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the Swift layer records on a running jackd, and plays as packets.
+/// Recording by the Swift layer on a running jackd, and playback of packets.
 @Suite(
   .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct RecordingQueueTests {
-  /// Two channels of 16 bits that are never 0.
+  /// Two channels of 16-bit samples that are never 0.
   private static let sound: [Int16] = (0..<60_000).map {
     Int16($0 % 997 + 1) * ($0 % 2 == 0 ? 9 : -7)
   }
@@ -26,7 +26,7 @@ struct RecordingQueueTests {
     return (player, recorder)
   }
 
-  /// Records the sound, and what is before and behind it.
+  /// Records the sound and the silence around it.
   private static func record(
     _ player: PlaybackQueue, _ recorder: RecordingQueue, in studio: Studio
   ) async throws -> [RecordingQueue.Recording] {
@@ -36,7 +36,7 @@ struct RecordingQueueTests {
     try await player.write(sound)
     try await player.stopAfterPlaying()
     #expect(recorder.isRunning)
-    // The last of it may still be on its way.
+    // The last frames may not have arrived yet.
     studio.wait(cycles: 4)
     try recorder.stop()
     #expect(!recorder.isRunning)
@@ -92,7 +92,7 @@ struct RecordingQueueTests {
     let first = try #require(left.firstIndex { $0 != 0 })
     let expected = stride(from: 0, to: 60_000, by: 2).map { Float(Self.sound[$0]) / 32768 }
     #expect(Array(left[first...].prefix(30_000)) == expected)
-    // What cannot be written.
+    // Invalid packets.
     let wrong = AudioStreamPacketDescription(
       mStartOffset: Int64(bytes.count), mVariableFramesInPacket: 0, mDataByteSize: 1)
     await #expect(throws: AudioQueueError(kAudio_ParamError)) {
@@ -113,7 +113,7 @@ struct RecordingQueueTests {
     let deadline = Date(timeIntervalSinceNow: 30)
     while recorder.isRunning, Date() < deadline { try await Task.sleep(for: .milliseconds(10)) }
     #expect(!recorder.isRunning)
-    // The next run begins at 0, and ends with the queue's last reference.
+    // The next run starts at 0 and ends when the queue is released.
     var other: RecordingQueue? = try RecordingQueue(.pcm(channels: 1), bufferSeconds: 0.05)
     try other?.setValue(studio.device, of: .device)
     var frames: [Int64] = []

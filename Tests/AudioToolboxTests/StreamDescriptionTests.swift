@@ -4,7 +4,7 @@ import Testing
 
 @testable import AudioToolbox
 
-/// 16-bit stereo, but for what is given.
+/// Returns a description of 16-bit stereo with the given changes.
 private func describe(
   _ flags: AudioFormatFlags = kAudioFormatFlagIsSignedInteger | kAudioFormatFlagIsPacked,
   rate: Double = 44_100, id: AudioFormatID = kAudioFormatLinearPCM, packet: UInt32 = 4,
@@ -91,7 +91,7 @@ private func describe(
 }
 
 @Suite struct PacketDescriptionTests {
-  /// The description of a codec's packets in 44.1 kHz stereo, as programs write it.
+  /// The usual descriptions of each codec's packets in 44.1 kHz stereo.
   private static let usual: [(Codec, AudioStreamBasicDescription)] = [
     (.aac, describe(0, id: kAudioFormatMPEG4AAC, packet: 0, frames: 1024, frame: 0, bits: 0)),
     (.aacHE, describe(0, id: kAudioFormatMPEG4AAC_HE, packet: 0, frames: 2048, frame: 0, bits: 0)),
@@ -162,12 +162,12 @@ private func describe(
         #expect(format.framesPerPacket == 0 && format.bytesPerPacket == 0)
       default: #expect(PacketFormat(description) == format)
       }
-      // Nothing but the codec is known.
+      // Only the codec is known.
       let unknown = describe(
         0, rate: 0, id: description.mFormatID, packet: 0, frames: 0, frame: 0, channels: 0, bits: 0)
       #expect(PacketFormat(unknown)?.codec == codec && PacketFormat(unknown)?.channels == 0)
     }
-    // Low rates have shorter packets.
+    // Low sample rates have shorter packets.
     let low = describe(
       0, rate: 22_050, id: kAudioFormatMPEGLayer3, packet: 0, frames: 0, frame: 0, bits: 0)
     #expect(PacketFormat(low)?.framesPerPacket == 576)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server, and a client in the place of its sound card, which hears all.
+/// A server, and a capture client in place of its sound card.
 struct Studio {
   let jack: JackDaemon
   let card: CaptureClient
@@ -16,7 +16,7 @@ struct Studio {
     card.arm()
   }
 
-  /// What was heard from the first frame that was not silent to the last.
+  /// Returns the captured frames from the first to the last that is not silent.
   func heard(channels: Int = 1) -> [[Float]] {
     card.disarm()
     let all = (0..<channels).map { card.samples(channel: $0) }
@@ -26,12 +26,12 @@ struct Studio {
     return all.map { Array($0[first...last]) }
   }
 
-  /// Waits until so many more cycles have run.
+  /// Waits until `cycles` more cycles have run.
   func wait(cycles: Int) {
     #expect(card.wait(untilFrames: card.capturedFrames + cycles * jack.period))
   }
 
-  /// Connects the two ports that one queue plays to those that another records from.
+  /// Connects the two output ports of one queue to the inputs of another.
   func feed(_ player: PlaybackQueue, _ recorder: RecordingQueue) throws {
     let names = try [player.value(of: .device), recorder.value(of: .device)].map {
       $0.split(separator: "/").last ?? ""

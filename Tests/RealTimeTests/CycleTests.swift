@@ -11,7 +11,7 @@ private final class Nobody: VoiceOwner {
   func deviceLost() {}
 }
 
-/// A device that is driven by hand with one voice, and entries for it.
+/// A hand-driven device with one voice, and ring entries for it.
 private final class Rig {
   let server = HandDrivenServer()
   let device: Device
@@ -33,7 +33,7 @@ private final class Rig {
 
   var output: [[Float]] { server.clients[0].samples }
 
-  /// Pushes the floats in five entries, 0 to 4, and the end of the run.
+  /// Pushes the samples in five entries, numbered 0 to 4, and the end of the run.
   func pushInFive(_ source: UnsafeRawBufferPointer) {
     let bytes = source.count / 5
     for part in 0..<5 {
@@ -53,7 +53,7 @@ private final class Rig {
 }
 
 @Suite(.serialized) struct CycleTests {
-  /// The heart of the matter: whatever a cycle meets, it allocates, locks and retains nothing.
+  /// In every situation a cycle allocates, locks and retains nothing.
   @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
   func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
     try #require(cue_probe_works() || isSanitized)
@@ -137,8 +137,8 @@ private final class Rig {
     #expect(reading.position + reading.ranFrames == 128)
   }
 
-  /// After missed cycles a run stands where it would stand without: two queues that started on one
-  /// frame stay in step, whichever of them was late.
+  /// After missed cycles, a run is at the same frame as without them. So two queues that started on one
+  /// frame stay in step.
   @Test(arguments: [1, 63, 64, 100, 400, 700], [0, 70, 130, 200])
   func missedCyclesAreSkipped(missed: Int, start: Int64) throws {
     let rig = try Rig(channels: 1)
@@ -150,7 +150,7 @@ private final class Rig {
       rig.server.miss(frames: missed)
       for _ in 0..<16 { rig.server.cycle(frames: 64) }
     }
-    // What is heard at a device frame depends on that frame alone.
+    // The sample at a device frame depends only on that frame.
     let heard = (0..<(18 * 64)).map { i in
       let frame = i < 128 ? i : i + missed
       let position = frame - Int(start)
@@ -164,8 +164,8 @@ private final class Rig {
     #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
   }
 
-  /// JACK calls a client that was late once for each cycle that it owes, with the frame time of the
-  /// latest: played twice, the queue would be ahead of all others for ever.
+  /// JACK calls a late client once for each cycle that it owes, with the frame time of the latest.
+  /// Playing these would put the queue ahead of all others for good.
   @Test(arguments: [1, 3]) func aCycleThatComesAgainLeavesThePortsAsTheyAre(times: Int) throws {
     let rig = try Rig(channels: 1)
     let source = (1...500).map { Float($0) }
@@ -181,7 +181,7 @@ private final class Rig {
     }
     let heard = rig.output[0]
     #expect(Array(heard[..<128]) == Array(source[..<128]))
-    // The hand-driven server's mark for what nobody has written.
+    // The hand-driven server marks unwritten samples with NaN.
     #expect(heard[128..<(128 + times * 64)].allSatisfy { $0.isNaN })
     #expect(
       Array(heard[(128 + times * 64)...]) == Array(source[128...])
@@ -272,14 +272,14 @@ private final class Rig {
     }
     #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
     #expect(rig.voice.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
-    // A peak that is held is taken once; the level of a cycle stands.
+    // A held peak is taken once; the level of a cycle stays.
     #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0.5)
     #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0)
     #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
   }
 
-  /// The second port of one channel takes over in the very cycle in which the first has lost its
-  /// connection: on its own side nothing is heard twice, and nothing is missing.
+  /// The second port of a channel takes over in the very cycle in which the first has lost its
+  /// connection. On its side, nothing is repeated or missing.
   @Test(arguments: [0, 0.5, -1] as [Float]) func theSecondPortTakesOverWithoutAGap(pan: Float)
     throws
   {
@@ -310,7 +310,7 @@ private final class Rig {
         default: break
         }
         rig.server.cycle(frames: 64)
-        // What the right side of the card hears: the first port as long as it is connected there.
+        // The right input of the card receives the first port while it is connected.
         let first = Array(rig.output[0].suffix(64))
         let second = cycle < 1 ? [Float](repeating: 0, count: 64) : (0..<64).map { right[$0] }
         heard += connections.pointee == 2 ? zip(first, second).map { $0 + $1 } : second

@@ -2,7 +2,7 @@ import CRealTime
 import Testing
 
 @Suite struct FiniteTests {
-  /// One sample that is no number is found wherever it is, and no number is taken for one.
+  /// A single invalid sample is found at any position, and no valid one is reported.
   @Test func samplesThatAreNoNumbersAreFound() {
     let bad: [UInt32] = [
       0x7f80_0000, 0xff80_0000, 0x7f80_0001, 0x7fc0_0000, 0xffff_ffff, 0x7fff_ffff,

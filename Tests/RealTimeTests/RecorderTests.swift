@@ -11,7 +11,7 @@ private final class Nobody: VoiceOwner {
   func deviceLost() {}
 }
 
-/// A device that is driven by hand with one recorder, which hears the number of each frame.
+/// A hand-driven device with one recorder, whose input carries frame numbers.
 private final class Rig {
   let server: HandDrivenServer
   let device: Device
@@ -37,7 +37,7 @@ private final class Rig {
     try device.holding(memory) { recorder.pointee.start(at: StartPoint(.frame(frame))) }
   }
 
-  /// Pushes a space for `frames` frames; its token is its number, from 0.
+  /// Pushes a buffer for `frames` frames. Its token is its number, counted from 0.
   func push(_ frames: Int) {
     let space = UnsafeMutableBufferPointer<Float>.allocate(capacity: frames)
     space.initialize(repeating: .nan)
@@ -59,7 +59,7 @@ private final class Rig {
 }
 
 extension RecordEvent: CustomStringConvertible {
-  /// What a test looks at.
+  /// The fields that the tests compare.
   public var description: String {
     switch kind {
     case .filled: "filled \(token) with \(frames) from \(frame) at \(position)"
@@ -99,7 +99,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
       let counts = cue_probe_leave()
       #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
       #expect(counts.retains == 0 && counts.releases == 0)
-      // A cycle that does not come, in the middle.
+      // Skip one cycle in the middle.
       counter += cycle == 4 ? 512 : 256
     }
     #expect(rig.events().contains { $0.kind == .ranOut } == (queued != 64))
@@ -153,7 +153,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     #expect(rig.recorder.pointee.lostFrames.load(ordering: .relaxed) == 128 + 32 + 64)
   }
 
-  /// Missed cycles are silence as far as the space in hand goes; beyond it they are a hole.
+  /// Missed cycles are silence within the current buffer, and a gap beyond it.
   @Test(arguments: [1, 63, 100, 172, 173, 700])
   func missedCyclesKeepTheTime(missed: Int) throws {
     let rig = try Rig()
@@ -208,7 +208,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     _ = rig.events()
     rig.server.cycle(frames: 64)
     #expect(rig.events().isEmpty)
-    // The next run begins at 0 again.
+    // The next run starts at 0 again.
     rig.push(10)
     try rig.start(at: 0)
     rig.server.cycle(frames: 64)
@@ -218,15 +218,15 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
       ])
   }
 
-  /// A host that does not read its events loses no space: the cycle takes none that it could not give
-  /// back.
+  /// If the host does not read its events, no buffer is lost: the cycle takes none that it could not
+  /// return.
   @Test func noSpaceIsLostIfNobodyReads() throws {
     let rig = try Rig()
     try rig.start(at: 0)
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: 1)
     defer { memory.deallocate() }
     var pushed = 0
-    // In each cycle a gap, and in between one space.
+    // A gap in each cycle, and one buffer in between.
     for _ in 0..<3000 {
       rig.server.cycle(frames: 2)
       let isTaken = rig.recorder.pointee.spaces.push(
@@ -269,7 +269,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     #expect(rig.recorder.pointee.takePeak(ofChannel: 0) == 0)
   }
 
-  /// A voice and a recorder on one device, each with ports of its kind.
+  /// A voice and a recorder on one device, with output and input ports.
   @Test func voicesAndRecordersShareADevice() throws {
     let rig = try Rig()
     let voice = VoiceMemory(channels: 1)

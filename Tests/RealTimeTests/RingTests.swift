@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [1, 2, 8, 64])
   func aRingTakesItsCapacityAndNoMore(capacity: Int) {
     withRing(capacity) { ring in
-      // Several times round, from every position.
+      // Several rounds, from every position.
       for round in 0..<(3 * capacity + 1) {
         for i in 0..<capacity {
           let isTaken = ring.push(entry(UInt32(i)))
@@ -31,7 +31,7 @@ import Testing
         }
         let isEmpty = ring.pop() == nil
         #expect(isEmpty)
-        // One step on, so that the next round begins elsewhere.
+        // Advance by one, so that the next round starts elsewhere.
         _ = ring.push(entry(0))
         _ = ring.pop()
       }

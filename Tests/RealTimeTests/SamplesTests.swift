@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct SamplesTests {
-  /// Every layout, 1 to 64 channels: what comes out is the exact value, times the gain.
+  /// In every format with 1 to 64 channels, the result is the exact value times the gain.
   @Test(arguments: [1, 2, 3, 8, 64])
   func everyLayoutIsReadExactly(channels: Int) throws {
     for format in PCMFormat.all(channels: channels) {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Of any length, in frames or in planes; and the page after the last byte may not be touched.
+  /// Any length, interleaved or in planes. The page after the last byte is not accessible.
   @Test(arguments: [1, 2, 3], [0, 1, 2, 3, 4, 5, 17])
   func nothingIsReadBeyondTheLastByte(channels: Int, frames: Int) throws {
     let page = sysconf(Int32(_SC_PAGESIZE))
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func aByteMayStandAnywhere() throws {
-    // Nothing in memory need be aligned.
+    // Samples need no alignment.
     let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 64)
     let layout = try #require(format.layout)
     let (bytes, expected) = format.noise(frames: 10, seed: 3)

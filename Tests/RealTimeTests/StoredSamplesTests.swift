@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct StoredSamplesTests {
-  /// Planes with these samples, from frame 1 on.
+  /// Calls `body` with planes that contain these samples from frame 1 on.
   private func withPlanes(
     _ channels: [[Float]],
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<Float>>) throws -> Void
@@ -32,14 +32,14 @@ import Testing
     return bytes
   }
 
-  /// Every layout, 1 to 64 channels: what was read is written with the same bits.
+  /// In every format with 1 to 64 channels, samples that were read are written with the same bits.
   @Test(arguments: [1, 2, 3, 8, 64])
   func whatWasReadIsWrittenAlike(channels: Int) throws {
     for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
       let (bytes, samples) = format.noise(frames: 300, seed: 7)
       #expect(try store(format, samples) == bytes, "\(format)")
     }
-    // Of 32 bits, what a float holds: the low eight are 0.
+    // 32-bit samples keep the bits that a float holds: the low eight are 0.
     for format in PCMFormat.all(channels: channels) where format.bitsPerSample == 32 {
       var generator = SplitMix(state: 9)
       var bytes: [UInt8] = []
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Each integer there is, of up to 24 bits; of 24 bits in four bytes every fifth block of them.
+  /// Every integer of up to 24 bits; for 24 bits in four bytes, every fifth block.
   @Test func everyIntegerIsWrittenAlike() throws {
     for format in PCMFormat.all(channels: 1)
     where format.kind != .float && format.bitsPerSample <= 24 {
@@ -99,8 +99,8 @@ import Testing
     }
   }
 
-  /// Rounded to the nearest, to the even one half-way, and clipped, against arithmetic in double
-  /// precision; forty thousand samples around, between and beyond the steps of each integer format.
+  /// Samples are rounded to the nearest value, ties to even, and clipped, compared with double
+  /// precision. Forty thousand samples at, between and beyond the steps of each integer format.
   @Test(arguments: PCMFormat.all(channels: 1).filter { $0.kind != .float })
   func samplesAreRoundedAndClipped(format: PCMFormat) throws {
     var generator = SplitMix(state: 11)
@@ -112,7 +112,7 @@ import Testing
     ]
     for _ in 0..<10_000 {
       let step = Double(Int32(truncatingIfNeeded: generator.next()) >> (32 - bits))
-      // Half-way between two steps, just beside, and anywhere.
+      // Halfway between two steps, right beside that, and anywhere.
       let half = Float((step + 0.5) / full)
       samples += [half, half.nextUp, half.nextDown, .random(in: -1.1...1.1, using: &generator)]
     }
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  /// Floats go through as they are: beyond full scale, infinite and not a number too.
+  /// Floats stay unchanged, including those beyond full scale, infinities and NaN.
   @Test(arguments: PCMFormat.all(channels: 1).filter { $0.kind == .float })
   func floatsAreNotTouched(format: PCMFormat) throws {
     let samples: [Float] = [1.5, -7, .infinity, -.infinity, .nan, 0, -0, 1e-30, .pi]
@@ -144,7 +144,7 @@ import Testing
     #expect(try store(format, [samples]) == expected)
   }
 
-  /// Of any length, in frames or in planes; and the page after the last byte may not be touched.
+  /// Any length, interleaved or in planes. The page after the last byte is not accessible.
   @Test(arguments: [1, 2, 3], [0, 1, 2, 3, 4, 5, 17])
   func nothingIsWrittenBeyondTheLastByte(channels: Int, frames: Int) throws {
     let page = sysconf(Int32(_SC_PAGESIZE))

@@ -4,9 +4,9 @@ import Server
 import Testing
 import Timeline
 
-/// 28, 35: device time where the frame counter is a driver's, as on PipeWire.
+/// 28, 35: device time where the frame counter belongs to a driver, as on PipeWire.
 @Suite struct TimeBaseTests {
-  /// A client without voices, whose cycles a test describes.
+  /// A client without voices whose cycles the test simulates.
   private final class Client {
     private let signal = UnsafeMutablePointer<cue_signal>.allocate(capacity: 1)
     private let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
@@ -32,7 +32,7 @@ import Timeline
       signal.deallocate()
     }
 
-    /// Runs a cycle whose first frame the driver counts as `counter`, at `microseconds`.
+    /// Runs a cycle whose first frame has the driver's count `counter` and the time `microseconds`.
     @discardableResult
     func cycle(_ frames: UInt32 = 480, counter: UInt32, at microseconds: UInt64) -> Int64 {
       engine.pointee.cycle(
@@ -55,11 +55,11 @@ import Timeline
   @Test func anotherDriverContinuesDeviceTime() {
     withBase { base in
       let client = Client(base, frame: 1_000_000, microseconds: 20_000_000)
-      // 10 ms after the anchor, on a driver that counts from somewhere else.
+      // 10 ms after the anchor, with a driver that counts from elsewhere.
       #expect(client.cycle(counter: 137_339_263, at: 20_010_000) == 1_000_480)
       #expect(client.cycle(counter: 137_339_743, at: 20_020_000) == 1_000_960)
       #expect(client.engine.pointee.cyclesInARow == 1 && client.engine.pointee.counterJumps == 0)
-      // The client moves 30 ms later to a driver whose counter is small.
+      // 30 ms later, the client moves to a driver with a low count.
       #expect(client.cycle(counter: 5825, at: 20_060_000) == 1_002_880)
       #expect(client.engine.pointee.cyclesInARow == 0 && client.engine.pointee.counterJumps == 1)
       #expect(client.cycle(counter: 6305, at: 20_070_000) == 1_003_360)
@@ -72,10 +72,10 @@ import Timeline
     withBase { base in
       let client = Client(base, frame: 1_000_000, microseconds: 1_000_000)
       client.cycle(counter: 4_294_967_000, at: 1_000_000)
-      // Two cycles went by without the client; the counter wraps meanwhile.
+      // Two cycles passed without the client, and the counter wraps.
       #expect(client.cycle(counter: 4_294_967_000 &+ 1440, at: 1_030_000) == 1_001_440)
       #expect(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 0)
-      // PipeWire counts the cycle before a new quantum at its old length.
+      // PipeWire counts the cycle before a new quantum with its old length.
       #expect(
         client.cycle(960, counter: 4_294_967_000 &+ 1920, at: 1_040_000) == 1_001_920)
       #expect(
@@ -96,11 +96,11 @@ import Timeline
   @Test func clientsOfOneProcessHaveOneDeviceTime() {
     withBase { base in
       let first = Client(base, frame: 5_000_000, microseconds: 1_000_000)
-      // Another client's estimate of the time is off by less than two cycles.
+      // Another client's estimate of the time differs by less than two cycles.
       let second = Client(base, frame: 5_000_100, microseconds: 1_000_000)
       #expect(
         first.cycle(counter: 3000, at: 1_010_000) == second.cycle(counter: 3000, at: 1_010_000))
-      // Both move; the second meets the new driver a cycle later.
+      // Both move; the second one meets the new driver a cycle later.
       let moved = first.cycle(counter: 900_000, at: 1_050_003)
       first.cycle(counter: 900_480, at: 1_060_003)
       #expect(second.cycle(counter: 900_480, at: 1_060_003) == moved + 480)
@@ -108,7 +108,7 @@ import Timeline
     }
   }
 
-  /// On jackd the counter is device time, and a cycle before a new period is counted at the new length.
+  /// On jackd, the counter is device time, and a cycle before a new period counts with the new length.
   @Test func timesConvertBothWays() {
     let times = CycleTimes(
       frame: 10_000, nextFrame: 10_480, microseconds: 2_000_000, nextMicroseconds: 2_010_000)

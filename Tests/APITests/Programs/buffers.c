@@ -1,4 +1,4 @@
-// What a buffer is, and which ones can be enqueued and freed.
+// The fields of buffers, and the conditions for enqueuing and freeing them.
 #include "check.h"
 
 enum {
@@ -31,7 +31,7 @@ static void what_a_new_buffer_is(void) {
     EQUAL(buffer->mPacketDescriptionCapacity, 0);
     CHECK(buffer->mPacketDescriptions == NULL);
     EQUAL(buffer->mPacketDescriptionCount, 0);
-    // All of it can be written.
+    // The whole buffer is writable.
     memset(buffer->mAudioData, 0x5a, sizes[i]);
     WORKS(AudioQueueFreeBuffer(queue, buffer));
   }
@@ -52,7 +52,7 @@ static void the_app_s_fields_stay(void) {
   calls = 0;
   buffer->mUserData = &format;
   fill_with_wave(buffer, 0, FRAMES);
-  // Three bytes that are no whole frame.
+  // Three additional bytes, less than a frame.
   buffer->mAudioDataByteSize = (FRAMES - 1) * FRAME_BYTES + 3;
   WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
   WORKS(AudioQueueSetParameter(queue, kAudioQueueParam_Volume, 0.5f));
@@ -74,7 +74,7 @@ static void what_cannot_be_enqueued(void) {
 
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudioQueueErr_BufferEmpty);
   fill_with_wave(buffer, 0, FRAMES);
-  // Less than a frame, and more than there is room for.
+  // Less than a frame, and more than the capacity.
   buffer->mAudioDataByteSize = FRAME_BYTES - 1;
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudioQueueErr_BufferEmpty);
   buffer->mAudioDataByteSize = buffer->mAudioDataBytesCapacity + FRAME_BYTES;
@@ -93,7 +93,7 @@ static void what_cannot_be_enqueued(void) {
   outside[1].mStartOffset = -1;
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 2, outside), kAudio_ParamError);
 
-  // None of that left anything behind.
+  // The refused calls had no effect.
   outside[1].mStartOffset = 8;
   WORKS(AudioQueueEnqueueBuffer(queue, buffer, 2, outside));
   memset(outside, 0xff, sizeof outside);
@@ -102,7 +102,7 @@ static void what_cannot_be_enqueued(void) {
   WAIT(calls == 1);
   let_time_pass();
   EQUAL(calls, 1);
-  // A number of descriptions without any: PCM needs none.
+  // A description count without descriptions: PCM needs none.
   WORKS(AudioQueueEnqueueBuffer(queue, buffer, 2, NULL));
   WAIT(calls == 2);
   WORKS(AudioQueueDispose(queue, true));
@@ -123,7 +123,7 @@ static void what_can_be_freed(void) {
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
   GIVES(AudioQueueFreeBuffer(queue, first), kAudioQueueErr_BufferInQueue);
-  // One that is not enqueued can go while another plays.
+  // A buffer that is not enqueued can be freed while another one plays.
   WORKS(AudioQueueFreeBuffer(queue, second));
   GIVES(AudioQueueFreeBuffer(queue, second), kAudioQueueErr_InvalidBuffer);
   GIVES(AudioQueueEnqueueBuffer(queue, second, 0, NULL), kAudioQueueErr_InvalidBuffer);

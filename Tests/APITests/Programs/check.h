@@ -1,5 +1,5 @@
-// What the test programs share: checks that end the program, waiting, sound that tells its own
-// frame numbers, and a sound card that records. C and C++.
+// Shared code of the test programs: checks that end the program, waiting, samples that identify
+// their frame, and a capture client that acts as the sound card. C and C++.
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -47,14 +47,14 @@ static inline void check_equal(const char *file, int line, const char *what, dou
   fail(file, line, text);
 }
 
-/// Holds, or the program fails.
+/// Fails unless the expression is true.
 #define CHECK(what)           ((what) ? (void)0 : fail(__FILE__, __LINE__, #what))
 #define EQUAL(what, expected) check_equal(__FILE__, __LINE__, #what, (what), (expected))
-/// The call gives this result.
+/// Fails unless the call returns this status.
 #define GIVES(call, status) check_status(__FILE__, __LINE__, #call, (call), (status))
 #define WORKS(call)         GIVES(call, noErr)
 
-/// Seconds after which something that is waited for is taken not to come.
+/// Timeout of waits in seconds.
 #define PATIENCE 20
 
 static inline double seconds_now(void) {
@@ -71,7 +71,7 @@ static inline double seconds_now(void) {
     }                                                                                              \
   } while (0)
 
-/// The same, and runs the thread's run loop meanwhile.
+/// Waits until the condition holds, while running the thread's run loop.
 #define RUN_LOOP_UNTIL(condition)                                                                  \
   do {                                                                                             \
     double end_ = seconds_now() + PATIENCE;                                                        \
@@ -81,25 +81,25 @@ static inline double seconds_now(void) {
     }                                                                                              \
   } while (0)
 
-/// Says that a part of the program has come to its end.
+/// Prints that a part of the program has passed.
 static inline void passed(const char *what) {
   printf("ok %s\n", what);
   fflush(stdout);
 }
 
-/// Time for what should not happen to happen: a few dozen cycles.
+/// Waits a few dozen cycles, in which nothing unexpected may happen.
 static inline void let_time_pass(void) {
   usleep(200000);
 }
 
-/// Frames per second of the test's server.
+/// Sample rate of the test's server in Hz.
 #define RATE 48000
-/// Frames after which nothing of what was silenced can be heard any more: a few of its cycles.
+/// Frames after which silenced sound has died away: a few cycles of the server.
 #define SETTLED 4096
 
 // MARK: Sound
 
-/// Two channels of 32 bit floats.
+/// Returns an interleaved format of 32-bit floats.
 static inline AudioStreamBasicDescription float_format(double rate, UInt32 channels) {
   AudioStreamBasicDescription format;
   memset(&format, 0, sizeof format);
@@ -113,17 +113,17 @@ static inline AudioStreamBasicDescription float_format(double rate, UInt32 chann
   return format;
 }
 
-/// The sample of frame 0, 1 …: exact, never 0, and different for all frames of a test.
+/// Returns the sample of a frame, counted from 0: exact, never 0, and unique within a test.
 static inline float wave(long frame) {
   return (float)(frame + 1) / 16777216.0f;
 }
 
-/// The frame that a sample tells of; -1 for silence.
+/// Returns the frame number of a sample; -1 for silence.
 static inline long wave_frame(float sample) {
   return lroundf(sample * 16777216.0f) - 1;
 }
 
-/// Fills a buffer of the float format with frames from `first` on, the right side negative.
+/// Fills a buffer of the float format with frames from `first` on. The right channel is negative.
 static inline void fill_with_wave(AudioQueueBufferRef buffer, long first, long frames) {
   float *samples = (float *)buffer->mAudioData;
   for (long i = 0; i < frames; i++) {
@@ -156,7 +156,7 @@ static inline UInt32 is_running(AudioQueueRef queue) {
   return value;
 }
 
-/// Frames that the queue has run; -1 before the first start.
+/// Returns the queue's time in frames; -1 before the first start.
 static inline double time_of(AudioQueueRef queue) {
   AudioTimeStamp time;
   memset(&time, 0x55, sizeof time);
@@ -167,7 +167,7 @@ static inline double time_of(AudioQueueRef queue) {
   return time.mSampleTime;
 }
 
-/// Frames of the device's time. The queue's client must be open.
+/// Returns the device's time in frames. The queue's client must be open.
 static inline double device_time_of(AudioQueueRef queue) {
   AudioTimeStamp time;
   WORKS(AudioQueueDeviceGetCurrentTime(queue, &time));
@@ -175,7 +175,7 @@ static inline double device_time_of(AudioQueueRef queue) {
   return time.mSampleTime;
 }
 
-/// The name of the queue's client, which this opens.
+/// Copies the name of the queue's client, which it opens.
 static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
   Float64 rate = 0;
   UInt32 size = sizeof rate;
@@ -191,7 +191,8 @@ static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
 
 // MARK: Recording
 
-/// Stands in for the sound card: hears all queues of the program from their first frame on.
+/// Opens a capture client that acts as the sound card: it records all queues from their first frame
+/// on.
 static inline cue_capture *open_card(double seconds) {
   cue_jack_silence();
   jack_status_t status;
@@ -202,8 +203,8 @@ static inline cue_capture *open_card(double seconds) {
   return card;
 }
 
-/// The first recorded frame from `at` on that has sound on the left; what was recorded if there is
-/// none.
+/// Returns the first recorded frame from `at` on with sound on the left, or the number of recorded
+/// frames if there is none.
 static inline size_t find_sound(const cue_capture *card, size_t at) {
   const float *left = cue_capture_samples(card, 0);
   while (at < cue_capture_frames(card) && left[at] == 0)
@@ -211,8 +212,8 @@ static inline size_t find_sound(const cue_capture *card, size_t at) {
   return at;
 }
 
-/// Checks that from `at` on the card heard frames `first`, `first + 1` … of the wave, on both
-/// sides.
+/// Checks that the capture contains frames `first`, `first + 1` … of the wave from `at` on, on both
+/// channels.
 static inline size_t hear_wave(const char *file, int line, const cue_capture *card, size_t at,
                                long first, long frames) {
   const float *left = cue_capture_samples(card, 0), *right = cue_capture_samples(card, 1);
@@ -231,7 +232,7 @@ static inline size_t hear_wave(const char *file, int line, const cue_capture *ca
 
 #define HEAR(card, at, first, frames) hear_wave(__FILE__, __LINE__, card, at, first, frames)
 
-/// Checks that from `at` on the card heard nothing.
+/// Checks that the capture is silent from `at` on.
 static inline void hear_silence(const char *file, int line, const cue_capture *card, size_t at) {
   size_t sound = find_sound(card, at);
   if (sound >= cue_capture_frames(card)) return;
@@ -243,14 +244,14 @@ static inline void hear_silence(const char *file, int line, const cue_capture *c
 
 #define HEAR_SILENCE(card, at) hear_silence(__FILE__, __LINE__, card, at)
 
-/// Waits until the card has heard `frames` more.
+/// Waits until `frames` more frames are captured.
 static inline void record(const cue_capture *card, size_t frames) {
   size_t end = cue_capture_frames(card) + frames;
   WAIT(cue_capture_frames(card) >= end);
 }
 
-/// Ends the recording with the cycle that is under way: the card comes after the queues in it, and
-/// a queue may tell of its last frame before the card has heard it.
+/// Ends the capture with the current cycle. The capture client runs after the queues in a cycle, so
+/// a queue may report its last frame before it is captured.
 static inline void end_recording(cue_capture *card) {
   record(card, 1);
   cue_capture_disarm(card);

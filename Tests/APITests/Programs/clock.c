@@ -1,5 +1,4 @@
-// The queue's time, the device's time, and starts at a given one. Argument: host for those at a
-// host time.
+// Queue time, device time, and timed starts. The argument `host` selects starts at a host time.
 #include "check.h"
 
 static cue_capture *card;
@@ -25,14 +24,14 @@ static void before_the_first_start(void) {
   memset(&filled, 0x55, sizeof filled);
   GIVES(AudioQueueGetCurrentTime(queue, NULL, &time, &is_discontinuous),
         kAudioQueueErr_InvalidRunState);
-  // Filled nevertheless: no rubbish is left in it.
+  // Even so, all fields are set.
   EQUAL(time.mSampleTime, 0);
   EQUAL(time.mFlags & kAudioTimeStampSampleTimeValid, 0);
   EQUAL(time.mReserved, 0);
   EQUAL(is_discontinuous, 0);
   GIVES(AudioQueueGetCurrentTime(queue, NULL, NULL, NULL), kAudioQueueErr_InvalidRunState);
 
-  // The device stands still, so it has no sample time.
+  // The device does not run, so it has no sample time.
   UInt64 before = mach_absolute_time();
   WORKS(AudioQueueDeviceGetCurrentTime(queue, &filled));
   EQUAL(filled.mFlags, kAudioTimeStampHostTimeValid);
@@ -45,10 +44,10 @@ static void time_goes_on(double rate) {
   AudioQueueRef queue = new_queue(rate);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
-  // The queue's clock and the device's go together: one is read before and after the other.
+  // The queue's clock advances with the device's, which is read before and after it.
   double before = device_time_of(queue), first = time_of(queue), after = device_time_of(queue);
   double last = first;
-  // It never goes back, and keeps the queue's own rate.
+  // The time never goes back, and it counts at the queue's own rate.
   while (time_of(queue) < rate / 2) {
     double time = time_of(queue);
     CHECK(time >= last);
@@ -82,10 +81,10 @@ static void time_before_a_start(void) {
   WORKS(AudioQueueStart(queue, &start));
   double last = -RATE;
   while (!is_running(queue)) {
-    // Of the queue's own rate, up to 0, and at the moment of its host time.
+    // In frames of the queue's rate, counting up to 0, and consistent with its host time.
     WORKS(AudioQueueGetCurrentTime(queue, NULL, &time, NULL));
     EQUAL(time.mFlags, kAudioTimeStampSampleHostTimeValid);
-    // JACK corrects its clock with each cycle, so that it may go back by a few frames.
+    // JACK corrects its clock in each cycle, so the time may go back by a few frames.
     CHECK(time.mSampleTime > last - 1024);
     last = time.mSampleTime;
     if (last < 0) {
@@ -98,7 +97,8 @@ static void time_before_a_start(void) {
   passed("time before a start");
 }
 
-/// Two queues, each a client of its own, start at one time: the card hears both on one frame.
+/// Starts two queues with separate clients at the same time. Both must be captured on the same
+/// frame.
 static void two_on_one_frame(const char *what, bool is_host_time) {
   AudioQueueRef queues[2];
   AudioTimeStamp time, start;
@@ -107,7 +107,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   for (int i = 0; i < 2; i++) {
     queues[i] = new_queue(RATE);
     AudioQueueBufferRef buffer = new_buffer(queues[i], 3000);
-    // The second one plays on the right only: the card adds them up.
+    // The second queue plays on the right only, since the capture contains the sum.
     fill_with_wave(buffer, 0, 3000);
     for (int frame = 0; frame < 3000; frame++) {
       ((float *)buffer->mAudioData)[2 * frame + 1 - i] = 0;
@@ -122,7 +122,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
     start.mHostTime = time.mHostTime + 1000000000;
     start.mFlags = kAudioTimeStampHostTimeValid;
   } else {
-    // Not a multiple of a cycle.
+    // Not a multiple of the period.
     start.mSampleTime = time.mSampleTime + RATE + 101;
     start.mFlags = kAudioTimeStampSampleTimeValid;
   }
@@ -138,14 +138,14 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   double heard_at = (double)(uint32_t)(cue_capture_first_frame(card) + (uint32_t)at);
   EQUAL(cue_capture_gap_count(card), 0);
   if (is_host_time) {
-    // JACK's own idea of the frame that a time falls on: it may correct that from cycle to cycle.
+    // JACK's own estimate of the frame at that time, which it may correct in each cycle.
     jack_client_t *client = cue_capture_client(card);
     double expected = (double)jack_time_to_frames(client, start.mHostTime / 1000);
     CHECK(fabs(heard_at - expected) < RATE / 100.0);
   } else {
     EQUAL(heard_at, (double)(uint32_t)(int64_t)start.mSampleTime);
   }
-  // What is past starts at once, and from its first frame.
+  // A start time in the past starts at once, with the first frame.
   WORKS(AudioQueueStop(queues[0], true));
   cue_capture_arm(card);
   AudioQueueBufferRef buffer = new_buffer(queues[0], 1000);

@@ -1,4 +1,4 @@
-// Every result code that Audio Queue Services documents, each provoked by a mistake or a mishap.
+// Every result code that Audio Queue Services documents, each provoked by an error.
 #include "check.h"
 
 #include <signal.h>
@@ -178,7 +178,7 @@ static void mistakes_with_recording(void) {
   WORKS(AudioQueueDispose(recorder, true));
 }
 
-/// A server of the program's own, which it can do without.
+/// A separate server, which can be killed.
 static void a_server_that_goes(void) {
   char name[100];
   const char *usual = getenv("JACK_DEFAULT_SERVER");
@@ -197,7 +197,7 @@ static void a_server_that_goes(void) {
     _exit(127);
   }
   CHECK(server > 0);
-  // libjack does not bear it to be asked for a server that is only half there.
+  // libjack fails if the server has started only halfway.
   OSStatus status = kAudioQueueErr_CannotStart;
   for (int i = 0; i < PATIENCE && status != noErr; i++) {
     sleep(1);
@@ -221,7 +221,7 @@ int main(void) {
   a_queue_that_goes();
   a_converter_that_hangs();
   mistakes_with_recording();
-  // JACK's library serves a program one server at a time.
+  // libjack supports only one server at a time in a program.
   cue_capture_close(card);
   a_server_that_goes();
   return 0;

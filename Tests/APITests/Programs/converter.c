@@ -1,5 +1,5 @@
-// Converters, as programs use them: linear PCM in every layout, channels, rates, the callback for
-// the input, and properties.
+// Converters as programs use them: linear PCM in every format, channels, sample rates, the input
+// callback, and properties.
 #include "check.h"
 
 static AudioStreamBasicDescription pcm(double rate, UInt32 channels, UInt32 bits, UInt32 bytes,
@@ -23,7 +23,7 @@ enum {
   Planar = kAudioFormatFlagIsNonInterleaved
 };
 
-/// What a program may pass by mistake.
+/// An invalid pointer.
 static void *nowhere = NULL;
 
 static AudioConverterRef converter(AudioStreamBasicDescription from,
@@ -37,7 +37,8 @@ static AudioConverterRef converter(AudioStreamBasicDescription from,
 // MARK: Integers
 
 static void integers_stay_exact(void) {
-  // 32 bits go to 32 bits of the other order, and to 16 bits as the nearest number.
+  // 32-bit samples keep their value in the other byte order, and are rounded to the nearest 16-bit
+  // value.
   enum {
     Count = 6
   };
@@ -74,7 +75,7 @@ static void integers_stay_exact(void) {
 
 // MARK: Buffers
 
-/// An AudioBufferList with room for two buffers.
+/// An AudioBufferList for two buffers.
 typedef struct {
   UInt32 count;
   AudioBuffer buffers[2];
@@ -107,7 +108,7 @@ static void buffers_of_channels(void) {
   GIVES(AudioConverterConvertBuffer(apart, 4, samples, &size, left), kAudio_ParamError);
   output = (two_buffers){2, {{1, sizeof left, left}, {1, sizeof right, right}}};
 
-  // The other way round, the channels crossed.
+  // The opposite direction, with swapped channels.
   AudioConverterRef together =
       converter(pcm(44100, 2, 32, 4, Float | Planar), pcm(44100, 2, 16, 2, Signed));
   static SInt16 back[2 * Frames];
@@ -171,9 +172,9 @@ static void channels_that_differ(void) {
 
 typedef struct {
   const float *samples;
-  /// Frames that there are, that have been given, and that are given at a time.
+  /// Available frames, frames already provided, and the maximum per call.
   UInt32 frames, given, most;
-  /// What comes after them.
+  /// The result after the last frame.
   OSStatus end;
   UInt32 calls;
   Boolean asksForMore;
@@ -212,8 +213,8 @@ static void the_callback(void) {
   for (int i = 0; i < Frames; i++)
     samples[i] = wave(i);
   AudioConverterRef same = converter(pcm(48000, 1, 32, 4, Float), pcm(48000, 1, 32, 4, Float));
-  // More is given than was asked for: the rest comes with the next calls, and is not asked for
-  // again.
+  // The callback provides more than requested. The converter returns the rest in later calls
+  // without asking again.
   feed from = {samples, Frames, 0, Frames, noErr, 0, true};
   UInt32 got = 0;
   for (int i = 0; i < 10; i++)
@@ -223,7 +224,7 @@ static void the_callback(void) {
   CHECK(memcmp(samples, out, sizeof samples) == 0);
   EQUAL(fill(same, &from, out, 400, 100, noErr), 0);
 
-  // An error of its own comes through, with what there was before, and the stream goes on.
+  // An error of the callback is returned after the earlier frames, and the stream continues.
   from = (feed){samples, 150, 0, 150, 'wait', 0, false};
   EQUAL(fill(same, &from, out, 400, 100, noErr), 100);
   EQUAL(fill(same, &from, out, 400, 100, 'wait'), 50);
@@ -253,12 +254,12 @@ static void rates(void) {
         converter(pcm(44100, 1, 32, 4, Float), pcm(outputs[o], 1, 32, 4, Float));
     feed from = {samples, Frames, 0, Frames, noErr, 0, true};
     EQUAL(fill(made, &from, whole, sizeof whole, 3 * Frames, noErr), expected);
-    // The end stays the end until a reset.
+    // The end of the stream lasts until a reset.
     EQUAL(fill(made, &from, whole + expected, 400, 100, noErr), 0);
     for (UInt32 i = expected / 4; i < expected / 4 * 3; i++)
       if (fabs(whole[i] - sin(i / ratio * 0.05)) > 1e-4) EQUAL(whole[i], sin(i / ratio * 0.05));
     WORKS(AudioConverterReset(made));
-    // In small pieces on both sides it is the same.
+    // Small pieces on both sides give the same result.
     from = (feed){samples, Frames, 0, 77, noErr, 0, false};
     UInt32 got = 0, more;
     while ((more = fill(made, &from, parts + got, 333 * sizeof(float), 333, noErr)) > 0)
@@ -498,7 +499,7 @@ static void round_trip(const char *name, AudioFormatID id, UInt32 flags, const S
   WORKS(AudioConverterSetProperty(made, kAudioConverterPrimeInfo, sizeof coded.priming,
                                   &coded.priming));
   static SInt16 out[2 * Sound + 20000];
-  // Twice: a reset begins anew.
+  // Twice, because a reset restarts the stream.
   for (int turn = 0; turn < 2; turn++) {
     coded.next = 0;
     UInt32 got = 0;
@@ -578,7 +579,7 @@ static void properties_of_codecs(void) {
   AudioConverterPrimeInfo info = {1, 1};
   GIVES(AudioConverterSetProperty(made, kAudioConverterPrimeInfo, sizeof info, &info),
         kAudioConverterErr_PropertyNotSupported);
-  // A packet that does not fit stays.
+  // A packet that does not fit is kept.
   static SInt16 samples[2 * Sound];
   sound_feed from = {samples, 0};
   UInt8 bytes[2000];
@@ -602,7 +603,7 @@ static void properties_of_codecs(void) {
   WORKS(AudioConverterNewSpecific(&source, &to, 2, classes, &made));
   WORKS(AudioConverterDispose(made));
 
-  // Apple Lossless cannot be decoded before its cookie is there, and rubbish never.
+  // Apple Lossless cannot be decoded without its cookie, and garbage cannot be decoded at all.
   AudioStreamBasicDescription lossless = source;
   memset(&lossless, 0, sizeof lossless);
   lossless.mFormatID = kAudioFormatAppleLossless;

@@ -1,5 +1,5 @@
-// Dispose, from everywhere, and FreeBuffer inside a callback. Under AddressSanitizer the accesses
-// to memory after a disposal tell most.
+// AudioQueueDispose in all contexts, and AudioQueueFreeBuffer inside a callback. AddressSanitizer
+// detects accesses to freed memory.
 #include "check.h"
 
 enum {
@@ -14,7 +14,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int calls, done, result;
 static _Atomic int begun, ended;
 
-/// Uses the buffer and the queue as a callback would that knows of no disposal.
+/// Uses the buffer and the queue like a callback that is unaware of the disposal.
 static OSStatus touch(AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
   memset(buffer->mAudioData, 1, buffer->mAudioDataBytesCapacity);
   buffer->mAudioDataByteSize = buffer->mAudioDataBytesCapacity;
@@ -69,7 +69,7 @@ static void take_lock(void *data, AudioQueueRef in_queue, AudioQueueBufferRef bu
   pthread_mutex_unlock(&mutex);
 }
 
-/// Microseconds that `take_long` takes.
+/// Duration of `take_long` in microseconds.
 static useconds_t pause_length;
 
 static void start(AudioQueueOutputCallback callback, CFRunLoopRef loop, long frames) {
@@ -93,7 +93,7 @@ static void at_once(void) {
   GIVES(AudioQueueDispose(queue, false), kAudio_ParamError);
   let_time_pass();
   EQUAL(calls, calls_then);
-  // One that never started, and one that has stopped.
+  // A queue that never started, and one that has stopped.
   WORKS(AudioQueueNewOutput(&format, count, NULL, NULL, NULL, 0, &queue));
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
   WORKS(AudioQueueDispose(queue, true));
@@ -115,7 +115,7 @@ static void after_playing(void) {
   EQUAL(calls, calls_then);
   end_recording(card);
   HEAR(card, find_sound(card, 0), 0, 3 * FRAMES);
-  // A queue that has not started has nothing to drain.
+  // A queue that has not started has nothing to play to the end.
   WORKS(AudioQueueNewOutput(&format, count, NULL, NULL, NULL, 0, &queue));
   WORKS(AudioQueueDispose(queue, false));
   WAIT(AudioQueueStart(queue, NULL) == kAudio_ParamError);
@@ -152,7 +152,7 @@ static void free_in_a_callback(void) {
 }
 
 static void a_running_callback_is_waited_for(void) {
-  // The second one lasts longer than the first warning takes to come.
+  // The second callback lasts longer than the delay of the first warning.
   const useconds_t lengths[] = {300000, 2000000};
   for (size_t i = 0; i < 2; i++) {
     pause_length = lengths[i];
@@ -173,12 +173,12 @@ static void but_not_for_ever(void) {
   CHECK(seconds_now() - before < 10);
   EQUAL(ended, 0);
   pthread_mutex_unlock(&mutex);
-  // The callback wakes up, and its buffer is still there.
+  // The callback resumes, and its buffer still exists.
   WAIT(ended);
   CHECK(result != noErr);
   pthread_mutex_lock(&mutex);
 
-  // The same for a stop: it gives up waiting, and no callback comes after it.
+  // A stop behaves the same: it gives up waiting, and no callback follows.
   start(take_lock, NULL, 300);
   WAIT(begun);
   before = seconds_now();

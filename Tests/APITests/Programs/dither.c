@@ -1,11 +1,11 @@
-// Dither: what is rounded to integers is right on average, whatever its size.
+// Dither: the mean of rounded integers equals the input at any level.
 #include "check.h"
 
 enum {
   Frames = 20000
 };
 
-/// A third of a step, or so, of 16 bits.
+/// One step of 16-bit samples.
 static const double step = 1.0 / 32768;
 static float input[2 * Frames];
 static SInt16 output[2 * Frames];
@@ -36,7 +36,7 @@ static void convert(AudioConverterRef made) {
   EQUAL(bytes, sizeof output);
 }
 
-/// Fills the input with a constant.
+/// Fills the input with constants.
 static void set_input(double left, double right) {
   for (int i = 0; i < Frames; i++) {
     input[2 * i] = (float)left;
@@ -65,22 +65,22 @@ static void triangular(void) {
   AudioConverterRef made = converter(kDitherAlgorithm_TPDF, 0);
   set_input(0.3 * step, -100.25 * step);
   convert(made);
-  // The noise of a sample is less than a step, and rounding adds half a one.
+  // The noise of a sample is below one step, and rounding adds half a step.
   for (int i = 0; i < Frames; i++) {
     CHECK(output[2 * i] >= -1 && output[2 * i] <= 2);
     CHECK(output[2 * i + 1] >= -102 && output[2 * i + 1] <= -99);
   }
-  // Its variance is a quarter of a step: five deviations of the mean.
+  // The variance is a quarter of a squared step. The limit is five standard deviations of the mean.
   CHECK(fabs(mean(0) - 0.3) < 5 * sqrt(0.25 / Frames));
   CHECK(fabs(mean(1) + 100.25) < 5 * sqrt(0.25 / Frames));
-  // Each channel has its own.
+  // The noise differs between channels.
   int same = 0;
   set_input(0, 0);
   convert(made);
   for (int i = 0; i < Frames; i++)
     same += output[2 * i] == output[2 * i + 1];
   CHECK(same < Frames * 3 / 4);
-  // Full scale does not turn over.
+  // Full scale does not overflow.
   set_input(1, -1);
   convert(made);
   for (int i = 0; i < Frames; i++)
@@ -93,7 +93,7 @@ static void shaped(void) {
   AudioConverterRef made = converter(kDitherAlgorithm_NoiseShaping, 0);
   set_input(0.3 * step, -100.25 * step);
   convert(made);
-  // What was done wrong so far is never more than what the last sample has done.
+  // Noise shaping: the accumulated error never exceeds that of the last sample.
   double error[2] = {0, 0};
   for (int i = 0; i < Frames; i++) {
     error[0] += output[2 * i] - 0.3;
@@ -134,7 +134,7 @@ static OSStatus give(AudioConverterRef made, UInt32 *packets, AudioBufferList *l
   return noErr;
 }
 
-/// Behind a converter of the rate, too.
+/// Also after a sample rate conversion.
 static void at_another_rate(void) {
   AudioStreamBasicDescription from = float_format(RATE, 2), to = int16(RATE / 2);
   AudioConverterRef made = NULL;

@@ -1,4 +1,4 @@
-// A thread of the app's own fills the buffers; the callback only tells it that one is free.
+// A thread of the app fills the buffers; the callback only signals that one is free.
 #include "check.h"
 
 #include <semaphore.h>
@@ -30,7 +30,7 @@ static void *drive(void *argument) {
   for (int i = 0; i < ROUNDS; i++) {
     CHECK(sem_wait(&free_buffers) == 0);
     enqueue_wave(queue, buffers[i % BUFFERS], (long)i * FRAMES, FRAMES);
-    // The driver starts the queue itself, once enough is there.
+    // The thread starts the queue once all buffers are filled.
     if (i == BUFFERS - 1) WORKS(AudioQueueStart(queue, NULL));
   }
   WORKS(AudioQueueFlush(queue));

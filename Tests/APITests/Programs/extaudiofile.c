@@ -1,5 +1,5 @@
-// Files through ExtAudioFile: linear PCM and packets are written and read as linear PCM of any
-// kind, and what others write is read as they read it.
+// ExtAudioFile: writes and reads linear PCM and packets as linear PCM of any format, and reads
+// files of other programs with the same result as ffmpeg.
 #include "extaudiofile.h"
 
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ static void linear_pcm(void) {
     EQUAL(length_of(file), Frames);
     WORKS(ExtAudioFileDispose(file));
 
-    // The file's own format at first.
+    // First in the file's own format.
     file = open_file(kinds[k].name);
     EQUAL(length_of(file), Frames);
     UInt32 got = read_all(file, back, Frames + 50, 2, 4);
@@ -55,7 +55,7 @@ static void linear_pcm(void) {
     EQUAL(read_some(file, back, 10, 2, 4), 0);
     EQUAL(place(file), Frames);
 
-    // Another one, with a buffer for each channel, from a place in the middle.
+    // In another format with a buffer per channel, from a position in the middle.
     AudioStreamBasicDescription planes = float_format(44100, 2);
     planes.mFormatFlags |= kAudioFormatFlagIsNonInterleaved;
     planes.mBytesPerPacket = planes.mBytesPerFrame = 4;
@@ -85,7 +85,8 @@ static void linear_pcm(void) {
 }
 
 static void another_rate(void) {
-  // Written at half the rate, read at the double one: as many frames as it should be, both times.
+  // Written at half the sample rate and read at the double one: both have the correct number of
+  // frames.
   ExtAudioFileRef file = create("half.wav", kAudioFileWAVEType, int16(22050, 2, 0), 0);
   set_client(file, float_format(44100, 2));
   write_some(file, floats, Frames, 2, 8);
@@ -96,12 +97,12 @@ static void another_rate(void) {
   static float back[3 * Frames];
   EQUAL(read_all(file, back, 3 * Frames, 1, 4), Frames + 1);
   EQUAL(place(file), (Frames + 1) / 2);
-  // The quick part of the sound is still below the half rate's limit.
+  // The high frequencies of the sound are still below half the rate.
   for (int i = 1000; i < Frames - 1000; i++)
     CHECK(fabs(back[i] - floats[2 * i]) < 1e-3);
   WORKS(ExtAudioFileDispose(file));
 
-  // One channel goes to both.
+  // A mono signal is copied to both channels.
   file = create("one.caf", kAudioFileCAFType, int16(8000, 1, 0), 0);
   write_some(file, sound, 100, 1, 2);
   WORKS(ExtAudioFileDispose(file));
@@ -135,7 +136,7 @@ static void asynchronously(void) {
   }
   AudioBufferList list = {1, {{2, 0xFFFFFFF8, floats}}};
   GIVES(ExtAudioFileWriteAsync(file, 0xFFFFFFF, &list), kExtAudioFileError_AsyncWriteTooLarge);
-  // What is written at once comes after it.
+  // A synchronous write follows it.
   write_some(file, floats, 1, 2, 8);
   EQUAL(length_of(file), Frames + 1);
   WORKS(ExtAudioFileDispose(file));
@@ -154,7 +155,7 @@ enum {
 };
 static float theirs[2 * Most], ours[2 * Most];
 
-/// What ffmpeg decodes of a file.
+/// Decodes a file with ffmpeg.
 static UInt32 decoded_by_ffmpeg(const char *name) {
   char command[500];
   snprintf(command, sizeof command, "ffmpeg -v error -y -i %s -f f32le -c:a pcm_f32le theirs.raw",
@@ -176,14 +177,14 @@ static double ratio(const float *sound, const float *noisy, long samples) {
   return noise == 0 ? INFINITY : 10 * log10(signal / noise);
 }
 
-/// Reads a file that has 44100 Hz, whole and from many places.
+/// Reads a 44,100 Hz file, completely and from many positions.
 static void read_theirs(const char *name, Boolean knows_length, double least,
                         double least_after_seek) {
   UInt32 frames = decoded_by_ffmpeg(name);
   if (frames < Frames || frames > Frames + 5000)
     printf("%s: ffmpeg gives %u frames\n", name, frames);
   CHECK(frames >= Frames && frames < Frames + 5000);
-  // Some files say where the sound ends, and ffmpeg gives what is behind it as well.
+  // Some files state where the sound ends, but ffmpeg also returns what follows.
   if (knows_length) frames = Frames;
   ExtAudioFileRef file = open_file(name);
   UInt32 bytes = 2;
@@ -204,10 +205,10 @@ static void read_theirs(const char *name, Boolean knows_length, double least,
     printf("%s: %g dB\n", name, found);
     exit(1);
   }
-  // Every frame can be gone to, forwards and backwards.
+  // Seeks to frames forwards and backwards.
   static float part[2 * 1000];
   for (UInt32 i = 0; i < 40; i++) {
-    // Before that may be what prepares the decoder only, and is random noise.
+    // Earlier frames may be decoder priming, which contains random noise.
     SInt64 frame = 2000 + i * 104729LL % (frames - 2700);
     WORKS(ExtAudioFileSeek(file, frame));
     EQUAL(place(file), frame);
@@ -238,7 +239,7 @@ static void files_of_others(void) {
   read_theirs("x.flac", true, INFINITY, INFINITY);
   read_theirs("law.wav", true, INFINITY, INFINITY);
   read_theirs("x.m4a", true, 90, 20);
-  // Where no noise is made up, it is the same from wherever it is read.
+  // Without synthesised noise the samples do not depend on the start of reading.
   read_theirs("plain.m4a", true, 90, 90);
   read_theirs("x.mp3", true, 90, 90);
   read_theirs("x.ogg", true, 90, 90);
@@ -249,7 +250,7 @@ static void files_of_others(void) {
   passed("files of others");
 }
 
-/// Writes the sound, and has it read by ffmpeg and by ourselves.
+/// Writes the sound and reads it with ffmpeg and with Cuejack.
 static void write_ours(const char *name, AudioFileTypeID type, AudioFormatID id, double rate,
                        UInt32 bit_rate, Boolean tells_length, double least) {
   ExtAudioFileRef file = create(name, type, named(id, rate, 2), kAudioFileFlags_EraseFile);
@@ -281,7 +282,7 @@ static void write_ours(const char *name, AudioFileTypeID type, AudioFormatID id,
     printf("%s: %lld frames, %u read, %u by ffmpeg\n", name, (long long)length, got, frames);
     exit(1);
   }
-  // In CAF files ffmpeg overlooks what is before the sound.
+  // In CAF files, ffmpeg ignores the priming.
   Boolean is_shifted = type == kAudioFileCAFType && least < INFINITY;
   double same = is_shifted ? INFINITY : ratio(theirs, ours, 2 * (long)got);
   double found = rate == 44100 && tells_length ? ratio(floats, ours, 2 * Frames) : INFINITY;
@@ -389,7 +390,7 @@ static void properties(void) {
   WORKS(
       ExtAudioFileSetProperty(file, kExtAudioFileProperty_ConverterConfig, sizeof config, &config));
 
-  // The converter is one like others.
+  // The converter has the usual properties.
   AudioConverterRef inside = NULL;
   size = sizeof inside;
   WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_AudioConverter, &size, &inside));
@@ -398,7 +399,7 @@ static void properties(void) {
   float pair[2];
   EQUAL(read_some(file, pair, 1, 2, 8), 1);
   CHECK(pair[0] == floats[1] && pair[1] == floats[0]);
-  // A change that begins its stream anew does not lose the place.
+  // A change that restarts the converter's stream does not lose the position.
   value = kAudioConverterQuality_Low;
   WORKS(AudioConverterSetProperty(inside, kAudioConverterSampleRateConverterQuality, 4, &value));
   EQUAL(read_some(file, pair, 1, 2, 8), 1);
@@ -414,7 +415,7 @@ static void properties(void) {
   GIVES(AudioFileClose(id), kAudioFileNotOpenError);
   GIVES(AudioConverterReset(inside), kAudio_ParamError);
 
-  // A file of somebody else's stays open.
+  // A file that the caller opened stays open.
   CFURLRef url = url_of("a.wav");
   WORKS(AudioFileOpenURL(url, kAudioFileReadPermission, 0, &id));
   CFRelease(url);

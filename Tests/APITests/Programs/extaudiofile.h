@@ -1,4 +1,4 @@
-// What the test programs for ExtAudioFile share.
+// Shared code of the test programs for ExtAudioFile.
 #ifndef EXTAUDIOFILE_H
 #define EXTAUDIOFILE_H
 
@@ -41,7 +41,7 @@ static SInt64 place(ExtAudioFileRef file) {
   return frame;
 }
 
-/// Reads interleaved samples of any kind.
+/// Reads interleaved samples of any format.
 static UInt32 read_some(ExtAudioFileRef file, void *into, UInt32 frames, UInt32 channels,
                         UInt32 bytes) {
   AudioBufferList list = {1, {{channels, frames * bytes, into}}};

@@ -1,5 +1,5 @@
-// What fails late: a last write, an asynchronous one, and a program's functions that call back into
-// the file that they are called for.
+// Delayed errors: of a last write, of an asynchronous write, and of callbacks that use their own
+// file.
 #include "extaudiofile.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@ static float sound[2 * Frames];
 
 // MARK: A last write
 
-/// How many descriptors of the process are open.
+/// Returns the number of open descriptors of the process.
 static int open_files(void) {
   int count = 0;
   char path[40];
@@ -26,7 +26,7 @@ static int open_files(void) {
   return count;
 }
 
-/// A file may not grow beyond what it is.
+/// Limits the size of files to that of an existing one.
 static void limit_to(const char *path) {
   struct stat found;
   CHECK(stat(path, &found) == 0);
@@ -38,7 +38,7 @@ static void a_last_write(void) {
   signal(SIGXFSZ, SIG_IGN);
   int before = open_files();
   ExtAudioFileRef file = create("last.wav", kAudioFileWAVEType, int16(44100, 2, 0), 0);
-  // The converter of the rate holds frames back.
+  // The sample rate converter holds frames back.
   set_client(file, float_format(48000, 2));
   for (int i = 0; i < 20; i++)
     write_some(file, sound, Frames, 2, 8);
@@ -52,7 +52,7 @@ static void a_last_write(void) {
   struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
   CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
   CHECK(status != noErr);
-  // It is closed all the same, and holds what could be written.
+  // The file is closed anyway and contains what could be written.
   UInt32 kind = 0;
   size = sizeof kind;
   GIVES(AudioFileGetProperty(id, kAudioFilePropertyFileFormat, &size, &kind),
@@ -82,7 +82,7 @@ static AudioFileID new_file(void) {
   return id;
 }
 
-/// Calls something until the failure of a write is its result, which it is once.
+/// Repeats a call until it returns the error of a write, which it must do exactly once.
 #define TELLS_OF_FAILURE(call)                                                                     \
   do {                                                                                             \
     fail_asynchronously(file);                                                                     \
@@ -100,7 +100,7 @@ static void fail_asynchronously(ExtAudioFileRef file) {
   WORKS(ExtAudioFileWriteAsync(file, Frames, &list));
 }
 
-/// The same for a call that waits until all is written.
+/// Checks the same for a call that waits until everything is written.
 #define TELLS_AT_ONCE(call)                                                                        \
   do {                                                                                             \
     fail_asynchronously(file);                                                                     \
@@ -143,14 +143,14 @@ static void asynchronous_writes(void) {
 
 // MARK: Functions that call back
 
-/// A file whose functions use it while they are called.
+/// A file whose callbacks use it.
 typedef struct {
   Memory memory;
   AudioFileID id;
   ExtAudioFileRef file;
-  /// Calls of its functions that are under way, and the most that ever were.
+  /// Running calls of its callbacks, and their maximum.
   atomic_int calls, most_calls;
-  /// What the calls gave.
+  /// The results of the calls.
   OSStatus got, set, told, closed, disposed;
   int asked;
 } Nosy;
@@ -190,7 +190,7 @@ static SInt64 nosy_size(void *data) {
   return size;
 }
 
-/// A file in memory with the frames 0, 1 and so on.
+/// Returns a file in memory with the frames 0, 1 and so on.
 static Memory numbers(void) {
   AudioFileID id = new_file();
   static SInt16 samples[2 * Frames];
@@ -216,7 +216,7 @@ static void functions_that_call_back(void) {
   GIVES(nosy.set, kAudioFileOperationNotSupportedError);
   GIVES(nosy.closed, kAudioFileOperationNotSupportedError);
 
-  // So it is with a converter round it.
+  // The same applies to an ExtAudioFile.
   WORKS(ExtAudioFileWrapAudioFileID(id, false, &nosy.file));
   nosy.asked = 0;
   EQUAL(read_some(nosy.file, samples, 100, 2, 4), 100);
@@ -247,7 +247,7 @@ static void *read_everything(void *data) {
   return NULL;
 }
 
-/// Two threads wait for each other; the functions are called for one of them at a time.
+/// Two threads use a file. Its callbacks run for one of them at a time.
 static void two_threads(void) {
   Nosy nosy = {.memory = numbers(), .id = NULL, .asked = 1};
   AudioFileID id = NULL;

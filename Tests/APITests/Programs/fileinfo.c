@@ -1,4 +1,4 @@
-// What files tell of themselves, and the library of the kinds of files.
+// Properties of files and global information about file types.
 #include "soundfiles.h"
 
 static AudioFileID open_named(const char *name) {
@@ -10,7 +10,7 @@ static AudioFileID open_named(const char *name) {
 }
 
 static void format_lists(void) {
-  // AAC-LC of 22050 Hz with spectral band replication up to 44100 Hz, which old decoders overlook.
+  // AAC-LC at 22,050 Hz with spectral band replication to 44,100 Hz, which old decoders ignore.
   static const UInt8 config[] = {0x13, 0x90, 0x56, 0xE5, 0xA0};
   AudioStreamBasicDescription format = named(kAudioFormatMPEG4AAC_HE, 44100, 2);
   AudioFileID file = NULL;
@@ -92,7 +92,7 @@ static void artwork(void) {
     EQUAL(CFDataGetLength(data), bytes);
     CHECK(memcmp(CFDataGetBytePtr(data), expected, bytes) == 0);
     CFRelease(data);
-    // The sound is what it was.
+    // The audio data is unchanged.
     UInt64 packets = 0;
     size = sizeof packets;
     WORKS(AudioFileGetProperty(file, kAudioFilePropertyAudioDataPacketCount, &size, &packets));
@@ -130,7 +130,7 @@ static void kinds_of_files(void) {
                                values));
   CHECK(size == 4 && values[0] == kAudioFileNextType);
 
-  // A name that old programs know, of a kind that is neither read nor written.
+  // A known type that can be neither read nor written.
   size = sizeof values;
   WORKS(AudioFileGetGlobalInfo(kAudioFileGlobalInfo_ReadableTypes, 0, NULL, &size, values));
   CHECK(!contains(values, size, kAudioFileSoundDesigner2Type));

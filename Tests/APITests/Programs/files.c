@@ -1,12 +1,12 @@
-// AudioFile as programs use it: files are made, written, read, changed and asked about, by name and
-// out of memory of the program's own.
+// AudioFile as programs use it: files are created, written, read, changed and queried, by name and
+// through callbacks in memory.
 #include "soundfiles.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-/// CFSTR takes ASCII only here.
+/// CFSTR accepts only ASCII here.
 static CFStringRef umlauts(void) {
   static CFStringRef text;
   if (!text)
@@ -90,7 +90,7 @@ static void check_kinds(void) {
   for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
     AudioStreamBasicDescription wanted = format(kinds[kind].flags, 16, 2);
     AudioFileID file = create("kind", kinds[kind].type, wanted, kAudioFileFlags_EraseFile);
-    // What is written can be read at once, and be written over.
+    // Written data can be read and overwritten at once.
     write_samples(file, 0, 1000, 4);
     UInt32 bytes = 6;
     WORKS(AudioFileWriteBytes(file, false, 2, &bytes, samples + 100));
@@ -114,7 +114,7 @@ static void check_kinds(void) {
     CHECK(packets == 1000 && bytes == 4000);
     CHECK(read[0] == samples[0] && memcmp(read + 1, samples + 100, 6) == 0);
     CHECK(memcmp(read + 4, samples + 4, 4000 - 8) == 0);
-    // At the end there is nothing, and that is no mistake for packets.
+    // At the end there is nothing left, which is no error for packets.
     bytes = sizeof read;
     packets = 10;
     WORKS(AudioFileReadPacketData(file, false, &bytes, NULL, 1000, &packets, read));
@@ -142,7 +142,7 @@ static void check_going_on(void) {
   CHECK(packets == 200 && memcmp(read + 50, samples, 20) == 0 && memcmp(read, samples, 100) == 0);
   WORKS(AudioFileClose(file));
 
-  // Written only, read only.
+  // A write-only file, then a read-only one.
   file = open_file("on.wav", kAudioFileWritePermission);
   packets = 1;
   GIVES(AudioFileReadPackets(file, false, &bytes, NULL, 0, &packets, read),
@@ -176,7 +176,7 @@ static void check_memory(void) {
   CHECK(memcmp(memory.bytes, "FORM", 4) == 0 && memcmp(memory.bytes + 8, "AIFF", 4) == 0);
   CHECK(memcmp(memory.bytes + 4096, samples, 4000) == 0);
 
-  // Without functions for writing it can be read only.
+  // Without write callbacks, it is read-only.
   WORKS(AudioFileOpenWithCallbacks(&memory, memory_read, NULL, memory_size, NULL, 0, &file));
   EQUAL(number64(file, kAudioFilePropertyAudioDataPacketCount), 1000);
   SInt16 read[20];
@@ -185,14 +185,14 @@ static void check_memory(void) {
   CHECK(memcmp(read, samples + 1000, 40) == 0);
   GIVES(AudioFileWritePackets(file, false, 4, NULL, 0, &packets, samples),
         kAudioFilePermissionsError);
-  // A fault of the program's functions comes back as it is.
+  // An error of the callbacks is returned unchanged.
   memory.fault = 1234;
   packets = 10;
   GIVES(AudioFileReadPackets(file, false, &bytes, NULL, 0, &packets, read), 1234);
   memory.fault = noErr;
   WORKS(AudioFileClose(file));
 
-  // Little room: what fits is kept.
+  // With little room, what fits is written.
   WORKS(AudioFileOpenWithCallbacks(&memory, memory_read, memory_write, memory_size, memory_set_size,
                                    0, &file));
   memory.room = memory.size + 1000;
@@ -200,7 +200,7 @@ static void check_memory(void) {
   packets = 100;
   GIVES(AudioFileWritePackets(file, false, 400, NULL, 1250, &packets, samples), dskFulErr);
   EQUAL(packets, 0);
-  // What has no name cannot be written anew beside itself.
+  // A file without a name cannot be rewritten next to itself.
   memory.room = 100000;
   WORKS(AudioFileOptimize(file));
   WORKS(AudioFileSetUserData(file, 'test', 0, 8000, samples));
@@ -212,7 +212,7 @@ static void check_memory(void) {
   free(memory.bytes);
 }
 
-// MARK: What files tell besides their sound
+// MARK: Metadata
 
 static void check_user_data(void) {
   static const AudioFileTypeID types[] = {kAudioFileAIFFType, kAudioFileWAVEType, kAudioFileCAFType,
@@ -226,7 +226,8 @@ static void check_user_data(void) {
     EQUAL(count, 0);
     GIVES(AudioFileGetUserDataSize(file, 'test', 0, &size), kAudioFileInvalidChunkError);
     GIVES(AudioFileSetUserData(file, 'test', 1, 3, "abc"), kAudioFileInvalidChunkError);
-    // Before the sound and after it was written; one too long for the room before it.
+    // Before and after the audio data is written; one chunk is too large for the room before the
+    // data.
     WORKS(AudioFileSetUserData(file, 'test', 0, 3, "abc"));
     write_samples(file, 0, 101, 2);
     WORKS(AudioFileSetUserData(file, 'test', 1, 5, "defgh"));
@@ -282,7 +283,7 @@ static void check_user_data(void) {
     GIVES(AudioFileSetUserData(file, 'test', 0, 1, "x"), kAudioFilePermissionsError);
     WORKS(AudioFileClose(file));
   }
-  // The chunks of the sound itself are no user data, and AU files have no chunks.
+  // The chunks of the audio data are not user data, and AU files have no chunks.
   AudioFileID file = open_file("data", kAudioFileReadWritePermission);
   GIVES(AudioFileSetUserData(file, 'data', 0, 1, "x"), kAudioFileOperationNotSupportedError);
   GIVES(AudioFileRemoveUserData(file, 'fmt ', 0), kAudioFileOperationNotSupportedError);
@@ -413,7 +414,7 @@ static void check_info(void) {
 static void check_properties(void) {
   AudioFileID file =
       create("props.wav", kAudioFileWAVEType, format(little, 24, 6), kAudioFileFlags_EraseFile);
-  // The layout can be said before and after the first sound.
+  // The layout can be set before and after the first samples.
   AudioChannelLayout layout = {.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_5_1_A};
   UInt32 size = 0, writable = 0;
   WORKS(AudioFileGetPropertyInfo(file, kAudioFilePropertyChannelLayout, &size, &writable));
@@ -528,7 +529,7 @@ static void check_global_info(void) {
   GIVES(AudioFileGetGlobalInfoSize('nope', 0, NULL, &size), kAudioFileUnsupportedPropertyError);
 }
 
-// MARK: Mistakes
+// MARK: Errors
 
 static void check_mistakes(void) {
   AudioFileID file = NULL;
@@ -536,13 +537,14 @@ static void check_mistakes(void) {
   CFURLRef url = url_of("a.wav");
   WORKS(AudioFileCreateWithURL(url, kAudioFileWAVEType, &description, 0, &file));
   WORKS(AudioFileClose(file));
-  // One that exists is not touched.
+  // An existing file is left untouched.
   GIVES(AudioFileCreateWithURL(url, kAudioFileWAVEType, &description, 0, &file),
         kAudioFilePermissionsError);
   CHECK(file == NULL);
   GIVES(AudioFileCreateWithURL(url, 'nope', &description, kAudioFileFlags_EraseFile, &file),
         kAudioFileUnsupportedFileTypeError);
-  // AIFF has big-endian samples only; a WAVE file that cannot be is not made, nor emptied.
+  // AIFF has only big-endian samples. A WAVE file that is impossible is neither created nor
+  // emptied.
   GIVES(AudioFileCreateWithURL(url, kAudioFileAIFFType, &description, kAudioFileFlags_EraseFile,
                                &file),
         kAudioFileUnsupportedDataFormatError);
@@ -565,7 +567,7 @@ static void check_mistakes(void) {
   GIVES(AudioFileCreateWithURL(url, kAudioFileWAVEType, &description, 0, &file),
         kAudioFileUnspecifiedError);
   CFRelease(url);
-  // A longer AIFF file than there can be.
+  // Exceeds the maximum size of an AIFF file.
   file = create("a.aiff", kAudioFileAIFFType, format(big, 16, 2), kAudioFileFlags_EraseFile);
   count = 1;
   GIVES(AudioFileWritePackets(file, false, 4, NULL, 1 << 30, &count, samples),

@@ -1,4 +1,4 @@
-// Audio File Stream Services: a WAVE file that this program makes, cut in pieces of all sizes.
+// Audio File Stream Services: a WAVE file made by this program, parsed in pieces of all sizes.
 #include "check.h"
 
 #define FRAMES 1000
@@ -25,7 +25,7 @@ static void make_file(void) {
   put(40, FRAMES * 4, 4);
   for (UInt32 i = 0; i < FRAMES * 2; i++)
     put(HEAD + i * 2, i * 31, 2);
-  // What comes after the sound is no sound.
+  // The chunk after the audio data is not parsed as packets.
   memcpy(file + HEAD + FRAMES * 4, "LIST\0\0\0\0", 8);
 }
 
@@ -45,7 +45,7 @@ static void heard_property(void *data, AudioFileStreamID stream, AudioFileStream
   CHECK(*flags == kAudioFileStreamPropertyFlag_PropertyIsCached);
   *flags |= kAudioFileStreamPropertyFlag_CacheProperty;
   heard->told[heard->tellings++] = id;
-  // A value can be read where it is told of.
+  // A property listener can read the value.
   UInt32 size = 0;
   Boolean writable = 1;
   WORKS(AudioFileStreamGetPropertyInfo(stream, id, &size, &writable));
@@ -53,7 +53,7 @@ static void heard_property(void *data, AudioFileStreamID stream, AudioFileStream
   UInt8 value[500];
   CHECK(size <= sizeof value);
   WORKS(AudioFileStreamGetProperty(stream, id, &size, value));
-  // Nothing is read while something is read.
+  // The parser does not accept data inside a callback.
   GIVES(AudioFileStreamParseBytes(stream, 4, file, 0), kAudioFileStreamError_IllegalOperation);
 }
 
@@ -87,7 +87,7 @@ static void feed(Heard *heard, size_t from, size_t to, size_t piece,
                  AudioFileStreamParseFlags flags) {
   for (; from < to; from += piece, flags = 0) {
     size_t count = to - from < piece ? to - from : piece;
-    // A copy of its own: reading outside it is found.
+    // A separate copy, so that a sanitizer detects reads outside it.
     UInt8 *copy = malloc(count);
     memcpy(copy, file + from, count);
     WORKS(AudioFileStreamParseBytes(heard->stream, (UInt32)count, copy, flags));
@@ -175,7 +175,7 @@ static void properties(void) {
                                    &byte));
   CHECK(byte.mPacket == 100 && byte.mByteOffsetInPacket == 3 && byte.mFlags == 0);
 
-  // What says to have more room than there is loses nothing: the question alone is read.
+  // An overstated size does no harm: only the argument is read.
   byte.mByte = 407;
   size = UINT32_MAX;
   WORKS(AudioFileStreamGetProperty(heard.stream, kAudioFileStreamProperty_ByteToPacket, &size,
@@ -226,7 +226,7 @@ static void seeking(void) {
         kAudioFileStreamError_InvalidPacketOffset);
   WORKS(AudioFileStreamClose(heard.stream));
 
-  // A gap without a seek: half a packet is dropped.
+  // A gap without a seek drops half a packet.
   open_stream(&heard, 0);
   feed(&heard, 0, HEAD + 6, 50, 0);
   feed(&heard, HEAD + 400, HEAD + 800, 50, kAudioFileStreamParseFlag_Discontinuity);
@@ -234,7 +234,7 @@ static void seeking(void) {
   CHECK(memcmp(heard.sound + 4, file + HEAD + 400, 400) == 0);
   WORKS(AudioFileStreamClose(heard.stream));
 
-  // From within a callback: what is left of the piece is not heard.
+  // Inside a callback: the rest of the piece is not parsed.
   open_stream(&heard, 0);
   heard.seeks = true;
   feed(&heard, 0, HEAD + 40, HEAD + 40, 0);
@@ -262,7 +262,7 @@ static void mistakes(void) {
   CHECK(heard.packets > 0 && !heard.closes);
   GIVES(AudioFileStreamParseBytes(heard.stream, 4, file, 0), kAudio_ParamError);
 
-  // Rubbish, for ever.
+  // Endless garbage.
   open_stream(&heard, kAudioFileMP3Type);
   OSStatus status = noErr;
   for (int i = 0; i < 100 && status == noErr; i++)
@@ -272,7 +272,7 @@ static void mistakes(void) {
         kAudioFileStreamError_UnsupportedFileType);
   WORKS(AudioFileStreamClose(heard.stream));
 
-  // Sound before what tells of it, or cut short, or of unknown coding.
+  // Audio data before its format, truncated audio data, and an unknown encoding.
   UInt8 copy[sizeof file];
   memcpy(copy, file, sizeof file);
   memcpy(copy + 12, "JUNK", 4);

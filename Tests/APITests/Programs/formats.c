@@ -1,4 +1,4 @@
-// What AudioFormat tells of formats, codecs and channel layouts.
+// AudioFormat's information about formats, codecs and channel layouts.
 #include "check.h"
 
 static UInt32 get(AudioFormatPropertyID id, const void *of, UInt32 of_size, void *value,
@@ -96,7 +96,7 @@ static void codecs(void) {
   EQUAL(get(kAudioFormatProperty_Decoders, &id, sizeof id, classes, sizeof classes),
         sizeof *classes);
 
-  // No codec is hardware.
+  // No codec is a hardware codec.
   AudioClassDescription wanted = {kAudioDecoderComponentType, kAudioFormatMPEG4AAC,
                                   kAppleHardwareAudioCodecManufacturer};
   EQUAL(number(kAudioFormatProperty_HardwareCodecCapabilities, &wanted, sizeof wanted), 0);
@@ -127,7 +127,7 @@ static void codecs(void) {
   aac = named(kAudioFormatMPEGLayer3);
   aac.mChannelsPerFrame = 6;
   EQUAL(get(tags, &aac, sizeof aac, ids, sizeof ids), 0);
-  // A converter says the same of its encoder.
+  // A converter reports the same for its encoder.
   AudioStreamBasicDescription pcm = float_format(44100, 2);
   aac = named(kAudioFormatMPEG4AAC);
   AudioConverterRef converter = NULL;
@@ -141,7 +141,7 @@ static void codecs(void) {
 }
 
 static void cookies(void) {
-  // AAC-LC of 22050 Hz with spectral band replication up to 44100 Hz, which old decoders overlook.
+  // AAC-LC at 22,050 Hz with spectral band replication to 44,100 Hz, which old decoders ignore.
   static const UInt8 config[] = {0x13, 0x90, 0x56, 0xE5, 0xA0};
   static const UInt8 esds[] = {0x03, 0x1C, 0,    0,    0,    0x04, 0x14, 0x40, 0x15, 0,
                                0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
@@ -206,7 +206,7 @@ static void layouts(void) {
              sizeof *five->mChannelDescriptions, "LFE Screen");
   check_text(kAudioFormatProperty_ChannelShortName, five->mChannelDescriptions + 4,
              sizeof *five->mChannelDescriptions, "Ls");
-  // The same channels, said in another way.
+  // The same channels in another form.
   AudioChannelLayout tagged;
   memset(&tagged, 0, sizeof tagged);
   tagged.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_5_1_A;

@@ -1,4 +1,4 @@
-// Calls on queues that are none, formats and names that there are none of.
+// Calls with invalid queues, formats and names.
 #include "check.h"
 
 static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
@@ -9,7 +9,7 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
   (void)data, (void)queue, (void)property;
 }
 
-/// Every function, on something that is not a queue.
+/// Calls every function with an invalid queue.
 static void call_everything(AudioQueueRef queue) {
   AudioQueueBuffer memory = {0};
   AudioQueueBufferRef buffer = &memory;
@@ -82,7 +82,7 @@ static void formats(void) {
   memset(&format, 0xff, sizeof format);
   unsupported(format);
 
-  // Packets, of which the description says only what it must.
+  // Packet formats with only the required fields.
   AudioQueueRef queue = NULL;
   const AudioFormatID compressed[] = {kAudioFormatMPEG4AAC,      kAudioFormatMPEG4AAC_HE_V2,
                                       kAudioFormatAppleLossless, kAudioFormatMPEGLayer3,
@@ -102,25 +102,25 @@ static void formats(void) {
     format.mChannelsPerFrame = 0;
     unsupported(format);
   }
-  // There is no such packet.
+  // Such a packet does not exist.
   format.mChannelsPerFrame = 2;
   format.mFormatID = kAudioFormatULaw;
   format.mFramesPerPacket = 1024;
   unsupported(format);
-  // Known, but there is no codec.
+  // Known formats without a codec.
   const AudioFormatID unplayable[] = {kAudioFormatAPAC, 'QDM2', 'QDMC'};
   for (size_t i = 0; i < sizeof unplayable / sizeof *unplayable; i++) {
     format.mFormatID = unplayable[i];
     GIVES(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue),
           kAudioQueueErr_CodecNotFound);
   }
-  // No sound at all.
+  // Formats without audio.
   format.mFormatID = kAudioFormatTimeCode;
   unsupported(format);
   format.mFormatID = kAudioFormatMIDIStream;
   unsupported(format);
 
-  // Sloppy, but clear.
+  // Sloppy but unambiguous.
   format = good;
   format.mFormatFlags = kAudioFormatFlagIsFloat;
   format.mReserved = 12345;
@@ -164,7 +164,7 @@ int main(void) {
   WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
   WORKS(AudioQueueDispose(queue, true));
   call_everything(queue);
-  // A new queue does not bring an old one back.
+  // A new queue does not make an old handle valid again.
   AudioQueueRef old = queue;
   WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
   CHECK(queue != old);

@@ -1,10 +1,10 @@
-// What channels are for, in files and on their way: layouts are written and read, and channels go
-// where they belong.
+// Channel layouts in files and conversions: they are written and read, and channels go to the right
+// place.
 #include "extaudiofile.h"
 
-/// A frame of six channels: left, right, centre, low frequencies, left and right surround.
+/// A frame of six channels: left, right, centre, LFE, left and right surround.
 static const SInt16 in_file[6] = {1000, 2000, 3000, 4000, 5000, 6000};
-/// The same in the order of kAudioChannelLayoutTag_MPEG_5_1_D.
+/// The same frame in the order of kAudioChannelLayoutTag_MPEG_5_1_D.
 static const SInt16 in_client[6] = {3000, 1000, 2000, 5000, 6000, 4000};
 
 static AudioChannelLayout layout_of(AudioChannelLayoutTag tag) {
@@ -32,7 +32,7 @@ static OSStatus set_layout(ExtAudioFileRef file, ExtAudioFilePropertyID id,
   return ExtAudioFileSetProperty(file, id, sizeof layout, &layout);
 }
 
-/// The tag of a layout that is got, spelt out or not.
+/// Returns the tag of a layout, whether given as a tag or as descriptions.
 static AudioChannelLayoutTag tag_of(const void *layout, UInt32 size) {
   AudioChannelLayoutTag tag = 0;
   UInt32 bytes = sizeof tag;
@@ -71,7 +71,7 @@ static void new_files(void) {
   for (int k = 0; k < 3; k++) {
     ExtAudioFileRef file = create_with(kinds[k].name, kinds[k].type, kinds[k].flags,
                                        kAudioChannelLayoutTag_MPEG_5_1_A, noErr);
-    // It is the client's, too, as long as no other is set.
+    // Without a client layout, the client has the file's layout.
     EQUAL(get_layout(file, kExtAudioFileProperty_FileChannelLayout),
           kAudioChannelLayoutTag_MPEG_5_1_A);
     EQUAL(get_layout(file, kExtAudioFileProperty_ClientChannelLayout),
@@ -90,12 +90,12 @@ static void new_files(void) {
     EQUAL(tag_of(bytes, size), kAudioChannelLayoutTag_MPEG_5_1_A);
     WORKS(AudioFileClose(id));
   }
-  // A layout for other channels, and one that the file has no place for: then there is no file.
+  // A layout with another channel count, and one that the file cannot store: no file is created.
   create_with("none.caf", kAudioFileCAFType, 0, kAudioChannelLayoutTag_Stereo,
               kExtAudioFileError_InvalidChannelMap);
   create_with("none.wav", kAudioFileWAVEType, 0, kAudioChannelLayoutTag_MPEG_5_1_D,
               kAudioFileOperationNotSupportedError);
-  // A file that was there before is not lost for that.
+  // An existing file is not lost.
   FILE *old = fopen(path_of("kept.wav"), "w");
   CHECK(old && fputs("still here", old) >= 0 && fclose(old) == 0);
   create_with("kept.wav", kAudioFileWAVEType, 0, kAudioChannelLayoutTag_MPEG_5_1_D,
@@ -120,7 +120,7 @@ static void layouts_that_are_set(void) {
       set_layout(file, kExtAudioFileProperty_FileChannelLayout, kAudioChannelLayoutTag_MPEG_5_1_A));
   EQUAL(get_layout(file, kExtAudioFileProperty_FileChannelLayout),
         kAudioChannelLayoutTag_MPEG_5_1_A);
-  // The client's channels go where the file has them.
+  // The client's channels go to the file's order.
   set_client(file, int16(RATE, 6, 0));
   WORKS(set_layout(file, kExtAudioFileProperty_ClientChannelLayout,
                    kAudioChannelLayoutTag_MPEG_5_1_D));
@@ -134,14 +134,14 @@ static void layouts_that_are_set(void) {
         kAudioChannelLayoutTag_MPEG_5_1_A);
   expect_frame(file, in_file, 6);
   WORKS(ExtAudioFileDispose(file));
-  // The layouts may come in any order.
+  // The layouts may be set in any order.
   file = open_file("later.caf");
   WORKS(set_layout(file, kExtAudioFileProperty_ClientChannelLayout,
                    kAudioChannelLayoutTag_MPEG_5_1_D));
   set_client(file, int16(RATE, 6, 0));
   expect_frame(file, in_client, 6);
   WORKS(ExtAudioFileDispose(file));
-  // One that is read says what it is taken for.
+  // When reading, the client sets the layout to assume.
   file = open_file("later.caf");
   WORKS(set_layout(file, kExtAudioFileProperty_ClientChannelLayout,
                    kAudioChannelLayoutTag_MPEG_5_1_D));
@@ -153,14 +153,14 @@ static void layouts_that_are_set(void) {
 }
 
 static void other_numbers_of_channels(void) {
-  // Without a mix the channels that both have.
+  // Without mixing, only the common channels are copied.
   ExtAudioFileRef file = open_file("six.wav");
   set_client(file, int16(RATE, 2, 0));
   WORKS(set_layout(file, kExtAudioFileProperty_ClientChannelLayout, kAudioChannelLayoutTag_Stereo));
   expect_frame(file, in_file, 2);
   WORKS(ExtAudioFileDispose(file));
 
-  // The converter mixes the others in.
+  // The converter mixes the other channels in.
   file = open_file("six.wav");
   set_client(file, int16(RATE, 2, 0));
   WORKS(set_layout(file, kExtAudioFileProperty_ClientChannelLayout, kAudioChannelLayoutTag_Stereo));

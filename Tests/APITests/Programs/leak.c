@@ -1,4 +1,4 @@
-// Leaks, to show that leaks are found.
+// Leaks memory, to prove that leaks are detected.
 #include "check.h"
 
 int main(void) {

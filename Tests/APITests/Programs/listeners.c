@@ -1,10 +1,10 @@
-// Property listeners that take others away, or dispose of the queue, while a change is told. User
-// data is freed as soon as the listener cannot be called any more.
+// Property listeners that remove others, or dispose of the queue, during a notification. User data
+// is freed as soon as its listener cannot be called any more.
 #include "check.h"
 
 static const AudioQueuePropertyID running = kAudioQueueProperty_IsRunning;
 
-/// What a listener is given: the calls that it got, and the listener that it takes away.
+/// A listener's user data: its number of calls, and the listener that it removes.
 typedef struct pointer {
   _Atomic int calls, ended;
   struct pointer *other;
@@ -80,7 +80,7 @@ static void removed_by_another(void) {
   WAIT(last.calls == 1);
   EQUAL(first.calls, 1);
 
-  // One of two that are alike.
+  // One of two equal listeners.
   first.other = &last;
   WORKS(AudioQueueRemovePropertyListener(queue, running, remove_other, &first));
   WORKS(AudioQueueAddPropertyListener(queue, running, count, &last));
@@ -92,7 +92,7 @@ static void removed_by_another(void) {
   let_time_pass();
   EQUAL(last.calls, 4);
 
-  // Itself.
+  // The listener itself.
   WORKS(AudioQueueAddPropertyListener(queue, running, remove_itself, malloc(1)));
   WORKS(AudioQueueStop(queue, true));
   WAIT(done && last.calls == 5);
@@ -108,7 +108,7 @@ static void removed_on_another_thread(void) {
   WORKS(AudioQueueAddPropertyListener(queue, running, take_long, &slow));
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(slow.calls == 1);
-  // What it was given may be freed now.
+  // From now on its user data may be freed.
   WORKS(AudioQueueRemovePropertyListener(queue, running, take_long, &slow));
   EQUAL(slow.ended, 1);
   WORKS(AudioQueueDispose(queue, true));
@@ -121,7 +121,7 @@ static void disposed_by_another(void) {
     AudioQueueRef queue = new_queue();
     pointer *shared = (pointer *)calloc(1, sizeof *shared);
     WORKS(AudioQueueAddPropertyListener(queue, running, disposers[i], shared));
-    // It would count in memory that has been freed.
+    // It would write to freed memory.
     WORKS(AudioQueueAddPropertyListener(queue, running, count, shared));
     enqueue_wave(queue, new_buffer(queue, 100), 0, 100);
     WORKS(AudioQueueStart(queue, NULL));

@@ -1,8 +1,7 @@
-// Many queues start on one frame and stay locked to it: SECONDS of freewheel, counted by a client
-// that looks at every sample of every queue, with cycles that come late or not at all in between.
-// Exit code 3: jackd does not answer any more.
-// Arguments: own or shared (each queue a client, or all of a program on one), programs, queues in
-// each, seconds, interruptions, jackd's process.
+// Many queues start on one frame and stay locked to it: SECONDS of freewheel, checked by a client
+// that reads every sample of every queue, with late and missing cycles in between. Exit code 3:
+// jackd does not answer any more. Arguments: own or shared (a client per queue, or one per
+// program), programs, queues per program, seconds, interruptions, process identifier of jackd.
 #include "check.h"
 
 #include <signal.h>
@@ -19,7 +18,7 @@ enum {
   IN_A_ROW = 4,  // interruptions between two parts that freewheel
 };
 
-/// What the programs share.
+/// Memory shared by the programs.
 struct shared_state {
   atomic_uint fed[MOST_QUEUES]; // buffers enqueued, by queue
   char clients[MOST_QUEUES][64];
@@ -38,7 +37,7 @@ static struct voice {
 } voices[MOST_QUEUES];
 
 static AudioStreamBasicDescription format;
-/// A queue that is being disposed of takes no buffers.
+/// Set before the queues are disposed of, which then accept no buffers.
 static atomic_bool is_over;
 
 static void feed(struct voice *voice, AudioQueueBufferRef buffer) {
@@ -102,9 +101,9 @@ static void play(int program, int commands, int answers) {
   for (int i = 0; i < queues_each; i++)
     WORKS(AudioQueueStart(voices[i].queue, &time));
   answer(answers, 0);
-  // Until the one that counts has ended.
+  // Wait until the counting process has ended.
   if (!is_shared_client) pause();
-  // Queues that share a client are disposed of in a row while the first one plays on.
+  // Queues that share a client are disposed of in order while the first one plays on.
   await(commands);
   is_over = true;
   double began = seconds_now();
@@ -116,7 +115,7 @@ static void play(int program, int commands, int answers) {
   answer(answers, 0);
 }
 
-// MARK: The one that counts
+// MARK: The counting process
 
 static pid_t players[MOST_QUEUES];
 static int commands[MOST_QUEUES], answers[MOST_QUEUES];
@@ -165,7 +164,8 @@ static void give_up(int signal) {
   _exit(3);
 }
 
-/// Waiting for an answer of jackd's, which hangs now and then when cycles fail at the same moment.
+/// Sets freewheel mode. jackd occasionally hangs if cycles fail at the same moment, so an alarm
+/// guards the call.
 static void freewheel(bool on) {
   alarm(PATIENCE);
   EQUAL(jack_set_freewheel(cue_lockstep_client(lockstep), on), 0);
@@ -178,7 +178,7 @@ static void stand_still(pid_t process, useconds_t microseconds) {
   CHECK(kill(process, SIGCONT) == 0);
 }
 
-/// By the clock: `times` over a program misses cycles, and then the server does.
+/// In real time: `times` times a program misses cycles, and then the server does.
 static void disturb(int number, int times, pid_t jackd) {
   freewheel(false);
   cue_lockstep_use(lockstep, DISTURBED);
@@ -190,7 +190,7 @@ static void disturb(int number, int times, pid_t jackd) {
     usleep(3 * cycle);
   }
   cue_lockstep_use(lockstep, -1);
-  // jackd's mode changes best while no cycle fails; on a busy machine that may not come.
+  // Change jackd's mode while no cycle fails, if such a moment comes on a busy machine.
   for (int tries = 0; tries < 10; tries++) {
     unsigned xruns = cue_lockstep_xruns(lockstep);
     usleep(4 * cycle);
@@ -254,8 +254,8 @@ static void report(double took) {
   CHECK(count.frames > 0);
 }
 
-/// The queues of a shared client go in a row: their ports follow, while the first one plays on;
-/// then it goes too, and the client with it.
+/// Disposes of the queues of shared clients in order. Their ports are unregistered while the first
+/// queue plays on; finally that one is disposed of, and the client closes.
 static void dispose_of_all(void) {
   tell_all(1);
   fprintf(stderr, "lockstep: disposing of %d queues took %.2f s\n", programs * (queues_each - 1),
@@ -305,7 +305,7 @@ int main(int argc, char **argv) {
   signal(SIGALRM, give_up);
   Float64 now = hear_all();
   connect_all(getenv("JACK_DEFAULT_SERVER"));
-  // Past the connecting and the starting, and not a multiple of a cycle.
+  // After all connections and starts, and not a multiple of the period.
   now += (double)(jack_frame_time(cue_lockstep_client(lockstep)) - (uint32_t)(int64_t)now);
   Float64 start = now + RATE * (1 + programs * queues_each / 200) + 101;
   cue_lockstep_begin(lockstep, (uint32_t)(int64_t)start);
@@ -323,7 +323,7 @@ int main(int argc, char **argv) {
   }
   passed("all on one frame");
   if (is_shared_client) dispose_of_all();
-  // Clients of their own are not taken down in good order: jackd needs half a second for each one
-  // that goes while others do. The programs end with this one.
+  // Separate clients are not closed in good order, because jackd needs half a second for each. The
+  // programs end with this one.
   _exit(0);
 }

@@ -1,5 +1,5 @@
-// NULL in each place where the headers do not allow it: an error, and never a crash. `NullTests`
-// sees to it that every function that takes pointers has a row here.
+// NULL in each argument where the headers do not allow it must give an error and never crash.
+// `NullTests` checks that every function with pointers has a row here.
 #include "soundfiles.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 #define NOWHERE(type) ((type)nowhere)
 
 // clang-format off
-/// A call with NULL in it, and what it gives.
+/// A call with NULL and its expected result.
 typedef struct {
   const char *call;
   OSStatus expected;
@@ -20,7 +20,7 @@ typedef struct {
 
 static const char *present;
 
-/// Names the call that crashed.
+/// Prints the call that crashed.
 static void crashed(int number) {
   char text[500];
   int length = snprintf(text, sizeof text, "signal %d in %s\n", number, present);
@@ -464,7 +464,7 @@ static void streams_and_sounds(void) {
       PARAM(AudioServicesGetProperty(is_ui, 4, &alert, &size, NULL)),
       PARAM(AudioServicesSetProperty(is_ui, 4, NULL, 4, &number)),
       PARAM(AudioServicesSetProperty(is_ui, 4, &alert, 4, nowhere)),
-      // No completion is wanted.
+      // No completion is requested.
       ROW((AudioServicesPlaySystemSoundWithCompletion(0, NULL), noErr), noErr),
       ROW((AudioServicesPlayAlertSoundWithCompletion(0, NULL), noErr), noErr),
   };

@@ -1,5 +1,5 @@
-// Rendering to memory, in the ways of programs that export a file: a single buffer that its
-// callback refills, on a run loop that never runs.
+// Rendering to memory like programs that export a file: a single buffer that the callback refills,
+// and a run loop that never runs.
 #include "check.h"
 
 enum {
@@ -17,7 +17,7 @@ static AudioStreamBasicDescription integers(double rate, UInt32 channels, UInt32
   return format;
 }
 
-/// A file, and the thread that reads it.
+/// The state of a simulated file and the thread that reads it.
 struct file {
   long read;
   bool flushed;
@@ -48,7 +48,8 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
   file->changes++;
 }
 
-/// Exports a file at `rate` to floats at 48 kHz, `wanted` frames a call; gives the frames.
+/// Exports a file from `rate` to floats at 48 kHz, `wanted` frames per call. Returns the number of
+/// frames.
 static long export_file(double rate, long wanted, float *output, long room) {
   AudioStreamBasicDescription format = float_format(rate, 2), render = float_format(RATE, 2);
   AudioChannelLayout layout = {.mChannelLayoutTag = kAudioChannelLayoutTag_Stereo};
@@ -74,7 +75,7 @@ static long export_file(double rate, long wanted, float *output, long room) {
     done += frames;
     time.mSampleTime += (double)frames;
   }
-  // The program knows that it is over, and never asks again.
+  // The program was notified of the end and does not call again.
   EQUAL(file.changes, 2);
   EQUAL(file.calls, 1 + (TOTAL + FRAMES - 1) / FRAMES);
   WORKS(AudioQueueOfflineRender(queue, &time, capture, (UInt32)wanted));
@@ -140,16 +141,16 @@ static void time_stamps(void) {
   WORKS(AudioQueueStart(queue, NULL));
   AudioTimeStamp time = begin;
   WORKS(AudioQueueOfflineRender(queue, &time, capture, 100));
-  // It has been rendered.
+  // This time has already been rendered.
   GIVES(AudioQueueOfflineRender(queue, &time, capture, 100), kAudio_ParamError);
-  // The frames from 100 to 999 are silence; the sound goes on where it stood.
+  // The frames 100 to 999 are silent, and the sound continues where it stopped.
   time.mSampleTime = 1000;
   WORKS(AudioQueueOfflineRender(queue, &time, capture, 100));
   EQUAL(capture->mAudioDataByteSize, 100 * FRAME_BYTES);
   for (long i = 0; i < 100; i++)
     EQUAL(((float *)capture->mAudioData)[2 * i], wave(100 + i));
   EQUAL(time_of(queue), 1100);
-  // One that is not valid, and none, say nothing.
+  // An invalid time stamp and a NULL one have no effect.
   time = (AudioTimeStamp){.mSampleTime = 5};
   WORKS(AudioQueueOfflineRender(queue, &time, capture, 50));
   WORKS(AudioQueueOfflineRender(queue, NULL, capture, 100));
@@ -159,7 +160,7 @@ static void time_stamps(void) {
   passed("time stamps");
 }
 
-/// A layout of two channels that stand the other way round.
+/// A layout of two swapped channels.
 static const struct {
   AudioChannelLayout layout;
   AudioChannelDescription second;
@@ -174,7 +175,7 @@ static void layouts(void) {
   const AudioChannelLayout tags[] = {{.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_3_0_A},
                                      {.mChannelLayoutTag = kAudioChannelLayoutTag_MPEG_3_0_B}};
   const float expected[2][3] = {{2, 3, 1}, {1, 2, 3}};
-  // The queue's layout may come before or after the format's.
+  // The queue's layout may be set before or after the format's.
   for (int i = 0; i < 4; i++) {
     AudioQueueRef queue;
     WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
@@ -195,7 +196,7 @@ static void layouts(void) {
     CHECK(memcmp(capture->mAudioData, expected[i % 2], sizeof samples) == 0);
     WORKS(AudioQueueDispose(queue, true));
   }
-  // Descriptions are read as far as there are some.
+  // Only the existing descriptions are read.
   format = float_format(RATE, 2);
   AudioQueueRef queue;
   WORKS(AudioQueueNewOutput(&format, nothing, NULL, NULL, NULL, 0, &queue));
@@ -210,7 +211,7 @@ static void layouts(void) {
   passed("layouts");
 }
 
-/// The card's sides hear what the layout says they are, not what stands first.
+/// The sound card's channels follow the layout, not the order of the channels.
 static void a_layout_on_the_device(cue_capture *card) {
   AudioStreamBasicDescription format = float_format(RATE, 2);
   AudioQueueRef queue;
@@ -260,7 +261,7 @@ static void results(void) {
   GIVES(AudioQueueSetOfflineRenderFormat(queue, NULL, NULL), kAudioQueueErr_InvalidRunState);
   WORKS(AudioQueueOfflineRender(queue, &time, buffer, 1000));
   EQUAL(buffer->mAudioDataByteSize, 0);
-  // What needs a device.
+  // Calls that need a device.
   AudioTimeStamp now;
   WORKS(AudioQueueDeviceGetCurrentTime(queue, &now));
   EQUAL(now.mFlags, kAudioTimeStampHostTimeValid);
@@ -327,13 +328,13 @@ static void back_to_the_device(cue_capture *card) {
   record(card, SETTLED);
   WORKS(AudioQueueDispose(queue, true));
   end_recording(card);
-  // Of what was rendered the card heard nothing.
+  // The rendered frames were not played.
   HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 500, 300));
   passed("back to the device");
 }
 
 int main(void) {
-  // A server is there, but all of this needs none.
+  // These parts need no server, although one is running.
   an_export();
   at_another_rate();
   volume_trims_and_starts();

@@ -1,4 +1,5 @@
-// A recorder of packets after the guide's pattern, which keeps what it gets in memory.
+// A packet recorder that follows Apple's Audio Queue Services Programming Guide and records to
+// memory.
 #ifndef PACKETS_H
 #define PACKETS_H
 
@@ -10,7 +11,7 @@ enum {
   MOST_BYTES = 1 << 23
 };
 
-/// What was recorded.
+/// A recording.
 typedef struct {
   AudioStreamBasicDescription format;
   UInt8 cookie[1000];
@@ -20,7 +21,7 @@ typedef struct {
   AudioStreamPacketDescription packets[MOST_PACKETS];
   _Atomic UInt32 count;
   _Atomic int calls, holes;
-  /// Frames that the packets hold.
+  /// Frames in the packets.
   Float64 frames;
   bool is_over;
 } sound;
@@ -71,7 +72,7 @@ static inline void packets_came(void *data, AudioQueueRef queue, AudioQueueBuffe
   if (!to->is_over) AudioQueueEnqueueBuffer(queue, buffer, 0, NULL);
 }
 
-/// A queue that records packets, with buffers of `seconds` as the guide derives their size.
+/// Creates a queue that records packets, with buffers of `seconds` seconds, sized as in the guide.
 static inline AudioQueueRef new_recorder(AudioFormatID id, AudioFormatFlags flags, Float64 rate,
                                          double seconds, sound *to) {
   memset(to, 0, sizeof *to);
@@ -81,7 +82,7 @@ static inline AudioQueueRef new_recorder(AudioFormatID id, AudioFormatFlags flag
   to->format.mChannelsPerFrame = 2;
   AudioQueueRef queue = NULL;
   WORKS(AudioQueueNewInput(&to->format, packets_came, to, NULL, NULL, 0, &queue));
-  // The queue's own description has every field filled.
+  // The queue's own description is complete.
   UInt32 size = sizeof to->format;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_StreamDescription, &to->format, &size));
   EQUAL(size, sizeof to->format);
@@ -99,7 +100,7 @@ static inline AudioQueueRef new_recorder(AudioFormatID id, AudioFormatFlags flag
   return queue;
 }
 
-/// Connects what one queue plays to what another records.
+/// Connects the outputs of one queue to the inputs of another.
 static inline void feed(jack_client_t *graph, AudioQueueRef player, AudioQueueRef recorder) {
   char from[100], to[100], output[200], input[200];
   client_of(player, from, sizeof from);
@@ -127,7 +128,7 @@ static inline void count_change(void *data, AudioQueueRef queue, AudioQueuePrope
   (*(_Atomic int *)data)++;
 }
 
-/// Plays all that is enqueued, to the last frame: a buffer comes back as soon as it is decoded.
+/// Plays all enqueued buffers to the last frame. A buffer returns as soon as it is decoded.
 static inline void play_to_end(AudioQueueRef queue) {
   static _Atomic int changes;
   changes = 0;
@@ -140,7 +141,7 @@ static inline void play_to_end(AudioQueueRef queue) {
                                          (void *)&changes));
 }
 
-/// Ends a recording; all of it is there when this returns.
+/// Ends a recording. After the return it is complete.
 static inline void end_take(AudioQueueRef queue, sound *to) {
   to->is_over = true;
   WORKS(AudioQueueStop(queue, true));

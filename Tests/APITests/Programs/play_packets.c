@@ -1,4 +1,5 @@
-// Packets of a lossless codec, recorded by a queue and played by another: every frame comes back.
+// Packets of a lossless codec, recorded by one queue and played by another: every frame is
+// preserved.
 #include "packets.h"
 
 static jack_client_t *graph;
@@ -16,12 +17,12 @@ static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) 
   calls++;
 }
 
-/// The sample of frame 0, 1 …: exact in 24 bits, and never 0.
+/// Returns the sample of a frame, counted from 0: exact in 24 bits, and never 0.
 static float fine(long frame) {
   return wave(2 * frame + 1);
 }
 
-/// Checks that from `at` on the card heard frames `first`, `first + 1` …, on both sides.
+/// Checks that the capture contains frames `first`, `first + 1` … from `at` on, on both channels.
 static void hear(size_t at, long first, long frames) {
   CHECK(at + (size_t)frames <= cue_capture_frames(card));
   for (long i = 0; i < frames; i++) {
@@ -30,12 +31,12 @@ static void hear(size_t at, long first, long frames) {
   }
 }
 
-/// The frame that the card heard first, at `at`.
+/// Returns the number of the frame captured at `at`.
 static long heard_frame(size_t at) {
   return (wave_frame(cue_capture_samples(card, 0)[at]) - 1) / 2;
 }
 
-/// A second of sound of 24 bits.
+/// Records a second of 24-bit sound.
 static void record_sound(AudioFormatID id) {
   AudioStreamBasicDescription format = float_format(RATE, 2);
   AudioQueueRef source = NULL;
@@ -76,7 +77,8 @@ static AudioQueueRef new_player(void) {
   return queue;
 }
 
-/// Fills a buffer with packets from `first` on, described in it or beside it.
+/// Fills a buffer with packets from `first` on. Their descriptions are in the buffer or in
+/// `packets`.
 static AudioQueueBufferRef fill(AudioQueueRef queue, UInt32 first, UInt32 count,
                                 AudioStreamPacketDescription *packets, bool in_buffer) {
   AudioQueueBufferRef buffer = NULL;
@@ -96,20 +98,20 @@ static AudioQueueBufferRef fill(AudioQueueRef queue, UInt32 first, UInt32 count,
   return buffer;
 }
 
-/// Plays all packets, some to a buffer; where the card heard the first sound.
+/// Plays all packets, several per buffer. Returns the capture index of the first sound.
 static size_t play(AudioQueueRef queue, int in_buffer) {
   AudioStreamPacketDescription packets[PACKETS];
   int buffers = 0;
   for (UInt32 first = 0; first < take.count; first += PACKETS, buffers++) {
     UInt32 count = take.count - first < PACKETS ? take.count - first : PACKETS;
     AudioQueueBufferRef buffer = fill(queue, first, count, packets, in_buffer);
-    // With the count given in the call, the buffer's own need not be set.
+    // The buffer's own count may be 0 if the call gives the count.
     if (in_buffer > 1) buffer->mPacketDescriptionCount = 0;
     if (in_buffer)
       WORKS(AudioQueueEnqueueBuffer(queue, buffer, in_buffer > 1 ? count : 0, NULL));
     else
       WORKS(AudioQueueEnqueueBuffer(queue, buffer, count, packets));
-    // They have been copied.
+    // The queue has copied the descriptions.
     memset(packets, 0xff, sizeof packets);
   }
   cue_capture_arm(card);
@@ -134,7 +136,7 @@ static void every_frame(AudioFormatID id, const char *name) {
 static void trims(void) {
   AudioQueueRef queue = new_player();
   AudioStreamPacketDescription packets[2];
-  // Packets without silence: those in the middle.
+  // Packets without silence, from the middle.
   UInt32 first = take.count / 2, frames = 2 * take.format.mFramesPerPacket;
   AudioTimeStamp actual;
   for (int i = 0; i < 2; i++) {
@@ -155,7 +157,7 @@ static void trims(void) {
   passed("trims");
 }
 
-/// What the guide's player keeps.
+/// The data of the player in Apple's guide.
 typedef struct {
   AudioFileID file;
   SInt64 packet;
@@ -185,7 +187,7 @@ static CFURLRef url_of(const char *path) {
                                                  false);
 }
 
-/// Writes the take to a file, and plays that as the guide does.
+/// Writes the recording to a file and plays it like the guide.
 static void play_file(AudioFileTypeID type, const char *extension) {
   char path[200];
   snprintf(path, sizeof path, "/tmp/play_packets-%d.%s", (int)getpid(), extension);
@@ -260,9 +262,9 @@ static void results(void) {
   AudioQueueRef queue = new_player();
   AudioStreamPacketDescription packets[2];
   AudioQueueBufferRef buffer = fill(queue, take.count / 2, 2, packets, false);
-  // Packets that vary have to be described, within the buffer.
+  // Packets of variable size need descriptions within the buffer.
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudio_ParamError);
-  // Nor has a buffer more descriptions than it was made for.
+  // A buffer has at most as many descriptions as it was allocated with.
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 2, NULL), kAudio_ParamError);
   AudioStreamPacketDescription wrong[2] = {packets[0], packets[1]};
   wrong[1].mDataByteSize++;
@@ -278,7 +280,7 @@ static void results(void) {
         kAudio_ParamError);
   GIVES(AudioQueueSetProperty(queue, kAudioQueueProperty_MagicCookie, "cookie", 6),
         kAudioQueueErr_InvalidPropertyValue);
-  // One that cannot be decoded is as long as the others, and told of.
+  // An undecodable packet keeps its length and is reported.
   _Atomic int errors = 0;
   WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_ConverterError, changed, &errors));
   memset((UInt8 *)buffer->mAudioData + packets[0].mStartOffset, 0xff, packets[0].mDataByteSize);

@@ -1,4 +1,4 @@
-// C++: a player as a class that owns its queue, with a std::vector of sound and a std::thread.
+// C++: a player class that owns its queue, with a std::vector of samples and a std::thread.
 #include "check.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// Plays a piece of sound once; the queue goes with the object.
+/// Plays a sound once. The destructor disposes of the queue.
 class Player {
 public:
   explicit Player(std::vector<float> sound, CFRunLoopRef loop = nullptr)
@@ -84,7 +84,7 @@ int main() {
   }
   passed("an object that plays");
 
-  // An object that goes while it plays: no callback comes for it any more.
+  // An object destroyed during playback receives no more callbacks.
   for (int i = 0; i < 5; ++i) {
     auto player = std::make_unique<Player>(makeSound(100000));
     player->play();
@@ -92,7 +92,7 @@ int main() {
   }
   passed("an object that goes while it plays");
 
-  // On a thread with a run loop of its own.
+  // On a thread with its own run loop.
   cue_capture_arm(card);
   std::thread thread([] {
     Player player(makeSound(30000), CFRunLoopGetCurrent());

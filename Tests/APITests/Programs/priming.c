@@ -1,5 +1,5 @@
-// What apps do before the start: prime by hand, hold a lock that their callback takes too, and come
-// to the end of a short file.
+// App behaviour before the start: priming by hand, a lock that the callback also takes, and the end
+// of a short file.
 #include "check.h"
 
 enum {
@@ -43,7 +43,7 @@ static void a_lock_held_round_every_call(cue_capture *card) {
   WORKS(AudioQueuePrime(queue, 1, NULL));
   EQUAL(is_running(queue), 0);
   WORKS(AudioQueueStart(queue, NULL));
-  // The listener is due, and waits for the lock; so are the callbacks, and nothing else does.
+  // The listener and the callbacks are due and wait for the lock; nothing else waits.
   let_time_pass();
   EQUAL(calls, 0);
   buffers[3] = new_buffer(queue, FRAMES);
@@ -92,7 +92,7 @@ static void a_file_shorter_than_the_buffers(cue_capture *card) {
   for (int i = 0; i < 3; i++)
     read_file(&file, queue, new_buffer(queue, FRAMES));
   EQUAL(calls, 3);
-  // The stop kept the buffers, and gave none back.
+  // The stop kept the buffers and returned none.
   CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.1, false);
   EQUAL(calls, 3);
   EQUAL(is_running(queue), 0);

@@ -1,4 +1,4 @@
-// Properties: sizes, values, the device, listeners; and the volume.
+// Properties: sizes, values, device and listeners; and the volume.
 #include "check.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void check_size(AudioQueueRef queue, AudioQueuePropertyID property, UInt3
   memset(value, 0x77, sizeof value);
   GIVES(AudioQueueGetProperty(queue, property, value, &size), kAudioQueueErr_InvalidPropertySize);
   EQUAL(value[0], 0x77);
-  // More than is needed is set to what is true, and nothing is written behind it.
+  // A larger size is set to the actual one, and nothing is written beyond the value.
   size = expected + 9;
   WORKS(AudioQueueGetProperty(queue, property, value, &size));
   EQUAL(size, expected);
@@ -126,7 +126,7 @@ static void devices(void) {
   CHECK(CFEqual(uid, server_uid));
   CFRelease(uid);
 
-  // A queue that runs has a client of its own, and keeps it.
+  // A running queue has its own client and keeps it.
   enqueue_wave(queue, new_buffer(queue, 48000), 0, 48000);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
@@ -137,7 +137,7 @@ static void devices(void) {
   CHECK(CFEqual(uid, expected));
   CFRelease(expected);
 
-  // Another one that names it shares it, and can do so until it starts.
+  // Another queue that names this client shares it, until its own start.
   CFStringRef unknown = CFStringCreateWithFormat(NULL, NULL, CFSTR("%@-not"), uid);
   GIVES(set_device(other, unknown), kAudioQueueErr_InvalidDevice);
   CFRelease(unknown);
@@ -151,14 +151,14 @@ static void devices(void) {
   CFRelease(shared);
   WORKS(AudioQueueStop(other, true));
   GIVES(set_device(other, CFSTR("jack:no-such-server")), kAudioQueueErr_InvalidDevice);
-  // The first one goes, and the client stays for the second.
+  // The first queue is disposed of, and the client stays for the second.
   WORKS(AudioQueueDispose(queue, true));
   AudioQueueBufferRef buffer = new_buffer(other, 100);
   enqueue_wave(other, buffer, 0, 100);
   WORKS(AudioQueueStart(other, NULL));
   WAIT(calls == 2);
   WORKS(AudioQueueStop(other, true));
-  // Back to a client of its own; the old one is gone then.
+  // Back to its own client. The old one is closed then.
   WORKS(set_device(other, server_uid));
   queue = new_queue();
   GIVES(set_device(queue, uid), kAudioQueueErr_InvalidDevice);
@@ -182,7 +182,7 @@ static void listeners(void) {
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(running_changes == 1 && other_changes == 1);
   calls = 0;
-  // A listener that was never added, and one that is taken away: only that one.
+  // Removing a listener that was never added fails. Removing one of two removes only that one.
   CHECK(AudioQueueRemovePropertyListener(queue, running, changed, NULL) != noErr);
   WORKS(AudioQueueRemovePropertyListener(queue, running, changed, &other_changes));
   CHECK(AudioQueueRemovePropertyListener(queue, running, changed, &other_changes) != noErr);

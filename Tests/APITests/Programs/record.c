@@ -1,4 +1,4 @@
-// Recording queues, fed by a client that plays the number of each frame.
+// Recording queues. A client plays frame numbers into them.
 #include "check.h"
 
 enum {
@@ -8,12 +8,12 @@ enum {
 static cue_emitter *emitter;
 static jack_client_t *graph;
 
-/// What one queue has recorded.
+/// The recording of one queue.
 typedef struct {
   float left[MOST];
   _Atomic long frames;
   _Atomic int calls, empty_calls, holes, errors, running_changes, enqueue_result;
-  /// What a callback does.
+  /// The behaviour of a callback.
   _Atomic int enqueues_again;
   Float64 next_time, first_time;
   UInt64 first_host_time;
@@ -21,7 +21,7 @@ typedef struct {
 
 static take takes[2];
 
-/// One channel of floats, or two.
+/// A float format with one or two channels.
 static AudioStreamBasicDescription format;
 
 static void add(take *to, AudioQueueRef queue, AudioQueueBufferRef buffer,
@@ -57,7 +57,7 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
   to->errors++;
 }
 
-/// Feeds the ports of the program's client from `in_1` on, those of the second queue too.
+/// Connects the ports of the program's client from `in_1` on, including those of a second queue.
 static void feed(const char *client) {
   char port[100];
   for (UInt32 channel = 1; channel <= format.mChannelsPerFrame; channel++) {
@@ -75,7 +75,7 @@ static AudioQueueRef new_queue(int number, Float64 rate) {
   WORKS(AudioQueueNewInput(&format, recorded, to, NULL, NULL, 0, &queue));
   WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, changed, to));
   WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_ConverterError, changed, to));
-  // Opens the device, so that there are ports.
+  // Opens the device, which registers the ports.
   Float64 device_rate = 0;
   UInt32 size = sizeof device_rate;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueDeviceProperty_SampleRate, &device_rate, &size));
@@ -97,7 +97,7 @@ static long frame_of(float sample) {
   return (long)sample & 0x3fffff;
 }
 
-/// Checks that a take holds each frame after its first.
+/// Checks that a recording contains every frame after its first.
 static void hear_all(const take *of) {
   CHECK(of->frames > 0 && of->left[0] > 0);
   long first = frame_of(of->left[0]);
@@ -117,7 +117,7 @@ static void records_every_frame(void) {
   WAIT(to->frames > RATE);
   WORKS(AudioQueueStop(queue, true));
   EQUAL(is_running(queue), 0);
-  // All buffers came back, and none of them could be enqueued again.
+  // All buffers returned, and none could be enqueued again.
   EQUAL(to->enqueue_result, kAudioQueueErr_EnqueueDuringReset);
   int calls = to->calls;
   EQUAL(to->holes, 0);
@@ -161,7 +161,7 @@ static void stop_when_full(void) {
   WORKS(AudioQueueStop(queue, false));
   EQUAL(is_running(queue), 1);
   WAIT(to->running_changes == 2);
-  // Every buffer that was enqueued then is full, and none could be enqueued again.
+  // Every buffer enqueued at that time is full, and none could be enqueued again.
   EQUAL(is_running(queue), 0);
   EQUAL(to->enqueue_result, kAudioQueueErr_EnqueueDuringReset);
   EQUAL(to->empty_calls, 0);
@@ -182,7 +182,7 @@ static void stop_when_full(void) {
   passed("stop when full");
 }
 
-/// Listing 2-7 of the guide, word for word.
+/// Listing 2-7 of Apple's guide, verbatim.
 static OSStatus SetMagicCookieForFile(AudioQueueRef inQueue, AudioFileID inFile) {
   OSStatus result = noErr;
   UInt32 cookieSize;
@@ -198,7 +198,7 @@ static OSStatus SetMagicCookieForFile(AudioQueueRef inQueue, AudioFileID inFile)
   return result;
 }
 
-/// The cookie of a recording in the format of the guide's listing 2-8.
+/// Tests the cookie of a recording in the format of the guide's listing 2-8.
 static void the_cookie_of_linear_pcm(void) {
   AudioStreamBasicDescription description = {0};
   description.mFormatID = kAudioFormatLinearPCM;
@@ -222,7 +222,7 @@ static void the_cookie_of_linear_pcm(void) {
   WORKS(AudioFileCreateWithURL(url, kAudioFileAIFFType, &description, kAudioFileFlags_EraseFile,
                                &file));
   WORKS(SetMagicCookieForFile(queue, file));
-  // A cookie that has bytes is still none of linear PCM's.
+  // Linear PCM accepts no cookie, even a non-empty one.
   GIVES(AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, 1, "c"),
         kAudioFileUnsupportedPropertyError);
   WORKS(AudioFileClose(file));
@@ -273,7 +273,7 @@ static void pause_keeps_the_buffer(void) {
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(to->calls == 1);
   EQUAL(to->frames, RATE);
-  // One jump, where the pause was.
+  // One jump, at the pause.
   int jumps = 0;
   for (long i = 1; i < to->frames; i++)
     if (to->left[i] != to->left[i - 1] + 1) jumps++, EQUAL(i, time);
@@ -298,7 +298,7 @@ static void underrun(void) {
   WAIT(to->calls == 2 && to->errors == 2);
   EQUAL(to->holes, 1);
   EQUAL(to->frames, 9600);
-  // The second one's time is where its frames are.
+  // The second buffer's time matches its frames.
   EQUAL(frame_of(to->left[4800]) - frame_of(to->left[0]), to->next_time - 4800);
   EQUAL(is_running(queue), 1);
   WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_ConverterError, &value, &size));
@@ -322,14 +322,14 @@ static void queue_types(void) {
   GIVES(AudioQueueGetParameter(queue, kAudioQueueParam_Volume, &value),
         kAudioQueueErr_InvalidQueueType);
   WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &player));
-  // What only recording has.
+  // Properties of recording queues only.
   AudioStreamBasicDescription current;
   size = sizeof current;
   GIVES(
       AudioQueueGetProperty(player, kAudioConverterCurrentInputStreamDescription, &current, &size),
       kAudioQueueErr_InvalidQueueType);
   WORKS(AudioQueueDispose(player, true));
-  // A buffer that not one frame goes into.
+  // A buffer smaller than a frame.
   AudioQueueBufferRef buffer = NULL;
   WORKS(AudioQueueAllocateBuffer(queue, 3, &buffer));
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudio_ParamError);
@@ -353,7 +353,7 @@ static void properties(void) {
                                        kAudioConverterPropertyMaximumOutputPacketSize};
   const AudioQueuePropertyID cookies[] = {kAudioQueueProperty_MagicCookie,
                                           kAudioConverterCompressionMagicCookie};
-  // As long as the queue is there: new, running and stopped.
+  // For the lifetime of the queue: new, running and stopped.
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < 2; i++) {
       UInt32 size = 99, value = 0;
@@ -387,7 +387,7 @@ static void properties(void) {
   passed("properties");
 }
 
-/// The main thread's run loop, and a dispatch queue.
+/// Calls back on the main thread's run loop and on a dispatch queue.
 static void places(void) {
   take *to = &takes[0];
   memset(to, 0, sizeof *to);

@@ -1,5 +1,5 @@
-// The guide's recorder for AAC, and for packets of one size: what it records is as long as what was
-// heard, and sounds like it.
+// The AAC recorder of Apple's guide, also with constant-size packets. The recording has the length
+// and the sound of the input.
 #include "packets.h"
 
 enum {
@@ -21,7 +21,7 @@ static double tone(long frame) {
   return 0.5 * sin(2 * M_PI * 1000 * (double)frame / RATE);
 }
 
-/// A queue that plays half a second of a tone.
+/// Creates a queue that plays half a second of a tone.
 static AudioQueueRef new_source(void) {
   AudioStreamBasicDescription format = float_format(RATE, 2);
   AudioQueueRef queue = NULL;
@@ -35,7 +35,7 @@ static AudioQueueRef new_source(void) {
   return queue;
 }
 
-/// Decibels by which the tone, of whatever phase, is louder than all else.
+/// Returns the level of the tone, in any phase, over everything else in decibels.
 static double signal_to_noise(const float *samples, long frames) {
   double c = 0, s = 0, all = 0;
   for (long i = 0; i < frames; i++) {
@@ -47,7 +47,7 @@ static double signal_to_noise(const float *samples, long frames) {
   return 10 * log10(signal / (all - signal));
 }
 
-/// Records the tone, and what is before and behind it.
+/// Records the tone and the silence around it.
 static void record_tone(AudioFormatID id, Float64 rate) {
   AudioQueueRef queue = new_recorder(id, 0, rate, 0.25, &take), source = new_source();
   feed(graph, source, queue);
@@ -71,7 +71,7 @@ static void record_tone(AudioFormatID id, Float64 rate) {
   WORKS(AudioQueueDispose(queue, true));
 }
 
-/// Plays the take in one buffer, and checks what is heard.
+/// Plays the recording in one buffer and checks the capture.
 static void hear_tone(double least) {
   AudioQueueRef queue = NULL;
   AudioQueueBufferRef buffer = NULL;
@@ -90,7 +90,7 @@ static void hear_tone(double least) {
   play_to_end(queue);
   EQUAL(played_buffers, 1);
   end_recording(card);
-  // From where the tone is loud on.
+  // From the first loud sample of the tone on.
   const float *left = cue_capture_samples(card, 0);
   size_t at = 0, frames = cue_capture_frames(card);
   while (at < frames && fabsf(left[at]) < 0.25)
@@ -129,14 +129,14 @@ static void packets_of_one_size(void) {
 static void results(void) {
   AudioQueueRef queue = new_recorder(kAudioFormatMPEG4AAC, 0, RATE, 0.25, &take);
   AudioQueueBufferRef buffer = NULL;
-  // A packet may not fit.
+  // Too small for a packet.
   WORKS(AudioQueueAllocateBuffer(queue, packet_size(queue) - 1, &buffer));
   GIVES(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL), kAudio_ParamError);
   WORKS(AudioQueueFreeBuffer(queue, buffer));
-  // The encoder makes the cookie.
+  // The encoder sets the cookie.
   GIVES(AudioQueueSetProperty(queue, kAudioQueueProperty_MagicCookie, "cookie", 6),
         kAudioQueueErr_Permissions);
-  // A buffer of two packets, which it tells of itself.
+  // A buffer limited to two packets by its descriptions.
   WORKS(AudioQueueAllocateBufferWithPacketDescriptions(queue, 100000, 2, &buffer));
   EQUAL(buffer->mPacketDescriptionCapacity, 2);
   WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));

@@ -1,5 +1,5 @@
-// Plays a wave of many buffers that the callback refills, called back in one of five places.
-// Argument: loop, mode, thread, dispatch or second.
+// Plays a wave in many buffers, which the callback refills in one of five contexts. Argument: loop,
+// mode, thread, dispatch or second.
 #include "check.h"
 
 enum {
@@ -24,7 +24,7 @@ static void check_place(void) {
   } else if (!strcmp(place, "dispatch")) {
     CHECK(dispatch_get_specific(&dispatch_key) == &dispatch_key);
   } else {
-    // A thread of the queue's own, always the same.
+    // Always the same thread, which belongs to the queue.
     CHECK(!pthread_equal(pthread_self(), loop_thread));
     if (has_callback_thread) CHECK(pthread_equal(pthread_self(), callback_thread));
     callback_thread = pthread_self();
@@ -45,7 +45,7 @@ static void refill(AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
 
 static void played(void *data, AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
   CHECK(data == &calls);
-  // One at a time, in the order in which they were enqueued.
+  // One call at a time, in the order of enqueuing.
   CHECK(++inside == 1);
   check_place();
   CHECK(buffer == buffers[calls % BUFFERS]);
@@ -93,7 +93,7 @@ static void play(cue_capture *card) {
   }
   WORKS(AudioQueueStart(queue, NULL));
   if (mode) {
-    // Nothing is delivered in another mode.
+    // No callback runs in another mode.
     double end = seconds_now() + 0.2;
     while (seconds_now() < end)
       CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.05, false);
@@ -116,7 +116,7 @@ static void play(cue_capture *card) {
   if (!mode) {
     HEAR(card, find_sound(card, 0), 0, (long)FRAMES * REFILLS);
   } else {
-    // It ran dry while the mode was not run; what was enqueued came.
+    // The queue ran dry while the mode did not run. The enqueued buffers were played.
     size_t at = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * BUFFERS);
     HEAR(card, find_sound(card, at), (long)FRAMES * BUFFERS, FRAMES);
   }

@@ -1,4 +1,4 @@
-// Start with nothing enqueued, running dry, and what IsRunning listeners hear.
+// Starting with an empty queue, running dry, and IsRunning listeners.
 #include "check.h"
 
 enum {
@@ -16,7 +16,7 @@ static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) 
   calls++;
 }
 
-/// Writes the values down: each change is a decimal digit.
+/// Records the values as decimal digits, one per change.
 static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID property) {
   (void)data, (void)property;
   CHECK(!is_in_call);
@@ -44,7 +44,7 @@ static void nothing_enqueued(void) {
   AudioQueueBufferRef buffer = new_buffer(queue, FRAMES);
   enqueue_wave(queue, buffer, 0, FRAMES);
   WAIT(calls == 1);
-  // Dry is not over: time goes on, and the next buffer is heard.
+  // A dry queue still runs: its time advances, and the next buffer is played.
   double time = time_of(queue);
   record(card, 3000);
   EQUAL(is_running(queue), 1);
@@ -61,22 +61,22 @@ static void nothing_enqueued(void) {
   CHECK(at > 1000);
   at = HEAR(card, at, 0, FRAMES);
   size_t second = find_sound(card, at);
-  // Silence while dry: no stale samples.
+  // Silence while dry, without stale samples.
   CHECK(second > at + 2000);
   at = HEAR(card, second, FRAMES, FRAMES);
   HEAR_SILENCE(card, at);
   passed("nothing enqueued, and running dry");
 }
 
-/// On a run loop the listener is never called from inside Start or Stop, even though the thread is
-/// the one that the loop belongs to.
+/// On a run loop, the listener is never called inside Start or Stop, even on the thread of that
+/// loop.
 static void never_from_inside(void) {
   AudioQueueRef queue = new_queue(CFRunLoopGetCurrent());
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
   is_in_call = true;
   WORKS(AudioQueueStart(queue, NULL));
   is_in_call = false;
-  // The run loop does not run: the app is told of nothing.
+  // The run loop does not run, so there are no callbacks.
   let_time_pass();
   EQUAL(changes, 0);
   EQUAL(calls, 0);
@@ -87,7 +87,7 @@ static void never_from_inside(void) {
   RUN_LOOP_UNTIL(changes == 2);
   EQUAL(calls, 1);
 
-  // Only buffers come back inside an immediate stop.
+  // Only buffers return inside an immediate stop.
   WORKS(AudioQueueStart(queue, NULL));
   RUN_LOOP_UNTIL(changes == 3);
   WORKS(AudioQueueStop(queue, true));
@@ -105,7 +105,7 @@ static void many_runs(void) {
     values = 0;
     enqueue_wave(queue, buffer, 0, FRAMES);
     WORKS(AudioQueueStart(queue, NULL));
-    // Starting what has started is no error and changes nothing.
+    // Starting a running queue is no error and has no effect.
     if (i % 2) WORKS(AudioQueueStart(queue, NULL));
     WORKS(AudioQueueStop(queue, false));
     WAIT(changes == 2 * i + 2);

@@ -1,4 +1,4 @@
-// Buffers that say how they are to be played: trims, start times, parameters; ramps and pan.
+// Scheduled buffers: trims, start times and parameters; ramps and pan.
 #include "check.h"
 
 static cue_capture *card;
@@ -26,7 +26,7 @@ static AudioTimeStamp at_frame(double frame) {
   return time;
 }
 
-/// Enqueues frames of the wave; a start below 0 is none.
+/// Enqueues frames of the wave. A negative start means none.
 static AudioTimeStamp enqueue(AudioQueueRef queue, long first, long frames, UInt32 trim_start,
                               UInt32 trim_end, double start, UInt32 events,
                               const AudioQueueParameterEvent *event) {
@@ -41,7 +41,7 @@ static AudioTimeStamp enqueue(AudioQueueRef queue, long first, long frames, UInt
   return actual;
 }
 
-/// Plays all that is enqueued, in so many buffers; where the card heard the first of it.
+/// Plays all enqueued buffers. Returns the capture index of the first sound.
 static size_t play(AudioQueueRef queue, int buffers, size_t frames) {
   WORKS(AudioQueueStop(queue, false));
   WORKS(AudioQueuePrime(queue, 0, NULL));
@@ -58,7 +58,7 @@ static void trims_and_start_times(void) {
   AudioQueueRef queue = new_queue(2);
   EQUAL(enqueue(queue, 0, 1000, 0, 100, -1, 0, NULL).mSampleTime, 0);
   EQUAL(enqueue(queue, 1000, 1000, 250, 250, 2000, 0, NULL).mSampleTime, 2000);
-  // Too soon, so as soon as can be; and right behind that.
+  // Too early, so it starts as soon as possible; the next one follows directly.
   EQUAL(enqueue(queue, 3000, 500, 0, 0, 2100, 0, NULL).mSampleTime, 2500);
   EQUAL(enqueue(queue, 4000, 500, 0, 0, -1, 0, NULL).mSampleTime, 3000);
   EQUAL(enqueue(queue, 5000, 500, 499, 0, 9001, 0, NULL).mSampleTime, 9001);
@@ -82,11 +82,11 @@ static void a_refused_schedule(void) {
   AudioTimeStamp actual, late = at_frame(500), early = at_frame(499);
   const AudioQueueParameterEvent unknown = {77, 1};
   memset(&actual, 0x55, sizeof actual);
-  // More is trimmed than there is.
+  // The trims exceed the buffer.
   GIVES(
       AudioQueueEnqueueBufferWithParameters(queue, buffer, 0, NULL, 60, 41, 0, NULL, NULL, &actual),
       kAudio_ParamError);
-  // Filled even so: nothing in it is valid.
+  // The time stamp is set anyway, with no valid field.
   EQUAL(actual.mFlags, 0);
   EQUAL(actual.mSampleTime, 0);
   GIVES(
@@ -101,15 +101,15 @@ static void a_refused_schedule(void) {
   fill_with_wave(second, 100, 100);
   GIVES(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &early, NULL),
         kAudio_ParamError);
-  // A time that no device comes to.
+  // A time that no device reaches.
   AudioTimeStamp never = at_frame(3e18);
   GIVES(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &never, NULL),
         kAudio_ParamError);
-  // None of that left a trace: both can be used.
+  // The refused calls had no effect: both buffers can be enqueued.
   WORKS(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, NULL, NULL));
   size_t at = play(queue, 2, 200);
   HEAR_SILENCE(card, HEAR(card, at, 0, 200));
-  // Both have been played: an earlier time is in order again.
+  // Both have been played, so an earlier time is in order again.
   WORKS(AudioQueueEnqueueBufferWithParameters(queue, second, 0, NULL, 0, 0, 0, NULL, &early, NULL));
   WORKS(AudioQueueDispose(queue, true));
   passed("a refused schedule");
@@ -149,7 +149,7 @@ static void a_ramp(void) {
   WORKS(AudioQueueSetParameter(queue, kAudioQueueParam_Volume, 0));
   WORKS(AudioQueueSetParameter(queue, kAudioQueueParam_VolumeRampTime, 0.25f));
   WORKS(AudioQueueSetParameter(queue, kAudioQueueParam_Volume, 1));
-  // It begins with the run.
+  // The ramp starts with the run.
   EQUAL(parameter(queue, kAudioQueueParam_Volume), 0);
   enqueue(queue, 0, 16000, 0, 0, -1, 0, NULL);
   // The ramp's first frame is silent.
@@ -172,7 +172,7 @@ static void pan(void) {
     EQUAL(parameter(queue, kAudioQueueParam_Pan), 0);
     WORKS(AudioQueueSetParameter(queue, kAudioQueueParam_Pan, pans[i]));
     EQUAL(parameter(queue, kAudioQueueParam_Pan), p);
-    // A frame of full scale on both sides tells where the rest begins.
+    // A full-scale frame on both channels marks where the rest begins.
     const AudioQueueParameterEvent centre = {kAudioQueueParam_Pan, 0};
     const AudioQueueParameterEvent there = {kAudioQueueParam_Pan, pans[i]};
     enqueue(queue, 0, 1, 0, 0, -1, 1, &centre);

@@ -1,4 +1,4 @@
-// A player that seeks: it stops, refills from another place, primes and starts.
+// A player that seeks: it stops, refills from another position, primes and starts.
 #include "check.h"
 
 enum {
@@ -6,7 +6,7 @@ enum {
   FRAMES = 4800
 };
 
-/// Device time just before the latest start.
+/// Device time just before the last start.
 static double started_after;
 static AudioQueueBufferRef buffers[BUFFERS];
 static long next_frame;
@@ -15,7 +15,7 @@ static bool is_seeking;
 
 static void fill(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
   (void)data;
-  // Buffers that a stop hands back are filled by the seek.
+  // The seek itself refills buffers returned by the stop.
   if (is_seeking) return;
   enqueue_wave(queue, buffer, next_frame, FRAMES);
   next_frame += FRAMES;
@@ -60,12 +60,12 @@ int main(void) {
     RUN_LOOP_UNTIL(time_of(queue) > 12000);
     double time = time_of(queue);
     CHECK(i == 0 || time <= device_time_of(queue) - started_after);
-    // What else was heard of the last place.
+    // Skip the remaining sound of the previous position.
     const float *left = cue_capture_samples(card, 0);
     long frame = i > 0 ? places[i - 1] : 0;
     while (i > 0 && at < cue_capture_frames(card) && wave_frame(left[at]) == frame)
       at++, frame++;
-    // No gap and nothing of the old place after the new one. The card may be a cycle behind.
+    // No gap, and no sound of the old position after the new one. The capture may lag by a cycle.
     at = find_sound(card, at);
     WAIT(cue_capture_frames(card) >= at + 12000);
     HEAR(card, at, places[i], 12000);

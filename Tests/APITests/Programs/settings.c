@@ -1,4 +1,4 @@
-// Every property: its size, and what cannot be done with it; and those that an app sets.
+// Every property: its size and its error cases; and the properties that an app sets.
 #include "check.h"
 
 static AudioStreamBasicDescription format;
@@ -32,7 +32,7 @@ static UInt32 number_of(AudioQueueRef queue, AudioQueuePropertyID property) {
 
 // MARK: All of them
 
-/// A property and what is known of it. New ones get a line here.
+/// A property with its expected behaviour. Add a line here for each new property.
 typedef struct {
   AudioQueuePropertyID id;
   UInt32 size;
@@ -41,11 +41,11 @@ typedef struct {
     WRITABLE,
     ANY_SIZE
   } kind;
-  /// The fewest bytes that can be set.
+  /// Minimum number of bytes that can be set.
   UInt32 least;
-  /// CFStringRefs in it, one every so many bytes.
+  /// Distance in bytes between CFStringRefs in the value; 0 for none.
   UInt32 reference_stride;
-  /// A value that it cannot take, and what comes of it; noErr if there is none.
+  /// An invalid value and the expected error; noErr if there is none.
   const void *wrong;
   OSStatus refusal;
 } property;
@@ -100,7 +100,7 @@ static void every_property(void) {
     UInt32 size = 0x77777777;
     WORKS(AudioQueueGetPropertySize(queue, one->id, &size));
     EQUAL(size, one->size);
-    // Too little room: nothing is written.
+    // Too small: nothing is written.
     memset(value, 0x77, sizeof value);
     for (UInt32 little = 0; little < one->size; little++) {
       size = little;
@@ -109,13 +109,13 @@ static void every_property(void) {
       EQUAL(size, little);
       EQUAL(value[0], 0x77);
     }
-    // More than is needed: the true size comes back, and nothing is written behind it.
+    // Larger than needed: the actual size is returned, and nothing is written beyond the value.
     size = one->size + 9;
     WORKS(AudioQueueGetProperty(queue, one->id, value, &size));
     EQUAL(size, one->size);
     for (int j = 0; j < 9; j++)
       EQUAL(value[one->size + j], 0x77);
-    // Exactly enough.
+    // Exactly the required size.
     WORKS(AudioQueueGetProperty(queue, one->id, again, &size));
     EQUAL(size, one->size);
     if (!one->reference_stride) CHECK(memcmp(value, again, one->size) == 0);
@@ -128,7 +128,7 @@ static void every_property(void) {
       for (UInt32 bytes = 0; bytes < one->least; bytes++)
         GIVES(AudioQueueSetProperty(queue, one->id, value, bytes),
               kAudioQueueErr_InvalidPropertySize);
-      // What it has it can take, also with something behind it, unless that belongs to it.
+      // The property accepts its own value, also with excess bytes, unless its size is variable.
       WORKS(AudioQueueSetProperty(queue, one->id, value, one->size));
       WORKS(AudioQueueSetProperty(queue, one->id, value, one->size + 9));
       WORKS(AudioQueueGetPropertySize(queue, one->id, &size));
@@ -180,7 +180,7 @@ static void metering(void) {
   WORKS(levels(queue, true, states));
   EQUAL(states[1].mAveragePower, -120);
 
-  // Half of full scale on the left, twice as much as there is on the right: 1 is the most.
+  // Half of full scale on the left, twice full scale on the right: the level is limited to 1.
   AudioQueueBufferRef buffer = new_buffer(queue, 10 * RATE);
   float *samples = (float *)buffer->mAudioData;
   for (int i = 0; i < 10 * RATE; i++) {
@@ -227,7 +227,7 @@ static void layouts(void) {
   const UInt32 head = offsetof(AudioChannelLayout, mChannelDescriptions);
   AudioChannelLayout layout, back;
   UInt32 size = sizeof back;
-  // Two channels are stereo until something else is said.
+  // The default of two channels is stereo.
   WORKS(AudioQueueGetProperty(queue, id, &back, &size));
   EQUAL(back.mChannelLayoutTag, kAudioChannelLayoutTag_Stereo);
 
@@ -258,10 +258,10 @@ static void layouts(void) {
   EQUAL(size, sizeof two);
   WORKS(AudioQueueGetProperty(queue, id, &read, &size));
   CHECK(memcmp(&two, &read, sizeof two) == 0);
-  // Descriptions that are not there.
+  // Descriptions beyond the given size.
   GIVES(AudioQueueSetProperty(queue, id, &two, sizeof two - 1), kAudioQueueErr_InvalidPropertySize);
 
-  // Another number of channels, in each of the forms: what was set stays.
+  // Another channel count in each of the forms: the old layout stays.
   two.layout.mNumberChannelDescriptions = 1;
   GIVES(AudioQueueSetProperty(queue, id, &two, sizeof two), kAudioQueueErr_InvalidPropertyValue);
   layout.mChannelBitmap |= kAudioChannelBit_Left;
@@ -323,7 +323,7 @@ static void assignments(void) {
   AudioQueueBufferRef buffer = new_buffer(queue, 3000);
   Float64 rate;
   UInt32 size = sizeof rate;
-  // Opens the device, so that it has its full name.
+  // Opens the device, so that its full name is known.
   WORKS(AudioQueueGetProperty(queue, kAudioQueueDeviceProperty_SampleRate, &rate, &size));
   CFStringRef device = NULL;
   size = sizeof device;
@@ -339,7 +339,7 @@ static void assignments(void) {
     EQUAL(left[at + (size_t)i], -wave(i));
     EQUAL(right[at + (size_t)i], wave(i));
   }
-  // The right side alone.
+  // The right channel only.
   WORKS(assign(queue, server, 0, 2));
   check_assignments(queue, device, 0, 2);
   at = play(queue, buffer);
@@ -376,7 +376,7 @@ static void codec_policy(void) {
   GIVES(set_number(queue, id, 5), kAudioQueueErr_InvalidPropertyValue);
   GIVES(set_number(queue, id, 0xFFFFFFFF), kAudioQueueErr_InvalidPropertyValue);
   EQUAL(number_of(queue, id), 4);
-  // What was primed was decoded.
+  // Primed frames were already decoded.
   enqueue_wave(queue, new_buffer(queue, 100), 0, 100);
   WORKS(set_number(queue, id, 1));
   WORKS(AudioQueuePrime(queue, 0, NULL));
@@ -418,16 +418,16 @@ static void changes(void) {
   WORKS(assign(queue, NULL, 2, 1));
   WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_MagicCookie, "abc", 3));
   WORKS(set_number(queue, kAudioQueueProperty_EnableLevelMetering, 1));
-  // The same again is no change.
+  // Setting the same value is no change.
   WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_ChannelLayout, &layout, sizeof layout));
   WORKS(assign(queue, NULL, 2, 1));
   WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_MagicCookie, "abc", 3));
   WORKS(set_number(queue, kAudioQueueProperty_EnableLevelMetering, 1));
-  // What is refused is none either.
+  // A refused value is no change either.
   GIVES(set_number(queue, kAudioQueueProperty_HardwareCodecPolicy, 5),
         kAudioQueueErr_InvalidPropertyValue);
   WORKS(set_number(queue, kAudioQueueProperty_HardwareCodecPolicy, 3));
-  // Not from inside the call, and on no other thread than the loop's.
+  // Never inside the call, and only on the run loop's thread.
   let_time_pass();
   for (size_t i = 0; i < HEARD; i++)
     EQUAL(heard[i], 0);

@@ -1,10 +1,10 @@
-// What the test programs for sound files share: a folder of their own, and a file in memory.
+// Shared code of the test programs for sound files: a folder of their own, and a file in memory.
 #ifndef SOUNDFILES_H
 #define SOUNDFILES_H
 
 #include "check.h"
 
-/// What a program may pass by mistake.
+/// An invalid pointer.
 static void *nowhere = NULL;
 
 static char folder[] = "/tmp/cuejack-files-XXXXXX";
@@ -23,7 +23,7 @@ static CFURLRef url_of(const char *name) {
                                                  false);
 }
 
-/// Runs a command in the folder.
+/// Runs a shell command in the folder.
 static void run(const char *command) {
   char whole[1000];
   snprintf(whole, sizeof whole, "cd %s && %s", folder, command);
@@ -57,7 +57,7 @@ typedef struct {
   OSStatus fault;
 } Memory;
 
-/// An empty file with room for so many bytes, which are to be freed.
+/// Returns an empty file with `room` bytes, which the caller frees.
 static Memory new_memory(SInt64 room) {
   return (Memory){.bytes = calloc(1, (size_t)room), .size = 0, .room = room, .fault = noErr};
 }

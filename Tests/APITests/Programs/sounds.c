@@ -1,4 +1,4 @@
-// System sounds: files that this program makes, heard by its own card.
+// System sounds: files made by this program and captured by its own client.
 #include "check.h"
 
 #include <spawn.h>
@@ -13,7 +13,7 @@ static void put(FILE *file, UInt32 value, size_t bytes) {
   fwrite(&value, bytes, 1, file);
 }
 
-/// Writes a WAVE file; samples of one byte are silence, others are floats that tell their frame.
+/// Writes a WAVE file. One-byte samples are silent; others are floats that identify their frame.
 static CFURLRef write_sound(const char *name, UInt32 rate, UInt32 frames, UInt32 channels,
                             UInt32 sample) {
   snprintf(path, sizeof path, "%s/%s.wav", folder, name);
@@ -78,7 +78,7 @@ static void playing(cue_capture *card) {
   at = HEAR(card, find_sound(card, at), 0, FRAMES);
   HEAR_SILENCE(card, at);
 
-  // A block, from any thread, and the run loop's function too.
+  // The completion block runs on any thread; the run loop's function is called as well.
   static volatile int blocks;
   AudioServicesPlayAlertSoundWithCompletion(sound, ^{
     blocks++;
@@ -98,7 +98,7 @@ static void playing(cue_capture *card) {
   GIVES(AudioServicesDisposeSystemSoundID(sound), kAudioServicesSystemSoundUnspecifiedError);
   passed("a sound is heard, and its end told");
 
-  // The tone that is always there.
+  // The built-in alert tone.
   at = cue_capture_frames(card);
   AudioServicesPlayAlertSoundWithCompletion(kSystemSoundID_UserPreferredAlert, ^{
     blocks++;
@@ -124,7 +124,7 @@ static void a_function_that_takes_itself_away(void) {
     AudioServicesPlaySystemSoundWithCompletion(sound, ^{
       blocks++;
     });
-  // Both have ended before the run loop tells of the first.
+  // Both end before the run loop reports the first.
   WAIT(blocks == 2);
   RUN_LOOP_UNTIL(removals > 0);
   CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.1, false);
@@ -140,7 +140,7 @@ static CFURLRef url_of(const char *name) {
   return CFURLCreateFromFileSystemRepresentation(NULL, (UInt8 *)path, (CFIndex)strlen(path), false);
 }
 
-/// Makes a file of a tone, and reads what it decodes to, at most `FRAMES` and some more.
+/// Encodes a tone to a file. Returns its decoded frames, `FRAMES` plus possible padding.
 static UInt32 encode(CFURLRef url, AudioFileTypeID type, AudioFormatID codec, float *decoded,
                      UInt32 room) {
   AudioStreamBasicDescription client = float_format(RATE, 2), format;
@@ -205,7 +205,7 @@ static void compressed(cue_capture *card) {
     });
     WAIT(blocks == 1);
     record(card, SETTLED);
-    // Every frame that the file decodes to, from the first that is not silent on.
+    // Every frame of the file is played, starting with the first that is not silent.
     UInt32 first = 0;
     while (first < frames && decoded[2 * first] == 0)
       first++;
@@ -229,7 +229,7 @@ static void silent_completed(SystemSoundID sound, void *data) {
   ended = sound;
 }
 
-/// What a phone's motor and a screen would do.
+/// Vibration and screen flash, which have no sound.
 static void silent(cue_capture *card) {
   static const SystemSoundID sounds[] = {kSystemSoundID_Vibrate, kSystemSoundID_FlashScreen};
   size_t at = cue_capture_frames(card);
@@ -253,7 +253,7 @@ static void silent(cue_capture *card) {
 }
 
 static void many(cue_capture *card) {
-  // Several at once share a client, and add up.
+  // Simultaneous sounds share a client and are mixed.
   SystemSoundID sound = make_sound("many", 2 * RATE);
   static volatile int blocks;
   size_t at = cue_capture_frames(card);
@@ -264,7 +264,7 @@ static void many(cue_capture *card) {
   WAIT(find_sound(card, at) < cue_capture_frames(card));
   WAIT(blocks == 5);
   record(card, SETTLED);
-  // From the first frame on each of them climbs by one step a frame: five at once climb by five.
+  // Each sound rises by one step per frame from its first frame on, so five of them rise by five.
   const float *left = cue_capture_samples(card, 0);
   float steepest = 0;
   for (size_t i = at + 1; i < cue_capture_frames(card); i++) {
@@ -273,7 +273,7 @@ static void many(cue_capture *card) {
   }
   EQUAL(steepest * 16777216, 5);
 
-  // Ended while it plays: silence, and the block is called.
+  // Disposed of during playback: it becomes silent, and the block is called.
   static volatile int ended;
   at = cue_capture_frames(card);
   AudioServicesPlaySystemSoundWithCompletion(sound, ^{
@@ -307,7 +307,7 @@ static void mistakes(void) {
   WORKS(AudioServicesDisposeSystemSoundID(sound));
   GIVES(AudioServicesAddSystemSoundCompletion(sound, NULL, NULL, completed, NULL),
         kAudioServicesSystemSoundUnspecifiedError);
-  // What cannot be played is over at once.
+  // A sound that cannot be played completes at once.
   static volatile int blocks;
   AudioServicesPlaySystemSoundWithCompletion(sound, ^{
     blocks++;
@@ -349,7 +349,7 @@ static void properties(void) {
   passed("properties");
 }
 
-/// A program that ends while its sound plays.
+/// Exits while a sound plays.
 static void last_words(void) {
   SystemSoundID sound = make_sound("last", FRAMES);
   UInt32 value = 1;

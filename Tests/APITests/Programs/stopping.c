@@ -1,4 +1,4 @@
-// Stop, Reset, Flush and Pause, on a queue that calls back on a thread of its own.
+// Stop, Reset, Flush and Pause, on a queue with its own callback thread.
 #include "check.h"
 
 enum {
@@ -10,7 +10,7 @@ static cue_capture *card;
 static AudioQueueRef queue;
 static AudioQueueBufferRef buffers[3];
 static _Atomic int calls, running_changes, enqueue_result;
-/// What the next callbacks do.
+/// The behaviour of the next callbacks.
 static _Atomic int enqueues_again, stops_at_once, resets;
 
 static void played(void *data, AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
@@ -32,7 +32,7 @@ static void changed(void *data, AudioQueueRef in_queue, AudioQueuePropertyID pro
   running_changes++;
 }
 
-/// A new queue that plays three buffers of a tenth of a second.
+/// Starts a new queue with three buffers of a tenth of a second.
 static void start(void) {
   calls = running_changes = 0;
   cue_capture_arm(card);
@@ -62,14 +62,14 @@ static void stop_at_once(void) {
   record(card, 3 * FRAMES);
   EQUAL(calls, 3);
   EQUAL(running_changes, 2);
-  // Stopping again, and a queue that stands still, is no error.
+  // Stopping a queue that is not running is no error.
   WORKS(AudioQueueStop(queue, true));
   WORKS(AudioQueueStop(queue, false));
   end_recording(card);
-  // A cycle or two may have been under way.
+  // One or two cycles may have been running.
   HEAR_SILENCE(card, stopped_at + SETTLED);
 
-  // The queue starts again, from 0.
+  // The queue starts again from 0.
   cue_capture_arm(card);
   enqueue_wave(queue, buffers[0], 7000, FRAMES);
   double before = device_time_of(queue);
@@ -132,7 +132,7 @@ static void enqueue_while_stopping(void) {
   EQUAL(calls, 3);
   EQUAL(enqueue_result, kAudioQueueErr_EnqueueDuringReset);
   WAIT(running_changes == 2);
-  // Nothing was enqueued: a start plays silence, and the buffers can be enqueued.
+  // With an empty queue, a start plays silence, and buffers can be enqueued.
   cue_capture_arm(card);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(running_changes == 3);
@@ -199,12 +199,12 @@ static void flush_gives_everything_back(void) {
   WORKS(AudioQueueFlush(queue));
   WORKS(AudioQueueDispose(queue, true));
   start();
-  // It does not wait until the buffers are played: a paused queue plays none.
+  // Flush does not wait until the buffers are played: a paused queue plays none.
   WORKS(AudioQueuePause(queue));
   WORKS(AudioQueueFlush(queue));
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(calls == 3);
-  // The last one may be partial, and come after a flush.
+  // The last buffer may be partial and may follow a flush.
   enqueue_wave(queue, buffers[0], 3 * FRAMES, FRAMES);
   enqueue_wave(queue, buffers[1], 4 * FRAMES, 17);
   WORKS(AudioQueueFlush(queue));
@@ -229,13 +229,13 @@ static void pause_keeps_buffers_and_time(void) {
   WAIT(calls == 3);
   CHECK(time_of(queue) > time);
   end_recording(card);
-  // All of it was heard, with the pause in between.
+  // Everything was played, with the pause in between.
   size_t at = find_sound(card, 0);
   HEAR(card, at, 0, (long)time);
   at = find_sound(card, at + (size_t)time);
   HEAR(card, at, (long)time, 3 * FRAMES - (long)time);
   EQUAL(running_changes, 1);
-  // A paused queue that is stopped gives back what it holds.
+  // Stopping a paused queue returns its buffers.
   enqueue_wave(queue, buffers[0], 0, FRAMES);
   WORKS(AudioQueuePause(queue));
   WORKS(AudioQueueStop(queue, true));

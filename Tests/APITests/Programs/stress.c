@@ -1,5 +1,5 @@
-// Eight threads, and the callbacks themselves, make random calls on random queues. Arguments: a
-// seed and the number of calls. Then races that have gone wrong elsewhere, one after the other.
+// Eight threads and the callbacks themselves make random calls on random queues, followed by known
+// races, one after another. Arguments: a seed and the number of calls.
 #include "check.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ static AudioStreamBasicDescription format;
 
 struct queue;
 
-/// A buffer. Whoever makes a call with its address holds the lock for reading; for writing, to free
+/// A buffer. Callers hold the lock for reading while they use its address, and for writing to free
 /// it.
 struct buffer {
   struct queue *queue;
@@ -28,7 +28,7 @@ struct buffer {
   atomic_ulong taken, returned;
 };
 
-/// A queue in its place. The lock is held for writing only while another takes its place.
+/// An array element for a queue. Writers hold the lock only to replace the queue.
 static struct queue {
   pthread_rwlock_t lock;
   AudioQueueRef queue;
@@ -59,7 +59,8 @@ static void changed(void *data, AudioQueueRef queue, AudioQueuePropertyID proper
   told++;
 }
 
-/// Trims that may take too much, a start that may be too early or out of order, any parameters.
+/// Enqueues with trims that may be too large, a start that may be too early or out of order, and
+/// any parameters.
 static OSStatus schedule(AudioQueueRef queue, AudioQueueBufferRef buffer, uint64_t *random) {
   AudioQueueParameterEvent events[2] = {
       {kAudioQueueParam_Volume, (float)below(random, 9) / 8},
@@ -81,7 +82,7 @@ static OSStatus schedule(AudioQueueRef queue, AudioQueueBufferRef buffer, uint64
 static void enqueue(struct buffer *buffer, uint64_t *random) {
   if (pthread_rwlock_tryrdlock(&buffer->lock)) return;
   if (buffer->buffer) {
-    // Before the call: the callback may come before it returns.
+    // Before the call, because the callback may come before it returns.
     buffer->taken++;
     AudioQueueRef queue = buffer->queue->queue;
     if (below(random, 2) ? AudioQueueEnqueueBuffer(queue, buffer->buffer, 0, NULL)
@@ -102,7 +103,7 @@ static void allocate_or_free(struct buffer *buffer) {
       buffer->buffer = NULL;
     }
   } else if (buffer->taken == buffer->returned) {
-    // One whose callback is still to come is the queue's.
+    // The queue still owns a buffer whose callback is pending.
     if (!AudioQueueFreeBuffer(queue, buffer->buffer)) buffer->buffer = NULL;
   }
   pthread_rwlock_unlock(&buffer->lock);
@@ -166,7 +167,7 @@ static void act(struct queue *queue, uint64_t *random) {
   case 14:
     size = sizeof uid;
     if (!AudioQueueGetProperty(ref, kAudioQueueProperty_CurrentDevice, &uid, &size)) {
-      // Queues come to share clients.
+      // Queues may share clients.
       AudioQueueSetProperty(queues[below(random, QUEUES)].queue, kAudioQueueProperty_CurrentDevice,
                             &uid, sizeof uid);
       CFRelease(uid);
@@ -201,7 +202,7 @@ static void act(struct queue *queue, uint64_t *random) {
     break;
   case 24:
   case 25:
-    // It may be disposed of by another thread at the same time.
+    // Another thread may dispose of it at the same time.
     timeline = queue->timeline;
     if (timeline) AudioQueueGetCurrentTime(ref, timeline, &time, &is_broken);
     break;
@@ -269,7 +270,7 @@ static void *call_at_random(void *number) {
     pthread_rwlock_rdlock(&queue->lock);
     if (!queue->is_disposed) act(queue, &random);
     pthread_rwlock_unlock(&queue->lock);
-    // One that is disposed of stays in its place until nothing of it can be heard any more.
+    // A disposed queue is replaced only when all its sound has ended.
     if (queue->is_disposed && !pthread_rwlock_trywrlock(&queue->lock)) {
       if (queue->is_disposed && queue->inside == 0 &&
           AudioQueueStart(queue->queue, NULL) == kAudio_ParamError)
@@ -297,7 +298,7 @@ static void random_calls(void) {
   for (int i = 0; i < QUEUES; i++) {
     if (queues[i].is_disposed) continue;
     WORKS(AudioQueueStop(queues[i].queue, true));
-    // Every enqueue that was taken has had its callback, and no buffer is the queue's.
+    // Every accepted enqueue had its callback, and the queue owns no buffer.
     for (int j = 0; j < BUFFERS; j++) {
       struct buffer *buffer = &queues[i].buffers[j];
       EQUAL(buffer->returned, buffer->taken);
@@ -350,7 +351,7 @@ static void *remove_it(void *result) {
   return NULL;
 }
 
-/// Two calls at once on a queue that plays two buffers; gives their results.
+/// Makes two simultaneous calls on a queue that plays two buffers. Returns their results.
 static void race(void *(*one)(void *), void *(*other)(void *), bool starts, OSStatus results[2]) {
   back = 0;
   has_begun = false;
@@ -383,7 +384,7 @@ static void look_after_free(void *data, AudioQueueRef queue, AudioQueueBufferRef
   back++;
 }
 
-/// A buffer that another thread frees while a callback has it.
+/// Frees a buffer on another thread while a callback uses it.
 static void free_in_callback(void) {
   static int data;
   back = 0;
@@ -407,7 +408,7 @@ static void races(void) {
   free_in_callback();
   OSStatus results[2];
   for (int i = 0; i < RACES; i++) {
-    // Dispose while a callback runs, against a listener that is taken back.
+    // Disposal during a callback, together with the removal of a listener.
     race(dispose_it, remove_it, true, results);
     EQUAL(results[0], noErr);
     CHECK(results[1] == noErr || results[1] == kAudio_ParamError);
@@ -433,7 +434,7 @@ static void races(void) {
     race(stop_it, enqueue_it, true, results);
     EQUAL(results[0], noErr);
     CHECK(results[1] == noErr || results[1] == kAudioQueueErr_EnqueueDuringReset);
-    // Before the stop it has come back; after it, it is queued.
+    // Enqueued before the stop, the buffer has returned; after it, it is queued.
     WORKS(AudioQueueReset(raced));
     EQUAL(back, results[1] == noErr ? 3 : 2);
     WORKS(AudioQueueDispose(raced, true));

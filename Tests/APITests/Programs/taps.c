@@ -1,5 +1,4 @@
-// Processing taps: what they are called with, what they make of the sound, and what they may not
-// do.
+// Processing taps: their arguments, their output, and their restrictions.
 #include "check.h"
 
 enum {
@@ -53,14 +52,14 @@ static void play_wave(AudioQueueRef queue, cue_capture *card) {
   cue_capture_arm(card);
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
   WORKS(AudioQueueStop(queue, false));
-  // All of it is ready before the start: a busy machine makes no gap.
+  // Prime everything before the start, so that a busy machine causes no gap.
   WORKS(AudioQueuePrime(queue, 0, NULL));
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(ends == 1 && runs == 2);
   end_recording(card);
 }
 
-/// Passes on twice the left side and the right side's negative.
+/// Outputs twice the left channel and the negated right channel.
 static void doubling(void *data, AudioQueueProcessingTapRef in, UInt32 frames, AudioTimeStamp *time,
                      AudioQueueProcessingTapFlags *flags, UInt32 *given, AudioBufferList *list) {
   CHECK(data == (void *)&seen && in == tap);
@@ -105,7 +104,7 @@ static void a_tap_makes_the_sound(cue_capture *card, AudioQueueProcessingTapFlag
   UInt32 error = 99, size = sizeof error;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_ConverterError, &error, &size));
   EQUAL(error, 0);
-  // Only a call of the tap may ask.
+  // The source is available only during a call of the tap.
   AudioTimeStamp time;
   AudioQueueProcessingTapFlags flags;
   AudioBufferList list = {0};
@@ -147,7 +146,7 @@ static void a_siphon_looks(cue_capture *card) {
   size_t end = HEAR(card, find_sound(card, 0), 0, FRAMES);
   HEAR_SILENCE(card, end);
   WORKS(AudioQueueDispose(queue, true));
-  // The tap has gone with its queue.
+  // The queue has disposed of the tap.
   GIVES(AudioQueueProcessingTapDispose(tap), kAudio_ParamError);
   passed("a siphon");
 }
@@ -216,7 +215,7 @@ static void a_prime_that_takes_too_long(void) {
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
   GIVES(AudioQueuePrime(queue, 0, &ready), kAudioQueueErr_PrimeTimedOut);
   EQUAL(starts, 1);
-  // A tap that does not return stops nobody else.
+  // A blocked tap delays nothing else.
   WORKS(AudioQueueStop(queue, true));
   WORKS(AudioQueueDispose(queue, true));
   blocks = false;
@@ -243,7 +242,7 @@ static void the_decode_buffer(void) {
   enqueue_wave(queue, new_buffer(queue, FRAMES), 0, FRAMES);
   WORKS(AudioQueuePrime(queue, 1, &ready));
   CHECK(ready >= 1 && ready <= 1000);
-  // Prime goes beyond it, as far as there is something to prepare.
+  // Prime exceeds the decode buffer if there is enough to prepare.
   WORKS(AudioQueuePrime(queue, 0, &ready));
   EQUAL(ready, FRAMES);
   ready = 0;

@@ -1,5 +1,5 @@
-// Timelines: each tells once of each break in its queue's time, and of nothing else. Argument:
-// missed for cycles that did not come, on a server that does not wait for its clients.
+// Timelines report each discontinuity of their queue's time once, and nothing else. Argument:
+// missed for skipped cycles, on a server that does not wait for its clients.
 #include "check.h"
 
 #include <signal.h>
@@ -35,7 +35,7 @@ static bool is_broken(AudioQueueRef queue, AudioQueueTimelineRef timeline) {
   return flag;
 }
 
-/// Nothing has broken the time, unless a cycle came late on a busy machine.
+/// Checks that no discontinuity occurred, unless a cycle was late on a busy machine.
 static void check_whole(AudioQueueRef queue, AudioQueueTimelineRef timeline) {
   unsigned gaps = cue_capture_gap_count(card);
   record(card, 2048);
@@ -65,7 +65,7 @@ static void what_a_timeline_must_be(void) {
     GIVES(AudioQueueDisposeTimeline(queue, wrong[i]), kAudio_ParamError);
   }
   GIVES(AudioQueueDisposeTimeline(queue, none), kAudio_ParamError);
-  // None at all is no mistake.
+  // A missing timeline is no error.
   flag = 7;
   WORKS(AudioQueueGetCurrentTime(queue, NULL, NULL, &flag));
   EQUAL(flag, 0);
@@ -74,7 +74,7 @@ static void what_a_timeline_must_be(void) {
   GIVES(AudioQueueDisposeTimeline(queue, timeline), kAudio_ParamError);
   GIVES(AudioQueueGetCurrentTime(queue, timeline, NULL, NULL), kAudio_ParamError);
   WORKS(AudioQueueGetCurrentTime(queue, second, NULL, NULL));
-  // The rest go with the queue.
+  // The queue disposes of the remaining timelines.
   WORKS(AudioQueueDispose(queue, true));
   GIVES(AudioQueueDisposeTimeline(queue, second), kAudio_ParamError);
   GIVES(AudioQueueGetCurrentTime(other, second, NULL, NULL), kAudio_ParamError);
@@ -88,19 +88,20 @@ static void running_dry(void) {
   AudioQueueTimelineRef first = new_timeline(queue), second = new_timeline(queue);
   AudioQueueBufferRef buffer = new_buffer(queue, 1000);
   Boolean flag = 7;
-  // Before the start nothing can be told, and nothing is lost.
+  // Before the start there is nothing to report, and nothing is lost.
   GIVES(AudioQueueGetCurrentTime(queue, first, NULL, &flag), kAudioQueueErr_InvalidRunState);
   EQUAL(flag, 0);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
-  // It has been dry from its first frame on. Whoever does not look is told the next time.
+  // The queue was dry from its first frame on. A call without the flag argument does not consume
+  // the report.
   WORKS(AudioQueueGetCurrentTime(queue, first, NULL, NULL));
   EQUAL(is_broken(queue, first), true);
   check_whole(queue, first);
-  // One that comes later knows nothing of it.
+  // A timeline created later does not report it.
   AudioQueueTimelineRef late = new_timeline(queue);
   check_whole(queue, late);
-  // It gets something, and is dry again.
+  // The queue gets a buffer and runs dry again.
   double before = time_of(queue);
   calls = 0;
   enqueue_wave(queue, buffer, 0, 1000);
@@ -109,10 +110,10 @@ static void running_dry(void) {
   EQUAL(is_broken(queue, late), true);
   check_whole(queue, first);
   check_whole(queue, late);
-  // For one that was never asked both are one.
+  // A timeline that was never read reports both as one.
   EQUAL(is_broken(queue, second), true);
   check_whole(queue, second);
-  // Its time has gone on as the clock has, the silence counted once.
+  // The queue's time advanced with the clock and counted the silence once.
   UInt64 start = mach_absolute_time();
   double begin = time_of(queue);
   CHECK(begin > before);
@@ -124,7 +125,7 @@ static void running_dry(void) {
   passed("running dry");
 }
 
-/// Has this program stand still for a while, the threads of its clients included.
+/// Stops this program for a while, including its clients' threads.
 static void stand_still(void) {
   pid_t child = fork();
   if (child == 0) {
@@ -146,7 +147,7 @@ static void missed_cycles(void) {
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
   AudioQueueTimelineRef first = new_timeline(queue), second = new_timeline(queue);
-  // A busy machine may miss some by itself.
+  // A busy machine may miss some cycles by itself.
   WAIT(!is_broken(queue, first));
   unsigned gaps = cue_capture_gap_count(card);
   stand_still();

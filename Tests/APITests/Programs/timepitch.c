@@ -1,4 +1,4 @@
-// Rate and pitch: the properties and parameters, and what is heard of them.
+// Rate and pitch: properties, parameters and the resulting sound.
 #include "check.h"
 
 enum {
@@ -108,7 +108,7 @@ static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buf
     WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
   }
   WORKS(AudioQueueStop(queue, false));
-  // All of it is ready before the start: a busy machine makes no gap.
+  // Prime everything before the start, so that a busy machine causes no gap.
   WAIT(AudioQueuePrime(queue, 0, NULL) == noErr);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));

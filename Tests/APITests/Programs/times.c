@@ -1,4 +1,4 @@
-// The functions that tell and translate time.
+// Functions that return and translate times.
 
 #include "check.h"
 
@@ -36,7 +36,7 @@ int main(void) {
   WORKS(AudioQueueDeviceGetCurrentTime(queue, &now));
   wanted.mSampleTime = now.mSampleTime + RATE;
   WORKS(AudioQueueDeviceTranslateTime(queue, &wanted, &found));
-  // The ratio to the nominal rate is not measured.
+  // The rate scalar is not measured.
   EQUAL(found.mFlags, kAudioTimeStampSampleHostTimeValid);
   EQUAL(found.mSampleTime, wanted.mSampleTime);
   Float64 seconds = ((Float64)found.mHostTime - (Float64)now.mHostTime) / 1e9;
