@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That `make bench` runs to its end and tells all it should; what the numbers are is no test's concern.
+/// Checks that `make bench` completes and reports all results. The tests do not judge the figures.
 @Suite(.serialized) struct BenchmarkTests {
-  /// The numbers below a JSON value, whatever they are called.
+  /// Returns all numbers inside a JSON value.
   private func numbers(in value: Any) -> [Double] {
     switch value {
     case let list as [Any]: list.flatMap(numbers)
@@ -26,7 +26,8 @@ import Testing
     let wanted = ["s16 1", "s16 2", "s16 8", "s24 2", "f32 1", "f32 2", "f32 8"]
       .flatMap { ["\($0) 64", "\($0) 256"] }
     #expect(measured == Set(wanted) && cycles.count == wanted.count)
-    // Of one queue; what a further one adds is a difference, and of a few rounds may be anything.
+    // Check one queue only: the cost of a further one is a difference, which is arbitrary after a few
+    // rounds.
     for cycle in cycles {
       let found = numbers(in: cycle["oneQueue"]!)
       #expect(found.count == 3 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
@@ -76,7 +77,7 @@ import Testing
     for chain in chains {
       let microseconds = chain["microseconds"] as? Double ?? 0
       #expect(microseconds > 0, "\(chain)")
-      // What one more adds may be anything, of so few cycles.
+      // The cost of one more plugin is arbitrary after so few cycles.
       #expect((chain["each"] != nil) == (chain["count"] as? Int == 2), "\(chain)")
       let isFloor = (chain["host"] as? String)?.hasPrefix("floor") == true
       #expect((chain["beyondFloor"] != nil) == (chain["each"] != nil && !isFloor), "\(chain)")
@@ -97,7 +98,7 @@ import Testing
     for (i, latency) in latencies.enumerated() {
       let order = ["least", "median", "almostAll", "most"].map { latency[$0] as? Double ?? .nan }
       #expect(order == order.sorted() && order.allSatisfy(\.isFinite), "\(latency)")
-      // On a machine that is too busy some are missed.
+      // A busy machine misses some.
       #expect((1...(i == 0 ? 6 : 3)).contains(latency["count"] as? Int ?? 0), "\(latency)")
       let floor = latency["againstFloor"] as? [String: Any]
       #expect((floor == nil) == (i == 0), "\(latency)")
@@ -114,7 +115,7 @@ import Testing
       let cycle = numbers(in: row["cycle"]!)
       #expect(cycle.count == 3 && cycle.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
       let playing = try #require(row["playing"] as? [String: Double])
-      // The buffers are three of 4,096 frames of four bytes, and are in what the memory grew by.
+      // The memory growth includes the three buffers of 4,096 four-byte frames.
       let buffers = Double(row["queues"] as! Int * 3 * 4096 * 4) / 1024
       #expect(playing["bufferKilobytes"] == buffers)
       for memory in ["proportionalKilobytes", "residentKilobytes"] {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AgainstFFmpegTests {
   struct Case: CustomTestStringConvertible {
     var codec: Codec
-    /// The file that ffmpeg makes; the extension chooses the container.
+    /// The file that ffmpeg creates; the extension selects the container.
     var file: String
     var encoder: String
     var channels = 2
@@ -15,7 +15,7 @@ import Testing
     var bitRate: Int?
     var testDescription: String { "\(encoder) \(channels) \(rate) \(bits) \(file)" }
 
-    /// Has ffmpeg make the file.
+    /// Creates the file with ffmpeg.
     func make(_ source: [[Float]], in folder: TemporaryFolder) throws -> String {
       let raw = try folder.write(interleaved(source), to: "source.raw")
       let path = folder.file(file)
@@ -64,7 +64,7 @@ import Testing
     let path = try test.make(source, in: folder)
     let file = try Demuxed(path)
     #expect(file.format.codec == test.codec && file.packets.count > 2)
-    // The same decoder as ours, raw.
+    // The decoder that Cuejack uses, with raw output.
     let decoder =
       switch test.codec {
       case .opus: ["-c:a", "libopus", "-request_sample_fmt", "flt"]
@@ -74,14 +74,14 @@ import Testing
     let theirs = try ffmpegDecoded(
       path, channels: test.channels, decoder + ["-flags2", "+skip_manual"])
 
-    // Its files decode as it decodes them itself.
+    // Its files give the same samples as in ffmpeg itself.
     for cookie in [
       file.extradata, MagicCookie.appleCookie(test.codec, extradata: file.extradata),
     ] {
       let decoder = try PacketDecoder(file.format, cookie: cookie)
       let output = try decode(file.packets, with: decoder)
       #expect(output.count == test.channels)
-      // Newer versions of libavcodec give out what comes before the first frame of Vorbis, too.
+      // Newer versions of libavcodec also output what precedes the first frame of Vorbis.
       let leadIn = test.codec == .vorbis ? max(0, theirs[0].count - output[0].count) : 0
       #expect([0, 128].contains(leadIn))
       #expect(output == theirs.map { Array($0.dropFirst(leadIn)) })
@@ -89,7 +89,7 @@ import Testing
       #expect(decoder.format.bitsPerSample == test.bits)
     }
 
-    // What we encode is as near to the source.
+    // Cuejack's encoding is as close to the source.
     let encoder = try PacketEncoder(
       PacketFormat(
         codec: test.codec, sampleRate: Double(test.rate), channels: test.channels,
@@ -101,7 +101,7 @@ import Testing
         encoded.packets.map(\.bytes), with: PacketDecoder(encoded.format, cookie: encoded.cookie)),
       encoded.table)
     let late = lag(source[0], theirs[0])
-    // Where both have whole packets round them.
+    // A range surrounded by complete packets in both.
     let range = 3000..<9000
     for channel in 0..<test.channels {
       let wanted = Array(source[channel][range])

@@ -1,7 +1,7 @@
 import Codecs
 import Foundation
 
-/// A stream of packets that an encoder has made.
+/// An encoded stream of packets.
 struct Encoded {
   var format: PacketFormat
   var cookie: [UInt8]
@@ -10,7 +10,7 @@ struct Encoded {
   var maximumPacketBytes: Int
 }
 
-/// Gives planes of floats to `body` as the codecs take them.
+/// Calls `body` with planes of floats in the form that codecs take.
 func withPlanes<R>(
   _ planes: [[Float]], from first: Int = 0, _ body: (Planes.Pointers) throws -> R
 ) rethrows -> R {
@@ -28,7 +28,7 @@ func withPlanes<R>(
   return try body(places)
 }
 
-/// Encodes all of a stream, `block` frames at a time.
+/// Encodes a whole stream, `block` frames at a time.
 func encode(_ planes: [[Float]], with encoder: PacketEncoder, block: Int = 1000) throws -> Encoded {
   var packets: [EncodedPacket] = []
   let frames = planes[0].count
@@ -51,7 +51,7 @@ func encode(_ planes: [[Float]], with encoder: PacketEncoder, block: Int = 1000)
       remainderFrames: encoder.remainderFrames), maximumPacketBytes: encoder.maximumPacketBytes)
 }
 
-/// Takes all frames that wait.
+/// Takes all available frames.
 func takeAll(_ decoder: PacketDecoder) -> [[Float]] {
   let planes = Planes(channels: max(1, decoder.format.channels), capacity: decoder.available)
   let count = decoder.take(into: planes.pointers(), room: planes.capacity)
@@ -59,19 +59,19 @@ func takeAll(_ decoder: PacketDecoder) -> [[Float]] {
   return (0..<planes.channels).map { Array(UnsafeBufferPointer(start: places[$0], count: count)) }
 }
 
-/// Decodes packets, and everything that the decoder holds back.
+/// Decodes packets and drains the decoder.
 func decode(_ packets: [[UInt8]], with decoder: PacketDecoder) throws -> [[Float]] {
   for packet in packets { try packet.withUnsafeBytes { try decoder.decode($0) } }
   try decoder.decode(nil)
   return takeAll(decoder)
 }
 
-/// The frames that a packet table calls sound.
+/// Returns the valid frames of a packet table.
 func trimmed(_ planes: [[Float]], _ table: PacketTable) -> [[Float]] {
   planes.map { Array($0.dropFirst(table.primingFrames).dropLast(table.remainderFrames)) }
 }
 
-/// Sound that nothing repeats: a chirp and noise in each channel, of so many bits.
+/// Returns a sound without repetition, with a chirp and noise in each channel, in `bits` bits.
 func music(frames: Int, channels: Int, bits: Int, rate: Double = 44100) -> [[Float]] {
   let scale = Double(1 << (bits - 1))
   return (0..<channels).map { channel in
@@ -82,8 +82,7 @@ func music(frames: Int, channels: Int, bits: Int, rate: Double = 44100) -> [[Flo
       state ^= state << 17
       let noise = Double(Int32(truncatingIfNeeded: state >> 16)) / 0x1p31
       let time = Double(i) / rate
-      // From 200 Hz up, each channel elsewhere.
-      // The fourth of six is for low frequencies only.
+      // From 200 Hz up, with another pitch in each channel. The fourth of six channels is the LFE.
       let pitch = channels == 6 && channel == 3 ? 40 : 200 + 90 * Double(channel)
       let phase = 2 * Double.pi * pitch * time * (1 + 0.3 * time)
       let value = 0.4 * sin(phase) + 0.1 * sin(3.01 * phase) + 0.02 * noise
@@ -92,7 +91,7 @@ func music(frames: Int, channels: Int, bits: Int, rate: Double = 44100) -> [[Flo
   }
 }
 
-/// How far `b` lies behind `a`, in frames: where they differ least.
+/// Returns by how many frames `b` lags behind `a`: the lag with the smallest difference.
 func lag(_ a: [Float], _ b: [Float], upTo most: Int = 1200) -> Int {
   let first = a.count / 2
   let width = min(2000, a.count - first - most)
@@ -115,7 +114,7 @@ func lag(_ a: [Float], _ b: [Float], upTo most: Int = 1200) -> Int {
   }
 }
 
-/// The signal in `a` over what `b` adds to it, in decibels.
+/// Returns the ratio of the signal `a` to the difference between `b` and `a`, in decibels.
 func signalToNoise(_ a: [Float], _ b: [Float]) -> Double {
   var signal = 0.0
   var noise = 0.0

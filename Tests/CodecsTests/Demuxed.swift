@@ -3,7 +3,7 @@ import Codecs
 import FileSupport
 import Foundation
 
-/// The packets of a file's first stream, as libavformat tells them.
+/// The packets of a file's first stream, read by libavformat.
 struct Demuxed {
   var format: PacketFormat
   var extradata: [UInt8]
@@ -44,7 +44,7 @@ struct Demuxed {
   }
 }
 
-/// Floats of several channels, as they stand in a file that ffmpeg reads and writes.
+/// Returns interleaved floats, as in the raw files that ffmpeg reads and writes.
 func interleaved(_ planes: [[Float]]) -> Data {
   var samples: [Float] = []
   for frame in planes[0].indices { for plane in planes { samples.append(plane[frame]) } }
@@ -60,7 +60,7 @@ func planes(_ data: Data, channels: Int) -> [[Float]] {
   }
 }
 
-/// What ffmpeg decodes of a file, with what stands in front of the sound and behind it.
+/// Returns the samples that ffmpeg decodes, including priming and remainder.
 func ffmpegDecoded(_ path: String, channels: Int, _ arguments: [String] = []) throws -> [[Float]] {
   let outcome = try tool(
     "ffmpeg",

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct MagicCookieTests {
-  /// A file that ffmpeg makes.
+  /// Creates a file with ffmpeg.
   private func file(_ name: String, _ encoder: [String], channels: Int = 2) throws -> (
     bytes: [UInt8], demuxed: Demuxed
   ) {
@@ -19,7 +19,7 @@ import Testing
     return ([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))), try Demuxed(path))
   }
 
-  /// The last atom of a type in a file, with its head.
+  /// Returns the last MP4 box of a type in a file, with its header.
   private func atom(_ type: String, in bytes: [UInt8]) throws -> [UInt8] {
     let found = try #require(
       (4..<bytes.count - 4).last { Array(bytes[$0..<$0 + 4]) == Array(type.utf8) })
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func theDescriptorOfAACIsApples() {
-    // As it stands in files of Apple's programs: 128 kilobits, 44.1 kHz, stereo.
+    // From files of Apple's programs: 128 kbit/s, 44.1 kHz, stereo.
     let expected: [UInt8] = [
       0x03, 0x80, 0x80, 0x80, 0x22, 0x00, 0x00, 0x00, 0x04, 0x80, 0x80, 0x80, 0x14, 0x40, 0x15,
       0x00, 0x18, 0x00, 0x00, 0x01, 0xF4, 0x00, 0x00, 0x01, 0xF4, 0x00, 0x05, 0x80, 0x80, 0x80,
@@ -48,7 +48,7 @@ import Testing
     let config = demuxed.extradata
     let atom = try atom("esds", in: bytes)
     let cookie = MagicCookie.appleCookie(.aac, extradata: config)
-    // With a stream that depends on another, and a URL.
+    // With a dependent stream and a URL.
     var flagged: [UInt8] = [3, 28, 0, 1, 0xC0, 0, 9, 2, 0x61, 0x62, 4, 17, 0x40, 0x15]
     flagged += [UInt8](repeating: 0, count: 11)
     flagged += [5, 2] + config.prefix(2)
@@ -68,9 +68,9 @@ import Testing
     let plain = try #require(AudioSpecificConfig([0x12, 0x10]))
     #expect(plain.objectType == 2 && plain.coreSampleRate == 44100 && plain.channels == 2)
     #expect(plain.extendedSampleRate == 0 && plain.coreFramesPerPacket == 1024)
-    // The same with an extension that says that there is none.
+    // The same with an extension that states that there is none.
     #expect(try #require(AudioSpecificConfig([0x12, 0x10, 0x56, 0xE5, 0x00])) == plain)
-    // HE-AAC told of at once, in both versions, and behind.
+    // HE-AAC with explicit signalling in both versions, and with backward-compatible signalling.
     let efficient = try #require(AudioSpecificConfig([0x2B, 0x92, 0x08, 0x00]))
     #expect(efficient.coreSampleRate == 22050 && efficient.extendedSampleRate == 44100)
     #expect(efficient.objectType == 2 && efficient.channels == 2 && !efficient.hasParametricStereo)
@@ -79,7 +79,7 @@ import Testing
     #expect(parametric.extendedSampleRate == 44100 && parametric.coreSampleRate == 22050)
     let behind = try #require(AudioSpecificConfig([0x13, 0x90, 0x56, 0xE5, 0xA0]))
     #expect(behind.coreSampleRate == 22050 && behind.extendedSampleRate == 44100)
-    // 960 frames to a packet; an odd rate; a rate with no number.
+    // 960 frames per packet; a rare sample rate; a rate without an index.
     #expect(try #require(AudioSpecificConfig([0x12, 0x14])).coreFramesPerPacket == 960)
     let odd = try #require(AudioSpecificConfig.lowComplexity(sampleRate: 40000, channels: 8))
     #expect(try #require(AudioSpecificConfig(odd)).coreSampleRate == 40000)
@@ -98,7 +98,7 @@ import Testing
     #expect(extradata.count == 36 && bare.count == 24)
     let frma = box("frma", Array("alac".utf8))
     let cookie = MagicCookie.appleCookie(.alac, extradata: extradata)
-    // With more than two channels there is a layout: kALACChannelLayoutTag_MPEG_5_1_D.
+    // With more than two channels a layout follows: kALACChannelLayoutTag_MPEG_5_1_D.
     let layout = box("chan", [0, 0, 0, 0, 0, 124, 0, 6] + [UInt8](repeating: 0, count: 8))
     #expect(cookie == bare + (channels == 6 ? layout : []))
     let end: [UInt8] = [0, 0, 0, 8, 0, 0, 0, 0]
@@ -127,7 +127,7 @@ import Testing
     for form in [info, box, Array(box.dropFirst(12)), Array("fLaC".utf8) + box.dropFirst(12)] {
       #expect(try MagicCookie.extradata(.flac, cookie: form) == info, "\(form)")
     }
-    // Apart from the sum of what was coded, and the sizes of packets.
+    // Except for the checksum of the audio data and the packet sizes.
     let found = try MagicCookie.extradata(.flac, cookie: Array(native.prefix(42)))
     #expect(found[10..<14] == info[10..<14])
     #expect(MagicCookie.appleCookie(.flac, extradata: info) == Array(box.prefix(50)))
@@ -170,7 +170,7 @@ import Testing
         try PacketDecoder(PacketFormat(codec: codec, sampleRate: 44100, channels: 2), cookie: [])
       }
     }
-    // A packet of 2 to the power of 31 frames.
+    // A packet of 2^31 frames.
     let vast: [UInt8] = [
       0x80, 0, 0, 0, 0, 16, 40, 10, 14, 2, 0, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xAC, 0x44,
     ]
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  /// Rates that no sound has, told by a Vorbis head and asked of Opus.
+  /// Impossible sample rates, declared by a Vorbis header and requested from Opus.
   @Test func wildRatesAreRefusedOrCut() throws {
     let head: [UInt8] =
       [1] + Array("vorbis".utf8) + [0, 0, 0, 0, 2] + [0xFF, 0xFF, 0xFF, 0xFF]
@@ -192,7 +192,7 @@ import Testing
     #expect((decoder?.format.framesPerPacket ?? 0) <= 1 << 20)
   }
 
-  /// Cut off anywhere, or with any byte changed, a cookie is taken or refused.
+  /// A cookie that is truncated anywhere, or has any byte changed, is accepted or refused.
   @Test func noCookieDoesHarm() throws {
     let cookies: [(Codec, [UInt8])] = [
       (.aac, MagicCookie.appleCookie(.aac, extradata: [0x2B, 0x92, 0x08, 0x00])),

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct PacketCodecTests {
-  /// A codec and what it takes.
+  /// A codec and its input format.
   struct Case: CustomTestStringConvertible {
     var codec: Codec
     var channels = 2
@@ -42,7 +42,7 @@ import Testing
     #expect(output.allSatisfy { $0.count == frames })
     for channel in 0..<test.channels {
       let ratio = signalToNoise(source[channel], output[channel])
-      // The fourth of six has low frequencies only.
+      // The fourth of six channels is the LFE.
       let isLow = test.channels == 6 && channel == 3
       #expect(isLow || lag(source[channel], output[channel]) == 0)
       #expect(
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Each channel has a tone of its own, which has to come out of the same channel.
+  /// Each channel has its own tone, which must come out of the same channel.
   @Test(arguments: [Codec.aac, .alac, .flac, .opus, .vorbis, .ac3, .eac3])
   func everyChannelKeepsItsPlace(_ codec: Codec) throws {
     for channels in 1...codec.encodedChannels where codec.encodes(channels: channels) {

@@ -28,7 +28,7 @@ import Testing
     #expect(CodecError(.noEncoder(.mp1)).reason == "libavcodec has no encoder of MPEG Layer 1 here")
   }
 
-  /// Each packet gives its frames at once, but for what a decoder keeps of the first.
+  /// Each packet yields its frames at once, except for those that a decoder withholds from the first.
   @Test(arguments: encodable) func everyPacketGivesItsFrames(_ codec: Codec) throws {
     let stream = try encoded(codec)
     let decoder = try PacketDecoder(stream.format, cookie: stream.cookie)
@@ -45,7 +45,7 @@ import Testing
     #expect(decoder.format.framesPerPacket == stream.format.framesPerPacket)
   }
 
-  /// Rubbish, and packets that were changed, throw or give sound; afterwards all is as before.
+  /// Garbage and damaged packets throw or give sound. Afterwards the decoder works as before.
   @Test(arguments: Codec.allCases) func rubbishDoesNoHarm(_ codec: Codec) throws {
     let stream = codec.hasEncoder ? try encoded(codec) : nil
     let decoder = try PacketDecoder(
@@ -103,7 +103,7 @@ import Testing
       decoder.reset()
       let second = try decode(packets, with: decoder)
       #expect(first == second, "\(codec)")
-      // So is the end of a stream.
+      // The end of a stream resets it, too.
       #expect(try decode(packets, with: decoder) == first, "\(codec)")
     }
   }
@@ -113,7 +113,8 @@ import Testing
     let packets = stream.packets.map(\.bytes)
     let expected = try decode(packets, with: PacketDecoder(stream.format, cookie: stream.cookie))
     #expect(try decode(packets, with: PacketDecoder(stream.format, cookie: [])) == expected)
-    // With a head on each packet not even a format: MPEG-4, low complexity, 48 kHz, stereo.
+    // With an ADTS header on each packet not even a format is needed: MPEG-4, low complexity, 48 kHz,
+    // stereo.
     let headed = packets.map { packet -> [UInt8] in
       let length = packet.count + 7
       return [
@@ -126,14 +127,15 @@ import Testing
     #expect(decoder.available == 0)
     #expect(try decode(headed, with: decoder) == expected)
     #expect(decoder.format == stream.format)
-    // Two of them at a time.
+    // Two packets at a time.
     let pairs = stride(from: 0, to: headed.count - 1, by: 2).map { headed[$0] + headed[$0 + 1] }
     let output = try decode(pairs, with: PacketDecoder(stream.format, cookie: []))
     #expect(output[0].count == 2 * pairs.count * 1024)
     #expect(output[0] == Array(expected[0].prefix(output[0].count)))
   }
 
-  /// No encoder of HE-AAC is at hand: packets of AAC-LC under its cookie are decoded at twice the rate.
+  /// No HE-AAC encoder is available, so AAC-LC packets with its cookie are decoded at twice the sample
+  /// rate.
   @Test func heAACHasTwiceTheRate() throws {
     let source = music(frames: 9000, channels: 2, bits: 16, rate: 22050)
     let stream = try encode(
@@ -161,7 +163,7 @@ import Testing
 
   @Test(arguments: [Codec.amrNarrow, .amrWide, .mp1])
   func codecsWithoutAnEncoderDecodeAsFFmpegDoes(_ codec: Codec) throws {
-    // Any bits are speech, or music, of a kind.
+    // Any bits decode to some sound.
     var state: UInt64 = 88_172_645_463_325_252
     func next() -> UInt8 {
       state ^= state << 13
@@ -177,7 +179,7 @@ import Testing
     }
     let packets = (0..<20).map { _ in
       var packet = shape.first + (shape.first.count..<shape.bytes).map { _ in next() & 0x7E }
-      // Three bits for each sample: so many have room.
+      // Three bits per sample, for which there is room.
       if codec == .mp1 { packet.replaceSubrange(4..<36, with: repeatElement(0x22, count: 32)) }
       return packet
     }
@@ -207,7 +209,7 @@ import Testing
     }
   }
 
-  /// One channel goes to both of two; the third of two is silent.
+  /// A mono stream fills both of two channels. A stereo stream leaves the third channel silent.
   @Test func channelsThatWereNotExpectedFit() throws {
     let stream = try encode(
       music(frames: 3000, channels: 1, bits: 16, rate: 48000),

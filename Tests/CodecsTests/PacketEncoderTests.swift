@@ -25,7 +25,7 @@ import Testing
       #expect(pieces.packets == whole.packets && pieces.cookie == whole.cookie)
       #expect(pieces.table == whole.table)
     }
-    // What is told before holds afterwards.
+    // The properties reported before encoding stay true.
     #expect(whole.packets.allSatisfy { $0.frames >= 0 })
     if format.bytesPerPacket == 0 && whole.format.bytesPerPacket == 0 {
       let longest = whole.packets.map(\.bytes.count).max() ?? 0
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// Noise as loud as can be is the hardest to code.
+  /// Full-scale noise is the hardest to encode.
   @Test(arguments: encodable) func noPacketIsLongerThanTold(_ codec: Codec) throws {
     let format = format(codec, bits: codec.isLossless ? 24 : 0)
     var random = SystemRandomNumberGenerator()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  /// The nearest integer, the even one of two, and the last there is beyond the ends.
+  /// The nearest integer, ties to even, clipped at the ends of the range.
   @Test(arguments: [16, 24]) func floatsBecomeTheNearestInteger(bits: Int) throws {
     let scale = Float(1 << (bits - 1))
     let cases: [(Float, Float)] = [
@@ -192,7 +192,7 @@ import Testing
     let stream = try encode(source, with: encoder)
     let after = try MagicCookie.extradata(.flac, cookie: stream.cookie)
     #expect(before.suffix(16).allSatisfy { $0 == 0 } && !after.suffix(16).allSatisfy { $0 == 0 })
-    // The frames stand in its last 36 bits before the sum.
+    // The frame count is in the last 36 bits before the checksum.
     #expect(after[14..<18].reduce(0) { $0 << 8 | Int($1) } == 20_000)
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ResamplerTests {
-  /// Runs all of `input` through a resampler in blocks of `block` frames.
+  /// Passes all of `input` through a resampler in blocks of `block` frames.
   private func resample(
     _ input: [[Float]], from: Double, to: Double, block: Int, room: Int = 333
   ) throws -> [[Float]] {
@@ -40,7 +40,7 @@ import Testing
     }
     let output = try resample([input], from: from, to: to, block: 1000)[0]
     #expect(output.count == Int(to * seconds))
-    // Away from the ends, where the filter sees silence beyond the stream.
+    // Away from the ends, where the filter overlaps silence.
     var noise = 0.0
     var signal = 0.0
     for i in Int(to / 4)..<Int(to * 1.75) {

@@ -2,7 +2,7 @@ import Codecs
 import RealTime
 import Testing
 
-/// Numbers that never repeat soon.
+/// A generator with a long period.
 private struct Numbers: RandomNumberGenerator {
   var state: UInt64 = 0x9E37_79B9_7F4A_7C15
   mutating func next() -> UInt64 {
@@ -13,7 +13,7 @@ private struct Numbers: RandomNumberGenerator {
   }
 }
 
-/// Linear PCM in memory of its own.
+/// Linear PCM in its own memory.
 private final class Memory {
   let format: PCMFormat
   let frames: Int
@@ -42,7 +42,7 @@ private final class Memory {
       ? places[channel] + frame * size : places[0] + (frame * format.channels + channel) * size
   }
 
-  /// The bytes of a sample, the low one first.
+  /// Returns the bytes of a sample in little-endian order.
   private func bytes(_ frame: Int, _ channel: Int) -> [UInt8] {
     let place = place(frame, channel)
     let bytes = (0..<format.bytesPerSample).map { place.load(fromByteOffset: $0, as: UInt8.self) }
@@ -63,7 +63,7 @@ private final class Memory {
     format.isHighAligned ? 8 * format.bytesPerSample - format.bitsPerSample : 0
   }
 
-  /// A sample of whole numbers, whatever its container is.
+  /// Returns an integer sample, independent of its container size.
   func integer(_ frame: Int, _ channel: Int) -> Int64 {
     let word = bytes(frame, channel).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let bits = UInt64(format.bitsPerSample)
@@ -92,14 +92,14 @@ private final class Memory {
   }
 }
 
-/// All of the input through a converter, a part at a time on both sides.
+/// Passes all of the input through a converter, in parts on both sides.
 private func convert(
   _ converter: StreamConverter, _ from: Memory, to out: Memory, parts: (Int, Int) = (777, 555)
 ) throws -> Int {
   var total = 0
   var done = 0
   while true {
-    // Each part is copied to where it is alone.
+    // Copy each part to separate memory.
     let count = min(parts.0, from.frames - done)
     let part = Memory(from.format, frames: max(1, count), isPlanar: from.isPlanar)
     for frame in 0..<count {
@@ -153,7 +153,7 @@ private func convert(
     }
   }
 
-  /// A whole number of so many bits as one of `other` bits: the nearest, of two the even one.
+  /// Converts an integer of `bits` bits to `other` bits: rounded to the nearest value, ties to even.
   private func nearest(_ value: Int64, _ bits: Int, _ other: Int) -> Int64 {
     if other >= bits { return value << Int64(other - bits) }
     let shift = Int64(bits - other)
@@ -245,7 +245,7 @@ private func convert(
         let expected = Int((Double(frames) * to / from).rounded())
         let out = Memory(output, frames: expected + 10)
         #expect(try convert(converter, memory, to: out) == expected)
-        // After a reset it is the same.
+        // The result after a reset is the same.
         try converter.reset()
         #expect(try convert(converter, memory, to: out, parts: (100, 33)) == expected)
       }
@@ -279,7 +279,7 @@ private func convert(
     #expect(throws: StreamConverter.Failure.channels) { try converted(2, .mix([[1, 1]])) }
   }
 
-  /// A part of packets is what all of them decode to, without what is before and behind.
+  /// A part of the packets decodes to the same samples as the whole, without priming and remainder.
   @Test func aPartOfPacketsIsExact() throws {
     let pcm = PCMFormat(sampleRate: 44100, channels: 1, kind: .signedInteger, bitsPerSample: 16)
     let frames = 20000
@@ -316,7 +316,7 @@ private func convert(
         #expect(out.integer(frame, 0) == memory.integer(skipped + frame, 0))
       }
     }
-    // The last packet is short: cutting off what it does not have cuts no sound.
+    // The last packet is short. Trimming frames that it does not have removes no sound.
     options.trailingFrames = 5 * 4096 - frames
     let trimming = try StreamConverter(from: encoding.output, to: .pcm(pcm), options)
     let out = Memory(pcm, frames: frames + 1)

@@ -10,7 +10,7 @@ import Testing
     (0..<frames).map { Float(0.5 * sin(2 * .pi * frequency * Double($0) / rate)) }
   }
 
-  /// Runs pieces of sound, each with its setting, through one processor, in blocks of `block` frames.
+  /// Passes pieces of sound, each with its setting, through one processor, in blocks of `block` frames.
   private func run(
     _ algorithm: TimePitch.Algorithm, _ pieces: [(sound: [Float], setting: Setting)],
     block: Int = 512, channels: Int = 1
@@ -48,7 +48,7 @@ import Testing
     return output
   }
 
-  /// Hz, from the rising zero crossings of all but the ends.
+  /// Returns the frequency in Hz, from rising zero crossings away from the ends.
   private func frequency(_ sound: [Float]) -> Double {
     var crossings: [Double] = []
     for i in (sound.count / 10)..<(sound.count * 9 / 10) where sound[i - 1] < 0 && sound[i] >= 0 {
@@ -70,7 +70,7 @@ import Testing
       #expect(output.count == Int((Double(frames) / setting.rate).rounded()))
       let wanted = 440 * exp2(setting.cents / 1200)
       #expect(abs(frequency(output) / wanted - 1) < 0.001, "\(frequency(output)), not \(wanted)")
-      // It sounds from the start to the end.
+      // The output sounds from the start to the end.
       let tenth = 4800
       for part in [output.prefix(tenth), output.suffix(tenth)] {
         #expect((part.map(abs).max() ?? 0) > 0.35)
@@ -88,7 +88,7 @@ import Testing
 
     @Test func aChangeTakesEffectWhereItIsMade() throws {
       let tone = Self.sine(440, frames: 96000)
-      // The frames of each piece, and the piece's own frequency, show that nothing is off.
+      // The length and frequency of each piece show that the change is on the right frame.
       let slow = Setting(rate: 0.5)
       let fast = Setting(rate: 2)
       let output = try run(.spectral, [(tone, slow), (tone, fast)])[0]
@@ -107,10 +107,10 @@ import Testing
         let end = [Float](repeating: 0, count: 44000) + tone.prefix(4000)
         let output = try run(
           .spectral, [(quiet, Setting(cents: 1)), (end, Setting(cents: cents))])[0]
-        // The engine's windows make up the difference, once.
+        // The difference is at most the engine's window, once.
         #expect(abs(output.count - 52000) < 8192, "\(output.count)")
         #expect((output.suffix(2000).map(abs).max() ?? 0) > 0.25, "\(cents)")
-        // What sounds, sounds as long as it should.
+        // The audible part has its correct length.
         let sounding = output.count - (output.firstIndex { abs($0) > 0.1 } ?? 0)
         #expect(abs(sounding - 4000) < 1500, "\(sounding)")
       }

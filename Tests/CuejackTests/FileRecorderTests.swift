@@ -9,9 +9,9 @@ import Testing
 
 @testable import cuejack
 
-/// Recording to files, on a server that is driven by hand.
+/// Recording to files on a hand-driven server.
 @Suite(.serialized) struct FileRecorderTests {
-  /// Cycles one after the other, as fast as what they record is written, until it is let go of.
+  /// Runs cycles as fast as the recording is written, until it is released.
   private final class Cycles: Sendable {
     private let isOver: Flag
     private let ended = DispatchSemaphore(value: 0)
@@ -46,8 +46,8 @@ import Testing
       try SoundWriter.Plan(path, container: .wave, format: .pcm(format)))
   }
 
-  /// A buffer is on its way back into the queue at any time: the stop has to meet it. Several at once, so
-  /// that threads are interrupted in the midst of it.
+  /// A buffer is being enqueued again at any time, and the stop has to meet it. Several recordings run
+  /// at once, so that threads are interrupted meanwhile.
   @Test func aRecordingEndsAtAnyMoment() throws {
     try withTemporaryFolder { folder in
       let hung = Atomic(0)
@@ -61,9 +61,9 @@ import Testing
     }
   }
 
-  /// Records for a while; false if the recording does not end.
+  /// Records for a while. Returns `false` if the recording does not end.
   private func endsInTime(_ path: String) throws -> Bool {
-    // Buffers of 256 frames, of which each takes the shortest of times.
+    // Buffers of 256 frames, each of which takes minimal time.
     let format = PCMFormat(
       sampleRate: 2048, channels: 1, kind: .signedInteger, bitsPerSample: 16)
     let server = HandDrivenServer(sampleRate: 2048)
@@ -85,7 +85,7 @@ import Testing
     return ended.wait(timeout: .now() + 20) == .success
   }
 
-  /// Nothing is there before the first frame but what was there.
+  /// Before the first frame the folder is unchanged.
   @Test func theFileIsBegunWithTheFirstFrame() throws {
     try withTemporaryFolder { folder in
       let format = PCMFormat(
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// The end of the sound finds no room: that is thrown, and the file is closed.
+  /// There is no room for the end of the sound: the writer throws and closes the file.
   @Test func aWriterIsClosedWhateverHappens() throws {
     let format = StreamFormat.packets(
       PacketFormat(codec: .aac, sampleRate: 48000, channels: 1))

@@ -2,9 +2,9 @@ import FileSupport
 import Foundation
 import Testing
 
-/// What `cuejack info` says of a file of every kind, compared with what `ffprobe` says of it.
+/// `cuejack info` on a file of every type, compared with `ffprobe`.
 @Suite struct InfoAgainstFFprobeTests {
-  /// A file, the coding that `cuejack convert` is told, and what `ffprobe` calls that.
+  /// A file, its encoding for `cuejack convert`, and `ffprobe`'s name of that.
   struct Kind: Sendable, CustomStringConvertible {
     let name: String
     let coding: String
@@ -29,7 +29,7 @@ import Testing
       """.split { $0 == "/" || $0 == "\n" }.map(Kind.init)
   }
 
-  /// The names that `info` has for what `ffprobe` names.
+  /// The names in `info` for those of `ffprobe`.
   private static let names = [
     "aac": "AAC", "alac": "Apple Lossless, 16-bit", "flac": "FLAC, 16-bit", "opus": "Opus",
     "vorbis": "Vorbis", "mp3": "MPEG Layer 3", "mp2": "MPEG Layer 2", "ac3": "AC-3",
@@ -108,20 +108,20 @@ import Testing
     }
     #expect("\(shown.size)" == probed.format.size)
     #expect(shown.duration == Double(shown.frames) / shown.sampleRate)
-    // Of packets that all have one size, ffprobe counts pieces of its own, but in CAF files.
+    // For packets of constant size, ffprobe counts its own pieces, except in CAF files.
     if shown.bytesPerPacket == nil { #expect("\(shown.packets)" == stream.nb_read_packets) }
 
     let found = try #require(Double(stream.duration ?? probed.format.duration)) * shown.sampleRate
     var frames = shown.frames
     var slack = 0.5
     switch kind.name {
-    // ffprobe counts what goes before the sound and after it.
+    // ffprobe includes priming and remainder.
     case let name where name.hasSuffix(".caf") || name == "a.mp3":
       frames += (shown.primingFrames ?? 0) + (shown.remainderFrames ?? 0)
     case "a.opus": frames += shown.primingFrames ?? 0
-    // ffprobe guesses from the first packets' bytes.
+    // ffprobe estimates from the first packets' sizes.
     case "a.aac": slack = 1024
-    // What a WAVE file says of its length takes no account of what goes before the sound.
+    // The length in a WAVE file ignores priming.
     case "mp3.wav": slack = 2 * 1152
     default: break
     }

@@ -5,7 +5,7 @@ import Foundation
 import RealTime
 import Testing
 
-/// What `cuejack convert` keeps of a file besides its sound, as `cuejack info` shows it.
+/// Metadata that `cuejack convert` keeps, as `cuejack info` shows it.
 @Suite struct MetadataTests {
   private let folder: TemporaryFolder
   private let cuejack: String
@@ -42,7 +42,7 @@ import Testing
     try tool(cuejack, ["convert", folder.file(name)] + words)
   }
 
-  /// A CAF file of two seconds with two markers and a region.
+  /// Creates a CAF file of two seconds with two markers and a region.
   private func makeMarked() throws -> String {
     let format = PCMFormat(
       sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 16)
@@ -68,7 +68,7 @@ import Testing
     return "marked.caf"
   }
 
-  /// In CAF files of packets as well as in those of linear PCM.
+  /// In CAF files of packets and of linear PCM.
   @Test func markersAndRegionsAreShownAndKept() throws {
     let marked = try makeMarked()
     let markers = [
@@ -80,7 +80,7 @@ import Testing
     #expect(region.name == "chorus" && region.loops)
     #expect(region.markers.map(\.frame) == [2400, 72_000])
     try convert(marked, "alac.caf", "--format", "alac")
-    // Packets are copied, and decoded again.
+    // Packets are copied and decoded.
     try convert("alac.caf", "copy.caf", "--format", "alac")
     try convert("alac.caf", "back.caf", "--format", "s16")
     try convert(marked, "aac.caf", "--format", "aac")
@@ -89,7 +89,7 @@ import Testing
       #expect(shown.markers == markers && shown.regions == first.regions, "\(name)")
       #expect(shown.chunks?.contains("mark") == true, "\(name)")
     }
-    // At half the rate they stand at half the frames; in a part, from its start on.
+    // At half the rate, positions are halved. In an excerpt, they count from its start.
     try convert(marked, "half.caf", "--rate", "24000", "--format", "alac")
     #expect(try info("half.caf").markers.map(\.frame) == [500, 24_000])
     try convert(marked, "part.caf", "--start", "0.5", "--format", "alac")
@@ -98,7 +98,8 @@ import Testing
     #expect(try info("a.wav").markers == markers)
   }
 
-  /// Wherever the new kind has a place for it, for `ffprobe` too where it looks for one.
+  /// Layouts are kept in every file type that can store them; `ffprobe` confirms it where it reads
+  /// them.
   @Test func theChannelsKeepTheirPlaces() throws {
     try tool(
       "ffmpeg",
@@ -120,10 +121,10 @@ import Testing
       }
       last = name
     }
-    // As many channels have to be there.
+    // A layout is kept only with the same number of channels.
     try convert("six.wav", "two.caf", "--channels", "2")
     #expect(try info("two.caf").layout == nil)
-    // An AU file has no place for it.
+    // An AU file cannot store a layout.
     try convert("six.wav", "a.au")
     #expect(try info("a.au").layout == nil)
   }

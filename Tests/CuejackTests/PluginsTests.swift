@@ -2,7 +2,7 @@ import FileSupport
 import Foundation
 import Testing
 
-/// `cuejack plugins`, on lv2-examples and mda-lv2.
+/// `cuejack plugins` with lv2-examples and mda-lv2.
 @Suite struct PluginsTests {
   let folder: TemporaryFolder
   let cuejack: String
@@ -12,14 +12,14 @@ import Testing
     cuejack = try buildFolder() + "/cuejack"
   }
 
-  /// Runs the command with a cache and, if they are given, bundles of its own.
+  /// Runs the command with a separate cache and, with `path`, separate bundles.
   private func plugins(_ arguments: [String], path: String? = nil) throws -> Outcome {
     var settings = ["XDG_CACHE_HOME=\(folder.path)/cache"]
     if let path { settings.append("LV2_PATH=\(path)") }
     return try run("env", settings + [cuejack, "plugins"] + arguments)
   }
 
-  /// A folder with two of Debian's bundles and one that cannot be read.
+  /// Creates a folder with two of Debian's bundles and an unreadable one.
   private func bundles() throws -> String {
     let bundles = "\(folder.path)/bundles"
     try FileManager.default.createDirectory(

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The converter of the examples makes what other converters make.
+/// The example converter, compared with other converters.
 @Suite struct ConvertTests {
-  /// Runs a command of somebody else's.
+  /// Runs another program.
   @discardableResult
   private func tool(_ name: String, _ arguments: String...) throws -> String {
     let result = try run("/usr/bin/env", [name] + arguments)
@@ -12,7 +12,7 @@ import Testing
     return result.output
   }
 
-  /// The floats that a file holds, as sox or ffmpeg reads them.
+  /// Returns the samples of a file, decoded by ffmpeg.
   private func samples(of file: URL, in folder: URL) throws -> [Float] {
     let raw = folder.appendingPathComponent("\(UUID().uuidString).raw")
     try tool("ffmpeg", "-v", "error", "-i", file.path, "-f", "f32le", "-c:a", "pcm_f32le", raw.path)
@@ -44,7 +44,7 @@ import Testing
           "sine", "300-9000", "pinknoise", "gain", "-12")
         let sound = try samples(of: source, in: folder)
 
-        // The same rate: bit for bit.
+        // At the same sample rate, the samples are equal bit for bit.
         for (name, format) in [
           ("a.aiff", "I24"), ("b.caf", "LEI32"), ("c.wav", "F32"), ("d.caf", "BEF64"),
         ] {
@@ -55,7 +55,7 @@ import Testing
             try Data(contentsOf: file("back.wav")).suffix(300_000)
               == Data(contentsOf: source).suffix(300_000), "\(name)")
         }
-        // Fewer bits, another rate, other channels: as sox makes them.
+        // Fewer bits, another sample rate or other channels: like sox.
         try convertFile("-d", "LEF32@48000", source.path, file("rate.wav").path)
         try tool(
           "sox", "-D", source.path, "-e", "floating-point", "-b", "32", file("sox.wav").path,
@@ -72,7 +72,7 @@ import Testing
         #expect(ratio(try samples(of: file("one.wav"), in: folder), mono) > 120)
         #expect(mono.count == sound.count / 2)
 
-        // Packets: lossless ones bit for bit, others of the same length and alignment.
+        // Packets: lossless ones are equal bit for bit, others have the same length and alignment.
         for name in ["e.m4a", "f.flac"] {
           try convertFile(
             "-d", name.hasSuffix("flac") ? "flac" : "alac", source.path, file(name).path)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Gives `body` an example of `Examples/`, built as its users build it.
+/// Calls `body` with a program of `Examples/`, built like its users build it.
 func withExample(_ folderName: String, program: String, _ body: (String) throws -> Void) throws {
   try withTemporaryFolder { folder in
     let prefix = folder.appendingPathComponent("installed")
@@ -10,7 +10,7 @@ func withExample(_ folderName: String, program: String, _ body: (String) throws 
       "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
       folder: repository)
     try #require(installed.status == 0, "\(installed.errors)")
-    // A copy: nothing of the repository is needed, and none of it is touched.
+    // A copy, so that the build neither needs nor changes the repository.
     let example = folder.appendingPathComponent(folderName)
     try FileManager.default.copyItem(
       at: repository.appendingPathComponent("Examples/\(folderName)"), to: example)

@@ -2,21 +2,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The players of the examples, built as their users build them, play what is in a file.
+/// The example players, built like their users build them, must play a file's samples.
 @Suite struct PlayerTests {
-  /// One way to build and name a player.
+  /// A programming language and the player's name in it.
   enum Language: String, CaseIterable, Sendable {
     case c = "player"
     case swift = "player-swift"
   }
 
-  /// Gives `body` the player as a command.
+  /// Calls `body` with the player as a command.
   private func withPlayer(_ language: Language, _ body: (String) throws -> Void) throws {
     if language == .swift { return try body(builtProduct(named: language.rawValue).path) }
     try withExample("Player", program: language.rawValue, body)
   }
 
-  /// A WAVE file of 16 bit samples that no two frames near each other share, and its samples.
+  /// Writes a WAVE file of 16-bit samples that are unique within any neighbourhood. Returns the
+  /// samples.
   private func writeFile(_ file: URL, frames: Int, channels: Int, rate: Int) throws -> [[Float]] {
     var data = Data()
     func add<Number: FixedWidthInteger>(_ number: Number) {
@@ -38,7 +39,7 @@ import Testing
     var samples = [[Float]](repeating: [], count: channels)
     for frame in 0..<frames {
       for channel in 0..<channels {
-        // Never 0, so that sound is told from silence.
+        // Never 0, so that sound differs from silence.
         let value = Int16(truncatingIfNeeded: (frame * 7919 + channel * 13) % 32749 - 32768)
         add(value)
         samples[channel].append(Float(value) / 32768)
@@ -55,7 +56,7 @@ import Testing
     let result = try run(command, arguments, environment: ["LD_LIBRARY_PATH": ""])
     capture.disarm()
     let channels = (0..<capture.channels).map { capture.samples(channel: $0) }
-    // From the first frame that is heard to the last.
+    // From the first to the last frame with sound.
     let heard = channels[0].indices.filter { frame in channels.contains { $0[frame] != 0 } }
     guard let first = heard.first, let last = heard.last else { return (result, []) }
     return (result, channels.map { Array($0[first...last]) })
@@ -71,7 +72,7 @@ import Testing
     try withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("sound.wav")
       try withPlayer(language) { player in
-        // Many buffers; a part of one; and a volume, which scales exactly if it is a power of two.
+        // Many buffers, a partial one, and a volume that is a power of two, which scales exactly.
         for (frames, volume) in [(50_000, "1"), (100, "1"), (20_000, "0.25")] {
           let samples = try writeFile(file, frames: frames, channels: 2, rate: server.rate)
           let (result, heard) = try played(card, by: player, [file.path, volume])
@@ -87,7 +88,7 @@ import Testing
           #expect(
             heard == expected, "\(frames) frames at \(volume), \(heard.first?.count ?? 0) heard")
         }
-        // One channel is heard on both sides.
+        // A mono file plays on both sides.
         let samples = try writeFile(file, frames: 4000, channels: 1, rate: server.rate)
         let (result, heard) = try played(card, by: player, [file.path])
         #expect(result.status == 0, "\(result.errors)")
@@ -116,7 +117,7 @@ import Testing
         try expect(
           [folder.path + "/missing"], status: 1, errors: "\(name): AudioFileOpenURL: -43")
         try expect([note.path], status: 1, errors: "\(name): AudioFileOpenURL: 'typ?'")
-        // No server is needed to find out that there is nothing to play.
+        // With nothing to play, no server is needed.
         let result = try run(player, [empty.path], environment: ["JACK_NO_START_SERVER": "1"])
         #expect(result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0)
       }

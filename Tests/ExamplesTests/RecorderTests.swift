@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The recorders of the examples, built as their users build them, write what they hear.
+/// The example recorders, built like their users build them, must write their input.
 @Suite(.serialized) struct RecorderTests {
   enum Language: String, CaseIterable, Sendable {
     case c = "recorder"
@@ -14,7 +14,7 @@ import Testing
     try withExample("Recorder", program: "recorder", body)
   }
 
-  /// AIFF of 16 bits, CAF of AAC with its cookie: as long as was recorded.
+  /// 16-bit AIFF, and CAF with AAC and its cookie: both have the recorded length.
   @Test(arguments: Language.allCases)
   func whatIsHeardIsInTheFile(language: Language) throws {
     try withTemporaryFolder { folder in
@@ -48,7 +48,7 @@ import Testing
             for words in ["\"aac\"", "\"48000\"", "\"nb_read_packets\": \"\(packets)\""] {
               #expect(probe.output.contains(words), "\(words) in \(probe.output)")
             }
-            // The cookie is there: it can be decoded.
+            // The file contains the cookie, so it can be decoded.
             let decoded = try run("ffmpeg", ["-v", "error", "-i", file, "-f", "null", "-"])
             #expect(decoded.status == 0 && decoded.errors == "")
           }
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// Control-C ends it, and the file is complete.
+  /// Control-C ends the recording with a complete file.
   @Test(arguments: Language.allCases) func controlCEndsIt(language: Language) throws {
     try withTemporaryFolder { folder in
       try withRecorder(language) { recorder in

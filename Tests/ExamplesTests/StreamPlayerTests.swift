@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The stream player of the examples, built as its users build it, plays what a socket brings.
+/// The example stream player, built like its users build it, must play the data of a socket.
 @Suite struct StreamPlayerTests {
   private func withPlayer(_ body: (String) throws -> Void) throws {
     try withExample("StreamPlayer", program: "stream-player", body)
   }
 
-  /// A server that sends a file to the first who connects, in pieces of odd sizes.
+  /// Sends a file to the first client that connects, in pieces of odd sizes.
   private final class Sender: Sendable {
     let port: UInt16
     private let socket: Int32
@@ -50,14 +50,14 @@ import Testing
     }
   }
 
-  /// What is heard between the first and the last frame that are no silence.
+  /// Returns the frames from the first to the last that is not silent.
   private func sound(_ channels: [[Float]]) -> [[Float]] {
     let heard = channels[0].indices.filter { frame in channels.contains { $0[frame] != 0 } }
     guard let first = heard.first, let last = heard.last else { return [] }
     return channels.map { Array($0[first...last]) }
   }
 
-  /// What ffmpeg makes of a file.
+  /// Returns a file's samples, decoded by ffmpeg.
   private func decoded(_ file: URL, in folder: URL) throws -> [[Float]] {
     let raw = folder.appendingPathComponent("decoded.raw")
     let result = try run(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How samples are coded.
+/// The encoding of samples.
 package enum Coding: String, CaseIterable, Sendable {
   case u8, s8, s16, s24, s32, f32, f64
 
-  /// Bytes of a sample.
+  /// Bytes per sample.
   package var bytes: Int {
     switch self {
     case .u8, .s8: 1
@@ -16,7 +16,7 @@ package enum Coding: String, CaseIterable, Sendable {
   }
   package var bits: Int { bytes * 8 }
 
-  /// Little-endian samples that never repeat soon. Floats are such that no tool rounds them.
+  /// Returns little-endian samples with a long period. No tool rounds the floats.
   package func samples(_ count: Int) -> Data {
     var state: UInt64 = 0x9E37_79B9_7F4A_7C15
     var data = Data(capacity: count * bytes)
@@ -36,19 +36,19 @@ package enum Coding: String, CaseIterable, Sendable {
     return data
   }
 
-  /// The same samples with the bytes of each the other way round.
+  /// Returns the samples in the other byte order.
   package func swapped(_ data: Data) -> Data {
     let source = [UInt8](data)
     return Data(source.indices.map { source[$0 - $0 % bytes + (bytes - 1 - $0 % bytes)] })
   }
 }
 
-/// Which program writes a sound file.
+/// The program that writes a sound file.
 package enum Writer: String, Sendable {
   case sox, ffmpeg, sndfile
 }
 
-/// A sound file to be made: the extension chooses the container.
+/// A sound file to create; the extension selects the container.
 package struct Recipe: Sendable, CustomStringConvertible {
   package let writer: Writer
   package let name: String
@@ -58,7 +58,7 @@ package struct Recipe: Sendable, CustomStringConvertible {
   package var rate = 44_100
   package static let frames = 1_000
 
-  /// A file called `name`, whose extension chooses the container.
+  /// Describes a file called `name`, whose extension selects the container.
   package init(_ writer: Writer, _ name: String, _ coding: Coding, bigEndian: Bool = false) {
     self.writer = writer
     self.name = name
@@ -70,13 +70,13 @@ package struct Recipe: Sendable, CustomStringConvertible {
     "\(writer) \(name) \(coding)\(coding.bytes == 1 ? "" : isBigEndian ? " big" : " little")"
   }
 
-  /// The samples as the file is to hold them.
+  /// The samples as stored in the file.
   package var bytes: Data {
     let samples = coding.samples(Recipe.frames * channels)
     return isBigEndian ? coding.swapped(samples) : samples
   }
 
-  /// Makes the file and returns its path.
+  /// Creates the file and returns its path.
   package func make(in folder: TemporaryFolder) throws -> String {
     let samples = try folder.write(coding.samples(Recipe.frames * channels), to: "\(name).raw")
     let path = folder.file(name)
@@ -99,7 +99,7 @@ package struct Recipe: Sendable, CustomStringConvertible {
       try tool(
         "ffmpeg", ["-v", "error", "-fflags", "+bitexact"] + raw + ["-c:a", codec] + rf64 + [path])
     case .sndfile:
-      // sndfile-convert reads no raw files: it gets a WAVE file.
+      // sndfile-convert reads no raw files, so it gets a WAVE file.
       let wave = Recipe(.ffmpeg, "\(name).wav", coding == .s8 ? .u8 : coding)
       let source = try wave.make(in: folder)
       let flag =
@@ -118,7 +118,7 @@ package struct Recipe: Sendable, CustomStringConvertible {
   }
 }
 
-/// A recipe for every kind of file in every coding that it can hold, by more than one program.
+/// A recipe for every file type in every encoding that it can hold, by several programs.
 package let recipes: [Recipe] = {
   var recipes: [Recipe] = []
   for coding in [Coding.u8, .s16, .s24, .s32, .f32, .f64] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program that ran left behind.
+/// The exit status and the output of a program.
 package struct Outcome: Sendable {
   package let status: Int32
   package let output: Data
@@ -9,12 +9,12 @@ package struct Outcome: Sendable {
   package var text: String { String(decoding: output, as: UTF8.self) }
 }
 
-/// A tool that a test needs failed, or is not there.
+/// An error: a required tool failed or is not installed.
 package struct ToolFailure: Error, CustomStringConvertible {
   package let description: String
 }
 
-/// Runs a program found in PATH, or by its path, to its end.
+/// Runs a program, found in PATH or by its path, until it exits.
 package func run(
   _ program: String, _ arguments: [String], environment: [String: String] = [:]
 ) throws -> Outcome {
@@ -36,7 +36,7 @@ package func run(
     errors: String(decoding: try Data(contentsOf: URL(fileURLWithPath: errors)), as: UTF8.self))
 }
 
-/// Runs a tool that must succeed.
+/// Runs a tool and throws if it fails.
 @discardableResult
 package func tool(_ program: String, _ arguments: [String]) throws -> Outcome {
   let outcome = try run(program, arguments)
@@ -46,11 +46,11 @@ package func tool(_ program: String, _ arguments: [String]) throws -> Outcome {
   return outcome
 }
 
-/// A folder that goes with its last owner.
+/// A temporary folder, removed with this object.
 package final class TemporaryFolder: Sendable {
   package let path: String
 
-  /// Makes a folder that everybody may look into.
+  /// Creates a folder that other users can read.
   package init() throws {
     path = NSTemporaryDirectory() + "/cuejack-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
@@ -59,7 +59,7 @@ package final class TemporaryFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// The path of a file in the folder.
+  /// Returns the path of a file in the folder.
   package func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Writes a file and returns its path.
@@ -69,10 +69,10 @@ package final class TemporaryFolder: Sendable {
   }
 }
 
-/// The folder that the package's programs and libraries were built into.
+/// Returns the folder of the package's built programs and libraries.
 package func buildFolder() throws -> String {
   var folder = Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
-  // Swift Testing runs inside the toolchain's helper or inside the test bundle itself.
+  // Swift Testing runs in the toolchain's helper or in the test bundle itself.
   for argument in CommandLine.arguments where argument.hasSuffix(".xctest") {
     folder = URL(fileURLWithPath: argument)
   }
@@ -86,7 +86,7 @@ package func buildFolder() throws -> String {
   throw ToolFailure(description: "the built cuejack was not found")
 }
 
-/// The root of the Swift toolchain that is first in PATH.
+/// Returns the root of the first Swift toolchain in PATH.
 package func toolchain() throws -> String {
   for folder in (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") {
     let swift = URL(fileURLWithPath: "\(folder)/swift").resolvingSymlinksInPath()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-/// Floats to compare sounds by: a tone that rises, so that no two parts are alike.
+/// Returns a rising tone as floats, so that no two parts are alike.
 func risingTone(frames: Int, rate: Double) -> [Float] {
   var phase = 0.0
   return (0..<frames).map { frame in
@@ -15,7 +15,7 @@ func risingTone(frames: Int, rate: Double) -> [Float] {
   }
 }
 
-/// The sound of a file of one channel, decoded.
+/// Returns the decoded samples of a mono file.
 func decodedSound(_ file: MediaFile) throws -> [Float] {
   let format = file.format.decoded
   var options = StreamConverter.Options()
@@ -36,7 +36,7 @@ func decodedSound(_ file: MediaFile) throws -> [Float] {
 
 func decodedSound(_ path: String) throws -> [Float] { try decodedSound(MediaFile.open(path: path)) }
 
-/// By how many frames a sound is late behind another, judged by a part of it that begins at `start`.
+/// Returns by how many frames a sound lags behind another, measured on a part of it from `start` on.
 func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000) -> Int? {
   let reach = 2_500
   let length = 2_000
@@ -56,13 +56,13 @@ func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000)
   }
 }
 
-/// What puts a sound into a file through a codec.
+/// An encoder that writes to a file.
 struct SoundEncoding {
   let converter: StreamConverter
   let writer: MediaWriter
   let file: MediaFile
 
-  /// Begins a file of one channel.
+  /// Creates a mono file.
   init(_ store: any ByteStore, _ container: Container, _ codec: Codec, rate: Double) throws {
     let wanted = StreamFormat.packets(PacketFormat(codec: codec, sampleRate: rate, channels: 1))
     converter = try StreamConverter(from: .pcm(wanted.decoded), to: wanted)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Files
 
-/// A file of six seconds, made once.
+/// Files of six seconds, created once.
 private let long = Result {
   let folder = try TemporaryFolder()
   let tone = "aevalsrc='0.5*sin(2*PI*(300*t+200*t*t))':d=6:s=44100"
@@ -21,7 +21,7 @@ private let long = Result {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 
-  /// A file with other edits than its own: lengths in milliseconds, starts in frames.
+  /// Returns a copy of a file with another edit list: lengths in milliseconds, starts in frames.
   private func edited(
     _ name: String, _ edits: [(length: Int, start: Int)]
   ) throws -> String {
@@ -55,7 +55,7 @@ private let long = Result {
     let difference = zip(sound, expected).dropFirst(skipped).reduce(Float(0)) {
       max($0, abs($1.0 - $1.1))
     }
-    // Noise that AAC puts in is another each time.
+    // AAC adds different noise each time.
     #expect(difference <= (name == "alac.m4a" ? 0 : 0.01))
   }
 
@@ -64,7 +64,7 @@ private let long = Result {
     for start in [10_000, 110_250, 200_001] {
       try check(
         edited(name, [(1_000, priming + start)]), name, from: start, frames: 44_100)
-      // The silence before the sound and behind it is left out.
+      // Silence before and after the sound is left out.
       try check(
         edited(name, [(500, -1), (1_000, priming + start), (200, -1)]), name, from: start,
         frames: 44_100)
@@ -98,12 +98,12 @@ private let long = Result {
         ["-v", "error", "-ss", "2.5", "-t", "2", "-i", long.get().file(name), "-c", "copy", path])
       let sound = try MediaFile.open(path: path)
       #expect(try abs(sound.frameCount - 88_200) < 4_096)
-      // The first packet of AAC would need the one before, which was left out.
+      // The first packet of AAC would need the previous one, which was left out.
       try check(path, name, from: 110_250, after: name == "aac.m4a" ? 1_024 : 0)
     }
   }
 
-  // MARK: Wild times
+  // MARK: Impossible times
 
   @Test func wildTimesOfFragmentsAreNoDanger() throws {
     let source = try PacketFileReader(FileStore(path: PacketRecipe.all[0].make()))
@@ -140,7 +140,7 @@ private let long = Result {
     for spanned in [Int64.min, -1, .max] {
       let table = try #require(
         file.table(frames: 10_000, spanned: spanned, sampleRate: 44_100, gapless: nil))
-      // What is not known is not taken for silence.
+      // Frames of unknown meaning are not taken for silence.
       #expect((5000...10_000).contains(table.validFrames))
     }
   }

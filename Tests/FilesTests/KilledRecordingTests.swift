@@ -5,7 +5,7 @@ import Testing
 
 @testable import Files
 
-/// A kind of file with a codec in it.
+/// A file type with a codec.
 struct CodedKind: Sendable, CustomTestStringConvertible {
   let codec: Codec
   let container: Container
@@ -38,7 +38,7 @@ struct CodedKind: Sendable, CustomTestStringConvertible {
       try encoding.write(Array(original[start..<min(original.count, start + step)]))
     }
     if ![.caf, .m4a, .mp4, .threeGP].contains(kind.container) { try encoding.file.checkpoint() }
-    // Nothing was completed: these are the bytes that lie there after a kill.
+    // The file was not completed: these bytes remain after a kill.
     let left = store.bytes
     let file = try MediaFile.open(ReplayedStore(left), hint: kind.container)
     let priming = encoding.converter.encodedPriming.leading
@@ -47,7 +47,7 @@ struct CodedKind: Sendable, CustomTestStringConvertible {
     #expect(Double(sound.count) > kind.rate)
     #expect(lateness(sound, behind: original) == 0)
 
-    // As long as its end is not known, a file has the frames of its packets.
+    // While its end is unknown, a file has all frames of its packets.
     let perPacket = encoding.converter.encoder?.format.framesPerPacket ?? 0
     if perPacket > 0 {
       let packets = try encoding.file.packetCount

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-/// Ogg files with pages of a tenth of a second, made once.
+/// Ogg files with pages of a tenth of a second, created once.
 private let corpus = Result {
   let folder = try TemporaryFolder()
   func make(_ name: String, _ source: String, _ arguments: [String]) throws {
@@ -15,7 +15,7 @@ private let corpus = Result {
       ["-v", "error", "-f", "lavfi", "-i", source] + arguments
         + ["-page_duration", "100000", folder.file(name)])
   }
-  // A tone that climbs: no two places sound alike.
+  // A rising tone, so that no two positions sound alike.
   let sweep = "aevalsrc='0.4*sin(2*PI*(200+300*t)*t)':d=2"
   try make("opus", sweep + ":s=48000", ["-c:a", "libopus", "-f", "ogg"])
   try make("vorbis", sweep + ":s=44100", ["-c:a", "libvorbis", "-f", "ogg"])
@@ -41,7 +41,7 @@ private func reader(_ bytes: [UInt8]) throws -> PacketFileReader {
   try PacketFileReader(ReplayedStore(bytes))
 }
 
-/// Where the pages of a file lie that is not damaged.
+/// Returns the ranges of the pages of an undamaged file.
 private func pages(_ bytes: [UInt8]) -> [Range<Int>] {
   var pages: [Range<Int>] = []
   var start = 0
@@ -54,13 +54,13 @@ private func pages(_ bytes: [UInt8]) -> [Range<Int>] {
   return pages
 }
 
-/// The sound from a frame on, through a converter as all files are read with.
+/// Returns the samples from a frame on, decoded by the usual reader.
 private func sound(_ bytes: [UInt8], from frame: Int64 = 0) throws -> [Float] {
   let media = try MediaFile.open(ReplayedStore(bytes))
   return try sound(MediaReader(media), from: [frame])[0]
 }
 
-/// The sound from several frames on, by one reader, a second at the most.
+/// Returns the samples from several frames on, at most a second each, from one reader.
 private func sound(_ reader: MediaReader, from frames: [Int64]) throws -> [[Float]] {
   let format = reader.file.format
   let pcm = PCMFormat(
@@ -82,7 +82,7 @@ private func sound(_ reader: MediaReader, from frames: [Int64]) throws -> [[Floa
   }
 }
 
-/// The largest difference of two stretches; 2, which is more than there can be, if one is too short.
+/// Returns the largest difference of two ranges, or 2, an impossible value, if one is too short.
 private func difference(
   _ a: some Collection<Float>, _ b: some Collection<Float>, at place: Int, frames: Int = 15_000
 ) -> Float {
@@ -90,7 +90,7 @@ private func difference(
   return difference(a.dropFirst(place).prefix(frames), b.dropFirst(place).prefix(frames))
 }
 
-/// The largest difference of two stretches.
+/// Returns the largest difference of two ranges.
 private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) -> Float {
   zip(a, b).reduce(0) { max($0, abs($1.0 - $1.1)) }
 }
@@ -100,7 +100,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   func joinedLate() throws {
     let whole = try bytes("opus")
     let pages = pages(whole)
-    // The heads, then what came from the middle on.
+    // The header pages, followed by the second half.
     let late = Array(whole[..<pages[1].upperBound] + whole[pages[pages.count / 2].lowerBound...])
     let file = try reader(late)
     let all = try reader(whole).allPackets().map(\.bytes)
@@ -125,12 +125,12 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let file = try reader(bytes)
     let left = try file.allPackets()
     let missing = left.filter { $0.bytes.isEmpty }
-    // One packet for all, so that programs do not get a buffer of nothing.
+    // A single packet, so that programs receive no empty buffer.
     #expect(missing.count == 1)
     #expect(max(missing.first?.frames ?? 0, file.format.framesPerPacket) > 2000)
     #expect(try file.frameCount == intact.frameCount)
     #expect(try file.packetTable == intact.packetTable)
-    // What is left is what was there, on both sides.
+    // The remaining packets on both sides are unchanged.
     let first = try #require(left.firstIndex { $0.bytes.isEmpty })
     let after = left[first...].drop { $0.bytes.isEmpty }.map(\.bytes)
     #expect(left[..<first].map(\.bytes).elementsEqual(packets[..<first]))
@@ -154,13 +154,13 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let bytes = try bytes(name)
     let packets = try reader(bytes).allPackets().map(\.bytes)
     let place = pages(bytes)[pages(bytes).count / 2].lowerBound
-    // Rubbish, with what looks like a page in it.
+    // Garbage that contains something like a page.
     let rubbish = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 * 7) } + bytes[..<40]
     let file = try reader(bytes[..<place] + rubbish + bytes[place...])
     #expect(try file.allPackets().map(\.bytes) == packets)
     #expect(try #require(file.warning).contains("\(rubbish.count) bytes belong to nothing"))
 
-    // A page that is missing altogether.
+    // A missing page.
     let lost = pages(bytes)[pages(bytes).count / 2]
     let cut = try reader(Array(bytes[..<lost.lowerBound] + bytes[lost.upperBound...]))
     #expect(try cut.frameCount == reader(bytes).frameCount)
@@ -181,7 +181,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     #expect(chain.hasPlainPackets == (heads == 0))
     #expect(
       try chain.packetCount == files.reduce(0) { try $0 + $1.packetCount } + Int64(2 * heads))
-    // Links follow each other with all that their packets hold.
+    // Chained streams follow each other with all frames of their packets.
     let frames = try files.map { file in
       try file.allPackets().reduce(Int64(0)) {
         $0 + Int64($1.frames > 0 ? $1.frames : file.format.framesPerPacket)
@@ -199,7 +199,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     }
     #expect(try Int64(whole.count) == chain.validFrames)
 
-    // Each link sounds as it does alone; any place is reached from any other.
+    // Each chained stream sounds like it does alone, and any position can be reached from any other.
     let media = try MediaFile.open(ReplayedStore(links.flatMap { $0 }))
     let alone = try sound(links[1])
     let priming = try files[0].packetTable?.primingFrames ?? 0
@@ -234,7 +234,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   @Test("streams that lie beside the sound are passed over, in each link")
   func streamsBesideTheSound() throws {
     let link = try bytes("vorbis")
-    // A stream of something else, in a page of its own, and no end of the link before.
+    // A page of an unknown stream, and no end of the stream before it.
     var beside = Array("OggS".utf8) + [0, 2] + [UInt8](repeating: 0, count: 8) + [9, 9, 9, 9]
     beside += [UInt8](repeating: 0, count: 8) + [1, 8] + Array("strange".utf8) + [0]
     beside.replaceSubrange(OggPage.sum, with: OggPage.checkSum(beside))
@@ -251,7 +251,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     }
   }
 
-  /// As oggdec and sox have it; ffmpeg takes 128 frames from the start.
+  /// The same as oggdec and sox; ffmpeg removes 128 frames from the start.
   @Test("Vorbis in a single page has its exact length", arguments: [20, 100, 500, 900])
   func aSinglePage(milliseconds: Int) throws {
     let bytes = try bytes("\(milliseconds)")

@@ -14,7 +14,7 @@ import Testing
     try Data(contentsOf: URL(fileURLWithPath: path))
   }
 
-  /// What was in a file when it was opened, even if another one has its name now.
+  /// The content of a file when it was opened, even if another one has its name now.
   private final class Witness {
     private let handle: FileHandle
     let before: Data
@@ -22,7 +22,8 @@ import Testing
       before = try Data(contentsOf: URL(fileURLWithPath: path))
       handle = try #require(FileHandle(forReadingAtPath: path))
     }
-    /// Nothing was changed in its place: a kill at any moment leaves one whole file or the other.
+    /// Checks that the file was not changed in place: a kill at any moment leaves one complete file or
+    /// the other.
     func checkThatNothingChanged() throws { #expect(try handle.readToEnd() == before) }
   }
 
@@ -32,7 +33,7 @@ import Testing
 
   // MARK: Packets
 
-  /// Packets of a file, and what it is put into; the file itself if that is nothing.
+  /// Packet files, and the container to convert them to; nil for the file itself.
   private static let kinds:
     [(source: String, container: Container?, table: String, sound: String)] =
       [
@@ -68,7 +69,8 @@ import Testing
     let data = try contents(path)
     #expect(try place(of: kind.table, in: data) < place(of: kind.sound, in: data))
     #expect(data.count == witness.before.count)
-    // The open file reads from the new places, and so do others, and those who had opened the old one.
+    // The open file reads from the new positions, and so do new readers. Readers of the old file
+    // continue with that.
     let new = try PacketFileReader(FileStore(path: path))
     #expect(try file.dataOffset == new.packetOffset(of: 0))
     var memory = [UInt8](repeating: 0, count: Int(try file.byteCount))
@@ -79,7 +81,7 @@ import Testing
     #expect(new.format == old.format && new.tags == old.tags && new.cookie == old.cookie)
     #expect(try new.packetTable == old.packetTable)
     #expect(try Probed(path).packets.map(\.data_hash) == probed.packets.map(\.data_hash))
-    // Its packets come as it is read.
+    // A stream parser finds its packets.
     let parser = StreamParser(hint: nil)
     var came = 0
     try [UInt8](data).withUnsafeBytes {
@@ -87,7 +89,7 @@ import Testing
         $0, isDiscontinuous: false, ready: {}, packets: { _, count, _ in came += count })
     }
     #expect(came == packets.count)
-    // It is the same file for others.
+    // The new file has the same attributes.
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
     #expect(attributes[.posixPermissions] as? Int == 0o640)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
@@ -145,7 +147,7 @@ import Testing
     }
   }
 
-  // MARK: What cannot be put in order
+  // MARK: Files that cannot be optimized
 
   @Test func storesWithoutANameRefuse() throws {
     for name in ["a.m4a", "alac.caf"] {
@@ -164,7 +166,7 @@ import Testing
     let encoding = try SoundEncoding(ReplayedStore(), .m4a, .aac, rate: 44_100)
     let error = #expect(throws: SoundFileError.self) { try encoding.file.optimize() }
     #expect(error?.kind == .notSupported("only a plain file can be optimized"))
-    // Where there is nothing to do, nothing is refused.
+    // A file that is already optimized is not refused.
     let recipe = try #require(PacketRecipe.all.first { $0.name == "a.mp3" })
     let file = try MediaFile.open(ReplayedStore(try contents(recipe.make())))
     #expect(try file.isOptimized)
@@ -186,7 +188,7 @@ import Testing
     #expect(try contents(path) == Data([1, 2, 3]))
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "link"])
-    // What a link leads to is replaced.
+    // The target of a link is replaced.
     try store.replaceContents { new throws(SoundFileError) in try new.write([4, 5], at: 0) }
     #expect(try contents(path) == Data([4, 5]))
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
@@ -241,7 +243,7 @@ import Testing
     let decoded = try tool(
       "ffmpeg", ["-v", "error", "-i", path, "-f", coding, "-c:a", "pcm_\(coding)", "-"])
     #expect(decoded.output == Data(sound))
-    // It is gone on with.
+    // Writing continues.
     try sound.withUnsafeBytes { try pcm.writeBytes(at: Int64(sound.count), from: $0) }
     try pcm.close()
     try check(SoundFile(path: path), sound + sound)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Files
 
-/// Heads whose numbers make more than there are numbers for.
+/// Headers whose numbers overflow in calculations.
 @Suite struct OverflowTests {
   private static let tooMany = SoundFileError.Kind.damaged("it has too many packets")
 

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// How much of the tone a file tells of.
+  /// The part of the tone that a file declares as valid.
   @Test(
     arguments: PacketRecipe.all.filter {
       $0.container != .caf && ![.adts, .mp2, .ac3].contains($0.container)
@@ -83,7 +83,7 @@ import Testing
       }
       #expect(read == 0 && extents.isEmpty)
     }
-    // No packet fits, or two do.
+    // Room for no packet, or for two.
     let sizes = all.prefix(3).map(\.bytes.count)
     for (room, fitting) in [(sizes[0] - 1, 0), (sizes[0] + sizes[1], 2)] {
       let read = try memory.withUnsafeMutableBytes {
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// The recipes whose files differ most.
+  /// The recipes that differ most.
   private static let kinds = PacketRecipe.all.filter {
     [
       "a.m4a", "pieces.mp4", "opus.mp4", "a.aac", "a.mp3", "e.ac3", "a.flac", "a.opus", "a.ogg",
@@ -117,13 +117,13 @@ import Testing
         #expect(left <= packets.count)
         let kept = (try? file.allPackets(atOnce: 1000)) ?? []
         #expect(kept.count == left)
-        // The last may be a part only, where packets have no length of their own.
+        // The last packet may be partial if packets have no length field.
         let sure = max(0, kept.count - 1)
         #expect(kept[..<sure].map(\.bytes).elementsEqual(packets[..<sure].map(\.bytes)))
         if sure > 0 { opened += 1 }
       } catch {}
     }
-    // Where the table comes at the end, nothing is left without it.
+    // Files with the table at their end have no packets without it.
     let hasTableAtEnd = ["a.m4a", "opus.mp4", "alac.caf"].contains(recipe.name)
     // Ogg's pages are a second long.
     #expect(hasTableAtEnd ? opened <= 1 : opened > (recipe.container == .ogg ? 0 : 10))
@@ -143,7 +143,7 @@ import Testing
     for round in 0..<18 {
       var bytes = whole
       for _ in 0...round % 6 {
-        // Mostly heads and tables.
+        // Mostly headers and tables.
         let reach = round % 3 == 0 ? bytes.count : min(bytes.count, 600)
         let place = round % 5 == 1 ? bytes.count - 1 - random(reach) : random(reach)
         bytes[place] = [0, 0xFF, 0x7F, 0x80, UInt8(random(256))][random(5)]
@@ -190,7 +190,7 @@ import Testing
     #expect(
       table(" 00000000 00000840 00000100 000000000000DAC0" + zeros)
         == PacketTable(validFrames: 56_000, primingFrames: 2112, remainderFrames: 256))
-    // What cannot be leaves it to the edit.
+    // Invalid tags leave the edit list in effect.
     let edit = PacketTable(validFrames: 57_330, primingFrames: 1024, remainderFrames: 14)
     for rubbish in [
       nil, "", " 0 0 0 0", " 00000000 00000840 00000100 7FFFFFFFFFFFFFFF" + zeros,

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Files
 
-/// Packets of a file that ffmpeg made, put into a file of ours.
+/// Packets of a file by ffmpeg, copied to a file by Cuejack.
 struct PacketCopy: Sendable, CustomStringConvertible {
   let source: PacketRecipe
   let name: String
   let container: Container
-  /// What ffmpeg's reader leaves out of a container: priming, remainder or both.
+  /// Creates a copy of the recipe named `source`.
   init(_ source: String, _ name: String, _ container: Container) {
     self.source = PacketRecipe.all.first { $0.name == source }!
     self.name = name
@@ -51,7 +51,7 @@ struct PacketCopy: Sendable, CustomStringConvertible {
   ]
 }
 
-/// Writes all packets of `file` to a store, with a checkpoint after so many.
+/// Writes all packets of `file` to a store, with a checkpoint after each `checkpointEvery` packets.
 func copy(
   _ file: PacketFileReader, to store: any ByteStore, _ container: Container,
   checkpointEvery: Int = .max, marked: (Int64) -> Void = { _ in }
@@ -116,7 +116,7 @@ func copy(
       #expect(file.tags["title"] == source.tags["title"])
     }
 
-    // ffmpeg knows no E-AC-3 in CAF files.
+    // ffmpeg does not support E-AC-3 in CAF files.
     if copied.container == .caf, file.format.codec == .eac3 { return }
     let probe = try tool(
       "ffprobe",
@@ -142,7 +142,8 @@ func copy(
     }
   }
 
-  /// What ffmpeg and ffprobe say of a file, but for what they say of their own of the kind, too.
+  /// Returns the messages of ffmpeg and ffprobe, except those that they also print about their own
+  /// files.
   private func complaints(_ text: String) -> [String] {
     text.split(separator: "\n").map(String.init).filter { line in
       ![
@@ -191,7 +192,7 @@ func copy(
     #expect(kills > 3)
   }
 
-  /// Frames that ffmpeg decodes a file to.
+  /// Returns the number of frames that ffmpeg decodes.
   private func decodedFrames(_ path: String, channels: Int) throws -> Int {
     let decoded = try tool("ffmpeg", ["-v", "error", "-i", path, "-f", "s16le", "-"])
     return decoded.output.count / 2 / channels
@@ -221,7 +222,7 @@ func copy(
       "ffprobe",
       ["-v", "error", "-show_entries", "stream=duration_ts,time_base", "-of", "csv=p=0", path])
     #expect(probe.text == "1/44100,57330\n")
-    // An ordinary file: no fragments.
+    // An ordinary file without fragments.
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(bytes.range(of: Data("mdat".utf8))!.lowerBound < 64)
     #expect(try !MPEG4File(FileStore(path: path)).isFragmented)
@@ -239,10 +240,10 @@ func copy(
     let path = folder.file(name)
     try copy(file, to: FileStore(creating: path, isReplacing: true), container)
     let info = try tool("sndfile-info", [path])
-    // Both count the frames of whole blocks, wherever the sound ends.
+    // Both count the frames of complete blocks, wherever the sound ends.
     let frames = file.format.codec == .msIMA ? try file.frameCount : try file.validFrames
     #expect(info.text.contains("Frames      : \(frames)\n"), "\(info.text)")
-    // sox does not know these.
+    // sox does not support these.
     if container == .aifc || file.format.codec == .alac { return }
     let sox = try tool("sox", [path, "-t", "raw", "-e", "signed", "-b", "16", "-"])
     #expect(sox.errors == "")
@@ -300,12 +301,12 @@ func copy(
       try file.packetTable
         == PacketTable(validFrames: sound, primingFrames: 1024, remainderFrames: 300))
     #expect(file.tags == ["title": "Long"])
-    // Nothing of the room is left.
+    // No reserved space remains.
     let bytes = (0..<count).reduce(0) { $0 + packet($1).count }
     #expect(store.bytes.count < bytes + 2 * count + 400)
   }
 
-  /// Packets that are all of one size, and have to stay packets.
+  /// Packets of constant size that must remain packets.
   @Test(arguments: [
     ("a.ac3", Container.ac3, 0, 0), ("a.ac3", .m4a, 0, 0), ("a.ac3", .caf, 0, 1),
     ("a.aac", .adts, 900, 0),
@@ -317,7 +318,7 @@ func copy(
   ) throws {
     let recipe = PacketRecipe.all.first { $0.name == name }!
     let source = try PacketFileReader(FileStore(path: recipe.make()))
-    // Nobody decodes them: they are cut or filled up.
+    // The packets are not decoded, so they can be cut or padded.
     let packets = try source.allPackets(atOnce: 1000).map { packet in
       let bytes = size > 0 ? size : packet.bytes.count
       return Array((packet.bytes + [UInt8](repeating: 0, count: bytes)).prefix(bytes))

@@ -6,14 +6,14 @@ import Synchronization
 
 @testable import Files
 
-/// A file of packets that ffmpeg or sox makes from a tone of 1.3 seconds.
+/// A packet file that ffmpeg or sox creates from a tone of 1.3 seconds.
 struct PacketRecipe: Sendable, CustomStringConvertible {
   let name: String
   let container: Container
   let codec: Codec
   var rate = 44_100
   var channels = 2
-  /// What ffmpeg is told of the codec and the file.
+  /// ffmpeg's options for the codec and the file.
   let arguments: [String]
 
   init(
@@ -38,14 +38,14 @@ struct PacketRecipe: Sendable, CustomStringConvertible {
     "comments": "Hummed", "track number": "3",
   ]
 
-  /// Files that were made, by their names; they go when the program ends.
+  /// The created files by name. They are removed when the program exits.
   private static let made = Mutex<[String: String]>([:])
   private static let folder: TemporaryFolder? = {
     atexit { try? FileManager.default.removeItem(atPath: PacketRecipe.folder?.path ?? "") }
     return try? TemporaryFolder()
   }()
 
-  /// The path of the file, which is made if it is not there yet.
+  /// Returns the path of the file and creates it if necessary.
   func make() throws -> String {
     if let path = Self.made.withLock({ $0[name] }) { return path }
     guard let folder = Self.folder else { throw CocoaError(.fileWriteUnknown) }
@@ -57,7 +57,7 @@ struct PacketRecipe: Sendable, CustomStringConvertible {
   private func make(in folder: TemporaryFolder) throws -> String {
     let path = folder.file(name)
     if codec == .amrNarrow || codec == .amrWide {
-      // Nothing here encodes AMR: heads and noise make packets as good as any.
+      // No AMR encoder is available: headers with noise are valid packets.
       let (head, kind, size) =
         codec == .amrNarrow ? ("#!AMR\n", UInt8(0x3C), 31) : ("#!AMR-WB\n", UInt8(0x44), 60)
       var data = Data(head.utf8)
@@ -129,7 +129,7 @@ struct PacketRecipe: Sendable, CustomStringConvertible {
   ]
 }
 
-/// What ffprobe says of a file's first stream.
+/// ffprobe's information about a file's first stream.
 struct Probed: Decodable {
   struct Stream: Decodable {
     let codec_name: String
@@ -158,7 +158,7 @@ struct Probed: Decodable {
   }
 }
 
-/// As ffprobe writes it.
+/// Returns the checksum that ffprobe prints.
 func adler32(_ bytes: some Sequence<UInt8>) -> String {
   var (a, b): (UInt32, UInt32) = (0, 0)
   a = 1
@@ -171,7 +171,7 @@ func adler32(_ bytes: some Sequence<UInt8>) -> String {
 }
 
 extension PacketFileReader {
-  /// All packets, read some at a time.
+  /// Returns all packets, read in batches.
   func allPackets(atOnce: Int = 7) throws -> [(bytes: [UInt8], frames: Int)] {
     var packets: [(bytes: [UInt8], frames: Int)] = []
     var memory = [UInt8](repeating: 0, count: try maximumPacketBytes * atOnce)
@@ -186,7 +186,7 @@ extension PacketFileReader {
     }
   }
 
-  /// The bytes of all packets.
+  /// Returns the bytes of all packets.
   func sound() throws -> [UInt8] {
     var memory = [UInt8](repeating: 0, count: Int(try byteCount))
     var extents: [PacketExtent] = []

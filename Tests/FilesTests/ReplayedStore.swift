@@ -3,12 +3,12 @@ import Synchronization
 
 @testable import Files
 
-/// A store in memory that remembers what was done to it, step by step.
+/// A store in memory that records each operation.
 final class ReplayedStore: ByteStore {
   enum Step {
     case write(offset: Int, bytes: [UInt8])
     case cut(Int)
-    /// Between the steps that a checkpoint takes and those after it.
+    /// Separates the operations of a checkpoint from those after it.
     case mark(Int64)
   }
 
@@ -73,7 +73,7 @@ final class ReplayedStore: ByteStore {
     }
   }
 
-  /// Calls `body` with what the store held after each step, and the mark before it.
+  /// Calls `body` with the store's content after each operation, and the last mark before it.
   func replay(_ body: ([UInt8], Int64) throws -> Void) rethrows {
     var bytes: [UInt8] = []
     var marked: Int64 = 0
@@ -88,7 +88,7 @@ final class ReplayedStore: ByteStore {
   }
 }
 
-/// Counts how often it is read.
+/// A store that counts its reads.
 final class CountingStore: ByteStore, @unchecked Sendable {
   private let store: ReplayedStore
   private(set) var reads = 0

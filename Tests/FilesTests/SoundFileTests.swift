@@ -5,7 +5,7 @@ import Testing
 
 @testable import Files
 
-/// All frames of a file.
+/// Returns all frames of a file.
 private func contents(of file: SoundFile) throws -> Data {
   var data = Data(count: Int(file.byteCount))
   let read = try data.withUnsafeMutableBytes {
@@ -132,14 +132,14 @@ private struct Probe: Decodable {
     #expect(try SoundFile(path: folder.write(data, to: "b.caf")).format.sampleRate == 44_099.5)
   }
 
-  // MARK: Files that were cut short
+  // MARK: Truncated files
 
   @Test(arguments: ["a.wav", "a.aiff", "a.aifc", "a.au", "a.caf", "a.w64", "a.rf64"])
   func whatIsLeftOfAFilePlays(name: String) throws {
     let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
     let whole = try Data(contentsOf: URL(fileURLWithPath: recipe.make(in: folder)))
     let sound = try #require(whole.range(of: recipe.bytes))
-    // 600 frames and a half.
+    // 600 and a half frames.
     let path = try folder.write(whole.prefix(sound.lowerBound + 2402), to: "cut-\(name)")
     let file = try SoundFile(path: path)
     #expect(file.frames == 600 && file.promisedFrames == 1000 && file.isTruncated)
@@ -169,7 +169,7 @@ private struct Probe: Decodable {
     #expect(file.frames == 0 && !file.isTruncated)
   }
 
-  // MARK: Files that cannot be read
+  // MARK: Unreadable files
 
   @Test func eachReasonHasItsMessage() throws {
     let text = try folder.write(Data("This is a text and no sound at all.".utf8), to: "text.wav")
@@ -223,8 +223,8 @@ private struct Probe: Decodable {
   @Test func aFileThatMayNotBeReadSaysSo() throws {
     let path = try Recipe(.sox, "a.wav", .s16).make(in: folder)
     chmod(path, 0)
-    // Root may read everything. This thread, as nobody, may not; where it is nobody in particular
-    // already, the call changes nothing.
+    // Root may read everything, but this thread, as nobody, may not. If it already runs as another
+    // user, the call has no effect.
     let user = setFileSystemUser(65_534)
     defer { _ = setFileSystemUser(UInt32(bitPattern: user)) }
     let error = failure(path)
@@ -233,5 +233,5 @@ private struct Probe: Decodable {
   }
 }
 
-/// Whose rights this thread has on files; returns whose they were.
+/// Sets the user for this thread's file accesses. Returns the previous one.
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-/// Files that can be read piece by piece, and how ffmpeg makes them.
+/// Files that can be parsed as streams, and their ffmpeg options.
 private let streams: [(name: String, arguments: [String])] = [
   ("a.aac", ["-c:a", "aac"]),
   ("mono.aac", ["-c:a", "aac", "-ac", "1", "-ar", "22050"]),
@@ -38,7 +38,7 @@ private let streams: [(name: String, arguments: [String])] = [
   ("ulaw.au", ["-c:a", "pcm_mulaw"]),
 ]
 
-/// One of each, made once.
+/// One file of each, created once.
 private let corpus = Result {
   let folder = try TemporaryFolder()
   let noise = "anoisesrc=duration=0.5:seed=7:amplitude=0.5:sample_rate=44100"
@@ -53,7 +53,8 @@ private let corpus = Result {
   return folder
 }
 
-/// Has a WAVE file say that its sound ends before its last block does. Some versions of ffmpeg do.
+/// Changes a WAVE file so that its sound ends before its last block does, as some versions of ffmpeg
+/// write it.
 private func endWithinABlock(_ path: String) throws {
   var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
   let fact = try #require(bytes.range(of: Data("fact".utf8))).upperBound + 4
@@ -63,7 +64,7 @@ private func endWithinABlock(_ path: String) throws {
   try bytes.write(to: URL(fileURLWithPath: path))
 }
 
-/// Has the packet table of a CAF file, which ffmpeg puts at the end, come before the sound.
+/// Moves the packet table of a CAF file, which ffmpeg writes at the end, before the audio data.
 private func putSoundLast(_ path: String) throws {
   let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   var sorted = Array(bytes[..<8])
@@ -78,11 +79,11 @@ private func putSoundLast(_ path: String) throws {
   try Data(sorted + sound).write(to: URL(fileURLWithPath: path))
 }
 
-/// What comes out of a stream.
+/// The result of parsing a stream.
 private struct Heard: Equatable {
   var packets: [[UInt8]] = []
   var frames: [Int] = []
-  /// Equal packets come without descriptions.
+  /// Packets of constant size have no descriptions.
   var hasExtents = true
 }
 
@@ -115,7 +116,7 @@ private func parse(
   return heard
 }
 
-/// The same by way of the file's reader.
+/// Returns the same result from the file reader.
 private func read(_ path: String) throws -> Heard {
   let store = try FileStore(path: path)
   var heard = Heard()
@@ -158,7 +159,7 @@ private func read(_ path: String) throws -> Heard {
     let bytes = try bytes(name)
     let expected = try read(path(name))
     try #require(expected.packets.count > 3)
-    // The smallest pieces for as long as it matters.
+    // The smallest pieces for the critical part.
     let sizes: [(Int) -> Int] = [{ $0 < 12000 ? 1 : 5000 }, { _ in 997 }, { _ in bytes.count }]
     for (number, size) in sizes.enumerated() {
       let parser = StreamParser(hint: Container(forPath: name))
@@ -180,7 +181,7 @@ private func read(_ path: String) throws -> Heard {
     let details = try #require(parser.details)
     #expect(details.container == file.container)
     #expect(details.format == file.format)
-    // The bit rate in the cookie of AAC is an estimate.
+    // The bit rate in the AAC cookie is an estimate.
     if case .packets(let format) = file.format, format.codec == .aac {
       #expect(
         try MagicCookie.audioSpecificConfig(details.cookie)
@@ -197,7 +198,7 @@ private func read(_ path: String) throws -> Heard {
     if details.packetTable != nil || details.packetCount != nil {
       #expect(details.packetTable == (try file.packetTable))
     }
-    // Places there and back, exactly or nearly.
+    // Positions convert in both directions, exactly or approximately.
     let place = try #require(parser.place(ofPacket: 3))
     let back = try #require(parser.place(ofByte: place.position + (place.isEstimated ? 1 : 0)))
     #expect(back.packet == 3 && back.isEstimated == place.isEstimated)
@@ -221,7 +222,7 @@ private func read(_ path: String) throws -> Heard {
         bytes[min(offset, bytes.count)...], piece: { _ in 500 }, with: parser,
         isDiscontinuous: packet != 2)
       if place.isEstimated {
-        // Whole packets come, the same as those of the file's end.
+        // The packets are complete and equal those at the file's end.
         let last = expected.suffix(heard.packets.count)
         #expect(heard.packets == Array(last) || heard.packets.isEmpty)
       } else {
@@ -236,7 +237,7 @@ private func read(_ path: String) throws -> Heard {
     let bytes = try bytes(name)
     let expected = try read(path(name)).packets
     var dice = SystemRandomNumberGenerator()
-    // Bytes that begin no head, then some that do.
+    // Bytes that start no header, followed by some that do.
     var rubbish = (0..<3000).map { _ in UInt8.random(in: 0..<0x0B, using: &dice) }
     rubbish += [0xFF, 0xF1, 0xFF, 0xFB, 0x90, 0x0B, 0x77, 0xFF, 0xF8]
     let half = bytes.count * 2 / 3
@@ -245,24 +246,24 @@ private func read(_ path: String) throws -> Heard {
     #expect(before == Array(expected.prefix(before.count)) && before.count > 3)
     let damaged = bytes[..<half] + rubbish + bytes[half...]
     let heard = try parse(damaged[...], piece: { $0 * 7 % 300 }, with: StreamParser(hint: nil))
-    // Not more is lost than what the rubbish is in, and what is taken for the frame that it cut.
+    // At most the damaged frame is lost, plus what is mistaken for the frame that was cut.
     #expect(heard.packets.count >= expected.count - 4)
     #expect(heard.packets.starts(with: before))
     #expect(heard.packets.suffix(5) == expected.suffix(5))
 
-    // The same after a gap that is told of, with the middle missing.
+    // The same after a reported gap with the middle missing.
     let after = try parse(
       bytes[(half + 300)...], piece: { _ in 400 }, with: parser, isDiscontinuous: true)
     #expect(after.packets == Array(expected.suffix(after.packets.count)) && after.packets.count > 1)
 
-    // A stream that is joined in the middle.
+    // A stream joined in the middle.
     guard name != "small.flac" else { return }
     let joined = try parse(bytes[half...], piece: { _ in 400 }, with: StreamParser(hint: nil))
     #expect(joined.packets == Array(expected.suffix(joined.packets.count)))
     #expect(joined.packets.count > expected.count / 5)
   }
 
-  /// All that a stream tells of itself, as text.
+  /// Returns all properties of a stream as text.
   private func facts(_ parser: StreamParser) throws -> [String] {
     let details = try #require(parser.details)
     return [
@@ -311,7 +312,7 @@ private func read(_ path: String) throws -> Heard {
     let before = heard.count
     var next = start + 1000
     if case .equal(let size) = parser.framing {
-      // Nothing but their place tells where these begin.
+      // Only their position shows where these packets start.
       let offset = Int(try #require(parser.details).dataOffset)
       next = offset + (next - offset) / size * size
     }
@@ -347,7 +348,7 @@ private func read(_ path: String) throws -> Heard {
     #expect(heard == Array(expected[..<number] + expected[(number + 1)...]))
   }
 
-  /// A tag of ID3 with so many bytes after its head.
+  /// Returns an ID3 tag with `count` bytes after its header.
   private func tag(_ count: Int, version: UInt8 = 3) -> [UInt8] {
     let size = [21, 14, 7, 0].map { UInt8(count >> $0 & 0x7F) }
     return Array("ID3".utf8) + [version, 0, 0] + size + [UInt8](repeating: 0, count: count)
@@ -366,7 +367,7 @@ private func read(_ path: String) throws -> Heard {
       #expect(parser.details?.dataOffset == Int64(offset) || name == "a.aac")
       #expect(try Container(contentOf: ReplayedStore(bytes)) == Container(forPath: name))
     }
-    // What is no size is no tag.
+    // An invalid size means no tag.
     var wrong = tag(100)
     wrong[8] = 0x80
     #expect(try Container(contentOf: ReplayedStore(wrong + sound)) == nil)
@@ -417,7 +418,7 @@ private func read(_ path: String) throws -> Heard {
     let rubbish = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &dice) }
     #expect(failure(rubbish) == .unsupportedContainer)
     #expect(failure([UInt8](repeating: 0xFF, count: 200_000), hint: .mp3) == .unsupportedContainer)
-    // A head that has no end.
+    // A header without an end.
     let riff = [UInt8]("RIFF....WAVEjunk".utf8) + [0xFF, 0xFF, 0xFF, 0x7F] + rubbish
     #expect(failure(riff) == .damaged("its head is too long"))
     #expect(failure([UInt8]("OggS".utf8) + [UInt8](repeating: 0, count: 70_000)) != nil)

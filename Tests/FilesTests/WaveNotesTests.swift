@@ -4,7 +4,7 @@ import Testing
 
 @testable import Files
 
-/// Chunks about places in the sound, as samplers and editors write them.
+/// Chunks about positions in the sound, as samplers and editors write them.
 @Suite struct WaveNotesTests {
   private func number(_ value: Int) -> [UInt8] { [UInt8](value, count: 4, bigEndian: false) }
 
@@ -32,7 +32,7 @@ import Testing
     number(id) + number(33) + number(first) + number(last) + number(0x8000_0000) + number(5)
   }
 
-  /// What a sampler is told: the note 72, a shift of 30 frames, and some bytes of its maker's.
+  /// Returns a sampler chunk: note 72, an offset of 30 frames, and some vendor data.
   private func sampler(_ loops: [[UInt8]]) -> [UInt8] {
     [0x0100_0041, 12, 20833, 72, 0x4000_0000, 25, 30, loops.count, 6].flatMap(number)
       + loops.flatMap { $0 } + [1, 2, 3, 4, 5, 6]
@@ -41,7 +41,7 @@ import Testing
   private var file: [UInt8] { chunk("file", number(1) + Array("TEXT".utf8) + [1, 2, 3, 4]) }
   private var unknown: [UInt8] { chunk("odd ", [9, 9, 9]) }
 
-  /// Two markers, a stretch and a loop with all that can be said of them.
+  /// Creates a file with two markers, a region and a loop with all properties.
   private func make() throws -> (MemoryStore, SoundFile) {
     let store = MemoryStore()
     let format = PCMFormat(sampleRate: 48_000, channels: 1, kind: .signedInteger, bitsPerSample: 16)
@@ -87,7 +87,7 @@ import Testing
     let markers = try file.markers()
     var list = try #require(try file.regions())
     #expect(list.regions.map(\.id) == [3, 4] && list.regions.map(\.name) == ["three", "four"])
-    // What is set again as it was changes nothing but the order of notes.
+    // Setting the same regions again changes only the order of notes.
     list.regions[0].markers[0].position = 31
     list.regions[1].markers[0].position = 41
     try file.setRegions(list)
@@ -101,7 +101,7 @@ import Testing
       + label(2, "two") + note(2, "second") + unknown + label(3, "three") + label(4, "four")
     #expect(try again.chunk("LIST") == notes + stretch(3, 4, "sung"))
 
-    // Without regions the sampler still has its note.
+    // Without regions, the sampler chunk keeps its note.
     try again.setRegions(MediaRegions(regions: []))
     #expect(try again.chunk("smpl") == sampler([]))
     #expect(try again.markers() == markers)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-/// A store in memory, as an app may have one. It can be made to run out of room.
+/// A store in memory, as an app may provide. It can simulate a lack of room.
 final class MemoryStore: ByteStore, @unchecked Sendable {
   var data = Data()
   var room = Int.max
@@ -37,7 +37,7 @@ final class MemoryStore: ByteStore, @unchecked Sendable {
   func synchronize() {}
 }
 
-/// A kind of file with a coding that it can hold.
+/// A file type with an encoding that it can hold.
 private struct Shape: Sendable, CustomTestStringConvertible {
   let container: Container
   let coding: Coding
@@ -52,7 +52,7 @@ private struct Shape: Sendable, CustomTestStringConvertible {
       isBigEndian: isBigEndian)
   }
 
-  /// Samples as the file holds them.
+  /// Returns samples as stored in the file.
   func samples(_ frames: Int) -> Data {
     let samples = coding.samples(frames * channels)
     return isBigEndian ? coding.swapped(samples) : samples
@@ -99,7 +99,7 @@ extension SoundFile {
   init() throws { folder = try TemporaryFolder() }
 
   @Test func everyKindHasItsCodings() {
-    // 7 kinds; what each of them can hold: u8 s8 s16 s24 s32 f32 f64, little and big.
+    // 7 file types and their encodings: u8 s8 s16 s24 s32 f32 f64, little- and big-endian.
     let counts = Dictionary(grouping: Shape.all.filter { $0.channels == 2 }, by: \.container)
       .mapValues(\.count)
     #expect(
@@ -125,7 +125,7 @@ extension SoundFile {
     #expect(again.frames == 1001 && !again.isTruncated)
     #expect(try again.contents() == samples)
 
-    // ffmpeg and libsndfile see the same.
+    // ffmpeg and libsndfile read the same samples.
     let width = shape.coding.bytes == 1 ? "" : shape.isBigEndian ? "be" : "le"
     let decoded = try tool(
       "ffmpeg",
@@ -134,7 +134,7 @@ extension SoundFile {
         "-c:a",
         "pcm_\(shape.coding)\(width)", "-",
       ])
-    // What it says of its own CAF and Wave64 files too.
+    // It prints this for its own CAF and Wave64 files, too.
     let guess = "Estimating duration from bitrate, this may be inaccurate\n"
     #expect(decoded.errors == "" || decoded.errors.hasSuffix("] \(guess)"), "\(decoded.errors)")
     #expect(decoded.output == samples)
@@ -155,7 +155,7 @@ extension SoundFile {
     #expect(decoded.errors == "" && decoded.output == samples)
   }
 
-  /// NeXT files of the other order of bytes: they are not made, but may be changed.
+  /// Little-endian NeXT files: Cuejack does not create them, but can change them.
   @Test func littleEndianFilesOfNeXTKeepTheirOrder() throws {
     let head: [UInt8] =
       Array("dns.".utf8) + [28, 0, 0, 0] + [8, 0, 0, 0] + [3, 0, 0, 0] + [0x44, 0xAC, 0, 0]
@@ -177,7 +177,7 @@ extension SoundFile {
 
   // MARK: Damaged files
 
-  /// Whatever is in a file, it is refused, or read, changed and written again.
+  /// A damaged file is refused, or can be read, changed and written again.
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func damageIsNoDanger(container: Container) throws {
     let shape = try #require(
@@ -230,7 +230,7 @@ extension SoundFile {
     let file = try SoundFile.create(in: store, container: container, format: shape.format())
     var expected = Data(count: 600)
     let samples = shape.samples(100)
-    // A gap is silence; then over the gap, and over an end.
+    // Writing after a gap makes it silent. Then write into the gap, and over the end.
     for position in [600, 60, 1002] {
       if position > expected.count { expected.append(Data(count: position - expected.count)) }
       let end = max(expected.count, position + samples.count)
@@ -241,7 +241,7 @@ extension SoundFile {
     }
     try file.close()
     #expect(throws: SoundFileError.self) { try write(samples, to: file, at: 0) }
-    // An old file is gone on with.
+    // Writing to an existing file continues.
     let again = try SoundFile(store)
     try write(samples, to: again, at: again.byteCount)
     try again.close()
@@ -279,7 +279,7 @@ extension SoundFile {
     #expect(decoded.output == expected && decoded.errors == "")
   }
 
-  // MARK: What a kill or a full disk leaves
+  // MARK: Kills and full disks
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func whatWasWrittenBeforeAKillIsThere(container: Container) throws {
@@ -294,7 +294,7 @@ extension SoundFile {
     while written < samples.count {
       try write(samples[written..<min(samples.count, written + part)], to: file, at: Int64(written))
       written += part
-      // Whatever is there can be opened, and holds all but the last second at least.
+      // The remaining file can be opened and misses at most the last second.
       if written % (10 * part) == 0 {
         let left = try SoundFile(MemoryStore(store.data))
         #expect(!left.isTruncated)
@@ -324,7 +324,7 @@ extension SoundFile {
     let kept = file.frames
     #expect(kept > 2_400)
     if file.hasChunks { try file.setChunk("test", [UInt8](repeating: 1, count: 200)) }
-    // The end has no room, the sound is whole.
+    // There is no room for the end; the audio data is complete.
     if file.hasChunks {
       #expect(throws: SoundFileError.self) { try file.close() }
     } else {
@@ -355,7 +355,7 @@ extension SoundFile {
     let file = try SoundFile.create(
       path: path, container: .wave, format: shape.format(), isReplacing: false)
     #expect(file.container == .wave)
-    // A gap takes no room on the disk.
+    // A gap takes no space on the disk.
     let samples = shape.samples(100)
     let start = Int64(UInt32.max) + 1
     try write(samples, to: file, at: start)
@@ -380,7 +380,7 @@ extension SoundFile {
       }
       #expect(error?.kind == .tooLong && file.frames == 0)
     }
-    // Others' WAVE files have no room for the sizes of a long one.
+    // WAVE files of other programs have no room for the sizes of a long file.
     let path = try Recipe(.sndfile, "a.wav", .s16).make(in: folder)
     let file = try SoundFile(FileStore(path: path, isWritable: true))
     let error = #expect(throws: SoundFileError.self) {
@@ -389,7 +389,7 @@ extension SoundFile {
     #expect(error?.kind == .tooLong && file.frames == 1000)
   }
 
-  // MARK: Making files
+  // MARK: Creating files
 
   @Test func whatAKindCannotHoldIsRefusedBeforeAFileIsMade() throws {
     let path = folder.file("a.wav")
@@ -428,7 +428,7 @@ extension SoundFile {
     chmod(path, 0o444)
     chmod(folder.path, 0o555)
     defer { chmod(folder.path, 0o755) }
-    // Root may write everywhere. This thread, as nobody, may not.
+    // Root may write everywhere, but this thread, as nobody, may not.
     let user = setFileSystemUser(65_534)
     defer { _ = setFileSystemUser(UInt32(bitPattern: user)) }
     let new = folder.file("b.wav")
@@ -486,5 +486,5 @@ extension SoundFile {
   }
 }
 
-/// Whose rights this thread has on files; returns whose they were.
+/// Sets the user for this thread's file accesses. Returns the previous one.
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> Int32

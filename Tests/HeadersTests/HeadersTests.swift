@@ -11,7 +11,7 @@ private let dialects = [
   ("c", "c99"), ("c", "c11"), ("c", "gnu17"), ("c++", "c++11"), ("c++", "c++17"), ("c++", "c++20"),
 ]
 
-/// The flags that the installed pkg-config file gives, and every warning there is.
+/// Runs clang with the flags of the installed pkg-config file and all warnings.
 private func clang(_ arguments: [String]) throws -> Outcome {
   let root = try toolchain()
   return try run(
@@ -22,7 +22,7 @@ private func clang(_ arguments: [String]) throws -> Outcome {
     ] + arguments)
 }
 
-/// Flags to link with what the package has built.
+/// Returns the flags to link with the built package.
 private func linking() throws -> [String] {
   let folders = [try buildFolder(), "\(try toolchain())/lib/swift/linux"]
   return folders.flatMap { ["-L\($0)", "-Wl,-rpath,\($0)"] } + ["-lAudioToolbox", "-lFoundation"]
@@ -38,7 +38,7 @@ private func linking() throws -> [String] {
       .compactMap { $0 as? String }.filter { $0.hasSuffix(".h") }
     #expect(headers.count >= 14)
     let sources = try headers.enumerated().map { index, header in
-      // Twice, and with something to compile.
+      // Include it twice, and add something to compile.
       try folder.write(
         Data("#include <\(header)>\n#include <\(header)>\nint one;\n".utf8), to: "\(index).c")
     }
@@ -47,7 +47,7 @@ private func linking() throws -> [String] {
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
-  /// glibc has a macro of that name.
+  /// glibc defines a macro with this name.
   @Test func noHeaderSaysDoubleUnderscoreNonnull() throws {
     let outcome = try run("grep", ["-rlE", "__(nonnull|nullable)", include])
     #expect(outcome.status == 1 && outcome.text == "")

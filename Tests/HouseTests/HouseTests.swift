@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rules of the house that can be read off the sources.
+/// Rules of the project that can be checked in the sources.
 @Suite struct HouseTests {
-  /// Which modules of the package a module may import: those below it. A new module is added here.
+  /// The modules of the package that each module may import: those below it. Add a new module here.
   private static let mayImport: [String: Set<String>] = {
     let ground: Set = ["RealTime", "Timeline", "CRealTime"]
     let middle = ground.union(["Server", "Files", "Codecs"])
@@ -28,7 +28,7 @@ import Testing
     !files(in: "Sources/\($0)", endingWith: ".swift", deep: true).isEmpty
   }
 
-  /// Names of the entries of a folder, or the paths below it.
+  /// Returns the names of a folder's entries, or all paths below it.
   private static func files(in folder: String, endingWith end: String, deep: Bool = false)
     -> [String]
   {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  /// Other hosts load them, with no runtime of ours or of Swift's.
+  /// Other hosts load the plugins, without a runtime of Cuejack or Swift.
   @Test func thePluginsImportNothingElse() {
     let names = Self.files(in: "Plugins", endingWith: ".swift", deep: true)
     #expect(!names.isEmpty)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// What silences the compiler's own check of real-time code.
+  /// Annotations that suppress the compiler's check of real-time code.
   @Test(arguments: ["RealTime", "Timeline", "CRealTime"])
   func nothingSilencesTheCheckOfRealTimeCode(module: String) {
     for (name, text) in Self.sources(of: module, endingWith: "") {
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// A fresh machine installs what packages.txt lists: every system library must be in it.
+  /// A new machine installs the packages in packages.txt, which must include every system library.
   @Test func everySystemLibraryIsInThePackageList() throws {
     let listed = text(of: repository.appendingPathComponent("packages.txt"))
       .split(separator: "\n").filter { !$0.hasPrefix("#") }

@@ -17,12 +17,12 @@ extension PluginsTests {
         .filter { $0.hasSuffix(".ttl") }.map { folder.appendingPathComponent($0).path }.sorted()
     }
 
-    /// sord's validator, with LV2's own specifications.
+    /// Runs sord's validator with LV2's own specifications.
     private func validate(_ files: [String]) throws -> CommandResult {
       let specifications = URL(fileURLWithPath: "/usr/lib/lv2")
       let folders = try FileManager.default.contentsOfDirectory(atPath: specifications.path)
         .filter { folder in
-          // Those of lv2-dev: a plugin's folder has a library.
+          // Folders of lv2-dev only: a plugin's folder has a library.
           text(of: specifications.appendingPathComponent("\(folder)/manifest.ttl"))
             .contains("a lv2:Specification") || folder == "schemas.lv2"
         }
@@ -36,7 +36,7 @@ extension PluginsTests {
       #expect(files.count == 14)
       let result = try validate(files)
       #expect(result.status == 0 && result.errors.isEmpty, "\(result.output)\(result.errors)")
-      // The validator is one: a port without a symbol is none.
+      // Check that the validator detects a port without a symbol.
       try withTemporaryFolder { work in
         let wrong = work.appendingPathComponent("wrong.ttl")
         let right = text(of: URL(fileURLWithPath: file("limiter", "ttl")))
@@ -70,7 +70,7 @@ extension PluginsTests {
       defer { lilv_nodes_free(required) }
       #expect(lilv_nodes_size(required) == 0)
       #expect(lilv_plugin_has_latency(plugin) == name.hasPrefix("limiter"))
-      // Hosts bypass it by this port.
+      // Hosts bypass the plugin by this port.
       let designation = lilv_new_uri(bundles.world, "\(lv2)enabled")
       let input = lilv_new_uri(bundles.world, "\(lv2)InputPort")
       defer { lilv_node_free(designation) }
@@ -81,7 +81,7 @@ extension PluginsTests {
       #expect(Int(lilv_port_get_index(plugin, enabled)) == index)
     }
 
-    /// The library has the plugins that the turtle tells of, and no others.
+    /// The library contains exactly the plugins in the Turtle files.
     @Test(arguments: Bundles.names) func theLibraryHasWhatTheTurtleSays(name: String) throws {
       let handle = try #require(dlopen(file(name, "so"), RTLD_NOW | RTLD_LOCAL))
       defer { dlclose(handle) }

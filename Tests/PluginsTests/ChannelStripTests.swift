@@ -37,7 +37,7 @@ extension PluginsTests {
       #expect(bits(plugin.run(sound)) == bits(sound))
     }
 
-    /// A straight line over 20 ms, whatever changes, and silence at its end.
+    /// Linear over 20 ms for every change, ending in exact silence.
     @Test(arguments: [44100.0, 48000, 96000, 192000])
     func muteIsALineToSilence(rate: Double) throws {
       let plugin = try Plugin("channel-strip", rate: rate)

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension PluginsTests {
-  /// What holds for every plugin.
+  /// Tests that apply to every plugin.
   @Suite struct CommonTests {
-    /// Settings with which a plugin does something to the sound.
+    /// Returns settings with which a plugin changes the sound.
     static func busy(_ name: String) -> [String: Float] {
       if name.hasPrefix("channel") { return ["gain": -3, "pan": 0.4] }
       if name.hasPrefix("limiter") { return ["gain": 12, "ceiling": -3, "release": 20] }
@@ -25,7 +25,7 @@ extension PluginsTests {
       let frames = 10000
       let whole = try Plugin(name, rate: 44100, Self.busy(name))
       var sound = whole.noise(frames)
-      // What is no number must not last longer here than there, either.
+      // An invalid sample must not last longer with shorter blocks.
       sound[0][4321] = .infinity
       let changes =
         whole.randomChanges(every: 997, until: frames, seed: 7)
@@ -40,7 +40,7 @@ extension PluginsTests {
         let divided = try Plugin(name, rate: 44100, Self.busy(name))
         var generator = SplitMix(state: UInt64(seed))
         let found = divided.run(sound, changes: changes) {
-          // Blocks of no frames, too, as a host may run them.
+          // Including blocks of no frames, which a host may run.
           Int.random(in: longest == 1 ? 1...1 : 0...longest, using: &generator)
         }
         #expect(bits(found) == expected, "in blocks of up to \(longest)")
@@ -57,7 +57,7 @@ extension PluginsTests {
       #expect(bits(plugin.run(sound)) == first)
     }
 
-    /// A host may give one memory to an input and an output, and not only to those that belong together.
+    /// A host may connect one buffer to an input and an output, even of different channels.
     @Test(arguments: Bundles.plugins)
     func memoryMayBeShared(name: String) throws {
       let plugin = try Plugin(name, Self.busy(name))
@@ -65,7 +65,7 @@ extension PluginsTests {
       let expected = plugin.run(sound) { 1000 }
       if plugin.inputs.count < plugin.outputs.count {
         plugin.activate()
-        // Both outputs in one memory: the second is what stays in it.
+        // With both outputs in one buffer, the second one remains.
         #expect(plugin.runInPlace(sound, places: [0, 0])[1] == expected[1])
         return
       }
@@ -93,7 +93,7 @@ extension PluginsTests {
       #expect(costs.allSatisfy { $0.allocations == 0 && $0.frees == 0 && $0.locks == 0 })
     }
 
-    /// The dry sound is there, to the bit, as late as the wet one.
+    /// The dry signal passes bit for bit, with the latency of the wet one.
     @Test(arguments: Bundles.plugins)
     func aPluginThatIsNotEnabledPassesTheSound(name: String) throws {
       let plugin = try Plugin(name, Self.busy(name).merging(["enabled": 0]) { $1 })
@@ -108,7 +108,7 @@ extension PluginsTests {
       }
     }
 
-    /// A low sine takes small steps. Switching on and off, 200 times, adds only the fade's own.
+    /// A low sine has small steps. Enabling and disabling 200 times adds only the steps of the fade.
     @Test(arguments: Bundles.plugins)
     func enablingDoesNotClick(name: String) throws {
       let settings: [String: Float] =
@@ -119,7 +119,7 @@ extension PluginsTests {
         Plugin.Change(frame: 1500 * $0 + 750, symbol: "enabled", value: Float($0 % 2))
       }
       let found = plugin.run(plugin.sine(100, frames, amplitude: 0.25), changes: changes)
-      // Nowhere more than twice and 6 dB: the sine's step, and that of a fade over the whole of it.
+      // At most twice (6 dB) the sine's step plus that of a full-scale fade.
       let step = Float(4 * 0.25 * (2 * Double.pi * 100 / 48000 + 1 / 960.0))
       for samples in found {
         for i in 2000..<frames where abs(samples[i] - samples[i - 1]) > step {
@@ -129,8 +129,8 @@ extension PluginsTests {
       }
     }
 
-    /// The same for every other control, over its whole range. Steps of a filter that rings are its sound;
-    /// so the sound is one that changes by less than a thousandth of a decibel's worth: a constant.
+    /// The same for every other control over its whole range. A resonant filter has steps of its own,
+    /// so the input is a constant.
     @Test(arguments: ["channel-strip", "channel-strip-mono", "limiter", "limiter-mono"])
     func changingAControlDoesNotClick(name: String) throws {
       let plugin = try Plugin(name)
@@ -138,7 +138,7 @@ extension PluginsTests {
       let constant = plugin.inputs.map { _ in [Float](repeating: 0.05, count: frames) }
       let changes = plugin.randomChanges(every: 501, until: frames, seed: 11)
       let found = plugin.run(constant, changes: changes)
-      // 24 dB and both channels' worth of pan are 22.4 times the sound.
+      // 24 dB and the pan of both channels amplify by up to 22.4.
       let step = Float(0.05 * 23 / 240)
       for samples in found {
         let largest = zip(samples.dropFirst(300), samples.dropFirst(301)).map { abs($1 - $0) }.max()
@@ -146,8 +146,8 @@ extension PluginsTests {
       }
     }
 
-    /// Sound that is very quiet, and tails, would become numbers that processors compute slowly. They are
-    /// not written. (The meter writes nothing of its own.)
+    /// Very quiet sounds and tails would give subnormal numbers, with which processors are slow.
+    /// Plugins do not write them. (The meter writes nothing of its own.)
     @Test(arguments: Bundles.plugins.filter { !$0.hasPrefix("meter") })
     func nothingThatIsWrittenIsSubnormal(name: String) throws {
       let plugin = try Plugin(name, Self.busy(name))
@@ -178,7 +178,7 @@ extension PluginsTests {
       #expect(plugin.readings.values.allSatisfy { !$0.isNaN })
     }
 
-    /// A control that holds no number, or one out of its range, is as good as its limit or default.
+    /// A control with NaN or a value out of range acts like its default or limit.
     @Test(arguments: Bundles.plugins, [Float.nan, .infinity, -.infinity, 1e30, -1e30])
     func aControlMayHoldAnything(name: String, value: Float) throws {
       for symbol in try Plugin(name).ranges.keys {

@@ -7,7 +7,7 @@ extension PluginsTests {
   @Suite struct EqualizerTests {
     static let rates = [44100.0, 48000, 96000, 192000]
 
-    /// Each type, at each rate, in a band that another one is made for by nothing.
+    /// Each filter type at each sample rate, in one band while all others are flat.
     @Test(arguments: rates, Array(0...10))
     func everyTypeFollowsTheFormulas(rate: Double, type: Int) throws {
       let cases: [(frequency: Double, bandwidth: Double, gain: Double)] = [
@@ -22,7 +22,7 @@ extension PluginsTests {
               "type_\(band)": Float(type), "frequency_\(band)": Float(frequency),
               "bandwidth_\(band)": Float(bandwidth), "gain_\(band)": Float(gain),
             ])
-          // What the port holds.
+          // The value as the port holds it.
           let held = Double(Float(bandwidth))
           let filter = Biquad(
             type: type, frequency: frequency, bandwidth: held, gain: gain, rate: rate)
@@ -32,7 +32,7 @@ extension PluginsTests {
       }
     }
 
-    /// The gain has fallen by half of its decibels there, the band pass's by 3.
+    /// At the edge, a peak has half its gain in decibels, and a band pass -3 dB.
     @Test(arguments: rates, [60, 1000, 15000] as [Double])
     func theLowerEdgeOfABandLiesHalfItsOctavesBelow(rate: Double, frequency: Double) throws {
       for (type, atEdge) in [(0, 6.0), (5, -3.0103), (6, -3.0103)] {
@@ -70,7 +70,7 @@ extension PluginsTests {
       #expect(error < 0.01)
     }
 
-    /// The channels do not mix.
+    /// The channels are independent.
     @Test(arguments: ["parametric-eq", "preset-eq", "dc-blocker"])
     func eachChannelIsFilteredAlone(name: String) throws {
       let settings = CommonTests.busy(name)
@@ -91,8 +91,8 @@ extension PluginsTests {
       #expect(bits(plugin.run(sound)) == bits(sound))
     }
 
-    /// Controls that jump over their whole ranges every 37 frames, in every band: nothing rings out of
-    /// bounds, and 20 ms after the end there is nothing left of it.
+    /// All controls of all bands jump over their full ranges every 37 frames. The output stays bounded,
+    /// and 20 ms after the end nothing of it is left.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func changesAreStable(seed: UInt64) throws {
       let plugin = try Plugin("parametric-eq")
@@ -100,13 +100,13 @@ extension PluginsTests {
       let changes = plugin.randomChanges(every: 37, until: frames, seed: seed, toggles: false)
         .map { change in
           var change = change
-          // Sixteen bands of 24 dB each are loud enough to hide what is meant here.
+          // Sixteen bands of 24 dB each are loud enough to hide instability.
           if change.symbol.hasPrefix("gain") { change.value = min(change.value, 3) }
           return change
         }
       let sound = plugin.noise(frames)
       let found = plugin.run(sound, changes: changes)
-      // Seventeen gains of 3 dB, and sixteen resonances of up to 29.
+      // Seventeen gains of 3 dB, and sixteen resonances of up to 29 dB.
       #expect(found.allSatisfy { $0.allSatisfy { abs($0) < 1e6 } })
       for symbol in plugin.ranges.keys {
         if symbol.hasPrefix("bypass") { plugin[symbol] = 1 }
@@ -116,8 +116,8 @@ extension PluginsTests {
       for (samples, input) in zip(after, sound) { #expect(samples[960...] == input[960...]) }
     }
 
-    /// A steady tone, while each control of a band jumps: no step that the tone, as loud as it may become,
-    /// does not take itself.
+    /// A steady tone while each control of a band jumps. No step exceeds that of the tone at its
+    /// maximum level.
     @Test(arguments: ["frequency_1", "gain_1", "bandwidth_1", "type_1", "bypass_1", "gain"])
     func changesDoNotClick(symbol: String) throws {
       let plugin = try Plugin("parametric-eq", ["gain_1": 6, "frequency_1": 400])
@@ -140,7 +140,7 @@ extension PluginsTests {
 
     // MARK: Presets
 
-    /// What the source says: the presets' names in their order, and their gains.
+    /// Returns the table in the source: the presets' names in order, and their gains.
     private static func table() throws -> [(name: String, gains: [Double])] {
       let source = text(
         of: repository.appendingPathComponent("Plugins/preset-eq.lv2/Presets.swift"))
@@ -169,12 +169,12 @@ extension PluginsTests {
       }
     }
 
-    /// Letters only, in lower case.
+    /// Returns the letters of a name in lower case.
     private static func plain(_ name: String) -> String {
       name.replacingOccurrences(of: "R&B", with: "rhythmAndBlues").lowercased().filter(\.isLetter)
     }
 
-    /// Scale points and presets have the table's names and numbers.
+    /// Scale points and presets have the names and values of the table.
     @Test(arguments: ["preset-eq", "preset-eq-mono"])
     func presetsAreNamedInTheTurtle(name: String) throws {
       let table = try Self.table()
@@ -202,7 +202,7 @@ extension PluginsTests {
       }
     }
 
-    /// The presets set every band, and do what their names say.
+    /// The presets set every band and match their names.
     @Test func theParametricEqualizerHasPresets() throws {
       let presets = try Preset.all(of: "parametric-eq")
       #expect(
@@ -234,14 +234,14 @@ extension PluginsTests {
     @Test(arguments: EqualizerTests.rates, [1, 10, 100] as [Float])
     func itIsAHighPassOfFirstOrder(rate: Double, cutoff: Float) throws {
       let plugin = try Plugin("dc-blocker", rate: rate, ["cutoff": cutoff])
-      // By hand: the tail is longer than what `largestError` looks at, and an impulse response ends at
-      // its sum, 0. So the steady state of a sine.
+      // `largestError` does not cover the long tail, and an impulse response adds up to 0. So measure
+      // the steady state of a sine.
       let g = tan(.pi * Double(cutoff) / rate)
       for frequency in [30, 200, 5000] as [Double] {
         plugin.activate()
         let frames = Int(rate)
         let found = plugin.run(plugin.sine(frequency, frames, amplitude: 1))[0]
-        // A whole number of periods, at the end.
+        // A whole number of periods at the end.
         let period = rate / frequency
         let periods = (rate / 4 / period).rounded(.down)
         let count = Int((periods * period).rounded())
@@ -268,12 +268,12 @@ extension PluginsTests {
   }
 }
 
-/// A preset, as lilv reads it.
+/// A preset read by lilv.
 struct Preset {
   var label: String
   var values: [String: Float] = [:]
 
-  /// The presets of a plugin, by name.
+  /// Returns the presets of a plugin, by name.
   static func all(of name: String) throws -> [Preset] {
     let bundles = try Bundles.shared
     let kind = lilv_new_uri(bundles.world, "\(pset)Preset")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension PluginsTests {
-  /// Other programs' hosts.
+  /// Tests with the hosts of other projects.
   @Suite struct HostTests {
     @Test(arguments: Bundles.plugins) func lv2infoAndLv2benchTakeIt(name: String) throws {
       let bundles = try Bundles.shared
@@ -16,7 +16,7 @@ extension PluginsTests {
       }
     }
 
-    /// Stereo noise through a host that works on files; the same as a plugin of our own run gives.
+    /// Stereo noise through hosts that process files must equal the output of a plugin run by the test.
     @Test(arguments: Bundles.plugins) func lv2applyAndEcasoundGiveTheSameSound(name: String) throws
     {
       let bundles = try Bundles.shared
@@ -55,7 +55,7 @@ extension PluginsTests {
           "lv2apply",
           ["-i", path("in.wav"), "-o", path("out.wav")]
             + settings.flatMap { ["-c", $0.key, "\($0.value)"] } + [Bundles.uri(name)])
-        // In the ports' order.
+        // In the order of the ports.
         let values = plugin.controls.filter { plugin.ranges[$0.key] != nil }
           .sorted { $0.value < $1.value }.map { "\(plugin[$0.key])" }
         let format = "-f:f32_le"
@@ -69,7 +69,7 @@ extension PluginsTests {
       }
     }
 
-    /// As a JACK client, with sound going in and coming out.
+    /// As a JACK client with connected input and output.
     @Test func jalvRunsEachOfThem() throws {
       let bundles = try Bundles.shared
       let server = try JackDaemon(period: 256)
@@ -81,7 +81,7 @@ extension PluginsTests {
           let fifo = folder.appendingPathComponent("input").path
           #expect(mkfifo(fifo, 0o600) == 0)
           let log = folder.appendingPathComponent("log")
-          // Its standard input stays open: jalv ends with it.
+          // jalv exits when its standard input closes, so keep it open.
           let jalv = try Child(
             "bash", ["-c", "exec jalv -x -n hosted \(Bundles.uri(name)) 0<> \(fifo)"],
             environment: ProcessInfo.processInfo.environment
@@ -93,7 +93,7 @@ extension PluginsTests {
           let output = mono ? "out" : "out_l"
           let input = plugin.inputs.count == 1 ? "in" : "in_l"
           try #require(capture.waitForPort(named: "hosted:\(output)"), "\(text(of: log))")
-          // Its ports are there before it is active, and then they cannot be connected yet.
+          // Its ports are registered before it is activated, and cannot be connected until then.
           let deadline = Date(timeIntervalSinceNow: 30)
           while (try? capture.connect("emitter:out_1", to: "hosted:\(input)")) == nil {
             try #require(Date() < deadline, "\(text(of: log))")

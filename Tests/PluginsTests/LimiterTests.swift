@@ -6,7 +6,7 @@ extension PluginsTests {
   @Suite struct LimiterTests {
     static let rates = [44100.0, 48000, 96000, 192000]
 
-    /// Noise with bursts of up to 40 dB, single peaks, and controls that change all the time.
+    /// Noise with bursts of up to 40 dB, single peaks, and constantly changing controls.
     @Test(arguments: rates, ["limiter", "limiter-mono"])
     func noSampleIsAboveTheCeiling(rate: Double, name: String) throws {
       for seed in 1...4 as ClosedRange<UInt64> {
@@ -24,7 +24,7 @@ extension PluginsTests {
         }
         let changes = plugin.randomChanges(every: 601, until: frames, seed: seed, toggles: false)
         let found = plugin.run(sound, changes: changes)
-        // The ceiling for a frame is the one that was set when it came in.
+        // The ceiling for a frame is the one in effect when the frame arrived.
         var ceiling: Float = -1
         var next = changes[...]
         let latency = Int(plugin["latency"])
@@ -42,7 +42,7 @@ extension PluginsTests {
       }
     }
 
-    /// Nor does one come out that is no number, or any other that must not reach a loudspeaker.
+    /// Neither NaN nor any other value that must not reach a loudspeaker is output.
     @Test(arguments: ["limiter", "limiter-mono"], [Float.nan, .infinity, -.infinity, 3e38])
     func whatIsNoSoundIsSilence(name: String, sample: Float) throws {
       let plugin = try Plugin(name)
@@ -52,7 +52,7 @@ extension PluginsTests {
       #expect(plugin.run(sound).allSatisfy { $0.allSatisfy { abs($0) <= limit } })
     }
 
-    /// It comes as late as the latency port says, from the first run on, and as it was.
+    /// Unchanged except for the latency that the port reports, from the first run on.
     @Test(arguments: rates, ["limiter", "limiter-mono"])
     func soundBelowTheCeilingIsOnlyLate(rate: Double, name: String) throws {
       let plugin = try Plugin(name, rate: rate)
@@ -83,7 +83,7 @@ extension PluginsTests {
       #expect(abs(plugin["reduction"] + 12) < 0.01)
     }
 
-    /// After a peak the gain goes back by the release: to 1/e of the way in that time.
+    /// After a peak, the gain recovers with the release time: the distance falls to 1/e in that time.
     @Test(arguments: rates, [20, 200] as [Float])
     func theReleaseTakesItsTime(rate: Double, release: Float) throws {
       let plugin = try Plugin("limiter-mono", rate: rate, ["ceiling": 0, "release": release])
@@ -93,18 +93,18 @@ extension PluginsTests {
       let found = plugin.run([sound])[0]
       let latency = Int(plugin["latency"])
       let time = Double(release) / 1000 * rate
-      // The peak's gain holds for the look-ahead, and the mean of the gains is half of that late.
+      // The peak's gain is held for the look-ahead, and the average of the gains lags by half of that.
       for part in [0.5, 1, 2] {
         let frame = 1000 + latency + Int(part * time) + latency / 2
         guard Int(part * time) > latency else { continue }
         let expected = 1 - 0.75 * exp(-part)
         #expect(abs(Double(found[frame]) / 0.25 - expected) < 0.02, "after \(part)")
       }
-      // Fifty times the release later nothing is left of it.
+      // After fifty release times the gain has recovered completely.
       if release == 20 { #expect(found[frames - 1] == 0.25) }
     }
 
-    /// Both channels keep their places: they get one gain.
+    /// Both channels get the same gain, which keeps the stereo image.
     @Test func theChannelsAreOne() throws {
       let plugin = try Plugin("limiter", ["gain": 20])
       let noise = plugin.noise(20000)[0]

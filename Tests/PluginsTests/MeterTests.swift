@@ -4,7 +4,7 @@ import Testing
 
 extension PluginsTests {
   @Suite struct MeterTests {
-    /// Whatever it is: numbers that are none, too, and those too small to be normal.
+    /// For any sample, including NaN and subnormal numbers.
     @Test(arguments: ["meter", "meter-mono"])
     func theSoundPassesToTheBit(name: String) throws {
       let plugin = try Plugin(name)
@@ -32,7 +32,8 @@ extension PluginsTests {
       }
     }
 
-    /// After a second of silence: 20 dB less, and a mean square smaller by the time constant.
+    /// After a second of silence, the peak is 20 dB lower and the mean square has decayed by its time
+    /// constant.
     @Test(arguments: [44100.0, 48000, 96000, 192000])
     func theyFallAsTheyAreToldTo(rate: Double) throws {
       let plugin = try Plugin("meter-mono", rate: rate)

@@ -3,15 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// LV2's own terms.
+/// Prefix of LV2's core vocabulary.
 let lv2 = "http://lv2plug.in/ns/lv2core#"
-/// The terms for presets.
+/// Prefix of the presets vocabulary.
 let pset = "http://lv2plug.in/ns/ext/presets#"
 
-/// All tests of the plugins: lilv's world is for one thread at a time.
+/// All plugin tests. They run serially, because a lilv world supports one thread at a time.
 @Suite(.serialized) struct PluginsTests {}
 
-/// Our bundles, built if they have changed, and what lilv finds in them.
+/// Cuejack's bundles, rebuilt if necessary, and lilv's view of them.
 final class Bundles: @unchecked Sendable {
   private static let made = Result { try Bundles() }
   static var shared: Bundles { get throws { try made.get() } }
@@ -19,7 +19,7 @@ final class Bundles: @unchecked Sendable {
   static let names = [
     "channel-strip", "dc-blocker", "limiter", "meter", "parametric-eq", "preset-eq",
   ]
-  /// Each bundle's plugins, the stereo and the mono one, by the last part of their URIs.
+  /// The stereo and the mono plugin of each bundle, by the last part of their URIs.
   static let plugins = names.flatMap { [$0, "\($0)-mono"] }
 
   static let folder = repository.appendingPathComponent(".build/lv2")
@@ -35,7 +35,7 @@ final class Bundles: @unchecked Sendable {
     }
   }
 
-  /// Builds what has changed. Returns what `make` said.
+  /// Builds the bundles that have changed. Returns the output of `make`.
   @discardableResult
   static func make() throws -> String {
     let result = try run(
@@ -44,7 +44,7 @@ final class Bundles: @unchecked Sendable {
     return result.output
   }
 
-  /// For commands that load the bundles.
+  /// Environment for commands that load the bundles.
   var environment: [String: String] { ["LV2_PATH": Self.folder.path] }
 
   static func uri(_ name: String) -> String { "urn:cuejack:plugins:\(name)" }
@@ -59,7 +59,7 @@ final class Bundles: @unchecked Sendable {
   }
 }
 
-/// A running instance of one of our plugins, its controls at their defaults.
+/// A running instance of one of Cuejack's plugins, with the default control values.
 final class Plugin {
   struct Change {
     var frame: Int
@@ -73,9 +73,9 @@ final class Plugin {
   private let ports: Int
   let inputs: [Int]
   let outputs: [Int]
-  /// The number of each control port.
+  /// The index of each control port.
   let controls: [String: Int]
-  /// Limits of each control input.
+  /// The limits of each control input.
   private(set) var ranges: [String: ClosedRange<Float>] = [:]
   private let values: UnsafeMutablePointer<Float>
 
@@ -145,14 +145,14 @@ final class Plugin {
     lilv_instance_activate(instance)
   }
 
-  /// Every control output's value.
+  /// The value of every control output.
   var readings: [String: Float] {
     Dictionary(
       uniqueKeysWithValues: controls.keys.filter { ranges[$0] == nil }.map { ($0, self[$0]) })
   }
 
-  /// Runs all of `sound`, one array for each input, in blocks whose lengths `block` gives (each is also
-  /// ended by the next change), and returns one array for each output. `during` runs a block.
+  /// Runs all of `sound`, one array per input, in blocks with the lengths that `block` returns. A
+  /// change also ends a block. Returns one array per output. `during` wraps the run of a block.
   func run(
     _ sound: [[Float]], changes: [Change] = [], block: () -> Int = { 1024 },
     during: (() -> Void) -> Void = { $0() }
@@ -165,7 +165,7 @@ final class Plugin {
     for (i, samples) in sound.enumerated() {
       (memory + i * frames).initialize(from: samples, count: frames)
     }
-    // What a plugin leaves unwritten shows.
+    // Unwritten samples become visible.
     (memory + inputs.count * frames).initialize(repeating: 1e9, count: outputs.count * frames)
     var changes = changes.sorted { $0.frame < $1.frame }[...]
     var done = 0
@@ -186,7 +186,7 @@ final class Plugin {
     }
   }
 
-  /// Runs one block with inputs and outputs in the same memory: output `i` in that of input `places[i]`.
+  /// Runs one block with shared buffers: output `i` uses the buffer of input `places[i]`.
   func runInPlace(_ sound: [[Float]], places: [Int]) -> [[Float]] {
     let frames = sound[0].count
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: frames * inputs.count)
@@ -204,7 +204,7 @@ final class Plugin {
     }
   }
 
-  /// Noise for each input, from -amplitude to amplitude.
+  /// Returns noise for each input, from -amplitude to amplitude.
   func noise(_ frames: Int, seed: UInt64 = 1, amplitude: Float = 1) -> [[Float]] {
     var generator = SplitMix(state: seed)
     return inputs.map { _ in
@@ -212,19 +212,19 @@ final class Plugin {
     }
   }
 
-  /// Silence for each input.
+  /// Returns silence for each input.
   func silence(_ frames: Int) -> [[Float]] {
     inputs.map { _ in [Float](repeating: 0, count: frames) }
   }
 
-  /// A sine for each input.
+  /// Returns a sine for each input.
   func sine(_ frequency: Double, _ frames: Int, amplitude: Double = 1) -> [[Float]] {
     inputs.map { _ in
       (0..<frames).map { Float(amplitude * sin(2 * .pi * frequency * Double($0) / rate)) }
     }
   }
 
-  /// Changes of control inputs to values of their ranges, at random.
+  /// Returns random changes of control inputs within their ranges.
   func randomChanges(every frames: Int, until end: Int, seed: UInt64, toggles: Bool = true)
     -> [Change]
   {
@@ -240,8 +240,8 @@ final class Plugin {
   }
 }
 
-/// The samples' bits: what compares them and means it.
+/// Returns the samples' bit patterns, for exact comparison.
 func bits(_ sound: [[Float]]) -> [[UInt32]] { sound.map { $0.map(\.bitPattern) } }
 
-/// Frames in which the sound follows a control.
+/// Returns the length in frames of a ramp after a control change.
 func fadeFrames(_ rate: Double) -> Int { Int(rate * 0.02) }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A filter of second order by the formulas of Robert Bristow-Johnson's cookbook, as the plugins are to
-/// sound.
+/// A second-order filter by the formulas of Robert Bristow-Johnson's cookbook, the reference for the
+/// plugins.
 struct Biquad {
   var b: [Double]
   var a: [Double]
 
-  /// The cookbook's filters for the plugin's types.
+  /// Creates the cookbook's filter for one of the plugin's types.
   ///
-  /// The cookbook's Q is free. For bands it is the one with which the digital filter's lower edge, half
-  /// the gain or 3 dB, lies half the octaves below the middle. Where the bandwidth only says how much a
-  /// filter resonates, it is that of the analog prototype.
+  /// The cookbook leaves Q open. For bands, Q places the digital filter's lower edge (half the gain or
+  /// -3 dB) half the bandwidth below the centre. Where the bandwidth only controls the resonance, Q is
+  /// that of the analog prototype.
   init(type: Int, frequency: Double, bandwidth: Double, gain: Double, rate: Double) {
     let w = 2 * Double.pi * frequency / rate
     let (s, c) = (sin(w), cos(w))
@@ -40,7 +40,7 @@ struct Biquad {
       a = [1 + alpha, -2 * c, 1 - alpha]
     default:
       let root = 2 * amplitude.squareRoot() * alpha
-      // The high shelf is the low one with the frequencies turned round.
+      // The high shelf is the low shelf with the frequency axis reversed.
       let sign: Double = type == 7 || type == 9 ? 1 : -1
       let (up, down) = (amplitude + 1, amplitude - 1)
       b = [
@@ -54,13 +54,13 @@ struct Biquad {
     }
   }
 
-  /// Decibels at a frequency.
+  /// Returns the response at a frequency in decibels.
   func response(at frequency: Double, rate: Double) -> Double {
     decibels(of: b, at: frequency, rate: rate) - decibels(of: a, at: frequency, rate: rate)
   }
 }
 
-/// Decibels, at a frequency, of a filter with this impulse response.
+/// Returns the response, in decibels at a frequency, of a filter with this impulse response.
 func decibels(of impulse: [Double], at frequency: Double, rate: Double) -> Double {
   let w = 2 * Double.pi * frequency / rate
   var (x, y) = (0.0, 0.0)
@@ -71,21 +71,21 @@ func decibels(of impulse: [Double], at frequency: Double, rate: Double) -> Doubl
   return 10 * log10(x * x + y * y)
 }
 
-/// Compares a plugin's impulse response with `expected` decibels, at a few frequencies, in each channel.
-/// Returns the largest difference where something is to be heard.
+/// Compares each channel's response with the `expected` decibels at a few frequencies. Returns the
+/// largest difference where the response is audible.
 func largestError(of plugin: Plugin, _ expected: (Double) -> Double) -> Double {
   var sound = plugin.silence(1 << 16)
   for i in sound.indices { sound[i][0] = 1 }
   var worst = 0.0
   let found = plugin.run(sound)
   guard found.allSatisfy({ $0 == found[0] }) else { return .infinity }
-  // What is left of a tail is far below what is compared.
+  // The rest of the tail is far below the tolerance.
   let end = (found[0].lastIndex { abs($0) > 1e-9 } ?? 0) + 1
   let impulse = found[0][..<end].map(Double.init)
   for frequency in [20, 50, 110, 240, 600, 1000, 1900, 3700, 7000, 11000, 16000, 20000] as [Double]
   {
     let wanted = expected(frequency)
-    // Single precision of the samples hides what lies deeper.
+    // The single precision of the samples hides lower levels.
     guard wanted > -50 else { continue }
     let error = abs(decibels(of: impulse, at: frequency, rate: plugin.rate) - wanted)
     worst = error.isNaN ? .infinity : max(worst, error)

@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The probe's zeros mean something only if it sees what is not zero.
+/// The probe's zeros are meaningful only if it counts other calls.
 @Suite(.disabled(if: isSanitized, "a sanitizer defines malloc itself")) struct ProbeTests {
   @Test func itWorks() { #expect(cue_probe_works()) }
 
   @inline(never) private func counts(_ body: () -> Void) -> cue_probe_counts {
-    // Twice: what the first call does to find functions and metadata is not the body's own.
+    // Twice, because the first call also looks up functions and metadata.
     body()
     cue_probe_enter()
     body()
@@ -43,7 +43,7 @@ import Testing
       return bytes.allSatisfy { $0 == 0 }
     }
     for allocate in [{ malloc(1000) }, { aligned_alloc(64, 1024) }] {
-      // What is used again is that which was freed last.
+      // malloc reuses the memory that was freed last.
       let old = allocate()
       memset(old!, 7, 1000)
       free(seen(old))
@@ -92,7 +92,7 @@ import Testing
     #expect(found.allocations == 0 && found.frees == 0)
   }
 
-  /// What the thread that is watched found, and what it shares with one that waits.
+  /// Results of the measured thread, and the data that it shares with a waiting thread.
   private final class Watched: @unchecked Sendable {
     let event = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
     let isDone = DispatchSemaphore(value: 0)
@@ -105,7 +105,7 @@ import Testing
     deinit { event.deallocate() }
   }
 
-  /// On a thread of its own: once it is watched, it stays so.
+  /// On a separate thread, because measurement cannot be turned off again.
   @Test func systemCallsAreSeenAndMade() throws {
     let watched = Watched()
     Thread.detachNewThread {
@@ -114,7 +114,7 @@ import Testing
     }
     Thread.detachNewThread {
       watched.canWatch = cue_probe_watch_calls()
-      // The clock is read without the system.
+      // Reading the clock needs no system call.
       var time = timespec()
       cue_probe_enter()
       clock_gettime(CLOCK_MONOTONIC, &time)
@@ -122,7 +122,7 @@ import Testing
       cue_probe_enter()
       for _ in 0..<3 { watched.parent = getppid() }
       watched.calls = cue_probe_leave()
-      // The other thread waits long since, as a rule.
+      // By now the other thread usually waits.
       usleep(100_000)
       cue_probe_enter()
       sem_post(watched.event)
@@ -153,7 +153,7 @@ import Testing
   }
 }
 
-// The optimiser may not see through these: it would leave out what is to be counted.
+// The optimiser must not see through these functions, or it would remove the counted operations.
 private final class Thing { var number = 1 }
 nonisolated(unsafe) private var kept: Thing?
 @inline(never) @_optimize(none) private func touch() { kept?.number += 1 }

@@ -22,7 +22,7 @@ import Testing
     #expect(throws: SupportError.self) { try run("/no/such/command") }
   }
 
-  /// Even if the test process crashes, its children go with it.
+  /// The children of a crashed test process end, too.
   @Test func aChildDoesNotOutliveItsParent() throws {
     let parent = """
       #include "CTestSupport.h"
@@ -50,7 +50,7 @@ import Testing
       #expect(ran.status == 128 + SIGKILL)
       let child = try #require(Int32(ran.output.trimmingCharacters(in: .whitespacesAndNewlines)))
       try #require(child > 0)
-      // An ended process that nobody has waited for yet is a zombie, and that is ended enough.
+      // An ended process that nobody has waited for is a zombie, which counts as ended.
       func runs() -> Bool {
         let status = text(of: URL(fileURLWithPath: "/proc/\(child)/status"))
         return !status.isEmpty && !status.contains("State:\tZ")
@@ -76,7 +76,7 @@ import Testing
 }
 
 @Suite(.serialized) struct JackDaemonTests {
-  /// The harness sees every frame, on the frame time that JACK gave it.
+  /// The capture client records every frame with the frame time that JACK gave it.
   @Test func aMinuteOfFreewheelIsCapturedWithoutAGap() throws {
     let server = try JackDaemon()
     let frames = 60 * server.rate

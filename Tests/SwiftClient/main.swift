@@ -1,5 +1,5 @@
-// A program as they are written for Apple's systems. What was changed for Linux is marked; nothing is
-// but the casts that need toll-free bridging.
+// A program in the style of those for Apple's systems. Changes for Linux are marked; they are limited
+// to the casts that need toll-free bridging.
 //
 // Usage: swift-client file FILE | ramp FRAMES | blocks FRAMES | device UID
 
@@ -198,7 +198,7 @@ final class RampPlayer {
     }
     try prepare()
 
-    // In a quarter of a second, by the host's clock.
+    // In a quarter of a second of host time.
     var startTime = AudioTimeStamp()
     startTime.mHostTime =
       AudioGetCurrentHostTime() + AudioConvertNanosToHostTime(UInt64(0.25 * Double(NSEC_PER_SEC)))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Swift code written for Apple's systems compiles, its casts apart, and what it plays is heard.
+/// Swift code written for Apple's systems compiles, except for its casts, and its output is captured.
 @Suite(.serialized) struct SwiftClientTests {
   private let jack: JackDaemon
   private let card: CaptureClient
@@ -19,7 +19,7 @@ import Testing
       environment: ["JACK_DEFAULT_SERVER": jack.name, "JACK_NO_START_SERVER": "1"])
   }
 
-  /// What both sides of the card heard, from the first sound to the last.
+  /// Returns the captured sound of both channels, from the first to the last sample.
   private func heard() throws -> [Float] {
     #expect(card.wait(untilFrames: card.capturedFrames + 1))
     card.disarm()

@@ -24,7 +24,7 @@ import Timeline
     #expect(frame == (1 << 32) - 1024 + 7 * 256)
   }
 
-  /// Two processes that look at different moments find frames that differ by what passed between.
+  /// Two processes that look at different times find frames that differ by the elapsed time.
   @Test(arguments: [0, 3600, 259_200, 25_920_000] as [Double])
   func everyProcessFindsTheSameFrame(serverStarted: Double) {
     let rate = 48000.0

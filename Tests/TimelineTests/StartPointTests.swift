@@ -31,7 +31,7 @@ import Timeline
     #expect(frame(.hostTime(0)) < 1000)
     #expect(frame(.hostTime(.max)) > 1 << 40)
     #expect(frame(.hostTime(1_000_000_000_000_000)) > 1 << 40)
-    // A clock that stands still tells nothing: it is looked at again in the next cycle.
+    // A stopped clock gives no answer, so it is checked again in the next cycle.
     #expect(frame(.hostTime(50_000_000), from: 0, to: 0) == .max)
   }
 }

@@ -1,4 +1,5 @@
-// plain-lv2-host: bears on a plugin what `cuejack plugins check` does, without Cuejack.
+// plain-lv2-host: runs a plugin through the steps of `cuejack plugins check`, without Cuejack's
+// code.
 #include "plain.h"
 #include <lv2/presets/presets.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 
 static plugin_facts facts;
 static bool has_failed = false;
-/// New memory is to hold bytes that are no numbers, and not, as so often, zeros.
+/// Set to fill new memory with NaN bytes instead of the usual zeros.
 static bool is_dirty = false;
 
 extern void *__libc_malloc(size_t bytes);
@@ -21,13 +22,13 @@ void *malloc(size_t bytes) {
   return block;
 }
 
-/// Says what the plugin is about to do: the last line tells where it died.
+/// Prints the next step of the plugin. The last line shows where it died.
 static void step(const char *what) {
   printf("step: %s\n", what);
   fflush(stdout);
 }
 
-/// Says what it did wrong: a word that scripts read, and where.
+/// Prints a fault: a word that scripts read, and the step.
 static void fail(const char *fault, const char *where) {
   printf("fault: %s %s\n", fault, where);
   fflush(stdout);
@@ -93,7 +94,7 @@ static void turn_controls(void) {
       if (port->is_toggle) value = part < 2 ? fminf(fmaxf(0, low), high) : high;
       value = fminf(fmaxf(value, low), high);
       run_block(it, 20, false);
-      // The last step is gone in two.
+      // The last step is made in two halves.
       if (part == 4) {
         it->controls[i] += (value - it->controls[i]) / 2;
         run_block(it, 32, false);
@@ -212,7 +213,7 @@ static void run_offline(double seconds) {
   finish(it, "offline");
 }
 
-/// Every plugin with its bundle's path, one on a line.
+/// Prints every plugin and its bundle's path, one per line.
 static void list(LilvWorld *world) {
   const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
   LILV_FOREACH(plugins, i, plugins) {
@@ -241,7 +242,7 @@ int main(int count, char **words) {
     fprintf(stderr, "there is no plugin <%s>\n", words[1]);
     return 2;
   }
-  // A crash is an answer, not worth a file.
+  // The caller reports a crash, so no core file is needed.
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   const char *folder = getenv("TMPDIR");
   snprintf(facts.folder, sizeof facts.folder, "%s/plain-lv2-host-XXXXXX", folder ? folder : "/tmp");

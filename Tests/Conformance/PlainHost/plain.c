@@ -105,7 +105,7 @@ static void set_lengths(instance *it, int32_t longest) {
 }
 
 instance *make(plugin_facts *facts, double rate, int32_t longest, bool is_offline) {
-  // Some libraries bear to be loaded only once.
+  // Some libraries can be loaded only once.
   const char *binary = lilv_node_as_uri(lilv_plugin_get_library_uri(facts->plugin));
   char *path = binary ? lilv_file_uri_parse(binary, NULL) : NULL;
   if (path) dlopen(path, RTLD_NOW | RTLD_NODELETE);

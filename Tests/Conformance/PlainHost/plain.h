@@ -1,4 +1,4 @@
-// A plain LV2 host over lilv, and nothing of Cuejack: what goes wrong here is not Cuejack's fault.
+// A plain LV2 host with lilv and without Cuejack's code: a failure here is not caused by Cuejack.
 #pragma once
 #include <lilv/lilv.h>
 #include <lv2/atom/forge.h>
@@ -27,10 +27,10 @@ typedef enum {
 typedef struct {
   port_kind kind;
   const char *symbol;
-  /// A control's; NAN for what the bundle does not say.
+  /// Values of a control; NAN for those that the bundle does not give.
   float low, high, usual;
   bool is_in_rates, is_whole, is_toggle, takes_midi, takes_position, is_latency;
-  /// It goes back by itself, or the host sets it.
+  /// Whether the port resets itself or is set by the host.
   bool is_passing;
 } port;
 
@@ -40,7 +40,7 @@ typedef struct {
   port *ports;
   uint32_t count;
   bool cares_for_length;
-  /// Where plugins write.
+  /// The folder in which plugins write files.
   char folder[512];
 } plugin_facts;
 
@@ -82,20 +82,20 @@ extern LV2_URID_Map map_feature;
 extern LV2_URID_Unmap unmap_feature;
 LV2_URID map(const char *uri);
 
-/// Reads what the bundle says; false if there is no such plugin.
+/// Reads the bundle's description. Returns false if there is no such plugin.
 bool read_facts(plugin_facts *facts, LilvWorld *world, const char *uri);
 
-/// Makes an instance and connects it; NULL if the plugin refuses.
+/// Creates and connects an instance. Returns NULL if the plugin refuses.
 instance *make(plugin_facts *facts, double rate, int32_t longest, bool is_offline);
 void activate(instance *it);
-/// Deactivates and frees it.
+/// Deactivates and frees an instance.
 void end(instance *it);
 
-/// Runs a block of noise, with a key that is pressed and let go if `has_note`.
+/// Runs a block of noise, with a note-on and a note-off if `has_note`.
 void run_block(instance *it, uint32_t frames, bool has_note);
-/// Tells it of longer or shorter blocks; false if it must be made anew.
+/// Sets another maximum block length. Returns false if the plugin must be instantiated again.
 bool tell_length(instance *it, int32_t longest);
 
-/// The state of an instance, saved in the folder if there is one.
+/// Returns the state of an instance, and saves it in `folder` unless that is NULL.
 LilvState *state_of(instance *it, const char *folder);
 void restore(instance *it, const LilvState *state);

@@ -1,4 +1,4 @@
-// What only C++ programs do with the headers.
+// Uses of the headers that only C++ allows.
 #include <AudioToolbox/AudioToolbox.h>
 
 int main() {
@@ -11,7 +11,7 @@ int main() {
   if (format.mBytesPerFrame != 4 || format.mFormatFlags != (kAudioFormatFlagsNativeFloatPacked |
                                                             kAudioFormatFlagIsNonInterleaved))
     return 2;
-  // A plain integer is a permission, and flags are numbers.
+  // Permissions are plain integers, and flags are numbers.
   OSStatus (*open)(CFURLRef, AudioFilePermissions, AudioFileTypeID, AudioFileID *) =
       AudioFileOpenURL;
   AudioFilePermissions permissions = 0x01;

@@ -1,4 +1,4 @@
-// Reads a sound file the way that ported players do, and prints what it found.
+// Reads a sound file like ported players and prints its properties.
 #include <AudioToolbox/AudioFile.h>
 #include <mach/mach_time.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The numbers and layouts that programs were compiled with elsewhere.
+// The constants and structure layouts with which programs are compiled on Apple's systems.
 #include <AudioToolbox/AudioToolbox.h>
 #include <MacTypes.h>
 #include <TargetConditionals.h>
