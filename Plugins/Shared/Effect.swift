@@ -25,7 +25,7 @@ protocol Effect: ~Copyable {
   mutating func update(_ controls: inout Controls, in frames: Int)
   /// Computes `block.wet`, which holds the input at first. `block.frames` is the output while bypassed.
   mutating func process(_ block: inout Block)
-  /// Called every `Block.capacity` frames, to clear state that has become negligible.
+  /// Clears state that has become negligible. Called every `Block.capacity` frames.
   mutating func settle()
   /// Writes the control outputs.
   mutating func report(_ controls: inout Controls)

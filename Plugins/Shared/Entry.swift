@@ -86,7 +86,8 @@ private struct Instance: ~Copyable {
   }
 }
 
-/// The only entry into a running plugin. The compiler proves that nothing it calls locks or allocates.
+/// Runs the plugin. Because this is the only entry, the compiler proves that no code behind it locks or
+/// allocates.
 @_noLocks
 private func run(_ instance: UnsafeMutablePointer<Instance>, _ frames: UInt32) {
   unsafe instance.pointee.run(Int(frames))
@@ -139,7 +140,7 @@ nonisolated(unsafe) private var mono = unsafe descriptor(Bundle.layouts.1.uri) {
   unsafe make(Bundle.layouts.1, rate)
 }
 
-/// The entry point of the library: returns its plugins by index. Any thread.
+/// Returns the library's plugins by index. The host calls it on any thread.
 @c @implementation
 public func lv2_descriptor(_ index: UInt32) -> UnsafePointer<LV2_Descriptor>? {
   switch index {

@@ -18,7 +18,7 @@ struct ChannelStrip: Effect, ~Copyable {
 
   mutating func reset() {}
 
-  /// Equal-power pan: the squares of the two factors add up to 2, and each is 1 in the centre.
+  /// Applies equal-power pan: the squares of the two factors add up to 2, and each is 1 in the centre.
   mutating func update(_ controls: inout Controls, in frames: Int) {
     let decibels = controls.value(1, from: -90, to: 24, else: 0)
     let pan = controls.value(2, from: -1, to: 1, else: 0)

@@ -187,8 +187,8 @@ package final class Graph: @unchecked Sendable {
       var from = old.edges[key] ?? 0
       var to = target.edges[key] ?? 0
       var start = fillFrames
-      // An edge that is not audible during the fade keeps its full gain, so the node behind it
-      // receives the signal of the old or the new graph unchanged.
+      // An edge that is not audible during the fade keeps its full gain. So the node behind it receives
+      // the signal of the old or the new graph unchanged.
       if arriving.contains(key.destination), old.cells[key.source] != nil {
         start = key.delay
       } else if !heardBefore.contains(key.destination) {
@@ -442,7 +442,7 @@ package final class Graph: @unchecked Sendable {
   /// Maximum length in frames.
   private static let longestGrownBlock = 1024
 
-  /// The caller holds `preparing`.
+  /// Prepares all nodes. The caller holds `preparing`.
   private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) -> Bool {
     guard
       state.withLock({ $0.sampleRate != sampleRate || $0.blockFrames < blockFrames })

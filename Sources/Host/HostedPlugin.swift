@@ -130,7 +130,7 @@ extension HostedPlugin {
 }
 
 extension World {
-  /// Returns the description of a plugin if, as far as its bundle tells, it can be instantiated.
+  /// Returns the description of a plugin. Throws if its bundle shows that it cannot be instantiated.
   func usable(_ uri: String, _ settings: PluginSettings) throws(HostError)
     -> (scan: Scan, description: PluginDescription)
   {

@@ -53,7 +53,7 @@ func endWithHost() {
   }
 }
 
-/// Writes lines to the host. Any thread.
+/// Writer of lines to the host. Any thread.
 private final class LineWriter: Sendable {
   private let descriptor: CInt
   private let lock = NSLock()

@@ -113,7 +113,7 @@ final class IsolatedMemory: @unchecked Sendable {
     unsafe node.pointee.shared.head
   }
 
-  /// Bytes of the blocks given to the plugin, and of those that its process reports as done.
+  /// Bytes of the blocks given to the plugin, and of the blocks that its process reports as done.
   var givenBytes: UInt64 { unsafe cue_isolated_given(node) }
   var takenBytes: UInt64 { unsafe cue_shared_taken(sharedHead) }
   /// Frames that the plugin has processed since its start.

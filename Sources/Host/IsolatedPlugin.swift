@@ -5,8 +5,8 @@ import Synchronization
 /// A plugin in a process of its own. Any thread, unless said otherwise.
 ///
 /// The output is that of an in-process plugin, delayed by the longest block. When the plugin is late,
-/// and once its process is gone, the input is heard instead, with the plugin's latency and after a
-/// crossfade without a gap.
+/// and once its process is gone, the node outputs its input instead. The input is delayed by the
+/// plugin's latency, and a crossfade leaves no gap.
 @safe
 package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   package let name: String

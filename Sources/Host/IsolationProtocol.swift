@@ -43,7 +43,7 @@ enum IsolationRequest: Codable {
 /// The settings with which a plugin's process starts.
 struct IsolatedStart: Codable {
   var uri: String
-  /// Folders of bundles; nil for those of the environment.
+  /// Folders of bundles; nil for LV2_PATH or lilv's default.
   var path: String?
   var settings: PluginSettings
   var name: String

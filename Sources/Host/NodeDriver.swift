@@ -1,7 +1,7 @@
 import CRealTime
 import Foundation
 
-/// Runs a node by hand, outside any graph and cycle, in order to test it. One thread.
+/// A driver that runs a node by hand, outside any graph and cycle, in order to test it. One thread.
 @safe
 final class NodeDriver {
   private let node: any GraphNode

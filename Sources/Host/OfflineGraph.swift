@@ -2,8 +2,8 @@ import CRealTime
 import RealTime
 import Server
 
-/// Runs a graph by hand, faster than real time: interleaved samples enter one of its sources, and the
-/// signal of its output ports is returned. One thread.
+/// A driver that runs a graph by hand, faster than real time. Interleaved samples enter one of its
+/// sources, and the signal of its output ports is returned. One thread.
 ///
 /// If some nodes report their latency only when they run, cycles of silence precede the samples. The
 /// transport is stopped during them and rolls from the first sample, at 120 beats per minute in 4/4.

@@ -163,7 +163,7 @@ package struct TransportPosition: Hashable, Codable, Sendable {
   }
 }
 
-/// Writes atoms with LV2's atom forge.
+/// A writer of atoms that uses LV2's atom forge.
 @safe
 struct AtomWriter: ~Copyable {
   private var forge = unsafe LV2_Atom_Forge()

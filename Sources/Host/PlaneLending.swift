@@ -9,7 +9,7 @@ extension OrderMemory {
   }
 
   /// Assigns output planes to the nodes among `cells`, by slot number. A plane is reused once its last
-  /// reader has run, so that a long chain of nodes needs only two planes, which stay in the cache.
+  /// reader has run. So a long chain of nodes needs only two planes, which stay in the cache.
   static func lendPlanes(_ cells: [CellMemory], _ edges: [Edge]) -> [Int: [Plane]] {
     var places: [Int: Int] = [:]
     for (i, cell) in cells.enumerated() { places[cell.number] = i }

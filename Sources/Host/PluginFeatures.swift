@@ -134,7 +134,7 @@ final class PluginFeatures: @unchecked Sendable {
       unsafe ($0, nil as UnsafeMutableRawPointer?)
     }
     unsafe fill(all, data + plain + [(LV2.worker("schedule"), schedule)])
-    // lilv itself provides the path features when it saves a state.
+    // lilv provides path features of its own when it restores a state.
     let paths = ["makePath", "mapPath", "freePath"].map { LV2.state($0) }
     unsafe fill(
       forRestoring,

@@ -98,8 +98,9 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
 
-  /// Another rate or longer blocks may require a new instance of the plugin, which receives the old
-  /// one's state. Afterwards the latency is known, if the plugin can report it before it runs.
+  /// Prepares the plugin for another sample rate or longer blocks. If that requires a new instance, it
+  /// restores the old one's state. Afterwards the latency is known, if the plugin can report it before
+  /// it runs.
   package func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
     lock.lock()
     defer { lock.unlock() }
@@ -107,7 +108,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     core.preroll()
   }
 
-  /// The caller holds `lock`.
+  /// Applies another sample rate and block length. The caller holds `lock`.
   private func adopt(_ sampleRate: Double, _ maximumFrames: Int) throws(HostError) {
     var settings = core.settings
     settings.sampleRate = sampleRate

@@ -155,7 +155,7 @@ final class PluginMemory: @unchecked Sendable {
 }
 
 extension PluginPort {
-  /// The control's value before it is set.
+  /// Returns the control's value before it is set.
   func usualValue(sampleRate: Double) -> Float {
     let range = range(sampleRate: sampleRate)
     if let value = range.default { return value }

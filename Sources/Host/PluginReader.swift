@@ -1,7 +1,7 @@
 import CLilv
 import Foundation
 
-/// Reads a plugin's description from lilv. The caller holds the lock of the world.
+/// Reader of a plugin's description from lilv. The caller holds the lock of the world.
 @safe
 struct PluginReader {
   private let world: OpaquePointer

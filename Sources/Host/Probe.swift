@@ -10,7 +10,7 @@ struct ProbeTask: Codable {
     case plugin(uri: String, TrialLength)
   }
   var kind: Kind
-  /// Folders of bundles; nil for those of the environment.
+  /// Folders of bundles; nil for LV2_PATH or lilv's default.
   var path: String?
 }
 

@@ -278,7 +278,7 @@ import Testing
     rig.cycle(2)
     #expect(rig.queue.parameters.volume == 0.75)
     try rig.queue.start()
-    rig.cycle()  // dry
+    rig.cycle()  // runs dry
     try rig.enqueue([Float](repeating: 1, count: 64))
     rig.cycle()
     let expected = gains(192, from: 1, to: 0, over: 256)

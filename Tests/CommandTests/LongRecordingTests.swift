@@ -15,8 +15,8 @@ import Testing
       self.bytesPerFrame = bytesPerFrame
     }
 
-    /// Whether the file contains all but the last two of the four seconds that the recorder's buffers
-    /// hold.
+    /// Returns whether the file contains all but the last two seconds. The recorder's buffers hold four
+    /// seconds.
     func hasKeptUp(_ frames: UInt32) -> Bool {
       var status = stat()
       guard stat(path, &status) == 0 else { return true }

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// In real time, before the end, a busy machine may miss a cycle, which is reported.
+  /// Expects success. In real time, a busy machine may miss a cycle before the end, which is reported.
   private func expectSuccess(
     _ result: CommandResult, _ name: String, _ location: SourceLocation = #_sourceLocation
   ) {

@@ -11,7 +11,7 @@ import Testing
 
 /// Recording to files on a hand-driven server.
 @Suite(.serialized) struct FileRecorderTests {
-  /// Runs cycles as fast as the recording is written, until it is released.
+  /// A thread that runs cycles as fast as the recording is written, until it is released.
   private final class Cycles: Sendable {
     private let isOver: Flag
     private let ended = DispatchSemaphore(value: 0)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs child processes and continues with the next case after a crash.
+/// The parent process, which runs children and continues with the next case after a crash.
 struct Supervisor {
   private let options: Fuzz
   private let folder: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs cases one after another in this process.
+/// The child process, which runs cases one after another.
 struct Worker {
   let subject: any Subject
   let seed: UInt64

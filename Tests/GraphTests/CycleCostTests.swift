@@ -16,9 +16,9 @@ struct CycleCostTests {
   }
 
   /// The graph has JACK audio and MIDI ports, a voice, plugins with ramping controls, a changing
-  /// latency beside a delayed path, mixers, fades, bypasses, replacements and invalid samples. A cycle
-  /// allocates, frees and locks nothing, changes no reference count, and makes only one system call:
-  /// sem_post, if a thread waits for it.
+  /// latency beside a delayed path, and mixers. Meanwhile it fades, bypasses and replaces nodes, and
+  /// meets invalid samples. A cycle allocates, frees and locks nothing, and changes no reference count.
+  /// Its only system call is sem_post, if a thread waits for it.
   @Test func aCycleMakesNoSystemCall() throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }

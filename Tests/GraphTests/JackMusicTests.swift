@@ -21,7 +21,7 @@ import Testing
     let device: Device
     let chain: PluginChain
 
-    /// With a tempo, the plugins are the only source of sound.
+    /// Creates the stage. With a tempo, the plugins are the only source of sound.
     init(_ plugins: [String], hearsControllers: Bool = false, tempo: Double? = nil) throws {
       jack = try JackDaemon(period: 256)
       keys = try Keys(on: jack)

@@ -11,7 +11,7 @@ import Testing
   private struct Model {
     var kinds: [NodeID: Kind] = [:]
     var bypassed: Set<NodeID> = []
-    var wires: [NodeID: [NodeID: Float]] = [:]  // to, from
+    var wires: [NodeID: [NodeID: Float]] = [:]  // by destination, then source
 
     func reaches(_ a: NodeID, _ b: NodeID) -> Bool {
       a == b || (wires[b] ?? [:]).keys.contains { reaches(a, $0) }

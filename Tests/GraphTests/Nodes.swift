@@ -124,7 +124,7 @@ final class Rig {
   private(set) var heard: [String: [Float]] = [:]
   private var ports: [String: UnsafeMutablePointer<Float>] = [:]
   private var outputs: [String] = []
-  /// Returns the sample of an input port, by name and frame.
+  /// The function that gives the sample of an input port, by name and frame.
   var plays: (String, Int64) -> Float = { _, _ in 0 }
 
   init(blockFrames: Int = 1024, fadeSeconds: Double = 0.01) {

@@ -4,13 +4,14 @@ import Host
 import TestSupport
 import Testing
 
-/// The host's output must equal that of lv2apply bit for bit, in blocks of any length, for every plugin
-/// of swh-lv2 and mda-lv2 with audio inputs and outputs. lv2apply runs one frame at a time, with all
-/// controls at their defaults. New memory is zeroed in both, because some plugins read uninitialised
-/// memory.
+/// The host's output must equal that of lv2apply bit for bit, in blocks of any length. The tests cover
+/// every plugin of swh-lv2 and mda-lv2 with audio inputs and outputs. lv2apply runs one frame at a
+/// time, with all controls at their defaults. New memory is zeroed in both, because some plugins read
+/// uninitialised memory.
 ///
 /// A table lists the plugins whose output is not a function of their input, and why. The host must
-/// still satisfy what is true of them. No expectation requires a plugin or lv2apply to misbehave.
+/// still match them as far as they are deterministic. No expectation requires a plugin or lv2apply to
+/// misbehave.
 @Suite(.serialized) struct AgainstLV2ApplyTests {
   static let families = ["http://plugin.org.uk/swh-plugins/", "http://drobilla.net/plugins/mda/"]
 
@@ -119,8 +120,8 @@ import Testing
     return bits(try readWave(out))
   }
 
-  /// glibc fills new memory with the complement of the given value. Reused memory keeps its content
-  /// unless it was returned first, so the thread cache is off.
+  /// Returns an environment in which new memory is zeroed: glibc fills it with the complement of the
+  /// given value. Reused memory would keep its content, so the thread cache is off.
   private func environment(_ folder: URL) -> [String: String] {
     [
       "LV2_PATH": folder.path + "/lv2", "XDG_CACHE_HOME": folder.path,

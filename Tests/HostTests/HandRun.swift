@@ -8,7 +8,7 @@ struct TimedEvent: Equatable {
   var bytes: [UInt8]
 }
 
-/// Runs a plugin's processor block by block like a graph, with its own memory.
+/// A driver that runs a plugin's processor block by block like a graph, with its own memory.
 final class HandRun {
   private let node: any GraphNode
   private let capacity: Int
@@ -22,7 +22,7 @@ final class HandRun {
   /// Device frame of the next block's first frame.
   var frame: Int64 = 0
   var isFreewheeling = false
-  /// Returns the transport position at a device frame.
+  /// The function that gives the transport position at a device frame.
   var transport: ((Int64) -> cue_transport)?
   private var course = cue_transport_course()
   private let heardControllers: UnsafeMutableRawPointer

@@ -37,7 +37,7 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var physicalOutputs = ["system:playback_1", "system:playback_2"]
   /// Names of the sound card's output ports.
   package var physicalInputs = ["system:capture_1", "system:capture_2"]
-  /// Returns the sample of a client's input, counted from 1, at a frame.
+  /// The function that gives the sample of a client's input, counted from 1, at a frame.
   package var hears: @Sendable (_ frame: UInt32, _ input: Int) -> Float = { _, _ in 0 }
   private var _otherInputs: [String] = []
   private var _isGone = false

@@ -13,14 +13,14 @@ enum {
   MOST_QUEUES = 1024,
   BUFFERS = 4,
   FRAMES = 16384,
-  FREE = 0,      // the count of what freewheels undisturbed
-  DISTURBED = 1, // and of the time in which cycles fail
-  IN_A_ROW = 4,  // interruptions between two parts that freewheel
+  FREE = 0,      // index of the count in undisturbed freewheel mode
+  DISTURBED = 1, // index of the count while cycles fail
+  IN_A_ROW = 4,  // interruptions between two parts in freewheel mode
 };
 
 /// Memory shared by the programs.
 struct shared_state {
-  atomic_uint fed[MOST_QUEUES]; // buffers enqueued, by queue
+  atomic_uint fed[MOST_QUEUES]; // enqueued buffers of each queue
   char clients[MOST_QUEUES][64];
 };
 static struct shared_state *shared;
@@ -31,7 +31,7 @@ static int programs, queues_each;
 // MARK: A program that plays
 
 static struct voice {
-  int number; // of all queues
+  int number; // index among all queues
   AudioQueueRef queue;
   uint64_t next_frame;
 } voices[MOST_QUEUES];

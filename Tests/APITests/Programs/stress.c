@@ -7,7 +7,7 @@
 enum {
   THREADS = 8,
   QUEUES = 8,
-  RECORDING = 2, // of them
+  RECORDING = 2, // recording queues
   BUFFERS = 8,
   FRAMES = 512,
   RACES = 8
@@ -24,7 +24,7 @@ struct queue;
 struct buffer {
   struct queue *queue;
   pthread_rwlock_t lock;
-  AudioQueueBufferRef buffer; // NULL: there is none
+  AudioQueueBufferRef buffer; // NULL if not allocated
   atomic_ulong taken, returned;
 };
 

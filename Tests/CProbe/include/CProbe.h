@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 typedef struct {
-  uint32_t allocations; // malloc, calloc, realloc and the aligned ones
+  uint32_t allocations; // malloc, calloc, realloc and the aligned variants
   uint32_t frees;
-  uint32_t locks;    // pthread_mutex_lock; Swift's Mutex does not pass through it
+  uint32_t locks;    // pthread_mutex_lock; Swift's Mutex does not call it
   uint32_t retains;  // of Swift objects
   uint32_t releases; // of Swift objects
-  uint32_t calls;    // of the system, save wakes; where they are watched
-  uint32_t wakes;    // FUTEX_WAKE, as sem_post makes it if a thread waits; where they are watched
+  uint32_t calls;    // system calls without wakes, if they are counted
+  uint32_t wakes;    // FUTEX_WAKE, which sem_post calls if a thread waits; if calls are counted
 } cue_probe_counts;
 
 /// Returns false if the probe is compiled out.

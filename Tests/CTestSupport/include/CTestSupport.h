@@ -94,7 +94,7 @@ jack_client_t *cue_emitter_client(const cue_emitter *emitter);
 void cue_emitter_close(cue_emitter *emitter);
 
 /// A client whose process callback checks that all its inputs in_1, in_2 … carry the number of the
-/// current frame, as written by `cue_lockstep_fill` and counted from a start frame.
+/// current frame. `cue_lockstep_fill` writes these numbers, counted from a start frame.
 typedef struct cue_lockstep cue_lockstep;
 
 typedef struct {
@@ -111,9 +111,9 @@ typedef struct {
 /// never 0, and unique within five minutes at 48 kHz.
 void cue_lockstep_fill(float *samples, uint64_t first, size_t frames);
 
-/// Opens the client, registers its ports and activates it. In freewheel mode a cycle waits until
-/// `is_fed` returns true, that is, the players have the next `frames` frames since the start ready,
-/// or until some seconds have passed. Returns NULL and the JACK status on failure.
+/// Opens the client, registers its ports and activates it. In freewheel mode a cycle waits, up to
+/// some seconds, until `is_fed` returns true. That function reports whether the players have
+/// enqueued `frames` frames since the start. Returns NULL and the JACK status on failure.
 cue_lockstep *cue_lockstep_open(const char *server, const char *name, unsigned inputs,
                                 bool (*is_fed)(void *data, uint32_t frames), void *data,
                                 jack_status_t *status);
