@@ -129,4 +129,15 @@ import Testing
     #expect(!wanted.isEmpty)
     for package in wanted { #expect(listed.contains { $0 == package }, "\(package)") }
   }
+
+  @Test func noFolderIsCrowded() {
+    for module in Self.modules {
+      let files = Self.files(in: "Sources/\(module)", endingWith: ".swift", deep: true)
+      for (folder, files) in Dictionary(
+        grouping: files, by: { $0.split(separator: "/").dropLast() })
+      {
+        #expect(files.count <= 16, "Sources/\(module)/\(folder.joined(separator: "/"))")
+      }
+    }
+  }
 }
