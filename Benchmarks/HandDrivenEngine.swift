@@ -12,7 +12,7 @@ final class HandDrivenEngine {
   private let ports: UnsafeMutableBufferPointer<Float>
   private let voices: UnsafeMutableBufferPointer<UnsafeMutablePointer<Voice>>
   private let recorders: UnsafeMutableBufferPointer<UnsafeMutablePointer<Recorder>>
-  private let roster: UnsafeMutablePointer<Roster>
+  private let processList: UnsafeMutablePointer<ProcessList>
   private let signal: UnsafeMutablePointer<cue_signal>
   private let engine: UnsafeMutablePointer<Engine>
   private let period: Int
@@ -41,9 +41,9 @@ final class HandDrivenEngine {
     for (i, memory) in recorded.enumerated() {
       recorders.initializeElement(at: i, to: memory.recorder)
     }
-    roster = .allocate(capacity: 1)
-    roster.initialize(
-      to: Roster(
+    processList = .allocate(capacity: 1)
+    processList.initialize(
+      to: ProcessList(
         voices: voices.baseAddress!, count: played.count, recorders: recorders.baseAddress!,
         recorderCount: recorded.count))
     signal = .allocate(capacity: 1)
@@ -52,7 +52,8 @@ final class HandDrivenEngine {
     engine = .allocate(capacity: 1)
     engine.initialize(
       to: Engine(
-        roster: roster, signal: signal, client: nil, anchor: TimeAnchor(frame: 0, microseconds: 0)))
+        processList: processList, signal: signal, client: nil,
+        anchor: TimeAnchor(frame: 0, microseconds: 0)))
   }
 
   deinit {
@@ -60,7 +61,7 @@ final class HandDrivenEngine {
     engine.deallocate()
     cue_signal_destroy(signal)
     signal.deallocate()
-    roster.deallocate()
+    processList.deallocate()
     recorders.deallocate()
     voices.deallocate()
     ports.deallocate()

@@ -224,7 +224,7 @@ extension Report {
       let playing = row.playing
       lines.append(
         left("\(row.queues)", 6)
-          + cells(
+          + slots(
             CycleCost.Comparison(
               row.cycle.cycleNanoseconds / count, row.cycle.copyNanoseconds / count))
           + right("\(number(playing.processorMilliseconds, 1)) ms", 12)
@@ -242,7 +242,7 @@ extension Report {
       guard let each = row.each else { continue }
       lines.append(
         left("\(last.queues) to \(row.queues)", 10)
-          + cells(CycleCost.Comparison(each.cycleNanoseconds, each.copyNanoseconds))
+          + slots(CycleCost.Comparison(each.cycleNanoseconds, each.copyNanoseconds))
           + right("\(number(each.processorMicroseconds, 1)) µs", 12)
           + kilobytes(each.proportionalKilobytes) + kilobytes(each.residentKilobytes)
           + kilobytes(each.bufferKilobytes)

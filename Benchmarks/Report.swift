@@ -51,7 +51,7 @@ struct Report: Codable {
     return head
       + cycles.map { row in
         left(row.format, 6) + right("\(row.channels)", 4) + right("\(row.period)", 8)
-          + cells(row.oneQueue) + cells(row.furtherQueue) + cells(row.recording)
+          + slots(row.oneQueue) + slots(row.furtherQueue) + slots(row.recording)
       }
   }
 
@@ -137,7 +137,7 @@ struct Report: Codable {
     return lines
   }
 
-  func cells(_ comparison: CycleCost.Comparison) -> String {
+  func slots(_ comparison: CycleCost.Comparison) -> String {
     right("\(number(comparison.cycleNanoseconds, 1)) ns", 11)
       + right("\(number(comparison.copyNanoseconds, 1)) ns", 10)
       + right(comparison.ratio.map { number($0, 2) } ?? "-", 7)

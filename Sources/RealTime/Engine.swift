@@ -5,7 +5,7 @@ package import Timeline
 /// Process list: the voices that a cycle plays, in order, then the graph that it runs, then the
 /// recorders that it fills. Never changed once a cycle can read it.
 @safe
-package struct Roster: BitwiseCopyable {
+package struct ProcessList: BitwiseCopyable {
   let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   let count: Int
   let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>?
@@ -96,7 +96,7 @@ package struct TimeBase: ~Copyable {
 /// frees the old one once `areOver(_:)` reports that no cycle can still read it.
 @safe
 package struct Engine: ~Copyable {
-  private let roster: Atomic<UnsafeMutableRawPointer?>
+  private let processList: Atomic<UnsafeMutableRawPointer?>
   private let begun = Atomic<UInt64>(0)
   private let ended = Atomic<UInt64>(0)
   private let clock: CycleClock
@@ -129,10 +129,10 @@ package struct Engine: ~Copyable {
   /// Creates an engine whose first cycle continues device time at `anchor`, an instant of both
   /// clocks.
   package init(
-    roster: UnsafeMutablePointer<Roster>, signal: UnsafeMutablePointer<cue_signal>,
+    processList: UnsafeMutablePointer<ProcessList>, signal: UnsafeMutablePointer<cue_signal>,
     client: OpaquePointer?, timeBase: UnsafeMutablePointer<TimeBase>? = nil, anchor: TimeAnchor
   ) {
-    unsafe self.roster = Atomic(UnsafeMutableRawPointer(roster))
+    unsafe self.processList = Atomic(UnsafeMutableRawPointer(processList))
     unsafe self.signal = signal
     self.client = Atomic(UInt(bitPattern: client))
     unsafe self.timeBase = timeBase
@@ -185,11 +185,11 @@ package struct Engine: ~Copyable {
     }
     isLooking.store(true, ordering: .sequentiallyConsistent)
     var isLacking = false
-    if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
-      let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
-      for i in 0..<roster.count where unsafe roster.voices[i].pointee.lacksEntries(for: Int(frames))
-      {
-        if givingUp { unsafe roster.voices[i].pointee.noteVainWait() }
+    if let processList = unsafe self.processList.load(ordering: .sequentiallyConsistent) {
+      let processList = unsafe processList.assumingMemoryBound(to: ProcessList.self).pointee
+      for i in 0..<processList.count
+      where unsafe processList.voices[i].pointee.lacksEntries(for: Int(frames)) {
+        if givingUp { unsafe processList.voices[i].pointee.noteVainWait() }
         isLacking = true
       }
     }
@@ -199,8 +199,9 @@ package struct Engine: ~Copyable {
 
   /// Replaces the process list, effective with the next cycle. Call from one control thread at a
   /// time.
-  package func swap(_ roster: UnsafeMutablePointer<Roster>) {
-    unsafe self.roster.store(UnsafeMutableRawPointer(roster), ordering: .sequentiallyConsistent)
+  package func swap(_ processList: UnsafeMutablePointer<ProcessList>) {
+    unsafe self.processList.store(
+      UnsafeMutableRawPointer(processList), ordering: .sequentiallyConsistent)
   }
 
   /// Number of cycles that have begun, for `areOver`.
@@ -244,14 +245,14 @@ package struct Engine: ~Copyable {
     let isMute = isMuted.load(ordering: .sequentiallyConsistent) || atOtherRate
     let time = advance(Int(frames), begin, isMute: isMute)
     var happened = atOtherRate
-    if let roster = unsafe self.roster.load(ordering: .sequentiallyConsistent) {
-      let roster = unsafe roster.assumingMemoryBound(to: Roster.self).pointee
+    if let processList = unsafe self.processList.load(ordering: .sequentiallyConsistent) {
+      let processList = unsafe processList.assumingMemoryBound(to: ProcessList.self).pointee
       // A voice may write to a graph's source, which has memory for no more frames.
-      let isTooLong = unsafe roster.graph != nil && time.frames > GraphCycle.longestCycle
-      for i in 0..<(isTooLong ? 0 : roster.count) {
-        if unsafe roster.voices[i].pointee.cycle(time) { happened = true }
+      let isTooLong = unsafe processList.graph != nil && time.frames > GraphCycle.longestCycle
+      for i in 0..<(isTooLong ? 0 : processList.count) {
+        if unsafe processList.voices[i].pointee.cycle(time) { happened = true }
       }
-      if let graph = unsafe roster.graph {
+      if let graph = unsafe processList.graph {
         // A caller that drives the cycles by hand has no transport.
         let transport = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)).map {
           unsafe cue_rt_transport($0)
@@ -262,8 +263,8 @@ package struct Engine: ~Copyable {
           happened = true
         }
       }
-      if let recorders = unsafe roster.recorders {
-        for i in 0..<roster.recorderCount {
+      if let recorders = unsafe processList.recorders {
+        for i in 0..<processList.recorderCount {
           if unsafe recorders[i].pointee.cycle(time) { happened = true }
         }
       }

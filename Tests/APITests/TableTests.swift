@@ -14,8 +14,8 @@ import Testing
     let file = repository.appendingPathComponent("Tests/APITests/semantics.md")
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { line in
-      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      return Row(line: cells[0], suites: cells[2].components(separatedBy: ", "), onServer: cells[3])
+      let slots = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      return Row(line: slots[0], suites: slots[2].components(separatedBy: ", "), onServer: slots[3])
     }
   }()
 

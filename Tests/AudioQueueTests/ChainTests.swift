@@ -179,7 +179,7 @@ import Testing
   // MARK: Decoding ahead
 
   @Test(
-    "15: Prime prepares as much as it is asked for, in as many slabs as that takes",
+    "15: Prime prepares as much as it is asked for, in as many stagingBuffers as that takes",
     arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
   func primingGoesBeyondTheDecodeBuffer(rate: Double, frames: Int) throws {
     let rig = try Rig(.float(1, rate: rate))
@@ -189,7 +189,7 @@ import Testing
     let few = try rig.queue.prime(frames: 1)
     #expect(few >= 1 && few <= frames + 2)
     let some = try rig.queue.prime(frames: 120_000)
-    #expect(some >= 120_000 && some < 120_000 + 2 * Slab.mostFrames)
+    #expect(some >= 120_000 && some < 120_000 + 2 * StagingBuffer.mostFrames)
     // Converted frames cannot be taken back.
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setDecodeFrames(500) }
     let all = try rig.queue.prime(frames: 0)

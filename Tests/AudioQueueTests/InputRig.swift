@@ -129,7 +129,7 @@ final class InputRig: @unchecked Sendable {
   func cycle(_ count: Int = 1, frames: Int = 64) {
     for _ in 0..<count {
       server.cycle(frames: frames)
-      queue.relay()
+      queue.deliverEvents()
       settle()
     }
   }
@@ -139,7 +139,7 @@ final class InputRig: @unchecked Sendable {
     let isQuiet: Void? = queue.state.wait(seconds: 20) { state in
       let works =
         state.isConverting
-        || (state.converter != nil && !state.slabs.isEmpty && !state.waiting.isEmpty)
+        || (state.converter != nil && !state.stagingBuffers.isEmpty && !state.waiting.isEmpty)
       return state.notices.isEmpty && state.delivering == nil && !works ? () : nil
     }
     #expect(isQuiet != nil, "callbacks do not come to an end")

@@ -187,9 +187,9 @@ import Testing
   @Test("22: a gap is told once; a packet ends in silence there, and the next one's time shows it")
   func underruns() throws {
     let rig = try rig(.alac)
-    let slabs = RecordConverter.slabCount * RecordConverter.slabFrames
+    let stagingBuffers = RecordConverter.stagingBufferCount * RecordConverter.stagingFrames
     try rig.queue.start(at: .frame(0))
-    rig.cycle(slabs / 512 + 40, frames: 512)
+    rig.cycle(stagingBuffers / 512 + 40, frames: 512)
     #expect(rig.calls == [.running(true), .underrun])
     let first = try rig.enqueue(bytes: 1 << 20)
     rig.settle()
@@ -199,32 +199,33 @@ import Testing
     _ = first
     let recordings = rig.recordings.filter { $0.frames > 0 }
     #expect(recordings.map(\.startFrame) == [0])
-    #expect(recordings.map(\.frames) == [slabs])
+    #expect(recordings.map(\.frames) == [stagingBuffers])
     #expect(rig.queue.statistics.underruns == 2)
   }
 
   @Test("22: with a second buffer the time behind the hole shows it")
   func timesShowTheHole() throws {
     let rig = try rig(.alac)
-    let slabs = RecordConverter.slabCount * RecordConverter.slabFrames
+    let stagingBuffers = RecordConverter.stagingBufferCount * RecordConverter.stagingFrames
     try rig.queue.start(at: .frame(50))
     // The last 50 frames of the staging buffers are missing, and with them the end of the packet.
-    rig.cycle(slabs / 512 + 40, frames: 512)
+    rig.cycle(stagingBuffers / 512 + 40, frames: 512)
     for _ in 0..<2 { try rig.enqueue(bytes: 1 << 20) }
     rig.settle()
     rig.cycle(40, frames: 512)
     try rig.queue.stop(atOnce: true)
     let recordings = rig.recordings.filter { $0.frames > 0 }
     let lost = Int(rig.queue.statistics.lostFrames)
-    #expect(recordings.map(\.startFrame) == [0, Int64(slabs + lost)])
-    #expect(recordings.map(\.frames).first == slabs)
+    #expect(recordings.map(\.startFrame) == [0, Int64(stagingBuffers + lost)])
+    #expect(recordings.map(\.frames).first == stagingBuffers)
     let decoded = try decoded(rig)
     for channel in 0..<2 {
       let heard = Self.heard[channel]
-      let resumed = 50 + slabs + lost
-      let rest = decoded[channel].count - slabs
+      let resumed = 50 + stagingBuffers + lost
+      let rest = decoded[channel].count - stagingBuffers
       #expect(
-        decoded[channel] == Array(heard[50..<(50 + slabs)] + heard[resumed..<(resumed + rest)]))
+        decoded[channel]
+          == Array(heard[50..<(50 + stagingBuffers)] + heard[resumed..<(resumed + rest)]))
     }
   }
 

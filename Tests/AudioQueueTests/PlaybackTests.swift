@@ -57,7 +57,7 @@ import Timeline
     rig.onBuffer { queue, id in
       lock.withLock {}
       try? queue.enqueue(id, bytes: 4)
-      queue.relay()
+      queue.deliverEvents()
     }
     for _ in 0..<3 { try rig.enqueue([1]) }
     try lock.withLock {
@@ -114,12 +114,12 @@ import Timeline
     try rig.enqueue(ramp(64, from: 65))
     try rig.queue.start(at: .frame(0))
     rig.server.cycle(frames: 64)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { !errors.value.isEmpty }
     #expect(errors.value == [afterPlaying ? .disposalPending : .disposed])
     rig.server.cycle(frames: 64)
     rig.server.cycle(frames: 64)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { rig.server.clients[0].isClosed }
     #expect(rig.doneBuffers.count == 1)
     if afterPlaying { #expect(Array(rig.output.prefix(128)) == ramp(128)) }
@@ -256,7 +256,7 @@ import Timeline
     lock.lock()
     try rig.queue.start(at: .frame(0))
     rig.server.cycle(frames: 64)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try rig.queue.stop()
     #expect(rig.doneBuffers.count == 1)
@@ -309,7 +309,7 @@ import Timeline
     #expect(throws: QueueError.disposalPending) { try rig.enqueue([1]) }
     let calls = rig.calls.count
     for _ in 0..<6 { rig.server.cycle(frames: 64) }
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { rig.server.clients[0].isClosed }
     #expect(Array(rig.output.prefix(300)) == ramp(300))
     #expect(rig.calls.count == calls)
@@ -344,7 +344,7 @@ import Timeline
     try rig.enqueue([1])
     try rig.queue.start()
     rig.server.cycle(frames: 64)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try rig.queue.dispose(afterPlaying: false)
     #expect(isOver.value)

@@ -189,7 +189,7 @@ import Testing
     }
     func cycle() {
       player.cycle()
-      recorder.queue.relay()
+      recorder.queue.deliverEvents()
       recorder.settle()
     }
     expect(nil)

@@ -155,7 +155,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     }
     for _ in 0..<30 { server.cycle(frames: 64) }
     for rig in rigs {
-      rig.queue.relay()
+      rig.queue.deliverEvents()
       rig.settle()
       #expect(rig.samples == frames(Int(start), 300))
       #expect(rig.queue.statistics.beganAt == start)
@@ -454,7 +454,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     for _ in 0..<2 { try rig.enqueue(32) }
     try rig.queue.start(at: .frame(0))
     rig.server.cycle(frames: 64)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { !errors.value.isEmpty }
     #expect(errors.value == [.disposed])
     waitUntil { rig.server.clients[0].isClosed }
@@ -537,20 +537,20 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let rig = try InputRig(.float(1, rate: 24000))
     rig.server.hears = { _, _ in 0.5 }
     try rig.queue.start(at: .frame(0))
-    let slabs = RecordConverter.slabCount * RecordConverter.slabFrames
-    rig.cycle(slabs / 64)
+    let stagingBuffers = RecordConverter.stagingBufferCount * RecordConverter.stagingFrames
+    rig.cycle(stagingBuffers / 64)
     #expect(rig.calls == [.running(true)])
     rig.cycle(100)
     #expect(rig.calls == [.running(true), .underrun])
     // All kept frames come in one buffer, which ends at the gap. The next buffer starts after it.
-    let a = try rig.enqueue(slabs)
+    let a = try rig.enqueue(stagingBuffers)
     let b = try rig.enqueue(100)
     rig.settle()
     rig.cycle(40)
     #expect(
       rig.calls == [
-        .running(true), .underrun, .done(a, frames: slabs / 2, at: 0),
-        .done(b, frames: 100, at: Int64(slabs / 2 + 3200)),
+        .running(true), .underrun, .done(a, frames: stagingBuffers / 2, at: 0),
+        .done(b, frames: 100, at: Int64(stagingBuffers / 2 + 3200)),
       ])
   }
 
@@ -640,7 +640,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let driver = Thread {
       while !isOver.value {
         rig.server.cycle(frames: 32)
-        rig.queue.relay()
+        rig.queue.deliverEvents()
       }
     }
     driver.start()
@@ -669,7 +669,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.stop(atOnce: true)
     rig.settle()
     #expect(rig.queue.state.read { state in state.buffers.values.allSatisfy { $0.isFree } })
-    #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty && $0.slabs.isEmpty })
+    #expect(
+      rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty && $0.stagingBuffers.isEmpty })
     #expect(!rig.hasNested)
   }
 }

@@ -104,7 +104,7 @@ final class Rig: @unchecked Sendable {
   func cycle(_ count: Int = 1, frames: Int = 64) {
     for _ in 0..<count {
       server.cycle(frames: frames)
-      queue.relay()
+      queue.deliverEvents()
       settle()
     }
   }

@@ -45,7 +45,7 @@ import Timeline
     try rig.queue.start()
     let device = try #require(rig.queue.state.read { $0.device })
     // The event thread cannot read events meanwhile.
-    try device.seating.withLock { _ in
+    try device.attachments.withLock { _ in
       rig.server.cycle(frames: 64)
       try rig.queue.stop()
     }
@@ -114,7 +114,7 @@ import Timeline
     try rig.queue.dispose(afterPlaying: true)
     for _ in 0..<4 {
       rig.server.cycle(frames: 64)
-      rig.queue.relay()
+      rig.queue.deliverEvents()
       // Time in which a premature disposal would happen.
       usleep(20_000)
     }
@@ -228,7 +228,7 @@ import Timeline
     for _ in 0..<3 { try rig.enqueue([1]) }
     try rig.queue.start()
     rig.server.cycle(frames: 1)
-    rig.queue.relay()
+    rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try app.sync { try rig.queue.stop() }
     #expect(rig.doneBuffers.count == 3)

@@ -97,7 +97,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
           isDisposed.signal()
         }
         // By then nothing waits for the cycle any more.
-        waitUntil(seconds: 60) { device.seating.withLock { $0.seats.isEmpty } }
+        waitUntil(seconds: 60) { device.attachments.withLock { $0.entries.isEmpty } }
       }
       isDisposed.wait()
     }()

@@ -92,8 +92,8 @@ struct Bundles: Subject {
         }
       }
       guard plugin.problems.isEmpty else { continue }
-      let length = dice.once(in: 40) ? TrialLength.full(seconds: 0.001) : .short
-      _ = PluginTrial.run(uri, in: world, length) { _ in }
+      let length = dice.once(in: 40) ? ValidationLength.full(seconds: 0.001) : .short
+      _ = PluginValidation.run(uri, in: world, length) { _ in }
       bind(plugin, world, &dice)
     }
   }

@@ -11,7 +11,7 @@ import Timeline
 @Suite(.serialized, .disabled(if: isSanitized, "a sanitizer defines malloc itself"))
 struct CycleCostTests {
   private final class Nobody: VoiceOwner {
-    func relay() {}
+    func deliverEvents() {}
     func deviceLost() {}
   }
 
@@ -87,8 +87,8 @@ struct CycleCostTests {
             bytes.baseAddress!, frames: samples.count, layout: .float32(channels: 1),
             token: UInt32(token)))
       }
-      _ = try device.seat(voice, owner: Nobody(), places: graph.places(of: source))
-      defer { device.unseat(voice) }
+      _ = try device.attach(voice, owner: Nobody(), places: graph.places(of: source))
+      defer { device.detach(voice) }
       try device.holding(voice) {
         voice.voice.pointee.start(at: StartPoint(.frame(device.latestFrame)))
       }

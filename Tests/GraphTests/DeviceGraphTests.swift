@@ -9,7 +9,7 @@ import Testing
 import Timeline
 
 final class Nobody: VoiceOwner {
-  func relay() {}
+  func deliverEvents() {}
   func deviceLost() {}
 }
 
@@ -76,7 +76,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     try voice((0..<300).map { Float($0) }) { first in
       try voice((0..<300).map { Float(1000 * $0) }) { second in
         for (memory, id) in [(first, a), (second, b)] {
-          let names = try device.seat(memory, owner: owner, places: graph.places(of: id))
+          let names = try device.attach(memory, owner: owner, places: graph.places(of: id))
           #expect(names.isEmpty)
           try device.holding(memory) {
             memory.voice.pointee.start(at: StartPoint(.frame(100)))
@@ -88,10 +88,10 @@ private final class Slow: TestNode, @unchecked Sendable {
         }
         #expect(server.clients[0].samples == [expected])
         // The ports belong to the graph: a removed voice leaves silence at once.
-        device.unseat(first)
+        device.detach(first)
         server.cycle(frames: 64)
         #expect(server.clients[0].samples[0].suffix(64).allSatisfy { $0 == 0 })
-        device.unseat(second)
+        device.detach(second)
       }
     }
     #expect(!server.clients[0].isClosed)
@@ -109,10 +109,10 @@ private final class Slow: TestNode, @unchecked Sendable {
     try graph.connect(source, to: output)
     try graph.run(on: device)
     try voice(Array(repeating: 1, count: 1000)) { memory in
-      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       server.cycle(frames: 128)
-      device.unseat(memory)
+      device.detach(memory)
       server.cycle(frames: 128)
     }
     let heard = server.clients[0].samples[0]
@@ -130,12 +130,12 @@ private final class Slow: TestNode, @unchecked Sendable {
     try graph.connect(source, to: output)
     try graph.run(on: device)
     try voice(Array(repeating: 1, count: 1000)) { memory in
-      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       server.cycle(frames: 128)
       graph.cycle.pointee.hold()
       server.cycle(frames: 128)
-      device.unseat(memory)
+      device.detach(memory)
       graph.cycle.pointee.release()
       server.cycle(frames: 128)
     }
@@ -164,7 +164,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     // The output fades, is silent for a whole cycle, and is removed.
     while !client.outputs[0].isRemoved {
       server.cycle(frames: 64)
-      device.relay()
+      device.deliverEvents()
       try #require(server.counter < 100_000)
     }
     #expect(client.samples.isEmpty)
@@ -229,13 +229,13 @@ private final class Slow: TestNode, @unchecked Sendable {
     try graph.connect(source, to: output)
     try graph.run(on: device)
     try voice(Array(repeating: 1, count: 40_000)) { memory in
-      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       for frames in [8192, 16384, 8192] {
         server.changePeriod(to: frames)
         server.cycle(frames: frames)
       }
-      device.unseat(memory)
+      device.detach(memory)
     }
     let heard = server.clients[1].samples[0]
     #expect(heard[..<8192].allSatisfy { $0 == 1 })
@@ -260,7 +260,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     #expect(!node.prepared.contains { $0.frames == 1024 })
     node.isSlow.store(false, ordering: .releasing)
     let isReady = waits {
-      device.relay()
+      device.deliverEvents()
       return node.longest.load(ordering: .acquiring) == 1024
     }
     #expect(isReady)
@@ -333,7 +333,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     while editors.done.load(ordering: .acquiring) < 4 { server.cycle(frames: 32) }
     while !graph.isSettled {
       server.cycle(frames: 64)
-      device.relay()
+      device.deliverEvents()
     }
     #expect(graph.wires == [Wire(from: input, to: output): 1])
     graph.stop()

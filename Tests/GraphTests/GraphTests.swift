@@ -342,7 +342,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
         frame += 256
       }
       if round == 4 { rig.graph.cycle.pointee.release() }
-      _ = rig.graph.tend()
+      _ = rig.graph.service()
     }
   }
 

@@ -162,8 +162,8 @@ import Timeline
       _ = memory.voice.pointee.entries.push(
         Entry(
           bytes.baseAddress!, frames: 1_000_000, layout: .float32(channels: 1), token: 0))
-      _ = try device.seat(memory, owner: owner, places: graph.places(of: source))
-      defer { device.unseat(memory) }
+      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
+      defer { device.detach(memory) }
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.atOnce)) }
       capture.arm()
       #expect(capture.wait(untilFrames: 4096))

@@ -161,7 +161,7 @@ final class Rig {
     let happened = graph.cycle.pointee.cycle(frames: frames, at: frame)
     for name in outputs { heard[name]! += UnsafeBufferPointer(start: ports[name]!, count: frames) }
     frame += Int64(frames)
-    if happened { _ = graph.tend() }
+    if happened { _ = graph.service() }
     return happened
   }
 
@@ -177,7 +177,7 @@ final class Rig {
   func settle(period: Int = 64) {
     while !graph.isSettled {
       cycle(period)
-      _ = graph.tend()
+      _ = graph.service()
     }
   }
 

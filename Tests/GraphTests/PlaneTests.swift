@@ -72,11 +72,11 @@ import Testing
 
 @Suite struct ArenaTests {
   @Test func memoryIsZeroSharesPagesAndGoesWithTheLastWhoKeepsIt() {
-    weak var slab: Slab?
+    weak var page: ArenaPage?
     do {
-      var slabs: [Slab] = []
+      var pages: [ArenaPage] = []
       let numbers = (0..<4).map { _ in
-        Arena.small.allocate(8, of: UInt64.self, keptBy: &slabs)
+        Arena.small.allocate(8, of: UInt64.self, keptBy: &pages)
       }
       for number in numbers {
         #expect((0..<8).allSatisfy { number[$0] == 0 })
@@ -87,13 +87,13 @@ import Testing
       // Unless a memory block ends between them.
       #expect(distances.filter { $0 == 8 }.count >= 2)
 
-      var own: [Slab] = []
+      var own: [ArenaPage] = []
       let long = Arena.small.allocate(1 << 17, of: UInt8.self, keptBy: &own)
-      #expect(own.count == 1 && !slabs.contains { $0 === own[0] })
+      #expect(own.count == 1 && !pages.contains { $0 === own[0] })
       long.update(repeating: 1, count: 1 << 17)
-      slab = own[0]
-      withExtendedLifetime(own) { #expect(slab != nil) }
+      page = own[0]
+      withExtendedLifetime(own) { #expect(page != nil) }
     }
-    #expect(slab == nil)
+    #expect(page == nil)
   }
 }

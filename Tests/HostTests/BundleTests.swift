@@ -17,7 +17,7 @@ import Testing
 
   /// Returns the error of instantiating, with validation in a separate process.
   private func refusal(_ fixture: Fixture, patience: Double = 20) throws -> String {
-    let world = World(path: fixture.path, prober: try fixture.prober(patience: patience))
+    let world = World(path: fixture.path, validator: try fixture.validator(patience: patience))
     do {
       _ = try PluginInstance(Fixture.uri, in: world, settings: usual)
       return "nothing"
@@ -28,8 +28,8 @@ import Testing
 
   @Test func aSoundBundleIsTaken() throws {
     try fixture { fixture in
-      let prober = try fixture.prober()
-      let report = try prober.bundle(fixture.bundle)
+      let validator = try fixture.validator()
+      let report = try validator.bundle(fixture.bundle)
       #expect(report == BundleReport(plugins: [Fixture.uri], problems: []))
       let words = try refusal(fixture)
       #expect(words == "nothing")
@@ -39,7 +39,7 @@ import Testing
   @Test func aSyntaxErrorIsToldWithItsPlace() throws {
     try fixture { fixture in
       try fixture.write("@prefix lv2: <urn:x> .\n<urn:a> lv2:b [ .\n", to: "manifest.ttl")
-      let report = try fixture.prober().bundle(fixture.bundle)
+      let report = try fixture.validator().bundle(fixture.bundle)
       #expect(report.plugins == [])
       #expect(report.problems.contains { $0.contains("fixture.lv2/manifest.ttl:2:") }, "\(report)")
       #expect(throws: HostError.unknownPlugin(uri: Fixture.uri)) {
@@ -48,7 +48,7 @@ import Testing
     }
     try fixture { fixture in
       try fixture.write("nonsense", to: "fixture.ttl")
-      let report = try fixture.prober().bundle(fixture.bundle)
+      let report = try fixture.validator().bundle(fixture.bundle)
       #expect(report.problems.contains { $0.contains("fixture.lv2/fixture.ttl:1:") }, "\(report)")
       let words = try refusal(fixture)
       #expect(words.contains("it has no name"))
@@ -73,7 +73,7 @@ import Testing
       #expect(
         words
           == "the bundle \(fixture.bundle) of <urn:fixture> is faulty: \(problem)")
-      let problems = try fixture.prober().bundle(fixture.bundle).problems
+      let problems = try fixture.validator().bundle(fixture.bundle).problems
       #expect(problems == ["<urn:fixture>: \(problem)"])
     }
   }
@@ -126,11 +126,12 @@ import Testing
         words
           == "the plugin <urn:fixture> is faulty: it crashed (Aborted) while it runs")
       // A new process validates the next plugin.
-      let prober = try fixture.prober()
+      let validator = try fixture.validator()
       let world = World(path: fixture.path)
       #expect(
-        try prober.plugin(Fixture.uri, in: world).failures == ["crashed (Aborted) while it runs"])
-      #expect(try prober.plugin(examples + "amp", in: world) == TrialReport())
+        try validator.plugin(Fixture.uri, in: world).failures == ["crashed (Aborted) while it runs"]
+      )
+      #expect(try validator.plugin(examples + "amp", in: world) == ValidationReport())
     }
   }
 
@@ -196,10 +197,11 @@ import Testing
     try fixture { fixture in
       let cache = fixture.folder.appendingPathComponent("cache").path
       let world = World(path: fixture.path)
-      #expect(try fixture.prober(cache: cache).plugin(Fixture.uri, in: world) == TrialReport())
+      #expect(
+        try fixture.validator(cache: cache).plugin(Fixture.uri, in: world) == ValidationReport())
       // This validator cannot start, so the answer comes from the cache.
-      let none = Prober(executable: "/no/such/probe", cacheFolder: cache)
-      #expect(try none.plugin(Fixture.uri, in: world) == TrialReport())
+      let none = PluginValidator(executable: "/no/such/probe", cacheFolder: cache)
+      #expect(try none.plugin(Fixture.uri, in: world) == ValidationReport())
       try fixture.write("# changed", to: "more.ttl")
       #expect(throws: HostError.self) { try none.plugin(Fixture.uri, in: world) }
     }
@@ -217,9 +219,9 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
       let world = World(path: fixture.path)
       for asked in 1...2 {
-        let prober = Prober(executable: script, arguments: [], cacheFolder: cache)
+        let validator = PluginValidator(executable: script, arguments: [], cacheFolder: cache)
         for _ in 0..<2 {
-          let failures = try prober.plugin(Fixture.uri, in: world).failures
+          let failures = try validator.plugin(Fixture.uri, in: world).failures
           #expect(
             failures == ["crashed (Segmentation fault) while it is instantiated at 48000 Hz"])
         }
@@ -229,11 +231,11 @@ import Testing
   }
 
   @Test func aProbeThatDoesNotStartIsNamed() throws {
-    let none = Prober(executable: "/no/such/probe", cacheFolder: nil)
+    let none = PluginValidator(executable: "/no/such/probe", cacheFolder: nil)
     #expect(
       throws: HostError.noProbe(path: "/no/such/probe", reason: "No such file or directory")
     ) { try none.bundle("/usr/lib/lv2/eg-amp.lv2/") }
-    let mute = Prober(executable: "/bin/true", cacheFolder: nil)
+    let mute = PluginValidator(executable: "/bin/true", cacheFolder: nil)
     let failures = try mute.plugin(examples + "amp", in: installed).failures
     #expect(failures == ["ended the process with code 0"])
   }
@@ -292,7 +294,7 @@ import Testing
       try fixture.write(manifest + "\n\(dynamic) <fixture.so> .\n", to: "manifest.ttl")
       #expect(World(path: fixture.path).uris.contains(Fixture.uri))
       #expect(
-        try fixture.prober().bundle(fixture.bundle)
+        try fixture.validator().bundle(fixture.bundle)
           == BundleReport(
             plugins: [Fixture.uri],
             problems: ["more of it is told by a library (dynmanifest), which is not run"]))
@@ -389,25 +391,28 @@ import Testing
       lv2:extensionData <http://lv2plug.in/ns/ext/state#interface> ;
       """
     try fixture("FORGETS", facts: facts) { fixture in
-      let report = try fixture.prober().trial(
+      let report = try fixture.validator().trial(
         Fixture.uri, in: World(path: fixture.path), .full(seconds: 0.1))
-      #expect(report == TrialReport(remarks: ["saves something else after its state was restored"]))
+      #expect(
+        report == ValidationReport(remarks: ["saves something else after its state was restored"]))
     }
   }
 
   @Test(arguments: ["amp", "fifths", "metro", "midigate", "params", "sampler"])
   func theExamplesPass(name: String) throws {
-    let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
-    let report = try prober.trial(examples + name, in: installed, .full(seconds: 0.5))
-    #expect(report == TrialReport())
+    let validator = PluginValidator(
+      executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+    let report = try validator.trial(examples + name, in: installed, .full(seconds: 0.5))
+    #expect(report == ValidationReport())
   }
 
   @Test func everyMDAPluginPasses() throws {
-    let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+    let validator = PluginValidator(
+      executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
     let uris = installed.uris.filter { $0.hasPrefix("http://drobilla.net/plugins/mda/") }
     #expect(uris.count == 36)
     for uri in uris {
-      let report = try prober.trial(uri, in: installed, .full(seconds: 0.3))
+      let report = try validator.trial(uri, in: installed, .full(seconds: 0.3))
       #expect(report.failures == [], "\(uri)")
     }
   }

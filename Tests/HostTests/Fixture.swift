@@ -88,8 +88,8 @@ struct Fixture {
     try text.write(toFile: bundle + file, atomically: false, encoding: .utf8)
   }
 
-  func prober(cache: String? = nil, patience: Double = 20) throws -> Prober {
-    Prober(
+  func validator(cache: String? = nil, patience: Double = 20) throws -> PluginValidator {
+    PluginValidator(
       executable: try builtProduct(named: "cuejack").path, cacheFolder: cache, patience: patience)
   }
 }

@@ -57,8 +57,9 @@ import Testing
   @Test func aProbesFilesGo() throws {
     try withFile { world, file in
       do {
-        let prober = Prober(executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
-        #expect(try prober.plugin(Fixture.uri, in: world) == TrialReport())
+        let validator = PluginValidator(
+          executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
+        #expect(try validator.plugin(Fixture.uri, in: world) == ValidationReport())
       }
       #expect(file() == nil)
     }

@@ -7,7 +7,7 @@ import Testing
 import Timeline
 
 private final class Nobody: VoiceOwner {
-  func relay() {}
+  func deliverEvents() {}
   func deviceLost() {}
 }
 
@@ -22,10 +22,10 @@ private final class Rig {
   init(channels: Int = 2) throws {
     device = try Device(server, clientName: "rig")
     memory = VoiceMemory(channels: channels)
-    _ = try device.seat(memory, owner: owner)
+    _ = try device.attach(memory, owner: owner)
   }
 
-  deinit { device.unseat(memory) }
+  deinit { device.detach(memory) }
 
   func start(at frame: Int64 = .min / 2) throws {
     try device.holding(memory) { voice.pointee.start(at: StartPoint(.frame(frame))) }
@@ -242,8 +242,8 @@ private final class Rig {
     let device = try Device(server, clientName: "wrap")
     let memory = VoiceMemory(channels: 1)
     let owner = Nobody()
-    _ = try device.seat(memory, owner: owner)
-    defer { device.unseat(memory) }
+    _ = try device.attach(memory, owner: owner)
+    defer { device.detach(memory) }
     let start = Int64(1) << 32 + 10
     try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(start))) }
     let source: [Float] = [1, 2, 3]

@@ -7,7 +7,7 @@ import Testing
 import Timeline
 
 private final class Nobody: VoiceOwner {
-  func relay() {}
+  func deliverEvents() {}
   func deviceLost() {}
 }
 
@@ -25,11 +25,11 @@ private final class Rig {
     server.hears = { frame, input in input == 1 ? Float(frame) : -Float(frame) }
     device = try Device(server, clientName: "rig")
     memory = RecorderMemory(channels: channels)
-    #expect(try device.seat(memory, owner: owner) == (1...channels).map { "in_\($0)" })
+    #expect(try device.attach(memory, owner: owner) == (1...channels).map { "in_\($0)" })
   }
 
   deinit {
-    device.unseat(memory)
+    device.detach(memory)
     spaces.forEach { $0.deallocate() }
   }
 
@@ -273,13 +273,13 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
   @Test func voicesAndRecordersShareADevice() throws {
     let rig = try Rig()
     let voice = VoiceMemory(channels: 1)
-    #expect(try rig.device.seat(voice, owner: rig.owner) == ["out_1"])
+    #expect(try rig.device.attach(voice, owner: rig.owner) == ["out_1"])
     let second = RecorderMemory(channels: 2)
-    #expect(try rig.device.seat(second, owner: rig.owner) == ["2_in_1", "2_in_2"])
+    #expect(try rig.device.attach(second, owner: rig.owner) == ["2_in_1", "2_in_2"])
     rig.push(64)
     try rig.start(at: 0)
     try rig.device.holding(voice) { voice.voice.pointee.start(at: StartPoint(.frame(0))) }
-    rig.device.unseat(second)
+    rig.device.detach(second)
     let source: [Float] = [1, 2, 3]
     source.withUnsafeBytes {
       _ = voice.voice.pointee.entries.push(
@@ -288,7 +288,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     }
     #expect(rig.samples(0) == ramp(0, 64))
     #expect(Array(rig.server.clients[0].samples[0].prefix(4)) == [1, 2, 3, 0])
-    rig.device.unseat(voice)
+    rig.device.detach(voice)
     #expect(!rig.server.clients[0].isClosed)
   }
 }

@@ -9,16 +9,16 @@ import Timeline
   /// A client without voices whose cycles the test simulates.
   private final class Client {
     private let signal = UnsafeMutablePointer<cue_signal>.allocate(capacity: 1)
-    private let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
+    private let processList = UnsafeMutablePointer<ProcessList>.allocate(capacity: 1)
     private let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
     let engine = UnsafeMutablePointer<Engine>.allocate(capacity: 1)
 
     init(_ base: UnsafeMutablePointer<TimeBase>, frame: Int64, microseconds: UInt64) {
       cue_signal_initialize(signal)
-      roster.initialize(to: Roster(voices: voices, count: 0))
+      processList.initialize(to: ProcessList(voices: voices, count: 0))
       engine.initialize(
         to: Engine(
-          roster: roster, signal: signal, client: nil, timeBase: base,
+          processList: processList, signal: signal, client: nil, timeBase: base,
           anchor: TimeAnchor(frame: frame, microseconds: microseconds)))
       engine.pointee.setSampleRate(48000)
     }
@@ -26,7 +26,7 @@ import Timeline
     deinit {
       engine.deinitialize(count: 1)
       engine.deallocate()
-      roster.deallocate()
+      processList.deallocate()
       voices.deallocate()
       cue_signal_destroy(signal)
       signal.deallocate()

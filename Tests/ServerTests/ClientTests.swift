@@ -64,13 +64,13 @@ import Testing
     let shared = try Device(JackServer(named: jack.name), clientName: "shared")
     let listener = Listener()
     let (first, second) = (VoiceMemory(channels: 1), VoiceMemory(channels: 1))
-    _ = try shared.seat(first, owner: listener)
-    _ = try shared.seat(second, owner: listener)
+    _ = try shared.attach(first, owner: listener)
+    _ = try shared.attach(second, owner: listener)
     kill(process, SIGSTOP)
     device.close()
-    // A seat that leaves a shared client unregisters its ports, and the last one closes the client.
-    shared.unseat(first)
-    shared.unseat(second)
+    // A attachment that leaves a shared client unregisters its ports, and the last one closes the client.
+    shared.detach(first)
+    shared.detach(second)
     // Another server can be used meanwhile.
     let other = try JackDaemon()
     defer { other.stop() }
@@ -90,6 +90,6 @@ import Testing
 }
 
 private final class Listener: VoiceOwner {
-  func relay() {}
+  func deliverEvents() {}
   func deviceLost() {}
 }

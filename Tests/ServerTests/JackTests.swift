@@ -8,7 +8,7 @@ import Timeline
 private final class Listener: VoiceOwner, @unchecked Sendable {
   private let lock = NSLock()
   private var lost = false
-  func relay() {}
+  func deliverEvents() {}
   func deviceLost() { lock.withLock { lost = true } }
   var hasLost: Bool { lock.withLock { lost } }
 }
@@ -90,7 +90,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     let device = try Device(JackServer(named: jack.name), clientName: "a")
     let memory = VoiceMemory(channels: 2)
     let listener = Listener()
-    _ = try device.seat(memory, owner: listener)
+    _ = try device.attach(memory, owner: listener)
     let client = device.client
     let process = try #require(jack.processIdentifier)
     #expect(kill(process, SIGSTOP) == 0)
@@ -101,7 +101,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     while device.isLost && Date() < end { usleep(1000) }
     #expect(!device.isLost && device.client === client)
     #expect(device.restarts.load(ordering: .relaxed) == 0)
-    _ = device.unseat(memory)
+    _ = device.detach(memory)
   }
 
   @Test func aLostServerIsNoticed() throws {
@@ -109,13 +109,13 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     let device = try Device(JackServer(named: jack.name), clientName: "a")
     let memory = VoiceMemory(channels: 2)
     let listener = Listener()
-    _ = try device.seat(memory, owner: listener)
+    _ = try device.attach(memory, owner: listener)
     jack.kill()
     let end = Date(timeIntervalSinceNow: 30)
     while !listener.hasLost && Date() < end { usleep(1000) }
     #expect(listener.hasLost)
     #expect(device.isLost)
-    device.unseat(memory)
+    device.detach(memory)
   }
 
   @Test func aServerThatIsFullSaysSo() throws {

@@ -51,7 +51,7 @@ final class Converter: @unchecked Sendable {
     let generation: UInt64
     fileprivate let setting: TimePitch.Setting
     /// The length of a staging buffer to allocate beyond the pool; 0 if one is available.
-    fileprivate var slabFrames = 0
+    fileprivate var stagingFrames = 0
     /// True if the item was already converted for a previous device rate.
     let isReplay: Bool
   }
@@ -62,13 +62,13 @@ final class Converter: @unchecked Sendable {
   /// The packet decoder; nil if the buffers hold linear PCM.
   private let packets: BufferDecoder?
   /// The staging buffers that are reused.
-  let pool: [Slab]
-  private let slabLayout: SampleLayout
+  let pool: [StagingBuffer]
+  private let stagingLayout: SampleLayout
   private var generation: UInt64 = 0
 
   /// The staging buffer being filled, the frames in it, and the frames already pushed into the
   /// ring.
-  private var slab: Slab?
+  private var stagingBuffer: StagingBuffer?
   private var filled = 0
   private var pushed = 0
   /// The start time and the parameter changes of the next ring entry. `start` is the earliest
@@ -121,8 +121,8 @@ final class Converter: @unchecked Sendable {
     self.chain = chain
     self.packets = packets
     ratio = plan.deviceRate / plan.format.sampleRate
-    slabLayout = .float32(channels: plan.format.channels)
-    pool = Slab.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
+    stagingLayout = .float32(channels: plan.format.channels)
+    pool = StagingBuffer.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
   }
 
   // MARK: Rate changes
@@ -152,7 +152,7 @@ final class Converter: @unchecked Sendable {
     }
     generation = state.generation
     state.inRing = []
-    state.freeSlabs = pool
+    state.freeStagingBuffers = pool
   }
 
   private convenience init?(
@@ -170,46 +170,47 @@ final class Converter: @unchecked Sendable {
     var items: [QueueState.Item] = []
     var frames = 0
     func replay(
-      _ slab: Slab?, _ range: Range<Int>, _ start: Int64, _ changes: ParameterChanges
+      _ stagingBuffer: StagingBuffer?, _ range: Range<Int>, _ start: Int64,
+      _ changes: ParameterChanges
     ) {
       if range.isEmpty && start == .min && changes.isEmpty { return }
       // Silence separates the two: the earlier frames end here.
       if start != .min && !items.isEmpty { items.append(.flush) }
       let planes = Planes(channels: plan.format.channels, capacity: range.count)
-      if let slab {
-        unsafe planes.copy(slab.pointers(at: range.lowerBound), frames: range.count)
+      if let stagingBuffer {
+        unsafe planes.copy(stagingBuffer.pointers(at: range.lowerBound), frames: range.count)
       }
       items.append(.replay(replays.count))
       replays.append(Replay(planes: planes, start: scaled(start), changes: changes))
       frames += range.count
     }
     for (i, item) in state.inRing.enumerated() {
-      guard case .slab(let piece) = item else {
+      guard case .stagingBuffer(let piece) = item else {
         items.append(item)
         continue
       }
       let end = piece.first + piece.frames
       if i == 0 && played > 0 {
-        replay(piece.slab, piece.first + played..<end, .min, ParameterChanges())
+        replay(piece.stagingBuffer, piece.first + played..<end, .min, ParameterChanges())
       } else {
-        replay(piece.slab, piece.first..<end, piece.start, piece.changes)
+        replay(piece.stagingBuffer, piece.first..<end, piece.start, piece.changes)
       }
     }
     func replayFilled() {
-      replay(old.slab, old.pushed..<old.filled, old.start, old.changes)
+      replay(old.stagingBuffer, old.pushed..<old.filled, old.start, old.changes)
       old.pushed = 0
       old.filled = 0
       old.start = .min
       old.changes = ParameterChanges()
     }
-    if isFresh { old.slab = nil }
-    if old.slab == nil {
+    if isFresh { old.stagingBuffer = nil }
+    if old.stagingBuffer == nil {
       old.pushed = 0
       old.filled = 0
     }
     replayFilled()
     // Frames that still waited to be replayed for the rate in between.
-    old.slab = old.slab ?? old.pool[0]
+    old.stagingBuffer = old.stagingBuffer ?? old.pool[0]
     for item in state.waiting.prefix(state.replays) {
       let work = Work(
         item: item, source: nil, cookie: [], generation: generation, setting: state.timePitch,
@@ -240,7 +241,9 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if all of them are converted; false if the staging buffer must be pushed
   ///   first.
-  private func replay(_ index: Int, into slab: Slab) throws(ConverterFailure) -> Bool {
+  private func replay(_ index: Int, into stagingBuffer: StagingBuffer) throws(ConverterFailure)
+    -> Bool
+  {
     let replay = replays[index]
     if replayOffset == 0 {
       if replay.start != .min { start = replay.start }
@@ -252,7 +255,7 @@ final class Converter: @unchecked Sendable {
     }
     while replayOffset < replay.planes.capacity {
       let before = (replayOffset, filled)
-      let wantsMore = try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+      let wantsMore = try unsafe fill(stagingBuffer) { (planes, room) throws(ConverterFailure) in
         let (consumed, produced) = try unsafe chain.replay(
           replay.planes, from: replayOffset, frames: replay.planes.capacity - replayOffset,
           into: planes, room: room)
@@ -285,28 +288,30 @@ final class Converter: @unchecked Sendable {
   /// The caller must hold the state lock.
   func isFull(_ state: QueueState) -> Bool {
     if state.isConverting { return false }
-    return state.inRing.count >= Self.mostEntries || (slab == nil && nextSlab(state) == .none)
+    return state.inRing.count >= Self.mostEntries
+      || (stagingBuffer == nil && nextStagingBuffer(state) == .none)
   }
 
   /// The number of ring entries from which the ring counts as full. The end of a step may push two
   /// more.
   private static var mostEntries: Int { VoiceMemory.entryCapacity - 2 }
 
-  private enum NextSlab: Equatable {
+  private enum NextStagingBuffer: Equatable {
     case none, pooled
     /// Allocate one with this many frames.
     case beyondPool(frames: Int)
   }
 
   /// Returns where the next step finds a staging buffer. The caller must hold the state lock.
-  private func nextSlab(_ state: QueueState) -> NextSlab {
+  private func nextStagingBuffer(_ state: QueueState) -> NextStagingBuffer {
     let ready = state.readyFrames
     let missing = (state.primeTargets.max() ?? 0) - ready
     // After a call that prepared more than the pool, the pool rests until that has been played.
     let isAhead = ready >= pool.reduce(0) { $0 + $1.capacity }
-    if !state.freeSlabs.isEmpty, missing > 0 || !isAhead { return .pooled }
+    if !state.freeStagingBuffers.isEmpty, missing > 0 || !isAhead { return .pooled }
     if missing <= 0 { return .none }
-    return .beyondPool(frames: min(max(missing, Slab.mostPooledFrames), Slab.mostFrames))
+    return .beyondPool(
+      frames: min(max(missing, StagingBuffer.mostPooledFrames), StagingBuffer.mostFrames))
   }
 
   /// Returns the next step if there are an item and a staging buffer for it. The caller must hold
@@ -314,7 +319,7 @@ final class Converter: @unchecked Sendable {
   func takeWork(_ state: inout QueueState) -> Work? {
     if state.generation != generation {
       generation = state.generation
-      slab = nil
+      stagingBuffer = nil
       offset = nil
       replays = []
       replayOffset = 0
@@ -325,12 +330,12 @@ final class Converter: @unchecked Sendable {
     else {
       return nil
     }
-    var slabFrames = 0
-    if slab == nil {
-      switch nextSlab(state) {
+    var stagingFrames = 0
+    if stagingBuffer == nil {
+      switch nextStagingBuffer(state) {
       case .none: return nil
-      case .pooled: slab = state.freeSlabs.popLast()
-      case .beyondPool(let frames): slabFrames = frames
+      case .pooled: stagingBuffer = state.freeStagingBuffers.popLast()
+      case .beyondPool(let frames): stagingFrames = frames
       }
       filled = 0
       pushed = 0
@@ -348,7 +353,7 @@ final class Converter: @unchecked Sendable {
     }
     return Work(
       item: item, source: source, cookie: state.cookie, generation: generation,
-      setting: state.timePitch, slabFrames: slabFrames, isReplay: state.replays > 0)
+      setting: state.timePitch, stagingFrames: stagingFrames, isReplay: state.replays > 0)
   }
 
   /// True until the position of the current buffer in the stream is determined.
@@ -359,26 +364,27 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if the item is complete.
   func convert(_ work: Work) -> Bool {
-    if slab == nil, work.slabFrames > 0 {
+    if stagingBuffer == nil, work.stagingFrames > 0 {
       // Allocated here because no lock is held: initializing much memory takes long.
-      slab = Slab(channels: plan.format.channels, frames: work.slabFrames, isPooled: false)
+      stagingBuffer = StagingBuffer(
+        channels: plan.format.channels, frames: work.stagingFrames, isPooled: false)
     }
-    guard let slab else { return false }
+    guard let stagingBuffer else { return false }
     do throws(ConverterFailure) {
       switch work.item {
       case .buffer(let piece):
-        return try convert(piece, work, into: slab)
+        return try convert(piece, work, into: stagingBuffer)
       case .replay(let index):
-        return try replay(index, into: slab)
+        return try replay(index, into: stagingBuffer)
       case .flush where work.isReplay, .end where work.isReplay:
-        return try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+        return try unsafe fill(stagingBuffer) { (planes, room) throws(ConverterFailure) in
           try unsafe chain.replay(nil, from: 0, frames: 0, into: planes, room: room).produced
         }
       case .flush, .end:
-        guard try drainPackets(work, into: slab) else { return false }
+        guard try drainPackets(work, into: stagingBuffer) else { return false }
         let endsRun = if case .end = work.item { true } else { false }
-        return try drain(work, into: slab, endsRun: endsRun)
-      case .slab:
+        return try drain(work, into: stagingBuffer, endsRun: endsRun)
+      case .stagingBuffer:
         return true
       }
     } catch {
@@ -390,7 +396,7 @@ final class Converter: @unchecked Sendable {
 
   private var failure: ConverterFailure?
 
-  private func convert(_ piece: QueueState.Piece, _ work: Work, into slab: Slab)
+  private func convert(_ piece: QueueState.Piece, _ work: Work, into stagingBuffer: StagingBuffer)
     throws(ConverterFailure) -> Bool
   {
     if isNew {
@@ -398,7 +404,9 @@ final class Converter: @unchecked Sendable {
         let frame = Int64((Double(wanted) * ratio).rounded())
         if frame > streamStart + Int64((chain.expectedFrames * ratio).rounded()) {
           // Silence separates the two: the earlier frames end here.
-          guard try drain(work, into: slab, endsRun: false), filled == pushed else { return false }
+          guard try drain(work, into: stagingBuffer, endsRun: false), filled == pushed else {
+            return false
+          }
           begin(at: wanted, isNewRun: false)
           streamStart = frame
           start = frame
@@ -414,7 +422,7 @@ final class Converter: @unchecked Sendable {
       }
       isNew = false
     }
-    while try fill(slab, work) {
+    while try fill(stagingBuffer, work) {
       guard let source = work.source else { return true }
       let count = takeFrames(piece, of: source, work.cookie)
       if count == 0 { return true }
@@ -447,10 +455,12 @@ final class Converter: @unchecked Sendable {
   /// Passes the frames that the decoder holds back to the chain.
   ///
   /// - Returns: True if these were all; false if the staging buffer must be pushed first.
-  private func drainPackets(_ work: Work, into slab: Slab) throws(ConverterFailure) -> Bool {
+  private func drainPackets(_ work: Work, into stagingBuffer: StagingBuffer)
+    throws(ConverterFailure) -> Bool
+  {
     // Once the chain is ending it accepts no more input.
     guard let packets, !chain.isEnding else { return true }
-    while try fill(slab, work) {
+    while try fill(stagingBuffer, work) {
       let count = unsafe packets.takeRest(into: chain.input.pointers(), room: Chain.blockFrames)
       if count == 0 { return true }
       try chain.put(count, work.setting)
@@ -461,11 +471,12 @@ final class Converter: @unchecked Sendable {
   /// Ends the stream and outputs the frames that the chain holds back.
   ///
   /// - Returns: True if all of the stream is in the staging buffer.
-  private func drain(_ work: Work, into slab: Slab, endsRun: Bool) throws(ConverterFailure)
+  private func drain(_ work: Work, into stagingBuffer: StagingBuffer, endsRun: Bool)
+    throws(ConverterFailure)
     -> Bool
   {
     chain.end(run: endsRun)
-    while try fill(slab, work) { if chain.isOver { return true } }
+    while try fill(stagingBuffer, work) { if chain.isOver { return true } }
     return false
   }
 
@@ -473,16 +484,17 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if the chain needs more input or is at its end; false if the staging buffer
   ///   must be pushed first.
-  private func fill(_ slab: Slab, _ work: Work) throws(ConverterFailure) -> Bool {
-    try unsafe fill(slab) { (planes, room) throws(ConverterFailure) in
+  private func fill(_ stagingBuffer: StagingBuffer, _ work: Work) throws(ConverterFailure) -> Bool {
+    try unsafe fill(stagingBuffer) { (planes, room) throws(ConverterFailure) in
       try unsafe chain.take(into: planes, room: room, work.setting)
     }
   }
 
   private func fill(
-    _ slab: Slab, from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
+    _ stagingBuffer: StagingBuffer,
+    from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
   ) throws(ConverterFailure) -> Bool {
-    let capacity = slab.capacity
+    let capacity = stagingBuffer.capacity
     while true {
       while let mark = marks.first, mark.frame <= streamFrames {
         if filled > pushed { return false }
@@ -491,7 +503,7 @@ final class Converter: @unchecked Sendable {
       }
       if filled == capacity { return false }
       let room = min(capacity - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
-      let frames = try unsafe source(slab.pointers(at: filled), room)
+      let frames = try unsafe source(stagingBuffer.pointers(at: filled), room)
       filled += frames
       streamFrames += frames
       if frames < room { return true }
@@ -527,7 +539,7 @@ final class Converter: @unchecked Sendable {
     }
     failure = nil
     // A reset came in between and has taken back every staging buffer and item.
-    guard work.generation == state.generation, slab != nil else { return }
+    guard work.generation == state.generation, stagingBuffer != nil else { return }
     var endsStream = false
     if isDone {
       state.waiting.removeFirst()
@@ -537,7 +549,7 @@ final class Converter: @unchecked Sendable {
       case .buffer(let piece):
         state.holdsBack = true
         state.notices.append(.buffer(piece.id, isReset: false))
-      case .replay, .slab:
+      case .replay, .stagingBuffer:
         state.holdsBack = true
       case .flush, .end:
         state.holdsBack = work.isReplay && heldBack
@@ -566,21 +578,22 @@ final class Converter: @unchecked Sendable {
 
   /// Pushes the frames of the staging buffer that are not in the ring yet.
   private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
-    guard let slab else { return }
-    let isLast = filled == slab.capacity
+    guard let stagingBuffer else { return }
+    let isLast = filled == stagingBuffer.capacity
     _ = unsafe push(
       Entry(
-        slab.address(at: pushed), frames: filled - pushed, layout: slabLayout,
-        planeFrames: slab.capacity, token: 0, start: start, changes: changes))
+        stagingBuffer.address(at: pushed), frames: filled - pushed, layout: stagingLayout,
+        planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes))
     state.inRing.append(
-      .slab(
-        QueueState.SlabPiece(
-          slab: slab, first: pushed, frames: filled - pushed, isLast: isLast, start: start,
+      .stagingBuffer(
+        QueueState.StagingPiece(
+          stagingBuffer: stagingBuffer, first: pushed, frames: filled - pushed, isLast: isLast,
+          start: start,
           changes: changes)))
     pushed = filled
     start = .min
     changes = ParameterChanges()
-    if isLast { self.slab = nil }
+    if isLast { self.stagingBuffer = nil }
   }
 }
 

@@ -10,11 +10,11 @@ import Server
 /// thread that has set `isConverting` in the state.
 @safe
 final class RecordConverter: @unchecked Sendable {
-  static var slabFrames: Int { 1024 }
-  static var slabCount: Int { 32 }
+  static var stagingFrames: Int { 1024 }
+  static var stagingBufferCount: Int { 32 }
 
   /// A staging buffer that the process thread has filled.
-  struct Slab {
+  struct StagingBuffer {
     let index: Int
     let frames: Int
     /// Device frame of the first recorded frame, and its position in the run.
@@ -23,14 +23,14 @@ final class RecordConverter: @unchecked Sendable {
   }
 
   private let sink: any RecordSink
-  private let slabLayout: SampleLayout
+  private let stagingLayout: SampleLayout
   /// Nil if the device has the queue's rate.
   private let resampler: Resampler?
   private let ratio: Double
   private let channels: Int
-  /// `slabCount` staging buffers; each has a plane of `slabFrames` floats per channel.
-  private let slabs: UnsafeMutableBufferPointer<Float>
-  /// Resampler output: `slabFrames` frames at the queue's rate.
+  /// `stagingBufferCount` staging buffers; each has a plane of `stagingFrames` floats per channel.
+  private let stagingBuffers: UnsafeMutableBufferPointer<Float>
+  /// Resampler output: `stagingFrames` frames at the queue's rate.
   private let output: UnsafeMutableBufferPointer<Float>
   private let inputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
@@ -53,40 +53,42 @@ final class RecordConverter: @unchecked Sendable {
     self.sink = sink
     ratio = format.sampleRate / deviceRate
     channels = format.channels
-    slabLayout = .float32(channels: channels)
-    unsafe slabs = .allocate(capacity: Self.slabCount * channels * Self.slabFrames)
-    unsafe slabs.initialize(repeating: 0)
-    unsafe output = .allocate(capacity: channels * Self.slabFrames)
+    stagingLayout = .float32(channels: channels)
+    unsafe stagingBuffers = .allocate(
+      capacity: Self.stagingBufferCount * channels * Self.stagingFrames)
+    unsafe stagingBuffers.initialize(repeating: 0)
+    unsafe output = .allocate(capacity: channels * Self.stagingFrames)
     unsafe output.initialize(repeating: 0)
     unsafe inputPlanes = .allocate(capacity: channels)
     unsafe outputPlanes = .allocate(capacity: channels)
     for channel in 0..<channels {
-      unsafe (inputPlanes + channel).initialize(to: slabs.baseAddress!)
+      unsafe (inputPlanes + channel).initialize(to: stagingBuffers.baseAddress!)
       unsafe (outputPlanes + channel).initialize(
-        to: output.baseAddress! + channel * Self.slabFrames)
+        to: output.baseAddress! + channel * Self.stagingFrames)
     }
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(slabs))
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(stagingBuffers))
   }
 
   deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(slabs))
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(stagingBuffers))
     unsafe outputPlanes.deallocate()
     unsafe inputPlanes.deallocate()
     unsafe output.deallocate()
-    unsafe slabs.deallocate()
+    unsafe stagingBuffers.deallocate()
   }
 
   /// Returns a staging buffer for the process thread to fill.
   func space(_ index: Int) -> Space {
     unsafe Space(
-      slabs.baseAddress! + index * channels * Self.slabFrames, frames: Self.slabFrames,
-      layout: slabLayout, planeFrames: Self.slabFrames, token: UInt32(index))
+      stagingBuffers.baseAddress! + index * channels * Self.stagingFrames,
+      frames: Self.stagingFrames,
+      layout: stagingLayout, planeFrames: Self.stagingFrames, token: UInt32(index))
   }
 
   /// One conversion step and the buffer that it fills.
   struct Work {
     enum Part {
-      case slab(Slab)
+      case stagingBuffer(StagingBuffer)
       /// The remaining frames recorded at this rate; a hole follows.
       case hole
       /// All remaining frames: nothing follows.
@@ -107,18 +109,18 @@ final class RecordConverter: @unchecked Sendable {
   /// Returns the next step if there are a filled staging buffer and an app buffer for it. The
   /// caller must hold the state lock.
   func work(_ state: RecordState) -> Work? {
-    guard let slab = state.slabs.first, let id = state.waiting.first,
+    guard let stagingBuffer = state.stagingBuffers.first, let id = state.waiting.first,
       let buffer = state.buffers[id]?.buffer
     else { return nil }
-    return Work(part: .slab(slab), buffer: buffer)
+    return Work(part: .stagingBuffer(stagingBuffer), buffer: buffer)
   }
 
   /// Fills the app's buffer until it is full or the staging buffer is used up. Call without holding
   /// the state lock.
   func convert(_ work: Work) -> Outcome {
-    let slab: Slab
+    let stagingBuffer: StagingBuffer
     switch work.part {
-    case .slab(let part): slab = part
+    case .stagingBuffer(let part): stagingBuffer = part
     case .hole:
       guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
       restartResampler()
@@ -128,23 +130,24 @@ final class RecordConverter: @unchecked Sendable {
       return Outcome(
         isUsedUp: isUsedUp, recording: sink.isFull(work.buffer) ? sink.takeFilled() : nil)
     }
-    if offset == 0, let nextPosition, nextPosition != slab.position {
+    if offset == 0, let nextPosition, nextPosition != stagingBuffer.position {
       // A hole: the frames that the resampler holds back belong before it.
       guard drain(into: work.buffer) else { return Outcome(recording: sink.takeFilled()) }
       restartResampler()
     }
     if nextPosition == nil {
-      let frame = Int64((Double(slab.position) * ratio).rounded())
+      let frame = Int64((Double(stagingBuffer.position) * ratio).rounded())
       if let recorded = sink.begin(at: frame) { return Outcome(recording: recorded) }
-      nextPosition = slab.position
+      nextPosition = stagingBuffer.position
     }
-    if offset == 0 { anchor = (slab.frame, slab.position) }
-    let base = unsafe slabs.baseAddress! + slab.index * channels * Self.slabFrames
-    while offset < slab.frames, !sink.isFull(work.buffer) {
+    if offset == 0 { anchor = (stagingBuffer.frame, stagingBuffer.position) }
+    let base =
+      unsafe stagingBuffers.baseAddress! + stagingBuffer.index * channels * Self.stagingFrames
+    while offset < stagingBuffer.frames, !sink.isFull(work.buffer) {
       for channel in 0..<channels {
-        unsafe inputPlanes[channel] = base + channel * Self.slabFrames + offset
+        unsafe inputPlanes[channel] = base + channel * Self.stagingFrames + offset
       }
-      let left = slab.frames - offset
+      let left = stagingBuffer.frames - offset
       guard let resampler else {
         let count = min(left, sink.room(work.buffer))
         unsafe sink.put(inputPlanes, frames: count, into: work.buffer)
@@ -155,13 +158,13 @@ final class RecordConverter: @unchecked Sendable {
         resampler, inputPlanes, frames: left, into: work.buffer)
       offset += consumed
       // A resampler that makes no progress must not keep the queue from ending.
-      if consumed == 0 && produced == 0 { offset = slab.frames }
+      if consumed == 0 && produced == 0 { offset = stagingBuffer.frames }
     }
     var outcome = Outcome()
-    if offset == slab.frames {
+    if offset == stagingBuffer.frames {
       outcome.isUsedUp = true
       offset = 0
-      nextPosition = slab.position + Int64(slab.frames)
+      nextPosition = stagingBuffer.position + Int64(stagingBuffer.frames)
     }
     if sink.isFull(work.buffer) { outcome.recording = sink.takeFilled() }
     return outcome
@@ -172,7 +175,7 @@ final class RecordConverter: @unchecked Sendable {
     _ resampler: Resampler, _ input: UnsafePointer<UnsafeMutablePointer<Float>>?, frames: Int,
     into buffer: QueueBuffer
   ) -> (consumed: Int, produced: Int) {
-    let room = min(sink.room(buffer), Self.slabFrames)
+    let room = min(sink.room(buffer), Self.stagingFrames)
     let (consumed, produced) = unsafe resample(resampler, input, frames: frames, room: room)
     if produced > 0 { unsafe sink.put(outputPlanes, frames: produced, into: buffer) }
     return (consumed, produced)
@@ -223,7 +226,7 @@ final class RecordConverter: @unchecked Sendable {
     var frames = 0
     if let resampler {
       while case let (_, produced) = unsafe resample(
-        resampler, nil, frames: 0, room: Self.slabFrames), produced > 0
+        resampler, nil, frames: 0, room: Self.stagingFrames), produced > 0
       {
         frames += produced
       }
@@ -251,7 +254,7 @@ extension InputQueue {
         }
         let outcome = converter.convert(work)
         let hasNotices = state.change { state in
-          if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
+          if outcome.isUsedUp { giveBackStagingBuffer(&state, to: converter) }
           if let recorded = outcome.recording { finishBuffer(&state, recorded) }
           noteEncoder(&state, isFinished: false)
           state.isConverting = false
@@ -272,9 +275,9 @@ extension InputQueue {
   }
 
   /// Returns the first staging buffer to the process thread.
-  private func giveBackSlab(_ state: inout RecordState, to converter: RecordConverter) {
-    let slab = state.slabs.removeFirst()
-    _ = unsafe memory.recorder.pointee.spaces.push(converter.space(slab.index))
+  private func giveBackStagingBuffer(_ state: inout RecordState, to converter: RecordConverter) {
+    let stagingBuffer = state.stagingBuffers.removeFirst()
+    _ = unsafe memory.recorder.pointee.spaces.push(converter.space(stagingBuffer.index))
   }
 
   /// Converts everything recorded so far, as far as there are buffers, and hands back the last
@@ -284,12 +287,12 @@ extension InputQueue {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
       state.change { state in
-        if outcome.isUsedUp { giveBackSlab(&state, to: converter) }
+        if outcome.isUsedUp { giveBackStagingBuffer(&state, to: converter) }
         if let recorded = outcome.recording { finishBuffer(&state, recorded) }
       }
     }
     // Frames without an app buffer wait in their staging buffers.
-    if state.read({ $0.slabs.isEmpty }) { convert(.hole, with: converter, isReset: false) }
+    if state.read({ $0.stagingBuffers.isEmpty }) { convert(.hole, with: converter, isReset: false) }
     state.change { noteEncoder(&$0, isFinished: false) }
   }
 
@@ -315,7 +318,7 @@ extension InputQueue {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
       state.change { state in
-        if outcome.isUsedUp { state.slabs.removeFirst() }
+        if outcome.isUsedUp { state.stagingBuffers.removeFirst() }
         if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
@@ -323,17 +326,17 @@ extension InputQueue {
     let rest = converter.takeFilled()
     let isLost = converter.restart() > 0
     state.change { state in
-      if isLost || !state.slabs.isEmpty { ranOut(&state) }
-      state.slabs = []
+      if isLost || !state.stagingBuffers.isEmpty { ranOut(&state) }
+      state.stagingBuffers = []
       if let rest { finishBuffer(&state, rest, isReset: isReset) }
-      pushSlabs(of: converter)
+      pushStagingBuffers(of: converter)
       noteEncoder(&state, isFinished: true)
     }
   }
 
   /// Gives all staging buffers to the process thread. None may be in the ring.
-  func pushSlabs(of converter: RecordConverter) {
-    for index in 0..<RecordConverter.slabCount {
+  func pushStagingBuffers(of converter: RecordConverter) {
+    for index in 0..<RecordConverter.stagingBufferCount {
       _ = unsafe memory.recorder.pointee.spaces.push(converter.space(index))
     }
   }

@@ -90,7 +90,7 @@ extension RecorderMemory: MeteringMemory {
 }
 
 /// The control lock: admits one call at a time that changes what the queue does.
-final class Turn: Sendable {
+final class ControlLock: Sendable {
   private let mutex = Mutex<Void>(())
 
   func withLock<R>(_ body: () -> R) -> R { mutex.withLock { _ in body() } }
@@ -103,7 +103,7 @@ protocol CallingQueue: AnyObject, Sendable {
   var format: PCMFormat { get }
   var memory: Memory { get }
   var state: Monitor<State> { get }
-  var control: Turn { get }
+  var control: ControlLock { get }
   /// The callback thread, run loop or dispatch queue.
   var context: any CallbackContext { get }
   /// Calls the app. Call without holding a lock.

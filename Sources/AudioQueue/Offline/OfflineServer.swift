@@ -92,7 +92,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   private var counter: UInt32 { UInt32(truncatingIfNeeded: frames.load(ordering: .acquiring)) }
   var anchor: TimeAnchor { TimeAnchor(frame: 0, microseconds: 0) }
   var handle: OpaquePointer? { nil }
-  var relaysItself: Bool { true }
+  var deliversEventsItself: Bool { true }
   var physicalOutputs: [String] { [] }
   var physicalInputs: [String] { [] }
 

@@ -169,7 +169,7 @@ extension OutputQueue {
         guard state.phase == .idle, !state.isRunning, !state.holdsBack, state.replays == 0,
           state.renderer == nil
         else { return true }
-        return state.inRing.contains { if case .slab = $0 { true } else { false } }
+        return state.inRing.contains { if case .stagingBuffer = $0 { true } else { false } }
       }
       // A working converter holds frames of its own.
       if isPrimed || state.read({ $0.isConverting }) { throw .invalidRunState }
@@ -217,7 +217,7 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.converter = converter
-      state.freeSlabs = converter?.pool ?? []
+      state.freeStagingBuffers = converter?.pool ?? []
       pump(&state)
     }
     // Offline the rendering thread converts.
@@ -250,12 +250,12 @@ extension OutputQueue {
       (state.inRing + state.waiting.prefix(state.replays)).filter {
         switch $0 {
         case .buffer, .end: true
-        case .slab, .replay, .flush: false
+        case .stagingBuffer, .replay, .flush: false
         }
       } + state.waiting.dropFirst(state.replays)
     state.replays = 0
     state.inRing = []
-    state.freeSlabs = []
+    state.freeStagingBuffers = []
     state.holdsBack = false
   }
 }

@@ -74,7 +74,7 @@ extension OutputQueue {
         appendEnd(&state)
       }
     }
-    relay()
+    deliverEvents()
   }
 
   /// Enqueues the end of the run, unless it is the last item already.

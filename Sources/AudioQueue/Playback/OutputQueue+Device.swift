@@ -46,12 +46,12 @@ extension OutputQueue {
       }
       unsafe memory.voice.pointee.closeSecondPort()
       memory.portOrder = state.read { $0.isOffline ? [] : $0.portOrder }
-      portNames = try device.seat(memory, owner: self, places: places)
+      portNames = try device.attach(memory, owner: self, places: places)
       prepareRendering(on: device)
       do throws(ServerError) {
         connections = try connect(portNames, of: device)
       } catch {
-        device.unseat(memory)
+        device.detach(memory)
         throw error
       }
     } catch {
@@ -63,7 +63,7 @@ extension OutputQueue {
     do throws(QueueError) {
       install(device, try makeConverter(deviceRate))
     } catch {
-      device.unseat(memory)
+      device.detach(memory)
       throw error
     }
     let facts = DeviceFacts(device)
@@ -175,7 +175,7 @@ extension OutputQueue {
   func closeDevice() {
     let (device, converter) = takeOut()
     // The process thread could read the converter's staging buffers until now.
-    if let device, !device.unseat(memory) { keepMemory(converter) }
+    if let device, !device.detach(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
       emptyRing(&state)
@@ -252,7 +252,7 @@ extension OutputQueue {
   /// Returns the host time in nanoseconds of a frame of the run, at the queue's rate. Nil if no run
   /// has begun or is scheduled for a given time.
   package func hostTime(ofRunFrame frame: Int64) -> UInt64? {
-    guard let run = presentRun, !run.device.client.relaysItself else { return nil }
+    guard let run = presentRun, !run.device.client.deliversEventsItself else { return nil }
     let deviceRate = run.device.client.sampleRate
     let deviceFrames = (Double(frame) - run.frame) * deviceRate / format.sampleRate
     return run.device.hostTime(ofFrame: run.now + Int64(deviceFrames.rounded()))

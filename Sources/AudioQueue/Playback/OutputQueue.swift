@@ -29,7 +29,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let memory: VoiceMemory
   let state = Monitor(QueueState())
   /// The control lock: held by calls that change what the queue does, never during callbacks.
-  let control = Turn()
+  let control = ControlLock()
   /// The server, or the device of another queue, to play through.
   let target: Mutex<Target>
   /// Called once the queue has given its device back.
@@ -216,7 +216,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       case .end:
         guard unsafe memory.voice.pointee.entries.push(.end) else { return }
         state.inRing.append(item)
-      case .slab, .replay, .flush:
+      case .stagingBuffer, .replay, .flush:
         break
       }
       state.waiting.removeFirst()
@@ -231,7 +231,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   // MARK: Events
 
-  package func relay() {
+  package func deliverEvents() {
     let hasNotices = state.change { state in
       readEvents(&state)
       pump(&state)
@@ -248,8 +248,10 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
         guard !state.inRing.isEmpty else { continue }
         switch state.inRing.removeFirst() {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
-        case .slab(let piece):
-          if piece.isLast, piece.slab.isPooled { state.freeSlabs.append(piece.slab) }
+        case .stagingBuffer(let piece):
+          if piece.isLast, piece.stagingBuffer.isPooled {
+            state.freeStagingBuffers.append(piece.stagingBuffer)
+          }
         case .replay, .end, .flush: break
         }
       case .runBegan:

@@ -59,8 +59,8 @@ struct QueueState: CallingState {
   }
 
   /// Frames of a staging buffer, with their start time and parameter changes.
-  struct SlabPiece {
-    let slab: Slab
+  struct StagingPiece {
+    let stagingBuffer: StagingBuffer
     let first: Int
     let frames: Int
     /// True if these are the last frames of the staging buffer.
@@ -75,7 +75,7 @@ struct QueueState: CallingState {
   enum Item {
     case buffer(Piece)
     /// Frames in a staging buffer. Occurs only in `inRing`.
-    case slab(SlabPiece)
+    case stagingBuffer(StagingPiece)
     /// Frames that were converted for a previous device rate, by their index in the converter.
     /// Occurs only in `waiting`.
     case replay(Int)
@@ -170,7 +170,7 @@ struct QueueState: CallingState {
   /// True if the converter holds frames that it outputs only at an end or a flush.
   var holdsBack = false
   /// The free staging buffers of the converter's pool.
-  var freeSlabs: [Slab] = []
+  var freeStagingBuffers: [StagingBuffer] = []
   /// The number of device frames that each waiting `prime` call needs.
   var primeTargets: [Int] = []
   /// Settings of the processing chain between the buffers and the ring.
@@ -215,7 +215,7 @@ struct QueueState: CallingState {
     (converter == nil ? inRing + waiting : inRing).reduce(0) { sum, item in
       switch item {
       case .buffer(let piece): sum + piece.frames
-      case .slab(let piece): sum + piece.frames
+      case .stagingBuffer(let piece): sum + piece.frames
       case .replay, .end, .flush: sum
       }
     }
@@ -255,6 +255,6 @@ struct QueueState: CallingState {
     ends = 0
     tail = 0
     isPrimed = false
-    if let converter { freeSlabs = converter.pool }
+    if let converter { freeStagingBuffers = converter.pool }
   }
 }

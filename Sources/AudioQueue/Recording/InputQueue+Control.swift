@@ -241,7 +241,7 @@ extension InputQueue: Queue {
         defer { state.device = nil }
         return (state.device, state.converter)
       }
-      if let device, !device.unseat(memory) { keepMemory(converter) }
+      if let device, !device.detach(memory) { keepMemory(converter) }
       state.wait { $0.isConverting ? nil : () }
     }
     onDisposed.withLock { $0?() }

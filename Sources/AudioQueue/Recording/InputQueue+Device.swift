@@ -36,11 +36,11 @@ extension InputQueue {
       case .server(let server): device = try Device(server, clientName: options.clientName)
       case .device(let shared): device = shared
       }
-      portNames = try device.seat(memory, owner: self)
+      portNames = try device.attach(memory, owner: self)
       do throws(ServerError) {
         connections = try connect(portNames, of: device)
       } catch {
-        device.unseat(memory)
+        device.detach(memory)
         throw error
       }
     } catch {
@@ -52,7 +52,7 @@ extension InputQueue {
     do throws(QueueError) {
       converter = try makeConverter(deviceRate)
     } catch {
-      device.unseat(memory)
+      device.detach(memory)
       throw error
     }
     state.change { state in
@@ -61,7 +61,7 @@ extension InputQueue {
       state.connections = connections
       state.connectionMark = device.connectionMark
       state.converter = converter
-      if let converter { pushSlabs(of: converter) }
+      if let converter { pushStagingBuffers(of: converter) }
       pump(&state)
     }
     if let converter { startConverting(with: converter) }
@@ -182,7 +182,7 @@ extension InputQueue {
     }
     state.wait { $0.isConverting ? nil : () }
     // The process thread could write to the converter's staging buffers until now.
-    if let device, !device.unseat(memory) { keepMemory(converter) }
+    if let device, !device.detach(memory) { keepMemory(converter) }
     withExtendedLifetime(converter) {}
     state.change { state in
       _ = unsafe memory.recorder.pointee.stop()

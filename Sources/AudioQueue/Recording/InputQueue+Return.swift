@@ -65,12 +65,12 @@ extension InputQueue {
         _ = unsafe memory.recorder.pointee.forgetSpaces()
         unsafe memory.recorder.pointee.scalePosition(by: newRate / oldRate)
         // No buffer was available for these frames, and they have the old rate.
-        if !state.slabs.isEmpty { ranOut(&state) }
-        state.slabs = []
+        if !state.stagingBuffers.isEmpty { ranOut(&state) }
+        state.stagingBuffers = []
         state.waiting = state.inRing + state.waiting
         state.inRing = []
         state.converter = new
-        if let new { pushSlabs(of: new) }
+        if let new { pushStagingBuffers(of: new) }
         pump(&state)
         state.isConverting = false
       }

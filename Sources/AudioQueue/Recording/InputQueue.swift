@@ -28,7 +28,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   let memory: RecorderMemory
   let state = Monitor(RecordState())
   /// The control lock: held by calls that change what the queue does, never during callbacks.
-  let control = Turn()
+  let control = ControlLock()
   /// The server, or the device of another queue, to record from.
   let target: Mutex<OutputQueue.Target>
   /// Called once the queue has given its device back.
@@ -108,7 +108,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       state.disposal = .disposed
       return (state.device, state.converter)
     }
-    if let device, !device.unseat(memory) { keepMemory(converter) }
+    if let device, !device.detach(memory) { keepMemory(converter) }
   }
 
   var context: any CallbackContext { contextStorage.withLock { $0! } }
@@ -161,7 +161,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   // MARK: Events
 
-  package func relay() {
+  package func deliverEvents() {
     let hasNotices = state.change { state in
       readEvents(&state)
       pump(&state)
@@ -191,8 +191,8 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Processes a space that the process thread has filled.
   func take(_ event: RecordEvent, isReset: Bool = false, _ state: inout RecordState) {
     if state.converter != nil {
-      state.slabs.append(
-        RecordConverter.Slab(
+      state.stagingBuffers.append(
+        RecordConverter.StagingBuffer(
           index: Int(event.token), frames: Int(event.frames), frame: event.frame,
           position: event.position))
     } else if !state.inRing.isEmpty {

@@ -84,7 +84,7 @@ struct RecordState: CallingState {
   /// True while a thread uses the converter.
   var isConverting = false
   /// Staging buffers that the process thread has filled for the converter, in order.
-  var slabs: [RecordConverter.Slab] = []
+  var stagingBuffers: [RecordConverter.StagingBuffer] = []
 
   /// The device frame at which the latest run began.
   var beganAt: Int64?

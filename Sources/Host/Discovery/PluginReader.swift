@@ -6,7 +6,7 @@ import Foundation
 struct PluginReader {
   private let world: OpaquePointer
   private let plugin: OpaquePointer
-  private let nodes: Nodes
+  private let nodes: LilvNodes
   /// Remarks about ignored statements.
   private let remarks = Remarks()
 
@@ -17,7 +17,7 @@ struct PluginReader {
   init(world: OpaquePointer, plugin: OpaquePointer) {
     unsafe self.world = unsafe world
     unsafe self.plugin = unsafe plugin
-    nodes = unsafe Nodes(world: world)
+    nodes = unsafe LilvNodes(world: world)
   }
 
   var description: PluginDescription {

@@ -41,7 +41,7 @@ final class Scan: @unchecked Sendable {
   /// Whether a bundle has a dynamic manifest. lilv does not load it, because that would run its code.
   var hasDynamicManifest: Bool {
     unsafe withWorld { world in
-      let nodes = unsafe Nodes(world: world)
+      let nodes = unsafe LilvNodes(world: world)
       return unsafe nodes.withURI(LV2.dynamicManifest) { kind in
         unsafe nodes.withURI(LV2.type) { unsafe lilv_world_ask(world, nil, $0, kind) }
       }
@@ -59,7 +59,7 @@ final class Scan: @unchecked Sendable {
 
   /// Returns the plugin with a URI. The caller holds the lock of `world`.
   func plugin(_ uri: String, in world: OpaquePointer) -> OpaquePointer? {
-    unsafe Nodes(world: world).ifURI(uri) { node in
+    unsafe LilvNodes(world: world).ifURI(uri) { node in
       unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
     } ?? nil
   }
@@ -104,16 +104,16 @@ package final class World: Sendable {
   private let state: Mutex<State>
   let path: String?
   /// Validates plugins before they are instantiated in this process.
-  let prober: Prober?
+  let validator: PluginValidator?
 
   /// Scans the folders of `path`, which are separated by colons.
   ///
   /// - Parameters:
   ///   - path: Folders of bundles; nil for LV2_PATH or, if that is not set, lilv's own default.
-  ///   - prober: Validates each plugin before its first instance; nil if plugins are trusted.
-  package init(path: String? = nil, prober: Prober? = nil) {
+  ///   - validator: Validates each plugin before its first instance; nil if plugins are trusted.
+  package init(path: String? = nil, validator: PluginValidator? = nil) {
     self.path = path
-    self.prober = prober
+    self.validator = validator
     state = Mutex(State(scan: Scan(path: path)))
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A memory block from which an arena allocates. The last owner of the object frees it.
 @safe
-final class Slab: @unchecked Sendable {
+final class ArenaPage: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
   /// Bytes allocated so far. Only the arena changes it.
   private var used = 0
@@ -35,34 +35,34 @@ final class Slab: @unchecked Sendable {
 /// A cycle with a TLB miss for each value takes longer than the plugins themselves. Any thread.
 final class Arena: Sendable {
   /// The arena for what every cycle reads.
-  static let small = Arena(slabBytes: 1 << 16)
+  static let small = Arena(pageBytes: 1 << 16)
   /// The arena for samples, events and rings, kept apart so that they do not separate the small
   /// values.
-  static let large = Arena(slabBytes: 1 << 18)
+  static let large = Arena(pageBytes: 1 << 18)
 
-  private let slabBytes: Int
-  private let current = Mutex<Slab?>(nil)
+  private let pageBytes: Int
+  private let current = Mutex<ArenaPage?>(nil)
 
-  private init(slabBytes: Int) { self.slabBytes = slabBytes }
+  private init(pageBytes: Int) { self.pageBytes = pageBytes }
 
-  /// Returns zeroed memory for `count` values. It stays valid until the caller releases `slabs`.
+  /// Returns zeroed memory for `count` values. It stays valid until the caller releases `pages`.
   func allocate<Value: ~Copyable>(
-    _ count: Int, of type: Value.Type, keptBy slabs: inout [Slab]
+    _ count: Int, of type: Value.Type, keptBy pages: inout [ArenaPage]
   ) -> UnsafeMutablePointer<Value> {
     let bytes = max(1, count) * MemoryLayout<Value>.stride
     // Blocks of 64 bytes and more begin on a cache line.
     let alignment = max(MemoryLayout<Value>.alignment, bytes < 64 ? 16 : 64)
-    let (place, slab) = unsafe current.withLock { current in
-      if let slab = current, let place = unsafe slab.take(bytes: bytes, alignment: alignment) {
-        return unsafe (place, slab)
+    let (place, page) = unsafe current.withLock { current in
+      if let page = current, let place = unsafe page.take(bytes: bytes, alignment: alignment) {
+        return unsafe (place, page)
       }
-      let isLarge = bytes > slabBytes / 4
-      let slab = Slab(bytes: isLarge ? bytes : slabBytes)
-      let place = unsafe slab.take(bytes: bytes, alignment: alignment)!
-      if !isLarge { current = slab }
-      return unsafe (place, slab)
+      let isLarge = bytes > pageBytes / 4
+      let page = ArenaPage(bytes: isLarge ? bytes : pageBytes)
+      let place = unsafe page.take(bytes: bytes, alignment: alignment)!
+      if !isLarge { current = page }
+      return unsafe (place, page)
     }
-    if slabs.last !== slab { slabs.append(slab) }
+    if pages.last !== page { pages.append(page) }
     return unsafe place.bindMemory(to: type, capacity: max(1, count))
   }
 }

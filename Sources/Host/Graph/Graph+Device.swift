@@ -8,37 +8,37 @@ extension Graph: DeviceGraph {
   /// Attaches the graph to `device`, whose process cycles run it after their voices. Its port nodes
   /// get their JACK ports, and other processes of the user can request its report.
   package func run(on device: Device) throws(HostError) {
-    seat.withLock { $0.device = device }
+    attachment.withLock { $0.device = device }
     do throws(ServerError) {
-      try device.seat(self)
+      try device.attach(self)
     } catch {
-      seat.withLock { $0.device = nil }
+      attachment.withLock { $0.device = nil }
       throw .server(error)
     }
-    let teller = GraphTeller(client: device.client.name) { [weak self] in
+    let teller = GraphReportServer(client: device.client.name) { [weak self] in
       try? self?.report.json()
     }
-    seat.withLock { $0.teller = teller }
+    attachment.withLock { $0.teller = teller }
   }
 
   /// Detaches the graph from its device. The caller first removes a voice that plays into one of
   /// its sources.
   package func stop() {
-    let seat = seat.withLock { seat in
-      defer { seat = Seat() }
-      return seat
+    let attachment = attachment.withLock { attachment in
+      defer { attachment = Attachment() }
+      return attachment
     }
-    seat.teller?.end()
-    seat.device?.unseat(self)
+    attachment.teller?.end()
+    attachment.device?.detach(self)
   }
 
   package var wantedPorts: [WantedPort] {
-    state.withLock { Self.portCells($0).flatMap(\.wantedPorts) }
+    state.withLock { Self.portSlots($0).flatMap(\.wantedPorts) }
   }
 
   /// Unregisters ports that no cycle uses any more, and reports changed port latencies.
-  func settlePorts(_ gone: [CellMemory]) {
-    guard let device = seat.withLock({ $0.device }) else { return }
+  func settlePorts(_ gone: [SlotMemory]) {
+    guard let device = attachment.withLock({ $0.device }) else { return }
     let hasChanged = state.withLock { state in
       if state.isFading { return false }
       let latencies = Self.latencies(state)
@@ -60,7 +60,7 @@ extension Graph: DeviceGraph {
 
   /// One of a slot's planes or event sequences.
   private struct Place: Hashable {
-    let cell: Int
+    let slot: Int
     let isInput: Bool
     let isEvent: Bool
     let number: Int
@@ -72,29 +72,29 @@ extension Graph: DeviceGraph {
     var before: [Place: [Place]] = [:]
     for (edge, gain) in plan.edges where gain != 0 {
       before[
-        Place(cell: edge.destination, isInput: true, isEvent: false, number: edge.input),
+        Place(slot: edge.destination, isInput: true, isEvent: false, number: edge.input),
         default: []
       ].append(
-        Place(cell: edge.source, isInput: edge.isDry, isEvent: false, number: edge.output))
+        Place(slot: edge.source, isInput: edge.isDry, isEvent: false, number: edge.output))
     }
     for edge in plan.eventEdges.keys {
       before[
-        Place(cell: edge.destination, isInput: true, isEvent: true, number: edge.input),
+        Place(slot: edge.destination, isInput: true, isEvent: true, number: edge.input),
         default: []
       ].append(
-        Place(cell: edge.source, isInput: edge.isDry, isEvent: true, number: edge.output))
+        Place(slot: edge.source, isInput: edge.isDry, isEvent: true, number: edge.output))
     }
     func origins(of place: Place) -> [Place] {
       if place.isInput { return before[place] ?? [] }
-      let cell = plan.cells[place.cell]!
-      if cell.kind == .mixer {
-        return [Place(cell: cell.number, isInput: true, isEvent: false, number: place.number)]
+      let slot = plan.slots[place.slot]!
+      if slot.kind == .mixer {
+        return [Place(slot: slot.number, isInput: true, isEvent: false, number: place.number)]
       }
-      return (0..<cell.inputs).map {
-        Place(cell: cell.number, isInput: true, isEvent: false, number: $0)
+      return (0..<slot.inputs).map {
+        Place(slot: slot.number, isInput: true, isEvent: false, number: $0)
       }
-        + (0..<cell.eventInputs).map {
-          Place(cell: cell.number, isInput: true, isEvent: true, number: $0)
+        + (0..<slot.eventInputs).map {
+          Place(slot: slot.number, isInput: true, isEvent: true, number: $0)
         }
     }
     func jackInputs(into place: Place) -> [String] {
@@ -102,25 +102,25 @@ extension Graph: DeviceGraph {
       var seen: Set = [place]
       var open = [place]
       while let next = open.popLast() {
-        let cell = plan.cells[next.cell]!
-        if cell.kind == .source {
-          let port = next.isEvent ? cell.outputs + next.number : next.number
-          if port < cell.jackPorts.count { names.insert(cell.jackPorts[port].name) }
+        let slot = plan.slots[next.slot]!
+        if slot.kind == .source {
+          let port = next.isEvent ? slot.outputs + next.number : next.number
+          if port < slot.jackPorts.count { names.insert(slot.jackPorts[port].name) }
           continue
         }
         for other in origins(of: next) where seen.insert(other).inserted { open.append(other) }
       }
       return names.sorted()
     }
-    return plan.cells.values.filter { $0.kind == .sink }.sorted { $0.number < $1.number }
-      .flatMap { cell in
-        cell.jackPorts.enumerated().map { i, port in
+    return plan.slots.values.filter { $0.kind == .sink }.sorted { $0.number < $1.number }
+      .flatMap { slot in
+        slot.jackPorts.enumerated().map { i, port in
           let place = Place(
-            cell: cell.number, isInput: true, isEvent: i >= cell.inputs,
-            number: i >= cell.inputs ? i - cell.inputs : i)
+            slot: slot.number, isInput: true, isEvent: i >= slot.inputs,
+            number: i >= slot.inputs ? i - slot.inputs : i)
           return PortLatency(
             output: port.name, inputs: jackInputs(into: place),
-            frames: plan.inputLatency[cell.number] ?? 0)
+            frames: plan.inputLatency[slot.number] ?? 0)
         }
       }
   }

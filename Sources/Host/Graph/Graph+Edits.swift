@@ -9,14 +9,14 @@ extension Graph {
 
   /// Adds a node, prepared for the graph's sample rate and block length.
   package func add(_ node: any GraphNode) throws(HostError) -> NodeID {
-    let id = try withPrepared(node) { cell in state.withLock { insert(cell, &$0) } }
+    let id = try withPrepared(node) { slot in state.withLock { insert(slot, &$0) } }
     bypass(id, whenGone: node)
     return id
   }
 
   private func bypass(_ id: NodeID, whenGone node: any GraphNode) {
     node.whenGone { [weak self, weak node] in
-      guard let self, let node, state.withLock({ $0.wiring.items[id]?.cell.node === node }) else {
+      guard let self, let node, state.withLock({ $0.wiring.items[id]?.slot.node === node }) else {
         return
       }
       try? setBypassed(id, true)
@@ -28,7 +28,7 @@ extension Graph {
   package func addMixer(named name: String, channels: Int) -> NodeID {
     state.withLock { state in
       insert(
-        makeCell(name, .mixer, inputs: channels, outputs: channels, &state), &state)
+        makeSlot(name, .mixer, inputs: channels, outputs: channels, &state), &state)
     }
   }
 
@@ -36,7 +36,7 @@ extension Graph {
   /// a cycle before which nothing filled it.
   package func addSource(named name: String, channels: Int) -> NodeID {
     state.withLock { state in
-      insert(makeCell(name, .source, outputs: channels, hasMemory: true, &state), &state)
+      insert(makeSlot(name, .source, outputs: channels, hasMemory: true, &state), &state)
     }
   }
 
@@ -55,85 +55,85 @@ extension Graph {
   }
 
   private func addPorts(
-    _ name: String, _ kind: GraphCell.Kind, _ direction: PortDirection, _ audio: [String],
+    _ name: String, _ kind: GraphSlot.Kind, _ direction: PortDirection, _ audio: [String],
     _ midi: [String]
   ) throws(HostError) -> NodeID {
     let ports =
       audio.map { GraphPort(name: $0, direction: direction, isMIDI: false) }
       + midi.map { GraphPort(name: $0, direction: direction, isMIDI: true) }
     let isSource = kind == .source
-    let cell = try state.withLock { state throws(HostError) in
+    let slot = try state.withLock { state throws(HostError) in
       var taken = Set(
-        (Self.portCells(state) + state.arriving).flatMap { $0.jackPorts.map(\.name) })
+        (Self.portSlots(state) + state.arriving).flatMap { $0.jackPorts.map(\.name) })
       for port in ports where !taken.insert(port.name).inserted {
         throw .portNameTaken(port.name)
       }
-      let cell = makeCell(
+      let slot = makeSlot(
         name, kind, inputs: isSource ? 0 : audio.count, outputs: isSource ? audio.count : 0,
         eventInputs: isSource ? 0 : midi.count, eventOutputs: isSource ? midi.count : 0,
         jackPorts: ports, &state)
-      state.arriving.append(cell)
-      return cell
+      state.arriving.append(slot)
+      return slot
     }
-    defer { state.withLock { $0.arriving.removeAll { $0 === cell } } }
+    defer { state.withLock { $0.arriving.removeAll { $0 === slot } } }
     do throws(ServerError) {
-      try seat.withLock({ $0.device })?.addPorts(to: self, cell.wantedPorts)
+      try attachment.withLock({ $0.device })?.addPorts(to: self, slot.wantedPorts)
     } catch {
       throw .server(error)
     }
     return state.withLock { state in
       defer { apply(&state) }
-      return insert(cell, &state)
+      return insert(slot, &state)
     }
   }
 
   /// Returns the slots that have JACK ports, including those being removed.
-  static func portCells(_ state: State) -> [CellMemory] {
-    state.leaving.map(\.cell)
-      + state.wiring.items.values.map(\.cell).filter { !$0.jackPorts.isEmpty }
+  static func portSlots(_ state: State) -> [SlotMemory] {
+    state.leaving.map(\.slot)
+      + state.wiring.items.values.map(\.slot).filter { !$0.jackPorts.isEmpty }
       .sorted { $0.number < $1.number }
   }
 
   /// Prepares a node and calls `body` with its slot. Sample rate and block length stay the same
   /// until then.
   private func withPrepared<Result: Sendable>(
-    _ node: any GraphNode, _ body: (CellMemory) throws(HostError) -> Result
+    _ node: any GraphNode, _ body: (SlotMemory) throws(HostError) -> Result
   ) throws(HostError) -> Result {
     try preparing.withLock { _ throws(HostError) -> Result in
       let (rate, frames) = state.withLock { ($0.sampleRate, $0.blockFrames) }
       try node.prepare(sampleRate: rate, maximumFrames: frames)
-      let cell = state.withLock { state in
-        makeCell(
+      let slot = state.withLock { state in
+        makeSlot(
           node.name, .node, node, inputs: node.inputs, outputs: node.outputs,
           eventInputs: node.eventInputs, eventOutputs: node.eventOutputs, &state)
       }
-      return try body(cell)
+      return try body(slot)
     }
   }
 
-  private func makeCell(
-    _ name: String, _ kind: GraphCell.Kind, _ node: (any GraphNode)? = nil, inputs: Int = 0,
+  private func makeSlot(
+    _ name: String, _ kind: GraphSlot.Kind, _ node: (any GraphNode)? = nil, inputs: Int = 0,
     outputs: Int = 0, eventInputs: Int = 0, eventOutputs: Int = 0, jackPorts: [GraphPort] = [],
     hasMemory: Bool = false, _ state: inout State
-  ) -> CellMemory {
-    defer { state.nextCell += 1 }
-    return CellMemory(
-      number: state.nextCell, name: name, kind: kind, node: node, inputs: inputs, outputs: outputs,
+  ) -> SlotMemory {
+    defer { state.nextSlot += 1 }
+    return SlotMemory(
+      number: state.nextSlot, name: name, kind: kind, node: node, inputs: inputs, outputs: outputs,
       eventInputs: eventInputs, eventOutputs: eventOutputs, jackPorts: jackPorts,
       hasMemory: hasMemory, types: types, blockFrames: state.blockFrames)
   }
 
-  private func insert(_ cell: CellMemory, _ state: inout State) -> NodeID {
+  private func insert(_ slot: SlotMemory, _ state: inout State) -> NodeID {
     let id = NodeID(number: state.nextNode)
     state.nextNode += 1
-    state.wiring.add(id, cell)
+    state.wiring.add(id, slot)
     return id
   }
 
   /// Returns the memory to which a voice writes the channels of a source.
   package func places(of id: NodeID) throws(HostError) -> [ClientPort] {
-    let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
-    return (0..<cell.outputs).map { unsafe ClientPort(cell.ports[$0]) }
+    let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
+    return (0..<slot.outputs).map { unsafe ClientPort(slot.ports[$0]) }
   }
 
   // MARK: Editing
@@ -167,13 +167,13 @@ extension Graph {
 
   /// Replaces a node by another one with a crossfade. A bypass stays.
   package func replace(_ id: NodeID, with node: any GraphNode) throws(HostError) {
-    try withPrepared(node) { cell throws(HostError) in
+    try withPrepared(node) { slot throws(HostError) in
       let isDisabled = try state.withLock { state throws(HostError) in
         try state.wiring.item(id).isDisabled
       }
       let byItself = isDisabled && node.setEnabled(false)
       try edit { wiring throws(HostError) in
-        try wiring.replace(id, with: cell)
+        try wiring.replace(id, with: slot)
         wiring.setBypassed(id, isDisabled, byItself: byItself)
       }
     }
@@ -183,7 +183,7 @@ extension Graph {
   /// Turns a node's bypass on or off. A bypassed node passes each input to the output with the same
   /// number, delayed by its latency.
   package func setBypassed(_ id: NodeID, _ on: Bool) throws(HostError) {
-    let node = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell.node }
+    let node = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot.node }
     let byItself = node?.setEnabled(!on) ?? false
     try edit { wiring throws(HostError) in
       _ = try wiring.item(id)

@@ -27,7 +27,7 @@ package final class Graph: @unchecked Sendable {
     var sampleRate: Double
     var blockFrames: Int
     var nextNode = 1
-    var nextCell = 1
+    var nextSlot = 1
     var nextOrder: UInt64 = 1
     /// Set while no cycle runs; edits take effect at once.
     var isHalted = true
@@ -49,12 +49,12 @@ package final class Graph: @unchecked Sendable {
     /// Slots whose JACK ports are to be unregistered. Output ports first stay silent for one cycle.
     var leaving: [Leaving] = []
     /// Slots whose JACK ports are not registered yet.
-    var arriving: [CellMemory] = []
+    var arriving: [SlotMemory] = []
     /// The port latencies last reported to the device.
     var reported: [PortLatency] = []
   }
   struct Leaving {
-    let cell: CellMemory
+    let slot: SlotMemory
     /// The cycle count after which the slot is silent.
     var silentAfter: UInt64?
     var isSilent = false
@@ -62,11 +62,11 @@ package final class Graph: @unchecked Sendable {
   let state: Mutex<State>
   /// Held while nodes are prepared, which may take long. Lock it before `state`.
   let preparing = Mutex<Void>(())
-  struct Seat: @unchecked Sendable {
+  struct Attachment: @unchecked Sendable {
     weak var device: Device?
-    var teller: GraphTeller?
+    var teller: GraphReportServer?
   }
-  let seat = Mutex(Seat())
+  let attachment = Mutex(Attachment())
   /// Whether a cycle that does not end was already logged.
   private let isOverdue = Atomic<Bool>(false)
 
@@ -91,7 +91,7 @@ package final class Graph: @unchecked Sendable {
 
   /// Precondition: no cycle is running.
   deinit {
-    seat.withLock { $0.teller?.end() }
+    attachment.withLock { $0.teller?.end() }
     unsafe cycle.deinitialize(count: 1)
     unsafe cycle.deallocate()
     unsafe course.deallocate()
@@ -108,14 +108,14 @@ package final class Graph: @unchecked Sendable {
       var wiring = state.wiring
       let result = try body(&wiring)
       for (id, item) in state.wiring.items
-      where !item.cell.jackPorts.isEmpty && wiring.items[id]?.cell !== item.cell {
-        state.leaving.append(Leaving(cell: item.cell))
+      where !item.slot.jackPorts.isEmpty && wiring.items[id]?.slot !== item.slot {
+        state.leaving.append(Leaving(slot: item.slot))
       }
       state.wiring = wiring
       apply(&state)
       return result
     }
-    seat.withLock { $0.device }?.wake()
+    attachment.withLock { $0.device }?.wake()
     return result
   }
 
@@ -123,19 +123,19 @@ package final class Graph: @unchecked Sendable {
   private func plan(_ state: inout State) -> Plan {
     var latency: [Int: Int] = [:]
     let limit = Int(10 * state.sampleRate)
-    let leaving = state.isHalted ? [] : state.leaving.filter { !$0.isSilent }.map(\.cell)
-    let plan = Plan(state.wiring, and: leaving) { cell in
-      if let known = state.latency[cell.number] { return known }
-      let said = cell.node?.latencyFrames ?? 0
+    let leaving = state.isHalted ? [] : state.leaving.filter { !$0.isSilent }.map(\.slot)
+    let plan = Plan(state.wiring, and: leaving) { slot in
+      if let known = state.latency[slot.number] { return known }
+      let said = slot.node?.latencyFrames ?? 0
       if said > limit {
         graphLog.warning(
-          "“\(cell.name)” says that it takes \(said) frames; no more than \(limit) are made up for")
+          "“\(slot.name)” says that it takes \(said) frames; no more than \(limit) are made up for")
       }
-      latency[cell.number] = min(max(said, 0), limit)
-      return latency[cell.number]!
+      latency[slot.number] = min(max(said, 0), limit)
+      return latency[slot.number]!
     }
     state.latency.merge(latency) { $1 }
-    state.latency = state.latency.filter { plan.cells[$0.key] != nil }
+    state.latency = state.latency.filter { plan.slots[$0.key] != nil }
     return plan
   }
 
@@ -159,7 +159,7 @@ package final class Graph: @unchecked Sendable {
     }
     var target = wanted
     if Plan.order(
-      state.plan.cells.merging(wanted.cells) { a, _ in a }, state.plan.links.union(wanted.links))
+      state.plan.slots.merging(wanted.slots) { a, _ in a }, state.plan.links.union(wanted.links))
       == nil
     {
       target = .between(state.plan, wanted)
@@ -174,7 +174,7 @@ package final class Graph: @unchecked Sendable {
     // New nodes get a signal that rises from silence well before they are audible. Sound that they
     // delay internally has come out by then, or comes out smoothly.
     let arriving = Set(
-      target.cells.values.filter { $0.kind == .node && old.cells[$0.number] == nil }.map(\.number)
+      target.slots.values.filter { $0.kind == .node && old.slots[$0.number] == nil }.map(\.number)
     ).intersection(heardAfter)
     var fillFrames = arriving.isEmpty ? 0 : 10 * fadeFrames
     if !arriving.isEmpty
@@ -189,7 +189,7 @@ package final class Graph: @unchecked Sendable {
       var start = fillFrames
       // An edge that is not audible during the fade keeps its full gain. So the node behind it receives
       // the signal of the old or the new graph unchanged.
-      if arriving.contains(key.destination), old.cells[key.source] != nil {
+      if arriving.contains(key.destination), old.slots[key.source] != nil {
         start = key.delay
       } else if !heardBefore.contains(key.destination) {
         from = to
@@ -200,11 +200,11 @@ package final class Graph: @unchecked Sendable {
         OrderMemory.Edge(
           key: key, from: from, to: to, start: start, delay: delay(for: key, &state)))
     }
-    let cells = old.cells.merging(target.cells) { a, _ in a }
+    let slots = old.slots.merging(target.slots) { a, _ in a }
     state.plan = target
     state.isFading = true
     install(
-      &state, Plan.order(cells, old.links.union(target.links))!, edges,
+      &state, Plan.order(slots, old.links.union(target.links))!, edges,
       fillFrames: fillFrames, fadeFrames: fadeFrames, fades: true)
   }
 
@@ -217,10 +217,10 @@ package final class Graph: @unchecked Sendable {
     }
     state.isFading = false
     install(
-      &state, Plan.order(state.plan.cells, state.plan.links)!, edges, fillFrames: 0, fadeFrames: 0,
+      &state, Plan.order(state.plan.slots, state.plan.links)!, edges, fillFrames: 0, fadeFrames: 0,
       fades: false)
     for i in state.leaving.indices
-    where state.leaving[i].silentAfter == nil && !state.plan.hasEdges(state.leaving[i].cell) {
+    where state.leaving[i].silentAfter == nil && !state.plan.hasEdges(state.leaving[i].slot) {
       state.leaving[i].silentAfter = unsafe cycle.pointee.cyclesBegun + 1
     }
   }
@@ -234,12 +234,12 @@ package final class Graph: @unchecked Sendable {
   }
 
   private func install(
-    _ state: inout State, _ cells: [CellMemory], _ edges: [OrderMemory.Edge], fillFrames: Int,
+    _ state: inout State, _ slots: [SlotMemory], _ edges: [OrderMemory.Edge], fillFrames: Int,
     fadeFrames: Int, fades: Bool
   ) {
-    let numbers = Set(cells.map(\.number))
+    let numbers = Set(slots.map(\.number))
     var eventEdges: [OrderMemory.EventEdge] = []
-    let bytes = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0.eventBytes) })
+    let bytes = Dictionary(uniqueKeysWithValues: slots.map { ($0.number, $0.eventBytes) })
     for (key, frames) in state.plan.eventEdges where numbers.contains(key.source) {
       let delay =
         state.eventDelays[key]
@@ -248,7 +248,7 @@ package final class Graph: @unchecked Sendable {
       eventEdges.append(OrderMemory.EventEdge(key: key, frames: frames, delay: delay))
     }
     let order = OrderMemory(
-      number: state.nextOrder, cells: cells,
+      number: state.nextOrder, slots: slots,
       edges: edges.sorted { a, b in
         let (a, b) = (a.key, b.key)
         return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output, a.delay)
@@ -282,9 +282,9 @@ package final class Graph: @unchecked Sendable {
   ///
   /// - Returns: The seconds after which to call it again without a signal, or nil if that is not
   ///   needed.
-  package func tend() -> Double? {
+  package func service() -> Double? {
     let asks = unsafe cycle.pointee.takeAttention()
-    let (patience, gone) = state.withLock { state -> (Double?, [CellMemory]) in
+    let (patience, gone) = state.withLock { state -> (Double?, [SlotMemory]) in
       if asks {
         tell(&state)
         // Ask all nodes for their latency again.
@@ -303,10 +303,10 @@ package final class Graph: @unchecked Sendable {
       if !state.isHalted { apply(&state) }
       state.retired.removeAll { unsafe cycle.pointee.areOver($0.until) }
       let seen = Set(
-        (state.retired.map(\.order) + [state.order].compactMap { $0 }).flatMap(\.cells)
+        (state.retired.map(\.order) + [state.order].compactMap { $0 }).flatMap(\.slots)
           .map(\.number))
-      let gone = state.leaving.map(\.cell).filter { !seen.contains($0.number) }
-      state.leaving.removeAll { !seen.contains($0.cell.number) }
+      let gone = state.leaving.map(\.slot).filter { !seen.contains($0.number) }
+      state.leaving.removeAll { !seen.contains($0.slot.number) }
       return (state.retired.isEmpty && state.leaving.isEmpty ? nil : 0.02, gone)
     }
     settlePorts(gone)
@@ -323,14 +323,14 @@ package final class Graph: @unchecked Sendable {
 
   /// Logs what nodes did wrong.
   private func tell(_ state: inout State) {
-    for cell in state.order?.cells ?? [] {
-      let bad = unsafe cell.cell.pointee.badSamples.load(ordering: .relaxed)
-      let known = state.told[cell.number] ?? 0
+    for slot in state.order?.slots ?? [] {
+      let bad = unsafe slot.slot.pointee.badSamples.load(ordering: .relaxed)
+      let known = state.told[slot.number] ?? 0
       // Log again whenever the count has doubled.
       if bad > 2 * known {
         graphLog.warning(
-          "“\(cell.name)” made \(bad) samples that are no numbers: they are silent now")
-        state.told[cell.number] = bad
+          "“\(slot.name)” made \(bad) samples that are no numbers: they are silent now")
+        state.told[slot.number] = bad
       }
     }
   }
@@ -338,14 +338,14 @@ package final class Graph: @unchecked Sendable {
   /// Returns how many samples of a node were infinite or not a number. The graph replaced them by
   /// silence.
   package func badSamples(of id: NodeID) throws(HostError) -> UInt64 {
-    let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
-    return unsafe cell.cell.pointee.badSamples.load(ordering: .relaxed)
+    let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
+    return unsafe slot.slot.pointee.badSamples.load(ordering: .relaxed)
   }
 
   /// Returns how many events were lost because the buffers of a node or its ports were full.
   package func lostEvents(of id: NodeID) throws(HostError) -> UInt64 {
-    let cell = try state.withLock { state throws(HostError) in try state.wiring.item(id).cell }
-    return unsafe cell.cell.pointee.lostEvents.load(ordering: .relaxed)
+    let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
+    return unsafe slot.slot.pointee.lostEvents.load(ordering: .relaxed)
   }
 
   /// The sample rate in Hz for which the nodes were last prepared.
@@ -354,13 +354,13 @@ package final class Graph: @unchecked Sendable {
   /// Returns the latency, in frames, from the sources to the inputs of a node.
   package func latency(of id: NodeID) throws(HostError) -> Int {
     try state.withLock { state throws(HostError) in
-      state.plan.inputLatency[try state.wiring.item(id).cell.number] ?? 0
+      state.plan.inputLatency[try state.wiring.item(id).slot.number] ?? 0
     }
   }
 
   /// Whether a node may report another latency once it has run.
   var reportsLatency: Bool {
-    state.withLock { $0.wiring.items.values.contains { $0.cell.node?.reportsLatency == true } }
+    state.withLock { $0.wiring.items.values.contains { $0.slot.node?.reportsLatency == true } }
   }
 
   // MARK: Halt and resume
@@ -395,13 +395,13 @@ package final class Graph: @unchecked Sendable {
     for order in orders { _ = unsafe Unmanaged.passRetained(order) }
     state.delays = [:]
     state.eventDelays = [:]
-    for cell in orders.flatMap(\.cells) {
-      cell.abandon()
-      if cell.kind == .node, state.abandoned.insert(cell.number).inserted {
-        graphLog.error("“\(cell.name)” is led around: a cycle that may run it does not end")
+    for slot in orders.flatMap(\.slots) {
+      slot.abandon()
+      if slot.kind == .node, state.abandoned.insert(slot.number).inserted {
+        graphLog.error("“\(slot.name)” is led around: a cycle that may run it does not end")
       }
     }
-    for (id, item) in state.wiring.items where state.abandoned.contains(item.cell.number) {
+    for (id, item) in state.wiring.items where state.abandoned.contains(item.slot.number) {
       state.wiring.setUnready(id, true)
     }
   }
@@ -431,7 +431,7 @@ package final class Graph: @unchecked Sendable {
       let (rate, needsAll) = state.withLock { state in
         (
           state.sampleRate,
-          state.wiring.items.values.contains { $0.cell.node?.needsWholeCycles == true }
+          state.wiring.items.values.contains { $0.slot.node?.needsWholeCycles == true }
         )
       }
       return prepareAlone(
@@ -457,39 +457,39 @@ package final class Graph: @unchecked Sendable {
       return false
     }
     isOverdue.store(false, ordering: .relaxed)
-    let (cells, frames, isOtherRate) = state.withLock { state in
+    let (slots, frames, isOtherRate) = state.withLock { state in
       let isOtherRate = state.sampleRate != sampleRate
       state.sampleRate = sampleRate
       state.blockFrames = max(state.blockFrames, blockFrames)
       // Include nodes that are fading out: they still run.
-      let leaving = (state.order?.cells ?? []).filter { cell in
-        !state.wiring.items.values.contains { $0.cell === cell }
+      let leaving = (state.order?.slots ?? []).filter { slot in
+        !state.wiring.items.values.contains { $0.slot === slot }
       }
       return (
-        state.wiring.items.values.map(\.cell) + leaving, state.blockFrames, isOtherRate
+        state.wiring.items.values.map(\.slot) + leaving, state.blockFrames, isOtherRate
       )
     }
-    var failed = state.withLock { $0.abandoned }.intersection(cells.map(\.number))
-    for cell in cells where !failed.contains(cell.number) {
+    var failed = state.withLock { $0.abandoned }.intersection(slots.map(\.number))
+    for slot in slots where !failed.contains(slot.number) {
       do throws(HostError) {
-        try cell.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
+        try slot.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
       } catch {
-        graphLog.error("“\(cell.name)” does not go on: \(error)")
-        failed.insert(cell.number)
+        graphLog.error("“\(slot.name)” does not go on: \(error)")
+        failed.insert(slot.number)
       }
     }
     return state.withLock { state in
-      let known = Set(state.wiring.items.values.map(\.cell.number))
+      let known = Set(state.wiring.items.values.map(\.slot.number))
       // A node that is fading out and cannot be prepared is removed at once.
       var isInterrupted = state.isHalted || isOtherRate || !failed.isSubset(of: known)
-      for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.cell.number)
+      for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.slot.number)
       {
         state.wiring.setUnready(id, !item.isUnready)
         isInterrupted = true
       }
       // Slots that are fading out have planes of the old length, too.
-      for cell in state.order?.cells ?? [] { cell.resize(state.blockFrames) }
-      for item in state.wiring.items.values { item.cell.resize(state.blockFrames) }
+      for slot in state.order?.slots ?? [] { slot.resize(state.blockFrames) }
+      for item in state.wiring.items.values { item.slot.resize(state.blockFrames) }
       state.latency = [:]
       if !isInterrupted, let order = state.order {
         // The sound continues: delay lines keep their content, and the crossfade its position.

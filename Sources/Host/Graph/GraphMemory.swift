@@ -14,15 +14,15 @@ package struct GraphPort: Hashable, Sendable {
 @safe
 final class Plane: @unchecked Sendable {
   let samples: UnsafeMutablePointer<Float>
-  private let slabs: [Slab]
+  private let pages: [ArenaPage]
 
   /// Allocates a silent buffer.
   init(frames: Int) {
-    var slabs: [Slab] = []
+    var pages: [ArenaPage] = []
     // Whole cache lines: the samples of two planes never share one.
     unsafe samples = Arena.large.allocate(
-      (frames + 15) / 16 * 16, of: Float.self, keptBy: &slabs)
-    self.slabs = slabs
+      (frames + 15) / 16 * 16, of: Float.self, keptBy: &pages)
+    self.pages = pages
   }
 }
 
@@ -33,25 +33,25 @@ final class EventPlane: @unchecked Sendable {
   static let usualBytes = 32768
   let bytes: Int
   let sequence: UnsafeMutableRawPointer
-  private let slabs: [Slab]
+  private let pages: [ArenaPage]
 
   init(_ types: cue_event_types, bytes: Int = EventPlane.usualBytes) {
     self.bytes = bytes
-    var slabs: [Slab] = []
+    var pages: [ArenaPage] = []
     unsafe sequence = UnsafeMutableRawPointer(
-      Arena.large.allocate((bytes + 7) / 8, of: UInt64.self, keptBy: &slabs))
-    self.slabs = slabs
+      Arena.large.allocate((bytes + 7) / 8, of: UInt64.self, keptBy: &pages))
+    self.pages = pages
     unsafe cue_rt_clear_events(sequence, types.sequence)
   }
 }
 
 /// Owns the memory of one node's slot in the running order.
 @safe
-final class CellMemory: @unchecked Sendable {
+final class SlotMemory: @unchecked Sendable {
   /// Unique number of the slot.
   let number: Int
   let name: String
-  let kind: GraphCell.Kind
+  let kind: GraphSlot.Kind
   let node: (any GraphNode)?
   let inputs: Int
   let outputs: Int
@@ -59,7 +59,7 @@ final class CellMemory: @unchecked Sendable {
   let eventOutputs: Int
   /// The JACK ports, audio first; empty for a source with its own memory.
   let jackPorts: [GraphPort]
-  let cell: UnsafeMutablePointer<GraphCell>
+  let slot: UnsafeMutablePointer<GraphSlot>
   /// The JACK port of each input or output. Changed only while no cycle uses the slot.
   let ports: UnsafeMutablePointer<cue_port>
   private let planePointers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
@@ -74,10 +74,10 @@ final class CellMemory: @unchecked Sendable {
   /// Size of each of its event sequences, in bytes.
   let eventBytes: Int
   private let sourcePlanes: [Plane]
-  private let slabs: [Slab]
+  private let pages: [ArenaPage]
 
   init(
-    number: Int, name: String, kind: GraphCell.Kind, node: (any GraphNode)? = nil, inputs: Int,
+    number: Int, name: String, kind: GraphSlot.Kind, node: (any GraphNode)? = nil, inputs: Int,
     outputs: Int, eventInputs: Int = 0, eventOutputs: Int = 0, jackPorts: [GraphPort] = [],
     hasMemory: Bool = false, types: cue_event_types, blockFrames: Int
   ) {
@@ -95,11 +95,11 @@ final class CellMemory: @unchecked Sendable {
     unsafe ports = .allocate(capacity: max(1, audio + events))
     unsafe ports.initialize(repeating: cue_port(), count: audio + events)
     unsafe planePointers = .allocate(capacity: max(1, audio))
-    var slabs: [Slab] = []
-    unsafe cell = Arena.small.allocate(1, of: GraphCell.self, keptBy: &slabs)
+    var pages: [ArenaPage] = []
+    unsafe slot = Arena.small.allocate(1, of: GraphSlot.self, keptBy: &pages)
     unsafe places = Arena.small.allocate(
-      audio, of: UnsafeMutablePointer<Float>.self, keptBy: &slabs)
-    self.slabs = slabs
+      audio, of: UnsafeMutablePointer<Float>.self, keptBy: &pages)
+    self.pages = pages
     unsafe sequences = .allocate(capacity: max(1, events))
     let eventBytes = max(EventPlane.usualBytes, node?.eventBytes ?? 0)
     self.types = types
@@ -111,8 +111,8 @@ final class CellMemory: @unchecked Sendable {
     for (i, plane) in sourcePlanes.enumerated() {
       unsafe ports[i] = cue_port(port: nil, memory: plane.samples, connections: nil)
     }
-    unsafe cell.initialize(
-      to: GraphCell(
+    unsafe slot.initialize(
+      to: GraphSlot(
         kind: kind, node: node?.processor, inputs: inputs, outputs: outputs,
         eventInputs: eventInputs, eventOutputs: eventOutputs, ports: ports, clearsPorts: hasMemory,
         planes: planePointers, places: places, sequences: sequences,
@@ -121,7 +121,7 @@ final class CellMemory: @unchecked Sendable {
   }
 
   deinit {
-    unsafe cell.deinitialize(count: 1)
+    unsafe slot.deinitialize(count: 1)
     unsafe sequences.deallocate()
     unsafe planePointers.deallocate()
     unsafe ports.deallocate()
@@ -129,7 +129,7 @@ final class CellMemory: @unchecked Sendable {
 
   /// Keeps the slot and its current planes forever, and stops all cycles from running its node.
   func abandon() {
-    unsafe cell.pointee.isAbandoned.store(true, ordering: .releasing)
+    unsafe slot.pointee.isAbandoned.store(true, ordering: .releasing)
     _ = unsafe Unmanaged.passRetained(self)
     for plane in planes { _ = unsafe Unmanaged.passRetained(plane) }
   }
@@ -211,7 +211,7 @@ final class EventDelayMemory: @unchecked Sendable {
 final class OrderMemory: @unchecked Sendable {
   let number: UInt64
   let order: UnsafeMutablePointer<GraphOrder>
-  let cells: [CellMemory]
+  let slots: [SlotMemory]
   private let list: [Edge]
   private let eventList: [EventEdge]
   /// The event edges of the previous order.
@@ -243,34 +243,34 @@ final class OrderMemory: @unchecked Sendable {
   /// The event edges of this order.
   var eventKeys: [Plan.EventEdge] { eventList.map(\.key) }
 
-  /// Creates an order of `cells` with edges sorted by destination.
+  /// Creates an order of `slots` with edges sorted by destination.
   ///
   /// - Parameter before: The event edges of the previous order.
   init(
-    number: UInt64, cells: [CellMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
+    number: UInt64, slots: [SlotMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
     before: [Plan.EventEdge],
     fillFrames: Int, fadeFrames: Int, fades: Bool, blockFrames: Int
   ) {
     self.number = number
-    self.cells = cells
+    self.slots = slots
     self.list = list
     self.eventList = eventList
     self.before = before
     let gone = Set(before).subtracting(eventList.map(\.key))
     scratch = Plane(frames: blockFrames)
-    let byNumber = Dictionary(uniqueKeysWithValues: cells.map { ($0.number, $0) })
-    unsafe steps = .allocate(capacity: max(1, cells.count))
+    let byNumber = Dictionary(uniqueKeysWithValues: slots.map { ($0.number, $0) })
+    unsafe steps = .allocate(capacity: max(1, slots.count))
     unsafe inputs = .allocate(
-      capacity: max(1, cells.reduce(0) { $0 + $1.inputs + $1.eventInputs + 1 }))
+      capacity: max(1, slots.reduce(0) { $0 + $1.inputs + $1.eventInputs + 1 }))
     unsafe edges = .allocate(capacity: max(1, list.count))
     unsafe eventEdges = .allocate(capacity: max(1, eventList.count))
-    lent = Self.lendPlanes(cells, list)
+    lent = Self.lendPlanes(slots, list)
     unsafe outputs = .allocate(capacity: max(1, lent.values.reduce(0) { $0 + $1.count }))
     var firstOutputs: [Int: Int] = [:]
     var output = 0
-    for cell in cells {
-      firstOutputs[cell.number] = output
-      for plane in lent[cell.number] ?? [] {
+    for slot in slots {
+      firstOutputs[slot.number] = output
+      for plane in lent[slot.number] ?? [] {
         unsafe (outputs + output).initialize(to: plane.samples)
         output += 1
       }
@@ -302,26 +302,26 @@ final class OrderMemory: @unchecked Sendable {
     let ranges = Self.ranges(list) { [$0.key.destination, $0.key.input] }
     let eventRanges = Self.ranges(eventList) { [$0.key.destination, $0.key.input] }
     var input = 0
-    for (i, cell) in cells.enumerated() {
-      let controllers = eventRanges[[cell.number, cell.eventInputs]]
+    for (i, slot) in slots.enumerated() {
+      let controllers = eventRanges[[slot.number, slot.eventInputs]]
       unsafe (steps + i).initialize(
         to: GraphStep(
-          cell.cell, inputs: inputs + input, outputs: outputs + firstOutputs[cell.number]!,
-          controllers: controllers == nil ? nil : cell.controllers.sequence))
-      for k in 0..<cell.inputs {
-        let edges = ranges[[cell.number, k]] ?? (first: 0, count: 0)
+          slot.slot, inputs: inputs + input, outputs: outputs + firstOutputs[slot.number]!,
+          controllers: controllers == nil ? nil : slot.controllers.sequence))
+      for k in 0..<slot.inputs {
+        let edges = ranges[[slot.number, k]] ?? (first: 0, count: 0)
         unsafe (inputs + input + k).initialize(
           to: GraphInput(first: edges.first, count: edges.count))
       }
-      input += cell.inputs
-      for k in 0..<cell.eventInputs {
-        let edges = eventRanges[[cell.number, k]] ?? (first: 0, count: 0)
+      input += slot.inputs
+      for k in 0..<slot.eventInputs {
+        let edges = eventRanges[[slot.number, k]] ?? (first: 0, count: 0)
         unsafe (inputs + input + k).initialize(
           to: GraphInput(
             first: edges.first, count: edges.count,
-            endsNotes: gone.contains { $0.destination == cell.number && $0.input == k }))
+            endsNotes: gone.contains { $0.destination == slot.number && $0.input == k }))
       }
-      input += cell.eventInputs
+      input += slot.eventInputs
       if let controllers {
         unsafe (inputs + input).initialize(
           to: GraphInput(first: controllers.first, count: controllers.count))
@@ -331,7 +331,7 @@ final class OrderMemory: @unchecked Sendable {
     unsafe order = .allocate(capacity: 1)
     unsafe order.initialize(
       to: GraphOrder(
-        number: number, steps: steps, stepCount: cells.count, edges: edges,
+        number: number, steps: steps, stepCount: slots.count, edges: edges,
         eventEdges: eventEdges, fillFrames: fillFrames, fadeFrames: fadeFrames, fades: fades,
         blockFrames: blockFrames, scratch: scratch.samples))
   }
@@ -341,7 +341,7 @@ final class OrderMemory: @unchecked Sendable {
   convenience init(_ old: OrderMemory, number: UInt64, blockFrames: Int) {
     let order = unsafe old.order.pointee
     self.init(
-      number: number, cells: old.cells, edges: old.list, eventEdges: old.eventList,
+      number: number, slots: old.slots, edges: old.list, eventEdges: old.eventList,
       before: old.before, fillFrames: order.fillFrames, fadeFrames: order.fadeFrames,
       fades: order.fades, blockFrames: blockFrames)
     unsafe self.order.pointee.goOn(from: order)

@@ -94,7 +94,7 @@ package final class OfflineGraph {
         transport = Self.transport(
           at: transport.frame + Int64(count), transport.frames_per_second, isRolling: true)
       }
-      _ = graph.tend()
+      _ = graph.service()
       for channel in 0..<channels {
         for i in 0..<count {
           result[(done + i) * channels + channel] = unsafe outputs[channel][i]

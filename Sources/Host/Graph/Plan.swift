@@ -22,7 +22,7 @@ struct Plan: Equatable {
     let input: Int
   }
   /// The slots of the plan, by number.
-  var cells: [Int: CellMemory] = [:]
+  var slots: [Int: SlotMemory] = [:]
   var edges: [Edge: Float] = [:]
   /// The delay of each event edge, in frames.
   var eventEdges: [EventEdge: Int] = [:]
@@ -32,7 +32,7 @@ struct Plan: Equatable {
   var latency: [Int: Int] = [:]
 
   static func == (a: Plan, b: Plan) -> Bool {
-    a.edges == b.edges && a.eventEdges == b.eventEdges && a.cells.keys == b.cells.keys
+    a.edges == b.edges && a.eventEdges == b.eventEdges && a.slots.keys == b.slots.keys
       && a.inputLatency == b.inputLatency
   }
 
@@ -41,63 +41,63 @@ struct Plan: Equatable {
   /// - Parameters:
   ///   - others: Slots without wires that are part of the plan.
   ///   - latency: Returns the latency to assume for a slot.
-  init(_ wiring: Wiring, and others: [CellMemory], latency latencyOf: (CellMemory) -> Int) {
+  init(_ wiring: Wiring, and others: [SlotMemory], latency latencyOf: (SlotMemory) -> Int) {
     // A port that nothing writes would repeat the sound of its last cycle.
-    for cell in wiring.items.values.map(\.cell) + others where cell.kind == .sink {
-      cells[cell.number] = cell
+    for slot in wiring.items.values.map(\.slot) + others where slot.kind == .sink {
+      slots[slot.number] = slot
     }
     var outgoing: [NodeID: [Wire]] = [:]
     for wire in wiring.wires.keys {
       for id in [wire.from, wire.to] {
-        let cell = wiring.items[id]!.cell
-        cells[cell.number] = cell
+        let slot = wiring.items[id]!.slot
+        slots[slot.number] = slot
       }
       outgoing[wire.from, default: []].append(wire)
     }
-    for cell in cells.values {
-      latency[cell.number] = latencyOf(cell)
-      inputLatency[cell.number] = 0
+    for slot in slots.values {
+      latency[slot.number] = latencyOf(slot)
+      inputLatency[slot.number] = 0
     }
     let links = wiring.wires.keys.map {
-      Link(from: wiring.items[$0.from]!.cell.number, to: wiring.items[$0.to]!.cell.number)
+      Link(from: wiring.items[$0.from]!.slot.number, to: wiring.items[$0.to]!.slot.number)
     }
-    for cell in Self.order(cells, links) ?? [] {
-      let out = inputLatency[cell.number]! + latency[cell.number]!
-      for link in links where link.from == cell.number {
+    for slot in Self.order(slots, links) ?? [] {
+      let out = inputLatency[slot.number]! + latency[slot.number]!
+      for link in links where link.from == slot.number {
         inputLatency[link.to] = max(inputLatency[link.to]!, out)
       }
     }
     for (wire, gain) in wiring.wires {
       let from = wiring.items[wire.from]!
-      let to = wiring.items[wire.to]!.cell
+      let to = wiring.items[wire.to]!.slot
       let isDry = from.isLedAround
       var output = wire.output
-      var leaves = inputLatency[from.cell.number]!
+      var leaves = inputLatency[from.slot.number]!
       if isDry {
-        let count = wire.isEvent ? from.cell.eventInputs : from.cell.inputs
+        let count = wire.isEvent ? from.slot.eventInputs : from.slot.inputs
         // A bypassed node without inputs is silent.
         if count == 0 { continue }
         output %= count
       } else {
-        leaves += latency[from.cell.number]!
+        leaves += latency[from.slot.number]!
       }
       let delay = inputLatency[to.number]! - leaves
       if wire.isEvent {
         eventEdges[
           EventEdge(
-            source: from.cell.number, isDry: isDry, output: output, destination: to.number,
+            source: from.slot.number, isDry: isDry, output: output, destination: to.number,
             input: wire.input)] = delay
       } else {
         edges[
           Edge(
-            source: from.cell.number, isDry: isDry, output: output, destination: to.number,
+            source: from.slot.number, isDry: isDry, output: output, destination: to.number,
             input: wire.input, delay: delay), default: 0] += gain
       }
     }
   }
 
-  func hasEdges(_ cell: CellMemory) -> Bool {
-    links.contains { $0.from == cell.number || $0.to == cell.number }
+  func hasEdges(_ slot: SlotMemory) -> Bool {
+    links.contains { $0.from == slot.number || $0.to == slot.number }
   }
 
   /// Latency of the longest path, in frames.
@@ -117,17 +117,17 @@ struct Plan: Equatable {
   }
 
   /// Returns the slots sorted so that each comes after its sources. Returns nil if they form a loop.
-  static func order(_ cells: [Int: CellMemory], _ links: some Sequence<Link>) -> [CellMemory]? {
+  static func order(_ slots: [Int: SlotMemory], _ links: some Sequence<Link>) -> [SlotMemory]? {
     var waiting: [Int: Int] = [:]
     var next: [Int: [Int]] = [:]
     for link in Set(links) {
       waiting[link.to, default: 0] += 1
       next[link.from, default: []].append(link.to)
     }
-    var ready = cells.keys.filter { waiting[$0] == nil }.sorted(by: >)
-    var order: [CellMemory] = []
+    var ready = slots.keys.filter { waiting[$0] == nil }.sorted(by: >)
+    var order: [SlotMemory] = []
     while let number = ready.popLast() {
-      order.append(cells[number]!)
+      order.append(slots[number]!)
       var freed: [Int] = []
       for other in next[number] ?? [] {
         waiting[other]! -= 1
@@ -135,12 +135,12 @@ struct Plan: Equatable {
       }
       ready += freed.sorted(by: >)
     }
-    return order.count == cells.count ? order : nil
+    return order.count == slots.count ? order : nil
   }
 
   /// The slots whose output reaches an end of the graph.
   var heard: Set<Int> {
-    var heard = Set(cells.values.filter(\.isEnd).map(\.number))
+    var heard = Set(slots.values.filter(\.isEnd).map(\.number))
     var before: [Int: [Int]] = [:]
     for link in links { before[link.to, default: []].append(link.from) }
     var open = Array(heard)
@@ -164,7 +164,7 @@ struct Plan: Equatable {
       }
       return seen
     }
-    let all = a.cells.merging(b.cells) { a, _ in a }
+    let all = a.slots.merging(b.slots) { a, _ in a }
     let reach = Dictionary(uniqueKeysWithValues: all.keys.map { ($0, reached(from: $0)) })
     func isInRing(_ number: Int) -> Bool { reach[number]!.contains(number) }
     func shareRing(_ a: Int, _ b: Int) -> Bool {
@@ -186,7 +186,7 @@ struct Plan: Equatable {
       plan.eventEdges[edge] = frames
     }
     let used = plan.links.flatMap { [$0.from, $0.to] }
-    plan.cells = all.filter { $0.value.kind == .sink || used.contains($0.key) }
+    plan.slots = all.filter { $0.value.kind == .sink || used.contains($0.key) }
     plan.latency = a.latency.merging(b.latency) { a, _ in a }
     plan.inputLatency = a.inputLatency.merging(b.inputLatency) { max($0, $1) }
     return plan

@@ -3,54 +3,54 @@ import RealTime
 extension OrderMemory {
   /// An input or an output of a slot.
   private struct Place: Hashable {
-    let cell: Int
+    let slot: Int
     let isInput: Bool
     let number: Int
   }
 
-  /// Assigns output planes to the nodes among `cells`, by slot number. A plane is reused once its last
+  /// Assigns output planes to the nodes among `slots`, by slot number. A plane is reused once its last
   /// reader has run. So a long chain of nodes needs only two planes, which stay in the cache.
-  static func lendPlanes(_ cells: [CellMemory], _ edges: [Edge]) -> [Int: [Plane]] {
+  static func lendPlanes(_ slots: [SlotMemory], _ edges: [Edge]) -> [Int: [Plane]] {
     var places: [Int: Int] = [:]
-    for (i, cell) in cells.enumerated() { places[cell.number] = i }
+    for (i, slot) in slots.enumerated() { places[slot.number] = i }
     var edgeCounts: [Place: Int] = [:]
     var leaving: [Place: [Place]] = [:]
     for edge in edges.map(\.key) {
-      let end = Place(cell: edge.destination, isInput: true, number: edge.input)
+      let end = Place(slot: edge.destination, isInput: true, number: edge.input)
       edgeCounts[end, default: 0] += 1
       leaving[
-        Place(cell: edge.source, isInput: edge.isDry, number: edge.output), default: []
+        Place(slot: edge.source, isInput: edge.isDry, number: edge.output), default: []
       ].append(end)
     }
     // The last slot that reads each input or output. An input with one edge may share the plane of its
     // source, and a mixer's output that of its input.
     var lastTurns: [Place: Int] = [:]
-    for (turn, cell) in cells.enumerated().reversed() {
+    for (turn, slot) in slots.enumerated().reversed() {
       func lastTurn(_ place: Place) -> Int {
         (leaving[place] ?? []).reduce(turn) { last, end in
-          max(last, edgeCounts[end] == 1 ? lastTurns[end]! : places[end.cell]!)
+          max(last, edgeCounts[end] == 1 ? lastTurns[end]! : places[end.slot]!)
         }
       }
-      for i in 0..<cell.outputs {
-        let place = Place(cell: cell.number, isInput: false, number: i)
+      for i in 0..<slot.outputs {
+        let place = Place(slot: slot.number, isInput: false, number: i)
         lastTurns[place] = lastTurn(place)
       }
-      for i in 0..<cell.inputs {
-        let place = Place(cell: cell.number, isInput: true, number: i)
-        let asOutput = Place(cell: cell.number, isInput: false, number: i)
+      for i in 0..<slot.inputs {
+        let place = Place(slot: slot.number, isInput: true, number: i)
+        let asOutput = Place(slot: slot.number, isInput: false, number: i)
         lastTurns[place] = max(
-          lastTurn(place), cell.kind == .mixer ? lastTurns[asOutput]! : turn)
+          lastTurn(place), slot.kind == .mixer ? lastTurns[asOutput]! : turn)
       }
     }
     var lent: [Int: [Plane]] = [:]
     var free: [Plane] = []
-    var returning: [[Plane]] = cells.map { _ in [] }
-    for (turn, cell) in cells.enumerated() {
-      if cell.kind == .node {
+    var returning: [[Plane]] = slots.map { _ in [] }
+    for (turn, slot) in slots.enumerated() {
+      if slot.kind == .node {
         // Prefer a plane that was used recently to the slot's own: it is in the cache.
-        lent[cell.number] = (0..<cell.outputs).map { i in
-          let plane = free.popLast() ?? cell.plane(ofOutput: i)
-          let place = Place(cell: cell.number, isInput: false, number: i)
+        lent[slot.number] = (0..<slot.outputs).map { i in
+          let plane = free.popLast() ?? slot.plane(ofOutput: i)
+          let place = Place(slot: slot.number, isInput: false, number: i)
           returning[lastTurns[place]!].append(plane)
           return plane
         }

@@ -26,7 +26,7 @@ package struct Wire: Hashable, Sendable {
 /// The requested nodes, wires and gains of a graph. A value without a thread of its own.
 package struct Wiring {
   struct Item {
-    var cell: CellMemory
+    var slot: SlotMemory
     /// Whether the graph has to bypass the node.
     var isBypassed = false
     /// Whether the node is bypassed, by itself or by the graph.
@@ -84,25 +84,25 @@ package struct Wiring {
 
   // MARK: Editing
 
-  mutating func add(_ id: NodeID, _ cell: CellMemory) { items[id] = Item(cell: cell) }
+  mutating func add(_ id: NodeID, _ slot: SlotMemory) { items[id] = Item(slot: slot) }
 
   /// Connects an output to an input, or changes the gain of that connection.
   package mutating func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
     try check(wire)
     guard gain.isFinite else {
       throw .gainIsNoNumber(
-        from: items[wire.from]!.cell.name, to: items[wire.to]!.cell.name, gain: "\(gain)")
+        from: items[wire.from]!.slot.name, to: items[wire.to]!.slot.name, gain: "\(gain)")
     }
     if let path = path(from: wire.to, to: wire.from) {
-      let names = ([wire.from] + path).map { items[$0]!.cell.name }
+      let names = ([wire.from] + path).map { items[$0]!.slot.name }
       throw .feedback(path: names)
     }
     wires[wire] = gain
   }
 
   private func check(_ wire: Wire) throws(HostError) {
-    let from = try item(wire.from).cell
-    let to = try item(wire.to).cell
+    let from = try item(wire.from).slot
+    let to = try item(wire.to).slot
     guard wire.output >= 0, wire.output < (wire.isEvent ? from.eventOutputs : from.outputs) else {
       throw .noSuchPort(
         node: from.name, kind: wire.isEvent ? .eventOutput : .output, number: wire.output + 1)
@@ -119,19 +119,19 @@ package struct Wiring {
   package mutating func connectControllers(_ a: NodeID, _ output: Int, to b: NodeID)
     throws(HostError)
   {
-    try connect(Wire(from: a, output, to: b, item(b).cell.eventInputs, isEvent: true))
+    try connect(Wire(from: a, output, to: b, item(b).slot.eventInputs, isEvent: true))
   }
 
   package mutating func disconnect(_ wire: Wire) throws(HostError) {
-    let from = try item(wire.from).cell.name
-    let to = try item(wire.to).cell.name
+    let from = try item(wire.from).slot.name
+    let to = try item(wire.to).slot.name
     guard wires.removeValue(forKey: wire) != nil else { throw .notConnected(from: from, to: to) }
   }
 
   /// Connects all outputs of a node to another node's inputs, mixed up or down if their counts differ.
   package mutating func connect(_ a: NodeID, to b: NodeID, gain: Float = 1) throws(HostError) {
     try connect(
-      a, Array(0..<item(a).cell.outputs), to: b, Array(0..<item(b).cell.inputs), gain: gain)
+      a, Array(0..<item(a).slot.outputs), to: b, Array(0..<item(b).slot.inputs), gain: gain)
   }
 
   /// Connects some outputs of a node to some inputs of another, mixed up or down if their counts
@@ -139,8 +139,8 @@ package struct Wiring {
   package mutating func connect(
     _ a: NodeID, _ outputs: [Int], to b: NodeID, _ inputs: [Int], gain: Float = 1
   ) throws(HostError) {
-    guard !outputs.isEmpty else { throw .doesNotFit(node: try item(a).cell.name) }
-    guard !inputs.isEmpty else { throw .doesNotFit(node: try item(b).cell.name) }
+    guard !outputs.isEmpty else { throw .doesNotFit(node: try item(a).slot.name) }
+    guard !inputs.isEmpty else { throw .doesNotFit(node: try item(b).slot.name) }
     for (output, input, share) in Self.spread(outputs.count, over: inputs.count) {
       try connect(Wire(from: a, outputs[output], to: b, inputs[input]), gain: gain * share)
     }
@@ -159,20 +159,20 @@ package struct Wiring {
 
   /// Inserts a node of the graph into all audio connections from one node to another.
   package mutating func insert(_ id: NodeID, between a: NodeID, and b: NodeID) throws(HostError) {
-    let cell = try item(id).cell
-    let (from, to) = (try item(a).cell.name, try item(b).cell.name)
+    let slot = try item(id).slot
+    let (from, to) = (try item(a).slot.name, try item(b).slot.name)
     let old = wires(from: a, to: b)
     guard !old.isEmpty else { throw .notConnected(from: from, to: to) }
-    guard cell.inputs > 0, cell.outputs > 0 else { throw .doesNotFit(node: cell.name) }
+    guard slot.inputs > 0, slot.outputs > 0 else { throw .doesNotFit(node: slot.name) }
     let channels = Array(Set(old.map(\.wire.input))).sorted()
     for (wire, _) in old { try disconnect(wire) }
-    for (channel, input, share) in Self.spread(channels.count, over: cell.inputs) {
+    for (channel, input, share) in Self.spread(channels.count, over: slot.inputs) {
       for (wire, gain) in old where wire.input == channels[channel] {
         let new = Wire(from: a, wire.output, to: id, input)
         try connect(new, gain: (wires[new] ?? 0) + gain * share)
       }
     }
-    for (output, channel, share) in Self.spread(cell.outputs, over: channels.count) {
+    for (output, channel, share) in Self.spread(slot.outputs, over: channels.count) {
       try connect(Wire(from: id, output, to: b, channels[channel]), gain: share)
     }
   }
@@ -182,14 +182,14 @@ package struct Wiring {
   /// - Parameter joins: Connects the node's sources to its destinations: each input to the destinations
   ///   of the output with the same number.
   package mutating func remove(_ id: NodeID, joins: Bool = false) throws(HostError) {
-    let cell = try item(id).cell
+    let slot = try item(id).slot
     let before = sortedWires.filter { $0.wire.to == id }
     let after = sortedWires.filter { $0.wire.from == id }
     items[id] = nil
     for (wire, _) in before + after { wires[wire] = nil }
     guard joins else { return }
     for (out, outGain) in after {
-      let count = out.isEvent ? cell.eventInputs : cell.inputs
+      let count = out.isEvent ? slot.eventInputs : slot.inputs
       // Controllers apply to this node alone, so they are not passed on.
       guard count > 0 else { continue }
       for (into, inGain) in before
@@ -202,17 +202,17 @@ package struct Wiring {
   }
 
   /// Replaces the slot of a node. All wires and a bypass stay.
-  mutating func replace(_ id: NodeID, with cell: CellMemory) throws(HostError) {
+  mutating func replace(_ id: NodeID, with slot: SlotMemory) throws(HostError) {
     let old = try item(id)
-    items[id]?.cell = cell
+    items[id]?.slot = slot
     items[id]?.isUnready = false
     let oldWires = wires
     // The controllers' input comes after the event inputs.
     for wire in oldWires.keys
-    where wire.to == id && wire.isEvent && wire.input == old.cell.eventInputs {
+    where wire.to == id && wire.isEvent && wire.input == old.slot.eventInputs {
       wires[wire] = nil
       wires[
-        Wire(from: wire.from, wire.output, to: id, cell.eventInputs, isEvent: true)] =
+        Wire(from: wire.from, wire.output, to: id, slot.eventInputs, isEvent: true)] =
         oldWires[wire]
     }
     for wire in wires.keys where wire.from == id || wire.to == id {

@@ -301,7 +301,7 @@ final class PluginCore: @unchecked Sendable {
 
   /// Handles what cycles left to the worker thread: work, log entries, messages and learned
   /// controllers.
-  private func lookAfter() {
+  private func service() {
     work()
     drainLog()
     drainReplies()
@@ -324,7 +324,7 @@ final class PluginCore: @unchecked Sendable {
       while true {
         unsafe cue_signal_wait(signal)
         if isOver.load(ordering: .acquiring) { break }
-        lookAfter()
+        service()
       }
       hasEnded.signal()
     }

@@ -56,7 +56,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     _ uri: String, in world: World, settings: PluginSettings, name: String?, state: PluginState?
   ) throws(HostError) {
     let (scan, description) = try world.usable(uri, settings)
-    if let failure = try world.prober?.plugin(uri, in: world).failures.first {
+    if let failure = try world.validator?.plugin(uri, in: world).failures.first {
       throw .faultyPlugin(uri: uri, reason: failure)
     }
     self.world = world

@@ -26,16 +26,16 @@ final class PluginMemory: @unchecked Sendable {
   var eventBytes: Int { ports.eventBytes }
   /// The value to which controllers set each parameter.
   let movedParameters: UnsafeMutablePointer<cue_moved>
-  private var slabs: [Slab] = []
+  private var pages: [ArenaPage] = []
 
   /// Allocates memory for a plugin's ports, except those in `leftOut`, with control defaults at a
   /// sample rate.
   init(_ description: PluginDescription, sampleRate: Double, leftOut: Set<String>) {
     ports = PluginPorts(description, leftOut: leftOut)
-    unsafe plugin = Arena.small.allocate(1, of: cue_plugin.self, keptBy: &slabs)
+    unsafe plugin = Arena.small.allocate(1, of: cue_plugin.self, keptBy: &pages)
     unsafe plugin.initialize(to: cue_plugin())
     unsafe movedParameters = Arena.small.allocate(
-      description.parameters.count, of: cue_moved.self, keptBy: &slabs)
+      description.parameters.count, of: cue_moved.self, keptBy: &pages)
 
     unsafe plugin.pointee.inputs = unsafe UnsafePointer(indices(inputs))
     unsafe plugin.pointee.connected_inputs = unsafe planes(inputs.count)
@@ -119,7 +119,7 @@ final class PluginMemory: @unchecked Sendable {
     -> UnsafeMutablePointer<Element>
   {
     let arena: Arena = count * MemoryLayout<Element>.stride > 4096 ? .large : .small
-    return unsafe arena.allocate(count, of: type, keptBy: &slabs)
+    return unsafe arena.allocate(count, of: type, keptBy: &pages)
   }
 
   private func indices(_ ports: [PluginPort]) -> UnsafeMutablePointer<UInt32> {
@@ -148,7 +148,7 @@ final class PluginMemory: @unchecked Sendable {
     let ring = unsafe allocate(1, of: cue_ring.self)
     unsafe ring.initialize(
       to: cue_ring(
-        bytes: Arena.large.allocate(size, of: CChar.self, keptBy: &slabs), size: UInt32(size),
+        bytes: Arena.large.allocate(size, of: CChar.self, keptBy: &pages), size: UInt32(size),
         written: 0, read: 0))
     return unsafe ring
   }

@@ -15,7 +15,7 @@ package struct IsolationProgram: Sendable {
   /// counts as hanging.
   package var patience: Double
 
-  /// - Parameter executable: A program that calls `IsolatedHost.serve()` when it is given `arguments`.
+  /// - Parameter executable: A program that calls `PluginProcessMain.serve()` when it is given `arguments`.
   package init(
     executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "host"],
     patience: Double = 10

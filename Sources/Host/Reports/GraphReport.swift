@@ -115,7 +115,7 @@ extension GraphReport {
 extension Graph {
   /// A snapshot of the graph. Any thread but the process thread.
   package var report: GraphReport {
-    let device = seat.withLock { $0.device }
+    let device = attachment.withLock { $0.device }
     let (wiring, plan, latency, sampleRate) = state.withLock {
       ($0.wiring, $0.plan, $0.latency, $0.sampleRate)
     }
@@ -141,22 +141,22 @@ extension Graph {
   }
 
   private static func runningOrder(_ wiring: Wiring) -> [NodeID] {
-    let cells = Dictionary(
-      uniqueKeysWithValues: wiring.items.values.map { ($0.cell.number, $0.cell) })
-    let ids = Dictionary(uniqueKeysWithValues: wiring.items.map { ($0.value.cell.number, $0.key) })
+    let slots = Dictionary(
+      uniqueKeysWithValues: wiring.items.values.map { ($0.slot.number, $0.slot) })
+    let ids = Dictionary(uniqueKeysWithValues: wiring.items.map { ($0.value.slot.number, $0.key) })
     let links = wiring.wires.keys.map {
-      Plan.Link(from: wiring.items[$0.from]!.cell.number, to: wiring.items[$0.to]!.cell.number)
+      Plan.Link(from: wiring.items[$0.from]!.slot.number, to: wiring.items[$0.to]!.slot.number)
     }
-    return (Plan.order(cells, links) ?? []).map { ids[$0.number]! }
+    return (Plan.order(slots, links) ?? []).map { ids[$0.number]! }
   }
 
   private static func wire(_ wire: Wire, _ gain: Float, _ wiring: Wiring, _ plan: Plan)
     -> GraphReport.Wire
   {
     let (from, to) = (wiring.items[wire.from]!, wiring.items[wire.to]!)
-    var leaves = plan.inputLatency[from.cell.number] ?? 0
-    if !from.isLedAround { leaves += plan.latency[from.cell.number] ?? 0 }
-    let arrives = plan.inputLatency[to.cell.number] ?? 0
+    var leaves = plan.inputLatency[from.slot.number] ?? 0
+    if !from.isLedAround { leaves += plan.latency[from.slot.number] ?? 0 }
+    let arrives = plan.inputLatency[to.slot.number] ?? 0
     return GraphReport.Wire(
       from: wire.from.number, output: wire.output + 1, to: wire.to.number, input: wire.input + 1,
       isEvent: wire.isEvent, gain: gain, delayFrames: max(0, arrives - leaves))
@@ -166,36 +166,36 @@ extension Graph {
     _ id: NodeID, _ item: Wiring.Item, _ plan: Plan, _ latency: [Int: Int],
     connections: (String) -> [String]
   ) -> GraphReport.Node {
-    let cell = item.cell
-    let details = cell.node?.details ?? NodeDetails()
+    let slot = item.slot
+    let details = slot.node?.details ?? NodeDetails()
     func names(_ count: Int, _ names: [String]) -> [String] {
       names.count == count ? names : (0..<count).map { "\($0 + 1)" }
     }
-    let audio = cell.jackPorts.filter { !$0.isMIDI }.map(\.name)
-    let midi = cell.jackPorts.filter(\.isMIDI).map(\.name)
-    let isSource = cell.kind == .source
-    let inputs = names(cell.inputs, isSource ? [] : details.inputs + audio)
-    let outputs = names(cell.outputs, isSource ? audio : details.outputs)
-    let eventInputs = names(cell.eventInputs, isSource ? [] : details.eventInputs + midi)
-    let eventOutputs = names(cell.eventOutputs, isSource ? midi : details.eventOutputs)
+    let audio = slot.jackPorts.filter { !$0.isMIDI }.map(\.name)
+    let midi = slot.jackPorts.filter(\.isMIDI).map(\.name)
+    let isSource = slot.kind == .source
+    let inputs = names(slot.inputs, isSource ? [] : details.inputs + audio)
+    let outputs = names(slot.outputs, isSource ? audio : details.outputs)
+    let eventInputs = names(slot.eventInputs, isSource ? [] : details.eventInputs + midi)
+    let eventOutputs = names(slot.eventOutputs, isSource ? midi : details.eventOutputs)
     let kind: GraphReport.Node.Kind =
-      switch cell.kind {
-      case .source: cell.jackPorts.isEmpty ? .source : .jackInputs
+      switch slot.kind {
+      case .source: slot.jackPorts.isEmpty ? .source : .jackInputs
       case .node: details.uri == nil ? .node : .plugin
       case .mixer: .mixer
       case .sink: .jackOutputs
       }
     let connections = Dictionary(
-      cell.jackPorts.map { ($0.name, connections($0.name)) }, uniquingKeysWith: { a, _ in a })
+      slot.jackPorts.map { ($0.name, connections($0.name)) }, uniquingKeysWith: { a, _ in a })
     return unsafe GraphReport.Node(
-      number: id.number, name: cell.name, kind: kind, uri: details.uri,
+      number: id.number, name: slot.name, kind: kind, uri: details.uri,
       inputs: inputs, outputs: outputs, eventInputs: eventInputs, eventOutputs: eventOutputs,
-      latencyFrames: plan.latency[cell.number] ?? latency[cell.number] ?? 0,
-      arrivalFrames: plan.inputLatency[cell.number] ?? 0, isBypassed: item.isDisabled,
+      latencyFrames: plan.latency[slot.number] ?? latency[slot.number] ?? 0,
+      arrivalFrames: plan.inputLatency[slot.number] ?? 0, isBypassed: item.isDisabled,
       isUnready: item.isUnready,
       connections: connections,
       controls: details.controls,
-      badSamples: cell.cell.pointee.badSamples.load(ordering: .relaxed),
-      lostEvents: cell.cell.pointee.lostEvents.load(ordering: .relaxed))
+      badSamples: slot.slot.pointee.badSamples.load(ordering: .relaxed),
+      lostEvents: slot.slot.pointee.lostEvents.load(ordering: .relaxed))
   }
 }

@@ -31,7 +31,7 @@ package final class PluginState: @unchecked Sendable {
     self.scan = scan
     unsafe self.state = unsafe state
     let (named, label) = unsafe scan.withWorld { world in
-      let nodes = unsafe Nodes(world: world)
+      let nodes = unsafe LilvNodes(world: world)
       return unsafe (
         nodes.text(lilv_state_get_plugin_uri(state)) ?? "",
         lilv_state_get_label(state).map { unsafe String(cString: $0) }
@@ -155,7 +155,7 @@ extension World {
       throw .unknownPreset(plugin: plugin, preset: uri)
     }
     let state = unsafe scan.withWorld { world in
-      unsafe Nodes(world: world).ifURI(uri) { node in
+      unsafe LilvNodes(world: world).ifURI(uri) { node in
         unsafe lilv_world_load_resource(world, node)
         return unsafe lilv_state_new_from_world(world, URIDs.shared.map, node)
       } ?? nil
@@ -223,7 +223,7 @@ extension PluginInstance {
     let features = description.requiredFeatures + description.optionalFeatures
     guard features.contains(LV2.state("loadDefaultState")) else { return nil }
     let state = unsafe core.scan.withWorld { world in
-      unsafe Nodes(world: world).ifURI(description.uri) {
+      unsafe LilvNodes(world: world).ifURI(description.uri) {
         unsafe lilv_state_new_from_world(world, URIDs.shared.map, $0)
       } ?? nil
     }

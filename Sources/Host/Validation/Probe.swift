@@ -7,7 +7,7 @@ struct ProbeTask: Codable {
     /// Read a bundle and describe its plugins.
     case bundle(String)
     /// Validate a plugin.
-    case plugin(uri: String, TrialLength)
+    case plugin(uri: String, ValidationLength)
   }
   var kind: Kind
   /// Folders of bundles; nil for LV2_PATH or lilv's default.
@@ -18,7 +18,7 @@ struct ProbeTask: Codable {
 enum ProbeLine: Codable {
   /// The step that the plugin is in.
   case phase(String)
-  case plugin(TrialReport)
+  case plugin(ValidationReport)
   case bundle(BundleReport)
 }
 
@@ -35,7 +35,7 @@ package struct BundleReport: Codable, Hashable, Sendable {
   }
 }
 
-/// The child process of a `Prober`. A plugin may crash it.
+/// The child process of a `PluginValidator`. A plugin may crash it.
 package enum Probe {
   /// Performs the tasks on standard input and answers on standard output until the input ends. Output
   /// of plugins and lilv goes to standard error.
@@ -70,7 +70,7 @@ package enum Probe {
         if world == nil || world?.path != task.path { world = (task.path, World(path: task.path)) }
         answer(
           .plugin(
-            PluginTrial.run(uri, in: world!.world, length) { answer(.phase($0)) }))
+            PluginValidation.run(uri, in: world!.world, length) { answer(.phase($0)) }))
       }
     }
     ScratchFolder.removeGiven()

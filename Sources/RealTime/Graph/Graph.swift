@@ -42,10 +42,10 @@ package struct DelayLine: BitwiseCopyable {
 
 /// A node's part of the cycle: its ports, input and output planes, and event sequences.
 ///
-/// The same cell serves all running orders. The creator owns the memory.
+/// The same slot serves all running orders. The creator owns the memory.
 @safe
-package struct GraphCell: ~Copyable {
-  /// Role of a cell in the cycle.
+package struct GraphSlot: ~Copyable {
+  /// Role of a slot in the cycle.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
     /// Reads its outputs from ports.
     case source
@@ -83,7 +83,7 @@ package struct GraphCell: ~Copyable {
   /// Set if a cycle that was given up may still run the node, so that no other cycle does.
   package let isAbandoned = Atomic<Bool>(false)
 
-  /// Creates a cell in memory that the caller owns: see the properties.
+  /// Creates a slot in memory that the caller owns: see the properties.
   package init(
     kind: Kind, node: cue_node?, inputs: Int, outputs: Int, eventInputs: Int, eventOutputs: Int,
     ports: UnsafeMutablePointer<cue_port>?, clearsPorts: Bool,
@@ -107,10 +107,10 @@ package struct GraphCell: ~Copyable {
 
   // MARK: Process thread
 
-  /// Prefetches the cell, so that it is in cache when it runs.
+  /// Prefetches the slot, so that it is in cache when it runs.
   @_noLocks borrowing func prefetch() {
     unsafe withUnsafePointer(to: self) {
-      unsafe cue_rt_prefetch($0, MemoryLayout<GraphCell>.size)
+      unsafe cue_rt_prefetch($0, MemoryLayout<GraphSlot>.size)
     }
   }
   /// Prefetches the node's state, so that it is in cache when the node runs.
@@ -260,11 +260,11 @@ package struct GraphInput: BitwiseCopyable {
   }
 }
 
-/// One step of a running order: a cell with its inputs and outputs.
+/// One step of a running order: a slot with its inputs and outputs.
 @safe
 package struct GraphStep: BitwiseCopyable {
-  let cell: UnsafeMutablePointer<GraphCell>
-  /// One for each input of the cell, for each event input, and for its controllers if there are
+  let slot: UnsafeMutablePointer<GraphSlot>
+  /// One for each input of the slot, for each event input, and for its controllers if there are
   /// any.
   let inputs: UnsafeMutablePointer<GraphInput>
   /// Planes that a node writes its outputs to.
@@ -272,18 +272,18 @@ package struct GraphStep: BitwiseCopyable {
   /// Sequence of the MIDI controllers that move the node's controls; nil if there are none.
   let controllers: UnsafeMutableRawPointer?
   package init(
-    _ cell: UnsafeMutablePointer<GraphCell>, inputs: UnsafeMutablePointer<GraphInput>,
+    _ slot: UnsafeMutablePointer<GraphSlot>, inputs: UnsafeMutablePointer<GraphInput>,
     outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     controllers: UnsafeMutableRawPointer? = nil
   ) {
-    unsafe self.cell = cell
+    unsafe self.slot = slot
     unsafe self.inputs = inputs
     unsafe self.outputs = outputs
     unsafe self.controllers = controllers
   }
 }
 
-/// Running order of a graph: its cells in the order in which they run, and the edges between them.
+/// Running order of a graph: its slots in the order in which they run, and the edges between them.
 ///
 /// Never changed once a cycle can read it, except for fields that only cycles use. A change of the
 /// graph takes two orders. In the first one, edges fade from one gain to another, all audible ones

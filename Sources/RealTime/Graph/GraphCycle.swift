@@ -89,8 +89,8 @@ package struct GraphCycle: ~Copyable {
       let order = unsafe order.assumingMemoryBound(to: GraphOrder.self)
       if isMute || held.load(ordering: .sequentiallyConsistent) || frames > Self.longestCycle {
         for i in unsafe 0..<order.pointee.stepCount {
-          unsafe order.pointee.steps[i].cell.pointee.silencePorts(frames)
-          unsafe order.pointee.steps[i].cell.pointee.clearPorts(min(frames, Self.longestCycle))
+          unsafe order.pointee.steps[i].slot.pointee.silencePorts(frames)
+          unsafe order.pointee.steps[i].slot.pointee.clearPorts(min(frames, Self.longestCycle))
         }
       } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
         happened = unsafe run(order, frames, frame, transport)
@@ -119,10 +119,10 @@ package struct GraphCycle: ~Copyable {
       unsafe block.frames = UInt32(count)
       unsafe block.frame = frame &+ Int64(at)
       for i in 0..<stepCount {
-        // Other programs have used the caches since the last cycle: prefetch the next cells while
+        // Other programs have used the caches since the last cycle: prefetch the next slots while
         // this one runs.
-        if i &+ 2 < stepCount { unsafe steps[i &+ 2].cell.pointee.prefetch() }
-        if i &+ 1 < stepCount { unsafe steps[i &+ 1].cell.pointee.prefetchNode() }
+        if i &+ 2 < stepCount { unsafe steps[i &+ 2].slot.pointee.prefetch() }
+        if i &+ 1 < stepCount { unsafe steps[i &+ 1].slot.pointee.prefetchNode() }
         unsafe run(steps[i], order, block, at: at, cycle: frames)
       }
       at &+= count
@@ -130,7 +130,7 @@ package struct GraphCycle: ~Copyable {
       unsafe order.pointee.hasBegun = true
       if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
     }
-    for i in 0..<stepCount { unsafe steps[i].cell.pointee.clearPorts(frames) }
+    for i in 0..<stepCount { unsafe steps[i].slot.pointee.clearPorts(frames) }
     var happened = false
     if unsafe order.pointee.fades && !order.pointee.isFading && !order.pointee.hasTold {
       unsafe order.pointee.hasTold = true
@@ -145,55 +145,55 @@ package struct GraphCycle: ~Copyable {
     return happened
   }
 
-  /// Runs one cell for the block that begins at frame `first` of a cycle.
+  /// Runs one slot for the block that begins at frame `first` of a cycle.
   @_noLocks private borrowing func run(
     _ step: GraphStep, _ order: UnsafeMutablePointer<GraphOrder>, _ block: cue_block,
     at first: Int, cycle: Int
   ) {
-    let cell = unsafe step.cell
+    let slot = unsafe step.slot
     let frames = unsafe Int(block.frames)
     let blockFrames = unsafe order.pointee.blockFrames
-    switch unsafe cell.pointee.kind {
+    switch unsafe slot.pointee.kind {
     case .source:
-      unsafe cell.pointee.findPorts(
-        cell.pointee.outputs, at: first, step: blockFrames, cycle: cycle)
-      unsafe cell.pointee.readMIDI(at: first, frames: frames, cycle: cycle, types)
+      unsafe slot.pointee.findPorts(
+        slot.pointee.outputs, at: first, step: blockFrames, cycle: cycle)
+      unsafe slot.pointee.readMIDI(at: first, frames: frames, cycle: cycle, types)
       return
     case .sink:
-      unsafe cell.pointee.findPorts(cell.pointee.inputs, at: first, step: blockFrames, cycle: cycle)
+      unsafe slot.pointee.findPorts(slot.pointee.inputs, at: first, step: blockFrames, cycle: cycle)
     case .node, .mixer: break
     }
-    let inputs = unsafe cell.pointee.inputs
+    let inputs = unsafe slot.pointee.inputs
     for i in 0..<inputs {
       let input = unsafe step.inputs[i]
       let edges = unsafe order.pointee.edges + input.first
-      if case .sink = unsafe cell.pointee.kind {
-        unsafe sum(edges, input.count, into: cell.pointee.sum(i), frames, order)
+      if case .sink = unsafe slot.pointee.kind {
+        unsafe sum(edges, input.count, into: slot.pointee.sum(i), frames, order)
       } else if input.count == 1, unsafe edges.pointee.isPlain {
-        unsafe cell.pointee.setInput(i, edges.pointee.source.pointee)
+        unsafe slot.pointee.setInput(i, edges.pointee.source.pointee)
       } else {
-        unsafe sum(edges, input.count, into: cell.pointee.sum(i), frames, order)
-        unsafe cell.pointee.setInput(i, cell.pointee.sum(i))
+        unsafe sum(edges, input.count, into: slot.pointee.sum(i), frames, order)
+        unsafe slot.pointee.setInput(i, slot.pointee.sum(i))
       }
     }
-    for i in unsafe 0..<cell.pointee.eventInputs {
+    for i in unsafe 0..<slot.pointee.eventInputs {
       let input = unsafe step.inputs[inputs &+ i]
-      unsafe cell.pointee.mergeEvents(
-        into: cell.pointee.eventInput(i), order.pointee.eventEdges + input.first,
+      unsafe slot.pointee.mergeEvents(
+        into: slot.pointee.eventInput(i), order.pointee.eventEdges + input.first,
         count: input.count, frames: frames,
         endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
     }
     var block = unsafe block
     if let controllers = unsafe step.controllers {
-      let input = unsafe step.inputs[inputs &+ cell.pointee.eventInputs]
-      unsafe cell.pointee.mergeEvents(
+      let input = unsafe step.inputs[inputs &+ slot.pointee.eventInputs]
+      unsafe slot.pointee.mergeEvents(
         into: controllers, order.pointee.eventEdges + input.first, count: input.count,
         frames: frames, endsNotes: false, types)
       unsafe block.controllers = UnsafeRawPointer(controllers)
     }
-    switch unsafe cell.pointee.kind {
-    case .node: unsafe cell.pointee.run(block, to: step.outputs, types)
-    case .sink: unsafe cell.pointee.writeMIDI(at: first, frames: frames, cycle: cycle, types)
+    switch unsafe slot.pointee.kind {
+    case .node: unsafe slot.pointee.run(block, to: step.outputs, types)
+    case .sink: unsafe slot.pointee.writeMIDI(at: first, frames: frames, cycle: cycle, types)
     case .source, .mixer: break
     }
   }

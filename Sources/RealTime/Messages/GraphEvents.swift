@@ -90,7 +90,7 @@ package struct GraphEventEdge: BitwiseCopyable {
   }
 }
 
-extension GraphCell {
+extension GraphSlot {
   /// Writes the sequence of an event input: note ends if `endsNotes`, then the events of `count`
   /// edges, by frame. Events of one frame keep the order of their edges.
   @_noLocks borrowing func mergeEvents(

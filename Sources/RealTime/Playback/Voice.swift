@@ -87,7 +87,7 @@ package struct Voice: ~Copyable {
   private static var silentSecondPort: Int { -1 }
   private let ports: UnsafeMutablePointer<cue_port>
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let meters: UnsafeMutablePointer<MeterCell>
+  private let meters: UnsafeMutablePointer<MeterSlot>
   private let state: UnsafeMutablePointer<VoiceState>
   private let starving = Atomic<Bool>(false)
   /// Number of ports that the current cycle writes. A second port that opens during a cycle waits
@@ -100,7 +100,7 @@ package struct Voice: ~Copyable {
     entries: consuming EntryRing, events: consuming EventRing, changes: consuming ParameterRing,
     channels: Int, ports: UnsafeMutablePointer<cue_port>,
     planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    meters: UnsafeMutablePointer<MeterCell>, state: UnsafeMutableRawPointer
+    meters: UnsafeMutablePointer<MeterSlot>, state: UnsafeMutableRawPointer
   ) {
     self.entries = entries
     self.events = events

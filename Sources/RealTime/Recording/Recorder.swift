@@ -55,7 +55,7 @@ package struct Recorder: ~Copyable {
   private let channels: Int
   private let ports: UnsafeMutablePointer<cue_port>
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let meters: UnsafeMutablePointer<MeterCell>
+  private let meters: UnsafeMutablePointer<MeterSlot>
   private let state: UnsafeMutablePointer<RecorderState>
 
   /// Creates a recorder in memory that the caller owns. Each array has `channels` elements.
@@ -63,7 +63,7 @@ package struct Recorder: ~Copyable {
     spaces: consuming SpaceRing, events: consuming RecordEventRing, channels: Int,
     ports: UnsafeMutablePointer<cue_port>,
     planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    meters: UnsafeMutablePointer<MeterCell>, state: UnsafeMutableRawPointer
+    meters: UnsafeMutablePointer<MeterSlot>, state: UnsafeMutableRawPointer
   ) {
     self.spaces = spaces
     self.events = events

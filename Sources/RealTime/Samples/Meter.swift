@@ -15,7 +15,7 @@ package struct Level: BitwiseCopyable, Equatable, Sendable {
 }
 
 /// Level meter of one channel. The process thread writes it while metering is on.
-package struct MeterCell: ~Copyable {
+package struct MeterSlot: ~Copyable {
   /// Peak and RMS of the latest cycle in one word, so that a reader gets both from the same cycle.
   private let level = Atomic<UInt64>(0)
   private let heldPeak = Atomic<UInt32>(0)
@@ -45,7 +45,7 @@ package struct MeterCell: ~Copyable {
   }
 }
 
-extension MeterCell {
+extension MeterSlot {
   /// Measures and stores the level of one channel. Process thread.
   @_noLocks borrowing func measure(_ plane: UnsafeMutablePointer<Float>, frames: Int) {
     var peak: Float = 0

@@ -72,7 +72,7 @@ extension Device {
   /// Checks that the server is there and runs cycles at the rate that voices are prepared for.
   ///
   /// - Returns: The seconds after which to check again; nil if the caller drives the cycles.
-  func lookAfterServer() -> Double? {
+  func watchServer() -> Double? {
     if mayBeLost.exchange(false, ordering: .acquiringAndReleasing) {
       // PipeWire 0.3.65 reports any error like this. A daemon that is alive continues to run
       // cycles.
@@ -160,24 +160,26 @@ extension Device {
     for owner in owners { owner.deviceLost() }
   }
 
-  private var owners: [any VoiceOwner] { seating.withLock { $0.seats.compactMap { $0.owner } } }
+  private var owners: [any VoiceOwner] {
+    attachments.withLock { $0.entries.compactMap { $0.owner } }
+  }
 
   /// Removes the voices from the cycles in their present state, and closes the client.
   private func giveClientUp() {
-    seating.withLock { seating in
-      seating.isAway = true
-      change(&seating) { _ in }
+    attachments.withLock { attachments in
+      attachments.isAway = true
+      change(&attachments) { _ in }
     }
-    seating.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
+    attachments.withLock { $0.runsGraph ? $0.graph : nil }?.halt()
     letGo()
     // A thread of JACK's may have ended in the middle of a cycle.
     unsafe engine.pointee.rebase(
       client: nil, anchor: TimeAnchor(frame: latestFrame, microseconds: 0))
-    seating.withLock { seating in
-      seating.users -= seating.retired
-      seating.seats.removeAll { $0.retiredUntil != nil }
-      for i in seating.seats.indices { seating.seats[i].ports = [] }
-      seating.graphPorts = seating.graphPorts.mapValues {
+    attachments.withLock { attachments in
+      attachments.users -= attachments.retired
+      attachments.entries.removeAll { $0.retiredUntil != nil }
+      for i in attachments.entries.indices { attachments.entries[i].ports = [] }
+      attachments.graphPorts = attachments.graphPorts.mapValues {
         GraphPlace(port: unsafe ClientPort(cue_port()), direction: $0.direction)
       }
     }
@@ -200,10 +202,10 @@ extension Device {
     prepareOwners(for: client)
     guard let resumption = agree(seen) else { return false }
     resume(resumption, from: away, at: client.sampleRate)
-    seating.withLock { seating in
-      guard seating.isAway else { return }
-      seating.isAway = false
-      change(&seating) { _ in }
+    attachments.withLock { attachments in
+      guard attachments.isAway else { return }
+      attachments.isAway = false
+      change(&attachments) { _ in }
     }
     unsafe engine.pointee.setMuted(false)
     finishReturn(seen, rateChanged: client.sampleRate != away.sampleRate)
@@ -220,7 +222,7 @@ extension Device {
     if rate != before {
       for owner in owners { owner.deviceWillReturn(from: before, to: rate) }
     }
-    seating.withLock { $0.graph }?.prepare(sampleRate: rate, blockFrames: client.periodFrames)
+    attachments.withLock { $0.graph }?.prepare(sampleRate: rate, blockFrames: client.periodFrames)
   }
 
   /// Copies the server's present rate to the client and the engine.
@@ -265,13 +267,13 @@ extension Device {
       needsClient.store(true, ordering: .releasing)
       return false
     }
-    let graph = seating.withLock { $0.graph }
+    let graph = attachments.withLock { $0.graph }
     graph?.begin()
     guard let resumption = agree(seen) else { return false }
     resume(resumption, from: away, at: fresh.sampleRate)
-    seating.withLock { seating in
-      seating.isAway = false
-      change(&seating) { _ in }
+    attachments.withLock { attachments in
+      attachments.isAway = false
+      change(&attachments) { _ in }
     }
     if let graph { fresh.setLatencies(graph.latencies) }
     finishReturn(seen, rateChanged: fresh.sampleRate != away.sampleRate)
@@ -338,58 +340,61 @@ extension Device {
 
   /// Adds the ports of each voice and recorder, and of the graph, again under their names.
   private func restorePorts(on client: any ServerClient) throws(ServerError) {
-    for port in seating.withLock({ $0.graph })?.wantedPorts ?? [] {
+    for port in attachments.withLock({ $0.graph })?.wantedPorts ?? [] {
       let made = try Self.add(port, to: client)
       port.give(made)
-      seating.withLock {
+      attachments.withLock {
         $0.graphPorts[port.name] = GraphPlace(port: made, direction: port.direction)
       }
     }
-    let seats = seating.withLock { $0.seats }
-    var failed: [Seat] = []
+    let entries = attachments.withLock { $0.entries }
+    var failed: [Attachment] = []
     var failure: ServerError?
-    for seat in seats {
+    for attachment in entries {
       var ports: [ClientPort] = []
       do throws(ServerError) {
-        for name in seat.portNames {
-          ports.append(try client.addPort(named: name, seat.memory.direction))
+        for name in attachment.portNames {
+          ports.append(try client.addPort(named: name, attachment.memory.direction))
         }
       } catch {
         for port in ports { client.removePort(port) }
-        failed.append(seat)
+        failed.append(attachment)
         failure = error
         continue
       }
-      let isSeated = seating.withLock { seating in
-        guard let i = seating.seats.firstIndex(where: { $0.memory === seat.memory }) else {
+      let isAttached = attachments.withLock { attachments in
+        guard let i = attachments.entries.firstIndex(where: { $0.memory === attachment.memory })
+        else {
           return false
         }
-        for channel in 0..<min(ports.count, seat.memory.channels) {
-          let port = seat.memory.port(ofChannel: channel)
-          unsafe seat.memory.ports[channel] = ports[port].place
+        for channel in 0..<min(ports.count, attachment.memory.channels) {
+          let port = attachment.memory.port(ofChannel: channel)
+          unsafe attachment.memory.ports[channel] = ports[port].place
         }
-        if let give = seat.giveSecondPort { give(ports[1]) }
-        seating.seats[i].ports = ports
+        if let give = attachment.giveSecondPort { give(ports[1]) }
+        attachments.entries[i].ports = ports
         return true
       }
-      if !isSeated { for port in ports { client.removePort(port) } }
+      if !isAttached { for port in ports { client.removePort(port) } }
     }
     guard let failure else { return }
-    let hasGraph = seating.withLock { $0.graph != nil }
-    if failed.count == seats.count, !hasGraph { throw failure }
-    log.error("\(failure): \(failed.count) of \(seats.count) queues do not return")
+    let hasGraph = attachments.withLock { $0.graph != nil }
+    if failed.count == entries.count, !hasGraph { throw failure }
+    log.error("\(failure): \(failed.count) of \(entries.count) queues do not return")
     giveUp(failed)
   }
 
   /// Detaches voices and recorders that a returned server refused ports; the others play on.
-  private func giveUp(_ failed: [Seat]) {
-    seating.withLock { seating in
-      let before = seating.seats.count
-      seating.seats.removeAll { seat in failed.contains { $0.memory === seat.memory } }
-      seating.users -= before - seating.seats.count
+  private func giveUp(_ failed: [Attachment]) {
+    attachments.withLock { attachments in
+      let before = attachments.entries.count
+      attachments.entries.removeAll { attachment in
+        failed.contains { $0.memory === attachment.memory }
+      }
+      attachments.users -= before - attachments.entries.count
     }
     patchbay.withLock { $0.forget(failed.flatMap(\.portNames)) }
-    for seat in failed { seat.owner?.deviceCannotReturn() }
+    for attachment in failed { attachment.owner?.deviceCannotReturn() }
   }
 
   /// Makes the connections whose other port exists.
@@ -406,9 +411,9 @@ extension Device {
   /// Connects port `name` of a voice, a recorder or the graph to the port with the full name
   /// `other`. The connection is made again after each return of the server.
   package func connect(_ name: String, to other: String) throws(ServerError) {
-    let direction = seating.withLock { seating in
-      seating.graphPorts[name]?.direction
-        ?? seating.seats.first { $0.portNames.contains(name) }?.memory.direction
+    let direction = attachments.withLock { attachments in
+      attachments.graphPorts[name]?.direction
+        ?? attachments.entries.first { $0.portNames.contains(name) }?.memory.direction
     }
     switch direction {
     case .input: try client.connect(other, toOurs: name)
@@ -506,22 +511,22 @@ extension Device {
   ) throws(ServerError) -> String {
     let arrival = losses.load(ordering: .acquiring)
     let client = client
-    let seat = seating.withLock { $0.seats.first { $0.memory === voice } }
-    guard let seat, seat.ports.count == 1, let first = seat.portNames.first else {
+    let attachment = attachments.withLock { $0.entries.first { $0.memory === voice } }
+    guard let attachment, attachment.ports.count == 1, let first = attachment.portNames.first else {
       throw .lost(server: client.serverName)
     }
-    let second = "\(seat.prefix)2"
+    let second = "\(attachment.prefix)2"
     let port = try client.addPort(named: second, .output)
-    let isGiven = seating.withLock { seating in
+    let isGiven = attachments.withLock { attachments in
       // A port of a client that was lost meanwhile does not belong to the next client.
       guard losses.load(ordering: .acquiring) == arrival,
-        let i = seating.seats.firstIndex(where: { $0.memory === voice }),
-        seating.seats[i].ports.count == 1
+        let i = attachments.entries.firstIndex(where: { $0.memory === voice }),
+        attachments.entries[i].ports.count == 1
       else { return false }
       give(port)
-      seating.seats[i].ports.append(port)
-      seating.seats[i].portNames.append(second)
-      seating.seats[i].giveSecondPort = give
+      attachments.entries[i].ports.append(port)
+      attachments.entries[i].portNames.append(second)
+      attachments.entries[i].giveSecondPort = give
       return true
     }
     guard isGiven else {

@@ -7,7 +7,7 @@ package import Timeline
 /// The queue that a voice or a recorder belongs to, as its device sees it.
 package protocol VoiceOwner: AnyObject, Sendable {
   /// Reads the events that cycles pushed. Event thread, never in a cycle.
-  func relay()
+  func deliverEvents()
   /// The server has gone: no cycle comes until `deviceReturned`. Event thread, while the device's
   /// clock can still be read.
   func deviceLost()
@@ -55,7 +55,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   let server: any Server
   let engine: UnsafeMutablePointer<Engine>
-  private let relayThread = Relay()
+  private let eventThread = EventThread()
   let closed = Atomic<Bool>(false)
   /// Set if a client could not be closed. Memory that its cycles may read is never freed, and no
   /// other client runs the engine.
@@ -93,7 +93,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   let link: Mutex<Link>
   private let closing = Mutex<Void>(())
 
-  @safe struct Seat {
+  @safe struct Attachment {
     let memory: any CycleMemory
     weak var owner: (any VoiceOwner)?
     /// None while the server is gone.
@@ -108,20 +108,20 @@ package final class Device: ServerNotices, @unchecked Sendable {
     var retiredUntil: UInt64?
     var isIsolated = false
   }
-  @safe struct Seating {
-    var seats: [Seat] = []
+  @safe struct Attachments {
+    var entries: [Attachment] = []
     /// Set while the device is away: cycles run no voice, recorder or graph.
     var isAway = false
     /// Number of voices and recorders ever attached.
-    var seated: [PortDirection: Int] = [:]
+    var attached: [PortDirection: Int] = [:]
     /// Voices, recorders and graphs that are attached or about to be. The device closes with the
     /// last one.
     var users = 0
     /// Number of voices that only wait until their ports can go.
-    var retired: Int { seats.count { $0.retiredUntil != nil } }
+    var retired: Int { entries.count { $0.retiredUntil != nil } }
     /// Set once nothing can be attached any more.
     var isOver = false
-    var roster: UnsafeMutablePointer<Roster>
+    var processList: UnsafeMutablePointer<ProcessList>
     var voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
     var recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
     /// Cycles run the graph once `runsGraph` is true.
@@ -133,7 +133,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     let port: ClientPort
     let direction: PortDirection
   }
-  let seating: Mutex<Seating>
+  let attachments: Mutex<Attachments>
 
   /// Open devices by UID, so that queues can share one.
   private static let open = Mutex<[String: Weak]>([:])
@@ -153,24 +153,25 @@ package final class Device: ServerNotices, @unchecked Sendable {
     self.server = server
     let client = try server.openClient(named: clientName)
     link = Mutex(Link(client: client))
-    let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
+    let processList = UnsafeMutablePointer<ProcessList>.allocate(capacity: 1)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: 1)
     let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(capacity: 1)
-    unsafe roster.initialize(to: Roster(voices: voices, count: 0))
+    unsafe processList.initialize(to: ProcessList(voices: voices, count: 0))
     unsafe engine = .allocate(capacity: 1)
     unsafe engine.initialize(
       to: Engine(
-        roster: roster, signal: relayThread.signal, client: client.handle,
+        processList: processList, signal: eventThread.signal, client: client.handle,
         timeBase: client.timeBase, anchor: Self.anchor(for: client)))
     unsafe engine.pointee.setSampleRate(client.sampleRate)
-    seating = unsafe Mutex(Seating(roster: roster, voices: voices, recorders: recorders))
+    attachments = unsafe Mutex(
+      Attachments(processList: processList, voices: voices, recorders: recorders))
     try unsafe client.activate(engine, self)
-    if client.relaysItself { return }
+    if client.deliversEventsItself { return }
     adoptSampleRate(of: client)
     if unsafe client.handle != nil {
       member.withLock { $0 = ReturnTable.shared?.enter(server: client.returnKey) }
     }
-    relayThread.start { [weak self] in self?.relayAll() ?? nil }
+    eventThread.start { [weak self] in self?.deliverAll() ?? nil }
     enlist()
   }
 
@@ -183,10 +184,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
     // The caller that opened it may have failed before attaching anything.
     close()
     if isAbandoned.load(ordering: .acquiring) { return }
-    seating.withLock { seating in
-      unsafe seating.roster.deallocate()
-      unsafe seating.voices.deallocate()
-      unsafe seating.recorders.deallocate()
+    attachments.withLock { attachments in
+      unsafe attachments.processList.deallocate()
+      unsafe attachments.voices.deallocate()
+      unsafe attachments.recorders.deallocate()
     }
     unsafe engine.deinitialize(count: 1)
     unsafe engine.deallocate()
@@ -201,7 +202,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on. The names of a later voice
   ///   or recorder begin with its number. If this fails and nothing else is attached, the device
   ///   closes.
-  package func seat(
+  package func attach(
     _ memory: some CycleMemory, owner: any VoiceOwner, places: [ClientPort]? = nil
   ) throws(ServerError) -> [String] {
     if let places, places.count != memory.channels {
@@ -209,11 +210,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
     }
     let arrival = losses.load(ordering: .acquiring)
     let direction = memory.direction
-    let number: Int? = seating.withLock { seating in
-      if seating.isOver || isLost { return nil }
-      seating.users += 1
-      if places == nil { seating.seated[direction, default: 0] += 1 }
-      return seating.seated[direction, default: 0]
+    let number: Int? = attachments.withLock { attachments in
+      if attachments.isOver || isLost { return nil }
+      attachments.users += 1
+      if places == nil { attachments.attached[direction, default: 0] += 1 }
+      return attachments.attached[direction, default: 0]
     }
     guard let number else {
       closeIfUnused()
@@ -231,15 +232,15 @@ package final class Device: ServerNotices, @unchecked Sendable {
     for channel in 0..<memory.channels {
       unsafe memory.ports[channel] = (places ?? ports)[memory.port(ofChannel: channel)].place
     }
-    let seat = Seat(
+    let attachment = Attachment(
       memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
-    let isSeated = seating.withLock { seating in
+    let isAttached = attachments.withLock { attachments in
       // A voice attached by then learns of a loss, and gets ports again afterwards.
       guard losses.load(ordering: .acquiring) == arrival else { return false }
-      change(&seating) { $0.append(seat) }
+      change(&attachments) { $0.append(attachment) }
       return true
     }
-    if !isSeated {
+    if !isAttached {
       leave(ports, portNames)
       throw .lost(server: client.serverName)
     }
@@ -254,20 +255,24 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// - Returns: False if a cycle that does not end may still use it: none of its memory may be
   ///   freed.
   @discardableResult
-  package func unseat(_ memory: some CycleMemory) -> Bool {
-    guard seating.withLock({ $0.seats.contains { $0.memory === memory } }) else { return true }
+  package func detach(_ memory: some CycleMemory) -> Bool {
+    guard attachments.withLock({ $0.entries.contains { $0.memory === memory } }) else {
+      return true
+    }
     memory.hold()
     // A port that no voice writes keeps the sound of its last cycle. JACK plays that again in every
     // cycle until the port is removed, so let one cycle write silence.
     if memory.direction == .output, !isLost { awaitCycles(1) }
     defer { memory.release() }
-    let (seat, isSettled) = seating.withLock { seating -> (Seat?, Bool) in
-      guard let seat = seating.seats.first(where: { $0.memory === memory }) else {
+    let (attachment, isSettled) = attachments.withLock { attachments -> (Attachment?, Bool) in
+      guard let attachment = attachments.entries.first(where: { $0.memory === memory }) else {
         return (nil, true)
       }
-      return (seat, change(&seating) { seats in seats.removeAll { $0.memory === memory } })
+      return (
+        attachment, change(&attachments) { entries in entries.removeAll { $0.memory === memory } }
+      )
     }
-    if let seat { leave(seat.ports, seat.portNames) }
+    if let attachment { leave(attachment.ports, attachment.portNames) }
     return isSettled
   }
 
@@ -280,19 +285,19 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// - Returns: False if a cycle that does not end may still use it: none of its memory may be
   ///   freed.
   package func retire(_ memory: some CycleMemory) -> Bool {
-    let isSeenTo = seating.withLock { seating in
+    let isSeenTo = attachments.withLock { attachments in
       // A server that is driven by hand has no cycles unless the caller runs one.
       guard memory.direction == .output, unsafe client.handle != nil,
-        seating.users > seating.retired + 1,
-        let i = seating.seats.firstIndex(where: { $0.memory === memory })
+        attachments.users > attachments.retired + 1,
+        let i = attachments.entries.firstIndex(where: { $0.memory === memory })
       else { return false }
       memory.hold()
-      seating.seats[i].owner = nil
-      seating.seats[i].retiredUntil = unsafe engine.pointee.cyclesBegun + 1
+      attachments.entries[i].owner = nil
+      attachments.entries[i].retiredUntil = unsafe engine.pointee.cyclesBegun + 1
       return true
     }
-    guard isSeenTo, settle() else { return unseat(memory) }
-    relayThread.post()
+    guard isSeenTo, settle() else { return detach(memory) }
+    eventThread.post()
     return true
   }
 
@@ -301,31 +306,31 @@ package final class Device: ServerNotices, @unchecked Sendable {
   ///
   /// - Returns: The seconds after which to call again; nil if no voice is waiting.
   private func dismissRetired() -> Double? {
-    let (silent, isolated) = seating.withLock { seating -> ([Seat], [Seat]) in
-      if seating.isOver || seating.retired == 0 { return ([], []) }
-      let ready = seating.seats.filter { seat in
-        seat.retiredUntil.map { unsafe engine.pointee.areOver($0) } ?? false
+    let (silent, isolated) = attachments.withLock { attachments -> ([Attachment], [Attachment]) in
+      if attachments.isOver || attachments.retired == 0 { return ([], []) }
+      let ready = attachments.entries.filter { attachment in
+        attachment.retiredUntil.map { unsafe engine.pointee.areOver($0) } ?? false
       }
       let some = ready.prefix(16)
       let isolated = some.filter { $0.isIsolated }
       if !isolated.isEmpty {
-        change(&seating) { seats in
-          seats.removeAll { seat in isolated.contains { $0.memory === seat.memory } }
+        change(&attachments) { entries in
+          entries.removeAll { attachment in isolated.contains { $0.memory === attachment.memory } }
         }
       }
       return (some.filter { !$0.isIsolated }, isolated)
     }
     for port in silent.flatMap(\.ports) { client.isolate(port) }
     let isolatedAfter = unsafe engine.pointee.cyclesBegun + Self.cyclesToIsolate
-    seating.withLock { seating in
-      for i in seating.seats.indices
-      where silent.contains(where: { $0.memory === seating.seats[i].memory }) {
-        seating.seats[i].isIsolated = true
-        seating.seats[i].retiredUntil = isolatedAfter
+    attachments.withLock { attachments in
+      for i in attachments.entries.indices
+      where silent.contains(where: { $0.memory === attachments.entries[i].memory }) {
+        attachments.entries[i].isIsolated = true
+        attachments.entries[i].retiredUntil = isolatedAfter
       }
     }
-    for seat in isolated { leave(seat.ports, seat.portNames, areIsolated: true) }
-    guard seating.withLock({ $0.retired > 0 }) else { return nil }
+    for attachment in isolated { leave(attachment.ports, attachment.portNames, areIsolated: true) }
+    guard attachments.withLock({ $0.retired > 0 }) else { return nil }
     return silent.isEmpty && isolated.isEmpty ? 0.02 : 0.001
   }
 
@@ -336,18 +341,18 @@ package final class Device: ServerNotices, @unchecked Sendable {
   /// Ends one use of the device, and removes `ports`, which no cycle uses.
   func leave(_ ports: [ClientPort], _ portNames: [String], areIsolated: Bool = false) {
     patchbay.withLock { $0.forget(portNames) }
-    func isLast(_ seating: inout Seating) -> Bool {
+    func isLast(_ attachments: inout Attachments) -> Bool {
       // Voices that wait for silence need not wait once the client closes.
-      if seating.users == 1 + seating.retired { seating.isOver = true }
-      return seating.isOver
+      if attachments.users == 1 + attachments.retired { attachments.isOver = true }
+      return attachments.isOver
     }
-    var closes = seating.withLock { isLast(&$0) }
+    var closes = attachments.withLock { isLast(&$0) }
     if !closes {
       // Still counted, so that no other thread closes the device meanwhile.
       remove(ports, areIsolated: areIsolated)
-      closes = seating.withLock { seating in
-        defer { seating.users -= 1 }
-        return isLast(&seating)
+      closes = attachments.withLock { attachments in
+        defer { attachments.users -= 1 }
+        return isLast(&attachments)
       }
     }
     if closes { close() }
@@ -367,9 +372,9 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   /// Closes a device that nothing is attached to.
   func closeIfUnused() {
-    let isUnused = seating.withLock { seating in
-      defer { if seating.users == 0 { seating.isOver = true } }
-      return seating.users == 0 && !seating.isOver
+    let isUnused = attachments.withLock { attachments in
+      defer { if attachments.users == 0 { attachments.isOver = true } }
+      return attachments.users == 0 && !attachments.isOver
     }
     if isUnused { close() }
   }
@@ -379,37 +384,37 @@ package final class Device: ServerNotices, @unchecked Sendable {
   ///
   /// - Returns: False if a cycle that does not end may still read the old list.
   @discardableResult
-  func change(_ seating: inout Seating, _ edit: (inout [Seat]) -> Void) -> Bool {
+  func change(_ attachments: inout Attachments, _ edit: (inout [Attachment]) -> Void) -> Bool {
     // Prepare.
-    let removed = seating.seats
-    edit(&seating.seats)
-    let seats = seating.isAway ? [] : seating.seats
-    let capacity = max(1, seats.count)
+    let removed = attachments.entries
+    edit(&attachments.entries)
+    let entries = attachments.isAway ? [] : attachments.entries
+    let capacity = max(1, entries.count)
     let voices = UnsafeMutablePointer<UnsafeMutablePointer<Voice>>.allocate(capacity: capacity)
     let recorders = UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>.allocate(
       capacity: capacity)
     var count = 0
     var recorderCount = 0
-    for seat in seats {
-      if let memory = seat.memory as? VoiceMemory {
+    for attachment in entries {
+      if let memory = attachment.memory as? VoiceMemory {
         unsafe (voices + count).initialize(to: memory.voice)
         count += 1
-      } else if let memory = seat.memory as? RecorderMemory {
+      } else if let memory = attachment.memory as? RecorderMemory {
         unsafe (recorders + recorderCount).initialize(to: memory.recorder)
         recorderCount += 1
       }
     }
-    let roster = UnsafeMutablePointer<Roster>.allocate(capacity: 1)
-    unsafe roster.initialize(
-      to: Roster(
+    let processList = UnsafeMutablePointer<ProcessList>.allocate(capacity: 1)
+    unsafe processList.initialize(
+      to: ProcessList(
         voices: voices, count: count, recorders: recorders, recorderCount: recorderCount,
-        graph: seating.isAway || !seating.runsGraph ? nil : seating.graph?.cycle))
+        graph: attachments.isAway || !attachments.runsGraph ? nil : attachments.graph?.cycle))
     // Apply.
-    unsafe engine.pointee.swap(roster)
-    let old = unsafe (seating.roster, seating.voices, seating.recorders)
-    unsafe seating.roster = roster
-    unsafe seating.voices = voices
-    unsafe seating.recorders = recorders
+    unsafe engine.pointee.swap(processList)
+    let old = unsafe (attachments.processList, attachments.voices, attachments.recorders)
+    unsafe attachments.processList = processList
+    unsafe attachments.voices = voices
+    unsafe attachments.recorders = recorders
     // Retire.
     if settle() {
       unsafe old.0.deallocate()
@@ -418,8 +423,10 @@ package final class Device: ServerNotices, @unchecked Sendable {
       return true
     } else {
       // A cycle that never ends may still read it: never free it.
-      if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
-      for seat in removed { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
+      if let graph = attachments.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
+      for attachment in removed {
+        _ = unsafe Unmanaged.passRetained(attachment.memory as AnyObject)
+      }
       return false
     }
   }
@@ -506,28 +513,28 @@ package final class Device: ServerNotices, @unchecked Sendable {
   // MARK: Events
 
   /// Lets every owner read its events and the graph handle its own, on the calling thread.
-  package func relay() { _ = relayOnce() }
+  package func deliverEvents() { _ = deliverOnce() }
 
   /// - Returns: The seconds after which to call the graph again.
-  private func relayOnce() -> Double? {
-    let (owners, graph) = seating.withLock { seating in
-      (seating.seats.compactMap { $0.owner }, seating.runsGraph ? seating.graph : nil)
+  private func deliverOnce() -> Double? {
+    let (owners, graph) = attachments.withLock { attachments in
+      (attachments.entries.compactMap { $0.owner }, attachments.runsGraph ? attachments.graph : nil)
     }
-    for owner in owners { owner.relay() }
-    return [prepareForPeriod(), graph?.tend()].compactMap { $0 }.min()
+    for owner in owners { owner.deliverEvents() }
+    return [prepareForPeriod(), graph?.service()].compactMap { $0 }.min()
   }
 
   /// Wakes the event thread for all of its work. Any thread.
-  package func wake() { relayThread.post() }
+  package func wake() { eventThread.post() }
 
   /// Does the event thread's work: reads events, watches the server or waits for its return, and
   /// makes connections that have become possible.
   ///
   /// - Returns: The seconds after which to call again even if nothing happens.
-  private func relayAll() -> Double? {
-    var patience = relayOnce()
+  private func deliverAll() -> Double? {
+    var patience = deliverOnce()
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
-    if !isLost { atMost(lookAfterServer()) }
+    if !isLost { atMost(watchServer()) }
     if isLost { return comeBack() }
     takeConnectionChanges(&patience)
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
@@ -549,17 +556,17 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func serverLost() {
     lostServer.store(true, ordering: .relaxed)
     lose(.serverGone)
-    relayThread.post()
+    eventThread.post()
   }
 
   package func serverMayBeLost() {
     mayBeLost.store(true, ordering: .releasing)
-    relayThread.post()
+    eventThread.post()
   }
 
   package func rateChanged() {
     mayHaveOtherRate.store(true, ordering: .releasing)
-    relayThread.post()
+    eventThread.post()
   }
 
   /// Notes a loss: cycles play nothing until the device is back.
@@ -573,7 +580,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   package func xrun() { xruns.add(1, ordering: .relaxed) }
 
-  package func connectionsChanged() { relayThread.post() }
+  package func connectionsChanged() { eventThread.post() }
 
   /// Notes a connection that exists, to be made again after a return.
   func connected(_ name: String, to destination: String) {
@@ -587,7 +594,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   package func portAppeared() {
     portsAppeared.store(true, ordering: .releasing)
-    relayThread.post()
+    eventThread.post()
   }
 
   /// Closes the client. The device cannot be used afterwards.
@@ -597,7 +604,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     member.withLock { $0 }?.end()
     letGo()
     finished.store(true, ordering: .releasing)
-    if !client.relaysItself { relayThread.end() }
+    if !client.deliversEventsItself { eventThread.end() }
   }
 
   /// Closes the client if it is open, or waits until another thread has closed it.
@@ -613,9 +620,11 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   private func abandon() {
     isAbandoned.store(true, ordering: .releasing)
-    seating.withLock { seating in
-      if let graph = seating.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
-      for seat in seating.seats { _ = unsafe Unmanaged.passRetained(seat.memory as AnyObject) }
+    attachments.withLock { attachments in
+      if let graph = attachments.graph { _ = unsafe Unmanaged.passRetained(graph as AnyObject) }
+      for attachment in attachments.entries {
+        _ = unsafe Unmanaged.passRetained(attachment.memory as AnyObject)
+      }
     }
   }
 }

@@ -42,7 +42,7 @@ package protocol ServerClient: AnyObject, Sendable {
   var handle: OpaquePointer? { get }
   /// True if the caller that runs the cycles also reads the events. Such a device has no event
   /// thread and is not found by UID.
-  var relaysItself: Bool { get }
+  var deliversEventsItself: Bool { get }
   /// Input ports of the sound card, in order, which playback queues connect to.
   var physicalOutputs: [String] { get }
   /// Output ports of the sound card, in order, which recording queues connect to.
@@ -93,7 +93,7 @@ extension ServerClient {
   package var returnKey: String { serverName }
   package func takeSampleRate() {}
   package func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] { [] }
-  package var relaysItself: Bool { false }
+  package var deliversEventsItself: Bool { false }
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func setLatencies(_ latencies: [PortLatency]) {}

@@ -55,7 +55,7 @@ final class ChannelMemory {
   let channels: Int
   let ports: UnsafeMutablePointer<cue_port>
   let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  let meters: UnsafeMutablePointer<MeterCell>
+  let meters: UnsafeMutablePointer<MeterSlot>
   let state: UnsafeMutableRawPointer
 
   /// - Parameter ports: Largest number of ports; each has a plane.
@@ -65,7 +65,7 @@ final class ChannelMemory {
     unsafe ports.initialize(repeating: cue_port(), count: count)
     unsafe planes = .allocate(capacity: count)
     unsafe meters = .allocate(capacity: channels)
-    for channel in 0..<channels { unsafe (meters + channel).initialize(to: MeterCell()) }
+    for channel in 0..<channels { unsafe (meters + channel).initialize(to: MeterSlot()) }
     unsafe state = .allocate(byteCount: stateBytes, alignment: 16)
   }
 

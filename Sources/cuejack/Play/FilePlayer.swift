@@ -6,7 +6,7 @@ import Synchronization
 import Timeline
 
 /// The part of a file to play, with delay, volume, pan, rate and fades.
-struct Passage: Sendable {
+struct Clip: Sendable {
   /// The part of the file, in its frames.
   var part: Range<Int64>
   /// Total frames to play: more than the part has if it repeats; nil for an endless loop.
@@ -33,17 +33,17 @@ final class FilePlayer: Sendable {
   private let over: Ended
 
   /// The part of the file to play.
-  let passage: Passage
+  let clip: Clip
   /// True once the last frame has been played.
   var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// Playing time in seconds; nil if it is endless.
   var duration: Double? {
-    passage.frames.map { Double($0) / (file.format.sampleRate * passage.rate) }
+    clip.frames.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
   /// True if the part that is played includes the file's last frame.
   var playsToTheEnd: Bool {
-    passage.part.upperBound == file.frames
-      && passage.frames.map { $0 >= Int64(passage.part.count) } ?? true
+    clip.part.upperBound == file.frames
+      && clip.frames.map { $0 >= Int64(clip.part.count) } ?? true
   }
   /// True if a read failed before the end.
   var hasFailed: Bool { feed.hasFailed }
@@ -54,15 +54,15 @@ final class FilePlayer: Sendable {
   /// The position displayed last, in seconds.
   private let shownPosition = Mutex(0.0)
 
-  /// Creates a player for `passage` of `file`. `onEnd` is called when it has been played.
+  /// Creates a player for `clip` of `file`. `onEnd` is called when it has been played.
   init(
-    _ file: SoundReader, _ passage: Passage, options: OutputQueue.Options, server: JackServer,
+    _ file: SoundReader, _ clip: Clip, options: OutputQueue.Options, server: JackServer,
     onEnd: @escaping @Sendable () -> Void
   ) throws(QueueError) {
-    let feed = Feed(file, passage)
+    let feed = Feed(file, clip)
     let over = Ended()
     self.file = file
-    self.passage = passage
+    self.clip = clip
     self.feed = feed
     self.over = over
     queue = try OutputQueue(
@@ -76,12 +76,12 @@ final class FilePlayer: Sendable {
           feed.resume(queue)
           onEnd()
         }))
-    if passage.rate != 1 || passage.cents != 0 {
+    if clip.rate != 1 || clip.cents != 0 {
       try queue.setTimePitchEnabled(true)
-      try queue.change(TimePitchChanges(rate: passage.rate, cents: passage.cents))
+      try queue.change(TimePitchChanges(rate: clip.rate, cents: clip.cents))
     }
     try queue.change(
-      ParameterChanges(volume: passage.fadeIn > 0 ? 0 : passage.volume, pan: passage.pan))
+      ParameterChanges(volume: clip.fadeIn > 0 ? 0 : clip.volume, pan: clip.pan))
   }
 
   /// Opens and connects the client, and prepares the first second of sound. Blocks; may start a
@@ -113,7 +113,7 @@ final class FilePlayer: Sendable {
   }
 
   private func currentPosition(startingAt frame: Int64?) -> Double {
-    let delay = Double(passage.delay) / file.format.sampleRate
+    let delay = Double(clip.delay) / file.format.sampleRate
     if let current = queue.currentFrame { return current / file.format.sampleRate - delay }
     if isOver { return duration ?? 0 }
     guard let frame, let now = queue.deviceTime?.frame, let rate = try? queue.deviceSampleRate()
@@ -125,7 +125,7 @@ final class FilePlayer: Sendable {
 /// The source of a queue's buffers, which it fills from a file.
 private final class Feed: Sendable {
   private let file: SoundReader
-  private let passage: Passage
+  private let clip: Clip
   /// A quarter of a second per buffer. With four buffers, a read may take most of a second.
   private let framesPerBuffer: Int
   private static let bufferCount = 4
@@ -150,9 +150,9 @@ private final class Feed: Sendable {
   }
   private let state = Mutex(State())
 
-  init(_ file: SoundReader, _ passage: Passage) {
+  init(_ file: SoundReader, _ clip: Clip) {
     self.file = file
-    self.passage = passage
+    self.clip = clip
     framesPerBuffer = max(1024, Int(file.format.sampleRate / 4))
   }
 
@@ -173,8 +173,8 @@ private final class Feed: Sendable {
 
   /// The frame at which the fade-out begins, counted from the first frame played.
   private var fadeOutFrame: Int64? {
-    guard let frames = passage.frames, passage.fadeOut > 0 else { return nil }
-    return max(0, frames - frameCount(passage.fadeOut * passage.rate))
+    guard let frames = clip.frames, clip.fadeOut > 0 else { return nil }
+    return max(0, frames - frameCount(clip.fadeOut * clip.rate))
   }
 
   private func frameCount(_ seconds: Double) -> Int64 {
@@ -185,15 +185,15 @@ private final class Feed: Sendable {
   private func schedule(at played: Int64) -> OutputQueue.Schedule {
     var schedule = OutputQueue.Schedule()
     if played == 0 {
-      if passage.delay > 0 { schedule.start = passage.delay }
-      if passage.fadeIn > 0 {
+      if clip.delay > 0 { schedule.start = clip.delay }
+      if clip.fadeIn > 0 {
         schedule.changes = ParameterChanges(
-          volume: passage.volume, rampSeconds: Float(passage.fadeIn))
+          volume: clip.volume, rampSeconds: Float(clip.fadeIn))
       }
     }
     if played == fadeOutFrame {
       // Replaces the fade-in if both fades begin in this buffer.
-      schedule.changes = ParameterChanges(volume: 0, rampSeconds: Float(passage.fadeOut))
+      schedule.changes = ParameterChanges(volume: 0, rampSeconds: Float(clip.fadeOut))
     }
     return schedule
   }
@@ -203,10 +203,10 @@ private final class Feed: Sendable {
   func fill(_ id: UInt32, of queue: OutputQueue) {
     let (next, played) = state.withLock { ($0.isOver ? nil : $0.buffers[id], $0.played) }
     guard let buffer = next else { return }
-    let frame = passage.part.lowerBound + played % Int64(passage.part.count)
+    let frame = clip.part.lowerBound + played % Int64(clip.part.count)
     let bounds = [
-      Int64(framesPerBuffer), passage.part.upperBound - frame,
-      passage.frames.map { $0 - played } ?? .max,
+      Int64(framesPerBuffer), clip.part.upperBound - frame,
+      clip.frames.map { $0 - played } ?? .max,
       // A fade begins at a buffer's first frame.
       fadeOutFrame.flatMap { played < $0 ? $0 - played : nil } ?? .max,
     ]
@@ -219,7 +219,7 @@ private final class Feed: Sendable {
     } catch {
       failure = "\(error)"
     }
-    let isLast = failure != nil || passage.frames.map { played + Int64(count) >= $0 } ?? false
+    let isLast = failure != nil || clip.frames.map { played + Int64(count) >= $0 } ?? false
     state.withLock { state in
       state.played = played + Int64(count)
       if isLast { state.isOver = true }

@@ -186,7 +186,7 @@ struct Play: ParsableCommand {
       let places = try studio?.places(for: file, pan: pan)
       let player = try telling(file) { () throws(QueueError) in
         try FilePlayer(
-          file, passage(ofFile: i, file), options: options(forFile: i, places: places),
+          file, clip(ofFile: i, file), options: options(forFile: i, places: places),
           server: client.jackServer(for: [file.path]), onEnd: { awake.signal() })
       }
       players.append(player)
@@ -317,7 +317,7 @@ struct Play: ParsableCommand {
           Screen.shared.complain("\(path): there is no sound in this file")
         } else if part(of: file).isEmpty {
           Screen.shared.complain("\(path): nothing is left between --start and --end")
-        } else if passage(ofFile: 0, file).frames == 0 {
+        } else if clip(ofFile: 0, file).frames == 0 {
           Screen.shared.complain("\(path): --seconds is shorter than a frame")
         } else {
           opened.append(file)
@@ -339,17 +339,17 @@ struct Play: ParsableCommand {
     return first..<max(first, end.map(frame) ?? file.frames)
   }
 
-  private func passage(ofFile index: Int, _ file: SoundReader) -> Passage {
+  private func clip(ofFile index: Int, _ file: SoundReader) -> Clip {
     let sampleRate = file.format.sampleRate
-    var passage = Passage(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
-    if !loop { passage.frames = Int64(passage.part.count) }
+    var clip = Clip(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
+    if !loop { clip.frames = Int64(clip.part.count) }
     if let seconds = client.seconds {
-      passage.frames = min(passage.frames ?? .max, Int64((seconds * rate * sampleRate).rounded()))
+      clip.frames = min(clip.frames ?? .max, Int64((seconds * rate * sampleRate).rounded()))
     }
-    passage.delay = Int64((Double(index) * stagger * sampleRate).rounded())
-    passage.fadeIn = fadeIn
-    passage.fadeOut = fadeOut
-    return passage
+    clip.delay = Int64((Double(index) * stagger * sampleRate).rounded())
+    clip.fadeIn = fadeIn
+    clip.fadeOut = fadeOut
+    return clip
   }
 
   private func options(forFile index: Int, places: [ClientPort]?) -> OutputQueue.Options {

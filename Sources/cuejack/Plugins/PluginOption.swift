@@ -46,7 +46,7 @@ extension PluginChain {
     on client: (any ServerClient)? = nil, hearsControllers: Bool = false
   ) throws {
     do throws(HostError) {
-      let world = World(prober: Prober())
+      let world = World(validator: PluginValidator())
       var choices: [PluginChoice] = []
       for option in options {
         var choice = try PluginChoice(option.plugin, values: option.values, in: world)
@@ -104,7 +104,7 @@ struct PluginClient {
       let deadline = HostTime.now + 2_000_000_000
       while !chain.hasRun, !device.isLost, HostTime.now < deadline { usleep(1000) }
       try device.awaitHeard(device.connectionMark)
-      _ = chain.graph.tend()
+      _ = chain.graph.service()
     } catch {
       close()
       device.close()

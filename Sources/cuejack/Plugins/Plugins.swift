@@ -64,10 +64,10 @@ struct ListPlugins: ParsableCommand {
 
   func run() throws {
     let world = World()
-    let prober = Prober()
+    let validator = PluginValidator()
     var report = Report()
     for bundle in world.bundles {
-      let problems = try prober.bundle(bundle).problems
+      let problems = try validator.bundle(bundle).problems
       if !problems.isEmpty { report.problems[bundle] = problems }
     }
     for uri in world.uris {
@@ -218,14 +218,14 @@ struct CheckPlugins: ParsableCommand {
 
   func run() throws {
     let world = World()
-    let prober = Prober(cacheFolder: nil, patience: patience)
-    var reports: [String: TrialReport] = [:]
+    let validator = PluginValidator(cacheFolder: nil, patience: patience)
+    var reports: [String: ValidationReport] = [:]
     var failed = 0
     let chosen = all ? world.uris : uris
     for uri in chosen {
       do throws(HostError) {
         _ = try world.description(of: uri)
-        let report = try prober.trial(uri, in: world, .full(seconds: seconds))
+        let report = try validator.trial(uri, in: world, .full(seconds: seconds))
         reports[uri] = report
         if !report.failures.isEmpty { failed += 1 }
         if json { continue }
@@ -246,7 +246,7 @@ struct CheckPlugins: ParsableCommand {
   }
 }
 
-/// `cuejack plugins probe`: the process that `Prober` starts.
+/// `cuejack plugins probe`: the process that `PluginValidator` starts.
 struct ServeProbe: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "probe", abstract: "Try plugins for another process.", shouldDisplay: false)
@@ -259,5 +259,5 @@ struct ServePlugin: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "host", abstract: "Run a plugin for another process.", shouldDisplay: false)
 
-  func run() { IsolatedHost.serve() }
+  func run() { PluginProcessMain.serve() }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// It keeps nothing else alive, so the object that the function serves can be released while the
 /// thread sleeps.
 @safe
-final class Relay: @unchecked Sendable {
+final class EventThread: @unchecked Sendable {
   /// Posted by the process thread.
   let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
@@ -32,7 +32,7 @@ final class Relay: @unchecked Sendable {
   ///   wait for a post.
   func start(_ body: @escaping @Sendable () -> Double?) {
     hasStarted.store(true, ordering: .relaxed)
-    startThread(named: "cuejack-relay") { [self] in
+    startThread(named: "cuejack-events") { [self] in
       thread.store(pthread_self(), ordering: .relaxed)
       var patience: Double?
       while true {

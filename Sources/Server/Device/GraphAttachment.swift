@@ -59,18 +59,18 @@ package protocol DeviceGraph: AnyObject, Sendable {
   /// Handles what a cycle reported. Event thread.
   ///
   /// - Returns: The seconds after which to call again in any case.
-  func tend() -> Double?
+  func service() -> Double?
 }
 
 // Attaching a graph to a device.
 
 extension Device {
   /// Attaches a graph, which cycles run between the voices and the recorders. One graph at a time.
-  package func seat(_ graph: any DeviceGraph) throws(ServerError) {
-    let isFree = seating.withLock { seating in
-      if seating.isOver || isLost || seating.graph != nil { return false }
-      seating.users += 1
-      seating.graph = graph
+  package func attach(_ graph: any DeviceGraph) throws(ServerError) {
+    let isFree = attachments.withLock { attachments in
+      if attachments.isOver || isLost || attachments.graph != nil { return false }
+      attachments.users += 1
+      attachments.graph = graph
       return true
     }
     guard isFree else {
@@ -86,22 +86,22 @@ extension Device {
       throw error
     }
     graph.begin()
-    seating.withLock { seating in
-      seating.runsGraph = true
-      change(&seating) { _ in }
+    attachments.withLock { attachments in
+      attachments.runsGraph = true
+      change(&attachments) { _ in }
     }
     client.setLatencies(graph.latencies)
   }
 
   /// Detaches the graph and removes its ports. The device closes with its last user.
-  package func unseat(_ graph: any DeviceGraph) {
-    guard seating.withLock({ $0.graph === graph }) else { return }
+  package func detach(_ graph: any DeviceGraph) {
+    guard attachments.withLock({ $0.graph === graph }) else { return }
     unsafe graph.cycle.pointee.hold()
     // As with a voice, leave silence in its ports.
     if !isLost { awaitCycles(1) }
-    seating.withLock { seating in
-      seating.runsGraph = false
-      change(&seating) { _ in }
+    attachments.withLock { attachments in
+      attachments.runsGraph = false
+      change(&attachments) { _ in }
     }
     graph.halt()
     unsafe graph.cycle.pointee.release()
@@ -109,10 +109,10 @@ extension Device {
   }
 
   private func leaveGraph(_ graph: any DeviceGraph) {
-    let ports = seating.withLock { seating in
-      seating.graph = nil
-      defer { seating.graphPorts = [:] }
-      return seating.graphPorts
+    let ports = attachments.withLock { attachments in
+      attachments.graph = nil
+      defer { attachments.graphPorts = [:] }
+      return attachments.graphPorts
     }
     client.setLatencies([])
     leave(ports.values.map(\.port), Array(ports.keys))
@@ -138,11 +138,11 @@ extension Device {
     let client = client
     for port in wanted {
       let made = try Self.add(port, to: client)
-      let isKnown = seating.withLock { seating in
-        guard losses.load(ordering: .acquiring) == arrival, seating.graph === graph else {
+      let isKnown = attachments.withLock { attachments in
+        guard losses.load(ordering: .acquiring) == arrival, attachments.graph === graph else {
           return false
         }
-        seating.graphPorts[port.name] = GraphPlace(port: made, direction: port.direction)
+        attachments.graphPorts[port.name] = GraphPlace(port: made, direction: port.direction)
         return true
       }
       guard isKnown else {
@@ -164,9 +164,9 @@ extension Device {
 
   /// Removes some of the graph's ports, which no cycle uses.
   package func removePorts(of graph: any DeviceGraph, named names: [String]) {
-    let ports = seating.withLock { seating -> [ClientPort] in
-      guard seating.graph === graph else { return [] }
-      return names.compactMap { seating.graphPorts.removeValue(forKey: $0)?.port }
+    let ports = attachments.withLock { attachments -> [ClientPort] in
+      guard attachments.graph === graph else { return [] }
+      return names.compactMap { attachments.graphPorts.removeValue(forKey: $0)?.port }
     }
     patchbay.withLock { $0.forget(names) }
     remove(ports)
@@ -174,7 +174,7 @@ extension Device {
 
   /// Tells the server the graph's latencies.
   package func setLatencies(of graph: any DeviceGraph) {
-    if seating.withLock({ $0.graph === graph && $0.runsGraph }) {
+    if attachments.withLock({ $0.graph === graph && $0.runsGraph }) {
       client.setLatencies(graph.latencies)
     }
   }
@@ -191,7 +191,7 @@ extension Device {
   /// - Returns: The seconds after which to try again; nil if nothing is left to do.
   func prepareForPeriod() -> Double? {
     let frames = changedPeriod.exchange(0, ordering: .acquiringAndReleasing)
-    guard frames > 0, let graph = seating.withLock({ $0.runsGraph ? $0.graph : nil }) else {
+    guard frames > 0, let graph = attachments.withLock({ $0.runsGraph ? $0.graph : nil }) else {
       return nil
     }
     do throws(ServerError) {
@@ -217,7 +217,7 @@ extension Device {
   package func freewheels(_ on: Bool) {
     isFreewheeling.store(on, ordering: .relaxed)
     unsafe engine.pointee.setFreewheeling(on)
-    guard let graph = seating.withLock({ $0.graph }) else { return }
+    guard let graph = attachments.withLock({ $0.graph }) else { return }
     unsafe graph.cycle.pointee.setFreewheeling(on)
   }
 }

@@ -2,7 +2,7 @@ import CLilv
 
 /// Accessors for lilv nodes. The caller holds the lock of their world.
 @safe
-struct Nodes {
+struct LilvNodes {
   let world: OpaquePointer
 
   /// Calls `body` with the node of a URI from the LV2 vocabularies.

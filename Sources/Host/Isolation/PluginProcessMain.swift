@@ -6,7 +6,7 @@ import Server
 import Synchronization
 
 /// The child process of an `IsolatedPlugin`. It runs one plugin, which may crash it.
-package enum IsolatedHost {
+package enum PluginProcessMain {
   /// Serves the requests on standard input until the input ends or the host process is gone. File 3 is
   /// the memory shared with the host, file 4 the table of URIDs. Output of the plugin goes to standard
   /// error.

@@ -4,7 +4,7 @@ import Server
 
 /// Validates bundles and plugins in a separate process and caches the results. Any thread.
 @safe
-package final class Prober: @unchecked Sendable {
+package final class PluginValidator: @unchecked Sendable {
   private let executable: String
   private let arguments: [String]
   private let patience: Double
@@ -19,7 +19,7 @@ package final class Prober: @unchecked Sendable {
   ///     process waits for a processor does not count.
   package init(
     executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "probe"],
-    cacheFolder: String? = Prober.usualCacheFolder, patience: Double = 30
+    cacheFolder: String? = PluginValidator.usualCacheFolder, patience: Double = 30
   ) {
     self.executable = executable
     self.arguments = arguments
@@ -63,10 +63,10 @@ package final class Prober: @unchecked Sendable {
   /// little memory), is remembered by this object only.
   ///
   /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
-  package func plugin(_ uri: String, in world: World) throws(HostError) -> TrialReport {
+  package func plugin(_ uri: String, in world: World) throws(HostError) -> ValidationReport {
     let bundle = try world.description(of: uri).bundle
     let key = "plugin \(uri)"
-    if let known: TrialReport = cache.entry(key, bundle: bundle) { return known }
+    if let known: ValidationReport = cache.entry(key, bundle: bundle) { return known }
     let report = try trial(uri, in: world, .short)
     cache.set(report, key, bundle: bundle, isLasting: report.failures.isEmpty)
     return report
@@ -75,16 +75,16 @@ package final class Prober: @unchecked Sendable {
   /// Validates a plugin without using the cache.
   ///
   /// - Throws: `HostError.noProbe`.
-  package func trial(_ uri: String, in world: World, _ length: TrialLength) throws(HostError)
-    -> TrialReport
+  package func trial(_ uri: String, in world: World, _ length: ValidationLength) throws(HostError)
+    -> ValidationReport
   {
     lock.lock()
     defer { lock.unlock() }
     switch try ask(ProbeTask(kind: .plugin(uri: uri, length), path: world.path)) {
     case .answer(.plugin(let report), _): return report
-    case .answer(_, _): return TrialReport(failures: ["gave no answer"])
+    case .answer(_, _): return ValidationReport(failures: ["gave no answer"])
     case .died(let how, let phase):
-      return TrialReport(failures: [phase.map { "\(how) while it \($0)" } ?? how])
+      return ValidationReport(failures: [phase.map { "\(how) while it \($0)" } ?? how])
     }
   }
 

@@ -2,7 +2,7 @@ import CRealTime
 import Foundation
 
 /// The result of validating a plugin.
-package struct TrialReport: Codable, Hashable, Sendable {
+package struct ValidationReport: Codable, Hashable, Sendable {
   /// Failures of the plugin, in words that follow “it”; empty for a sound plugin.
   package var failures: [String] = []
   /// Oddities that do no harm.
@@ -15,7 +15,7 @@ package struct TrialReport: Codable, Hashable, Sendable {
 }
 
 /// The thoroughness of a validation.
-package enum TrialLength: Codable, Hashable, Sendable {
+package enum ValidationLength: Codable, Hashable, Sendable {
   /// Instantiate, run a few blocks, free.
   case short
   /// Everything that a host may do, with this many seconds of noise at each sample rate.
@@ -23,12 +23,12 @@ package enum TrialLength: Codable, Hashable, Sendable {
 }
 
 /// The validation of one plugin, in the calling process, which the plugin may crash.
-package struct PluginTrial {
+package struct PluginValidation {
   private let uri: String
   private let world: World
   /// Called before each step with a description of it.
   private let phase: (String) -> Void
-  private var report = TrialReport()
+  private var report = ValidationReport()
 
   private init(_ uri: String, in world: World, phase: @escaping (String) -> Void) {
     self.uri = uri
@@ -37,9 +37,9 @@ package struct PluginTrial {
   }
 
   package static func run(
-    _ uri: String, in world: World, _ length: TrialLength, phase: @escaping (String) -> Void
-  ) -> TrialReport {
-    var trial = PluginTrial(uri, in: world, phase: phase)
+    _ uri: String, in world: World, _ length: ValidationLength, phase: @escaping (String) -> Void
+  ) -> ValidationReport {
+    var trial = PluginValidation(uri, in: world, phase: phase)
     do throws(HostError) {
       switch length {
       case .short: try trial.short()
@@ -74,7 +74,7 @@ package struct PluginTrial {
   /// Calls `body` with a new instance, which it frees afterwards.
   private mutating func trying(
     _ rate: Double, isOffline: Bool = false,
-    _ body: (inout PluginTrial, PluginInstance, NodeDriver) throws(HostError) -> Void
+    _ body: (inout PluginValidation, PluginInstance, NodeDriver) throws(HostError) -> Void
   ) throws(HostError) {
     phase("is instantiated at \(Int(rate)) Hz")
     let plugin = try PluginInstance(

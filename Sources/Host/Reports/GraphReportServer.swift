@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// It serves one client after another on a thread of its own, which is not real-time.
 @safe
-final class GraphTeller: Sendable {
+final class GraphReportServer: Sendable {
   private let socket: Int32
   private let path: String
   private let isOver = Atomic<Bool>(false)

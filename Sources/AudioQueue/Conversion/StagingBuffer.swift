@@ -6,7 +6,7 @@ import Server
 ///
 /// Every item in the ring holds a reference to its staging buffer, so the memory outlives its use.
 @safe
-final class Slab {
+final class StagingBuffer {
   /// Capacity in frames.
   let capacity: Int
   /// True if the buffer belongs to a converter's pool and is refilled once it has been played.
@@ -21,11 +21,11 @@ final class Slab {
   static var mostFrames: Int { 1 << 16 }
 
   /// Creates staging buffers with a total capacity of `frames` frames, at least one frame in each.
-  static func pool(channels: Int, frames: Int) -> [Slab] {
+  static func pool(channels: Int, frames: Int) -> [StagingBuffer] {
     let count = max(8, (frames + mostPooledFrames - 1) / mostPooledFrames)
     let frames = max(frames, count)
     return (0..<count).map { i in
-      Slab(
+      StagingBuffer(
         channels: channels, frames: (i + 1) * frames / count - i * frames / count, isPooled: true)
     }
   }
