@@ -105,7 +105,7 @@ fuzz: deps ## Hands damaged sound files, bundles, plugin memory and graph report
 	.build-fuzz/release/cuejack-fuzz reports --cases 100000
 
 .PHONY: portability
-portability: ## Builds the release and plays the demo in a Debian 13 root (needs root, debootstrap, and a mirror).
+portability: ## Builds the release, plays the demo and runs the tests of PipeWire in a Debian 13 root (needs root and a mirror).
 	@Tests/Gates/portability
 
 # A machine that does other things as well takes longer: nothing is judged by the clock.
