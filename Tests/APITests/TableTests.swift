@@ -46,7 +46,7 @@ import Testing
   /// last.
   @Test func thePartsThatTheTableNamesAreThere() throws {
     var passes: [String: Set<String>] = [:]
-    for program in ProgramTests.cases {
+    for program in ProgramCase.all {
       passes[program.program, default: []].formUnion(program.passes)
     }
     for row in Self.rows {

@@ -57,6 +57,7 @@ struct cue_capture {
   unsigned seen_generation;
   uint32_t next_frame;
   uint32_t first_frame;
+  uint64_t end_time;
   cue_gap gaps[KEPT_GAPS];
   atomic_uint gap_count;
   atomic_size_t frames;
@@ -77,6 +78,11 @@ static int capture_cycle(jack_nframes_t frames, void *argument) {
       atomic_store_explicit(&capture->gap_count, count + 1, memory_order_release);
     }
     capture->next_frame = now + frames;
+    jack_nframes_t counter;
+    jack_time_t begin, next;
+    float period;
+    if (jack_get_cycle_times(capture->client, &counter, &begin, &next, &period) == 0)
+      capture->end_time = next;
     size_t left = capture->capacity - at;
     size_t taken = left < frames ? left : frames;
     for (unsigned channel = 0; taken && channel < capture->channels; channel++)
@@ -148,6 +154,10 @@ size_t cue_capture_frames(const cue_capture *capture) {
 
 uint32_t cue_capture_first_frame(const cue_capture *capture) {
   return capture->first_frame;
+}
+
+uint64_t cue_capture_end_time(const cue_capture *capture) {
+  return capture->end_time;
 }
 
 unsigned cue_capture_gap_count(const cue_capture *capture) {

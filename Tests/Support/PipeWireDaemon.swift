@@ -1,7 +1,7 @@
 import Foundation
 
 /// A PipeWire daemon that belongs to one test, with a session manager, a session bus and the sink “Test
-/// sink”. It uses no device of the machine. Any thread.
+/// sink” or no sink. It uses no device of the machine. Any thread.
 ///
 /// The test process itself loads jackd's library. Programs that use PipeWire are child processes with
 /// `environment`.
@@ -17,6 +17,7 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
   /// Default sample rate in Hz and frames per period, unless a test forces others.
   package private(set) var rate = 48000
   package private(set) var period = 1024
+  private let hasSink: Bool
   private let lock = NSLock()
   private var bus: Child?
   private var daemon: Child?
@@ -27,12 +28,18 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
   /// - Parameters:
   ///   - rate: Default sample rate in Hz.
   ///   - quantum: Default frames per period.
-  package init(rate: Int = 48000, quantum: Int = 1024) throws {
+  ///   - hasSink: False for a daemon without a sink. Clients run on PipeWire's dummy driver then.
+  package init(rate: Int = 48000, quantum: Int = 1024, hasSink: Bool = true) throws {
+    self.hasSink = hasSink
     folder = try makeTemporaryFolder()
     chmod(folder.path, 0o700)
     let configuration = folder.appendingPathComponent("config")
     try FileManager.default.copyItem(
       at: repository.appendingPathComponent("Tests/Support/PipeWire"), to: configuration)
+    if !hasSink {
+      try FileManager.default.removeItem(
+        at: configuration.appendingPathComponent("pipewire/pipewire.conf.d/sink.conf"))
+    }
     environment = [
       "XDG_RUNTIME_DIR": folder.path, "XDG_CONFIG_HOME": configuration.path,
       "XDG_STATE_HOME": folder.appendingPathComponent("state").path,
@@ -67,8 +74,9 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     daemon = try child("pipewire")
     try wait(for: "PipeWire") { (try? run("pw-cli", ["info", "0"]).status) == 0 }
     manager = try child("wireplumber")
-    try wait(for: "the sink") {
-      (try? run("pw-link", ["--input"]).output.contains("test-sink:playback_FR")) == true
+    try wait(for: hasSink ? "the sink" : "the session manager") {
+      if !hasSink { return (try? run("pw-cli", ["ls"]).output.contains("WirePlumber")) == true }
+      return (try? run("pw-link", ["--input"]).output.contains("test-sink:playback_FR")) == true
     }
   }
 

@@ -191,20 +191,57 @@ static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
 
 // MARK: Recording
 
-/// Opens a capture client that acts as the sound card: it records all queues from their first frame
-/// on.
+/// True if the JACK library is PipeWire's. The device's time is then a count of the library's own,
+/// and no driver's frame counter.
+static inline bool is_pipewire(void) {
+  return strstr(jack_get_version_string(), "PipeWire") != NULL;
+}
+
+/// The ports that the card records from, separated by a comma; NULL if queues connect to the card.
+/// Names the monitor of PipeWire's sink, to which queues connect then.
+static inline const char *card_sources(void) {
+  return getenv("CARD_SOURCES");
+}
+
+/// Stands in for the sound card: hears all queues of the program from their first frame on. With
+/// CARD_IS_PASSIVE, a sink of PipeWire's sleeps while only the card listens to it.
 static inline cue_capture *open_card(double seconds) {
   cue_jack_silence();
   jack_status_t status;
+  // The library reads it when a client opens.
+  const bool is_passive = getenv("CARD_IS_PASSIVE") != NULL;
+  if (is_passive) setenv("PIPEWIRE_LINK_PASSIVE", "true", 1);
   cue_capture *card = cue_capture_open(getenv("JACK_DEFAULT_SERVER"), "card", 2,
-                                       (size_t)(seconds * RATE), true, &status);
+                                       (size_t)(seconds * RATE), card_sources() == NULL, &status);
   CHECK(card != NULL);
+  if (card_sources()) {
+    char left[200];
+    snprintf(left, sizeof left, "%s", card_sources());
+    char *right = strchr(left, ',');
+    CHECK(right != NULL);
+    *right++ = 0;
+    CHECK(jack_connect(cue_capture_client(card), left, "card:in_1") == 0);
+    CHECK(jack_connect(cue_capture_client(card), right, "card:in_2") == 0);
+  }
+  if (is_passive) unsetenv("PIPEWIRE_LINK_PASSIVE");
   cue_capture_arm(card);
   return card;
 }
 
-/// Returns the first recorded frame from `at` on with sound on the left, or the number of recorded
-/// frames if there is none.
+/// Frames that the card hears a queue's sound later than in the queue's own cycle.
+static inline size_t card_delay(const cue_capture *card) {
+  return card_sources() ? jack_get_buffer_size(cue_capture_client(card)) : 0;
+}
+
+/// Host time, in nanoseconds, at which a queue played the recorded frame `at`. The recording has
+/// ended, and has no gap after it.
+static inline double host_time_at(const cue_capture *card, size_t at) {
+  double frames = (double)(cue_capture_frames(card) - at + card_delay(card));
+  return (double)cue_capture_end_time(card) * 1e3 - frames / RATE * 1e9;
+}
+
+/// The first recorded frame from `at` on that has sound on the left; what was recorded if there is
+/// none.
 static inline size_t find_sound(const cue_capture *card, size_t at) {
   const float *left = cue_capture_samples(card, 0);
   while (at < cue_capture_frames(card) && left[at] == 0)
@@ -253,7 +290,7 @@ static inline void record(const cue_capture *card, size_t frames) {
 /// Ends the capture with the current cycle. The capture client runs after the queues in a cycle, so
 /// a queue may report its last frame before it is captured.
 static inline void end_recording(cue_capture *card) {
-  record(card, 1);
+  record(card, 1 + 2 * card_delay(card));
   cue_capture_disarm(card);
 }
 

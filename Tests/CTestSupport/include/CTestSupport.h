@@ -67,6 +67,9 @@ void cue_capture_disarm(cue_capture *capture);
 size_t cue_capture_frames(const cue_capture *capture);
 /// Returns the JACK frame time of the first recorded frame. Meaningful only if there is one.
 uint32_t cue_capture_first_frame(const cue_capture *capture);
+/// Predicted end of the latest recorded cycle, in microseconds of JACK's clock. Stable once the
+/// capture is disarmed.
+uint64_t cue_capture_end_time(const cue_capture *capture);
 /// Returns the number of gaps in JACK's frame time since it was armed. The first 64 are kept.
 unsigned cue_capture_gap_count(const cue_capture *capture);
 cue_gap cue_capture_gap(const cue_capture *capture, unsigned index);

@@ -1,11 +1,10 @@
 import Foundation
-import TestSupport
 
 /// One installation and the programs built against it, for the tests of one process.
-final class ProgramBuilds: Sendable {
-  static let shared = Result { try ProgramBuilds() }
+package final class ProgramBuilds: Sendable {
+  package static let shared = Result { try ProgramBuilds() }
 
-  let folder: URL
+  private let folder: URL
 
   init() throws {
     folder = try makeTemporaryFolder()
@@ -29,7 +28,7 @@ final class ProgramBuilds: Sendable {
   }
 
   /// Builds a program; its recording half is plain C, and needs JACK's flags.
-  func build(_ source: String, isSanitized: Bool) throws -> URL {
+  package func build(_ source: String, isSanitized: Bool) throws -> URL {
     let programs = repository.appendingPathComponent("Tests/APITests/Programs")
     let support = repository.appendingPathComponent("Tests/CTestSupport")
     let name = String(source.prefix { $0 != "." })
