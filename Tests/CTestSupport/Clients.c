@@ -195,6 +195,10 @@ struct cue_emitter {
   jack_client_t *client;
   jack_port_t *ports[MOST_CHANNELS];
   unsigned channels;
+
+  // Of the cycle.
+  _Atomic uint32_t end_frame;
+  _Atomic uint64_t end_time;
 };
 
 float cue_emitter_sample(uint32_t frame, unsigned channel) {
@@ -219,6 +223,13 @@ static int emitter_cycle(jack_nframes_t frames, void *argument) {
     for (jack_nframes_t frame = 0; frame < frames; frame++)
       out[frame] = cue_emitter_sample(now + frame, channel);
   }
+  jack_nframes_t counter;
+  jack_time_t begin, next;
+  float period;
+  if (jack_get_cycle_times(emitter->client, &counter, &begin, &next, &period) == 0) {
+    atomic_store_explicit(&emitter->end_frame, now + frames, memory_order_relaxed);
+    atomic_store_explicit(&emitter->end_time, next, memory_order_release);
+  }
   return 0;
 }
 
@@ -241,6 +252,12 @@ failed:
 
 jack_client_t *cue_emitter_client(const cue_emitter *emitter) {
   return emitter->client;
+}
+
+bool cue_emitter_end(const cue_emitter *emitter, uint32_t *frame, uint64_t *microseconds) {
+  *microseconds = atomic_load_explicit(&emitter->end_time, memory_order_acquire);
+  *frame = atomic_load_explicit(&emitter->end_frame, memory_order_relaxed);
+  return *microseconds != 0;
 }
 
 void cue_emitter_close(cue_emitter *emitter) {

@@ -3,10 +3,16 @@
 // has gone.
 //
 //   jack-peer silence PORT…             plays silence to each of the input ports
-//   jack-peer numbers CHANNELS PORT…    plays frame numbers on out_1 …, like cue_emitter
+//   jack-peer numbers CHANNELS PORT…    plays the number of each frame on out_1 …, as cue_emitter
+//                                       does, and prints “end FRAME MICROSECONDS” in the end:
+//                                       cue_emitter_end
+//   jack-peer key OFFSET                sends a note from its MIDI output keys:out at SIGUSR1,
+//   OFFSET
+//                                       frames into the next cycle, and prints “note FRAME”: its
+//                                       frame time
 //   jack-peer capture FILE CHANNELS SECONDS PORT…
-//                                       records the output ports on in_1 … and writes FILE at the
-//                                       end
+//                                       records from the output ports to in_1 …, and writes FILE in
+//                                       the end
 //
 // The file starts with the numbers of channels, frames and cycles. For each cycle follow the index
 // of its first frame, the frame time, and the predicted start of the next cycle in microseconds.
@@ -14,6 +20,8 @@
 // on.
 #include "CTestSupport.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <jack/midiport.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -118,7 +126,55 @@ static void play_numbers(unsigned channels, char **ports, size_t count) {
     connect(client, name, ports[i]);
   }
   await_end();
+  uint32_t frame;
+  uint64_t microseconds;
+  if (cue_emitter_end(emitter, &frame, &microseconds))
+    printf("end %" PRIu32 " %" PRIu64 "\n", frame, microseconds);
+  fflush(stdout);
   cue_emitter_close(emitter);
+}
+
+// MARK: A key
+
+static struct {
+  jack_client_t *client;
+  jack_port_t *port;
+  jack_nframes_t offset;
+  atomic_bool is_struck, is_sent;
+  jack_nframes_t frame; // published by is_sent
+} key;
+
+static void strike(int signal) {
+  (void)signal;
+  atomic_store(&key.is_struck, true);
+}
+
+static int key_cycle(jack_nframes_t frames, void *argument) {
+  (void)argument;
+  void *out = jack_port_get_buffer(key.port, frames);
+  jack_midi_clear_buffer(out);
+  if (key.offset >= frames || !atomic_exchange(&key.is_struck, false)) return 0;
+  const jack_midi_data_t note_on[] = {0x90, 60, 100};
+  if (jack_midi_event_write(out, key.offset, note_on, sizeof note_on)) return 0;
+  key.frame = jack_last_frame_time(key.client) + key.offset;
+  atomic_store_explicit(&key.is_sent, true, memory_order_release);
+  return 0;
+}
+
+static void play_key(jack_nframes_t offset) {
+  struct sigaction action = {.sa_handler = strike};
+  sigaction(SIGUSR1, &action, NULL);
+  key.client = open_client("keys");
+  key.offset = offset;
+  key.port = jack_port_register(key.client, "out", JACK_DEFAULT_MIDI_TYPE, JackPortIsOutput, 0);
+  if (!key.port) fail("there is no port", "out");
+  jack_set_process_callback(key.client, key_cycle, NULL);
+  if (jack_activate(key.client)) fail("cannot activate", "keys");
+  await_end();
+  if (atomic_load_explicit(&key.is_sent, memory_order_acquire))
+    printf("note %" PRIu32 "\n", key.frame);
+  fflush(stdout);
+  jack_client_close(key.client);
 }
 
 // MARK: A recording
@@ -186,10 +242,12 @@ int main(int count, char **words) {
     play_silence(words + 2, (size_t)count - 2);
   } else if (!strcmp(command, "numbers") && count > 2) {
     play_numbers((unsigned)atoi(words[2]), words + 3, (size_t)count - 3);
+  } else if (!strcmp(command, "key") && count > 2) {
+    play_key((jack_nframes_t)atoi(words[2]));
   } else if (!strcmp(command, "capture") && count > 4) {
     record(words[2], (size_t)atoi(words[3]), atof(words[4]), words + 5, (size_t)count - 5);
   } else {
-    fprintf(stderr, "usage: jack-peer silence|numbers|capture …\n");
+    fprintf(stderr, "usage: jack-peer silence|numbers|key|capture …\n");
     return 64;
   }
   return 0;

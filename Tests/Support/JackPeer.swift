@@ -68,6 +68,36 @@ package final class JackPeer: @unchecked Sendable {
     try JackPeer(["numbers", "\(channels)"] + ports, on: server)
   }
 
+  /// Registers `keys:out`, which sends a note with `strike()`, `offset` frames into a cycle.
+  package static func key(offset: Int, on server: any PeerServer) throws -> JackPeer {
+    try JackPeer(["key", "\(offset)"], on: server)
+  }
+
+  /// Sends the note of a `key` in its next cycle.
+  package func strike() { child.send(signal: SIGUSR1) }
+
+  /// Ends a `key`.
+  ///
+  /// - Returns: JACK frame time of the note.
+  package func endOfKey() throws -> UInt32 {
+    child.end()
+    guard let match = text(of: output).firstMatch(of: #/(?m)^note (\d+)$/#),
+      let frame = UInt32(match.output.1)
+    else { throw SupportError("jack-peer sent no note: \(text(of: output))") }
+    return frame
+  }
+
+  /// Ends a `numbers`, or waits until it has ended with its server.
+  ///
+  /// - Returns: The end of its last cycle: JACK frame time and predicted host time in microseconds.
+  package func endOfNumbers() throws -> (frame: UInt32, microseconds: UInt64) {
+    child.end()
+    guard let match = text(of: output).firstMatch(of: #/(?m)^end (\d+) (\d+)$/#),
+      let frame = UInt32(match.output.1), let microseconds = UInt64(match.output.2)
+    else { throw SupportError("jack-peer ran no cycle: \(text(of: output))") }
+    return (frame, microseconds)
+  }
+
   /// Records `ports`, by default the monitor of the sink, to its inputs `capture:in_1` …. It does not
   /// wake an idle sink.
   package static func capture(
