@@ -43,6 +43,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         ]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
       ProgramCase(program: "driver.c", passes: ["driver"]),
+      ProgramCase(program: "freewheel.c", passes: ["freewheel"]),
       ProgramCase(
         program: "buffers.c",
         passes: [
