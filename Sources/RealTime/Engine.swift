@@ -257,6 +257,7 @@ package struct Engine: ~Copyable {
         let transport = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)).map {
           unsafe cue_rt_transport($0)
         }
+        unsafe graph.pointee.setFreewheeling(freewheels.load(ordering: .relaxed))
         if unsafe graph.pointee.cycle(
           frames: time.frames, at: time.frame, transport: transport, isMute: isMute)
         {

@@ -44,7 +44,7 @@ package struct GraphCycle: ~Copyable {
   /// Ends `hold()`: later cycles run the nodes again.
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
   /// Sets whether the server freewheels, so that a cycle may wait for nodes. Any thread.
-  package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
+  @_noLocks package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
 
   /// Number of cycles that have begun, for `areOver`.
   package var cyclesBegun: UInt64 { begun.load(ordering: .sequentiallyConsistent) }

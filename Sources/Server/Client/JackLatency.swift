@@ -39,11 +39,24 @@ extension JackClient {
     }
   }
 
-  /// Sets port latencies. JACK's latency callback, on its notification thread.
+  func updateLatencies() {
+    guard latenciesAreStale.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    // No port may be removed meanwhile.
+    _ = whileOpen {
+      requests.withLock { _ in
+        setLatencyRanges(JackCaptureLatency)
+        setLatencyRanges(JackPlaybackLatency)
+      }
+    }
+  }
+
+  /// Sets port latencies. On jackd, JACK's latency callback calls it on its notification thread:
+  /// jackd asks client after client, and the next one reads what this one has set. On PipeWire the
+  /// event thread calls it.
   ///
   /// For capture latency it sets each output's range from its inputs. For playback latency it sets
   /// each input's range from its outputs.
-  func tellLatencies(_ mode: jack_latency_callback_mode_t) {
+  func setLatencyRanges(_ mode: jack_latency_callback_mode_t) {
     let list = latencies.withLock { $0 }
     if mode == JackCaptureLatency {
       for latency in list {

@@ -230,6 +230,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let requests = Mutex<Change?>(nil)
   /// Latencies of this client's ports, for JACK's latency callback.
   let latencies = Mutex<[JackLatency]>([])
+  /// PipeWire has asked for the port latencies, and the event thread has not set them yet.
+  let latenciesAreStale = Atomic<Bool>(false)
   /// Number of graph orders that JACK has reported.
   private let orders = Atomic<UInt32>(0)
 
@@ -470,7 +472,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
       { isOn, argument in unsafe NoticeLink.from(argument)?.freewheels(isOn != 0) },
       argument)
     unsafe jack_set_latency_callback(
-      client, { mode, argument in unsafe NoticeLink.from(argument)?.tellLatencies(mode) },
+      client, { mode, argument in unsafe NoticeLink.from(argument)?.latencyIsWanted(mode) },
       argument)
     unsafe jack_set_graph_order_callback(
       client,
@@ -754,7 +756,17 @@ private final class NoticeLink: Sendable {
 
   func orderChanged() { links.client?.orderChanged() }
 
-  func tellLatencies(_ mode: jack_latency_callback_mode_t) { links.client?.tellLatencies(mode) }
+  /// JACK asks for port latencies. On jackd they are set before this returns.
+  func latencyIsWanted(_ mode: jack_latency_callback_mode_t) {
+    guard let client = links.client else { return }
+    if client.isPipeWire {
+      // The library leaves out the process callback while this one runs.
+      client.latenciesAreStale.store(true, ordering: .releasing)
+      notices?.latenciesChanged()
+    } else {
+      client.setLatencyRanges(mode)
+    }
+  }
 
   func connectionsChanged(_ a: jack_port_id_t, _ b: jack_port_id_t) {
     links.client?.changedPorts.push(a)

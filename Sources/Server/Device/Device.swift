@@ -537,6 +537,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
     if !isLost { atMost(watchServer()) }
     if isLost { return comeBack() }
     takeConnectionChanges(&patience)
+    client.updateLatencies()
     if portsAppeared.exchange(false, ordering: .acquiringAndReleasing) { makeMissingConnections() }
     atMost(dismissRetired())
     return patience
@@ -581,6 +582,8 @@ package final class Device: ServerNotices, @unchecked Sendable {
   package func xrun() { xruns.add(1, ordering: .relaxed) }
 
   package func connectionsChanged() { eventThread.post() }
+
+  package func latenciesChanged() { relayThread.post() }
 
   /// Notes a connection that exists, to be made again after a return.
   func connected(_ name: String, to destination: String) {

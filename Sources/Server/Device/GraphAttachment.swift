@@ -217,7 +217,5 @@ extension Device {
   package func freewheels(_ on: Bool) {
     isFreewheeling.store(on, ordering: .relaxed)
     unsafe engine.pointee.setFreewheeling(on)
-    guard let graph = attachments.withLock({ $0.graph }) else { return }
-    unsafe graph.cycle.pointee.setFreewheeling(on)
   }
 }

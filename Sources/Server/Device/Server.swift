@@ -58,6 +58,9 @@ package protocol ServerClient: AnyObject, Sendable {
   func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
   /// Tells the server the latencies of this client's ports. May wait for all clients of the server.
   func setLatencies(_ latencies: [PortLatency])
+  /// Sets this client's port latencies anew if the server has asked for that. Call after
+  /// `latenciesChanged`, on the event thread.
+  func updateLatencies()
   /// Removes all connections of a port of this client.
   func isolate(_ port: ClientPort)
   /// Removes a port of this client. No cycle may still know of a connection of it.
@@ -97,6 +100,7 @@ extension ServerClient {
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func setLatencies(_ latencies: [PortLatency]) {}
+  package func updateLatencies() {}
   package func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)
     -> ClientPort
   { unsafe ClientPort(cue_port()) }
@@ -153,6 +157,8 @@ package protocol ServerNotices: AnyObject, Sendable {
   func connectionsChanged()
   /// A port appeared on the server.
   func portAppeared()
+  /// The server asks for this client's port latencies: `updateLatencies` sets them.
+  func latenciesChanged()
 }
 
 /// Host time: nanoseconds of CLOCK_MONOTONIC.
