@@ -583,7 +583,7 @@ package final class Device: ServerNotices, @unchecked Sendable {
 
   package func connectionsChanged() { eventThread.post() }
 
-  package func latenciesChanged() { relayThread.post() }
+  package func latenciesChanged() { eventThread.post() }
 
   /// Notes a connection that exists, to be made again after a return.
   func connected(_ name: String, to destination: String) {
