@@ -220,6 +220,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   private let gate: UnsafeMutablePointer<pthread_rwlock_t>
   private var isClosed = false
   private let isForgotten = Atomic<Bool>(false)
+  /// Set when PipeWire's library reports that its connection to the daemon is broken.
+  fileprivate let isBroken = Atomic<Bool>(false)
   /// Host time, in nanoseconds, at which `close()` gives up; `UInt64.max` while no part of it
   /// depends on the server.
   private let closeDeadline = Atomic<UInt64>(.max)
@@ -407,12 +409,23 @@ final class JackClient: ServerClient, @unchecked Sendable {
     return "PipeWire:\(unsafe folder.map { unsafe String(cString: $0) } ?? ""):\(serverName)"
   }
 
-  var physicalOutputs: [String] {
-    ports(JackPortIsInput.rawValue | JackPortIsPhysical.rawValue)
-  }
+  var physicalOutputs: [String] { physicalPorts(JackPortIsInput, named: "playback_") }
 
-  var physicalInputs: [String] {
-    ports(JackPortIsOutput.rawValue | JackPortIsPhysical.rawValue)
+  var physicalInputs: [String] { physicalPorts(JackPortIsOutput, named: "capture_") }
+
+  /// Returns the physical ports of a direction. PipeWire from 1.0 on does not call ports of virtual
+  /// devices physical, such as those of a null sink. If there are no others, the ports of the first one
+  /// are returned: PipeWire lists its default devices first.
+  private func physicalPorts(_ direction: JackPortFlags, named stem: String) -> [String] {
+    let physical = ports(direction.rawValue | JackPortIsPhysical.rawValue)
+    guard isPipeWire, physical.isEmpty else { return physical }
+    let virtual = ports(direction.rawValue).compactMap {
+      port -> (device: Substring, port: String)? in
+      guard let colon = port.lastIndex(of: ":"), port[colon...].dropFirst().hasPrefix(stem)
+      else { return nil }
+      return (port[..<colon], port)
+    }
+    return virtual.filter { $0.device == virtual[0].device }.map(\.port)
   }
 
   /// The full names of all ports on the server, of any client.
@@ -687,6 +700,13 @@ final class JackClient: ServerClient, @unchecked Sendable {
     }
     if wasClosed { return hasClosed.store(true, ordering: .releasing) }
     awaitNotice()
+    if isBroken.load(ordering: .acquiring) {
+      // jack_client_close of PipeWire 1.4.2 frees memory twice once the daemon has gone: the client
+      // ends its cycles, and its memory is kept.
+      answered { _ = unsafe jack_deactivate(client) }
+      hasClosed.store(true, ordering: .releasing)
+      return forget()
+    }
     answered { _ = unsafe jack_client_close(client) }
     hasClosed.store(true, ordering: .releasing)
     retained.withLock { bits in
@@ -742,6 +762,7 @@ private final class NoticeLink: Sendable {
   func serverLost() {
     guard let client = links.client else { return }
     if client.isPipeWire {
+      if PipeWire.tellsBrokenConnections { client.isBroken.store(true, ordering: .releasing) }
       notices?.serverMayBeLost()
     } else {
       client.serverLost()

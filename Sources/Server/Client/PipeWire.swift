@@ -4,8 +4,14 @@ import Glibc
 /// PipeWire, whose JACK library and daemon replace JACK's.
 package enum PipeWire {
   /// True if the JACK library of this process is PipeWire's.
-  package static let isLibrary = unsafe String(cString: jack_get_version_string())
-    .contains("PipeWire")
+  package static let isLibrary = libraryVersion.contains("PipeWire")
+
+  /// Version of the process's JACK library, such as “3.1.4.2 (using PipeWire 1.4.2)”.
+  private static let libraryVersion = unsafe String(cString: jack_get_version_string())
+
+  /// True if the library calls the shutdown callback only when its connection to the daemon is broken.
+  /// Versions before 1.0 call it for harmless errors as well.
+  static let tellsBrokenConnections = libraryVersion.contains(#/PipeWire [1-9]/#)
 
   /// Path of the daemon's socket, found as PipeWire's library does; nil if no environment variable
   /// tells it.
