@@ -3,16 +3,15 @@
 // has gone.
 //
 //   jack-peer silence PORT…             plays silence to each of the input ports
-//   jack-peer numbers CHANNELS PORT…    plays the number of each frame on out_1 …, as cue_emitter
-//                                       does, and prints “end FRAME MICROSECONDS” in the end:
-//                                       cue_emitter_end
-//   jack-peer key OFFSET                sends a note from its MIDI output keys:out at SIGUSR1,
-//   OFFSET
-//                                       frames into the next cycle, and prints “note FRAME”: its
-//                                       frame time
+//   jack-peer numbers CHANNELS PORT…    plays frame numbers on out_1 …, like cue_emitter, and
+//                                       prints “end FRAME MICROSECONDS” of cue_emitter_end at the
+//                                       end
+//   jack-peer key OFFSET                on SIGUSR1, sends a note from its MIDI port keys:out,
+//                                       OFFSET frames into the next cycle; prints “note FRAME”, its
+//                                       frame time, at the end
 //   jack-peer capture FILE CHANNELS SECONDS PORT…
-//                                       records from the output ports to in_1 …, and writes FILE in
-//                                       the end
+//                                       records the output ports on in_1 … and writes FILE at the
+//                                       end
 //
 // The file starts with the numbers of channels, frames and cycles. For each cycle follow the index
 // of its first frame, the frame time, and the predicted start of the next cycle in microseconds.

@@ -191,20 +191,20 @@ static inline void client_of(AudioQueueRef queue, char *name, size_t room) {
 
 // MARK: Recording
 
-/// True if the JACK library is PipeWire's. The device's time is then a count of the library's own,
-/// and no driver's frame counter.
+/// Returns true if the JACK library is PipeWire's. Device time is a count of Cuejack's own there,
+/// not a driver's frame counter.
 static inline bool is_pipewire(void) {
   return strstr(jack_get_version_string(), "PipeWire") != NULL;
 }
 
-/// The ports that the card records from, separated by a comma; NULL if queues connect to the card.
-/// Names the monitor of PipeWire's sink, to which queues connect then.
+/// Returns the two output ports that the card records, separated by a comma: the monitor of
+/// PipeWire's sink. NULL if queues connect to the card itself.
 static inline const char *card_sources(void) {
   return getenv("CARD_SOURCES");
 }
 
-/// Stands in for the sound card: hears all queues of the program from their first frame on. With
-/// CARD_IS_PASSIVE, a sink of PipeWire's sleeps while only the card listens to it.
+/// Opens a capture client that acts as the sound card: it records all queues from their first frame
+/// on. If CARD_IS_PASSIVE is set, its connections do not wake an idle sink.
 static inline cue_capture *open_card(double seconds) {
   cue_jack_silence();
   jack_status_t status;
@@ -228,20 +228,20 @@ static inline cue_capture *open_card(double seconds) {
   return card;
 }
 
-/// Frames that the card hears a queue's sound later than in the queue's own cycle.
+/// Returns the delay, in frames, from a queue's cycle to the card's recording of it.
 static inline size_t card_delay(const cue_capture *card) {
   return card_sources() ? jack_get_buffer_size(cue_capture_client(card)) : 0;
 }
 
-/// Host time, in nanoseconds, at which a queue played the recorded frame `at`. The recording has
-/// ended, and has no gap after it.
+/// Returns the host time, in nanoseconds, at which a queue played the recorded frame `at`. Call it
+/// after the recording, which must have no gap after `at`.
 static inline double host_time_at(const cue_capture *card, size_t at) {
   double frames = (double)(cue_capture_frames(card) - at + card_delay(card));
   return (double)cue_capture_end_time(card) * 1e3 - frames / RATE * 1e9;
 }
 
-/// The first recorded frame from `at` on that has sound on the left; what was recorded if there is
-/// none.
+/// Returns the first recorded frame from `at` on with sound on the left, or the number of recorded
+/// frames if there is none.
 static inline size_t find_sound(const cue_capture *card, size_t at) {
   const float *left = cue_capture_samples(card, 0);
   while (at < cue_capture_frames(card) && left[at] == 0)

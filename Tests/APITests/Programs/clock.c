@@ -136,7 +136,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
   size_t at = find_sound(card, 0);
   HEAR(card, at, 0, 3000);
   if (is_pipewire()) {
-    // The frame counter is a driver's there: what is compared is the moment.
+    // The frame counter belongs to a driver there. Compare host times.
     if (!is_host_time) {
       AudioTimeStamp translated;
       WORKS(AudioQueueDeviceTranslateTime(queues[0], &start, &translated));
@@ -147,7 +147,7 @@ static void two_on_one_frame(const char *what, bool is_host_time) {
     double heard_at = (double)(uint32_t)(cue_capture_first_frame(card) + (uint32_t)at);
     EQUAL(cue_capture_gap_count(card), 0);
     if (is_host_time) {
-      // JACK's own idea of the frame that a time falls on: it may correct that from cycle to cycle.
+      // JACK's own estimate of the frame at that time, which it may correct in each cycle.
       jack_client_t *client = cue_capture_client(card);
       double expected = (double)jack_time_to_frames(client, start.mHostTime / 1000);
       CHECK(fabs(heard_at - expected) < RATE / 100.0);
