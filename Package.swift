@@ -189,6 +189,8 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(
+      name: "DocsTests", dependencies: ["TestSupport", "cuejack"], swiftSettings: relaxed),
+    .testTarget(
       name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"], swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The subcommands and options of `cuejack` that the pages mention must be those of its help.
+@Suite struct CommandDocsTests {
+  private static let subcommands = [
+    ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
+    ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"],
+  ]
+
+  /// The help of each subcommand, by its words.
+  private static let helps = Result {
+    var helps: [[String]: String] = [:]
+    for words in subcommands {
+      let result = try run(builtProduct(named: "cuejack").path, ["help"] + words)
+      guard result.status == 0, result.output.contains("USAGE: cuejack \(words.joined(by: " "))")
+      else { throw SupportError("cuejack help \(words): \(result)") }
+      helps[words] = result.output
+    }
+    return helps
+  }
+
+  /// Returns the long options that a text defines or mentions.
+  private static func options(in text: String) -> Set<String> {
+    Set(text.matches(of: /(?:^|[\s`(\[|,])(--[a-z][a-z-]*[a-z])\b/).map { String($0.output.1) })
+  }
+
+  /// Returns the words after `cuejack` in each command that a page shows, without comments.
+  private static func commands(of page: Page) -> [[String]] {
+    let lines = page.blocks.flatMap { $0.text.components(separatedBy: "\n") } + page.codeSpans
+    return lines.compactMap { line in
+      // Pictures have more space between a name and what it means.
+      guard let match = line.firstMatch(of: /^ *(?:pw-jack )?cuejack (?:help )?(\S.*)/) else {
+        return nil
+      }
+      let command = match.output.1
+      let code = command.firstRange(of: " #").map { command[..<$0.lowerBound] } ?? command
+      return code.split(separator: " ").map(String.init)
+    }
+  }
+
+  @Test(arguments: Page.documentation) func everyCommandIsKnown(page: Page) throws {
+    let helps = try Self.helps.get()
+    for words in Self.commands(of: page) {
+      // A placeholder such as SUBCOMMAND, or an option of the command itself.
+      guard let first = words.first, first.firstMatch(of: /^[a-z]/) != nil else { continue }
+      var path = [first]
+      if words.count > 1, helps[[first, words[1]]] != nil { path.append(words[1]) }
+      let help = try #require(helps[path], "\(page): cuejack \(words.joined(separator: " "))")
+      if path == ["plugins"], words.count > 1 {
+        #expect(words[1].hasPrefix("-"), "\(page): cuejack plugins \(words[1])")
+      }
+      let known = Self.options(in: help)
+      for option in Self.options(in: words.joined(separator: " ")) {
+        #expect(known.contains(option), "\(page): cuejack \(path.joined(separator: " ")) \(option)")
+      }
+    }
+  }
+
+  /// Other tools' options appear in the pages only after the tool's name.
+  @Test(arguments: Page.documentation.filter { $0.path != "docs/benchmarks.md" })
+  func everyOptionIsKnown(page: Page) throws {
+    let known = try Self.helps.get().values.reduce(into: Set<String>()) {
+      $0.formUnion(Self.options(in: $1))
+    }
+    for span in page.codeSpans where span.hasPrefix("--") && span != "--" {
+      for option in Self.options(in: span) {
+        #expect(known.contains(option), "\(page): \(span)")
+      }
+    }
+  }
+
+  /// command.md has a section per subcommand, with all of its options and no others.
+  @Test(arguments: ["play", "record", "convert", "info", "plugins", "graph"])
+  func theSectionOfASubcommandHasItsOptions(name: String) throws {
+    let section = Page("docs/command.md").section(ofCommand: name)
+    #expect(!section.isEmpty)
+    let mentioned = section.filter { $0.hasPrefix("| ") }.reduce(into: Set<String>()) {
+      for span in Page.codeSpans(in: $1) where span.hasPrefix("--") { $0.insert(span) }
+    }.union(name == "info" ? ["--json"] : [])
+    let helps = try Self.helps.get().filter { $0.key[0] == name }
+    var defined: Set<String> = []
+    for help in helps.values {
+      // Lines that define options begin with two spaces.
+      for match in help.matches(of: /(?m)^  (?:-\w, )?(--[a-z][a-z-]*)/) {
+        defined.insert(String(match.output.1))
+      }
+    }
+    defined.subtract(["--help", "--version"])
+    // `play` mentions the options of `record`, `--plugin` and others in notes.
+    #expect(defined.subtracting(mentioned).isEmpty, "not in command.md")
+    let known = helps.values.reduce(into: Set<String>()) { $0.formUnion(Self.options(in: $1)) }
+    #expect(mentioned.subtracting(known).isEmpty, "not in cuejack help \(name)")
+  }
+}
+
+extension [String] {
+  fileprivate func joined(by separator: String) -> String { joined(separator: separator) }
+}

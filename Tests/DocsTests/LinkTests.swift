@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The pages' links, sizes and tables.
+@Suite struct LinkTests {
+  @Test(arguments: Page.all) func everyRelativeLinkHasADestination(page: Page) {
+    #expect(!page.text.isEmpty)
+    let folder = (page.path as NSString).deletingLastPathComponent
+    for link in page.links where !link.contains("://") && !link.hasPrefix("mailto:") {
+      let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+      let path =
+        parts[0].isEmpty
+        ? page.path
+        : URL(fileURLWithPath: "/\(folder)/\(parts[0])").standardizedFileURL.path.dropFirst()
+          .description
+      let file = repository.appendingPathComponent(path)
+      #expect(FileManager.default.fileExists(atPath: file.path), "\(page): \(link)")
+      guard parts.count == 2 else { continue }
+      #expect(Page(path).anchors.contains(String(parts[1])), "\(page): no heading for \(link)")
+    }
+  }
+
+  @Test func theReadmeHasAtMostNineHundredWords() {
+    let words = Page("README.md").text.split(whereSeparator: \.isWhitespace).count
+    #expect(words <= 900 && words > 100, "\(words) words")
+  }
+
+  /// The tables of hops in architecture.md have the function in the third column and its file in the
+  /// fourth.
+  @Test func theFunctionsOfABuffersPathExist() throws {
+    var hops = 0
+    for line in Page("docs/architecture.md").lines {
+      let slots = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      guard slots.count == 5, slots[0].firstMatch(of: /^\d+[a-z]?$/) != nil else { continue }
+      hops += 1
+      let name = try #require(Page.codeSpans(in: slots[2]).first)
+      let link = try #require(slots[3].firstMatch(of: /\]\(\.\.\/([^)]+)\)/))
+      let source = text(of: repository.appendingPathComponent(String(link.output.1)))
+      let words = link.output.1.hasSuffix(".h") ? ["\(name)("] : ["func \(name)(", "func \(name)<"]
+      #expect(words.contains { source.contains($0) }, "\(link.output.1) has no \(name)")
+    }
+    #expect(hops >= 20)
+  }
+
+  /// README shows each folder of `Sources`.
+  @Test func theReadmeShowsEveryModule() throws {
+    let picture = try #require(
+      Page("README.md").blocks.first { $0.text.hasPrefix("Sources/\n") })
+    let folders = try FileManager.default.contentsOfDirectory(
+      atPath: repository.appendingPathComponent("Sources").path)
+    let shown = Set(picture.text.matches(of: /\b(\w+)\//).map { String($0.output.1) })
+    for folder in folders { #expect(shown.contains(folder), "\(folder)") }
+    for match in picture.text.matches(of: /(?m)^  (\w+)\//) {
+      #expect(folders.contains(String(match.output.1)), "there is no Sources/\(match.output.1)")
+    }
+  }
+
+  @Test func aPageIsReadAsMarkdown() {
+    let page = Page("docs/command.md")
+    #expect(page.anchors.contains("cuejack-play") && page.anchors.contains("exit-codes"))
+    #expect(page.blocks.first?.language == "sh")
+    #expect(page.section(ofCommand: "info").contains { $0.contains("--json") })
+    #expect(page.links.contains("plugins.md#checking-a-plugin"))
+  }
+}

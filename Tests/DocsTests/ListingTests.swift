@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The listings and commands of README and docs/programs.md must build, run and be heard.
+@Suite(.serialized) struct ListingTests {
+  private static let pages = [Page("README.md"), Page("docs/programs.md")]
+
+  private static func listings(_ language: String) -> [Page.Block] {
+    pages.flatMap(\.blocks).filter { $0.language == language }
+  }
+
+  @Test func bothPagesHaveListings() {
+    for page in Self.pages {
+      for language in ["c", "swift", "sh"] {
+        #expect(page.blocks.contains { $0.language == language }, "\(page), \(language)")
+      }
+    }
+  }
+
+  /// Runs `body` with the environment of a server, and expects that something was heard.
+  private func expectSound(_ body: ([String: String]) throws -> Void) throws {
+    let jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+    let card = try CaptureClient(
+      on: jack, name: "card", capacity: 10 * jack.rate, isSoundCard: true)
+    card.arm()
+    try body(["JACK_DEFAULT_SERVER": jack.name, "JACK_NO_START_SERVER": "1"])
+    #expect(card.wait(untilFrames: card.capturedFrames + 1))
+    card.disarm()
+    for channel in 0..<2 {
+      #expect(card.samples(channel: channel).contains { $0 != 0 }, "channel \(channel) is silent")
+    }
+  }
+
+  /// C listings are complete programs. They build with the commands that the pages give.
+  @Test func theCListingsBuildAgainstAnInstallationAndRun() throws {
+    try withTemporaryFolder { folder in
+      let prefix = folder.appendingPathComponent("installed")
+      let made = try run(
+        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
+        folder: repository)
+      try #require(made.status == 0, "\(made.errors)")
+      let clang = try SwiftToolchain().folder.appendingPathComponent("bin").path
+      let build = [
+        "PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path,
+        "PATH": "\(clang):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
+      ]
+      for (page, name) in [("README.md", "tone"), ("docs/programs.md", "player")] {
+        let blocks = Page(page).blocks
+        let listing = try #require(blocks.first { $0.language == "c" })
+        let command = try #require(
+          blocks.filter { $0.language == "sh" }.flatMap { $0.text.components(separatedBy: "\n") }
+            .first { $0.hasPrefix("clang ") && $0.hasSuffix("-o \(name)") }, "\(page)")
+        try Data(listing.text.utf8).write(to: folder.appendingPathComponent("\(name).c"))
+        let built = try run(
+          "sh", ["-c", "\(command) -Wall -Werror"], environment: build, folder: folder)
+        try #require(built.status == 0, "\(page): \(built.errors)")
+        try expectSound { environment in
+          let result = try run(
+            folder.appendingPathComponent(name).path,
+            environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
+          #expect(result.status == 0, "\(page): \(result)")
+        }
+      }
+    }
+  }
+
+  /// Returns the compiler options with which SwiftPM builds a program that depends on the package's
+  /// product AudioToolbox.
+  private static func packageFlags() throws -> [String] {
+    let manager = FileManager.default
+    let sources = repository.appendingPathComponent("Sources").path
+    let modules = try manager.contentsOfDirectory(atPath: sources).map { "\(sources)/\($0)" }
+      .filter { manager.fileExists(atPath: "\($0)/module.modulemap") }
+    let built = builtProducts.path
+    return
+      (modules + ["\(built)/Modules", "\(sources)/CAudioToolbox/include"]).flatMap { ["-I", $0] }
+      + ["-Xcc", "-fmodule-map-file=\(built)/CRealTime.build/module.modulemap"]
+      + ["-L", built, "-lAudioToolbox", "-Xlinker", "-rpath", "-Xlinker", built]
+  }
+
+  @Test(arguments: listings("swift")) func aSwiftListingBuildsAndRuns(listing: Page.Block) throws {
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("main.swift")
+      let program = folder.appendingPathComponent("program").path
+      try Data(listing.text.utf8).write(to: source)
+      let built = try run(
+        SwiftToolchain().tool("swiftc"),
+        ["-swift-version", "6", "-warnings-as-errors", source.path, "-o", program]
+          + Self.packageFlags())
+      try #require(built.status == 0, "\(listing): \(built.errors)")
+      try expectSound { environment in
+        let result = try run(program, environment: environment)
+        #expect(result.status == 0, "\(listing): \(result)")
+      }
+    }
+  }
+
+  /// The commands of README run one after another in a folder with the demo's files, here a second
+  /// long.
+  @Test func theCommandsOfTheReadmeRun() throws {
+    let commands = Page("README.md").blocks.filter { $0.language == "sh" }
+      .flatMap { $0.text.components(separatedBy: "\n") }.filter { $0.hasPrefix("cuejack ") }
+    #expect(commands.count >= 5)
+    try withTemporaryFolder { folder in
+      for name in ["drums.wav", "bass.aiff", "tone.wav"] {
+        let made = try run(
+          "sox",
+          [
+            "-n", "-r", "48000", "-b", "16", "-c", "2", name, "synth", "1", "sine", "440", "vol",
+            "0.2",
+          ],
+          folder: folder)
+        try #require(made.status == 0, "\(made.errors)")
+      }
+      let cuejack = try builtProduct(named: "cuejack").path
+      let converted = try run(cuejack, ["convert", "tone.wav", "chords.caf"], folder: folder)
+      try #require(converted.status == 0, "\(converted.errors)")
+      let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      var environment = playEnvironment(try pluginEnvironment(folder))
+      environment["PATH"] = "\(builtProducts.path):\(path)"
+      try expectSound { server in
+        for command in commands {
+          let result = try run(
+            "sh", ["-c", command], environment: environment.merging(server) { $1 }, folder: folder)
+          #expect(result.status == 0, "\(command): \(result)")
+        }
+      }
+      for name in ["mix.wav", "take.wav", "take.flac"] {
+        let file = folder.appendingPathComponent(name).path
+        let info = try run(cuejack, ["info", file])
+        #expect(info.status == 0 && info.output.contains("48000"), "\(name): \(info)")
+      }
+    }
+  }
+}
