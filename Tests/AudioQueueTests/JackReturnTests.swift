@@ -276,7 +276,7 @@ struct JackReturnTests {
 
   @Test(arguments: [(44100, 1024), (96000, 8192)])
   func anotherRateAndPeriod(rate: Int, period: Int) throws {
-    let jack = try JackDaemon()
+    let jack = try JackDaemon(synchronous: true)
     defer { jack.stop() }
     let server = GatedServer(jack)
     let queue = try makeQueue(.float(1), on: server)
