@@ -71,7 +71,8 @@ private final class Sine: GraphNode, @unchecked Sendable {
     }
     #expect(step <= Float(2 * sin(Double.pi / 48)) * 1.05 && silent == 0, "\(step) \(silent)")
     let half = powf(10, -6 * 0.05)
-    #expect(abs(heard.prefix(10_000).max()! - half) < 1e-5)
+    // The first cycles may be those before freewheel, in which a late process is bypassed.
+    #expect(abs(heard[8192..<18_192].max()! - half) < 1e-5)
     #expect(heard.suffix(10_000).max()! == 1)
   }
 }
