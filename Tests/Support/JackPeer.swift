@@ -29,12 +29,13 @@ package final class JackPeer: @unchecked Sendable {
 
   private init(
     _ arguments: [String], on server: any PeerServer, recording: URL? = nil,
-    isPassive: Bool = false
+    isPassive: Bool = false, locksPeriod: Bool = true
   ) throws {
     output = Self.newFile("output")
     self.recording = recording
     var environment = ProcessInfo.processInfo.environment.merging(server.environment) { $1 }
     if isPassive { environment["PIPEWIRE_LINK_PASSIVE"] = "true" }
+    if !locksPeriod { environment["PIPEWIRE_PROPS"] = "{ node.lock-quantum = false }" }
     child = try Child(
       builtProduct(named: "jack-peer").path, arguments, environment: environment, output: output)
     let end = Date(timeIntervalSinceNow: 30)
@@ -100,13 +101,16 @@ package final class JackPeer: @unchecked Sendable {
 
   /// Records `ports`, by default the monitor of the sink, to its inputs `capture:in_1` …. It does not
   /// wake an idle sink.
+  ///
+  /// - Parameter locksPeriod: False lets other clients of PipeWire change the period.
   package static func capture(
-    _ ports: [String] = PipeWireDaemon.monitors, seconds: Double = 60, on server: any PeerServer
+    _ ports: [String] = PipeWireDaemon.monitors, seconds: Double = 60, locksPeriod: Bool = true,
+    on server: any PeerServer
   ) throws -> JackPeer {
     let file = newFile("capture")
     return try JackPeer(
       ["capture", file.path, "\(ports.count)", "\(seconds)"] + ports, on: server, recording: file,
-      isPassive: true)
+      isPassive: true, locksPeriod: locksPeriod)
   }
 
   /// Ends a capture and returns the recording.
