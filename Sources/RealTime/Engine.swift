@@ -35,6 +35,9 @@ struct CycleTime: BitwiseCopyable {
   let missed: Int
   /// Frames by which device time was renumbered immediately before, without any frame passing.
   let shift: Int64
+  /// Set if the driver's counter restarted with this cycle, as when PipeWire moves the client to
+  /// another driver. The ports may have no buffers yet, so that nobody hears the cycle.
+  let isJump: Bool
   /// Set if the cycle plays and records nothing: the ports get silence.
   let isMute: Bool
   /// Host time in microseconds, on the clock that times cycles, at its first frame and the next
@@ -43,13 +46,14 @@ struct CycleTime: BitwiseCopyable {
   let nextMicroseconds: UInt64
 
   @_noLocks init(
-    frames: Int, frame: Int64, missed: Int, shift: Int64, isMute: Bool, microseconds: UInt64,
-    nextMicroseconds: UInt64
+    frames: Int, frame: Int64, missed: Int, shift: Int64, isJump: Bool, isMute: Bool,
+    microseconds: UInt64, nextMicroseconds: UInt64
   ) {
     self.frames = frames
     self.frame = frame
     self.missed = missed
     self.shift = shift
+    self.isJump = isJump
     self.isMute = isMute
     self.microseconds = microseconds
     self.nextMicroseconds = nextMicroseconds
@@ -285,6 +289,7 @@ package struct Engine: ~Copyable {
     let period = self.period.exchange(frames, ordering: .relaxed)
     let first: Int64
     var missed: Int64 = 0
+    var isJump = false
     if let timeBase = unsafe timeBase {
       let step = Int64(Int32(bitPattern: begin.counter &- counter.load(ordering: .relaxed)))
       if next == .max {
@@ -309,6 +314,7 @@ package struct Engine: ~Copyable {
         } else {
           first = unsafe timeBase.pointee.rebase(
             begin.counter, to: next &+ passed, tolerance: tolerance)
+          isJump = true
           note(isJump: true)
         }
         missed = max(0, first &- next)
@@ -333,8 +339,8 @@ package struct Engine: ~Copyable {
         frame: first, nextFrame: first &+ Int64(frames), microseconds: begin.microseconds,
         nextMicroseconds: begin.next_microseconds))
     return CycleTime(
-      frames: frames, frame: first, missed: Int(missed), shift: shift, isMute: isMute,
-      microseconds: begin.microseconds, nextMicroseconds: begin.next_microseconds)
+      frames: frames, frame: first, missed: Int(missed), shift: shift, isJump: isJump,
+      isMute: isMute, microseconds: begin.microseconds, nextMicroseconds: begin.next_microseconds)
   }
 
   /// Returns the frames that the monotonic clock counts from the predicted end of `before` to `begin`.

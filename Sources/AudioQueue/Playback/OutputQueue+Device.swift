@@ -20,7 +20,8 @@ extension OutputQueue {
     /// The number of times that the queue ran dry, and the silent frames that resulted.
     package var starvations: UInt64
     package var starvedFrames: UInt64
-    /// Device frames not played because cycles did not run.
+    /// Device frames not played because cycles did not run, or played in a cycle with which the
+    /// driver's counter restarted.
     package var unheardFrames: UInt64
     /// Cycles of the client that ran too late.
     package var xruns: UInt64

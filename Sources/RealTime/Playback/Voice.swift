@@ -59,7 +59,8 @@ package struct Voice: ~Copyable {
   package let starvations = Atomic<UInt64>(0)
   /// Number of times that the client missed cycles during a run.
   package let interruptions = Atomic<UInt64>(0)
-  /// Frames of runs that passed unheard because the client missed cycles or the server went away.
+  /// Frames of runs that passed unheard because the client missed cycles or the server went away, and
+  /// of cycles in which the driver's counter restarted.
   package let unheardFrames = Atomic<UInt64>(0)
 
   private let held = Atomic<Bool>(false)
@@ -473,6 +474,9 @@ package struct Voice: ~Copyable {
         let played = playEntries(
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
+        if time.isJump, at &+ played > max(0, at) {
+          unheardFrames.add(UInt64(at &+ played &- max(0, at)), ordering: .relaxed)
+        }
         at &+= played
         if isOffline, at < frames, case .running = state.phase { break cycle }
       }
