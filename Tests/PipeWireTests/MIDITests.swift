@@ -4,8 +4,8 @@ import Testing
 
 /// MIDI from another client of PipeWire.
 @Suite(.serialized) struct PipeWireMIDITests {
-  /// Sound of the file that comes before the note is silenced by the gate. It opens for the whole cycle of
-  /// the note: the plugin's own way.
+  /// Sound of the file that comes before the note is silenced by the gate. The gate of LV2 1.18.4 opens for
+  /// the whole cycle of the note, that of 1.18.10 at the note's frame.
   @Test(arguments: Sink.allCases) func aNoteOpensAGateInItsCycle(sink: Sink) throws {
     try withTemporaryFolder { folder in
       let stage = try Stage(sink)
@@ -14,7 +14,7 @@ import Testing
         file, "http://lv2plug.in/plugins/eg-midigate", offset: 611, in: folder, on: stage)
       let numbers = recording.samples[0].map { Int($0 * 0x1p24) }
       let heard = try #require(numbers.firstIndex { $0 != 0 })
-      #expect(note - 611 == heard)
+      #expect([note - 611, note].contains(heard), "note \(note), heard \(heard)")
       // From there on all of the file is heard.
       #expect(Array(numbers[heard...].prefix { $0 != 0 }) == Array(numbers[heard]...96_000))
     }
