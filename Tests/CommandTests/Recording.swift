@@ -36,9 +36,17 @@ struct Recording {
     capture.disarm()
     try capture.setFreewheel(false)
     #expect(capture.gaps == [])
-    results = try players.map { try $0.result() }
+    results = try players.map { try Self.withoutHang($0.result()) }
     samples = (0..<channels).map { capture.samples(channel: $0) }
     self.start = start
+  }
+
+  /// Removes the line that reports that jackd did not answer: it hangs now and then when several clients leave
+  /// it while it freewheels.
+  private static func withoutHang(_ result: CommandResult) -> CommandResult {
+    let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
+    let errors = lines.filter { !$0.contains("has not answered for") }.joined(separator: "\n")
+    return CommandResult(status: result.status, output: result.output, errors: errors)
   }
 
   /// Expects that a channel carries `expected` from the start frame on, and silence otherwise.
