@@ -343,8 +343,8 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
     rig.cycle(10, frames: 256)
-    rig.server.changeRate(to: 24000)
     let device = try #require(rig.queue.runningDevice)
+    rig.server.changeRate(to: 24000)
     waitUntil { device.rateChanges.load(ordering: .relaxed) == 1 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
     // Hand-driven cycles do not wait for the converter.
