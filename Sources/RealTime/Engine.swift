@@ -36,7 +36,7 @@ struct CycleTime: BitwiseCopyable {
   /// Frames by which device time was renumbered immediately before, without any frame passing.
   let shift: Int64
   /// Set if the driver's counter restarted with this cycle, as when PipeWire moves the client to
-  /// another driver. The ports may have no buffers yet, so that nobody hears the cycle.
+  /// another driver. The ports may have no buffers yet; the sound of the cycle is lost then.
   let isJump: Bool
   /// Set if the cycle plays and records nothing: the ports get silence.
   let isMute: Bool

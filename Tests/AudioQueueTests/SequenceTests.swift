@@ -8,7 +8,7 @@ import Timeline
 @testable import AudioQueue
 @testable import Server
 
-/// Unusual orders of calls, each of which failed once.
+/// Unusual orders of calls. Each test reproduces an order that once failed.
 @Suite(.serialized) struct SequenceTests {
   @Test("7: of Stops and Starts in a row while a run ends, the last one counts")
   func stopsAndStartsInARow() throws {

@@ -63,7 +63,7 @@ import Testing
 
   /// Records for a while. Returns `false` if the recording does not end.
   private func endsInTime(_ path: String) throws -> Bool {
-    // Buffers of 256 frames, each of which takes minimal time.
+    // Buffers of 256 frames, which the recorder writes quickly.
     let format = PCMFormat(
       sampleRate: 2048, channels: 1, kind: .signedInteger, bitsPerSample: 16)
     let server = HandDrivenServer(sampleRate: 2048)

@@ -9,9 +9,9 @@ import Timeline
 /// click.
 @Suite(.serialized) struct PluginClickTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
-  /// Has lv2:enabled, a state that cannot be restored while it runs, and a phase shift.
+  /// An equalizer with lv2:enabled, a phase shift, and a state that the host cannot restore while it runs.
   private static let filter = "http://gareus.org/oss/lv2/fil4#mono"
-  /// Has such a state, and a latency.
+  /// A limiter with a latency, and a state that the host cannot restore while it runs.
   private static let limiter = "http://gareus.org/oss/lv2/dpl#mono"
   private static let world = World()
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The test programs of the C API on PipeWire.
 @Suite(.serialized) struct PipeWireProgramTests {
-  /// What records the queues of a program.
+  /// The capture client that stands for the sound card.
   enum Card: CaseIterable {
     /// A JACK client of the program, which queues connect to. There is no sink: PipeWire's dummy driver runs
     /// the cycles.

@@ -23,7 +23,7 @@ extension StreamConverter {
       Source(.frames(buffers), count, isLast: false)
     }
 
-    /// Creates a source of packets, all of which must lie in the memory.
+    /// Creates a source of packets. Every extent must lie within `memory`.
     package static func packets(_ memory: UnsafeRawBufferPointer, _ extents: [PacketExtent])
       -> Source
     {

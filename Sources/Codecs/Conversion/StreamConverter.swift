@@ -12,7 +12,7 @@ import RealTime
 /// frame is aligned with the first input frame.
 @safe
 package final class StreamConverter {
-  /// What the resampler assumes for the frames before the stream.
+  /// The frames that the resampler takes to precede the stream.
   package enum Priming: Sendable {
     /// The stream's own first `leadingFrames` frames, which are not output.
     case leading

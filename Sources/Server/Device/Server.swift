@@ -50,7 +50,7 @@ package protocol ServerClient: AnyObject, Sendable {
 
   /// Copies the server's present rate to `sampleRate`.
   func takeSampleRate()
-  /// Starts the cycles, each of which runs `engine`. Call once.
+  /// Starts the cycles. Each cycle runs `engine`. Call once.
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort

@@ -107,7 +107,7 @@ typedef struct cue_lockstep cue_lockstep;
 typedef struct {
   uint64_t frames;   // frames in which all inputs were checked
   uint64_t wrong;    // samples of any input that differ from the expected one
-  uint64_t silent;   // wrong samples of which one side is silence
+  uint64_t silent;   // wrong samples where either side is silence
   uint32_t offset;   // largest offset in frames among the other wrong samples
   uint64_t missed;   // frames of skipped cycles
   uint64_t repeated; // frames of repeated cycles
