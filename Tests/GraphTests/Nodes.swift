@@ -1,4 +1,5 @@
 import CRealTime
+import Glibc
 import Host
 import RealTime
 import Server
@@ -15,6 +16,8 @@ class TestNode: GraphNode, @unchecked Sendable {
   /// The arguments of all calls of `prepare`, in order.
   private(set) var prepared: [(rate: Double, frames: Int)] = []
   var refuses = false
+  /// The duration of each call of `prepare`.
+  var preparationMilliseconds: UInt32 = 0
 
   init(
     _ name: String, inputs: Int = 1, outputs: Int = 1, eventInputs: Int = 0, eventOutputs: Int = 0
@@ -42,6 +45,7 @@ class TestNode: GraphNode, @unchecked Sendable {
   func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {
     if refuses { throw .unknownPlugin(uri: name) }
     prepared.append((sampleRate, maximumFrames))
+    usleep(1000 * preparationMilliseconds)
   }
 
   func work(_ block: cue_block) {}

@@ -477,7 +477,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     unsafe jack_set_buffer_size_callback(
       client,
       { frames, argument in
-        unsafe NoticeLink.from(argument)?.notices?.periodChanged(to: Int(frames))
+        unsafe NoticeLink.from(argument)?.periodIs(Int(frames))
         return 0
       }, argument)
     unsafe jack_set_freewheel_callback(
@@ -749,9 +749,12 @@ private final class NoticeLink: Sendable {
   }
 
   var notices: (any ServerNotices)? { links.notices }
+  /// Frames of a cycle, as JACK reported them last.
+  private let periodFrames: Atomic<Int>
 
   init(_ notices: any ServerNotices, _ client: JackClient) {
     links = Links(notices: notices, client: client)
+    periodFrames = Atomic(unsafe Int(jack_get_buffer_size(client.client)))
   }
 
   static func from(_ argument: UnsafeMutableRawPointer?) -> NoticeLink? {
@@ -768,6 +771,14 @@ private final class NoticeLink: Sendable {
       client.serverLost()
       notices?.serverLost()
     }
+  }
+
+  /// JACK reports the period when it changes, and also when the client is activated.
+  func periodIs(_ frames: Int) {
+    if periodFrames.exchange(frames, ordering: .relaxed) == frames { return }
+    notices?.periodChanged(to: frames)
+    // jackd runs no cycle before this function returns. PipeWire calls it between two cycles.
+    if links.client?.isPipeWire == false { notices?.awaitPreparation() }
   }
 
   func freewheels(_ on: Bool) {

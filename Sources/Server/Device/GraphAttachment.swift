@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 package import RealTime
 import Synchronization
@@ -179,31 +180,38 @@ extension Device {
     }
   }
 
-  /// Leaves the preparation of the graph to the event thread: jackd waits for the thread that calls
-  /// this.
+  /// Leaves the preparation of the graph to the event thread, which may hold locks that this thread
+  /// must not wait for.
   package func periodChanged(to frames: Int) {
     changedPeriod.store(frames, ordering: .releasing)
     wake()
+  }
+
+  package func awaitPreparation() {
+    let deadline = HostTime.now + 500_000_000
+    while changedPeriod.load(ordering: .acquiring) > 0, !closed.load(ordering: .acquiring),
+      HostTime.now < deadline
+    { usleep(100) }
   }
 
   /// Prepares the graph for a period that has changed. Event thread.
   ///
   /// - Returns: The seconds after which to try again; nil if nothing is left to do.
   func prepareForPeriod() -> Double? {
-    let frames = changedPeriod.exchange(0, ordering: .acquiringAndReleasing)
-    guard frames > 0, let graph = attachments.withLock({ $0.runsGraph ? $0.graph : nil }) else {
-      return nil
-    }
+    let frames = changedPeriod.load(ordering: .acquiring)
+    guard frames > 0 else { return nil }
     do throws(ServerError) {
-      try checkPeriod(frames)
-      if graph.prepare(blockFrames: frames) { return nil }
+      if let graph = attachments.withLock({ $0.runsGraph ? $0.graph : nil }) {
+        try checkPeriod(frames)
+        if !graph.prepare(blockFrames: frames) { return 0.5 }
+      }
     } catch {
       log.error("\(error): there is silence until it has shorter ones")
-      return nil
     }
     // Unless another period has been reported by now.
-    _ = changedPeriod.compareExchange(expected: 0, desired: frames, ordering: .releasing)
-    return 0.5
+    let isLatest = changedPeriod.compareExchange(
+      expected: frames, desired: 0, ordering: .acquiringAndReleasing)
+    return isLatest.exchanged ? nil : 0
   }
 
   /// Throws if the period is longer than the memory of a graph's sources. Such cycles are silent.

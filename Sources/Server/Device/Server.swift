@@ -150,6 +150,9 @@ package protocol ServerNotices: AnyObject, Sendable {
   func rateChanged()
   /// Later cycles have `frames` frames. No cycle is running, if the server can arrange that.
   func periodChanged(to frames: Int)
+  /// Waits until the graph is prepared for the period that changed, for half a second at most. Call
+  /// it where no cycle runs meanwhile, so that none is silent.
+  func awaitPreparation()
   /// Freewheel began or ended. In freewheel each cycle follows the one before without waiting for
   /// the clock.
   func freewheels(_ on: Bool)
