@@ -39,6 +39,10 @@ let package = Package(
     .target(
       name: "CRealTime", dependencies: ["CJack"],
       cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+    .target(
+      name: "CPluginRunner", dependencies: ["CRealTime"],
+      cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+    .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .systemLibrary(
@@ -52,12 +56,14 @@ let package = Package(
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
 
     // The house, from the ground up. Arrows point down only.
+    .target(name: "System", dependencies: ["CGlibc"], swiftSettings: strict),
     .target(name: "Timeline", swiftSettings: strict),
     .target(name: "RealTime", dependencies: ["CRealTime", "Timeline"], swiftSettings: strict),
     .target(
       name: "Server",
       dependencies: [
-        "CJack", "RealTime", "Timeline", .product(name: "Logging", package: "swift-log"),
+        "CJack", "RealTime", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Codecs",
@@ -69,27 +75,35 @@ let package = Package(
       name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
       swiftSettings: strict),
     .target(
-      name: "Host",
+      name: "Graph",
       dependencies: [
-        "CLilv", "CRealTime", "RealTime", "Server", "Timeline",
+        "CRealTime", "RealTime", "Server", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
+      name: "PluginHost",
+      dependencies: [
+        "CLilv", "CPluginRunner", "CRealTime", "Graph", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "AudioQueue",
       dependencies: [
-        "CLibdispatch", "Codecs", "CRealTime", "RealTime", "Server", "Timeline",
+        "CLibdispatch", "CRealTime", "Codecs", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "AudioToolbox",
       dependencies: [
-        "AudioQueue", "CAudioToolbox", "Codecs", "Files", "RealTime", "Server", "Timeline",
+        "AudioQueue", "CAudioToolbox", "Codecs", "Files", "RealTime", "Server", "System",
+        "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "cuejack",
       dependencies: [
-        "AudioQueue", "Codecs", "Files", "Host", "RealTime", "Server", "Timeline",
+        "AudioQueue", "Codecs", "Files", "Graph", "PluginHost", "RealTime", "Server", "System",
+        "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -111,8 +125,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Host",
-        "RealTime", "Server", "TestSupport", "Timeline",
+        "AudioQueue", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files", "Graph",
+        "PluginHost", "RealTime", "Server", "System", "TestSupport", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),
     .target(name: "CBench", dependencies: ["CJack", "CLilv"], path: "Benchmarks/C"),
@@ -121,14 +135,17 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CRealTime", "Host", "TestSupport",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Fuzz", swiftSettings: relaxed),
 
     // What `make rtsan` runs besides the command line.
     .executableTarget(
-      name: "render-callback", dependencies: ["CRealTime", "Host", "Server"],
+      name: "render-callback",
+      dependencies: [
+        "CRealTime", "Graph", "PluginHost", "Server",
+      ],
       path: "Tests/Gates/RenderCallback", swiftSettings: relaxed),
 
     // What the tests stand on, and the tests of that.
@@ -150,13 +167,16 @@ let package = Package(
       dependencies: ["CProbe", "CRealTime", "RealTime", "Server", "TestSupport", "Timeline"],
       exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
     .testTarget(
-      name: "ServerTests", dependencies: ["RealTime", "Server", "TestSupport", "Timeline"],
+      name: "ServerTests",
+      dependencies: [
+        "RealTime", "Server", "System", "TestSupport", "Timeline",
+      ],
       swiftSettings: relaxed),
     .testTarget(
       name: "HostTests",
       dependencies: [
-        "CLilv", "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
-        "cuejack",
+        "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime",
+        "Server", "System", "TestSupport", "Timeline", "cuejack",
         .product(name: "Logging", package: "swift-log"),
       ],
       exclude: ["Fixtures"], swiftSettings: relaxed),
@@ -167,7 +187,8 @@ let package = Package(
     .testTarget(
       name: "GraphTests",
       dependencies: [
-        "CProbe", "CRealTime", "Host", "RealTime", "Server", "TestSupport", "Timeline",
+        "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime", "Server", "System", "TestSupport",
+        "Timeline",
       ],
       swiftSettings: relaxed),
     .testTarget(
@@ -179,8 +200,8 @@ let package = Package(
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
-        "AudioQueue", "CProbe", "CRealTime", "Codecs", "Host", "RealTime", "Server", "TestSupport",
-        "Timeline",
+        "AudioQueue", "CProbe", "CRealTime", "Codecs", "Graph", "PluginHost", "RealTime", "Server",
+        "System", "TestSupport", "Timeline",
       ],
       swiftSettings: relaxed),
     .testTarget(

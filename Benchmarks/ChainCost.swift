@@ -1,7 +1,8 @@
 import CBench
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 import TestSupport

@@ -1,6 +1,7 @@
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 
 /// Cost of a cycle in nanoseconds, compared with a copy of the bytes that it reads or, when

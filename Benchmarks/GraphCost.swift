@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 
@@ -71,13 +72,13 @@ private final class Amplifier: GraphNode, @unchecked Sendable {
 
   var processor: cue_node {
     inputs == 0
-      ? cue_node(run: { _, _ in }, context: gain)
+      ? cue_node(run: { _, _ in }, context: gain, prefetched_bytes: 0)
       : cue_node(
         run: { context, block in
           let gain = context.assumingMemoryBound(to: Float.self).pointee
           let (source, result) = (block.pointee.inputs![0], block.pointee.outputs![0])
           for i in 0..<Int(block.pointee.frames) { result[i] = source[i] * gain }
-        }, context: gain)
+        }, context: gain, prefetched_bytes: 0)
   }
   func prepare(sampleRate: Double, maximumFrames: Int) {}
 }

@@ -4,6 +4,7 @@ import CTestSupport
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 
 /// Latency from the call that enqueues a buffer on a running, dry queue to the buffer's first frame

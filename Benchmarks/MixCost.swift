@@ -1,6 +1,7 @@
 import CBench
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 
 /// Cost of a realistic chain of plugins in a host: medians of several runs.

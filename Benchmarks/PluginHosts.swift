@@ -2,9 +2,11 @@ import CBench
 import CJack
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
+import System
 import TestSupport
 
 /// A plugin of a chain with its control values.

@@ -2,6 +2,7 @@ import AudioQueue
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 
 /// Cost of a number of queues on one client.

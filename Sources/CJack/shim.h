@@ -1,6 +1,5 @@
 // libjack, as Swift sees it. Variadic functions are wrapped: Swift cannot call them.
 #include <jack/jack.h>
-#include <spawn.h>
 #include <jack/metadata.h>
 #include <jack/session.h>
 #include <jack/statistics.h>
@@ -26,13 +25,4 @@ static inline jack_client_t *cue_jack_client_open(const char *name, const char *
     usleep(pause);
     pause *= 2;
   }
-}
-
-// glibc declares these only for _GNU_SOURCE, which Swift's importer does not define.
-int memfd_create(const char *name, unsigned int flags);
-int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
-
-/// Has a program that is started keep no file open from number `first` on.
-static inline int cue_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
-  return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

@@ -3,6 +3,7 @@ import CoreFoundation
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 import Testing
 

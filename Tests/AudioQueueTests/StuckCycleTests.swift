@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
           $0.isInside.signal()
           $0.mayGo.wait()
         }
-      }, context: Unmanaged.passUnretained(self).toOpaque())
+      }, context: Unmanaged.passUnretained(self).toOpaque(), prefetched_bytes: 0)
   }
 
   func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {}

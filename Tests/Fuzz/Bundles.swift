@@ -1,5 +1,6 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 
 /// Bundles of LV2 plugins with one damaged Turtle file. The host reads them, instantiates their

@@ -1,5 +1,6 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 
 /// Damaged graph reports of other processes. The reader must refuse them or show them in every form.
 struct Reports: Subject {

@@ -1,3 +1,4 @@
+import CPluginRunner
 import CRealTime
 import Foundation
 

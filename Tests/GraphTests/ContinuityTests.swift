@@ -1,5 +1,6 @@
 import CRealTime
-import Host
+import Graph
+import PluginHost
 import TestSupport
 import Testing
 

@@ -1,9 +1,11 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 import Synchronization
+import System
 import TestSupport
 import Testing
 import Timeline

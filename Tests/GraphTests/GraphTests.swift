@@ -1,7 +1,8 @@
 import CProbe
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 import TestSupport
@@ -407,6 +408,6 @@ final class Plain: TestNode, @unchecked Sendable {
           block.pointee.outputs![0][i] = block.pointee.inputs![0][i] * factor
           i += 1
         }
-      }, context: UnsafeMutableRawPointer(memory))
+      }, context: UnsafeMutableRawPointer(memory), prefetched_bytes: 0)
   }
 }

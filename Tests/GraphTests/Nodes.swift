@@ -1,6 +1,7 @@
 import CRealTime
 import Glibc
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 import Synchronization
@@ -39,7 +40,7 @@ class TestNode: GraphNode, @unchecked Sendable {
         Unmanaged<TestNode>.fromOpaque(context)._withUnsafeGuaranteedRef {
           $0.work(block.pointee)
         }
-      }, context: Unmanaged.passUnretained(self).toOpaque())
+      }, context: Unmanaged.passUnretained(self).toOpaque(), prefetched_bytes: 0)
   }
 
   func prepare(sampleRate: Double, maximumFrames: Int) throws(HostError) {

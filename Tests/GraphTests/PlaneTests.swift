@@ -1,7 +1,9 @@
 import CRealTime
+import System
 import Testing
 
-@testable import Host
+@testable import Graph
+@testable import PluginHost
 
 /// The planes to which nodes write.
 @Suite struct PlaneTests {

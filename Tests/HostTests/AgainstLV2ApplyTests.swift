@@ -1,6 +1,7 @@
 import CProbe
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 import Testing
 

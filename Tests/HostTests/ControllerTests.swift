@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Host
+@testable import Graph
+@testable import PluginHost
 
 /// MIDI controllers that move controls and parameters.
 @Suite(.serialized) struct ControllerTests {

@@ -1,5 +1,6 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 
 /// A test bundle with one plugin, `urn:fixture`.

@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 import Testing
 
@@ -102,7 +103,7 @@ import Testing
           for i in 0..<Int(block.pointee.frames) {
             block.pointee.outputs![0][i] = Float(block.pointee.frame + Int64(i))
           }
-        }, context: UnsafeMutableRawPointer(bitPattern: 8)!))
+        }, context: UnsafeMutableRawPointer(bitPattern: 8)!, prefetched_bytes: 0))
     let graph = Graph(sampleRate: 48000, blockFrames: 100)
     let source = graph.addSource(named: "source", channels: 1)
     let id = try graph.add(node)
@@ -133,7 +134,8 @@ import Testing
               for i in 0..<Int(block.pointee.frames) {
                 block.pointee.outputs![0][i] = gain * block.pointee.inputs![0][i]
               }
-            }, context: Unmanaged.passUnretained(box).toOpaque()), keeping: box))
+            }, context: Unmanaged.passUnretained(box).toOpaque(), prefetched_bytes: 0), keeping: box
+        ))
     }()
     try graph.connect(source, to: id)
     try graph.connect(id, to: output)
@@ -157,7 +159,7 @@ import Testing
           for i in 0..<Int(block.pointee.frames) {
             block.pointee.outputs![0][i] = block.pointee.inputs![0][i] * 0.01
           }
-        }, context: UnsafeMutableRawPointer(bitPattern: 8)!))
+        }, context: UnsafeMutableRawPointer(bitPattern: 8)!, prefetched_bytes: 0))
     let least = Float.leastNormalMagnitude
     let (heard, _) = try run(node, [least, 1, least])
     #expect(heard == [0, 0.01, 0])

@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 
 /// An event at a frame.
 struct TimedEvent: Equatable {

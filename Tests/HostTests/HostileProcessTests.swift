@@ -1,6 +1,8 @@
+import CPluginRunner
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import Synchronization
 import TestSupport
 import Testing

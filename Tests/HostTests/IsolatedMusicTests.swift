@@ -4,7 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Host
+@testable import Graph
+@testable import PluginHost
 
 /// Controllers and transport with isolated plugins.
 @Suite(.serialized) struct IsolatedMusicTests {

@@ -1,7 +1,9 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 import Server
 import Synchronization
+import System
 import TestSupport
 import Testing
 

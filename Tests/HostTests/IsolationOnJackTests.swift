@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import Server
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
           let phase = Double((block.frame + Int64(i) + 4) % 48) / 48
           block.outputs![0][i] = Float(sin(2 * Double.pi * phase))
         }
-      }, context: Unmanaged.passUnretained(self).toOpaque())
+      }, context: Unmanaged.passUnretained(self).toOpaque(), prefetched_bytes: 0)
   }
   func prepare(sampleRate: Double, maximumFrames: Int) {}
 }

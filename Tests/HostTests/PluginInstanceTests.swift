@@ -1,7 +1,8 @@
 import CProbe
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 import Testing
 

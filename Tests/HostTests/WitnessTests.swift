@@ -1,7 +1,8 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
 import Logging
+import PluginHost
 import Synchronization
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
-import Host
+import Graph
+import PluginHost
 import TestSupport
 import Testing
 
@@ -56,18 +57,5 @@ import Testing
   @Test func anUnknownPluginIsNamed() {
     #expect(throws: HostError.unknownPlugin(uri: "urn:nothing")) { try describe("urn:nothing") }
     #expect(throws: HostError.unknownPlugin(uri: "not a URI")) { try describe("not a URI") }
-  }
-
-  @Test func aRescanFindsWhatWasInstalledSince() throws {
-    try withTemporaryFolder { folder in
-      let world = World(path: folder.path)
-      #expect(world.uris == [])
-      try FileManager.default.copyItem(
-        atPath: "/usr/lib/lv2/eg-amp.lv2", toPath: folder.appendingPathComponent("amp.lv2").path)
-      #expect(world.uris == [])
-      world.rescan()
-      #expect(world.uris == ["http://lv2plug.in/plugins/eg-amp"])
-      #expect(world.bundles == ["\(folder.path)/amp.lv2/"])
-    }
   }
 }

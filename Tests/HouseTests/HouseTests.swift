@@ -7,20 +7,20 @@ import Testing
   /// The modules of the package that each module may import: those below it. Add a new module here.
   private static let mayImport: [String: Set<String>] = {
     let ground: Set = ["RealTime", "Timeline", "CRealTime"]
-    let middle = ground.union(["Server", "Files", "Codecs"])
-    let upper = middle.union(["AudioQueue", "Host"])
+    let middle = ground.union(["Server", "System", "Files", "Codecs"])
+    let upper = middle.union(["AudioQueue", "Graph", "PluginHost"])
     return [
+      "System": ["CGlibc"],
       "Timeline": [],
       "RealTime": ["CRealTime", "Timeline"],
-      "Server": ground.union(["CJack"]),
-      "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg"]),
-      "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand"]),
-      "Host": ground.union(["CLilv", "Server"]),
+      "Server": ground.union(["CJack", "System"]),
+      "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand", "System"]),
+      "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg", "System"]),
+      "Graph": ground.union(["Server", "System"]),
+      "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
-      "AudioUnits": upper.union(["CAudioToolbox"]),
-      "AudioToolbox": upper.union(["AudioUnits", "CAudioToolbox"]),
-      "Sessions": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "CLiblo", "CJack"]),
-      "cuejack": upper.union(["AudioToolbox", "AudioUnits", "CAudioToolbox", "Sessions"]),
+      "AudioToolbox": upper.union(["CAudioToolbox"]),
+      "cuejack": upper.union(["AudioToolbox", "CAudioToolbox"]),
     ]
   }()
 
@@ -50,7 +50,9 @@ import Testing
 
   private static func imports(of text: String) -> [String] {
     text.split(separator: "\n").compactMap { line in
-      line.firstMatch(
+      // The regular expression takes long on the many lines that import nothing.
+      guard line.contains("import") else { return nil }
+      return line.firstMatch(
         of:
           #/
           ^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?
@@ -77,6 +79,7 @@ import Testing
     let allowed = try #require(
       Self.mayImport[module], "\(module) has no place in the house yet: give it one in mayImport")
     let ours = Set(Self.files(in: "Sources", endingWith: ""))
+    #expect(Set(Self.mayImport.keys).isSubset(of: ours))
     for (name, text) in Self.sources(of: module) {
       let wrong = Set(Self.imports(of: text)).intersection(ours).subtracting(allowed)
       #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
@@ -109,7 +112,7 @@ import Testing
   }
 
   /// Annotations that suppress the compiler's check of real-time code.
-  @Test(arguments: ["RealTime", "Timeline", "CRealTime"])
+  @Test(arguments: ["RealTime", "Timeline", "CRealTime", "CPluginRunner"])
   func nothingSilencesTheCheckOfRealTimeCode(module: String) {
     for (name, text) in Self.sources(of: module, endingWith: "") {
       for silencer in ["_unsafePerformance", "no_performance_analysis"] {

@@ -1,6 +1,7 @@
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 import Testing
 import Timeline

@@ -1,6 +1,7 @@
 import Foundation
 import Server
 import Synchronization
+import System
 import TestSupport
 import Testing
 

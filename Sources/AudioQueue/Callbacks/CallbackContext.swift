@@ -3,6 +3,7 @@ import CLibdispatch
 package import CoreFoundation
 package import Dispatch
 import Server
+import System
 
 /// The place where callbacks run, chosen by the app: a thread of the queue, a run loop or a
 /// dispatch queue.

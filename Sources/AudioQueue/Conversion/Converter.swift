@@ -1,6 +1,7 @@
 import Codecs
 import RealTime
 import Server
+import System
 
 /// Converts a queue's buffers for the process thread: runs them through the processing chain into
 /// staging buffers.

@@ -2,6 +2,7 @@ import Codecs
 import Logging
 import RealTime
 import Server
+import System
 
 /// Converts recorded frames from staging buffers, which the process thread fills, into the app's
 /// buffers. Resamples to the queue's rate and encodes packets if the queue's format requires it.

@@ -1,5 +1,6 @@
 import Codecs
 import Server
+import System
 
 /// A staging buffer: the converter fills it front to back, and the process thread reads the frames
 /// that were pushed into the ring.

@@ -3,6 +3,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 import Timeline
 
 /// A notification from a queue to its app.

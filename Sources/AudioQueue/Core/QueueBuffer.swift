@@ -1,5 +1,6 @@
 import Glibc
 import Server
+import System
 
 /// Memory that the app fills and a playback queue plays, or a recording queue fills.
 ///

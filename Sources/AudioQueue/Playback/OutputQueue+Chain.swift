@@ -1,3 +1,4 @@
+import System
 package import Codecs
 import Logging
 import RealTime

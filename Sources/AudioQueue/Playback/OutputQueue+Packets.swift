@@ -1,3 +1,4 @@
+import System
 import Codecs
 import Logging
 import RealTime

@@ -1,3 +1,4 @@
+import System
 import Glibc
 package import RealTime
 import Server

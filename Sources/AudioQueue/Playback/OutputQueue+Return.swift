@@ -2,6 +2,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 package import Timeline
 
 // Behaviour of a playback queue while its server is gone and after it returns.

@@ -4,6 +4,7 @@ import Logging
 package import RealTime
 package import Server
 import Synchronization
+import System
 import Timeline
 
 let log = Logger(label: "cuejack")

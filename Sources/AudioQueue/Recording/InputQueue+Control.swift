@@ -2,6 +2,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 package import Timeline
 
 extension InputQueue: Queue {

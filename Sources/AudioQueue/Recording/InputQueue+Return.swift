@@ -1,3 +1,4 @@
+import System
 import Logging
 import RealTime
 import Server

@@ -4,6 +4,7 @@ import Logging
 package import RealTime
 package import Server
 import Synchronization
+import System
 import Timeline
 
 /// A recording queue: fills an app's buffers from the input ports of one server client.

@@ -218,6 +218,8 @@ typedef struct cue_block {
 typedef struct cue_node {
   void (*run)(void *context, const cue_block *block);
   void *context;
+  /// Bytes from `context` on that every run reads. The graph prefetches them.
+  size_t prefetched_bytes;
 } cue_node;
 
 /// Runs `node` on `block`.
@@ -262,11 +264,4 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #pragma clang assume_nonnull end
 
 #include "cue_events.h"
-#include "cue_ring.h"
 #include "cue_transport.h"
-#include "cue_urids.h"
-
-#include "cue_plugin.h"
-
-#include "cue_controllers.h"
-#include "cue_isolated.h"

@@ -116,7 +116,7 @@ package struct GraphSlot: ~Copyable {
   /// Prefetches the node's state, so that it is in cache when the node runs.
   @_noLocks borrowing func prefetchNode() {
     if let node = unsafe node {
-      unsafe cue_plugin_prefetch(node.context)
+      unsafe cue_rt_prefetch(node.context, node.prefetched_bytes)
     }
   }
 

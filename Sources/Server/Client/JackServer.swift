@@ -5,6 +5,7 @@ import Glibc
 import Logging
 import RealTime
 import Synchronization
+import System
 import Timeline
 
 let log = Logger(label: "cuejack")

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Logging
 import Synchronization
+import System
 
 /// A `jackd` process that this process started because no server ran.
 ///

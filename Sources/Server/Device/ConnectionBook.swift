@@ -1,5 +1,6 @@
 import RealTime
 import Synchronization
+import System
 
 /// Numbers of ports whose connections have changed, from one of JACK's threads to the event thread.
 ///

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import RealTime
 import Synchronization
+import System
 import Timeline
 
 // How a device stops playing and restores everything after the server went away, changed its rate,

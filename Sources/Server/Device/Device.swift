@@ -2,6 +2,7 @@ import CRealTime
 import Glibc
 import RealTime
 package import Synchronization
+import System
 package import Timeline
 
 /// The queue that a voice or a recorder belongs to, as its device sees it.

@@ -1,6 +1,7 @@
 import CRealTime
 import Glibc
 import Synchronization
+import System
 
 /// The event thread: calls a function after each post of its signal.
 ///

@@ -2,6 +2,7 @@ import Glibc
 import Logging
 package import RealTime
 import Synchronization
+import System
 
 /// A JACK port that a graph needs.
 package struct WantedPort: Sendable {

@@ -1,6 +1,7 @@
 import CJack
 import Glibc
 import Synchronization
+import System
 
 /// Time at which runs resume after their server returned, the same for every client that was on it.
 package struct Resumption: Equatable, Sendable {

@@ -1,6 +1,7 @@
 package import CRealTime
 import Glibc
 package import RealTime
+import System
 package import Timeline
 
 /// A source of process cycles: a JACK server, or a test that drives cycles by hand.
@@ -162,13 +163,4 @@ package protocol ServerNotices: AnyObject, Sendable {
   func portAppeared()
   /// The server asks for this client's port latencies: `updateLatencies` sets them.
   func latenciesChanged()
-}
-
-/// Host time: nanoseconds of CLOCK_MONOTONIC.
-package enum HostTime {
-  package static var now: UInt64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
 }

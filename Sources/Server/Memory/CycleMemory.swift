@@ -1,5 +1,6 @@
 package import CRealTime
 import RealTime
+import System
 
 /// Direction of a port, seen from its client.
 package enum PortDirection: Sendable {

@@ -2,6 +2,7 @@ import Codecs
 import Files
 import RealTime
 import Server
+import System
 
 /// A writer of a sound file: linear PCM, or packets from an encoder. One thread at a time; every
 /// call may block on the disk.

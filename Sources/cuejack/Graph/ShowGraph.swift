@@ -1,5 +1,6 @@
 import ArgumentParser
-import Host
+import Graph
+import PluginHost
 
 /// `cuejack graph`: shows running plugin graphs.
 struct ShowGraph: ParsableCommand {

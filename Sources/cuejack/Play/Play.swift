@@ -3,7 +3,8 @@ import AudioQueue
 import Dispatch
 import Files
 import Glibc
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
 import Timeline

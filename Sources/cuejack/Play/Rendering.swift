@@ -1,7 +1,8 @@
 import AudioQueue
 import Codecs
 import Files
-import Host
+import Graph
+import PluginHost
 import RealTime
 
 /// An offline rendering of the sum of all players to a file (`cuejack play --render`).

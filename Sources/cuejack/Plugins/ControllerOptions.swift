@@ -1,5 +1,6 @@
 import ArgumentParser
-import Host
+import Graph
+import PluginHost
 
 /// Options for the MIDI connections of `cuejack play`, and for the controllers that control
 /// plugins.

@@ -1,9 +1,11 @@
 import ArgumentParser
 import AudioQueue
 import Glibc
-import Host
+import Graph
+import PluginHost
 import RealTime
 import Server
+import System
 
 /// The value of `--plugin`: a plugin, optionally a preset, and control values.
 struct PluginOption: ExpressibleByArgument {

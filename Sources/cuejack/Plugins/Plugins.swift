@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
-import Host
+import Graph
+import PluginHost
 
 /// `cuejack plugins`: commands for the installed LV2 plugins.
 struct Plugins: ParsableCommand {

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Server
 import Synchronization
+import System
 
 /// The handler of the signals that stop the command: SIGINT (Control-C), SIGHUP (closed terminal)
 /// and SIGTERM (`kill`).

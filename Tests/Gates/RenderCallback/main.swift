@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
-import Host
+import Graph
+import PluginHost
 import Server
 import Synchronization
 
@@ -26,7 +27,7 @@ final class Source: Sendable {
             if source.allocates { free(malloc(frames)) }
             source.frames.add(frames, ordering: .relaxed)
           }
-        }, context: Unmanaged.passUnretained(self).toOpaque()), keeping: self)
+        }, context: Unmanaged.passUnretained(self).toOpaque(), prefetched_bytes: 0), keeping: self)
   }
 }
 

@@ -2,6 +2,7 @@ import AudioQueue
 public import CAudioToolbox
 import Server
 import Synchronization
+import System
 import Timeline
 
 // The time functions of AudioQueue.h and HostTime.h.

@@ -6,6 +6,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 
 /// The object behind an `AudioQueueRef`: a queue and the state that only the C API needs.
 @safe

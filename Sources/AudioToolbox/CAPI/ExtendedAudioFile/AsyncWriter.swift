@@ -3,6 +3,7 @@ import Codecs
 import Dispatch
 import Server
 import Synchronization
+import System
 
 /// A ring buffer of frames from a thread that must not block to a worker thread that writes them.
 ///

@@ -1,0 +1,524 @@
+package import CRealTime
+import Glibc
+import Logging
+package import RealTime
+import Server
+import Synchronization
+import System
+
+/// A graph of nodes (sources, plugins, mixers, ports) and wires that the process cycles of a device
+/// run.
+///
+/// Any thread but the process thread may use it. The graph checks an edit at once and applies it
+/// without a click: it feeds new nodes a signal that rises from silence for ten fade lengths (0.1
+/// s), fills delay lines, then crossfades all changes together. Edits during a crossfade wait for
+/// its end and are applied together.
+@safe
+package final class Graph: @unchecked Sendable {
+  /// The part of the graph that process cycles run.
+  package let cycle: UnsafeMutablePointer<GraphCycle>
+  private let attention: UnsafeMutablePointer<Bool>
+  private let course: UnsafeMutablePointer<cue_transport_course>
+  let types: cue_event_types
+  /// Length of a crossfade.
+  package let fadeSeconds: Double
+
+  struct State {
+    var wiring = Wiring()
+    var sampleRate: Double
+    var blockFrames: Int
+    var nextNode = 1
+    var nextSlot = 1
+    var nextOrder: UInt64 = 1
+    /// Set while no cycle runs; edits take effect at once.
+    var isHalted = true
+    /// The plan that cycles play, or that they are fading to.
+    var plan = Plan()
+    var order: OrderMemory?
+    var isFading = false
+    /// Numbers of slots that an abandoned cycle may still run. No other cycle runs them.
+    var abandoned: Set<Int> = []
+    /// Running orders that a cycle may still read, and the cycle count after which each can be
+    /// freed.
+    var retired: [(order: OrderMemory, until: UInt64)] = []
+    var delays: [Plan.Edge: DelayMemory] = [:]
+    var eventDelays: [Plan.EventEdge: EventDelayMemory] = [:]
+    /// The latency assumed for each node, by slot number.
+    var latency: [Int: Int] = [:]
+    /// Counts of bad samples and lost events already logged, by slot number.
+    var told: [Int: UInt64] = [:]
+    /// Slots whose JACK ports are to be unregistered. Output ports first stay silent for one cycle.
+    var leaving: [Leaving] = []
+    /// Slots whose JACK ports are not registered yet.
+    var arriving: [SlotMemory] = []
+    /// The port latencies last reported to the device.
+    var reported: [PortLatency] = []
+  }
+  struct Leaving {
+    let slot: SlotMemory
+    /// The cycle count after which the slot is silent.
+    var silentAfter: UInt64?
+    var isSilent = false
+  }
+  let state: Mutex<State>
+  /// Held while nodes are prepared, which may take long. Lock it before `state`.
+  let preparing = Mutex<Void>(())
+  struct Attachment: @unchecked Sendable {
+    weak var device: Device?
+    var teller: GraphReportServer?
+  }
+  let attachment = Mutex(Attachment())
+  /// Whether a cycle that does not end was already logged.
+  private let isOverdue = Atomic<Bool>(false)
+
+  /// Creates an empty graph.
+  ///
+  /// - Parameters:
+  ///   - types: The URIDs of the event types that the nodes use.
+  ///   - blockFrames: Maximum frames in one call of a node. A longer cycle takes several calls.
+  package init(
+    types: cue_event_types, sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
+  ) {
+    self.types = types
+    self.fadeSeconds = fadeSeconds
+    state = Mutex(State(sampleRate: sampleRate, blockFrames: max(1, blockFrames)))
+    unsafe attention = .allocate(capacity: 1)
+    unsafe attention.initialize(to: false)
+    unsafe course = .allocate(capacity: 1)
+    unsafe course.initialize(to: cue_transport_course())
+    unsafe cycle = .allocate(capacity: 1)
+    unsafe cycle.initialize(to: GraphCycle(types: types, attention: attention, course: course))
+  }
+
+  /// Precondition: no cycle is running.
+  deinit {
+    attachment.withLock { $0.teller?.end() }
+    unsafe cycle.deinitialize(count: 1)
+    unsafe cycle.deallocate()
+    unsafe course.deallocate()
+    unsafe attention.deallocate()
+  }
+
+  // MARK: From edit to cycle
+
+  /// Applies several edits together, or none of them if one fails.
+  package func edit<Result: Sendable>(_ body: (inout Wiring) throws(HostError) -> Result)
+    throws(HostError) -> Result
+  {
+    let result = try state.withLock { state throws(HostError) in
+      var wiring = state.wiring
+      let result = try body(&wiring)
+      for (id, item) in state.wiring.items
+      where !item.slot.jackPorts.isEmpty && wiring.items[id]?.slot !== item.slot {
+        state.leaving.append(Leaving(slot: item.slot))
+      }
+      state.wiring = wiring
+      apply(&state)
+      return result
+    }
+    attachment.withLock { $0.device }?.wake()
+    return result
+  }
+
+  /// Returns the plan for the requested wiring.
+  private func plan(_ state: inout State) -> Plan {
+    var latency: [Int: Int] = [:]
+    let limit = Int(10 * state.sampleRate)
+    let leaving = state.isHalted ? [] : state.leaving.filter { !$0.isSilent }.map(\.slot)
+    let plan = Plan(state.wiring, and: leaving) { slot in
+      if let known = state.latency[slot.number] { return known }
+      let said = slot.node?.latencyFrames ?? 0
+      if said > limit {
+        graphLog.warning(
+          "“\(slot.name)” says that it takes \(said) frames; no more than \(limit) are made up for")
+      }
+      latency[slot.number] = min(max(said, 0), limit)
+      return latency[slot.number]!
+    }
+    state.latency.merge(latency) { $1 }
+    state.latency = state.latency.filter { plan.slots[$0.key] != nil }
+    return plan
+  }
+
+  /// Applies the requested wiring, or starts a crossfade to it. Does nothing during a crossfade.
+  func apply(_ state: inout State) {
+    if state.isFading { return }
+    let wanted = plan(&state)
+    if state.isHalted {
+      state.delays = [:]
+      state.eventDelays = [:]
+      state.plan = wanted
+      stand(&state)
+      return
+    }
+    if wanted == state.plan { return }
+    if wanted.edges == state.plan.edges {
+      // The audio edges are the same, so there is nothing to crossfade.
+      state.plan = wanted
+      stand(&state)
+      return
+    }
+    var target = wanted
+    if Plan.order(
+      state.plan.slots.merging(wanted.slots) { a, _ in a }, state.plan.links.union(wanted.links))
+      == nil
+    {
+      target = .between(state.plan, wanted)
+    }
+    fade(&state, to: target)
+  }
+
+  private func fade(_ state: inout State, to target: Plan) {
+    let old = state.plan
+    let (heardBefore, heardAfter) = (old.heard, target.heard)
+    let fadeFrames = Int((fadeSeconds * state.sampleRate).rounded())
+    // New nodes get a signal that rises from silence well before they are audible. Sound that they
+    // delay internally has come out by then, or comes out smoothly.
+    let arriving = Set(
+      target.slots.values.filter { $0.kind == .node && old.slots[$0.number] == nil }.map(\.number)
+    ).intersection(heardAfter)
+    var fillFrames = arriving.isEmpty ? 0 : 10 * fadeFrames
+    if !arriving.isEmpty
+      || target.edges.keys.contains(where: { $0.delay > 0 && old.edges[$0] == nil })
+    {
+      fillFrames += target.longestLatency
+    }
+    var edges: [OrderMemory.Edge] = []
+    for key in Set(old.edges.keys).union(target.edges.keys) {
+      var from = old.edges[key] ?? 0
+      var to = target.edges[key] ?? 0
+      var start = fillFrames
+      // An edge that is not audible during the fade keeps its full gain. So the node behind it receives
+      // the signal of the old or the new graph unchanged.
+      if arriving.contains(key.destination), old.slots[key.source] != nil {
+        start = key.delay
+      } else if !heardBefore.contains(key.destination) {
+        from = to
+      } else if !heardAfter.contains(key.destination) {
+        to = from
+      }
+      edges.append(
+        OrderMemory.Edge(
+          key: key, from: from, to: to, start: start, delay: delay(for: key, &state)))
+    }
+    let slots = old.slots.merging(target.slots) { a, _ in a }
+    state.plan = target
+    state.isFading = true
+    install(
+      &state, Plan.order(slots, old.links.union(target.links))!, edges,
+      fillFrames: fillFrames, fadeFrames: fadeFrames, fades: true)
+  }
+
+  /// Installs the plan as it is, without a crossfade.
+  private func stand(_ state: inout State) {
+    state.delays = state.delays.filter { state.plan.edges[$0.key] != nil }
+    state.eventDelays = state.eventDelays.filter { state.plan.eventEdges[$0.key] != nil }
+    let edges = state.plan.edges.map { key, gain in
+      OrderMemory.Edge(key: key, from: gain, to: gain, start: 0, delay: delay(for: key, &state))
+    }
+    state.isFading = false
+    install(
+      &state, Plan.order(state.plan.slots, state.plan.links)!, edges, fillFrames: 0, fadeFrames: 0,
+      fades: false)
+    for i in state.leaving.indices
+    where state.leaving[i].silentAfter == nil && !state.plan.hasEdges(state.leaving[i].slot) {
+      state.leaving[i].silentAfter = unsafe cycle.pointee.cyclesBegun + 1
+    }
+  }
+
+  private func delay(for key: Plan.Edge, _ state: inout State) -> DelayMemory? {
+    if key.delay == 0 { return nil }
+    if let delay = state.delays[key] { return delay }
+    let delay = DelayMemory(frames: key.delay)
+    state.delays[key] = delay
+    return delay
+  }
+
+  private func install(
+    _ state: inout State, _ slots: [SlotMemory], _ edges: [OrderMemory.Edge], fillFrames: Int,
+    fadeFrames: Int, fades: Bool
+  ) {
+    let numbers = Set(slots.map(\.number))
+    var eventEdges: [OrderMemory.EventEdge] = []
+    let bytes = Dictionary(uniqueKeysWithValues: slots.map { ($0.number, $0.eventBytes) })
+    for (key, frames) in state.plan.eventEdges where numbers.contains(key.source) {
+      let delay =
+        state.eventDelays[key]
+        ?? EventDelayMemory(types, bytes: bytes[key.source] ?? EventPlane.usualBytes)
+      state.eventDelays[key] = delay
+      eventEdges.append(OrderMemory.EventEdge(key: key, frames: frames, delay: delay))
+    }
+    let order = OrderMemory(
+      number: state.nextOrder, slots: slots,
+      edges: edges.sorted { a, b in
+        let (a, b) = (a.key, b.key)
+        return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output, a.delay)
+          < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output, b.delay)
+      },
+      eventEdges: eventEdges.sorted { a, b in
+        let (a, b) = (a.key, b.key)
+        return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output)
+          < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output)
+      }, before: state.order?.eventKeys ?? [], fillFrames: fillFrames, fadeFrames: fadeFrames,
+      fades: fades,
+      blockFrames: state.blockFrames)
+    run(order, &state)
+  }
+
+  /// Makes `order` the running order, effective with the next cycle.
+  private func run(_ order: OrderMemory, _ state: inout State) {
+    state.nextOrder += 1
+    unsafe cycle.pointee.swap(order.order)
+    let count = unsafe cycle.pointee.cyclesBegun
+    if let old = state.order, unsafe !cycle.pointee.areOver(count) {
+      state.retired.append((old, count))
+    }
+    state.order = order
+  }
+
+  // MARK: Service
+
+  /// Handles what cycles reported: completes a crossfade, frees memory, follows changed latencies,
+  /// and logs errors of nodes. Call it after a cycle has signalled.
+  ///
+  /// - Returns: The seconds after which to call it again without a signal, or nil if that is not
+  ///   needed.
+  package func service() -> Double? {
+    let asks = unsafe cycle.pointee.takeAttention()
+    let (patience, gone) = state.withLock { state -> (Double?, [SlotMemory]) in
+      if asks {
+        tell(&state)
+        // Ask all nodes for their latency again.
+        state.latency = [:]
+      }
+      if state.isFading, let order = state.order,
+        unsafe cycle.pointee.fadedOrder == order.number
+      {
+        stand(&state)
+      }
+      for i in state.leaving.indices {
+        if let end = state.leaving[i].silentAfter, unsafe cycle.pointee.areOver(end) {
+          state.leaving[i].isSilent = true
+        }
+      }
+      if !state.isHalted { apply(&state) }
+      state.retired.removeAll { unsafe cycle.pointee.areOver($0.until) }
+      let seen = Set(
+        (state.retired.map(\.order) + [state.order].compactMap { $0 }).flatMap(\.slots)
+          .map(\.number))
+      let gone = state.leaving.map(\.slot).filter { !seen.contains($0.number) }
+      state.leaving.removeAll { !seen.contains($0.slot.number) }
+      return (state.retired.isEmpty && state.leaving.isEmpty ? nil : 0.02, gone)
+    }
+    settlePorts(gone)
+    return patience
+  }
+
+  /// Whether no crossfade is running or due, and no memory or port waits to be released.
+  package var isSettled: Bool {
+    state.withLock { state in
+      !state.isFading && state.retired.isEmpty && state.leaving.isEmpty
+        && (state.isHalted || plan(&state) == state.plan)
+    }
+  }
+
+  /// Logs what nodes did wrong.
+  private func tell(_ state: inout State) {
+    for slot in state.order?.slots ?? [] {
+      let bad = unsafe slot.slot.pointee.badSamples.load(ordering: .relaxed)
+      let known = state.told[slot.number] ?? 0
+      // Log again whenever the count has doubled.
+      if bad > 2 * known {
+        graphLog.warning(
+          "“\(slot.name)” made \(bad) samples that are no numbers: they are silent now")
+        state.told[slot.number] = bad
+      }
+    }
+  }
+
+  /// Returns how many samples of a node were infinite or not a number. The graph replaced them by
+  /// silence.
+  package func badSamples(of id: NodeID) throws(HostError) -> UInt64 {
+    let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
+    return unsafe slot.slot.pointee.badSamples.load(ordering: .relaxed)
+  }
+
+  /// Returns how many events were lost because the buffers of a node or its ports were full.
+  package func lostEvents(of id: NodeID) throws(HostError) -> UInt64 {
+    let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
+    return unsafe slot.slot.pointee.lostEvents.load(ordering: .relaxed)
+  }
+
+  /// The sample rate in Hz for which the nodes were last prepared.
+  package var sampleRate: Double { state.withLock { $0.sampleRate } }
+
+  /// Returns the latency, in frames, from the sources to the inputs of a node.
+  package func latency(of id: NodeID) throws(HostError) -> Int {
+    try state.withLock { state throws(HostError) in
+      state.plan.inputLatency[try state.wiring.item(id).slot.number] ?? 0
+    }
+  }
+
+  /// Whether a node may report another latency once it has run.
+  var reportsLatency: Bool {
+    state.withLock { $0.wiring.items.values.contains { $0.slot.node?.reportsLatency == true } }
+  }
+
+  // MARK: Halt and resume
+
+  /// Switches to crossfaded edits, because cycles run from now on.
+  package func begin() {
+    state.withLock { state in
+      if !state.isHalted { return }
+      apply(&state)
+      state.isHalted = false
+    }
+  }
+
+  /// Switches to immediate edits, because no cycle runs until `begin`. A cycle that started and
+  /// does not end, in a node that hangs, is abandoned: the memory that it may use is never freed.
+  package func halt() {
+    let isOver = unsafe cycle.pointee.areOver(cycle.pointee.cyclesBegun)
+    unsafe cycle.pointee.rebase()
+    state.withLock { state in
+      if !isOver { abandon(&state) }
+      state.isHalted = true
+      state.isFading = false
+      apply(&state)
+      state.retired = []
+    }
+  }
+
+  /// Keeps everything that an unfinished cycle may use, and bypasses its nodes, which it may still
+  /// run.
+  private func abandon(_ state: inout State) {
+    let orders = state.retired.map(\.order) + [state.order].compactMap { $0 }
+    for order in orders { _ = unsafe Unmanaged.passRetained(order) }
+    state.delays = [:]
+    state.eventDelays = [:]
+    for slot in orders.flatMap(\.slots) {
+      slot.abandon()
+      if slot.kind == .node, state.abandoned.insert(slot.number).inserted {
+        graphLog.error("“\(slot.name)” is led around: a cycle that may run it does not end")
+      }
+    }
+    for (id, item) in state.wiring.items where state.abandoned.contains(item.slot.number) {
+      state.wiring.setUnready(id, true)
+    }
+  }
+
+  /// Prepares all nodes for another sample rate or longer blocks. Cycles are silent until it is
+  /// done.
+  ///
+  /// A node that cannot be prepared is bypassed.
+  ///
+  /// - Returns: `false` if a running cycle does not end; then nothing has changed.
+  @discardableResult
+  package func prepare(sampleRate: Double, blockFrames: Int) -> Bool {
+    preparing.withLock { _ in prepareAlone(sampleRate, blockFrames) }
+  }
+
+  /// Prepares all nodes for longer blocks only, without a gap in the sound. While another thread
+  /// adds a node it fails, and cycles keep their block length.
+  ///
+  /// Blocks do not grow beyond `longestGrownBlock`, since some plugins must be instantiated again
+  /// for that and lose their sounding notes. They do grow if some nodes need whole cycles.
+  ///
+  /// - Returns: `false` if a node is being added, or a running cycle does not end. Nothing has
+  ///   changed then; retry later.
+  @discardableResult
+  package func prepare(blockFrames: Int) -> Bool {
+    preparing.withLockIfAvailable { _ in
+      let (rate, needsAll) = state.withLock { state in
+        (
+          state.sampleRate,
+          state.wiring.items.values.contains { $0.slot.node?.needsWholeCycles == true }
+        )
+      }
+      return prepareAlone(
+        rate, needsAll ? blockFrames : min(blockFrames, Self.longestGrownBlock))
+    } ?? false
+  }
+
+  /// Maximum length in frames.
+  private static let longestGrownBlock = 1024
+
+  /// Prepares all nodes. The caller holds `preparing`.
+  private func prepareAlone(_ sampleRate: Double, _ blockFrames: Int) -> Bool {
+    guard
+      state.withLock({ $0.sampleRate != sampleRate || $0.blockFrames < blockFrames })
+    else { return true }
+    // Keeps an edit from installing cycles of the new length with planes of the old one.
+    unsafe cycle.pointee.hold()
+    defer { unsafe cycle.pointee.release() }
+    guard awaitCycles() else {
+      if !isOverdue.exchange(true, ordering: .relaxed) {
+        graphLog.error("a cycle does not end: no node is made ready for longer ones before it does")
+      }
+      return false
+    }
+    isOverdue.store(false, ordering: .relaxed)
+    let (slots, frames, isOtherRate) = state.withLock { state in
+      let isOtherRate = state.sampleRate != sampleRate
+      state.sampleRate = sampleRate
+      state.blockFrames = max(state.blockFrames, blockFrames)
+      // Include nodes that are fading out: they still run.
+      let leaving = (state.order?.slots ?? []).filter { slot in
+        !state.wiring.items.values.contains { $0.slot === slot }
+      }
+      return (
+        state.wiring.items.values.map(\.slot) + leaving, state.blockFrames, isOtherRate
+      )
+    }
+    var failed = state.withLock { $0.abandoned }.intersection(slots.map(\.number))
+    for slot in slots where !failed.contains(slot.number) {
+      do throws(HostError) {
+        try slot.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
+      } catch {
+        graphLog.error("“\(slot.name)” does not go on: \(error)")
+        failed.insert(slot.number)
+      }
+    }
+    return state.withLock { state in
+      let known = Set(state.wiring.items.values.map(\.slot.number))
+      // A node that is fading out and cannot be prepared is removed at once.
+      var isInterrupted = state.isHalted || isOtherRate || !failed.isSubset(of: known)
+      for (id, item) in state.wiring.items where item.isUnready != failed.contains(item.slot.number)
+      {
+        state.wiring.setUnready(id, !item.isUnready)
+        isInterrupted = true
+      }
+      // Slots that are fading out have planes of the old length, too.
+      for slot in state.order?.slots ?? [] { slot.resize(state.blockFrames) }
+      for item in state.wiring.items.values { item.slot.resize(state.blockFrames) }
+      state.latency = [:]
+      if !isInterrupted, let order = state.order {
+        // The sound continues: delay lines keep their content, and the crossfade its position.
+        run(OrderMemory(order, number: state.nextOrder, blockFrames: state.blockFrames), &state)
+        return true
+      }
+      let wasHalted = state.isHalted
+      state.isHalted = true
+      state.isFading = false
+      apply(&state)
+      state.isHalted = wasHalted
+      return true
+    }
+  }
+
+  /// Waits until all started cycles have finished.
+  ///
+  /// - Returns: `false` if one has not finished after five seconds: a plugin may hang.
+  private func awaitCycles() -> Bool {
+    let count = unsafe cycle.pointee.cyclesBegun
+    let deadline = HostTime.now + 5_000_000_000
+    while unsafe !cycle.pointee.areOver(count) {
+      if HostTime.now > deadline { return false }
+      usleep(50)
+    }
+    return true
+  }
+}
+
+/// Created for each use, because the host program may set up logging late.
+var graphLog: Logger { Logger(label: "cuejack") }

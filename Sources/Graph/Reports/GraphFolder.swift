@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import System
+
+/// The folders for the sockets of running graphs. Other users cannot read them.
+enum GraphFolder {
+  /// The possible folders, the best one first.
+  static var candidates: [String] {
+    var folders: [String] = []
+    if let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
+      runtime.hasPrefix("/"), isPrivateFolder(runtime) == true
+    {
+      folders.append(runtime + "/cuejack")
+    }
+    let temporary = NSTemporaryDirectory()
+    let slash = temporary.hasSuffix("/") ? "" : "/"
+    return folders + ["\(temporary)\(slash)cuejack-\(geteuid())"]
+  }
+
+  /// Returns a folder for this process's sockets, creating it if necessary, or nil if none can be
+  /// created.
+  static func forServing() -> String? {
+    candidates.first { folder in
+      unsafe mkdir(folder, 0o700)
+      return isPrivateFolder(folder) == true
+    }
+  }
+
+  /// Returns whether the socket belongs to the user, or nil if there is no socket at the path.
+  static func isTrusted(socket path: String) -> Bool? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+    return status.st_uid == geteuid()
+  }
+
+  /// Maximum length of a socket's path in bytes.
+  static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+  /// Calls `body` with the address of a socket. Returns nil if the path is too long.
+  static func withAddress<Result>(
+    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result? {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count <= longestPath else { return nil }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    return unsafe withUnsafePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+
+  /// Returns a new socket, closed in child programs, or nil on failure.
+  static func newSocket(flags: Int32 = 0) -> Int32? {
+    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | flags, 0)
+    return socket < 0 ? nil : socket
+  }
+}

@@ -1,0 +1,164 @@
+import CLilv
+import Foundation
+package import Graph
+import Synchronization
+
+/// One scan of the installed bundles by lilv. A lock protects its C objects.
+@safe
+final class Scan: @unchecked Sendable {
+  private let lock = NSLock()
+  private let world: OpaquePointer
+
+  /// Reads the manifests of all bundles in `path`; nil for LV2_PATH or lilv's own default.
+  init(path: String?) {
+    unsafe world = unsafe Self.newWorld()
+    if let path {
+      let node = unsafe lilv_new_string(world, path)
+      unsafe lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node)
+      unsafe lilv_node_free(node)
+    }
+    unsafe lilv_world_load_all(world)
+  }
+
+  /// Reads the manifest of one bundle only.
+  init(bundle: String) {
+    unsafe world = unsafe Self.newWorld()
+    let node = unsafe lilv_new_file_uri(world, nil, bundle)
+    unsafe lilv_world_load_bundle(world, node)
+    unsafe lilv_node_free(node)
+  }
+
+  /// Creates a lilv world that reads files and runs no code of bundles.
+  private static func newWorld() -> OpaquePointer {
+    let world = unsafe lilv_world_new()!
+    let no = unsafe lilv_new_bool(world, false)
+    unsafe lilv_world_set_option(world, LILV_OPTION_DYN_MANIFEST, no)
+    unsafe lilv_node_free(no)
+    return unsafe world
+  }
+
+  deinit { unsafe lilv_world_free(world) }
+
+  /// Whether a bundle has a dynamic manifest. lilv does not load it, because that would run its code.
+  var hasDynamicManifest: Bool {
+    unsafe withWorld { world in
+      let nodes = unsafe LilvNodes(world: world)
+      return unsafe nodes.withURI(LV2.dynamicManifest) { kind in
+        unsafe nodes.withURI(LV2.type) { unsafe lilv_world_ask(world, nil, $0, kind) }
+      }
+    }
+  }
+
+  /// Calls `body` with the world, while holding its lock.
+  func withWorld<Result, Failure>(_ body: (OpaquePointer) throws(Failure) -> Result)
+    throws(Failure) -> Result
+  {
+    lock.lock()
+    defer { lock.unlock() }
+    return unsafe try body(world)
+  }
+
+  /// Returns the plugin with a URI. The caller holds the lock of `world`.
+  func plugin(_ uri: String, in world: OpaquePointer) -> OpaquePointer? {
+    unsafe LilvNodes(world: world).ifURI(uri) { node in
+      unsafe lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node)
+    } ?? nil
+  }
+
+  /// URIs of all plugins in alphabetical order.
+  var uris: [String] {
+    unsafe withWorld { world in
+      let plugins = unsafe lilv_world_get_all_plugins(world)
+      var found: [String] = []
+      var place = unsafe lilv_plugins_begin(plugins)
+      while unsafe !lilv_plugins_is_end(plugins, place) {
+        if let plugin = unsafe lilv_plugins_get(plugins, place),
+          let uri = unsafe lilv_node_as_uri(lilv_plugin_get_uri(plugin))
+        {
+          unsafe found.append(String(cString: uri))
+        }
+        unsafe place = unsafe lilv_plugins_next(plugins, place)
+      }
+      return found.sorted()
+    }
+  }
+
+  /// Returns the description of the plugin with a URI, or nil if there is no such plugin.
+  func description(of uri: String) -> PluginDescription? {
+    unsafe withWorld { world in
+      unsafe plugin(uri, in: world).map {
+        unsafe PluginReader(world: world, plugin: $0).description
+      }
+    }
+  }
+}
+
+/// The plugins that were installed when the object was created. Any thread.
+package final class World: Sendable {
+  private struct State {
+    var scan: Scan
+    var descriptions: [String: PluginDescription] = [:]
+  }
+  private let state: Mutex<State>
+  let path: String?
+  /// Validates plugins before they are instantiated in this process.
+  let validator: PluginValidator?
+
+  /// Scans the folders of `path`, which are separated by colons.
+  ///
+  /// - Parameters:
+  ///   - path: Folders of bundles; nil for LV2_PATH or, if that is not set, lilv's own default.
+  ///   - validator: Validates each plugin before its first instance; nil if plugins are trusted.
+  package init(path: String? = nil, validator: PluginValidator? = nil) {
+    self.path = path
+    self.validator = validator
+    state = Mutex(State(scan: Scan(path: path)))
+  }
+
+  /// URIs of all plugins in alphabetical order.
+  package var uris: [String] { scan.uris }
+
+  /// Returns the description of a plugin.
+  ///
+  /// - Throws: `HostError.unknownPlugin`.
+  package func description(of uri: String) throws(HostError) -> PluginDescription {
+    try found(uri).description
+  }
+
+  var scan: Scan { state.withLock { $0.scan } }
+
+  /// Returns a plugin's description and the scan that it comes from.
+  func found(_ uri: String) throws(HostError) -> (scan: Scan, description: PluginDescription) {
+    let (scan, known) = state.withLock { ($0.scan, $0.descriptions[uri]) }
+    if let known { return (scan, known) }
+    guard let description = scan.description(of: uri) else { throw .unknownPlugin(uri: uri) }
+    state.withLock { if $0.scan === scan { $0.descriptions[uri] = description } }
+    return (scan, description)
+  }
+
+  #if arch(arm64)
+    private static let machine = "aarch64"
+  #else
+    private static let machine = "x86_64"
+  #endif
+
+  /// Folders that are searched for bundles, in order.
+  package var folders: [String] {
+    let home = NSHomeDirectory()
+    let path =
+      self.path ?? ProcessInfo.processInfo.environment["LV2_PATH"]
+      ?? "~/.lv2:/usr/lib/\(Self.machine)-linux-gnu/lv2:/usr/lib/lv2:/usr/local/lib/lv2"
+    return path.split(separator: ":").map {
+      $0.hasPrefix("~") ? home + $0.dropFirst() : String($0)
+    }
+  }
+
+  /// Paths of all bundles in `folders`, readable or not, each with a slash at its end.
+  package var bundles: [String] {
+    folders.flatMap { folder in
+      ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        .map { "\(folder)/\($0)/" }
+        .filter { FileManager.default.fileExists(atPath: $0 + "manifest.ttl") }
+    }
+  }
+}

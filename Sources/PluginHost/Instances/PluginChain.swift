@@ -1,0 +1,191 @@
+import CRealTime
+package import Graph
+
+extension Graph {
+  /// Creates an empty graph whose event types have the URIDs that plugins use.
+  package convenience init(
+    sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
+  ) {
+    self.init(
+      types: cue_event_types(
+        sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
+        midi: urid(LV2.midi("MidiEvent"))),
+      sampleRate: sampleRate, blockFrames: blockFrames, fadeSeconds: fadeSeconds)
+  }
+}
+
+/// The choice of a plugin for a chain, and its settings.
+package struct PluginChoice: Hashable, Sendable {
+  package var uri: String
+  /// URI of one of its presets.
+  package var preset: String?
+  /// Values of controls by symbol, applied after the preset.
+  package var values: [String: Float]
+  /// Whether the plugin runs in a process of its own.
+  package var isIsolated = false
+
+  package init(uri: String, preset: String? = nil, values: [String: Float] = [:]) {
+    self.uri = uri
+    self.preset = preset
+    self.values = values
+  }
+
+  /// Parses `URI` or `URI#PRESET`. The preset is named by its URI, by the part of that after a `#`, or
+  /// by its label.
+  ///
+  /// - Throws: `HostError`: no such plugin, or no such preset.
+  package init(_ text: String, values: [String: Float], in world: World) throws(HostError) {
+    let uris = Set(world.uris)
+    self.init(uri: text, values: values)
+    if uris.contains(text) { return }
+    for mark in text.indices.reversed()
+    where text[mark] == "#" && uris.contains(String(text[..<mark])) {
+      uri = String(text[..<mark])
+      let name = String(text[text.index(after: mark)...])
+      let presets = try world.description(of: uri).presets
+      let found =
+        presets.first { $0.uri == name || $0.uri == text || $0.uri.hasSuffix("#" + name) }
+        ?? presets.first { $0.label.lowercased() == name.lowercased() }
+      guard let found else { throw .unknownPreset(plugin: uri, preset: name) }
+      preset = found.uri
+      return
+    }
+    throw .unknownPlugin(uri: text)
+  }
+
+  /// Creates an instance with these settings, ready to run.
+  ///
+  /// - Parameter priority: The real-time priority of the cycles; nil if they are not real-time.
+  func instance(in world: World, _ settings: PluginSettings, priority: Int?) throws(HostError)
+    -> any HostedPlugin
+  {
+    let instance: any HostedPlugin =
+      isIsolated
+      ? try IsolatedPlugin(uri, in: world, settings: settings, priority: priority)
+      : try PluginInstance(uri, in: world, settings: settings)
+    if let preset { try instance.restore(world.preset(preset, of: uri)) }
+    for (symbol, value) in values.sorted(by: { $0.key < $1.key }) {
+      try instance.set(symbol, to: value, at: nil, over: 0)
+    }
+    return instance
+  }
+}
+
+/// A chain of plugins in a graph, from sources to output ports. Any thread.
+package struct PluginChain: Sendable {
+  package let graph: Graph
+  /// The node that sources connect to.
+  package let entrance: NodeID
+  /// Channels of `entrance`.
+  package let channels: Int
+  /// The node of the ports `out_1`, `out_2` and so on.
+  package let exit: NodeID
+  package let portNames: [String]
+  /// The instances of each plugin, in chain order.
+  package let stages: [[any HostedPlugin]]
+  /// Name of the port whose MIDI the plugins receive and whose controllers move their controls; nil if
+  /// none needs it.
+  package let midiInput: String?
+  /// Name of the port for the output of the last plugin that outputs MIDI; nil if a later plugin reads
+  /// it, or if there is none.
+  package let midiOutput: String?
+  /// Whether the process of a plugin has ended. The chain then bypasses that plugin.
+  package var hasLostPlugins: Bool { stages.joined().contains { $0.isGone } }
+  /// Whether every plugin has run and so reported its latency. Isolated plugins report one block later.
+  package var hasRun: Bool { stages.joined().allSatisfy { $0.hasRun } }
+
+  /// Latency of the chain in frames.
+  package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
+
+  /// Creates a chain for sound of `channels` channels.
+  ///
+  /// A plugin with one audio input and one output gets an instance for each channel. Other plugins
+  /// receive the channels mixed up or down. The output of a plugin without audio inputs is added to the
+  /// signal so far; a plugin without audio outputs passes the signal on.
+  ///
+  /// MIDI input reaches each MIDI plugin up to the first one that outputs MIDI. That one feeds the
+  /// plugins behind it instead, and so on. Offline, there is no MIDI input.
+  ///
+  /// - Parameters:
+  ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  ///   - blockFrames: Frames of a block, which is the added latency of each isolated plugin.
+  ///   - hearsControllers: Whether MIDI controllers are to move controls.
+  /// - Throws: `HostError`: a plugin that cannot be instantiated, set up or inserted.
+  package init(
+    _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
+    priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false
+  ) throws(HostError) {
+    graph = Graph(sampleRate: sampleRate, blockFrames: blockFrames)
+    let settings = PluginSettings(
+      sampleRate: sampleRate, maximumFrames: blockFrames, isOffline: isOffline)
+    self.channels = channels
+    entrance = graph.addMixer(named: "mix", channels: channels)
+    var last = entrance
+    var outputs = Array(0..<channels)
+    var midi = ChainMIDI()
+    for choice in choices {
+      let first = try choice.instance(in: world, settings, priority: priority)
+      func places(_ direction: PluginPort.Direction) -> [Int] {
+        let planes = first.description.planes(direction)
+        return planes.indices.filter { planes[$0].kind == .audio }
+      }
+      let (ins, outs) = (places(.input), places(.output))
+      midi.stages.append([])
+      if ins.count == 1, outs.count == 1, outputs.count > 1 {
+        let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
+        for (channel, output) in outputs.enumerated() {
+          let instance =
+            try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
+          let id = try graph.add(instance)
+          midi.stages[midi.stages.count - 1].append((id, instance))
+          try graph.connect(Wire(from: last, output, to: id, ins[0]))
+          try graph.connect(Wire(from: id, outs[0], to: join, channel))
+        }
+        last = join
+        outputs = Array(outputs.indices)
+      } else {
+        guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil
+        else {
+          throw .doesNotFit(node: first.name)
+        }
+        let id = try graph.add(first)
+        midi.stages[midi.stages.count - 1].append((id, first))
+        let (from, sent) = (last, outputs)
+        if !ins.isEmpty {
+          try graph.edit { wiring throws(HostError) in
+            try wiring.connect(from, sent, to: id, ins)
+          }
+        }
+        if outs.isEmpty { continue }
+        last = id
+        outputs = outs
+        if ins.isEmpty {
+          let all = Array(0..<(sent.count == 1 ? min(outs.count, 2) : sent.count))
+          let sum = graph.addMixer(named: "+ \(first.name)", channels: all.count)
+          try graph.edit { wiring throws(HostError) in
+            try wiring.connect(from, sent, to: sum, all)
+            try wiring.connect(id, outs, to: sum, all)
+          }
+          last = sum
+          outputs = all
+        }
+      }
+    }
+    portNames = outputs.indices.map { "out_\($0 + 1)" }
+    stages = midi.stages.map { $0.map(\.plugin) }
+    let written = try midi.connect(in: graph)
+    midiInput =
+      !isOffline && (hearsControllers || !midi.listeners.isEmpty) ? "midi_in" : nil
+    midiOutput = isOffline || written == nil ? nil : "midi_out"
+    if let midiInput { try midi.connect(port: midiInput, in: graph, hearsControllers) }
+    exit = try graph.addOutputs(
+      named: "ports", audio: portNames, midi: midiOutput.map { [$0] } ?? [])
+    let (from, sent, to) = (last, outputs, exit)
+    try graph.edit { wiring throws(HostError) in
+      try wiring.connect(from, sent, to: to, Array(sent.indices))
+    }
+    if midiOutput != nil, let written {
+      try graph.connect(Wire(from: written.id, written.output, to: exit, isEvent: true))
+    }
+  }
+}

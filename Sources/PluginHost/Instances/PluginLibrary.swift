@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import Graph
+
+/// A plugin's shared library, loaded for the lifetime of this object. Any thread.
+///
+/// Its dependencies stay loaded afterwards: some of them (GLib, Qt) cannot be loaded twice in one
+/// process. The plugin's own library must be unloaded, because some plugins support a new sample rate
+/// only then.
+@safe
+final class PluginLibrary {
+  private let handle: UnsafeMutableRawPointer
+
+  /// Loads the library at a path.
+  ///
+  /// - Throws: `HostError.libraryNotLoaded`.
+  init(_ path: String, of uri: String) throws(HostError) {
+    let before = Self.loaded()
+    guard let handle = unsafe dlopen(path, RTLD_NOW) else {
+      let reason = unsafe dlerror().map { unsafe String(cString: $0) }
+      throw .libraryNotLoaded(uri: uri, reason: reason ?? "\(path) does not load")
+    }
+    unsafe self.handle = unsafe handle
+    let own = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let brought = Self.loaded().subtracting(before).subtracting([own])
+    for other in brought where other.contains(".so") {
+      // Close the extra handle at once: `RTLD_NODELETE` keeps the library loaded.
+      if let kept = unsafe dlopen(other, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) {
+        unsafe dlclose(kept)
+      }
+    }
+    if brought.contains(where: { $0.contains("/libQt") }) { Self.tellQtThatThereIsNoScreen() }
+  }
+
+  deinit { unsafe dlclose(handle) }
+
+  /// Returns the absolute paths of all loaded libraries.
+  private static func loaded() -> Set<String> {
+    guard let maps = unsafe fopen("/proc/self/maps", "r") else { return [] }
+    defer { unsafe fclose(maps) }
+    var paths: Set<String> = []
+    var line: UnsafeMutablePointer<CChar>?
+    var capacity = 0
+    defer { unsafe free(line) }
+    while unsafe getline(&line, &capacity, maps) > 0 {
+      guard let path = unsafe line.flatMap({ unsafe strchr($0, CInt(UInt8(ascii: "/"))) }) else {
+        continue
+      }
+      unsafe paths.insert(String(cString: path).trimmingCharacters(in: .newlines))
+    }
+    return paths
+  }
+
+  /// Tells Qt to run without a display if there is none. Otherwise it ends the process in plugins that
+  /// use Qt for more than their windows.
+  private static func tellQtThatThereIsNoScreen() {
+    for name in ["DISPLAY", "WAYLAND_DISPLAY"] where unsafe getenv(name) != nil { return }
+    unsafe setenv("QT_QPA_PLATFORM", "offscreen", 0)
+  }
+}

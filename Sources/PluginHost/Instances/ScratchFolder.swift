@@ -1,0 +1,37 @@
+import Foundation
+import Glibc
+import System
+
+/// A temporary folder for files of plugins, closed to other users and removed with this object. The
+/// first writer creates it.
+final class ScratchFolder: Sendable {
+  let path: String
+  private static let prefix = "cuejack-plugin-"
+
+  init() {
+    let temporary = NSTemporaryDirectory()
+    let slash = temporary.hasSuffix("/") ? "" : "/"
+    path = "\(temporary)\(slash)\(Self.prefix)\(UUID().uuidString)"
+  }
+
+  deinit { remove() }
+
+  /// Creates the folder if it does not exist.
+  ///
+  /// - Returns: `false` if it cannot be created, or other users can access the existing one.
+  @discardableResult
+  func make() -> Bool {
+    unsafe mkdir(path, 0o700)
+    return isPrivateFolder(path) == true
+  }
+
+  /// Removes the folder with its contents.
+  func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Removes the temporary folder that the parent process gave this one.
+  static func removeGiven() {
+    let path = NSTemporaryDirectory()
+    guard URL(fileURLWithPath: path).lastPathComponent.hasPrefix(prefix) else { return }
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}

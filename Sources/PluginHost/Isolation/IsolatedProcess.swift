@@ -1,0 +1,393 @@
+import Foundation
+import Glibc
+import Graph
+import Logging
+import Server
+import Synchronization
+import System
+
+/// Created for each use, because the host program may set up logging late.
+private var log: Logger { Logger(label: "cuejack") }
+
+/// The program that runs a plugin in a process of its own.
+package struct IsolationProgram: Sendable {
+  package var executable: String
+  package var arguments: [String]
+  /// Seconds that the plugin may take for a block that is waited for, or for an answer, before it
+  /// counts as hanging.
+  package var patience: Double
+
+  /// - Parameter executable: A program that calls `PluginProcessMain.serve()` when it is given `arguments`.
+  package init(
+    executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "host"],
+    patience: Double = 10
+  ) {
+    self.executable = executable
+    self.arguments = arguments
+    self.patience = patience
+  }
+}
+
+/// A plugin's process and the thread that monitors it. Any thread.
+///
+/// Both the plugin's node and the thread retain it: the node can be freed while the thread waits.
+@safe
+final class IsolatedProcess: @unchecked Sendable {
+  private let uri: String
+  private let name: String
+  private let memory: IsolatedMemory
+  private let patience: Double
+  /// The folder for all temporary files of the process.
+  private let scratch = ScratchFolder()
+  private let socket: CInt
+  /// Held during a request: one at a time.
+  private let asking = NSLock()
+  private let answered = DispatchSemaphore(value: 0)
+  private let hasEnded = DispatchSemaphore(value: 0)
+  /// The queue on which callbacks run; they may send requests to the plugin.
+  private let telling = DispatchQueue(label: "cuejack-isolate-tell")
+
+  private struct State {
+    /// Identifier of the process; 0 once it has ended.
+    var process: pid_t
+    /// Exit status as `waitpid` returned it.
+    var status: CInt = 0
+    /// Whether the plugin was instantiated. Before that its creator receives the errors.
+    var isReady = false
+    /// Whether a request waits for its answer.
+    var isAsked = false
+    var thread: pthread_t?
+    var reply: IsolationReply?
+    /// The request in progress, in words that follow “while it”.
+    var phase: String?
+    /// Whether the process was killed because it took too long.
+    var hangs = false
+    /// Set when the process should exit without reporting an error.
+    var isEnding = false
+    /// How the process ended, in words that follow “it”.
+    var reason: String?
+    var parameters: [String: ParameterValue] = [:]
+    var onParameters: (@Sendable ([String: ParameterValue]) -> Void)?
+    var onLearned: (@Sendable (MIDIBinding) -> Void)?
+    var onGone: [@Sendable () -> Void] = []
+  }
+  private let state: Mutex<State>
+
+  /// Starts the process.
+  ///
+  /// - Throws: `HostError.notIsolated`.
+  init(_ program: IsolationProgram, _ uri: String, name: String, memory: IsolatedMemory)
+    throws(HostError)
+  {
+    self.uri = uri
+    self.name = name
+    self.memory = memory
+    patience = program.patience
+    func failure(_ number: CInt) -> HostError {
+      unsafe .notIsolated(
+        plugin: uri, reason: "\(program.executable): \(String(cString: strerror(number)))")
+    }
+    guard let urids = URIDs.shared.file else { throw failure(ENOMEM) }
+    guard scratch.make() else { throw failure(EACCES) }
+    var pair: [CInt] = [-1, -1]
+    let made = unsafe Glibc.socketpair(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair)
+    guard made == 0 else { throw failure(errno) }
+    socket = pair[0]
+    var environment = ProcessInfo.processInfo.environment
+    // The exit signal reports a crash.
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    environment["TMPDIR"] = scratch.path
+    var process: pid_t = 0
+    let status = startProcess(
+      &process, program.executable, [program.executable] + program.arguments,
+      environment: environment.map { "\($0)=\($1)" },
+      files: [
+        .open(pair[1]), .open(pair[1]), .open(2), .open(memory.file.descriptor),
+        .open(urids.descriptor),
+      ])
+    close(pair[1])
+    state = Mutex(State(process: process))
+    if status != 0 { throw failure(status) }
+    startThread(named: "cuejack-isolate") { [self] in
+      state.withLock { $0.thread = pthread_self() }
+      watch()
+    }
+  }
+
+  deinit { close(socket) }
+
+  // MARK: Requests
+
+  /// Sends a request to the process and returns its answer.
+  ///
+  /// - Throws: `HostError`: the error from the plugin or its process, or `.gone`.
+  @discardableResult
+  func ask(_ request: IsolationRequest) throws(HostError) -> IsolationReply {
+    asking.lock()
+    defer { asking.unlock() }
+    let reason = state.withLock { state in
+      state.reply = nil
+      state.isAsked = true
+      state.phase = request.phase
+      return state.reason
+    }
+    if let reason { throw .gone(plugin: uri, reason: reason) }
+    send(request)
+    // The end of the process also counts as an answer. The timeout allows for reading large samples.
+    if answered.wait(timeout: .now() + max(30, patience)) == .timedOut {
+      end(forHanging: true)
+      answered.wait()
+    }
+    let (reply, end) = state.withLock { state in
+      state.phase = nil
+      return (state.reply, state.reason)
+    }
+    guard let reply else { throw .gone(plugin: uri, reason: end ?? "gave no answer") }
+    if case .failed(let error) = reply { throw error }
+    return reply
+  }
+
+  private func send(_ request: IsolationRequest) {
+    guard var bytes = try? IsolationCoding.encoder.encode(request) else { return }
+    bytes.append(UInt8(ascii: "\n"))
+    // If the process has died, the monitoring thread notices.
+    unsafe bytes.withUnsafeBytes { buffer in
+      var done = 0
+      while done < buffer.count {
+        let count = unsafe Glibc.send(
+          socket, buffer.baseAddress! + done, buffer.count - done, CInt(MSG_NOSIGNAL))
+        if count < 0 && errno == EINTR { continue }
+        if count <= 0 { return }
+        done += count
+      }
+    }
+  }
+
+  private func end(forHanging: Bool) {
+    state.withLock { state in
+      if state.process > 0 {
+        if forHanging { state.hangs = true }
+        kill(state.process, SIGKILL)
+      }
+    }
+  }
+
+  /// Ends the process and waits for its exit. It first gives the process two seconds to free the
+  /// plugin.
+  func end() {
+    asking.lock()
+    defer { asking.unlock() }
+    let (isOver, thread) = state.withLock { state in
+      state.isEnding = true
+      return (state.reason != nil, state.thread)
+    }
+    if isOver { return }
+    send(.end)
+    if thread == pthread_self() { return end(forHanging: false) }
+    if hasEnded.wait(timeout: .now() + 2) == .timedOut {
+      end(forHanging: false)
+      hasEnded.wait()
+    }
+  }
+
+  /// Notes that the plugin was instantiated: its end is logged from now on.
+  func isReady() { state.withLock { $0.isReady = true } }
+
+  // MARK: Reports of the process
+
+  /// How the process ended, in words that follow “it”; nil while it runs.
+  var reason: String? { state.withLock { $0.reason } }
+
+  /// Identifier of the process; 0 if it has ended.
+  var identifier: pid_t { state.withLock { $0.process } }
+
+  var parameterValues: [String: ParameterValue] { state.withLock { $0.parameters } }
+
+  func whenParametersChange(_ body: @escaping @Sendable ([String: ParameterValue]) -> Void) {
+    state.withLock { $0.onParameters = body }
+  }
+
+  /// The function to call when a controller has been learned; nil for none.
+  var onLearned: (@Sendable (MIDIBinding) -> Void)? {
+    get { state.withLock { $0.onLearned } }
+    set { state.withLock { $0.onLearned = newValue } }
+  }
+
+  func whenGone(_ body: @escaping @Sendable () -> Void) {
+    let isGone = state.withLock { state in
+      if state.reason == nil { state.onGone.append(body) }
+      return state.reason != nil
+    }
+    if isGone { body() }
+  }
+
+  // MARK: The thread
+
+  /// Reads the lines of the process until it ends, and kills it if it hangs.
+  private func watch() {
+    var received: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    var progress = Progress()
+    while true {
+      var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&place, 1, 200)
+      if ready > 0, !read(into: &received, &chunk) { break }
+      // A child of the process may keep the socket open.
+      if hasDied() {
+        // Read its last lines.
+        while read(into: &received, &chunk) {}
+        break
+      }
+      look(&progress)
+    }
+    finish()
+  }
+
+  /// Receives the bytes that have arrived.
+  ///
+  /// - Returns: `false` if none have arrived and, if the process is alive, none will.
+  private func read(into received: inout [UInt8], _ chunk: inout [UInt8]) -> Bool {
+    let count = unsafe recv(socket, &chunk, chunk.count, CInt(MSG_DONTWAIT))
+    if count < 0 && errno == EINTR { return true }
+    if count <= 0 { return false }
+    let old = received.count
+    received += chunk[..<count]
+    if received.count > Self.longestLine {
+      log.error("“\(name)” writes a line without end to its host: its process is ended")
+      end(forHanging: false)
+      return false
+    }
+    // Earlier bytes contain no end of line.
+    guard received[old...].contains(UInt8(ascii: "\n")) else { return true }
+    while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+      take(Data(received[..<end]))
+      received.removeSubrange(...end)
+    }
+    return true
+  }
+
+  /// Length limit of a line in bytes. A state is passed in files.
+  private static let longestLine = 1 << 24
+
+  private func take(_ line: Data) {
+    switch try? IsolationCoding.decoder.decode(IsolationLine.self, from: line) {
+    case .reply(let reply):
+      // Ignore all but the first answer to a request.
+      let isWanted = state.withLock { state in
+        guard state.isAsked else { return false }
+        state.isAsked = false
+        state.reply = reply
+        return true
+      }
+      if isWanted { answered.signal() }
+    case .log(let level, let text): log.log(level: level, "\(text)")
+    case .parameters(let values):
+      let body = state.withLock { state in
+        state.parameters.merge(values) { $1 }
+        return state.onParameters
+      }
+      if let body { telling.async { body(values) } }
+    case .learned(let binding):
+      let body = state.withLock { $0.onLearned.take() }
+      if let body { telling.async { body(binding) } }
+    case nil: break
+    }
+  }
+
+  private func hasDied() -> Bool {
+    state.withLock { state in
+      guard unsafe waitpid(state.process, &state.status, WNOHANG) == state.process else {
+        return false
+      }
+      // The system may reuse the identifier from now on.
+      state.process = 0
+      return true
+    }
+  }
+
+  /// The plugin's progress and the time of its last change.
+  private struct Progress {
+    var given: UInt64 = 0
+    var taken: UInt64 = 0
+    var since = HostTime.now
+    /// The count of late blocks when it was last logged.
+    var toldLate: UInt64 = 0
+  }
+
+  private func look(_ progress: inout Progress) {
+    let now = HostTime.now
+    let (given, taken) = (memory.givenBytes, memory.takenBytes)
+    let isAsked = state.withLock { $0.phase != nil }
+    // Do not trust the process: it cannot have done more than it was given, nor a block twice.
+    let hasProgressed = taken <= given && taken > progress.taken
+    let beginsAnew = given < progress.given
+    progress.given = given
+    if given == taken || isAsked || beginsAnew || hasProgressed {
+      progress.taken = min(taken, given)
+      progress.since = now
+    } else if now - progress.since > UInt64(patience * 1e9) {
+      end(forHanging: true)
+    }
+    let late = memory.late
+    // Log again whenever the count has doubled.
+    if late > 2 * progress.toldLate {
+      log.warning(
+        """
+        “\(name)” was late \(late) \(late == 1 ? "time" : "times"): \(memory.missingFrames) frames of its \
+        input were heard instead
+        """)
+      progress.toldLate = late
+    }
+  }
+
+  /// Records how the process ended and informs all waiting callers.
+  private func finish() {
+    memory.giveUp()
+    let (isExpected, reason, bodies) = state.withLock { state in
+      if state.process > 0 {
+        // A process that only closed its socket is useless.
+        kill(state.process, SIGKILL)
+        while unsafe waitpid(state.process, &state.status, 0) < 0 && errno == EINTR {}
+        state.process = 0
+      }
+      let status = state.status
+      let signal = status & 0x7f
+      var reason =
+        state.hangs
+        ? "hangs"
+        : signal == 0
+          ? "ended its process with code \(status >> 8 & 0xff)"
+          : unsafe "crashed (\(String(cString: strsignal(signal))))"
+      if let phase = state.phase { reason += " while it \(phase)" }
+      state.reason = reason
+      defer { state.onGone = [] }
+      return (state.isEnding || !state.isReady, reason, state.onGone)
+    }
+    if !isExpected {
+      log.error("“\(name)” \(reason): its input passes unchanged from now on")
+    }
+    // A killed process leaves its files.
+    scratch.remove()
+    hasEnded.signal()
+    answered.signal()
+    for body in bodies { body() }
+  }
+}
+
+/// JSON coders of both processes. They also code infinities and NaN.
+enum IsolationCoding {
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return encoder
+  }
+
+  static var decoder: JSONDecoder {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return decoder
+  }
+}

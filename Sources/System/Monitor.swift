@@ -1,0 +1,76 @@
+import CDispatch
+import Glibc
+
+/// A value protected by a mutex, with a condition variable that threads wait on.
+///
+/// Not for real-time threads. Timed waits use CLOCK_MONOTONIC.
+@safe
+package final class Monitor<Value>: @unchecked Sendable {
+  private let lock: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+    unsafe lock = .allocate(capacity: 1)
+    unsafe lock.initialize(to: pthread_mutex_t())
+    unsafe pthread_mutex_init(lock, nil)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe condition.initialize(to: pthread_cond_t())
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(condition, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe condition.deallocate()
+    unsafe pthread_mutex_destroy(lock)
+    unsafe lock.deallocate()
+  }
+
+  /// Runs `body` with the value under the lock and wakes all waiting threads.
+  @discardableResult
+  package func change<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+    unsafe pthread_mutex_lock(lock)
+    defer {
+      unsafe pthread_cond_broadcast(condition)
+      unsafe pthread_mutex_unlock(lock)
+    }
+    return try body(&value)
+  }
+
+  /// Runs `body` with the value under the lock.
+  package func read<R>(_ body: (Value) -> R) -> R {
+    unsafe pthread_mutex_lock(lock)
+    defer { unsafe pthread_mutex_unlock(lock) }
+    return body(value)
+  }
+
+  /// Waits until `body` returns a value. Returns nil after `seconds`.
+  package func wait<R>(seconds: Double, for body: (inout Value) -> R?) -> R? {
+    let end = HostTime.now + UInt64(seconds * 1e9)
+    var deadline = timespec(
+      tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+    unsafe pthread_mutex_lock(lock)
+    defer { unsafe pthread_mutex_unlock(lock) }
+    while true {
+      if let result = body(&value) { return result }
+      if unsafe pthread_cond_timedwait(condition, lock, &deadline) == ETIMEDOUT {
+        return body(&value)
+      }
+    }
+  }
+
+  /// Waits without a time limit until `body` returns a value.
+  package func wait<R>(for body: (inout Value) -> R?) -> R {
+    unsafe pthread_mutex_lock(lock)
+    defer { unsafe pthread_mutex_unlock(lock) }
+    while true {
+      if let result = body(&value) { return result }
+      unsafe pthread_cond_wait(condition, lock)
+    }
+  }
+}
