@@ -33,7 +33,7 @@ help: ## This list.
 
 .PHONY: deps
 deps: ## Installs the Debian packages of packages.txt that are missing (needs root or sudo for that).
-	@Tests/Gates/deps
+	@Tests/Tools/Gates/deps
 
 .PHONY: build
 build: deps ## Builds everything for debugging.
@@ -70,11 +70,11 @@ format: deps ## Brings the Swift and C sources into form.
 
 .PHONY: embedded-check
 embedded-check: ## Proves that the real-time module allocates nothing, and lists what it calls outside itself.
-	@Tests/Gates/embedded-check
+	@Tests/Tools/Gates/embedded-check
 
 .PHONY: rtsan
 rtsan: deps plugins ## Plays, records, and runs plugins and a callback under RealtimeSanitizer, on a server of its own.
-	@Tests/Gates/rtsan
+	@Tests/Tools/Gates/rtsan
 
 .PHONY: without-rubberband
 without-rubberband: deps ## Proves that the library works without Rubber Band, which is under the GPL.
@@ -87,7 +87,7 @@ without-rubberband: deps ## Proves that the library works without Rubber Band, w
 .PHONY: test
 test: deps lint embedded-check rtsan without-rubberband ## The gate: every check and every test.
 	@swift build
-	Tests/Gates/tests
+	Tests/Tools/Gates/tests
 
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, more random calls.
@@ -106,17 +106,17 @@ fuzz: deps ## Hands damaged sound files, bundles, plugin memory and graph report
 
 .PHONY: portability
 portability: ## Builds the release, plays the demo and runs the tests of PipeWire in a Debian 13 root (needs root and a mirror).
-	@Tests/Gates/portability
+	@Tests/Tools/Gates/portability
 
 # A machine that does other things as well takes longer: nothing is judged by the clock.
 .PHONY: conformance
 conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin, and writes the table anew.
-	@Tests/Gates/deps Tests/Conformance/packages.txt Tests/Conformance/tools.txt
+	@Tests/Tools/Gates/deps Tests/Tools/Conformance/packages.txt Tests/Tools/Conformance/tools.txt
 	swift build -c release --product plain-lv2-host
 	built=$$(swift build -c release --show-bin-path)
 	export CUEJACK=$$built/cuejack PLAIN=$$built/plain-lv2-host
-	plugins=$$(Tests/Conformance/list)
-	Tests/Conformance/run --seconds $(SECONDS_OF_NOISE) --processes $$(nproc) Tests/Conformance/table.md <<<"$$plugins"
+	plugins=$$(Tests/Tools/Conformance/list)
+	Tests/Tools/Conformance/run --seconds $(SECONDS_OF_NOISE) --processes $$(nproc) Tests/Tools/Conformance/table.md <<<"$$plugins"
 
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.

@@ -138,7 +138,7 @@ let package = Package(
         "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-      ], path: "Tests/Fuzz", swiftSettings: relaxed),
+      ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
 
     // What `make rtsan` runs besides the command line.
     .executableTarget(
@@ -146,43 +146,48 @@ let package = Package(
       dependencies: [
         "CRealTime", "Graph", "PluginHost", "Server",
       ],
-      path: "Tests/Gates/RenderCallback", swiftSettings: relaxed),
+      path: "Tests/Tools/Gates/RenderCallback", swiftSettings: relaxed),
 
     // What the tests stand on, and the tests of that.
-    .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/CTestSupport"),
-    .target(name: "CProbe", path: "Tests/CProbe"),
+    .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/Support/CTestSupport"),
+    .target(name: "CProbe", path: "Tests/Support/CProbe"),
     .target(
       name: "TestSupport",
       dependencies: ["CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "Timeline"],
-      path: "Tests/Support", exclude: ["PipeWire"], swiftSettings: relaxed),
+      path: "Tests/Support/TestSupport", exclude: ["PipeWire"], swiftSettings: relaxed),
     .executableTarget(
-      name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/JackPeer",
+      name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support/JackPeer",
       cSettings: [.treatAllWarnings(as: .error)]),
-    .testTarget(name: "SupportTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(
-      name: "ProbeTests", dependencies: ["CProbe", "TestSupport"], swiftSettings: relaxed),
-    .testTarget(name: "TimelineTests", dependencies: ["Timeline"], swiftSettings: relaxed),
+      name: "SupportTests", dependencies: ["TestSupport"], path: "Tests/Support/SupportTests",
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "ProbeTests", dependencies: ["CProbe", "TestSupport"], path: "Tests/Support/ProbeTests",
+      swiftSettings: relaxed),
+    .testTarget(
+      name: "TimelineTests", dependencies: ["Timeline"], path: "Tests/Unit/TimelineTests",
+      swiftSettings: relaxed),
     .testTarget(
       name: "RealTimeTests",
       dependencies: ["CProbe", "CRealTime", "RealTime", "Server", "TestSupport", "Timeline"],
-      exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
+      path: "Tests/Unit/RealTimeTests", exclude: ["outside-symbols.txt"], swiftSettings: relaxed),
     .testTarget(
       name: "ServerTests",
       dependencies: [
         "RealTime", "Server", "System", "TestSupport", "Timeline",
       ],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/ServerTests", swiftSettings: relaxed),
     .testTarget(
-      name: "HostTests",
+      name: "PluginHostTests",
       dependencies: [
         "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime",
         "Server", "System", "TestSupport", "Timeline", "cuejack",
         .product(name: "Logging", package: "swift-log"),
       ],
-      exclude: ["Fixtures"], swiftSettings: relaxed),
+      path: "Tests/Unit/PluginHostTests", exclude: ["Fixtures"], swiftSettings: relaxed),
     // The host without our code that `make conformance` compares with.
     .executableTarget(
-      name: "plain-lv2-host", dependencies: ["CLilv"], path: "Tests/Conformance/PlainHost",
+      name: "plain-lv2-host", dependencies: ["CLilv"], path: "Tests/Tools/Conformance/PlainHost",
       cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("m")]),
     .testTarget(
       name: "GraphTests",
@@ -190,65 +195,72 @@ let package = Package(
         "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime", "Server", "System", "TestSupport",
         "Timeline",
       ],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/GraphTests", swiftSettings: relaxed),
     .testTarget(
       name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
-      swiftSettings: relaxed),
+      path: "Tests/Plugins/PluginsTests", swiftSettings: relaxed),
     .testTarget(
       name: "CodecsTests", dependencies: ["CFFmpeg", "Codecs", "FileSupport", "RealTime"],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/CodecsTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
         "AudioQueue", "CProbe", "CRealTime", "Codecs", "Graph", "PluginHost", "RealTime", "Server",
         "System", "TestSupport", "Timeline",
       ],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/AudioQueueTests", swiftSettings: relaxed),
     .testTarget(
       name: "PipeWireTests",
       dependencies: ["Server", "TestSupport", "cuejack", "jack-peer", "player-swift"],
+      path: "Tests/Server/PipeWireTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "HouseTests", dependencies: ["TestSupport"], path: "Tests/Project/HouseTests",
       swiftSettings: relaxed),
-    .testTarget(name: "HouseTests", dependencies: ["TestSupport"], swiftSettings: relaxed),
     .testTarget(
-      name: "DocsTests", dependencies: ["TestSupport", "cuejack"], swiftSettings: relaxed),
+      name: "DocsTests", dependencies: ["TestSupport", "cuejack"], path: "Tests/Project/DocsTests",
+      swiftSettings: relaxed),
     .testTarget(
-      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"], swiftSettings: relaxed),
+      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"],
+      path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
-      name: "APITests", dependencies: ["TestSupport"], exclude: ["Programs", "semantics.md"],
+      name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",
+      exclude: ["Programs", "semantics.md"],
       swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.
-    .target(name: "FileSupport", path: "Tests/FileSupport", swiftSettings: relaxed),
+    .target(name: "FileSupport", path: "Tests/Support/FileSupport", swiftSettings: relaxed),
     .testTarget(
       name: "FilesTests", dependencies: ["Codecs", "Files", "FileSupport", "RealTime"],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
       dependencies: ["AudioToolbox", "Codecs", "FileSupport", "Files", "RealTime", "TestSupport"],
-      swiftSettings: relaxed),
+      path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word but for its casts.
     .executableTarget(
-      name: "swift-client", dependencies: ["AudioToolbox"], path: "Tests/SwiftClient",
+      name: "swift-client", dependencies: ["AudioToolbox"], path: "Tests/API/SwiftClient",
       swiftSettings: relaxed),
     .testTarget(
       name: "SwiftClientTests", dependencies: ["TestSupport", "swift-client"],
-      swiftSettings: relaxed),
+      path: "Tests/API/SwiftClientTests", swiftSettings: relaxed),
     .testTarget(
-      name: "HeadersTests", dependencies: ["FileSupport"], exclude: ["Programs"],
+      name: "HeadersTests", dependencies: ["FileSupport"], path: "Tests/API/HeadersTests",
+      exclude: ["Programs"],
       swiftSettings: relaxed),
     .testTarget(
       name: "CuejackTests",
       dependencies: [
         "AudioQueue", "Codecs", "FileSupport", "Files", "RealTime", "Server", "TestSupport",
         "Timeline", "cuejack",
-      ], swiftSettings: relaxed),
+      ], path: "Tests/Command/CuejackTests", swiftSettings: relaxed),
     .testTarget(
-      name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"], swiftSettings: relaxed),
+      name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"],
+      path: "Tests/Project/FuzzTests", swiftSettings: relaxed),
     .testTarget(
       name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
-      swiftSettings: relaxed),
+      path: "Tests/Project/BenchmarkTests", swiftSettings: relaxed),
     .testTarget(
       name: "ExamplesTests", dependencies: ["TestSupport", "player-swift", "recorder-swift"],
-      swiftSettings: relaxed),
+      path: "Tests/Project/ExamplesTests", swiftSettings: relaxed),
   ]
 )

@@ -3,9 +3,10 @@ import Foundation
 import Testing
 
 private let package = URL(fileURLWithPath: #filePath)
-  .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+  .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent().path
 private let include = "\(package)/Sources/CAudioToolbox/include"
-private let programs = "\(package)/Tests/HeadersTests/Programs"
+private let programs = "\(package)/Tests/API/HeadersTests/Programs"
 
 private let dialects = [
   ("c", "c99"), ("c", "c11"), ("c", "gnu17"), ("c++", "c++11"), ("c++", "c++17"), ("c++", "c++20"),

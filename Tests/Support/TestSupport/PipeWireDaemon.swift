@@ -35,7 +35,8 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
     chmod(folder.path, 0o700)
     let configuration = folder.appendingPathComponent("config")
     try FileManager.default.copyItem(
-      at: repository.appendingPathComponent("Tests/Support/PipeWire"), to: configuration)
+      at: repository.appendingPathComponent("Tests/Support/TestSupport/PipeWire"), to: configuration
+    )
     if !hasSink {
       try FileManager.default.removeItem(
         at: configuration.appendingPathComponent("pipewire/pipewire.conf.d/sink.conf"))

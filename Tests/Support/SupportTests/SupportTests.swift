@@ -40,7 +40,7 @@ import Testing
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("parent.c")
       try Data(parent.utf8).write(to: source)
-      let support = repository.appendingPathComponent("Tests/CTestSupport").path
+      let support = repository.appendingPathComponent("Tests/Support/CTestSupport").path
       let program = folder.appendingPathComponent("parent").path
       let built = try run(
         SwiftToolchain().clang,

@@ -1,4 +1,4 @@
-/// A test program of `Tests/APITests/Programs`: its argument and the lines that it prints if it passes.
+/// A test program of `Tests/API/APITests/Programs`: its argument and the lines that it prints if it passes.
 package struct ProgramCase: Sendable, CustomStringConvertible {
   package let program: String
   package let argument: String?

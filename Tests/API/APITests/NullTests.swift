@@ -13,7 +13,7 @@ import Testing
   ]
 
   @Test func everyFunctionHasItsRow() throws {
-    let program = repository.appendingPathComponent("Tests/APITests/Programs/nulls.c")
+    let program = repository.appendingPathComponent("Tests/API/APITests/Programs/nulls.c")
     let text = try String(contentsOf: program, encoding: .utf8)
     let rows = Set(text.matches(of: /(?:PARAM|ROW)\(\s*\(?([A-Za-z]+)\(/).map { String($0.1) })
     #expect(rows.count > 80)

@@ -50,7 +50,7 @@ struct Page: CustomStringConvertible, Sendable {
     let docs = repository.appendingPathComponent("docs").path
     let names = (try? FileManager.default.contentsOfDirectory(atPath: docs)) ?? []
     return
-      (["README.md", "CONTRIBUTING.md", "Tests/APITests/semantics.md"]
+      (["README.md", "CONTRIBUTING.md", "Tests/API/APITests/semantics.md"]
       + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }).map { Page($0) }
   }()
 

@@ -27,6 +27,7 @@ package func makeTemporaryFolder() throws -> URL {
 /// The repository's root folder.
 package let repository = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent()
 
 /// The folder of this build's products, which contains the test program.
 package let builtProducts = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

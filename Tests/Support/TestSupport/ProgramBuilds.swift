@@ -29,8 +29,8 @@ package final class ProgramBuilds: Sendable {
 
   /// Builds a program; its recording half is plain C, and needs JACK's flags.
   package func build(_ source: String, isSanitized: Bool) throws -> URL {
-    let programs = repository.appendingPathComponent("Tests/APITests/Programs")
-    let support = repository.appendingPathComponent("Tests/CTestSupport")
+    let programs = repository.appendingPathComponent("Tests/API/APITests/Programs")
+    let support = repository.appendingPathComponent("Tests/Support/CTestSupport")
     let name = String(source.prefix { $0 != "." })
     let work = folder.appendingPathComponent(isSanitized ? "sanitized" : "plain")
     try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)

@@ -14,7 +14,7 @@ import Testing
       let table = folder.appendingPathComponent("table.md").path
       try "lv2-examples\t\(Self.amp)\t\(fixture.path)\nbroken\t\(Fixture.uri)\t\(fixture.path)\n"
         .write(toFile: plugins, atomically: false, encoding: .utf8)
-      let script = repository.appendingPathComponent("Tests/Conformance/run").path
+      let script = repository.appendingPathComponent("Tests/Tools/Conformance/run").path
       let result = try run(
         "/bin/sh", ["-c", "'\(script)' --seconds 0.1 --tries 1 '\(table)' <'\(plugins)'"],
         environment: [

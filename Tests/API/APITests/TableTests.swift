@@ -11,7 +11,7 @@ import Testing
   }
 
   private static let rows: [Row] = {
-    let file = repository.appendingPathComponent("Tests/APITests/semantics.md")
+    let file = repository.appendingPathComponent("Tests/API/APITests/semantics.md")
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { line in
       let slots = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func whatTheTableNamesIsThere() throws {
-    let folder = repository.appendingPathComponent("Tests/APITests/Programs")
+    let folder = repository.appendingPathComponent("Tests/API/APITests/Programs")
     let programs = try Set(FileManager.default.contentsOfDirectory(atPath: folder.path))
     for row in Self.rows {
       for suite in row.suites where !Self.suites.contains(suite) {
