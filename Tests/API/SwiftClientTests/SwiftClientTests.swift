@@ -8,7 +8,7 @@ import Testing
   private let card: CaptureClient
 
   init() throws {
-    jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+    jack = try JackDaemon(period: 4096, playbackPorts: 0)
     card = try CaptureClient(on: jack, name: "card", capacity: 10 * jack.rate, isSoundCard: true)
     card.arm()
   }

@@ -97,7 +97,7 @@ import Testing
     try withTemporaryFolder { folder in
       let bad = try WaveFile("bad.wav", in: folder, frames: 480_000)
       let good = try WaveFile("good.wav", in: folder, frames: 96_000)
-      let server = try JackDaemon(period: 1024, synchronous: true)
+      let server = try JackDaemon(period: 1024)
       let player = try Playing([bad.path, good.path, "--server", server.name], in: folder)
       try player.wait(for: "start frame")
       #expect(truncate(bad.path, 44 + 4 * 4800) == 0)
@@ -192,7 +192,7 @@ import Testing
         try WaveFile("1.wav", in: folder, frames: 240_000),
         try WaveFile("2.wav", in: folder, channels: 1, rate: 44100, frames: 220_500),
       ]
-      let server = try JackDaemon(synchronous: true)
+      let server = try JackDaemon()
       let player = try Playing(files.map(\.path) + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
       for round in 1...2 {

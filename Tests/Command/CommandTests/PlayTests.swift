@@ -192,7 +192,7 @@ import Testing
       let files = try (1...3).map {
         try WaveFile("\($0).wav", in: folder, frames: 4800 * $0, seed: UInt64($0))
       }
-      let server = try JackDaemon(period: 1024, synchronous: true)
+      let server = try JackDaemon(period: 1024)
       let probe = try CaptureClient(on: server, capacity: 0)
       let past = "\(probe.frameTime)"
       usleep(100_000)
@@ -210,7 +210,7 @@ import Testing
   @Test func aFileAtAnotherRateLastsAsLong() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, rate: 44_100, frames: 22_050)
-      let server = try JackDaemon(period: 1024, synchronous: true)
+      let server = try JackDaemon(period: 1024)
       let result = try play([file.path, "--server", server.name])
       let played = try #require(result.output.firstMatch(of: #/played (\d+) frames/#))
       #expect(abs(try #require(Int(played.output.1)) - 24_000) <= 1)
@@ -260,7 +260,7 @@ import Testing
       let made = try run(
         builtProduct(named: "make-sessions").path, ["sessions/demo"], folder: folder)
       try #require(made.status == 0, "\(made.errors)")
-      let server = try JackDaemon(period: 1024, synchronous: true)
+      let server = try JackDaemon(period: 1024)
       let paths = files.map { folder.appendingPathComponent($0).path }
       let result = try play(
         paths + plugins + ["--seconds", "1", "--server", server.name],

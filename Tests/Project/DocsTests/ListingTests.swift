@@ -20,7 +20,7 @@ import Testing
 
   /// Runs `body` with the environment of a server, and expects that something was heard.
   private func expectSound(_ body: ([String: String]) throws -> Void) throws {
-    let jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+    let jack = try JackDaemon(period: 4096, playbackPorts: 0)
     let card = try CaptureClient(
       on: jack, name: "card", capacity: 10 * jack.rate, isSoundCard: true)
     card.arm()

@@ -64,7 +64,7 @@ import Testing
 
   @Test(arguments: Language.allCases)
   func aFileIsHeardBitForBit(language: Language) throws {
-    let server = try JackDaemon(period: 1024, playbackPorts: 0, synchronous: true)
+    let server = try JackDaemon(period: 1024, playbackPorts: 0)
     setenv("JACK_DEFAULT_SERVER", server.name, 1)
     defer { unsetenv("JACK_DEFAULT_SERVER") }
     let card = try CaptureClient(

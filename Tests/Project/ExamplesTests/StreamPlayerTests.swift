@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func whatComesIsHeard() throws {
-    let server = try JackDaemon(period: 1024, playbackPorts: 0, synchronous: true)
+    let server = try JackDaemon(period: 1024, playbackPorts: 0)
     let card = try CaptureClient(
       on: server, name: "card", capacity: 20 * server.rate, isSoundCard: true)
     let environment = ["JACK_DEFAULT_SERVER": server.name, "LD_LIBRARY_PATH": ""]

@@ -10,7 +10,7 @@ import Testing
     func start() throws -> any PeerServer {
       switch self {
       // One that waits for its clients: a late one would be silent for a cycle on a busy machine.
-      case .jackd: try JackDaemon(period: 1024, synchronous: true)
+      case .jackd: try JackDaemon(period: 1024)
       case .pipeWire: try PipeWireDaemon()
       }
     }

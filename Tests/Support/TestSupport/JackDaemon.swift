@@ -24,12 +24,12 @@ package final class JackDaemon: @unchecked Sendable {
   /// Starts a server. Returns once clients can be opened, or throws jackd's messages.
   ///
   /// It runs without real-time priority on the system timer, so its cycles may be late on a busy
-  /// machine. Tests that count exact frames use freewheel mode. With `isRealtime`, it and its clients
-  /// get real-time priority where the system permits.
+  /// machine. With `synchronous` it waits for late clients, which then lose no frame; without, it goes
+  /// on, as it does for most users. With `isRealtime`, it and its clients get real-time priority where
+  /// the system permits.
   package init(
     rate: Int = 48000, period: Int = 4096, playbackPorts: Int = 2, capturePorts: Int = 2,
-    maximumPorts: Int = 512, synchronous: Bool = false,
-    isRealtime: Bool = false
+    maximumPorts: Int = 512, synchronous: Bool = true, isRealtime: Bool = false
   ) throws {
     cue_jack_silence()
     (name, lockFile) = try Self.takeName()

@@ -149,7 +149,7 @@ struct JackReturnTests {
   /// server was gone, and its times show the length of the gap.
   @Test(arguments: [(true, 48000), (false, 48000), (true, 44100)])
   func aRecordingGoesOn(crash: Bool, rate: Int) throws {
-    let jack = try JackDaemon(period: 1024, synchronous: true)
+    let jack = try JackDaemon(period: 1024)
     defer { jack.stop() }
     let server = GatedServer(jack)
     var emitter: Emitter? = try Emitter(on: jack, channels: 1)
@@ -276,7 +276,7 @@ struct JackReturnTests {
 
   @Test(arguments: [(44100, 1024), (96000, 8192)])
   func anotherRateAndPeriod(rate: Int, period: Int) throws {
-    let jack = try JackDaemon(synchronous: true)
+    let jack = try JackDaemon()
     defer { jack.stop() }
     let server = GatedServer(jack)
     let queue = try makeQueue(.float(1), on: server)
@@ -315,7 +315,7 @@ struct JackReturnTests {
   }
 
   @Test func anotherPeriodIsNothing() throws {
-    let jack = try JackDaemon(synchronous: true)
+    let jack = try JackDaemon()
     defer { jack.stop() }
     let server = GatedServer(jack)
     let queue = try makeQueue(.float(1), on: server)
@@ -347,7 +347,7 @@ struct JackReturnTests {
 
   @Test("19: the first pan gives one channel its second port, and neither side clicks")
   func secondPort() throws {
-    let jack = try JackDaemon(synchronous: true)
+    let jack = try JackDaemon()
     defer { jack.stop() }
     let server = GatedServer(jack)
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * jack.rate)

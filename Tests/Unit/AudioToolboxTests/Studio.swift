@@ -11,7 +11,7 @@ struct Studio {
   var device: String { "jack:\(jack.name)" }
 
   init() throws {
-    jack = try JackDaemon(period: 4096, playbackPorts: 0, synchronous: true)
+    jack = try JackDaemon(period: 4096, playbackPorts: 0)
     card = try CaptureClient(on: jack, name: "card", capacity: 20 * jack.rate, isSoundCard: true)
     card.arm()
   }

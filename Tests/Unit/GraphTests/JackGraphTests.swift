@@ -25,7 +25,7 @@ import Timeline
 
     init(_ node: any GraphNode, period: Int = 256) throws {
       // In synchronous mode no cycle continues without a late client.
-      jack = try JackDaemon(period: period, synchronous: true)
+      jack = try JackDaemon(period: period)
       emitter = try Emitter(on: jack, channels: 1)
       capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 16)
       server = GatedServer(jack)
@@ -131,7 +131,7 @@ import Timeline
   /// A voice and another client's sound pass through a plugin and a parallel path with more latency. No
   /// frame is lost or changed by periods of all lengths, up to jackd's longest.
   @Test func aChainPlaysOnThroughChangesOfThePeriod() throws {
-    let jack = try JackDaemon(period: 16384, synchronous: true)
+    let jack = try JackDaemon(period: 16384)
     defer { jack.stop() }
     let emitter = try Emitter(on: jack, channels: 1)
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 1 << 18)

@@ -1,0 +1,182 @@
+import CJack
+import CRealTime
+import Glibc
+import RealTime
+import Synchronization
+
+/// Ports and connections of a client.
+extension JackClient {
+  var physicalOutputs: [String] { physicalPorts(JackPortIsInput, named: "playback_") }
+
+  var physicalInputs: [String] { physicalPorts(JackPortIsOutput, named: "capture_") }
+
+  /// Returns the physical ports of a direction. PipeWire from 1.0 on does not call ports of virtual
+  /// devices physical, such as those of a null sink. If there are no others, the ports of the first one
+  /// are returned: PipeWire lists its default devices first.
+  private func physicalPorts(_ direction: JackPortFlags, named stem: String) -> [String] {
+    let physical = ports(direction.rawValue | JackPortIsPhysical.rawValue)
+    guard isPipeWire, physical.isEmpty else { return physical }
+    let virtual = ports(direction.rawValue).compactMap {
+      port -> (device: Substring, port: String)? in
+      guard let colon = port.lastIndex(of: ":"), port[colon...].dropFirst().hasPrefix(stem)
+      else { return nil }
+      return (port[..<colon], port)
+    }
+    return virtual.filter { $0.device == virtual[0].device }.map(\.port)
+  }
+
+  /// The full names of all ports on the server, of any client.
+  var allPorts: [String] { ports(0) }
+
+  private func ports(_ flags: UInt32) -> [String] {
+    whileOpen {
+      unsafe Self.strings(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
+    } ?? []
+  }
+
+  func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {
+    try addPort(named: name, direction, JACK_DEFAULT_AUDIO_TYPE)
+  }
+
+  func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)
+    -> ClientPort
+  { try addPort(named: name, direction, JACK_DEFAULT_MIDI_TYPE) }
+
+  private func addPort(named name: String, _ direction: PortDirection, _ type: String)
+    throws(ServerError) -> ClientPort
+  {
+    let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
+    let port = whileOpen {
+      requests.withLock { change in
+        defer { note(&change) }
+        return unsafe UInt(
+          bitPattern: jack_port_register(
+            client, name, type, UInt(flags.rawValue), 0))
+      }
+    }
+    guard let port else { throw .closed(client: self.name) }
+    guard let port = unsafe OpaquePointer(bitPattern: port) else {
+      throw .cannotAddPort(name: name, client: self.name)
+    }
+    return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
+  }
+
+  func isolate(_ port: ClientPort) {
+    unsafe request(of: port) { unsafe jack_port_disconnect($0, $1) }
+  }
+
+  func removePort(_ port: ClientPort) {
+    unsafe request(of: port, isRemoval: true) { unsafe jack_port_unregister($0, $1) }
+  }
+
+  /// Calls `body` with the client and the port, under the locks that a change needs.
+  private func request(
+    of port: ClientPort, isRemoval: Bool = false, _ body: (OpaquePointer, OpaquePointer) -> CInt
+  ) {
+    guard let port = unsafe port.place.port else { return }
+    let bits = UInt(bitPattern: port)
+    limited(to: patience, { [weak self] in self?.breakOff() }) {
+      whileOpen {
+        requests.withLock { change in
+          guard let port = unsafe OpaquePointer(bitPattern: bits) else { return }
+          if isRemoval { awaitOrder(after: change) }
+          defer { note(&change) }
+          _ = unsafe body(client, port)
+        }
+      }
+    }
+  }
+
+  func connect(_ name: String, to destination: String) throws(ServerError) {
+    guard has(destination, JackPortIsInput) else {
+      throw .noSuchPort(name: destination, server: serverName)
+    }
+    try connect("\(self.name):\(name)", destination)
+    connectionBook.withLock { $0.add(name, destination) }
+  }
+
+  func connect(_ source: String, toOurs name: String) throws(ServerError) {
+    guard has(source, JackPortIsOutput) else {
+      throw .noSuchSource(name: source, server: serverName)
+    }
+    try connect(source, "\(self.name):\(name)")
+    connectionBook.withLock { $0.add(name, source) }
+  }
+
+  /// Returns true if a port of that full name and kind exists, or if the client is closed and
+  /// cannot tell.
+  private func has(_ port: String, _ kind: JackPortFlags) -> Bool {
+    whileOpen {
+      guard let port = unsafe jack_port_by_name(client, port) else { return false }
+      return unsafe jack_port_flags(port) & CInt(kind.rawValue) != 0
+    } ?? true
+  }
+
+  /// Connects two ports by their full names.
+  private func connect(_ source: String, _ destination: String) throws(ServerError) {
+    let status = whileOpen {
+      requests.withLock { change in
+        defer { note(&change) }
+        return unsafe jack_connect(client, source, destination)
+      }
+    }
+    guard let status else { throw .lost(server: serverName) }
+    guard status == 0 || status == EEXIST else {
+      throw .cannotConnect(from: source, to: destination)
+    }
+  }
+
+  func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] {
+    let changed = changedPorts.take()
+    return connectionBook.withLock { book in
+      let found: [ConnectionChange]? = whileOpen {
+        var names: Set<String> = []
+        if changed.isIncomplete { names.formUnion(book.portNames) }
+        for number in changed.numbers {
+          if let port = unsafe jack_port_by_id(client, number),
+            unsafe jack_port_is_mine(client, port) != 0,
+            let name = unsafe jack_port_short_name(port)
+          {
+            names.insert(unsafe String(cString: name))
+          }
+        }
+        book.watch(names)
+        for name in book.takeWatched() {
+          guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else {
+            continue
+          }
+          let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
+          book.note(name, isConnectedTo: others)
+        }
+        return book.take(&patience) { unsafe jack_port_by_name(client, $0) != nil }
+      }
+      return found ?? []
+    }
+  }
+
+  func disconnect(_ name: String, from destination: String) {
+    let source = "\(self.name):\(name)"
+    whileOpen {
+      requests.withLock { change in
+        defer { note(&change) }
+        _ = unsafe jack_disconnect(client, source, destination)
+      }
+    }
+  }
+
+  func connections(of name: String) -> [String] {
+    whileOpen {
+      guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { return [] }
+      return unsafe Self.strings(jack_port_get_all_connections(client, port))
+    } ?? []
+  }
+
+  /// Returns the strings of a nil-terminated list, and frees the list.
+  private static func strings(_ names: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
+    guard let names = unsafe names else { return [] }
+    defer { unsafe jack_free(names) }
+    var list: [String] = []
+    while let name = unsafe names[list.count] { unsafe list.append(String(cString: name)) }
+    return list
+  }
+}

@@ -1,0 +1,131 @@
+import CJack
+import RealTime
+import Synchronization
+
+extension JackClient {
+  /// Sets all callbacks. Call before the client is activated.
+  func setCallbacks(
+    _ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices
+  ) {
+    unsafe jack_set_process_callback(client, { unsafe processAfterRefills($0, $1) }, engine)
+    let link = NoticeLink(notices, self)
+    let argument = unsafe Unmanaged.passRetained(link).toOpaque()
+    retained.withLock { $0 = UInt(bitPattern: argument) }
+    // jackd's library calls the second one; PipeWire's calls one of the two, depending on its
+    // version.
+    unsafe jack_on_shutdown(
+      client, { argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
+    unsafe jack_on_info_shutdown(
+      client, { _, _, argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
+    unsafe jack_set_xrun_callback(
+      client,
+      { argument in
+        unsafe NoticeLink.from(argument)?.notices?.xrun()
+        return 0
+      }, argument)
+    unsafe jack_set_sample_rate_callback(
+      client,
+      { _, argument in
+        // JACK also calls it when the client starts.
+        unsafe NoticeLink.from(argument)?.notices?.rateChanged()
+        return 0
+      }, argument)
+    unsafe jack_set_buffer_size_callback(
+      client,
+      { frames, argument in
+        unsafe NoticeLink.from(argument)?.periodIs(Int(frames))
+        return 0
+      }, argument)
+    unsafe jack_set_freewheel_callback(
+      client,
+      { isOn, argument in unsafe NoticeLink.from(argument)?.freewheels(isOn != 0) },
+      argument)
+    unsafe jack_set_latency_callback(
+      client, { mode, argument in unsafe NoticeLink.from(argument)?.latencyIsWanted(mode) },
+      argument)
+    unsafe jack_set_graph_order_callback(
+      client,
+      { argument in
+        unsafe NoticeLink.from(argument)?.orderChanged()
+        return 0
+      }, argument)
+    unsafe jack_set_port_connect_callback(
+      client,
+      { a, b, _, argument in unsafe NoticeLink.from(argument)?.connectionsChanged(a, b) }, argument)
+    unsafe jack_set_port_registration_callback(
+      client,
+      { _, isThere, argument in
+        if isThere != 0 { unsafe NoticeLink.from(argument)?.notices?.portAppeared() }
+      }, argument)
+  }
+}
+
+/// Argument of JACK's callbacks. Its links are weak, so that a client that is never closed keeps
+/// nothing alive. JACK's threads make all calls, which only set flags, push numbers and wake
+/// threads.
+@safe
+final class NoticeLink: Sendable {
+  private let links: Links
+  private struct Links: @unchecked Sendable {
+    weak var notices: (any ServerNotices)?
+    weak var client: JackClient?
+  }
+
+  var notices: (any ServerNotices)? { links.notices }
+  /// Frames of a cycle, as JACK reported them last.
+  private let periodFrames: Atomic<Int>
+
+  init(_ notices: any ServerNotices, _ client: JackClient) {
+    links = Links(notices: notices, client: client)
+    periodFrames = Atomic(unsafe Int(jack_get_buffer_size(client.client)))
+  }
+
+  static func from(_ argument: UnsafeMutableRawPointer?) -> NoticeLink? {
+    guard let argument = unsafe argument else { return nil }
+    return unsafe Unmanaged<NoticeLink>.fromOpaque(argument).takeUnretainedValue()
+  }
+
+  func serverLost() {
+    guard let client = links.client else { return }
+    if client.isPipeWire {
+      if PipeWire.tellsBrokenConnections { client.isBroken.store(true, ordering: .releasing) }
+      notices?.serverMayBeLost()
+    } else {
+      client.serverLost()
+      notices?.serverLost()
+    }
+  }
+
+  /// JACK reports the period when it changes, and also when the client is activated.
+  func periodIs(_ frames: Int) {
+    if periodFrames.exchange(frames, ordering: .relaxed) == frames { return }
+    notices?.periodChanged(to: frames)
+    // jackd runs no cycle before this function returns. PipeWire calls it between two cycles.
+    if links.client?.isPipeWire == false { notices?.awaitPreparation() }
+  }
+
+  func freewheels(_ on: Bool) {
+    links.client?.isFreewheeling.store(on, ordering: .relaxed)
+    notices?.freewheels(on)
+  }
+
+  func orderChanged() { links.client?.orderChanged() }
+
+  /// JACK asks for port latencies. On jackd they are set before this returns.
+  func latencyIsWanted(_ mode: jack_latency_callback_mode_t) {
+    guard let client = links.client else { return }
+    if client.isPipeWire {
+      // The library leaves out the process callback while this one runs.
+      client.latenciesAreStale.store(true, ordering: .releasing)
+      notices?.latenciesChanged()
+    } else {
+      client.setLatencyRanges(mode)
+    }
+  }
+
+  func connectionsChanged(_ a: jack_port_id_t, _ b: jack_port_id_t) {
+    links.client?.changedPorts.push(a)
+    links.client?.changedPorts.push(b)
+    notices?.connectionsChanged()
+  }
+}
