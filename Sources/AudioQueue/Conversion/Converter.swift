@@ -38,7 +38,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// A parameter change at a frame of the stream.
-  private struct Mark {
+  struct Mark {
     /// Device frames since the stream began.
     let frame: Int
     let changes: ParameterChanges
@@ -50,58 +50,58 @@ final class Converter: @unchecked Sendable {
     let source: QueueBuffer?
     let cookie: [UInt8]
     let generation: UInt64
-    fileprivate let setting: TimePitch.Setting
+    let setting: TimePitch.Setting
     /// The length of a staging buffer to allocate beyond the pool; 0 if one is available.
-    fileprivate var stagingFrames = 0
+    var stagingFrames = 0
     /// True if the item was already converted for a previous device rate.
     let isReplay: Bool
   }
 
   private let plan: Plan
-  private let ratio: Double
-  private let chain: Chain
+  let ratio: Double
+  let chain: Chain
   /// The packet decoder; nil if the buffers hold linear PCM.
-  private let packets: BufferDecoder?
+  let packets: BufferDecoder?
   /// The staging buffers that are reused.
   let pool: [StagingBuffer]
   private let stagingLayout: SampleLayout
-  private var generation: UInt64 = 0
+  var generation: UInt64 = 0
 
   /// The staging buffer being filled, the frames in it, and the frames already pushed into the
   /// ring.
-  private var stagingBuffer: StagingBuffer?
-  private var filled = 0
-  private var pushed = 0
+  var stagingBuffer: StagingBuffer?
+  var filled = 0
+  var pushed = 0
   /// The start time and the parameter changes of the next ring entry. `start` is the earliest
   /// device frame of the run.
-  private var start = Int64.min
-  private var changes = ParameterChanges()
-  private var marks: [Mark] = []
+  var start = Int64.min
+  var changes = ParameterChanges()
+  var marks: [Mark] = []
 
   /// Frames of the current buffer that the chain has consumed; nil until the buffer is begun.
-  private var offset: Int?
+  var offset: Int?
   /// The length of the stream so far in device frames.
-  private var streamFrames = 0
+  var streamFrames = 0
   /// The device frame of the run at which the stream begins unless the queue runs dry.
-  private var streamStart: Int64 = 0
+  var streamStart: Int64 = 0
 
   /// Frames that were converted for a previous device rate, with their start time and changes.
-  private struct Replay {
+  struct Replay {
     let planes: Planes
     let start: Int64
     let changes: ParameterChanges
   }
   /// The frames that `QueueState.Item.replay` refers to by index, and the frames consumed of the
   /// current one.
-  private var replays: [Replay] = []
-  private var replayOffset = 0
+  var replays: [Replay] = []
+  var replayOffset = 0
   /// The ratio of the present device rate to the previous one.
-  private var replayScale = 1.0
+  var replayScale = 1.0
   /// Frames consumed since the replayed sequence began, and the stream's length before it.
-  private var replayedFrames = 0
-  private var replayStart = 0
+  var replayedFrames = 0
+  var replayStart = 0
   /// The value of `holdsBack` once all replays have been converted.
-  private var heldBack = false
+  var heldBack = false
 
   /// Creates a converter; nil if there is no conversion between these rates.
   convenience init?(_ plan: Plan) {
@@ -117,166 +117,13 @@ final class Converter: @unchecked Sendable {
     self.init(plan, chain, packets)
   }
 
-  private init(_ plan: Plan, _ chain: Chain, _ packets: BufferDecoder?) {
+  init(_ plan: Plan, _ chain: Chain, _ packets: BufferDecoder?) {
     self.plan = plan
     self.chain = chain
     self.packets = packets
     ratio = plan.deviceRate / plan.format.sampleRate
     stagingLayout = .float32(channels: plan.format.channels)
     pool = StagingBuffer.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
-  }
-
-  // MARK: Rate changes
-
-  /// Creates a converter for another device rate that continues where the queue stands. The queue's
-  /// present converter must be idle, and the ring must be empty.
-  ///
-  /// Items that the queue lists in `inRing` wait again; frames in staging buffers are converted
-  /// once more. Returns nil, with the state unchanged, if there is no conversion to that rate.
-  ///
-  /// - Parameter played: Frames already played of the first item in `inRing`.
-  convenience init?(_ plan: Plan, played: Int, takingOver state: inout QueueState) {
-    if let old = state.converter {
-      self.init(plan, continuing: old, played: played, &state)
-    } else {
-      self.init(plan)
-      if case .buffer(var piece) = state.inRing.first, played > 0 {
-        // The process thread has begun this buffer.
-        piece.first += played
-        piece.frames -= played
-        piece.begin += Int64(played)
-        piece.start = nil
-        piece.changes = ParameterChanges()
-        state.inRing[0] = .buffer(piece)
-      }
-      state.waiting = state.inRing + state.waiting
-    }
-    generation = state.generation
-    state.inRing = []
-    state.freeStagingBuffers = pool
-  }
-
-  private convenience init?(
-    _ plan: Plan, continuing old: Converter, played: Int, _ state: inout QueueState
-  ) {
-    let isFresh = old.generation != state.generation
-    // After a reset the stream begins again, even if the old converter has not noticed the reset.
-    if isFresh { old.beginAnew() }
-    guard let resampler = old.chain.resampler(continuingAt: plan.deviceRate) else { return nil }
-    self.init(plan, old.chain, old.packets)
-    replayScale = ratio / old.ratio
-    func scaled(_ frame: Int64) -> Int64 {
-      frame == .min ? .min : Int64((Double(frame) * replayScale).rounded())
-    }
-    var items: [QueueState.Item] = []
-    var frames = 0
-    func replay(
-      _ stagingBuffer: StagingBuffer?, _ range: Range<Int>, _ start: Int64,
-      _ changes: ParameterChanges
-    ) {
-      if range.isEmpty && start == .min && changes.isEmpty { return }
-      // Silence separates the two: the earlier frames end here.
-      if start != .min && !items.isEmpty { items.append(.flush) }
-      let planes = Planes(channels: plan.format.channels, capacity: range.count)
-      if let stagingBuffer {
-        unsafe planes.copy(stagingBuffer.pointers(at: range.lowerBound), frames: range.count)
-      }
-      items.append(.replay(replays.count))
-      replays.append(Replay(planes: planes, start: scaled(start), changes: changes))
-      frames += range.count
-    }
-    for (i, item) in state.inRing.enumerated() {
-      guard case .stagingBuffer(let piece) = item else {
-        items.append(item)
-        continue
-      }
-      let end = piece.first + piece.frames
-      if i == 0 && played > 0 {
-        replay(piece.stagingBuffer, piece.first + played..<end, .min, ParameterChanges())
-      } else {
-        replay(piece.stagingBuffer, piece.first..<end, piece.start, piece.changes)
-      }
-    }
-    func replayFilled() {
-      replay(old.stagingBuffer, old.pushed..<old.filled, old.start, old.changes)
-      old.pushed = 0
-      old.filled = 0
-      old.start = .min
-      old.changes = ParameterChanges()
-    }
-    if isFresh { old.stagingBuffer = nil }
-    if old.stagingBuffer == nil {
-      old.pushed = 0
-      old.filled = 0
-    }
-    replayFilled()
-    // Frames that still waited to be replayed for the rate in between.
-    old.stagingBuffer = old.stagingBuffer ?? old.pool[0]
-    for item in state.waiting.prefix(state.replays) {
-      let work = Work(
-        item: item, source: nil, cookie: [], generation: generation, setting: state.timePitch,
-        isReplay: true)
-      while !old.convert(work) { replayFilled() }
-      replayFilled()
-      old.endReplay(item)
-      if case .end = item { items.append(item) }
-    }
-    heldBack = state.replays > 0 ? old.heldBack : state.holdsBack
-    if !heldBack, case .replay = items.last { items.append(.flush) }
-    chain.go(on: resampler)
-    if !isFresh {
-      offset = old.offset
-      isNew = old.isNew
-    }
-    streamStart = scaled(old.streamStart)
-    streamFrames = Int(scaled(Int64(old.streamFrames - frames)))
-    replayStart = streamFrames
-    marks = old.marks.map {
-      Mark(frame: Int(scaled(Int64($0.frame))), changes: $0.changes)
-    }
-    state.waiting = items + state.waiting.dropFirst(state.replays)
-    state.replays = items.count
-  }
-
-  /// Converts frames of a previous device rate once more.
-  ///
-  /// - Returns: True if all of them are converted; false if the staging buffer must be pushed
-  ///   first.
-  private func replay(_ index: Int, into stagingBuffer: StagingBuffer) throws(ConverterFailure)
-    -> Bool
-  {
-    let replay = replays[index]
-    if replayOffset == 0 {
-      if replay.start != .min { start = replay.start }
-      if !replay.changes.isEmpty {
-        let frame = replayStart + Int((Double(replayedFrames) * replayScale).rounded())
-        let index = marks.firstIndex { $0.frame > frame } ?? marks.count
-        marks.insert(Mark(frame: frame, changes: replay.changes), at: index)
-      }
-    }
-    while replayOffset < replay.planes.capacity {
-      let before = (replayOffset, filled)
-      let wantsMore = try unsafe fill(stagingBuffer) { (planes, room) throws(ConverterFailure) in
-        let (consumed, produced) = try unsafe chain.replay(
-          replay.planes, from: replayOffset, frames: replay.planes.capacity - replayOffset,
-          into: planes, room: room)
-        replayOffset += consumed
-        replayedFrames += consumed
-        return produced
-      }
-      if !wantsMore { return false }
-      if before == (replayOffset, filled) { throw .resampling("no progress") }
-    }
-    return true
-  }
-
-  /// Ends the conversion of a replay or of a replayed sequence.
-  private func endReplay(_ item: QueueState.Item) {
-    replayOffset = 0
-    if case .replay = item { return }
-    chain.endReplay()
-    replayedFrames = 0
-    replayStart = streamFrames
   }
 
   // MARK: Converting
@@ -358,7 +205,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// True until the position of the current buffer in the stream is determined.
-  private var isNew = false
+  var isNew = false
 
   /// Fills the staging buffer from the item until either is at its end. Call without holding the
   /// state lock.
@@ -485,13 +332,13 @@ final class Converter: @unchecked Sendable {
   ///
   /// - Returns: True if the chain needs more input or is at its end; false if the staging buffer
   ///   must be pushed first.
-  private func fill(_ stagingBuffer: StagingBuffer, _ work: Work) throws(ConverterFailure) -> Bool {
+  func fill(_ stagingBuffer: StagingBuffer, _ work: Work) throws(ConverterFailure) -> Bool {
     try unsafe fill(stagingBuffer) { (planes, room) throws(ConverterFailure) in
       try unsafe chain.take(into: planes, room: room, work.setting)
     }
   }
 
-  private func fill(
+  func fill(
     _ stagingBuffer: StagingBuffer,
     from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
   ) throws(ConverterFailure) -> Bool {
@@ -512,7 +359,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// Discards all state: the next frame is the first of a run.
-  private func beginAnew() {
+  func beginAnew() {
     packets?.reset()
     begin(at: 0, isNewRun: true)
   }

@@ -1,8 +1,8 @@
-import System
 import Glibc
 package import RealTime
 import Server
 import Synchronization
+import System
 
 extension OutputQueue {
   // MARK: Mode

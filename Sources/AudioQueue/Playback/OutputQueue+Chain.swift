@@ -1,8 +1,8 @@
-import System
 package import Codecs
 import Logging
 import RealTime
 import Server
+import System
 
 /// Settings of the processing chain that cannot change while the queue runs.
 struct ChainSettings: Sendable {

@@ -1,9 +1,9 @@
-import System
 import Glibc
 import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 package import Timeline
 
 extension OutputQueue {

@@ -1,7 +1,7 @@
-import System
 import Codecs
 import Logging
 import RealTime
+import System
 
 extension OutputQueue {
   // MARK: Packets

@@ -1,8 +1,8 @@
-import System
 import Glibc
 package import RealTime
 import Server
 import Synchronization
+import System
 
 extension OutputQueue {
   /// The parameters currently in force, with the present value during a ramp.

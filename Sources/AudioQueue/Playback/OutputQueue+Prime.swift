@@ -1,6 +1,6 @@
-import System
 import RealTime
 import Server
+import System
 
 extension OutputQueue {
   /// Prepares enqueued buffers so that a start finds them converted. Opens the device. See

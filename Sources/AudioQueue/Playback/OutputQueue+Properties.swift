@@ -1,8 +1,8 @@
-import System
 import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 
 /// Device properties that an app can read without playing.
 struct DeviceFacts {

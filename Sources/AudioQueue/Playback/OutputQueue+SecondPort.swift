@@ -1,8 +1,8 @@
-import System
 import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 
 // A one-channel queue has one port, which is heard on both sides, until its balance leaves the
 // centre.

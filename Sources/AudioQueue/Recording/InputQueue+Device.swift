@@ -1,9 +1,9 @@
-import System
 import Codecs
 import Logging
 import RealTime
 package import Server
 import Synchronization
+import System
 import Timeline
 
 extension InputQueue {

@@ -1,7 +1,7 @@
-import System
 package import Codecs
 import Logging
 import RealTime
+import System
 
 /// A snapshot of an encoder's properties, readable without waiting for the encoder.
 struct Encoding: Sendable {

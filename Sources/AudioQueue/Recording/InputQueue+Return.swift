@@ -1,8 +1,8 @@
-import System
 import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 package import Timeline
 
 // Behaviour of a recording queue while its server is gone and after it returns. The run continues

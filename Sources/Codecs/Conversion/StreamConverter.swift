@@ -41,7 +41,7 @@ package final class StreamConverter {
     package init() {}
   }
 
-  private struct Part {
+  struct Part {
     /// Frames to skip before the part.
     let skipped: Int
     /// Remaining frames of the part.
@@ -69,46 +69,46 @@ package final class StreamConverter {
   package let options: Options
 
   /// Maximum number of frames processed at a time.
-  private static let most = 2048
+  static let most = 2048
 
-  private var mixer: ChannelMixer
+  var mixer: ChannelMixer
   private var mix: ChannelMix
   /// Nil for linear PCM input, or while a required cookie is missing.
-  private let decoder: PacketDecoder?
+  let decoder: PacketDecoder?
   /// Nil for linear PCM output.
   package let encoder: PacketEncoder?
-  private var resampler: Resampler?
+  var resampler: Resampler?
   /// The input's frames per second. Decoding a packet may correct it.
-  private var inputRate: Double
+  var inputRate: Double
   /// Buffers for frames before the mixer, and for output frames.
-  private let planes: Planes
-  private let outward: Planes
+  let planes: Planes
+  let outward: Planes
   private var ditherer: Ditherer?
   /// Buffer for one channel in double precision; nil if it is not needed.
   private let wide: UnsafeMutableBufferPointer<Double>?
   /// Output frames not yet delivered.
-  private let pending: PlaneQueue
+  let pending: PlaneQueue
   /// An output packet that did not fit, and how many of its bytes are delivered.
   private var held: EncodedPacket?
   private var heldBytes = 0
 
   /// Counts since the stream began: packets and frames decoded, and frames before and after the
   /// mixer and resampler.
-  private var packetsIn = 0
-  private var decodedFrames = 0
-  private var framesIn = 0
-  private var framesOut = 0
+  var packetsIn = 0
+  var decodedFrames = 0
+  var framesIn = 0
+  var framesOut = 0
   /// Frames given to the encoder since the stream began.
   package private(set) var encodedFrames = 0
   /// Packets delivered or held.
   private var packetsOut = 0
   /// Decoded frames, or output frames, still to drop.
-  private var skipped = 0
+  var skipped = 0
   private var hasBegun = false
   /// The part of the decoded frames that forms the stream; nil for all.
-  private var part: Part?
+  var part: Part?
   /// True if the input has ended and all delayed frames are pending.
-  private var hasEnded = false
+  var hasEnded = false
 
   /// Creates a converter.
   ///
@@ -152,7 +152,7 @@ package final class StreamConverter {
 
   deinit { unsafe wide?.deallocate() }
 
-  private static func decoder(_ input: StreamFormat, _ options: Options) throws(Failure)
+  static func decoder(_ input: StreamFormat, _ options: Options) throws(Failure)
     -> (StreamFormat, PacketDecoder?)
   {
     switch input {
@@ -196,7 +196,7 @@ package final class StreamConverter {
     }
   }
 
-  private func makeResampler() throws(Failure) {
+  func makeResampler() throws(Failure) {
     resampler = nil
     guard inputRate != output.sampleRate else { return }
     // At extreme ratios soxr does not terminate.
@@ -368,7 +368,7 @@ package final class StreamConverter {
     }
   }
 
-  private func framesOfOutput(_ frames: Int) -> Int {
+  func framesOfOutput(_ frames: Int) -> Int {
     Int((Double(frames) * output.sampleRate / inputRate).rounded())
   }
 
@@ -427,7 +427,7 @@ package final class StreamConverter {
   }
 
   /// Encodes the pending frames.
-  private func encodePending() throws(Failure) {
+  func encodePending() throws(Failure) {
     guard let encoder else { return }
     let dropped = decoder == nil ? min(skipped, pending.count) : 0
     pending.drop(dropped)
@@ -443,163 +443,6 @@ package final class StreamConverter {
       }
     }
   }
-
-  // MARK: Input
-
-  /// Consumes some of the input.
-  private func feed(_ source: inout Source, wanting wanted: Int) throws(Failure) {
-    switch source.content {
-    case .nothing: return
-    case .frames(let buffers):
-      let frames = min(source.left, Self.most, inputCount(forOutput: wanted))
-      unsafe buffers.read(from: source.next, frames: frames, into: planes.pointers())
-      source.take(frames)
-      try unsafe push(planes.pointers(), frames: frames)
-    case .packets(let packets):
-      guard let decoder else {
-        throw .codec(CodecError(.badCookie("the input cannot be decoded without one")))
-      }
-      let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
-      let taken = min(source.left, count)
-      let bytes = unsafe packets.bytes(source.next, count: taken)
-      // The packet counts as consumed even if it cannot be decoded, because the next one may be
-      // valid.
-      source.take(taken)
-      packetsIn += taken
-      let told = packets.frames(
-        source.next - taken, count: taken, each: decoder.format.framesPerPacket)
-      if unsafe bytes.isEmpty {
-        return try replaceLost(told, decoder, from: decodedFrames + decoder.available)
-      }
-      let before = decodedFrames + decoder.available
-      do throws(CodecError) {
-        try unsafe decoder.decode(bytes)
-      } catch {
-        try replaceLost(told, decoder, from: before)
-        throw .codec(error)
-      }
-      try takeDecoded(decoder, keeping: keptFrames)
-    }
-    try encodePending()
-  }
-
-  /// Decoded frames to hold back, because they may have to be trimmed at the end of the stream.
-  private var keptFrames: Int { part == nil ? options.trailingFrames : 0 }
-
-  /// Inserts silence for missing or damaged packets. Only for a part of a file (after `restart`).
-  ///
-  /// - Parameters:
-  ///   - lost: Frames of these packets.
-  ///   - first: Frames decoded before them.
-  private func replaceLost(
-    _ lost: Int, _ decoder: PacketDecoder, from first: Int
-  ) throws(Failure) {
-    guard part != nil, 0..<0x10000 ~= lost else { return }
-    try takeDecoded(decoder, keeping: 0)
-    try addSilence(lost - (decodedFrames - first))
-    try encodePending()
-  }
-
-  /// Inserts silence for frames that were not decoded.
-  private func addSilence(_ frames: Int) throws(Failure) {
-    var left = frames
-    while left > 0 {
-      let count = min(left, Self.most)
-      planes.silence(from: 0, to: count)
-      try pushDecoded(count)
-      left -= count
-    }
-  }
-
-  /// Processes the decoded frames, except the last `kept`.
-  private func takeDecoded(_ decoder: PacketDecoder, keeping kept: Int) throws(Failure) {
-    if decoder.format.sampleRate != inputRate, decoder.format.sampleRate >= 1 {
-      // Happens with AAC whose cookie does not describe everything in the packets.
-      inputRate = decoder.format.sampleRate
-      try makeResampler()
-    }
-    while decoder.available > kept {
-      let frames = unsafe decoder.take(
-        into: planes.pointers(), room: min(decoder.available - kept, Self.most))
-      try pushDecoded(frames)
-    }
-  }
-
-  /// Processes decoded frames that belong to the stream.
-  private func pushDecoded(_ frames: Int) throws(Failure) {
-    decodedFrames += frames
-    let first = min(skipped, frames)
-    skipped -= first
-    let count = min(frames - first, part?.left ?? .max)
-    part?.left -= count
-    if count > 0 { try unsafe push(planes.pointers(at: first), frames: count) }
-  }
-
-  /// Mixes and resamples frames with the input's channels and rate.
-  private func push(_ frames: Planes.Pointers, frames count: Int) throws(Failure) {
-    framesIn += count
-    let mixed = unsafe mixer.apply(frames, frames: count)
-    guard let resampler else {
-      unsafe pending.append(mixed, frames: count)
-      framesOut += count
-      return
-    }
-    let rest = unsafe Planes.Advancing(mixed, channels: output.channels)
-    var left = count
-    while left > 0 {
-      let (taken, given) = try unsafe resample(resampler, rest.pointers, left, room: Self.most)
-      if taken == 0 && given == 0 { throw .resampling("the resampler takes nothing in") }
-      rest.advance(taken)
-      left -= taken
-    }
-  }
-
-  /// Flushes the decoder, the resampler and the encoder.
-  private func end() throws(Failure) {
-    hasEnded = true
-    var failure: CodecError?
-    if let decoder {
-      do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
-      // The last packet may decode to fewer frames than it counts; these are already trimmed.
-      let total = decodedFrames + decoder.available
-      let short = max(0, packetsIn * decoder.format.framesPerPacket - total)
-      try takeDecoded(decoder, keeping: max(0, keptFrames - short))
-    }
-    if let resampler { try drain(resampler) }
-    try encodePending()
-    do throws(CodecError) { try encoder?.finish() } catch { failure = error }
-    if let failure { throw .codec(failure) }
-  }
-
-  private func drain(_ resampler: Resampler) throws(Failure) {
-    // The resampler already rounds the length; this makes sure of it.
-    let whole = framesOfOutput(framesIn)
-    while framesOut < whole {
-      let given = try unsafe resample(resampler, nil, 0, room: min(Self.most, whole - framesOut))
-        .given
-      if given == 0 { break }
-    }
-    while framesOut < whole {
-      let frames = min(Self.most, whole - framesOut)
-      outward.silence(from: 0, to: frames)
-      unsafe pending.append(outward.pointers(), frames: frames)
-      framesOut += frames
-    }
-  }
-
-  private func resample(
-    _ resampler: Resampler, _ input: Planes.Pointers?, _ frames: Int, room: Int
-  ) throws(Failure) -> (taken: Int, given: Int) {
-    do throws(Resampler.Failure) {
-      let (taken, given) = try unsafe resampler.process(
-        input, frames: frames, into: pending.room(for: room), room: room)
-      pending.add(given)
-      framesOut += given
-      return (taken, given)
-    } catch {
-      throw .resampling(error.reason)
-    }
-  }
 }
 
 extension Codec {
@@ -609,7 +452,7 @@ extension Codec {
 
 extension StreamFormat {
   /// Frames of a packet, or an estimate if they vary.
-  fileprivate var usualFramesPerPacket: Int {
+  var usualFramesPerPacket: Int {
     switch self {
     case .pcm: 1
     case .packets(let format): format.framesPerPacket > 0 ? format.framesPerPacket : 1024

@@ -143,4 +143,11 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: modules) func noFileIsLong(module: String) {
+    for (name, text) in Self.sources(of: module) {
+      let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
+      #expect(lines <= 500, "Sources/\(module)/\(name) has \(lines) lines")
+    }
+  }
 }

@@ -1,0 +1,272 @@
+import CFFmpeg
+import Codecs
+import Synchronization
+
+/// The opening of a file of packets, with the reader that its container needs.
+struct PacketFileOpening {
+  struct Opened {
+    var source: PacketSource
+    var scanner: PacketScanner?
+    var promisedFrames: Int64?
+  }
+
+  let store: any ByteStore
+  let container: Container
+
+  init(_ store: any ByteStore, _ container: Container) {
+    self.store = store
+    self.container = container
+  }
+
+  func open() throws(SoundFileError) -> Opened {
+    switch container {
+    case .caf: return Opened(source: try CAFFile.open(store))
+    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return try openMPEG4()
+    case .ogg: return try openOgg()
+    case .wave, .rf64, .wave64, .aiff, .aifc, .next: return try openChunked()
+    case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: return try openStream()
+    }
+  }
+
+  /// Returns libavformat's demuxer name for the container.
+  private func name() throws(SoundFileError) -> String {
+    switch container {
+    case .aiff, .aifc: return "aiff"
+    case .caf: return "caf"
+    case .wave, .rf64: return "wav"
+    case .wave64: return "w64"
+    case .next: return "au"
+    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return "mp4"
+    case .adts: return "aac"
+    case .mp3, .mp2, .mp1: return "mp3"
+    case .ac3:
+      // AC-3 and Enhanced AC-3 differ in the header's version field.
+      let head = try store.bytes(at: 0, count: 6)
+      return head.map { $0[5] >> 3 > 10 } == true ? "eac3" : "ac3"
+    case .flac: return "flac"
+    case .ogg: return "ogg"
+    case .amr: return "amr"
+    }
+  }
+
+  private func describe(_ demuxer: Demuxer) throws(SoundFileError) -> PacketSource {
+    guard let codec = demuxer.codec else {
+      throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
+    }
+    let rate = demuxer.sampleRate
+    guard rate >= 1, rate <= 10_000_000, (1...64).contains(demuxer.channels) else {
+      throw SoundFileError(
+        .damaged("\(demuxer.channels) channels at \(rate) Hz"), path: store.name)
+    }
+    var format = PacketFormat(codec: codec, sampleRate: rate, channels: demuxer.channels)
+    switch codec {
+    case .ulaw, .alaw:
+      format.bytesPerPacket = format.channels
+      format.framesPerPacket = 1
+    case .ima4:
+      format.bytesPerPacket = 34 * format.channels
+      format.framesPerPacket = 64
+    case .msIMA:
+      let channels = format.channels
+      let block = demuxer.blockBytes
+      guard block > 4 * channels, block <= 1 << 20 else {
+        throw SoundFileError(.damaged("packets of \(block) bytes"), path: store.name)
+      }
+      format.bytesPerPacket = block
+      format.framesPerPacket = (block - 4 * channels) * 2 / channels + 1
+    case .gsm:
+      let isPlain = demuxer.blockBytes == 33
+      format.bytesPerPacket = isPlain ? 33 : 65
+      format.framesPerPacket = isPlain ? 160 : 320
+    case .aac: format.framesPerPacket = demuxer.frameSize == 960 ? 960 : 1024
+    case .aacHE, .aacHEv2: format.framesPerPacket = 2048
+    case .alac:
+      format.framesPerPacket = demuxer.frameSize > 0 ? demuxer.frameSize : 4096
+      format.bitsPerSample = demuxer.bitsPerSample
+    case .flac:
+      let info = demuxer.extradata
+      let (shortest, longest) = (info.big(at: 0, bytes: 2), info.big(at: 2, bytes: 2))
+      format.framesPerPacket = shortest == longest ? Int(shortest) : 0
+      format.bitsPerSample = Int(info.big(at: 12, bytes: 2) >> 4 & 31) + 1
+    case .opus, .vorbis: break
+    case .mp1, .mp2, .mp3, .ac3, .eac3, .amrNarrow, .amrWide:
+      format.framesPerPacket = codec.framesPerPacket(sampleRate: rate, channels: format.channels)
+    }
+    return PacketSource(
+      container: container, format: format,
+      cookie: MagicCookie.appleCookie(
+        codec, extradata: demuxer.extradata, bitRate: demuxer.bitRate),
+      channelRoles: demuxer.channelRoles, tags: InfoKeys.tags(demuxer.metadata),
+      claimedBitRate: demuxer.bitRate)
+  }
+
+  // MARK: Opening each container family
+
+  private func openMPEG4() throws(SoundFileError) -> Opened {
+    let file = try MPEG4File(store)
+    // libavformat's own edit list handling drops packets that a decoder needs, and some sound.
+    let demuxer = try Demuxer(store, name: name(), options: ["ignore_editlist": "1"])
+    var source = try describe(demuxer)
+    let format = source.format
+    let spanned: Int64
+    if file.isFragmented {
+      let scanner = try PacketScanner(
+        store, demuxer, .told, isRegular: format.framesPerPacket > 0,
+        frames: PacketFrames.counter(format.codec, demuxer.extradata))
+      while try scanner.step(&source.index) {}
+      spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+    } else {
+      let count =
+        format.framesPerPacket == 0
+        ? PacketFrames.counter(format.codec, demuxer.extradata) : nil
+      let total = try store.byteCount()
+      for entry in demuxer.table() {
+        // Entries beyond the end of a truncated file are dropped.
+        guard entry.bytes > 0, entry.offset >= 0, entry.offset <= total - Int64(entry.bytes) else {
+          break
+        }
+        var frames: Int64 = 0
+        if format.framesPerPacket == 0 {
+          // A packet's own bytes are more reliable than its duration: the last packet's may be
+          // shortened.
+          let start =
+            try count == nil
+            ? nil
+            : store.bytes(
+              at: entry.offset, count: min(entry.bytes, PacketFrames.tellingBytes))
+          frames = count.flatMap { count in start.map { Int64(count($0)) } } ?? entry.frames
+        }
+        source.index.append(
+          [PacketIndex.Piece(offset: entry.offset, bytes: entry.bytes)], frames: frames)
+      }
+      let scale = Double(max(1, file.timescale))
+      let frames = (Double(file.duration) * format.sampleRate / scale).rounded()
+      spanned = frames < 1e15 ? Int64(frames) : 0
+    }
+    source.findCommonFrames()
+    source.table = file.table(
+      frames: source.frames, spanned: spanned, sampleRate: format.sampleRate,
+      gapless: demuxer.metadata["itunsmpb"])
+    return Opened(source: source)
+  }
+
+  private func openOgg() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    let codec = source.format.codec
+    var scanner = OggScanner(store, codec, sampleRate: source.format.sampleRate)
+    guard try scanner.scan() else {
+      throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
+    }
+    source.index = scanner.index
+    source.setups = scanner.setups
+    source.hasMissingPackets = scanner.missingFrames > 0
+    let frames = scanner.index.frames
+    // Chained streams and gaps may break the constant packet length that the first header declares.
+    let length = source.format.framesPerPacket
+    if length > 0, source.index.isRegular(frames: length) {
+      source.index.forgetFrames()
+    } else {
+      source.format.framesPerPacket = 0
+      source.findCommonFrames()
+    }
+    source.table = PacketTable(
+      priming: scanner.primingFrames,
+      valid: frames - scanner.primingFrames - scanner.remainderFrames, of: source.frames)
+    if let offset = scanner.otherSoundOffset {
+      source.damage = "it is read up to byte \(offset): sound of another format follows"
+    } else if scanner.skippedBytes > 0 || scanner.missingFrames > 0 {
+      source.damage =
+        "the file is damaged: \(scanner.missingFrames) frames are missing, "
+        + "and \(scanner.skippedBytes) bytes belong to nothing"
+    }
+    return Opened(source: source)
+  }
+
+  /// Opens files that consist only of packets, which have to be searched for.
+  private func openStream() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    var headBytes: ([UInt8]) -> Int = { _ in 0 }
+    if container == .adts {
+      source.cookie = try ADTS.cookie(of: store, Demuxer(store, name: name()), source.format.codec)
+      headBytes = { $0.count > 1 && $0[1] & 1 == 0 ? 9 : 7 }
+    }
+    let scanner = try PacketScanner(
+      store, demuxer, container == .adts || container == .amr ? .told : .searched,
+      isRegular: source.format.framesPerPacket > 0, headBytes: headBytes)
+    return Opened(
+      source: source, scanner: scanner,
+      promisedFrames: container == .flac ? demuxer.promisedFrames : nil)
+  }
+
+  /// Opens chunked files, in which one chunk holds the sound.
+  private func openChunked() throws(SoundFileError) -> Opened {
+    let demuxer = try Demuxer(store, name: name())
+    var source = try describe(demuxer)
+    let size = source.format.bytesPerPacket
+    guard size > 0 else {
+      return Opened(
+        source: source,
+        scanner: try PacketScanner(
+          store, demuxer, .searched, isRegular: source.format.framesPerPacket > 0))
+    }
+    guard case .head(let head) = try FileHead.find(in: store) else {
+      throw SoundFileError(.truncated, path: store.name)
+    }
+    let present = try max(0, store.byteCount() - head.dataOffset)
+    let count = min(head.dataBytes ?? present, present) / Int64(size)
+    source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)
+    let (frames, isTooMany) = count.multipliedReportingOverflow(
+      by: Int64(source.format.framesPerPacket))
+    guard !isTooMany else {
+      throw SoundFileError(.damaged("it has too many packets"), path: store.name)
+    }
+    if let promised = demuxer.promisedFrames, promised > 0, promised < frames,
+      source.format.framesPerPacket > 1
+    {
+      source.table = PacketTable(priming: 0, valid: promised, of: frames)
+    }
+    return Opened(source: source)
+  }
+}
+
+/// A converter of ADTS frame headers to cookies.
+private enum ADTS {
+  /// Returns the cookie that an MPEG-4 file would have for the stream.
+  static func cookie(
+    of store: any ByteStore, _ demuxer: Demuxer, _ codec: Codec
+  ) throws(SoundFileError) -> [UInt8] {
+    guard let first = try unsafe demuxer.next(), let config = unsafe configuration(first.bytes)
+    else {
+      throw SoundFileError(.damaged("its first frame tells no configuration"), path: store.name)
+    }
+    return MagicCookie.appleCookie(codec, extradata: config, bitRate: demuxer.bitRate)
+  }
+
+  private static func configuration(_ frame: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let kind = unsafe av_bsf_get_by_name("aac_adtstoasc") else { return nil }
+    var filter: UnsafeMutablePointer<AVBSFContext>?
+    guard unsafe av_bsf_alloc(kind, &filter) >= 0, let working = unsafe filter else { return nil }
+    defer { unsafe av_bsf_free(&filter) }
+    unsafe working.pointee.par_in.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+    unsafe working.pointee.par_in.pointee.codec_id = AV_CODEC_ID_AAC
+    var packet = unsafe av_packet_alloc()
+    defer { unsafe av_packet_free(&packet) }
+    guard unsafe av_bsf_init(working) >= 0, let packet = unsafe packet,
+      unsafe av_new_packet(packet, Int32(clamping: frame.count)) >= 0,
+      let source = frame.baseAddress
+    else { return nil }
+    unsafe packet.pointee.data.update(
+      from: source.assumingMemoryBound(to: UInt8.self), count: frame.count)
+    guard unsafe av_bsf_send_packet(working, packet) >= 0,
+      unsafe av_bsf_receive_packet(working, packet) >= 0
+    else { return nil }
+    var count = 0
+    guard
+      let bytes = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &count),
+      count > 0
+    else { return nil }
+    return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+  }
+}
