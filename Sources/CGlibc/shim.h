@@ -1,11 +1,10 @@
-// Functions of glibc that Swift does not see.
-#include <spawn.h>
+// Functions that glibc declares only for _GNU_SOURCE, which Swift's importer does not define. No
+// header of glibc is included: its types would then belong to this module as well.
 
-// glibc declares these only for _GNU_SOURCE, which Swift's importer does not define.
-int memfd_create(const char *name, unsigned int flags);
-int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+/// memfd_create.
+int cue_memfd_create(const char *name, unsigned int flags) __asm__("memfd_create");
 
-/// Has a program that is started keep no file open from number `first` on.
-static inline int cue_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
-  return posix_spawn_file_actions_addclosefrom_np(actions, first);
-}
+/// posix_spawn_file_actions_addclosefrom_np: makes a program that is started keep no file open from
+/// number `first` on.
+int cue_spawn_close_from(void *actions,
+                         int first) __asm__("posix_spawn_file_actions_addclosefrom_np");

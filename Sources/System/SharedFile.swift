@@ -8,7 +8,7 @@ package final class SharedFile: Sendable {
   /// Creates an empty file; nil if the system refuses. Its descriptor is 16 or more, above those of
   /// a new process's files.
   package init?(named name: String) {
-    let file = unsafe memfd_create(name, 3)  // MFD_CLOEXEC | MFD_ALLOW_SEALING
+    let file = unsafe cue_memfd_create(name, 3)  // MFD_CLOEXEC | MFD_ALLOW_SEALING
     if file < 0 { return nil }
     // Seal against shrinking: no process may remove memory that another one uses.
     _ = fcntl(file, 1033, 2)  // F_ADD_SEALS, F_SEAL_SHRINK
