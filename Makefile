@@ -84,7 +84,7 @@ without-rubberband: deps ## Proves that the library works without Rubber Band, w
 	if ldd "$$library" | grep -q rubberband; then echo "$$library is linked to Rubber Band"; exit 1; fi
 
 .PHONY: check
-check: deps lint embedded-check ## The quick part of the gate: form, the real-time rules, and the tests that start no server or program (2 minutes).
+check: deps lint embedded-check ## The quick part of the gate: form, the real-time rules, and the tests that start no server or program (2 minutes after a build).
 	@Tests/Tools/Gates/tests --by-hand
 
 # The order matters: the test runner's summary is the last thing printed.

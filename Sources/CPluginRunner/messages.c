@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "plugin_internal.h"
 
 #include <string.h>
 

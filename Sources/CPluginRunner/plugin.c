@@ -1,4 +1,4 @@
-#include "parts.h"
+#include "plugin_internal.h"
 
 #include <lv2/atom/atom.h>
 #include <lv2/log/log.h>

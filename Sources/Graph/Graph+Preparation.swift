@@ -6,7 +6,7 @@ import Server
 import Synchronization
 import System
 
-/// Halting, resuming and preparing the nodes of a graph.
+/// Halting and resuming a graph, and preparing its nodes for a rate and a period. Control threads.
 extension Graph {
   /// Switches to crossfaded edits, because cycles run from now on.
   package func begin() {

@@ -2,7 +2,7 @@ import CRealTime
 import Synchronization
 import Timeline
 
-/// What a voice does in a cycle.
+/// The process thread's half of a voice: it plays the entries of one cycle.
 extension Voice {
   /// Returns true if entries run out within the next `frames` frames and no wait for them was in
   /// vain. Process thread, before the cycle.

@@ -5,7 +5,7 @@ import Synchronization
 import System
 import Timeline
 
-/// Voices and recorders of a device, and what their cycles use.
+/// Attaching voices and recorders to a device, and detaching them. Control threads.
 extension Device {
   /// Attaches a voice or a recorder: adds a port for each channel, and the cycles play or fill it.
   ///

@@ -181,8 +181,8 @@ extension Device {
     }
   }
 
-  /// Leaves the preparation of the graph to the event thread, which may hold locks that this thread
-  /// must not wait for.
+  /// Leaves the preparation of the graph to the event thread. It takes locks that another thread may
+  /// hold while that waits for jackd, and jackd waits for the thread that calls this.
   package func periodChanged(to frames: Int) {
     changedPeriod.store(frames, ordering: .releasing)
     wake()

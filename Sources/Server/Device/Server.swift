@@ -139,7 +139,7 @@ package struct ConnectionChange: Equatable, Sendable {
 /// Notifications of a server to a client, on the server's threads.
 ///
 /// Cycles may wait meanwhile. Conforming types only set flags and wake a thread; they allocate
-/// nothing, take no lock and do not call JACK.
+/// nothing, take no lock and do not call JACK. Only `awaitPreparation` waits.
 package protocol ServerNotices: AnyObject, Sendable {
   /// The server has gone.
   func serverLost()

@@ -9,7 +9,7 @@ import RealTime
 import Server
 import Timeline
 
-/// The common start of all players.
+/// Choosing the frame that all players start on, and announcing it.
 extension Play {
   /// The common start of all players.
   struct Start {

@@ -1,5 +1,5 @@
-// The parts of a plugin's run: control changes, messages and sequences. All of it is for the thread
-// that runs the plugin.
+// Functions that plugin.c, changes.c and messages.c share: control changes, messages
+// and sequences. The thread that runs the plugin calls them.
 #pragma once
 
 #include "CPluginRunner.h"
