@@ -17,6 +17,18 @@ let relaxed: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+// The command runs on machines without a toolchain: Swift's runtime and FoundationEssentials are linked
+// into it. The modules are compiled for the shared libraries, which bring the two small ones by
+// themselves. A sanitizer needs the shared libraries: -static-stdlib hides its functions from others.
+let runtime: [LinkerSetting] =
+  Context.environment["CUEJACK_SHARED_RUNTIME"] != nil
+  ? []
+  : [
+    .unsafeFlags([
+      "-static-stdlib", "-use-ld=lld", "-l_FoundationCShims", "-l_FoundationCollections",
+    ])
+  ]
+
 let package = Package(
   name: "Cuejack",
   products: [
@@ -45,9 +57,14 @@ let package = Package(
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    // No program is linked to FFmpeg's libraries: CFFmpegLoader loads them.
     .systemLibrary(
-      name: "CFFmpeg", pkgConfig: "libavformat",
+      name: "CFFmpeg",
       providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
+    .target(
+      name: "CFFmpegLoader",
+      // Debian 12's valgrind reads the debug information of assembler code up to version 4 only.
+      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(["-gdwarf-4"])]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
@@ -56,7 +73,9 @@ let package = Package(
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
 
     // The house, from the ground up. Arrows point down only.
-    .target(name: "System", dependencies: ["CGlibc"], swiftSettings: strict),
+    .target(
+      name: "System", dependencies: ["CGlibc", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
     .target(name: "Timeline", swiftSettings: strict),
     .target(name: "RealTime", dependencies: ["CRealTime", "Timeline"], swiftSettings: strict),
     .target(
@@ -68,8 +87,8 @@ let package = Package(
     .target(
       name: "Codecs",
       dependencies: [
-        "CFFmpeg", .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr",
-        "RealTime",
+        "CFFmpeg", "CFFmpegLoader",
+        .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
       ], swiftSettings: strict),
     .target(
       name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
@@ -98,15 +117,21 @@ let package = Package(
         "AudioQueue", "CAudioToolbox", "Codecs", "Files", "RealTime", "Server", "System",
         "Timeline",
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: strict),
-    .executableTarget(
-      name: "cuejack",
+      ], swiftSettings: strict,
+      // CoreFoundation is in it. The library and the programs that call it share one.
+      linkerSettings: [.linkedLibrary("Foundation")]),
+    .target(
+      name: "Command",
       dependencies: [
-        "AudioQueue", "Codecs", "Files", "Graph", "PluginHost", "RealTime", "Server", "System",
-        "Timeline",
+        "AudioQueue", "CGlibc", "Codecs", "Files", "Graph", "PluginHost", "RealTime", "Server",
+        "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+
+    // No other target may depend on this one: the linker settings would apply to its program, too.
+    .executableTarget(
+      name: "cuejack", dependencies: ["Command"], swiftSettings: strict, linkerSettings: runtime),
 
     // The sound files of the demo.
     .executableTarget(
@@ -135,9 +160,9 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "TestSupport",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "System",
+        "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
 
     // What `make rtsan` runs besides the command line.
@@ -153,7 +178,9 @@ let package = Package(
     .target(name: "CProbe", path: "Tests/Support/CProbe"),
     .target(
       name: "TestSupport",
-      dependencies: ["CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "Timeline"],
+      dependencies: [
+        "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "System", "Timeline",
+      ],
       path: "Tests/Support/TestSupport", exclude: ["PipeWire"], swiftSettings: relaxed),
     .executableTarget(
       name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support/JackPeer",
@@ -181,8 +208,7 @@ let package = Package(
       name: "PluginHostTests",
       dependencies: [
         "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime",
-        "Server", "System", "TestSupport", "Timeline", "cuejack",
-        .product(name: "Logging", package: "swift-log"),
+        "Server", "System", "TestSupport", "Timeline",
       ],
       path: "Tests/Unit/PluginHostTests", exclude: ["Fixtures"], swiftSettings: relaxed),
     // The host without our code that `make conformance` compares with.
@@ -205,19 +231,20 @@ let package = Package(
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
-        "AudioQueue", "CProbe", "CRealTime", "Codecs", "Graph", "PluginHost", "RealTime", "Server",
+        "AudioQueue", "AudioToolbox", "CProbe", "CRealTime", "Codecs", "Graph", "PluginHost",
+        "RealTime", "Server",
         "System", "TestSupport", "Timeline",
       ],
       path: "Tests/Unit/AudioQueueTests", swiftSettings: relaxed),
     .testTarget(
       name: "PipeWireTests",
-      dependencies: ["Server", "TestSupport", "cuejack", "jack-peer", "player-swift"],
+      dependencies: ["Server", "TestSupport", "jack-peer", "player-swift"],
       path: "Tests/Server/PipeWireTests", swiftSettings: relaxed),
     .testTarget(
       name: "HouseTests", dependencies: ["TestSupport"], path: "Tests/Project/HouseTests",
       swiftSettings: relaxed),
     .testTarget(
-      name: "DocsTests", dependencies: ["TestSupport", "cuejack"], path: "Tests/Project/DocsTests",
+      name: "DocsTests", dependencies: ["TestSupport"], path: "Tests/Project/DocsTests",
       swiftSettings: relaxed),
     .testTarget(
       name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"],
@@ -228,9 +255,11 @@ let package = Package(
       swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.
-    .target(name: "FileSupport", path: "Tests/Support/FileSupport", swiftSettings: relaxed),
+    .target(
+      name: "FileSupport", dependencies: ["CSndfile"], path: "Tests/Support/FileSupport",
+      swiftSettings: relaxed),
     .testTarget(
-      name: "FilesTests", dependencies: ["Codecs", "Files", "FileSupport", "RealTime"],
+      name: "FilesTests", dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime"],
       path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
@@ -250,14 +279,14 @@ let package = Package(
     .testTarget(
       name: "CuejackTests",
       dependencies: [
-        "AudioQueue", "Codecs", "FileSupport", "Files", "RealTime", "Server", "TestSupport",
-        "Timeline", "cuejack",
+        "AudioQueue", "Codecs", "Command", "FileSupport", "Files", "RealTime", "Server",
+        "TestSupport", "Timeline",
       ], path: "Tests/Command/CuejackTests", swiftSettings: relaxed),
     .testTarget(
       name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"],
       path: "Tests/Project/FuzzTests", swiftSettings: relaxed),
     .testTarget(
-      name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack", "cuejack-bench"],
+      name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack-bench"],
       path: "Tests/Project/BenchmarkTests", swiftSettings: relaxed),
     .testTarget(
       name: "ExamplesTests", dependencies: ["TestSupport", "player-swift", "recorder-swift"],

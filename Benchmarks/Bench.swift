@@ -19,8 +19,8 @@ struct Bench: ParsableCommand {
       Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
-  @Flag(help: "Print JSON instead of a table.")
-  var json = false
+  @Option(help: "Also write the results to this file, as JSON.")
+  var json: String?
 
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
@@ -68,18 +68,33 @@ struct Bench: ParsableCommand {
     if let host, let host = PluginHost(rawValue: host) {
       return try HostJob.run(host, hostPlugins, channels: hostChannels, server: hostServer)
     }
-    let report = try Report(
-      machine: Machine(), versions: Versions(),
-      cycles: only ?? .cycles == .cycles ? CycleCost.all(effort) : [],
-      players: only ?? .players == .players ? PlayerCost.all(effort) : [],
-      renders: only ?? .renders == .renders ? RenderCost.all(effort) : [],
-      codecs: only ?? .codecs == .codecs ? CodecCost.all(effort) : [],
-      latencies: only ?? .latency == .latency ? Latency.all(effort) : [],
-      graphs: only ?? .graph == .graph ? GraphCost.all(effort) : [],
-      chains: only ?? .chains == .chains ? ChainCost.all(effort) : [],
-      mixes: only ?? .chains == .chains ? MixCost.all(effort) : [],
-      queues: only ?? .queues == .queues ? QueueCost.all(effort) : [])
-    print(json ? try report.json() : report.table())
+    var report = Report(versions: try Versions())
+    show(report.head)
+    report.cycles = try measure(.cycles, effort, CycleCost.all)
+    report.players = try measure(.players, effort, PlayerCost.all)
+    report.renders = try measure(.renders, effort, RenderCost.all)
+    report.codecs = try measure(.codecs, effort, CodecCost.all)
+    report.latencies = try measure(.latency, effort, Latency.all)
+    report.graphs = try measure(.graph, effort, GraphCost.all)
+    report.chains = try measure(.chains, effort, ChainCost.all)
+    report.mixes = try measure(.chains, effort, MixCost.all)
+    report.queues = try measure(.queues, effort, QueueCost.all)
+    if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
+  }
+
+  /// Measures a part, if it is wanted, and prints each row once it is measured.
+  private func measure<R: Row>(
+    _ part: Part, _ effort: Effort, _ all: (Effort, (R) -> Void) throws -> Void
+  ) rethrows -> [R] {
+    guard only ?? part == part else { return [] }
+    var rows: [R] = []
+    show(R.head(effort))
+    try all(effort) { row in
+      show(row.lines(after: rows))
+      rows.append(row)
+    }
+    show(R.tail(rows))
+    return rows
   }
 }
 
@@ -116,8 +131,8 @@ struct Effort {
   var silentSeconds: Double
 
   static let full = Effort(
-    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (22, 2), renderedSeconds: 120,
-    codings: 5, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
+    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (12, 2), renderedSeconds: 120,
+    codings: 3, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
     queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 5,
     chainCycles: 400, mixRuns: 5, mixes: 3, silentSeconds: 2)
   static let quick = Effort(

@@ -9,7 +9,7 @@ import TestSupport
 
 /// Cost of a chain of equal plugins in a host, from before the first to after the last: medians of
 /// several runs.
-struct ChainCost: Codable {
+struct ChainCost: Row {
   /// Name of a host on a server, or of one driven by hand.
   var host: String
   /// Plugins in the chain.
@@ -39,10 +39,10 @@ struct ChainCost: Codable {
     var measure: (PluginRow) throws -> (microseconds: Double, xruns: Int)
   }
 
-  static func all(_ effort: Effort) throws -> [ChainCost] {
+  static func all(_ effort: Effort, found: (ChainCost) -> Void) throws {
     let jack = try JackDaemon(rate: 48000, period: period, isRealtime: true)
     defer { jack.stop() }
-    return try withTemporaryFolder { folder in
+    try withTemporaryFolder { folder in
       let stopwatch = try Stopwatch(on: jack, channels: 1)
       var subjects = PluginHost.allCases.filter(\.isThere).map { host in
         Subject(name: host.rawValue, floor: "floor", mostPlugins: host.mostPlugins) { row in
@@ -76,7 +76,7 @@ struct ChainCost: Codable {
       let absent = PluginHost.allCases.filter { !$0.isThere }.map {
         ChainCost(host: $0.rawValue, count: 0, runs: 0, xruns: 0, missing: $0.absence)
       }
-      return try measure(subjects, in: world, effort) + absent
+      try (measure(subjects, in: world, effort) + absent).forEach(found)
     }
   }
 
@@ -85,8 +85,9 @@ struct ChainCost: Codable {
   {
     var times: [String: [Int: [Double]]] = [:]
     var xruns: [String: [Int: Int]] = [:]
-    for _ in 0..<effort.chainRuns {
+    for run in 1...effort.chainRuns {
       for count in effort.chainCounts {
+        progress("chains: run \(run) of \(effort.chainRuns), \(count) plugins")
         let row = try PluginRow(
           "\(count) eg-amp", Array(repeating: ChainPlugin(uri: uri), count: count), channels: 1,
           in: world)
@@ -175,29 +176,27 @@ private final class HandDrivenRow {
   }
 }
 
-extension Report {
-  var chainLines: [String] {
-    var lines = [
+extension ChainCost {
+  static func head(_ effort: Effort) -> [String] {
+    [
       "",
-      "Rows of LV2's eg-amp, cycles of \(ChainCost.period) frames of noise at 48 kHz, from before the first"
+      "Rows of LV2's eg-amp, cycles of \(period) frames of noise at 48 kHz, from before the first"
         + " plugin to behind the last, in the same cycle",
-      "(medians of \(chains.map(\.runs).max() ?? 0); the floor is a plain loop in C; jalv has a client for"
+      "(medians of \(effort.chainRuns); the floor is a plain loop in C; jalv has a client for"
         + " each plugin, and jackd room for 64)",
       "",
       "host               plugins     in a cycle        each    beyond floor   xruns",
     ]
-    for row in chains {
-      guard let microseconds = row.microseconds else {
-        lines.append(left(row.host, 19) + (row.missing ?? ""))
-        continue
-      }
-      lines.append(
-        left(row.host, 19) + right("\(row.count)", 7)
-          + right("\(number(microseconds, 2)) µs", 15)
-          + right(row.each.map { "\(number($0, 3)) µs" } ?? "-", 12)
-          + right(row.beyondFloor.map { "\(number($0, 3)) µs" } ?? "-", 16)
-          + right("\(row.xruns)", 8))
-    }
-    return lines
+  }
+
+  func lines(after rows: [ChainCost]) -> [String] {
+    guard let microseconds else { return [left(host, 19) + (missing ?? "")] }
+    return [
+      left(host, 19) + right("\(count)", 7)
+        + right("\(number(microseconds, 2)) µs", 15)
+        + right(each.map { "\(number($0, 3)) µs" } ?? "-", 12)
+        + right(beyondFloor.map { "\(number($0, 3)) µs" } ?? "-", 16)
+        + right("\(xruns)", 8)
+    ]
   }
 }

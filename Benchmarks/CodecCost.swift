@@ -5,7 +5,7 @@ import RealTime
 import TestSupport
 
 /// Cost of encoding or decoding a sound file with a program: medians of several runs.
-struct CodecCost: Codable {
+struct CodecCost: Row {
   /// The codec, and whether it encodes or decodes.
   var work: String
   var program: String
@@ -45,14 +45,34 @@ struct CodecCost: Codable {
       decoder: ["-c:a", "libopus", "-request_sample_fmt", "flt"], rate: 48000),
   ]
 
-  static func all(_ effort: Effort) throws -> [CodecCost] {
+  static func all(_ effort: Effort, found: (CodecCost) -> Void) throws {
     try withTemporaryFolder { folder in
-      var costs: [CodecCost] = []
       for coding in codings where coding.codec.hasEncoder {
-        costs += try cost(of: coding, in: folder, effort)
+        progress("codecs: \(coding.name)")
+        try cost(of: coding, in: folder, effort).forEach(found)
       }
-      return costs
     }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "A stereo file of 16 bits encoded, and decoded to floats: processor time, and seconds of sound in a"
+        + " second of it (medians of \(effort.codings))",
+      "",
+      "work                      program    sound   processor   real time   ratio",
+    ]
+  }
+
+  func lines(after rows: [CodecCost]) -> [String] {
+    // The ratio is that to the first program of the same work.
+    let ours = rows.first { $0.work == work } ?? self
+    return [
+      left(work, 26) + left(program, 9) + right("\(seconds) s", 7)
+        + right("\(number(processorMilliseconds, 1)) ms", 12)
+        + right("\(number(timesRealTime, 0)) x", 12)
+        + right(number(processorMilliseconds / ours.processorMilliseconds, 2), 8)
+    ]
   }
 
   private static func cost(of coding: Coding, in folder: URL, _ effort: Effort) throws

@@ -6,7 +6,7 @@ import TestSupport
 
 /// Cost of a cycle in nanoseconds, compared with a copy of the bytes that it reads or, when
 /// recording, writes.
-struct CycleCost: Codable {
+struct CycleCost: Row {
   struct Comparison: Codable {
     var cycleNanoseconds: Double
     var copyNanoseconds: Double
@@ -16,6 +16,13 @@ struct CycleCost: Codable {
       cycleNanoseconds = cycle
       copyNanoseconds = copy
       ratio = copy > 0 ? cycle / copy : nil
+    }
+
+    /// The three columns of a table.
+    var columns: String {
+      right("\(number(cycleNanoseconds, 1)) ns", 11)
+        + right("\(number(copyNanoseconds, 1)) ns", 10)
+        + right(ratio.map { number($0, 2) } ?? "-", 7)
     }
   }
   var format: String
@@ -31,21 +38,38 @@ struct CycleCost: Codable {
 
   static let furtherQueues = 15
 
-  static func all(_ effort: Effort) throws -> [CycleCost] {
+  static func all(_ effort: Effort, found: (CycleCost) -> Void) throws {
     let formats: [(name: String, kind: PCMFormat.Kind, bits: Int, channels: Int)] = [
       ("s16", .signedInteger, 16, 2), ("f32", .float, 32, 2), ("s24", .signedInteger, 24, 2),
       ("s16", .signedInteger, 16, 1), ("f32", .float, 32, 1),
       ("s16", .signedInteger, 16, 8), ("f32", .float, 32, 8),
     ]
-    return try formats.flatMap { each in
-      try [64, 256].map { period in
-        try CycleCost(
-          each.name,
-          PCMFormat(
-            sampleRate: 48000, channels: each.channels, kind: each.kind, bitsPerSample: each.bits),
-          period: period, effort)
+    for each in formats {
+      for period in [64, 256] {
+        let format = PCMFormat(
+          sampleRate: 48000, channels: each.channels, kind: each.kind, bitsPerSample: each.bits)
+        found(try CycleCost(each.name, format, period: period, effort))
       }
     }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians)",
+      "",
+      "                        one queue                   each of \(furtherQueues) more"
+        + "             one that records",
+      "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio"
+        + "      cycle      copy  ratio",
+    ]
+  }
+
+  func lines(after rows: [CycleCost]) -> [String] {
+    [
+      left(format, 6) + right("\(channels)", 4) + right("\(period)", 8)
+        + oneQueue.columns + furtherQueue.columns + recording.columns
+    ]
   }
 
   private init(_ name: String, _ format: PCMFormat, period: Int, _ effort: Effort) throws {

@@ -7,7 +7,7 @@ import Server
 
 /// Cost of a graph's cycle in nanoseconds, compared with plain loops over the same number of
 /// planes.
-struct GraphCost: Codable {
+struct GraphCost: Row {
   /// "chain": a chain of gain nodes; "mixer": one mixer with many sources.
   var shape: String
   /// Nodes of the chain, or edges to the mixer.
@@ -20,16 +20,36 @@ struct GraphCost: Codable {
   /// one.
   var slope: Double?
 
-  static func all(_ effort: Effort) throws -> [GraphCost] {
-    try ["chain", "mixer"].flatMap { shape in
-      try [64, 256].flatMap { period in
-        var rows: [GraphCost] = []
+  static func all(_ effort: Effort, found: (GraphCost) -> Void) throws {
+    for shape in ["chain", "mixer"] {
+      for period in [64, 256] {
+        var first: GraphCost?
         for count in [1, 8, 32, 128] {
-          rows.append(try GraphCost(shape, count, period, first: rows.first, effort))
+          let row = try GraphCost(shape, count, period, first: first, effort)
+          first = first ?? row
+          found(row)
         }
-        return rows
       }
     }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "A graph's cycle, against plain loops that do the same (medians); what each node of a chain, or each"
+        + " source of a mixer, adds beyond the loop",
+      "",
+      "shape  count  frames      cycle       loop      each",
+    ]
+  }
+
+  func lines(after rows: [GraphCost]) -> [String] {
+    [
+      left(shape, 6) + right("\(count)", 6) + right("\(period)", 8)
+        + right("\(number(cycleNanoseconds, 1)) ns", 11)
+        + right("\(number(loopNanoseconds, 1)) ns", 11)
+        + right(slope.map { "\(number($0, 1)) ns" } ?? "-", 10)
+    ]
   }
 
   private init(_ shape: String, _ count: Int, _ period: Int, first: GraphCost?, _ effort: Effort)

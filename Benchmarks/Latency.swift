@@ -9,7 +9,7 @@ import TestSupport
 
 /// Latency from the call that enqueues a buffer on a running, dry queue to the buffer's first frame
 /// at the port.
-struct Latency: Codable {
+struct Latency: Row {
   var path: String
   /// Period of the server in frames, at 48 kHz.
   var period: Int
@@ -36,8 +36,11 @@ struct Latency: Codable {
   /// Frames of a buffer: more than the resampler takes in before its first output.
   static let framesPerBuffer = 2048
 
-  static func all(_ effort: Effort) throws -> [Latency] {
-    try effort.latencyPeriods.flatMap { try measure(period: $0, count: effort.buffers) }
+  static func all(_ effort: Effort, found: (Latency) -> Void) throws {
+    for period in effort.latencyPeriods {
+      progress("latency: cycles of \(period) frames, \(effort.buffers) buffers")
+      try measure(period: period, count: effort.buffers).forEach(found)
+    }
   }
 
   private static func measure(period: Int, count: Int) throws -> [Latency] {
@@ -85,8 +88,7 @@ struct Latency: Codable {
       }
     }
     guard found.allSatisfy({ !$0.isEmpty }) else {
-      FileHandle.standardError.write(
-        Data("the machine is too busy for cycles of \(period) frames: they are left out\n".utf8))
+      progress("the machine is too busy for cycles of \(period) frames: they are left out")
       return []
     }
     let missed = zip(tries, found).map { $0 - $1.count }
@@ -238,11 +240,11 @@ struct Latency: Codable {
   }
 }
 
-extension Report {
-  var latencyLines: [String] {
-    var lines = [
+extension Latency {
+  static func head(_ effort: Effort) -> [String] {
+    [
       "",
-      "From enqueuing on a running, dry queue (buffers of \(Latency.framesPerBuffer) frames) to the port"
+      "From enqueuing on a running, dry queue (buffers of \(framesPerBuffer) frames) to the port"
         + " of a server at 48 kHz;",
       "a C client asked at the same moment, with one atomic flag, is the floor",
       "",
@@ -251,21 +253,25 @@ extension Report {
       "frames  path                             count  missed     min  median    99 %     max"
         + "    min  median  99 %   max    same cycle   later  ratio",
     ]
-    for row in latencies {
-      func periods(_ frames: Double) -> String { number(frames / Double(row.period), 2) }
-      var line = right("\(row.period)", 6) + "  " + left(row.path, 32) + right("\(row.count)", 6)
-      line += right("\(row.missed)", 8)
-      line += right("\(row.least)", 8) + right(number(row.median, 1), 8)
-      line += right("\(row.almostAll)", 8) + right("\(row.most)", 8)
-      line += right(periods(Double(row.least)), 7) + right(periods(row.median), 8)
-      line += right(periods(Double(row.almostAll)), 6) + right(periods(Double(row.most)), 6)
-      if let floor = row.againstFloor {
-        line += right("\(number(100 * floor.sameCycle, 1)) %", 14)
-        line += right(number(floor.laterFrames, 1), 8) + right(number(floor.ratio, 3), 7)
-      }
-      lines.append(line)
+  }
+
+  func lines(after rows: [Latency]) -> [String] {
+    func periods(_ frames: Double) -> String { number(frames / Double(period), 2) }
+    var line = right("\(period)", 6) + "  " + left(path, 32) + right("\(count)", 6)
+    line += right("\(missed)", 8)
+    line += right("\(least)", 8) + right(number(median, 1), 8)
+    line += right("\(almostAll)", 8) + right("\(most)", 8)
+    line += right(periods(Double(least)), 7) + right(periods(median), 8)
+    line += right(periods(Double(almostAll)), 6) + right(periods(Double(most)), 6)
+    if let floor = againstFloor {
+      line += right("\(number(100 * floor.sameCycle, 1)) %", 14)
+      line += right(number(floor.laterFrames, 1), 8) + right(number(floor.ratio, 3), 7)
     }
-    return lines + [
+    return [line]
+  }
+
+  static func tail(_ rows: [Latency]) -> [String] {
+    [
       "missed: the server was late by more than a cycle, for all of its clients; not in the numbers"
     ]
   }

@@ -1,4 +1,5 @@
 import Foundation
+import System
 import TestSupport
 
 /// The machine on which the numbers were measured.
@@ -46,13 +47,9 @@ struct Versions: Codable {
 
 /// Returns true if a program is installed. Prints a message if it is not and `telling` is true.
 func isThere(_ program: String, telling: Bool = false) -> Bool {
-  let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-  if program.contains("/") || folders.contains(where: { access("\($0)/\(program)", X_OK) == 0 }) {
-    return true
-  }
+  if findProgram(program) != nil { return true }
   if telling {
-    FileHandle.standardError.write(
-      Data("there is no \(program) here: it is left out (Debian package \(program))\n".utf8))
+    progress("there is no \(program) here: it is left out (Debian package \(program))")
   }
   return false
 }

@@ -5,7 +5,7 @@ import PluginHost
 import TestSupport
 
 /// Cost of a realistic chain of plugins in a host: medians of several runs.
-struct MixCost: Codable {
+struct MixCost: Row {
   /// Time between the stamps before and after the chain in the same cycle, and JACK's CPU load in
   /// percent of a cycle.
   struct Load: Codable {
@@ -63,21 +63,22 @@ struct MixCost: Codable {
     ]
   }()
 
-  static func all(_ effort: Effort) throws -> [MixCost] {
+  static func all(_ effort: Effort, found: (MixCost) -> Void) throws {
     let jack = try JackDaemon(rate: 48000, period: ChainCost.period, isRealtime: true)
     defer { jack.stop() }
     let world = World()
-    return try withTemporaryFolder { folder in
-      try mixes.suffix(effort.mixes).flatMap { mix in
+    try withTemporaryFolder { folder in
+      for mix in mixes.suffix(effort.mixes) {
         let row: PluginRow
         do throws(HostError) {
           row = try PluginRow(mix.name, mix.plugins, channels: mix.channels, in: world)
         } catch {
-          return PluginHost.allCases.map {
-            MixCost(mix, $0, missing: "\(error): Debian packages \(mix.packages)")
+          for host in PluginHost.allCases {
+            found(MixCost(mix, host, missing: "\(error): Debian packages \(mix.packages)"))
           }
+          continue
         }
-        return try measure(mix, row, on: jack, in: folder, effort)
+        try measure(mix, row, on: jack, in: folder, effort).forEach(found)
       }
     }
   }
@@ -98,7 +99,8 @@ struct MixCost: Codable {
       MixCost(mix, host, missing: host.isThere ? mix.refusals[host] : host.absence)
     }
     var found: [[[Load]]] = costs.map { _ in [] }
-    for _ in 0..<effort.mixRuns {
+    for run in 1...effort.mixRuns {
+      progress("plugins: \(mix.name), run \(run) of \(effort.mixRuns)")
       for (i, host) in PluginHost.allCases.enumerated() where costs[i].missing == nil {
         let hosted = try HostedRow(host, row, on: jack, stopwatch, in: folder)
         found[i].append(
@@ -126,29 +128,25 @@ struct MixCost: Codable {
   }
 }
 
-extension Report {
-  var mixLines: [String] {
-    var lines = [
+extension MixCost {
+  static func head(_ effort: Effort) -> [String] {
+    [
       "",
       "Plugins one after another, stereo, cycles of \(ChainCost.period) frames at 48 kHz: from before the first"
-        + " to behind the last, and JACK's load (medians of \(mixes.map(\.runs).max() ?? 0))",
+        + " to behind the last, and JACK's load (medians of \(effort.mixRuns))",
       "",
       "                                                 noise                silence after it       denormals",
       "plugins                            host          in a cycle   load    in a cycle   load    in a cycle"
         + "   load   xruns",
     ]
-    for row in mixes {
-      let head = left(row.mix, 35) + left(row.host, 10)
-      guard let noise = row.noise, let silence = row.silence, let denormals = row.denormals else {
-        lines.append(head + "    " + (row.missing ?? ""))
-        continue
-      }
-      lines.append(
-        head
-          + [noise, silence, denormals].map {
-            right("\(number($0.microseconds, 1)) µs", 14) + right("\(number($0.load, 1)) %", 8)
-          }.joined() + right("\(row.xruns)", 7))
+  }
+
+  func lines(after rows: [MixCost]) -> [String] {
+    let head = left(mix, 35) + left(host, 10)
+    guard let noise, let silence, let denormals else { return [head + "    " + (missing ?? "")] }
+    let loads = [noise, silence, denormals].map {
+      right("\(number($0.microseconds, 1)) µs", 14) + right("\(number($0.load, 1)) %", 8)
     }
-    return lines
+    return [head + loads.joined() + right("\(xruns)", 7)]
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// Cost of playing a file with a program: medians of several runs.
-struct PlayerCost: Codable {
+struct PlayerCost: Row {
   var program: String
   /// Seconds of sound.
   var seconds: Int
@@ -15,20 +15,20 @@ struct PlayerCost: Codable {
   /// Period of the server in frames, at 48 kHz.
   static let period = 256
 
-  static func all(_ effort: Effort) throws -> [PlayerCost] {
+  static func all(_ effort: Effort, found: (PlayerCost) -> Void) throws {
     let server = try JackDaemon(rate: 48000, period: period)
     defer { server.stop() }
-    return try withTemporaryFolder { folder in
+    try withTemporaryFolder { folder in
       let players: [(program: String, path: String, arguments: [String])] = [
         ("cuejack play", try builtProduct(named: "cuejack").path, ["play"]),
         ("sndfile-jackplay", "sndfile-jackplay", ["-a=system:playback_%d"]),
       ]
-      var costs: [PlayerCost] = []
       for seconds in [effort.seconds.long, effort.seconds.short] {
         let file = folder.appendingPathComponent("\(seconds).wav")
         try waveFile(seconds: seconds).write(to: file)
         var runs = players.map { _ in [(milliseconds: Double, kilobytes: Double)]() }
-        for _ in 0..<effort.runs {
+        for run in 1...effort.runs {
+          progress("players: \(seconds) s of sound, run \(run) of \(effort.runs)")
           for (i, player) in players.enumerated() {
             let child = try Child(
               player.path, player.arguments + [file.path],
@@ -51,15 +51,39 @@ struct PlayerCost: Codable {
             runs[i].append((1000 * child.processorSeconds, resident))
           }
         }
-        costs += zip(players, runs).map { player, runs in
-          PlayerCost(
-            program: player.program, seconds: seconds, runs: runs.count,
-            processorMilliseconds: median(runs.map(\.milliseconds)),
-            residentKilobytes: median(runs.map(\.kilobytes)))
+        for (player, runs) in zip(players, runs) {
+          found(
+            PlayerCost(
+              program: player.program, seconds: seconds, runs: runs.count,
+              processorMilliseconds: median(runs.map(\.milliseconds)),
+              residentKilobytes: median(runs.map(\.kilobytes))))
         }
       }
-      return costs
     }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "A player, from start to end: 16 bits, stereo, 48 kHz, cycles of \(period) frames"
+        + " (medians of \(effort.runs))",
+      "",
+      "program           sound   processor   resident",
+    ]
+  }
+
+  func lines(after rows: [PlayerCost]) -> [String] {
+    let line =
+      left(program, 16) + right("\(seconds) s", 7)
+      + right("\(number(processorMilliseconds, 1)) ms", 12)
+      + right("\(number(residentKilobytes / 1024, 1)) MB", 11)
+    guard let ours = rows.last, ours.seconds == seconds else { return [line] }
+    return [
+      line,
+      left("ratio", 16) + right("\(seconds) s", 7)
+        + right(number(ours.processorMilliseconds / processorMilliseconds, 2), 9)
+        + right(number(ours.residentKilobytes / residentKilobytes, 2), 11),
+    ]
   }
 
   private static func failure(_ program: String, in folder: URL) -> SupportError {

@@ -6,7 +6,7 @@ import System
 import TestSupport
 
 /// Cost of a number of queues on one client.
-struct QueueCost: Codable {
+struct QueueCost: Row {
   var queues: Int
   /// A cycle of all queues, driven by hand, compared with a copy of the bytes that it reads.
   var cycle: CycleCost.Comparison
@@ -29,17 +29,19 @@ struct QueueCost: Codable {
   static let handDrivenPeriod = 256
   static let period = 1024
 
-  static func all(_ effort: Effort) throws -> [QueueCost] {
+  static func all(_ effort: Effort, found: (QueueCost) -> Void) throws {
+    progress("queues: their cycles, driven by hand")
     let cycles = try handDriven(effort.queues, effort)
     let server = try JackDaemon(
       rate: 48000, period: period, maximumPorts: 4 + 2 * (effort.queues.max() ?? 0) + 64)
     defer { server.stop() }
-    var costs: [QueueCost] = []
+    var last: QueueCost?
     for (count, cycle) in zip(effort.queues, cycles) {
+      progress("queues: \(count) play for \(effort.queueSeconds) s")
       let playing = try PlayingQueues.measured(
         count, on: server, seconds: effort.queueSeconds)
       var cost = QueueCost(queues: count, cycle: cycle, playing: playing)
-      if let last = costs.last {
+      if let last {
         func slope(_ value: (QueueCost) -> Double) -> Double {
           (value(cost) - value(last)) / Double(count - last.queues)
         }
@@ -51,9 +53,9 @@ struct QueueCost: Codable {
           residentKilobytes: slope(\.playing.residentKilobytes),
           bufferKilobytes: slope(\.playing.bufferKilobytes))
       }
-      costs.append(cost)
+      last = cost
+      found(cost)
     }
-    return costs
   }
 
   private static func handDriven(_ counts: [Int], _ effort: Effort) throws
@@ -206,56 +208,62 @@ struct PlayingQueues: Codable {
   }
 }
 
-extension Report {
-  var queueLines: [String] {
+extension QueueCost {
+  static func head(_ effort: Effort) -> [String] {
     let buffers = "\(PlayingQueues.buffers) × \(PlayingQueues.framesPerBuffer) frames"
-    var lines = [
+    return [
       "",
-      "Queues of 32-bit floats, one channel, 48 kHz, on one client: a cycle of \(QueueCost.handDrivenPeriod)"
+      "Queues of 32-bit floats, one channel, 48 kHz, on one client: a cycle of \(handDrivenPeriod)"
         + " frames, driven by hand, against a copy;",
-      "a process on a server with cycles of \(QueueCost.period) frames, with buffers of \(buffers) that are"
+      "a process on a server with cycles of \(period) frames, with buffers of \(buffers) that are"
         + " enqueued again in the callback",
       "",
       "            a cycle, for each queue      in a second of sound             memory since before the first",
       "queues       cycle      copy  ratio   processor  callbacks  threads       PSS       RSS"
         + "   buffers    starved  xruns",
     ]
-    for row in queues {
-      let count = Double(row.queues)
-      let playing = row.playing
-      lines.append(
-        left("\(row.queues)", 6)
-          + slots(
-            CycleCost.Comparison(
-              row.cycle.cycleNanoseconds / count, row.cycle.copyNanoseconds / count))
-          + right("\(number(playing.processorMilliseconds, 1)) ms", 12)
-          + right(number(playing.callbacks, 0), 11) + right("\(playing.threads)", 9)
-          + megabytes(playing.proportionalKilobytes) + megabytes(playing.residentKilobytes)
-          + megabytes(playing.bufferKilobytes)
-          + right("\(playing.starvedFrames)", 11) + right("\(playing.xruns)", 7))
-    }
-    lines += [
+  }
+
+  func lines(after rows: [QueueCost]) -> [String] {
+    let count = Double(queues)
+    let cycleOfEach = CycleCost.Comparison(
+      cycle.cycleNanoseconds / count, cycle.copyNanoseconds / count)
+    return [
+      left("\(queues)", 6) + cycleOfEach.columns
+        + right("\(number(playing.processorMilliseconds, 1)) ms", 12)
+        + right(number(playing.callbacks, 0), 11) + right("\(playing.threads)", 9)
+        + megabytes(playing.proportionalKilobytes) + megabytes(playing.residentKilobytes)
+        + megabytes(playing.bufferKilobytes)
+        + right("\(playing.starvedFrames)", 11) + right("\(playing.xruns)", 7)
+    ]
+  }
+
+  static func tail(_ rows: [QueueCost]) -> [String] {
+    let head = [
       "", "What each queue adds, and its memory beyond its buffers",
       "",
       "queues          cycle      copy  ratio   processor       PSS       RSS   buffers  beyond (PSS)",
     ]
-    for (last, row) in zip(queues, queues.dropFirst()) {
-      guard let each = row.each else { continue }
-      lines.append(
-        left("\(last.queues) to \(row.queues)", 10)
-          + slots(CycleCost.Comparison(each.cycleNanoseconds, each.copyNanoseconds))
-          + right("\(number(each.processorMicroseconds, 1)) µs", 12)
-          + kilobytes(each.proportionalKilobytes) + kilobytes(each.residentKilobytes)
-          + kilobytes(each.bufferKilobytes)
-          + right("\(number(each.proportionalKilobytes - each.bufferKilobytes, 1)) kB", 14))
-    }
-    return lines
+    return head
+      + zip(rows, rows.dropFirst()).compactMap { last, row in
+        row.each.map { left("\(last.queues) to \(row.queues)", 10) + $0.columns }
+      }
   }
+}
 
-  private func megabytes(_ kilobytes: Double) -> String {
-    right("\(number(kilobytes / 1024, 1)) MB", 10)
+extension QueueCost.Each {
+  fileprivate var columns: String {
+    CycleCost.Comparison(cycleNanoseconds, copyNanoseconds).columns
+      + right("\(number(processorMicroseconds, 1)) µs", 12)
+      + kilobytes(proportionalKilobytes) + kilobytes(residentKilobytes)
+      + kilobytes(bufferKilobytes)
+      + right("\(number(proportionalKilobytes - bufferKilobytes, 1)) kB", 14)
   }
-  private func kilobytes(_ kilobytes: Double) -> String {
-    right("\(number(kilobytes, 1)) kB", 10)
-  }
+}
+
+private func megabytes(_ kilobytes: Double) -> String {
+  right("\(number(kilobytes / 1024, 1)) MB", 10)
+}
+private func kilobytes(_ kilobytes: Double) -> String {
+  right("\(number(kilobytes, 1)) kB", 10)
 }

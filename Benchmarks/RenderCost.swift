@@ -5,7 +5,7 @@ import RealTime
 import TestSupport
 
 /// Cost of converting a file offline with a program: medians of several runs.
-struct RenderCost: Codable {
+struct RenderCost: Row {
   var conversion: String
   var program: String
   /// Seconds of sound.
@@ -38,9 +38,8 @@ struct RenderCost: Codable {
       ]),
   ]
 
-  static func all(_ effort: Effort) throws -> [RenderCost] {
+  static func all(_ effort: Effort, found: (RenderCost) -> Void) throws {
     try withTemporaryFolder { folder in
-      var costs: [RenderCost] = []
       for conversion in conversions {
         let seconds = effort.renderedSeconds
         let file = folder.appendingPathComponent("\(conversion.rate).wav")
@@ -64,7 +63,8 @@ struct RenderCost: Codable {
         ].filter { isThere($0.1, telling: true) }
         var times = programs.map { _ in [Double]() }
         var sizes = Set<Int>()
-        for _ in 0..<effort.runs {
+        for run in 1...effort.runs {
+          progress("renders: \(conversion.name), run \(run) of \(effort.runs)")
           for (i, program) in programs.enumerated() {
             let words = folder.appendingPathComponent("words")
             let child = try Child(program.path, program.arguments, output: words)
@@ -80,15 +80,36 @@ struct RenderCost: Codable {
         guard sizes == [seconds * conversion.to.rate * conversion.to.format(2).bytesPerFrame] else {
           throw SupportError("\(conversion.name): files of \(sizes) bytes")
         }
-        costs += zip(programs, times).map { program, times in
-          RenderCost(
-            conversion: conversion.name, program: program.name, seconds: seconds, runs: times.count,
-            processorMilliseconds: median(times),
-            framesPerSecond: Double(seconds * conversion.to.rate) / median(times) * 1000)
+        for (program, times) in zip(programs, times) {
+          found(
+            RenderCost(
+              conversion: conversion.name, program: program.name, seconds: seconds,
+              runs: times.count, processorMilliseconds: median(times),
+              framesPerSecond: Double(seconds * conversion.to.rate) / median(times) * 1000))
         }
       }
-      return costs
     }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "A stereo file converted: processor time, and frames of the result in a second of it"
+        + " (medians of \(effort.runs))",
+      "",
+      "conversion                  program                    sound   processor   frames/s   ratio",
+    ]
+  }
+
+  func lines(after rows: [RenderCost]) -> [String] {
+    // The ratio is that to the first program of the same conversion.
+    let ours = rows.first { $0.conversion == conversion } ?? self
+    return [
+      left(conversion, 28) + left(program, 25) + right("\(seconds) s", 7)
+        + right("\(number(processorMilliseconds, 1)) ms", 12)
+        + right("\(number(framesPerSecond / 1e6, 2)) M", 11)
+        + right(number(processorMilliseconds / ours.processorMilliseconds, 2), 8)
+    ]
   }
 }
 

@@ -1,5 +1,5 @@
-// Functions that glibc declares only for _GNU_SOURCE, which Swift's importer does not define. No
-// header of glibc is included: its types would then belong to this module as well.
+// Functions that glibc declares only for _GNU_SOURCE or _XOPEN_SOURCE, which Swift's importer does
+// not define. No header of glibc is included: its types would then belong to this module as well.
 
 /// memfd_create.
 int cue_memfd_create(const char *name, unsigned int flags) __asm__("memfd_create");
@@ -8,3 +8,17 @@ int cue_memfd_create(const char *name, unsigned int flags) __asm__("memfd_create
 /// number `first` on.
 int cue_spawn_close_from(void *actions,
                          int first) __asm__("posix_spawn_file_actions_addclosefrom_np");
+
+/// wcwidth: the columns of a character on a terminal, by the thread's locale; -1 if it is not
+/// printable.
+int cue_wcwidth(int character) __asm__("wcwidth");
+
+extern char *cue_invocation_name __asm__("program_invocation_short_name");
+
+/// program_invocation_short_name: the file name under which the program was started.
+static inline const char *cue_program_name(void) {
+  return cue_invocation_name;
+}
+
+/// pthread_setname_np: gives a thread a name of at most 15 bytes.
+int cue_thread_set_name(unsigned long thread, const char *name) __asm__("pthread_setname_np");

@@ -37,7 +37,7 @@ static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32
   if (whole && !staged && !tells_position && frames == block->frames) return whole;
   LV2_Atom_Sequence *part = port->buffer;
   clear(plugin, part);
-  uint32_t place = 0;
+  uint32_t staged_offset = 0;
   if (tells_position) append(plugin, part, port->buffer_bytes, 0, &plugin->position.object.atom);
   if (whole) {
     const char *end = end_of(whole);
@@ -46,11 +46,11 @@ static const void *part_input(cue_plugin *plugin, const cue_block *block, uint32
       int64_t time = event->time.frames - offset;
       if (time < 0) continue;
       if (time >= frames) break;
-      cue_plugin_append_staged(plugin, number, &place, now, time, part, port->buffer_bytes);
+      cue_plugin_append_staged(plugin, number, &staged_offset, now, time, part, port->buffer_bytes);
       append(plugin, part, port->buffer_bytes, time, &event->body);
     }
   }
-  cue_plugin_append_staged(plugin, number, &place, now, frames, part, port->buffer_bytes);
+  cue_plugin_append_staged(plugin, number, &staged_offset, now, frames, part, port->buffer_bytes);
   return part;
 }
 

@@ -39,9 +39,9 @@ CUE_HIDDEN void cue_plugin_stage_messages(cue_plugin *plugin) CUE_REALTIME;
 /// Discards the staged messages for frames before `end`.
 CUE_HIDDEN void cue_plugin_drop_staged(cue_plugin *plugin, int64_t end) CUE_REALTIME;
 
-/// Appends the staged messages for a port, from `*place` on, that are due before `before`, in
+/// Appends the staged messages for a port, from `*offset` on, that are due before `before`, in
 /// frames from `now`.
-CUE_HIDDEN void cue_plugin_append_staged(cue_plugin *plugin, uint32_t number, uint32_t *place,
+CUE_HIDDEN void cue_plugin_append_staged(cue_plugin *plugin, uint32_t number, uint32_t *offset,
                                          int64_t now, int64_t before, LV2_Atom_Sequence *sequence,
                                          uint32_t bytes) CUE_REALTIME;
 

@@ -61,11 +61,11 @@ static const char *adopt(cue_urids *table, uint32_t slot, uint32_t text) CUE_REA
 uint32_t cue_urids_map(void *urids, const char *uri) CUE_REALTIME {
   cue_urids *table = urids;
   size_t length = 0;
-  uint32_t place = hash(uri, &length);
+  uint32_t probe = hash(uri, &length);
   if (length == 0 || length > CUE_LONGEST_URI) return 0;
   uint32_t ours = 0;
-  for (uint32_t i = 0; i < table->capacity; ++i, ++place) {
-    uint32_t slot = place & (table->capacity - 1);
+  for (uint32_t i = 0; i < table->capacity; ++i, ++probe) {
+    uint32_t slot = probe & (table->capacity - 1);
     const char *known = own(table, slot);
     if (!known) {
       uint32_t text = __atomic_load_n(&table->slots[slot], __ATOMIC_ACQUIRE);

@@ -59,7 +59,7 @@ extension Graph: DeviceGraph {
   }
 
   /// One of a slot's planes or event sequences.
-  private struct Place: Hashable {
+  private struct SlotPort: Hashable {
     let slot: Int
     let isInput: Bool
     let isEvent: Bool
@@ -69,38 +69,38 @@ extension Graph: DeviceGraph {
   private static func latencies(_ state: State) -> [PortLatency] {
     let plan = state.plan
     // The inputs that each plane or sequence is made from.
-    var before: [Place: [Place]] = [:]
+    var before: [SlotPort: [SlotPort]] = [:]
     for (edge, gain) in plan.edges where gain != 0 {
       before[
-        Place(slot: edge.destination, isInput: true, isEvent: false, number: edge.input),
+        SlotPort(slot: edge.destination, isInput: true, isEvent: false, number: edge.input),
         default: []
       ].append(
-        Place(slot: edge.source, isInput: edge.isDry, isEvent: false, number: edge.output))
+        SlotPort(slot: edge.source, isInput: edge.isDry, isEvent: false, number: edge.output))
     }
     for edge in plan.eventEdges.keys {
       before[
-        Place(slot: edge.destination, isInput: true, isEvent: true, number: edge.input),
+        SlotPort(slot: edge.destination, isInput: true, isEvent: true, number: edge.input),
         default: []
       ].append(
-        Place(slot: edge.source, isInput: edge.isDry, isEvent: true, number: edge.output))
+        SlotPort(slot: edge.source, isInput: edge.isDry, isEvent: true, number: edge.output))
     }
-    func origins(of place: Place) -> [Place] {
-      if place.isInput { return before[place] ?? [] }
-      let slot = plan.slots[place.slot]!
+    func origins(of slotPort: SlotPort) -> [SlotPort] {
+      if slotPort.isInput { return before[slotPort] ?? [] }
+      let slot = plan.slots[slotPort.slot]!
       if slot.kind == .mixer {
-        return [Place(slot: slot.number, isInput: true, isEvent: false, number: place.number)]
+        return [SlotPort(slot: slot.number, isInput: true, isEvent: false, number: slotPort.number)]
       }
       return (0..<slot.inputs).map {
-        Place(slot: slot.number, isInput: true, isEvent: false, number: $0)
+        SlotPort(slot: slot.number, isInput: true, isEvent: false, number: $0)
       }
         + (0..<slot.eventInputs).map {
-          Place(slot: slot.number, isInput: true, isEvent: true, number: $0)
+          SlotPort(slot: slot.number, isInput: true, isEvent: true, number: $0)
         }
     }
-    func jackInputs(into place: Place) -> [String] {
+    func jackInputs(into slotPort: SlotPort) -> [String] {
       var names: Set<String> = []
-      var seen: Set = [place]
-      var open = [place]
+      var seen: Set = [slotPort]
+      var open = [slotPort]
       while let next = open.popLast() {
         let slot = plan.slots[next.slot]!
         if slot.kind == .source {
@@ -115,11 +115,11 @@ extension Graph: DeviceGraph {
     return plan.slots.values.filter { $0.kind == .sink }.sorted { $0.number < $1.number }
       .flatMap { slot in
         slot.jackPorts.enumerated().map { i, port in
-          let place = Place(
+          let slotPort = SlotPort(
             slot: slot.number, isInput: true, isEvent: i >= slot.inputs,
             number: i >= slot.inputs ? i - slot.inputs : i)
           return PortLatency(
-            output: port.name, inputs: jackInputs(into: place),
+            output: port.name, inputs: jackInputs(into: slotPort),
             frames: plan.inputLatency[slot.number] ?? 0)
         }
       }

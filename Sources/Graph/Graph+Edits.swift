@@ -32,7 +32,7 @@ extension Graph {
     }
   }
 
-  /// Adds a source whose memory a voice fills before each cycle: see `places(of:)`. It is silent in
+  /// Adds a source whose memory a voice fills before each cycle: see `inputPorts(of:)`. It is silent in
   /// a cycle before which nothing filled it.
   package func addSource(named name: String, channels: Int) -> NodeID {
     state.withLock { state in
@@ -131,7 +131,7 @@ extension Graph {
   }
 
   /// Returns the memory to which a voice writes the channels of a source.
-  package func places(of id: NodeID) throws(HostError) -> [ClientPort] {
+  package func inputPorts(of id: NodeID) throws(HostError) -> [ClientPort] {
     let slot = try state.withLock { state throws(HostError) in try state.wiring.item(id).slot }
     return (0..<slot.outputs).map { unsafe ClientPort(slot.ports[$0]) }
   }

@@ -1,4 +1,3 @@
-import CRealTime
 import Glibc
 import Logging
 import RealTime
@@ -41,7 +40,7 @@ extension Graph {
     for slot in orders.flatMap(\.slots) {
       slot.abandon()
       if slot.kind == .node, state.abandoned.insert(slot.number).inserted {
-        graphLog.error("“\(slot.name)” is led around: a cycle that may run it does not end")
+        log.error("“\(slot.name)” is led around: a cycle that may run it does not end")
       }
     }
     for (id, item) in state.wiring.items where state.abandoned.contains(item.slot.number) {
@@ -95,7 +94,7 @@ extension Graph {
     defer { unsafe cycle.pointee.release() }
     guard awaitCycles() else {
       if !isOverdue.exchange(true, ordering: .relaxed) {
-        graphLog.error("a cycle does not end: no node is made ready for longer ones before it does")
+        log.error("a cycle does not end: no node is made ready for longer ones before it does")
       }
       return false
     }
@@ -117,7 +116,7 @@ extension Graph {
       do throws(HostError) {
         try slot.node?.prepare(sampleRate: sampleRate, maximumFrames: frames)
       } catch {
-        graphLog.error("“\(slot.name)” does not go on: \(error)")
+        log.error("“\(slot.name)” does not go on: \(error)")
         failed.insert(slot.number)
       }
     }

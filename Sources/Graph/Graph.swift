@@ -1,5 +1,4 @@
 package import CRealTime
-import Glibc
 import Logging
 package import RealTime
 import Server
@@ -129,7 +128,7 @@ package final class Graph: @unchecked Sendable {
       if let known = state.latency[slot.number] { return known }
       let said = slot.node?.latencyFrames ?? 0
       if said > limit {
-        graphLog.warning(
+        log.warning(
           "“\(slot.name)” says that it takes \(said) frames; no more than \(limit) are made up for")
       }
       latency[slot.number] = min(max(said, 0), limit)
@@ -329,7 +328,7 @@ package final class Graph: @unchecked Sendable {
       let known = state.told[slot.number] ?? 0
       // Log again whenever the count has doubled.
       if bad > 2 * known {
-        graphLog.warning(
+        log.warning(
           "“\(slot.name)” made \(bad) samples that are no numbers: they are silent now")
         state.told[slot.number] = bad
       }
@@ -364,6 +363,3 @@ package final class Graph: @unchecked Sendable {
     state.withLock { $0.wiring.items.values.contains { $0.slot.node?.reportsLatency == true } }
   }
 }
-
-/// Created for each use, because the host program may set up logging late.
-var graphLog: Logger { Logger(label: "cuejack") }

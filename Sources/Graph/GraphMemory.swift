@@ -64,7 +64,7 @@ final class SlotMemory: @unchecked Sendable {
   /// The JACK port of each input or output. Changed only while no cycle uses the slot.
   let ports: UnsafeMutablePointer<cue_port>
   private let planePointers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private let buffers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private var planes: [Plane] = []
   private let eventPlanes: [EventPlane]
@@ -98,7 +98,7 @@ final class SlotMemory: @unchecked Sendable {
     unsafe planePointers = .allocate(capacity: max(1, audio))
     var pages: [ArenaPage] = []
     unsafe slot = Arena.small.allocate(1, of: GraphSlot.self, keptBy: &pages)
-    unsafe places = Arena.small.allocate(
+    unsafe buffers = Arena.small.allocate(
       audio, of: UnsafeMutablePointer<Float>.self, keptBy: &pages)
     self.pages = pages
     unsafe sequences = .allocate(capacity: max(1, events))
@@ -116,7 +116,7 @@ final class SlotMemory: @unchecked Sendable {
       to: GraphSlot(
         kind: kind, node: node?.processor, inputs: inputs, outputs: outputs,
         eventInputs: eventInputs, eventOutputs: eventOutputs, ports: ports, clearsPorts: hasMemory,
-        planes: planePointers, places: places, sequences: sequences,
+        planes: planePointers, buffers: buffers, sequences: sequences,
         eventBytes: UInt32(eventBytes)))
     resize(blockFrames)
   }
@@ -141,16 +141,16 @@ final class SlotMemory: @unchecked Sendable {
     planes = (0..<inputs + outputs).map { _ in Plane(frames: blockFrames) }
     for (i, plane) in planes.enumerated() {
       unsafe (planePointers + i).initialize(to: plane.samples)
-      unsafe (places + i).initialize(to: plane.samples)
+      unsafe (buffers + i).initialize(to: plane.samples)
     }
   }
 
   /// Returns the address at which the cycle finds the plane of an input or an output.
-  func place(ofInput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
-    unsafe places + i
+  func bufferPointer(ofInput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
+    unsafe buffers + i
   }
-  func place(ofOutput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
-    unsafe places + inputs + i
+  func bufferPointer(ofOutput i: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
+    unsafe buffers + inputs + i
   }
   /// Returns the plane for an output to which the running order lends no other plane.
   func plane(ofOutput i: Int) -> Plane { planes[inputs + i] }
@@ -163,7 +163,7 @@ final class SlotMemory: @unchecked Sendable {
   var wantedPorts: [WantedPort] {
     jackPorts.enumerated().map { i, port in
       WantedPort(name: port.name, direction: port.direction, isMIDI: port.isMIDI) { [self] in
-        unsafe ports[i] = $0.place
+        unsafe ports[i] = $0.handle
       }
     }
   }
@@ -278,17 +278,17 @@ final class OrderMemory: @unchecked Sendable {
     }
     for (i, edge) in list.enumerated() {
       let source = byNumber[edge.key.source]!
-      let place =
+      let buffer =
         if edge.key.isDry {
-          unsafe source.place(ofInput: edge.key.output)
+          unsafe source.bufferPointer(ofInput: edge.key.output)
         } else if source.kind == .node {
           unsafe outputs + firstOutputs[source.number]! + edge.key.output
         } else {
-          unsafe source.place(ofOutput: edge.key.output)
+          unsafe source.bufferPointer(ofOutput: edge.key.output)
         }
       unsafe (edges + i).initialize(
         to: GraphEdge(
-          source: place,
+          source: buffer,
           delay: edge.delay?.line, from: edge.from, to: edge.to, start: edge.start))
     }
     for (i, edge) in eventList.enumerated() {

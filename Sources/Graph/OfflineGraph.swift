@@ -24,7 +24,7 @@ package final class OfflineGraph {
   /// - Throws: `HostError.unknownNode`.
   package init(_ graph: Graph, source: NodeID) throws(HostError) {
     self.graph = graph
-    inputs = try graph.places(of: source)
+    inputs = try graph.inputPorts(of: source)
     transport = Self.transport(at: 0, graph.sampleRate, isRolling: false)
     let ports = graph.wantedPorts.filter { $0.direction == .output && !$0.isMIDI }
     unsafe outputs = unsafe ports.map { _ in
@@ -83,10 +83,10 @@ package final class OfflineGraph {
     while done < total {
       let count = min(Self.cycleFrames, total - done)
       for (channel, port) in inputs.enumerated() {
-        guard let plane = unsafe port.place.memory else { continue }
+        guard let plane = unsafe port.handle.memory else { continue }
         for i in 0..<count {
-          let place = samples.startIndex + (done + i) * inputs.count + channel
-          unsafe plane[i] = done + i < given ? samples[place] : 0
+          let index = samples.startIndex + (done + i) * inputs.count + channel
+          unsafe plane[i] = done + i < given ? samples[index] : 0
         }
       }
       _ = unsafe graph.cycle.pointee.cycle(frames: count, at: frame, transport: transport)

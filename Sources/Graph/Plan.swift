@@ -151,7 +151,7 @@ struct Plan: Equatable {
   }
 
   /// Returns an intermediate plan for two plans whose crossfade would need a feedback loop, such as
-  /// when two nodes trade places. In it the nodes of the loop run in parallel.
+  /// when two nodes are swapped. In it the nodes of the loop run in parallel.
   static func between(_ a: Plan, _ b: Plan) -> Plan {
     let links = a.links.union(b.links)
     var next: [Int: [Int]] = [:]

@@ -10,12 +10,12 @@ package final class ArenaPage: @unchecked Sendable {
 
   /// Allocates `bytes` zero bytes, touches every page and, where the system permits, locks them.
   init(bytes: Int) {
-    let place = unsafe mmap(
+    let block = unsafe mmap(
       nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)
-    guard let place = unsafe place, unsafe place != MAP_FAILED else {
+    guard let block = unsafe block, unsafe block != MAP_FAILED else {
       fatalError("there is no memory left")
     }
-    unsafe memory = UnsafeMutableRawBufferPointer(start: place, count: bytes)
+    unsafe memory = UnsafeMutableRawBufferPointer(start: block, count: bytes)
     unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
   }
 
@@ -51,17 +51,17 @@ package final class Arena: Sendable {
     let bytes = max(1, count) * MemoryLayout<Value>.stride
     // Blocks of 64 bytes and more begin on a cache line.
     let alignment = max(MemoryLayout<Value>.alignment, bytes < 64 ? 16 : 64)
-    let (place, page) = unsafe current.withLock { current in
-      if let page = current, let place = unsafe page.take(bytes: bytes, alignment: alignment) {
-        return unsafe (place, page)
+    let (block, page) = unsafe current.withLock { current in
+      if let page = current, let block = unsafe page.take(bytes: bytes, alignment: alignment) {
+        return unsafe (block, page)
       }
       let isLarge = bytes > pageBytes / 4
       let page = ArenaPage(bytes: isLarge ? bytes : pageBytes)
-      let place = unsafe page.take(bytes: bytes, alignment: alignment)!
+      let block = unsafe page.take(bytes: bytes, alignment: alignment)!
       if !isLarge { current = page }
-      return unsafe (place, page)
+      return unsafe (block, page)
     }
     if pages.last !== page { pages.append(page) }
-    return unsafe place.bindMemory(to: type, capacity: max(1, count))
+    return unsafe block.bindMemory(to: type, capacity: max(1, count))
   }
 }

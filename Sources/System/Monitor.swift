@@ -43,10 +43,10 @@ package final class Monitor<Value>: @unchecked Sendable {
   }
 
   /// Runs `body` with the value under the lock.
-  package func read<R>(_ body: (Value) -> R) -> R {
+  package func read<R, E: Error>(_ body: (Value) throws(E) -> R) throws(E) -> R {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
-    return body(value)
+    return try body(value)
   }
 
   /// Waits until `body` returns a value. Returns nil after `seconds`.

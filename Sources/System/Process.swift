@@ -65,3 +65,17 @@ package func startProcess(
   defer { unsafe variables.forEach { unsafe free($0) } }
   return unsafe posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
 }
+
+/// Returns the value of an environment variable; nil if it is empty or not set.
+package func environmentVariable(_ name: String) -> String? {
+  guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+  return unsafe String(cString: value)
+}
+
+/// Returns the full path of the program `name`; nil if it cannot be run. Searches PATH unless the
+/// name has a slash.
+package func findProgram(_ name: String) -> String? {
+  if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
+  let path = environmentVariable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
+  return path.split(separator: ":").map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+}

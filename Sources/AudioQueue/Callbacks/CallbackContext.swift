@@ -1,20 +1,18 @@
 package import CDispatch
 import CLibdispatch
-package import CoreFoundation
 package import Dispatch
 import Server
 import System
 
-/// The place where callbacks run, chosen by the app: a thread of the queue, a run loop or a
-/// dispatch queue.
-@safe package enum CallbackPlace {
+/// The thread, dispatch queue or, for the C API, run loop that runs the callbacks, chosen by the app.
+@safe package enum CallbackExecutor {
   /// A thread that belongs to the queue.
   case ownThread
-  /// A run loop in the given mode; nil for the common modes.
-  case runLoop(CFRunLoop, mode: CFString?)
   /// A dispatch queue of the C API.
   case dispatchQueue(dispatch_queue_t)
   case queue(DispatchQueue)
+  /// The callback context that the function returns for a delivery function.
+  case other((@escaping @Sendable () -> Void) -> any CallbackContext)
 }
 
 /// Runs a delivery function on one thread, run loop or dispatch queue.
@@ -34,15 +32,17 @@ extension CallbackContext {
   var isServed: Bool { true }
 }
 
-/// Returns the callback context for `place`, which calls `deliver`.
-package func makeCallbackContext(_ place: CallbackPlace, _ deliver: @escaping @Sendable () -> Void)
+/// Returns the callback context for `executor`, which calls `deliver`.
+package func makeCallbackContext(
+  _ executor: CallbackExecutor, _ deliver: @escaping @Sendable () -> Void
+)
   -> any CallbackContext
 {
-  switch place {
+  switch executor {
   case .ownThread: ThreadContext(deliver)
-  case .runLoop(let loop, let mode): RunLoopContext(loop, mode, deliver)
   case .queue(let queue): DispatchContext(queue, deliver)
   case .dispatchQueue(let queue): unsafe DispatchContext(queue, deliver)
+  case .other(let make): make(deliver)
   }
 }
 
@@ -84,44 +84,6 @@ private final class ThreadContext: CallbackContext {
   func invalidate() { state.change { $0.isOver = true } }
 }
 
-/// A run loop source that delivers callbacks.
-private final class RunLoopContext: CallbackContext, @unchecked Sendable {
-  private let loop: CFRunLoop
-  private let source: CFRunLoopSource
-
-  private final class Target {
-    let deliver: @Sendable () -> Void
-    init(_ deliver: @escaping @Sendable () -> Void) { self.deliver = deliver }
-  }
-
-  init(_ loop: CFRunLoop, _ mode: CFString?, _ deliver: @escaping @Sendable () -> Void) {
-    self.loop = loop
-    var context = unsafe CFRunLoopSourceContext()
-    unsafe context.info = Unmanaged.passRetained(Target(deliver)).toOpaque()
-    unsafe context.release = { info in
-      if let info = unsafe info { unsafe Unmanaged<Target>.fromOpaque(info).release() }
-    }
-    unsafe context.perform = { info in
-      if let info = unsafe info {
-        unsafe Unmanaged<Target>.fromOpaque(info).takeUnretainedValue().deliver()
-      }
-    }
-    unsafe source = CFRunLoopSourceCreate(nil, 0, &context)
-    CFRunLoopAddSource(loop, source, mode ?? kCFRunLoopCommonModes)
-  }
-
-  var isCurrent: Bool { CFRunLoopGetCurrent() === loop }
-
-  var isServed: Bool { CFRunLoopCopyCurrentMode(loop) != nil }
-
-  func wake() {
-    CFRunLoopSourceSignal(source)
-    CFRunLoopWakeUp(loop)
-  }
-
-  func invalidate() { CFRunLoopSourceInvalidate(source) }
-}
-
 /// A dispatch queue that runs callbacks.
 private final class DispatchContext: CallbackContext {
   private struct State {
@@ -154,7 +116,7 @@ private final class DispatchContext: CallbackContext {
       UInt(bitPattern: CDispatch.dispatch_queue_get_label(own)),
       UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue)),
     ]
-    let place = UInt(bitPattern: own)
+    let address = UInt(bitPattern: own)
     // The address of the current queue's label identifies the queue. Queues without a label share
     // "".
     isOn = {
@@ -163,12 +125,12 @@ private final class DispatchContext: CallbackContext {
       return names.contains(UInt(bitPattern: label))
     }
     submit = { body in
-      if let own = unsafe dispatch_queue_t(bitPattern: place) {
+      if let own = unsafe dispatch_queue_t(bitPattern: address) {
         unsafe CDispatch.dispatch_async(own, body)
       }
     }
     cleanUp = {
-      if let own = unsafe dispatch_queue_t(bitPattern: place) {
+      if let own = unsafe dispatch_queue_t(bitPattern: address) {
         unsafe cue_dispatch_queue_release(own)
       }
     }

@@ -21,7 +21,7 @@ final class Chain {
   private let ready: Planes
   private var at = 0
   private var count = 0
-  private let taps: [ProcessingTap.Place: TapStage]
+  private let taps: [ProcessingTap.Position: TapStage]
   private let timePitch: TimePitch?
   private var resampler: ResamplerChain
   private var stage = Stage.source
@@ -49,7 +49,7 @@ final class Chain {
     } else {
       timePitch = nil
     }
-    taps = tap.map { [$0.place: TapStage($0, channels: channels)] } ?? [:]
+    taps = tap.map { [$0.position: TapStage($0, channels: channels)] } ?? [:]
     input = Planes(channels: channels, capacity: Self.blockFrames)
     ready = timePitch == nil ? input : Planes(channels: channels, capacity: Self.blockFrames)
   }
@@ -84,12 +84,12 @@ final class Chain {
     try pass(frames, setting)
   }
 
-  /// Runs the tap at `place`, if there is one.
+  /// Runs the tap at `position`, if there is one.
   private func process(
-    _ place: ProcessingTap.Place, _ planes: Planes, frames: Int, queueTime: Double,
+    _ position: ProcessingTap.Position, _ planes: Planes, frames: Int, queueTime: Double,
     queueFrames: Int
   ) {
-    guard let tap = taps[place] else { return }
+    guard let tap = taps[position] else { return }
     tap.process(planes, frames: frames, queueTime: queueTime, queueFrames: queueFrames)
     note(tap)
   }
@@ -188,11 +188,12 @@ final class Chain {
     return given
   }
 
-  /// Asks the tap at `place` for one block of frames after the run's last frame.
+  /// Asks the tap at `position` for one block of frames after the run's last frame.
   ///
   /// - Returns: The number of frames in `planes`.
-  private func tail(_ place: ProcessingTap.Place, _ planes: Planes, queueTime: Double) -> Int {
-    guard endsRun, let tap = taps[place], !tap.isOver else { return 0 }
+  private func tail(_ position: ProcessingTap.Position, _ planes: Planes, queueTime: Double) -> Int
+  {
+    guard endsRun, let tap = taps[position], !tap.isOver else { return 0 }
     let frames = tap.processTail(planes, queueTime: queueTime)
     note(tap)
     return frames

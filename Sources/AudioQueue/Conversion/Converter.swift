@@ -46,7 +46,7 @@ final class Converter: @unchecked Sendable {
 
   /// One conversion step, and the generation of the queue's state that it belongs to.
   struct Work {
-    let item: QueueState.Item
+    let item: PlaybackPart.Item
     let source: QueueBuffer?
     let cookie: [UInt8]
     let generation: UInt64
@@ -85,23 +85,8 @@ final class Converter: @unchecked Sendable {
   /// The device frame of the run at which the stream begins unless the queue runs dry.
   var streamStart: Int64 = 0
 
-  /// Frames that were converted for a previous device rate, with their start time and changes.
-  struct Replay {
-    let planes: Planes
-    let start: Int64
-    let changes: ParameterChanges
-  }
-  /// The frames that `QueueState.Item.replay` refers to by index, and the frames consumed of the
-  /// current one.
-  var replays: [Replay] = []
-  var replayOffset = 0
-  /// The ratio of the present device rate to the previous one.
-  var replayScale = 1.0
-  /// Frames consumed since the replayed sequence began, and the stream's length before it.
-  var replayedFrames = 0
-  var replayStart = 0
-  /// The value of `holdsBack` once all replays have been converted.
-  var heldBack = false
+  /// Frames that are converted once more because the device's rate has changed.
+  var replay = Replay()
 
   /// Creates a converter; nil if there is no conversion between these rates.
   convenience init?(_ plan: Plan) {
@@ -134,7 +119,7 @@ final class Converter: @unchecked Sendable {
 
   /// Returns true if nothing more can be converted until the process thread has played something.
   /// The caller must hold the state lock.
-  func isFull(_ state: QueueState) -> Bool {
+  func isFull(_ state: PlaybackState) -> Bool {
     if state.isConverting { return false }
     return state.inRing.count >= Self.mostEntries
       || (stagingBuffer == nil && nextStagingBuffer(state) == .none)
@@ -151,12 +136,12 @@ final class Converter: @unchecked Sendable {
   }
 
   /// Returns where the next step finds a staging buffer. The caller must hold the state lock.
-  private func nextStagingBuffer(_ state: QueueState) -> NextStagingBuffer {
+  private func nextStagingBuffer(_ state: PlaybackState) -> NextStagingBuffer {
     let ready = state.readyFrames
-    let missing = (state.primeTargets.max() ?? 0) - ready
+    let missing = (state.part.primeTargets.max() ?? 0) - ready
     // After a call that prepared more than the pool, the pool rests until that has been played.
     let isAhead = ready >= pool.reduce(0) { $0 + $1.capacity }
-    if !state.freeStagingBuffers.isEmpty, missing > 0 || !isAhead { return .pooled }
+    if !state.part.freeStagingBuffers.isEmpty, missing > 0 || !isAhead { return .pooled }
     if missing <= 0 { return .none }
     return .beyondPool(
       frames: min(max(missing, StagingBuffer.mostPooledFrames), StagingBuffer.mostFrames))
@@ -164,13 +149,12 @@ final class Converter: @unchecked Sendable {
 
   /// Returns the next step if there are an item and a staging buffer for it. The caller must hold
   /// the state lock.
-  func takeWork(_ state: inout QueueState) -> Work? {
-    if state.generation != generation {
-      generation = state.generation
+  func takeWork(_ state: inout PlaybackState) -> Work? {
+    if state.part.generation != generation {
+      generation = state.part.generation
       stagingBuffer = nil
       offset = nil
-      replays = []
-      replayOffset = 0
+      replay = Replay()
       beginAnew()
     }
     guard state.resets == 0, let item = state.waiting.first,
@@ -182,7 +166,7 @@ final class Converter: @unchecked Sendable {
     if stagingBuffer == nil {
       switch nextStagingBuffer(state) {
       case .none: return nil
-      case .pooled: stagingBuffer = state.freeStagingBuffers.popLast()
+      case .pooled: stagingBuffer = state.part.freeStagingBuffers.popLast()
       case .beyondPool(let frames): stagingFrames = frames
       }
       filled = 0
@@ -194,14 +178,14 @@ final class Converter: @unchecked Sendable {
       source = state.buffers[piece.id]?.buffer
       if offset == nil {
         offset = 0
-        state.timePitch.follow(piece.timePitch)
+        state.part.timePitch.follow(piece.timePitch)
         if let packets = piece.packets { self.packets?.begin(packets) }
         isNew = true
       }
     }
     return Work(
       item: item, source: source, cookie: state.cookie, generation: generation,
-      setting: state.timePitch, stagingFrames: stagingFrames, isReplay: state.replays > 0)
+      setting: state.part.timePitch, stagingFrames: stagingFrames, isReplay: state.part.replays > 0)
   }
 
   /// True until the position of the current buffer in the stream is determined.
@@ -244,7 +228,7 @@ final class Converter: @unchecked Sendable {
 
   private var failure: ConverterFailure?
 
-  private func convert(_ piece: QueueState.Piece, _ work: Work, into stagingBuffer: StagingBuffer)
+  private func convert(_ piece: PlaybackPart.Piece, _ work: Work, into stagingBuffer: StagingBuffer)
     throws(ConverterFailure) -> Bool
   {
     if isNew {
@@ -282,7 +266,7 @@ final class Converter: @unchecked Sendable {
   /// Copies or decodes the next frames of a buffer to the chain's input.
   ///
   /// - Returns: The number of frames; 0 if there are no more.
-  private func takeFrames(_ piece: QueueState.Piece, of source: QueueBuffer, _ cookie: [UInt8])
+  private func takeFrames(_ piece: PlaybackPart.Piece, of source: QueueBuffer, _ cookie: [UInt8])
     -> Int
   {
     if let packets, let described = piece.packets {
@@ -379,7 +363,7 @@ final class Converter: @unchecked Sendable {
   /// Records the result of `convert` in the queue's state and pushes entries into the ring. The
   /// caller must hold the state lock.
   func finish(
-    _ work: Work, isDone: Bool, _ state: inout QueueState, push: (borrowing Entry) -> Bool
+    _ work: Work, isDone: Bool, _ state: inout PlaybackState, push: (borrowing Entry) -> Bool
   ) {
     state.isConverting = false
     if let failure = failure ?? chain.takeFailure() ?? packets?.takeFailure() {
@@ -387,20 +371,20 @@ final class Converter: @unchecked Sendable {
     }
     failure = nil
     // A reset came in between and has taken back every staging buffer and item.
-    guard work.generation == state.generation, stagingBuffer != nil else { return }
+    guard work.generation == state.part.generation, stagingBuffer != nil else { return }
     var endsStream = false
     if isDone {
       state.waiting.removeFirst()
       if work.isReplay { endReplay(work.item) } else { offset = nil }
-      if work.isReplay { state.replays -= 1 }
+      if work.isReplay { state.part.replays -= 1 }
       switch work.item {
       case .buffer(let piece):
-        state.holdsBack = true
+        state.part.holdsBack = true
         state.notices.append(.buffer(piece.id, isReset: false))
       case .replay, .stagingBuffer:
-        state.holdsBack = true
+        state.part.holdsBack = true
       case .flush, .end:
-        state.holdsBack = work.isReplay && heldBack
+        state.part.holdsBack = work.isReplay && replay.holdsBack
         endsStream = true
         if !work.isReplay { for mark in marks { changes.add(mark.changes) } }
       }
@@ -425,7 +409,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// Pushes the frames of the staging buffer that are not in the ring yet.
-  private func pushFrames(_ state: inout QueueState, _ push: (borrowing Entry) -> Bool) {
+  private func pushFrames(_ state: inout PlaybackState, _ push: (borrowing Entry) -> Bool) {
     guard let stagingBuffer else { return }
     let isLast = filled == stagingBuffer.capacity
     _ = unsafe push(
@@ -434,7 +418,7 @@ final class Converter: @unchecked Sendable {
         planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes))
     state.inRing.append(
       .stagingBuffer(
-        QueueState.StagingPiece(
+        PlaybackPart.StagingPiece(
           stagingBuffer: stagingBuffer, first: pushed, frames: filled - pushed, isLast: isLast,
           start: start,
           changes: changes)))

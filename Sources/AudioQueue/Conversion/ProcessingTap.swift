@@ -5,20 +5,20 @@ package import Codecs
 /// Called on the thread that converts: the worker thread or, offline, the thread that renders or
 /// primes. Never called on the process thread.
 package struct ProcessingTap: Sendable {
-  package enum Place: Sendable { case preEffects, postEffects }
+  package enum Position: Sendable { case preEffects, postEffects }
 
   /// The maximum number of frames per call.
   package static var mostFrames: Int { Chain.blockFrames }
 
-  package let place: Place
+  package let position: Position
   /// True if the tap only observes: its changes are not heard.
   package let isSiphon: Bool
   package let process: @Sendable (TapCall) -> Void
 
   package init(
-    _ place: Place, isSiphon: Bool, process: @escaping @Sendable (TapCall) -> Void
+    _ position: Position, isSiphon: Bool, process: @escaping @Sendable (TapCall) -> Void
   ) {
-    self.place = place
+    self.position = position
     self.isSiphon = isSiphon
     self.process = process
   }

@@ -110,7 +110,7 @@ final class RecordConverter: @unchecked Sendable {
   /// Returns the next step if there are a filled staging buffer and an app buffer for it. The
   /// caller must hold the state lock.
   func work(_ state: RecordState) -> Work? {
-    guard let stagingBuffer = state.stagingBuffers.first, let id = state.waiting.first,
+    guard let stagingBuffer = state.part.stagingBuffers.first, let id = state.waiting.first,
       let buffer = state.buffers[id]?.buffer
     else { return nil }
     return Work(part: .stagingBuffer(stagingBuffer), buffer: buffer)
@@ -277,7 +277,7 @@ extension InputQueue {
 
   /// Returns the first staging buffer to the process thread.
   private func giveBackStagingBuffer(_ state: inout RecordState, to converter: RecordConverter) {
-    let stagingBuffer = state.stagingBuffers.removeFirst()
+    let stagingBuffer = state.part.stagingBuffers.removeFirst()
     _ = unsafe memory.recorder.pointee.spaces.push(converter.space(stagingBuffer.index))
   }
 
@@ -293,7 +293,9 @@ extension InputQueue {
       }
     }
     // Frames without an app buffer wait in their staging buffers.
-    if state.read({ $0.stagingBuffers.isEmpty }) { convert(.hole, with: converter, isReset: false) }
+    if state.read({ $0.part.stagingBuffers.isEmpty }) {
+      convert(.hole, with: converter, isReset: false)
+    }
     state.change { noteEncoder(&$0, isFinished: false) }
   }
 
@@ -319,7 +321,7 @@ extension InputQueue {
     while let work = state.read({ converter.work($0) }) {
       let outcome = converter.convert(work)
       state.change { state in
-        if outcome.isUsedUp { state.stagingBuffers.removeFirst() }
+        if outcome.isUsedUp { state.part.stagingBuffers.removeFirst() }
         if let recorded = outcome.recording { finishBuffer(&state, recorded, isReset: isReset) }
       }
     }
@@ -327,8 +329,8 @@ extension InputQueue {
     let rest = converter.takeFilled()
     let isLost = converter.restart() > 0
     state.change { state in
-      if isLost || !state.stagingBuffers.isEmpty { ranOut(&state) }
-      state.stagingBuffers = []
+      if isLost || !state.part.stagingBuffers.isEmpty { ranOut(&state) }
+      state.part.stagingBuffers = []
       if let rest { finishBuffer(&state, rest, isReset: isReset) }
       pushStagingBuffers(of: converter)
       noteEncoder(&state, isFinished: true)

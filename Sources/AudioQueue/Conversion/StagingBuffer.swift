@@ -14,7 +14,7 @@ final class StagingBuffer {
   let isPooled: Bool
   private let channels: Int
   private let memory: UnsafeMutableBufferPointer<Float>
-  private let places: Planes.Pointers
+  private let channelPointers: Planes.Pointers
 
   /// The maximum length of a pooled buffer in frames. It limits how late a conversion is reported.
   static var mostPooledFrames: Int { 2048 }
@@ -37,23 +37,23 @@ final class StagingBuffer {
     capacity = frames
     unsafe memory = .allocate(capacity: channels * frames)
     unsafe memory.initialize(repeating: 0)
-    unsafe places = .allocate(capacity: channels)
-    unsafe places.initialize(repeating: memory.baseAddress!, count: channels)
+    unsafe channelPointers = .allocate(capacity: channels)
+    unsafe channelPointers.initialize(repeating: memory.baseAddress!, count: channels)
     unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
   }
 
   deinit {
     unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
-    unsafe places.deallocate()
+    unsafe channelPointers.deallocate()
     unsafe memory.deallocate()
   }
 
   /// Returns the address of a frame in each plane. The result is valid until the next call.
   func pointers(at frame: Int) -> Planes.Pointers {
     for channel in 0..<channels {
-      unsafe places[channel] = memory.baseAddress! + channel * capacity + frame
+      unsafe channelPointers[channel] = memory.baseAddress! + channel * capacity + frame
     }
-    return unsafe places
+    return unsafe channelPointers
   }
 
   /// Returns the address of a frame in the first plane. The planes are `capacity` frames apart.

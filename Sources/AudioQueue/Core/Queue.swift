@@ -2,6 +2,7 @@ package import Codecs
 import Logging
 package import RealTime
 package import Server
+import System
 package import Timeline
 
 /// The interface that playback and recording queues share. Safe to call on any thread that is not
@@ -41,6 +42,11 @@ package protocol Queue: AnyObject, Sendable {
   var maximumPacketBytes: Int { get }
 
   var isRunning: Bool { get }
+  /// True while the server is gone. Calls that control the queue then throw `invalidated`; it can
+  /// still be disposed of.
+  var isLost: Bool { get }
+  /// The reason why the queue plays or records nothing at present; nil if its server runs cycles.
+  var absence: Absence? { get }
   func deviceSampleRate() throws(QueueError) -> Double
   /// The number of sound card channels in the queue's direction.
   func deviceChannels() throws(QueueError) -> Int

@@ -12,7 +12,7 @@ package struct QueueOptions: Sendable {
     case ports([String])
     /// No ports of its own: a playback queue writes to these input slots of the device's graph, one
     /// per channel. For a recording queue the same as `none`.
-    case places([ClientPort])
+    case graphInputs([ClientPort])
     case none
   }
   /// The client name on the server.

@@ -110,7 +110,7 @@ final class OfflineClient: ServerClient, @unchecked Sendable {
   func isolate(_ port: ClientPort) {}
 
   func removePort(_ port: ClientPort) {
-    ports.withLock { $0.removeAll { unsafe $0.memory == port.place.memory } }
+    ports.withLock { $0.removeAll { unsafe $0.memory == port.handle.memory } }
   }
 
   /// Does nothing: the ports' content is rendered and not connected.

@@ -8,7 +8,7 @@ extension OutputQueue {
   // MARK: Mode
 
   /// The format for offline rendering; nil if the queue plays through a device.
-  package var offlineFormat: PCMFormat? { state.read { $0.offlineServer?.format } }
+  package var offlineFormat: PCMFormat? { state.read { $0.part.offline?.server.format } }
 
   /// Selects offline rendering to `format`, or with nil playback through the previous device.
   /// Enqueued buffers stay. Do not call while the queue runs.
@@ -20,8 +20,8 @@ extension OutputQueue {
   /// - Parameter mix: For each channel of the queue, its gain in each channel of the format. A
   ///   one-channel queue may have two rows, for the two sides of its balance.
   package func setOfflineFormat(_ format: PCMFormat?, mix: [[Float]]? = nil) throws(QueueError) {
-    try controlled { () throws(QueueError) in
-      let isIdle = state.read { $0.phase == .idle && !$0.isRunning && $0.renderer == nil }
+    try core.controlled { () throws(QueueError) in
+      let isIdle = state.read { $0.isIdle && $0.part.offline?.renderer == nil }
       guard isIdle else { throw .invalidRunState }
       var server: OfflineServer?
       if let format {
@@ -33,11 +33,7 @@ extension OutputQueue {
       closeDevice()
       unsafe memory.voice.pointee.closeSecondPort()
       unsafe memory.voice.pointee.setOffline(format != nil)
-      state.change { state in
-        state.offlineServer = server
-        state.hasRendered = false
-        state.renderedFrames = 0
-      }
+      state.change { $0.part.offline = server.map { OfflineRun(server: $0) } }
     }
   }
 
@@ -47,21 +43,8 @@ extension OutputQueue {
     guard let client = device.client as? OfflineClient, format.channels == 1,
       client.server.format.channels > 1, client.server.sources?.count ?? 2 == 2
     else { return }
-    unsafe memory.ports[1] = client.addPort(named: "out_2", .output).place
-    unsafe memory.voice.pointee.openSecondPort()
-    unsafe memory.voice.pointee.useSecondPort(fromConnections: 0)
-  }
-
-  package func checkOnline() throws(QueueError) {
-    if state.read({ $0.isOffline }) { throw .invalidOfflineMode }
-  }
-
-  /// Runs `body` while holding the control lock. Throws if the queue renders offline.
-  func online<R>(_ body: () throws(QueueError) -> R) throws(QueueError) -> R {
-    try controlled { () throws(QueueError) in
-      try checkOnline()
-      return try body()
-    }
+    memory.openSecondPort(client.addPort(named: "out_2", .output))
+    unsafe memory.voice.pointee.secondPort.use(fromConnections: 0)
   }
 
   // MARK: Rendering
@@ -91,7 +74,7 @@ extension OutputQueue {
     // A placeholder address: nothing is written if there is no room.
     let base = unsafe buffer.baseAddress ?? UnsafeMutableRawPointer(memory.voice)
     var done = 0
-    defer { state.change { $0.renderedFrames += Int64(done) } }
+    defer { state.change { $0.part.offline?.renderedFrames += Int64(done) } }
     while true {
       let hasConverted = pumpConverter()
       let rendered = unsafe client.turn(
@@ -123,7 +106,7 @@ extension OutputQueue {
       try state.checkUsable()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
       guard record.isFree else { throw .bufferInQueue }
-      guard state.isOffline else { throw .invalidOfflineMode }
+      guard state.part.isOffline else { throw .invalidOfflineMode }
       state.buffers[id]?.isFree = false
       return record.buffer
     }
@@ -134,7 +117,9 @@ extension OutputQueue {
 
   /// Advances the run's time so that the next rendered frame is that of `time`.
   private func skip(to time: Int64, on device: Device, _ client: OfflineClient) throws(QueueError) {
-    let (position, hasRun) = state.read { ($0.renderedFrames, $0.phase == .started) }
+    let (position, hasRun) = state.read {
+      ($0.part.offline?.renderedFrames ?? 0, $0.phase == .started)
+    }
     guard hasRun, time != position else { return }
     if time < position {
       throw .badArgument("frame \(time) has been rendered: the next one is \(position)")
@@ -142,33 +127,33 @@ extension OutputQueue {
     // A requested run begins before its time advances.
     unsafe client.turn(frames: 0, into: UnsafeMutableRawPointer(memory.voice)) { 0 }
     state.change { readEvents(&$0) }
-    try controlled { () throws(QueueError) in
-      try holding(device) { unsafe memory.voice.pointee.skip(time - position) }
+    try core.controlled { () throws(QueueError) in
+      try core.holding(device) { unsafe memory.voice.pointee.skip(time - position) }
     }
-    state.change { $0.renderedFrames = time }
+    state.change { $0.part.offline?.renderedFrames = time }
   }
 
   private func beginRendering() throws(QueueError) -> Device {
     let device = try state.change { state throws(QueueError) in
       try state.checkUsable()
-      guard state.isOffline else { throw .invalidOfflineMode }
+      guard let offline = state.part.offline else { throw .invalidOfflineMode }
       // Callbacks do not nest, so a call from inside a callback must fail.
-      guard let device = state.device, state.renderer == nil, !state.isInCallback,
-        state.phase == .started || (state.phase == .idle && state.hasRendered)
+      guard let device = state.device, offline.renderer == nil, !state.isInCallback,
+        state.phase == .started || (state.phase.isIdle && offline.hasRendered)
       else { throw .invalidRunState }
-      state.renderer = pthread_self()
-      state.hasRendered = true
+      state.part.offline?.renderer = pthread_self()
+      state.part.offline?.hasRendered = true
       return device
     }
     // Wait for a listener that another thread is calling; no other call begins from now on.
-    state.wait(seconds: Self.patience) { $0.delivering == nil ? () : nil }
+    state.wait(seconds: core.patience) { $0.delivering == nil ? () : nil }
     return device
   }
 
   private func endRendering() {
     let isLeft = state.change { state in
-      state.renderer = nil
-      return state.nextNotice(onlyBuffers: false) != nil
+      state.part.offline?.renderer = nil
+      return PlaybackPart.nextNotice(state, onlyBuffers: false) != nil
     }
     if isLeft { context.wake() }
   }
@@ -184,11 +169,11 @@ extension OutputQueue {
     var hasTold = false
     while true {
       let waits = state.read { state in
-        guard state.holdsBack, let converter = state.converter else { return false }
+        guard state.part.holdsBack, let converter = state.converter else { return false }
         let isDry = state.inRing.isEmpty && state.waiting.isEmpty
         return !isDry || (done > 0 && room <= converter.heldFrames)
       }
-      if waits || !deliverNext() { return hasTold }
+      if waits || !core.deliverNext() { return hasTold }
       hasTold = true
     }
   }
@@ -204,7 +189,7 @@ extension OutputQueue {
     var hasConverted = false
     while true {
       let next = state.change { state -> (Converter, Converter.Work)? in
-        guard state.isOffline, !state.isConverting, let converter = state.converter,
+        guard state.part.isOffline, !state.isConverting, let converter = state.converter,
           let work = converter.takeWork(&state)
         else { return nil }
         return (converter, work)

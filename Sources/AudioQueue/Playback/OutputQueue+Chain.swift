@@ -43,56 +43,56 @@ extension TimePitch.Setting {
   }
 }
 
-extension QueueState {
+extension PlaybackState {
   /// Returns the rate at which a buffer enqueued now will play, as far as is known.
   func rateAtTail(_ changes: TimePitchChanges) -> Double {
-    guard settings.isTimePitchEnabled, !timePitch.isBypassed else { return 1 }
+    guard part.settings.isTimePitchEnabled, !part.timePitch.isBypassed else { return 1 }
     if let rate = changes.rate { return rate }
     for case .buffer(let piece) in waiting.reversed() {
       if let rate = piece.timePitch.rate { return rate }
     }
-    return timePitch.rate
+    return part.timePitch.rate
   }
 
   /// Records a converter failure and notifies the app.
   mutating func report(_ failure: ConverterFailure) {
     log.error("converter: \(failure)")
-    converterFailure = failure
+    part.converterFailure = failure
     notices.append(.changed(.converterError))
   }
 }
 
 extension OutputQueue {
   /// The latest converter failure; nil if there was none.
-  package var converterFailure: ConverterFailure? { state.read { $0.converterFailure } }
+  package var converterFailure: ConverterFailure? { state.read { $0.part.converterFailure } }
 
   // MARK: Rate and pitch
 
   /// Rate and pitch of the frames that are converted next.
-  package var timePitch: TimePitch.Setting { state.read { $0.timePitch } }
+  package var timePitch: TimePitch.Setting { state.read { $0.part.timePitch } }
 
   /// Changes rate and pitch of the frames converted from now on. The change is heard within one
   /// decode buffer. Requires time-pitch to be enabled.
   package func change(_ changes: TimePitchChanges) throws(QueueError) {
     try state.change { state throws(QueueError) in
       try state.checkUsable()
-      guard state.settings.isTimePitchEnabled else { throw .invalidParameter }
-      state.timePitch.follow(changes)
+      guard state.part.settings.isTimePitchEnabled else { throw .invalidParameter }
+      state.part.timePitch.follow(changes)
     }
   }
 
   /// True if the sound bypasses the time-pitch processor. May change at any time.
   package var isTimePitchBypassed: Bool {
-    get { state.read { $0.timePitch.isBypassed } }
+    get { state.read { $0.part.timePitch.isBypassed } }
     set {
       tellIfChanged(.isTimePitchBypassed) { state in
-        defer { state.timePitch.isBypassed = newValue }
-        return state.timePitch.isBypassed != newValue
+        defer { state.part.timePitch.isBypassed = newValue }
+        return state.part.timePitch.isBypassed != newValue
       }
     }
   }
 
-  package var isTimePitchEnabled: Bool { state.read { $0.settings.isTimePitchEnabled } }
+  package var isTimePitchEnabled: Bool { state.read { $0.part.settings.isTimePitchEnabled } }
 
   /// Enables or disables the time-pitch processor. Call only while nothing is running.
   package func setTimePitchEnabled(_ isEnabled: Bool) throws(QueueError) {
@@ -103,7 +103,7 @@ extension OutputQueue {
     try set(\.isTimePitchEnabled, isEnabled, changing: .isTimePitchEnabled)
   }
 
-  package var timePitchAlgorithm: TimePitch.Algorithm { state.read { $0.settings.algorithm } }
+  package var timePitchAlgorithm: TimePitch.Algorithm { state.read { $0.part.settings.algorithm } }
 
   /// Selects the time-pitch algorithm. Call only while nothing is running.
   package func setTimePitchAlgorithm(_ algorithm: TimePitch.Algorithm) throws(QueueError) {
@@ -114,7 +114,7 @@ extension OutputQueue {
 
   /// Frames, at the queue's rate, to convert ahead of the process thread if it cannot read the
   /// app's buffers directly.
-  package var decodeFrames: Int { state.read { $0.settings.decodeFrames } }
+  package var decodeFrames: Int { state.read { $0.part.settings.decodeFrames } }
 
   package static var decodeFramesRange: ClosedRange<Int> { 256...1 << 20 }
 
@@ -144,12 +144,12 @@ extension OutputQueue {
   private func set<Value: Equatable>(
     _ key: WritableKeyPath<ChainSettings, Value>, _ value: Value, changing change: QueueChange
   ) throws(QueueError) {
-    if state.read({ $0.settings[keyPath: key] == value }) { return }
+    if state.read({ $0.part.settings[keyPath: key] == value }) { return }
     try settingUp { (settings) throws(QueueError) in settings[keyPath: key] = value }
     tellIfChanged(change) { _ in true }
   }
 
-  private func tellIfChanged(_ change: QueueChange, _ body: (inout QueueState) -> Bool) {
+  private func tellIfChanged(_ change: QueueChange, _ body: (inout PlaybackState) -> Bool) {
     let hasChanged = state.change { state in
       let hasChanged = body(&state)
       if hasChanged { state.notices.append(.changed(change)) }
@@ -164,32 +164,32 @@ extension OutputQueue {
   private func settingUp(_ body: (inout ChainSettings) throws(QueueError) -> Void)
     throws(QueueError)
   {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       let isPrimed = state.change { state in
         readEvents(&state)
-        guard state.phase == .idle, !state.isRunning, !state.holdsBack, state.replays == 0,
-          state.renderer == nil
+        guard state.isIdle, !state.part.holdsBack, state.part.replays == 0,
+          state.part.offline?.renderer == nil
         else { return true }
         return state.inRing.contains { if case .stagingBuffer = $0 { true } else { false } }
       }
       // A working converter holds frames of its own.
       if isPrimed || state.read({ $0.isConverting }) { throw .invalidRunState }
-      var settings = state.read { $0.settings }
+      var settings = state.read { $0.part.settings }
       try body(&settings)
       let (device, converter) = takeOut()
       let old = state.change { state in
-        defer { state.settings = settings }
-        return state.settings
+        defer { state.part.settings = settings }
+        return state.part.settings
       }
       guard let device else { return }
       do throws(QueueError) {
-        try holding(device) { state.change { emptyRing(&$0) } }
+        try core.holding(device) { state.change { emptyRing(&$0) } }
         withExtendedLifetime(converter) {}
         install(device, try makeConverter(device.client.sampleRate))
       } catch {
         // After this failure the queue can only be disposed of.
         state.change { state in
-          state.settings = old
+          state.part.settings = old
           state.device = device
         }
         throw error
@@ -201,7 +201,7 @@ extension OutputQueue {
   func plan(_ deviceRate: Double) -> Converter.Plan {
     Converter.Plan(
       streamFormat: streamFormat, format: format, layout: layout, deviceRate: deviceRate,
-      settings: state.read { $0.settings })
+      settings: state.read { $0.part.settings })
   }
 
   /// Creates the converter for a device rate; nil if the process thread can read the buffers
@@ -218,18 +218,18 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.converter = converter
-      state.freeStagingBuffers = converter?.pool ?? []
+      state.part.freeStagingBuffers = converter?.pool ?? []
       pump(&state)
     }
     // Offline the rendering thread converts.
-    if let converter, !state.read({ $0.isOffline }) { startConverting(with: converter) }
+    if let converter, !state.read({ $0.part.isOffline }) { startConverting(with: converter) }
   }
 
   /// Stops all filling of the ring and ends the converter's worker thread. The caller must hold
   /// `control`, and there must be no run.
   func takeOut() -> (Device?, Converter?) {
     let old = state.change { state in
-      state.generation += 1
+      state.part.generation += 1
       defer {
         state.device = nil
         state.converter = nil
@@ -242,21 +242,21 @@ extension OutputQueue {
 
   /// Moves the ring's buffers back to the waiting items. The process thread must be kept out of the
   /// voice.
-  func emptyRing(_ state: inout QueueState) {
+  func emptyRing(_ state: inout PlaybackState) {
     readEvents(&state)
     unsafe memory.voice.pointee.stop()
     // Staging buffers hold data of buffers that the app already has back. At another rate it is
     // lost.
     state.waiting =
-      (state.inRing + state.waiting.prefix(state.replays)).filter {
+      (state.inRing + state.waiting.prefix(state.part.replays)).filter {
         switch $0 {
         case .buffer, .end: true
         case .stagingBuffer, .replay, .flush: false
         }
-      } + state.waiting.dropFirst(state.replays)
-    state.replays = 0
+      } + state.waiting.dropFirst(state.part.replays)
+    state.part.replays = 0
     state.inRing = []
-    state.freeStagingBuffers = []
-    state.holdsBack = false
+    state.part.freeStagingBuffers = []
+    state.part.holdsBack = false
   }
 }

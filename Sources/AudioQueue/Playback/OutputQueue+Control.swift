@@ -14,51 +14,58 @@ extension OutputQueue {
   /// Opens the device if it is not open. While a run plays its last buffers, the next run begins
   /// after it. With nothing enqueued the queue plays silence until a buffer comes.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       let device = try openDevice()
       // A start "now" begins on the first frame that the connections carry, on all channels
       // together.
       if time == .atOnce { try awaitHeard(on: device) }
       // Offline there is no clock for a start time.
-      let start = StartPoint(state.read { $0.isOffline } ? .atOnce : time)
+      let start = StartPoint(state.read { $0.part.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
         readEvents(&state)
         // A paused run resumes; otherwise a run begins.
         defer {
-          if !state.isRunning && !state.isRestarting {
-            state.isBeginning = true
+          if !state.isRunning && !state.part.isRestarting {
+            state.part.isBeginning = true
             state.start = start
           }
         }
         guard state.phase == .started else { return false }
-        if state.ends > state.starts.count {
+        if state.part.ends > state.part.starts.count {
           // The present run has an end enqueued, so another run follows it.
-          state.starts.append(start)
-          if !state.isRestarting { restart(&state, at: start) }
+          state.part.starts.append(start)
+          state.part.runs.started += 1
+          if !state.part.isRestarting { restart(&state, at: start) }
           return true
         }
         // A running queue needs no start, and holding the voice would silence it.
         return state.isRunning
       }
       if isSeenTo { return }
-      try holding { unsafe memory.voice.pointee.start(at: start) }
-      state.change { state in
-        if state.phase == .idle { state.renderedFrames = 0 }
-        state.phase = .started
+      try holding {
+        // Before a cycle can begin the run, and end a short one.
+        state.change { state in
+          if state.phase.isIdle {
+            state.part.offline?.renderedFrames = 0
+            state.part.runs.started += 1
+          }
+          state.phase = .started
+        }
+        unsafe memory.voice.pointee.start(at: start)
       }
     }
   }
 
   /// Pauses the queue. It keeps its buffers and its time.
   package func pause() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       guard state.read({ $0.phase == .started }) else { return }
       try holding { unsafe memory.voice.pointee.pause() }
       state.change { state in
         readEvents(&state)
         if state.phase == .started { state.phase = .paused }
         // A run that has not begun waits for another start.
-        state.isBeginning = false
+        state.part.isBeginning = false
       }
     }
   }
@@ -69,7 +76,7 @@ extension OutputQueue {
   ///
   /// Before a start the buffers stay enqueued: the run that plays them ends with them.
   package func stopAfterPlaying() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
         appendEnd(&state)
@@ -79,57 +86,60 @@ extension OutputQueue {
   }
 
   /// Enqueues the end of the run, unless it is the last item already.
-  private func appendEnd(_ state: inout QueueState) {
+  private func appendEnd(_ state: inout PlaybackState) {
     // A start that follows an end needs an end of its own.
-    if state.ends > state.starts.count, case .end = state.waiting.last ?? state.inRing.last {
+    if state.part.ends > state.part.starts.count,
+      case .end = state.waiting.last ?? state.inRing.last
+    {
       return
     }
     // Without buffers and without a run there is nothing to end.
     guard
-      state.phase != .idle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.holdsBack
+      !state.phase.isIdle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.part.holdsBack
     else { return }
-    state.ends += 1
+    state.part.ends += 1
     // Later buffers belong to the next run.
-    state.tail = 0
+    state.part.tail = 0
     state.waiting.append(.end)
     pump(&state)
   }
 
   /// Ends the run at once and hands every buffer back before this returns.
   package func stop() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       try resetting { state in
-        let lastedFrames = ranFrames
+        let lastedFrames = core.ranFrames
         // Read the events first: a run that has begun schedules the next one, which the stop
         // cancels.
         readEvents(&state)
         unsafe memory.voice.pointee.stop()
         state.phase = .idle
-        state.starts = []
-        state.isRestarting = false
-        state.isBeginning = false
+        state.part.starts = []
+        state.part.isRestarting = false
+        state.part.isBeginning = false
+        state.part.runs.endAll()
         runEnded(&state, lasting: state.isRunning ? lastedFrames : state.lastedFrames)
         state.returnAll()
       }
     }
-    handBack()
+    core.handBack()
   }
 
   /// Hands every buffer back before this returns. The run continues in silence.
   package func reset() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       try resetting { state in
         unsafe memory.voice.pointee.forgetEntries()
         readEvents(&state)
         // The ends stay enqueued: otherwise runs that were told to end would never end.
-        let ends = state.phase == .idle ? 0 : state.ends
+        let ends = state.phase.isIdle ? 0 : state.part.ends
         state.returnAll()
-        state.ends = ends
+        state.part.ends = ends
         state.waiting = Array(repeating: .end, count: ends)
         pump(&state)
       }
     }
-    handBack()
+    core.handBack()
   }
 
   /// Runs `body`, which empties the ring, while the converter is idle and the process thread is
@@ -138,10 +148,10 @@ extension OutputQueue {
   ///
   /// The ring and the queue's record of it change under one lock. Otherwise another thread could
   /// fill the ring with buffers that are about to be handed back.
-  private func resetting(_ body: (inout QueueState) -> Void) throws(QueueError) {
+  private func resetting(_ body: (inout PlaybackState) -> Void) throws(QueueError) {
     state.change { state in
       state.resets += 1
-      state.generation += 1
+      state.part.generation += 1
     }
     waitForConverter()
     do throws(QueueError) {
@@ -155,13 +165,13 @@ extension OutputQueue {
   /// Flushes everything enqueued to the ports, including the frames that the converter holds back.
   /// If the device is not open yet, its converter ends the stream there.
   package func flush() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       state.change { state in
         guard state.converter != nil || state.device == nil else { return }
         // The end of the stream is flushed already unless a buffer follows it.
         if case .buffer = state.waiting.last {
           state.waiting.append(.flush)
-        } else if state.waiting.isEmpty, state.holdsBack {
+        } else if state.waiting.isEmpty, state.part.holdsBack {
           state.waiting.append(.flush)
         }
       }
@@ -174,7 +184,7 @@ extension OutputQueue {
   /// - Returns: False if the converter is still working.
   @discardableResult
   func waitForConverter() -> Bool {
-    let isDone: Void? = state.wait(seconds: Self.patience) { $0.isConverting ? nil : () }
+    let isDone: Void? = state.wait(seconds: core.patience) { $0.isConverting ? nil : () }
     if isDone == nil { log.warning("the converter did not stop: the app's tap did not return") }
     return isDone != nil
   }
@@ -189,19 +199,19 @@ extension OutputQueue {
   /// - Parameter afterPlaying: True to play the enqueued buffers first. The call returns before
   ///   that.
   package func dispose(afterPlaying: Bool) throws(QueueError) {
-    let isDraining = try controlled(evenIfLost: true) { () throws(QueueError) in
+    let isDraining = try core.controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
         // A stopped or paused queue would never reach the end, nor would an offline queue that is
         // not rendered.
         let drains =
-          afterPlaying && state.phase == .started && !state.isLost && !state.isOffline
+          afterPlaying && state.phase == .started && !state.isLost && !state.part.isOffline
         state.disposal = drains ? .draining : .disposed
         if drains { appendEnd(&state) }
         return drains
       } as Bool
     }
-    awaitCallback(isPatient: !afterPlaying)
+    core.awaitCallback(isPatient: !afterPlaying)
     context.invalidate()
     if !isDraining { finishDisposal() }
   }
@@ -209,16 +219,14 @@ extension OutputQueue {
   /// Gives the device back. Nothing plays after that.
   func finishDisposal() {
     control.withLock {
-      let (device, converter) = state.change { state in
+      state.change { state in
         state.disposal = .disposed
-        state.generation += 1
-        defer { state.device = nil }
-        return (state.device, state.converter)
+        state.part.generation += 1
       }
-      if let device, !device.retire(memory) { keepMemory(converter) }
+      core.returnDevice()
       waitForConverter()
     }
-    onDisposed.withLock { $0?() }
+    core.tellDisposed()
   }
 
   // MARK: Helpers
@@ -226,6 +234,6 @@ extension OutputQueue {
   /// Runs `body` while the process thread is kept out of the queue's voice.
   private func holding(_ body: () -> Void) throws(QueueError) {
     guard let device = state.read({ $0.device }) else { return body() }
-    try holding(device, body)
+    try core.holding(device, body)
   }
 }

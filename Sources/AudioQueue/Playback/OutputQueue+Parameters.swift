@@ -9,7 +9,7 @@ extension OutputQueue {
   package var parameters: ParameterChanges {
     state.read { state in
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
-      return taken == state.changesSent ? values : state.parameters
+      return taken == state.part.changesSent ? values : state.part.parameters
     }
   }
 
@@ -26,7 +26,7 @@ extension OutputQueue {
         makeRoom()
       } else {
         // The control lock keeps the device closed meanwhile, so no cycle takes the changes.
-        let isTaken = try controlled { () throws(QueueError) in
+        let isTaken = try core.controlled { () throws(QueueError) in
           if state.read({ $0.device != nil }) { return false }
           _ = try send(changes)
           unsafe memory.voice.pointee.applyChanges()
@@ -44,26 +44,26 @@ extension OutputQueue {
     try state.change { state throws(QueueError) in
       try state.checkUsable()
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
-      if taken == state.changesSent { state.parameters = values }
+      if taken == state.part.changesSent { state.part.parameters = values }
       guard unsafe memory.voice.pointee.change(changes) else { return false }
       noteBalance(changes, &state)
-      state.changesSent += 1
-      state.parameters.follow(changes)
+      state.part.changesSent += 1
+      state.part.parameters.follow(changes)
       return true
     }
   }
 
   /// Waits until the process thread has taken the pending changes, or applies them in its place.
   private func makeRoom() {
-    let sent = state.read { $0.changesSent }
+    let sent = state.read { $0.part.changesSent }
     for _ in 0..<1000 {
       if unsafe memory.voice.pointee.parametersInForce.taken >= sent { return }
       usleep(200)
     }
     // Under the control lock: two threads holding the voice would each release it under the other.
-    try? controlled { () throws(QueueError) in
+    try? core.controlled { () throws(QueueError) in
       guard let device = state.read({ $0.device }) else { return }
-      try holding(device) { unsafe memory.voice.pointee.applyChanges() }
+      try core.holding(device) { unsafe memory.voice.pointee.applyChanges() }
     }
   }
 }

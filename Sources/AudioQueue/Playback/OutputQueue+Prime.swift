@@ -24,14 +24,16 @@ extension OutputQueue {
   /// - Throws: `primeTimedOut` if fewer frames are enqueued, if they need more entries than the
   ///   ring has, or if the converter makes no progress for five seconds.
   package func prime(frames: Int, _ ready: inout Int) throws(QueueError) {
-    let device = try controlled { () throws(QueueError) in try openDevice() }
+    let device = try core.controlled { () throws(QueueError) in try openDevice() }
     let ratio = format.sampleRate / device.client.sampleRate
     // No queue can hold more than 2^53 frames.
     let target = frames > 0 ? Int(min((Double(frames) / ratio).rounded(.up), 0x1p53)) : .max
-    state.change { $0.primeTargets.append(target) }
+    state.change { $0.part.primeTargets.append(target) }
     defer {
       state.change { state in
-        if let i = state.primeTargets.firstIndex(of: target) { state.primeTargets.remove(at: i) }
+        if let i = state.part.primeTargets.firstIndex(of: target) {
+          state.part.primeTargets.remove(at: i)
+        }
       }
     }
     pumpConverter()
@@ -49,14 +51,14 @@ extension OutputQueue {
       progress = next
     }
     state.change { state in
-      if deviceFrames > 0 && state.resets == 0 { state.isPrimed = true }
+      if deviceFrames > 0, state.resets == 0, state.isIdle { state.phase = .primed }
     }
     if progress == .fallsShort { throw .primeTimedOut }
   }
 
   private enum PrimeProgress { case goesOn, isDone, fallsShort }
 
-  private func progress(of state: QueueState, to target: Int) -> PrimeProgress {
+  private func progress(of state: PlaybackState, to target: Int) -> PrimeProgress {
     let ready = state.readyFrames
     if ready >= target { return .isDone }
     // Buffers that are about to be handed back are no longer converted.

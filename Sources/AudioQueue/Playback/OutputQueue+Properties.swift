@@ -18,33 +18,20 @@ struct DeviceFacts {
 extension OutputQueue {
   // MARK: Changes
 
-  /// Notifies the app on the callback thread that a property has a new value. Does not wait for the
-  /// callback.
-  package func announce(_ change: QueueChange) {
-    state.change { $0.notices.append(.changed(change)) }
-    context.wake()
-  }
-
   /// Records an opened device and notifies the app of properties that differ from the previous
   /// device.
-  func noteDevice(_ facts: DeviceFacts, _ state: inout QueueState) {
-    if case .server = target.withLock({ $0 }) { state.notices.append(.changed(.device)) }
-    if let last = state.lastDevice {
+  func noteDevice(_ facts: DeviceFacts, _ state: inout PlaybackState) {
+    if case .server = core.target.withLock({ $0 }) { state.notices.append(.changed(.device)) }
+    if let last = state.part.lastDevice {
       if last.sampleRate != facts.sampleRate { state.notices.append(.changed(.deviceSampleRate)) }
       if last.channels != facts.channels { state.notices.append(.changed(.deviceChannels)) }
     }
-    state.lastDevice = facts
-  }
-
-  /// Throws if the queue is running, has been told to start, or is paused.
-  package func checkIdle() throws(QueueError) {
-    guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
+    state.part.lastDevice = facts
   }
 
   /// Throws if the queue is running, has been told to start, is paused, or is primed for a start.
   package func checkNotPrimed() throws(QueueError) {
-    try checkIdle()
-    if state.read({ $0.isPrimed }) { throw .invalidRunState }
+    guard state.read({ $0.phase == .idle && !$0.isRunning }) else { throw .invalidRunState }
   }
 
   // MARK: Assignments
@@ -58,9 +45,9 @@ extension OutputQueue {
   /// Returns the sound card output of each channel, counted from 1; 0 if it has none. Opens the
   /// device.
   package func assignments() throws(QueueError) -> [Int] {
-    try online { () throws(QueueError) in
+    try core.online { () throws(QueueError) in
       let outputs = try openDevice().client.physicalOutputs
-      let (assignments, connections) = state.read { ($0.assignments, $0.connections) }
+      let (assignments, connections) = state.read { ($0.part.assignments, $0.connections) }
       return assignments
         ?? (0..<format.channels).map { channel in
           let connected = connections[memory.port(ofChannel: channel)]
@@ -75,7 +62,7 @@ extension OutputQueue {
   ///
   /// - Parameter assignments: One number per channel, from 0 to the number of outputs.
   package func setAssignments(_ assignments: [Int]) throws(QueueError) {
-    try online { () throws(QueueError) in
+    try core.online { () throws(QueueError) in
       try checkIdle()
       let device = try openDevice()
       let outputs = 0...device.client.physicalOutputs.count
@@ -94,8 +81,8 @@ extension OutputQueue {
       }
       state.change { state in
         state.connections = new
-        guard state.assignments != assignments else { return }
-        state.assignments = assignments
+        guard state.part.assignments != assignments else { return }
+        state.part.assignments = assignments
         state.notices.append(.changed(.channelAssignments))
       }
       context.wake()
@@ -127,8 +114,8 @@ extension OutputQueue {
     return Discontinuities(
       interruptions: unsafe voice.pointee.interruptions.load(ordering: .relaxed),
       starvations: unsafe voice.pointee.starvations.load(ordering: .relaxed),
-      restarts: device?.restarts.load(ordering: .relaxed) ?? 0,
-      rateChanges: device?.rateChanges.load(ordering: .relaxed) ?? 0)
+      restarts: device?.restarts ?? 0,
+      rateChanges: device?.rateChanges ?? 0)
   }
 }
 

@@ -16,18 +16,15 @@ extension OutputQueue {
         readEvents(&state)
         // The next server counts frames differently: a start at a frame becomes a start at its host
         // time.
-        func translate(_ start: StartPoint) -> StartPoint {
-          guard let frame = start.frame else { return start }
-          return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
+        unsafe memory.voice.pointee.leaveDeviceTime { $0.withoutFrame(of: device) }
+        state.start = state.start.withoutFrame(of: device)
+        state.part.starts = state.part.starts.map { $0.withoutFrame(of: device) }
+        let wasRunning = state.isRunning
+        if wasRunning {
+          state.part.runs.interrupt()
+          runEnded(&state, lasting: core.ranFrames)
         }
-        unsafe memory.voice.pointee.leaveDeviceTime(translate)
-        state.start = translate(state.start)
-        state.starts = state.starts.map(translate)
-        if state.isRunning {
-          runEnded(&state, lasting: ranFrames)
-          state.wasRunning = true
-        }
-        state.isLost = true
+        state.leaveServer(interruptsRun: wasRunning)
         if state.disposal == .draining {
           startThread(named: "cuejack-dispose") { self.finishDisposal() }
         }
@@ -44,9 +41,9 @@ extension OutputQueue {
       guard waitForConverter() else {
         // The converter must not be touched. Its present result is dropped when it returns.
         state.change { state in
-          state.generation += 1
+          state.part.generation += 1
           _ = unsafe memory.voice.pointee.takeEntriesBack()
-          state.cannotReturn = true
+          state.presence = .unusable
         }
         log.error(
           "the server is back at \(newRate) Hz, for which the queue could not be made ready")
@@ -65,15 +62,11 @@ extension OutputQueue {
       }
       guard let converter else {
         log.error("the server is back at \(newRate) Hz, to which the queue cannot be converted")
-        state.change { $0.cannotReturn = true }
+        state.change { $0.presence = .unusable }
         return
       }
       startConverting(with: converter)
     }
-  }
-
-  package func deviceCannotReturn() {
-    control.withLock { state.change { $0.cannotReturn = true } }
   }
 
   package func deviceWillResume(
@@ -81,9 +74,9 @@ extension OutputQueue {
   ) {
     control.withLock {
       state.change { state in
-        guard state.device != nil, state.isLost, !state.cannotReturn else { return }
+        guard state.device != nil, case .gone = state.presence else { return }
         unsafe memory.voice.pointee.resume(at: start, or: hostTime, skipping: skip)
-        state.starts = state.starts.map { $0.notBefore(hostTime) }
+        state.part.starts = state.part.starts.map { $0.notBefore(hostTime) }
       }
     }
   }
@@ -91,13 +84,8 @@ extension OutputQueue {
   package func deviceReturned() {
     control.withLock {
       state.change { state in
-        guard state.device != nil, state.isLost, !state.cannotReturn else { return }
-        state.isLost = false
-        if state.wasRunning {
-          state.wasRunning = false
-          state.isRunning = true
-          state.notices.append(.isRunning(true))
-        }
+        guard state.device != nil, case .gone = state.presence else { return }
+        state.returnToServer()
         readEvents(&state)
         pump(&state)
       }

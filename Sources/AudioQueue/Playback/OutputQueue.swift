@@ -1,13 +1,10 @@
 package import Codecs
 import Glibc
-import Logging
 package import RealTime
 package import Server
 import Synchronization
 import System
 import Timeline
-
-let log = Logger(label: "cuejack")
 
 /// A playback queue: takes buffers from an app and plays them through one server client.
 ///
@@ -15,42 +12,27 @@ let log = Logger(label: "cuejack")
 /// during callbacks. The app's times are in frames at the queue's rate, device times in frames at
 /// the server's.
 @safe
-package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
+package final class OutputQueue: CoreQueue, @unchecked Sendable {
   package typealias Options = QueueOptions
   /// The number identifies the buffer that the queue returns.
   package typealias Handlers = QueueHandlers<OutputQueue, UInt32>
 
   /// The format of the data in the buffers.
   package let streamFormat: StreamFormat
-  /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
-  package let format: PCMFormat
   let layout: SampleLayout
-  let options: Options
   let handlers: Handlers
-  let memory: VoiceMemory
-  let state = Monitor(QueueState())
-  /// The control lock: held by calls that change what the queue does, never during callbacks.
-  let control = ControlLock()
-  /// The server, or the device of another queue, to play through.
-  let target: Mutex<Target>
-  /// Called once the queue has given its device back.
-  let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
-  private let contextStorage = Mutex<(any CallbackContext)?>(nil)
-
-  enum Target: Sendable {
-    case server(any Server)
-    case device(Device)
-  }
+  let core: QueueCore<PlaybackPart>
 
   /// Creates a queue for linear PCM.
   ///
   /// - Throws: `unsupportedFormat`.
   package convenience init(
-    _ format: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
+    _ format: PCMFormat, options: Options, server: any Server,
+    callingBackOn executor: CallbackExecutor,
     _ handlers: Handlers
   ) throws(QueueError) {
     try self.init(
-      .pcm(format), options: options, server: server, callingBackOn: place, handlers)
+      .pcm(format), options: options, server: server, callingBackOn: executor, handlers)
   }
 
   /// Creates a queue for linear PCM, or for packets with a known rate and channel count.
@@ -58,40 +40,22 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// - Throws: `unsupportedFormat`, `codecNotFound`.
   package init(
     _ format: StreamFormat, options: Options, server: any Server,
-    callingBackOn place: CallbackPlace, _ handlers: Handlers
+    callingBackOn executor: CallbackExecutor, _ handlers: Handlers
   ) throws(QueueError) {
     streamFormat = format
     if case .packets(let packets) = format, !packets.codec.hasDecoder { throw .codecNotFound }
     let format = format.decoded
     guard let layout = format.layout else { throw .unsupportedFormat }
-    self.format = format
     self.layout = layout
-    self.options = options
     self.handlers = handlers
-    memory = VoiceMemory(channels: format.channels)
-    target = Mutex(.server(server))
-    let context = makeCallbackContext(place) { [weak self] in self?.deliver() }
-    contextStorage.withLock { $0 = context }
+    core = QueueCore(
+      PlaybackPart(), format, options, memory: VoiceMemory(channels: format.channels),
+      target: .server(server))
+    core.callBack(on: executor) { [weak self] in self?.call($0) }
   }
 
-  /// Ends a queue at once that was released before its disposal was complete. The process thread
-  /// must not access its memory afterwards.
-  deinit {
-    context.invalidate()
-    let (device, converter) = state.change { state in
-      state.disposal = .disposed
-      return (state.device, state.converter)
-    }
-    if let device, !device.retire(memory) { keepMemory(converter) }
-  }
-
-  /// The callback thread, run loop or dispatch queue.
-  var context: any CallbackContext { contextStorage.withLock { $0! } }
-
-  /// Sets the function that is called once a disposal is complete, on any thread.
-  package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
-    onDisposed.withLock { $0 = body }
-  }
+  /// Ends a queue at once that was released before its disposal was complete.
+  deinit { core.end() }
 
   // MARK: Buffers
 
@@ -145,7 +109,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     _ id: UInt32, bytes: Int, packets: [PacketExtent] = [], _ schedule: Schedule
   ) throws(QueueError) -> Int64 {
     let begin = try state.change { state throws(QueueError) in
-      state.tail = max(state.tail, presentFrame(state))
+      state.part.tail = max(state.part.tail, presentFrame(state))
       let begin = try append(id, bytes: bytes, packets, schedule, &state)
       noteBalance(schedule.changes, &state)
       return begin
@@ -157,7 +121,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
 
   private func append(
     _ id: UInt32, bytes: Int, _ described: [PacketExtent], _ schedule: Schedule,
-    _ state: inout QueueState
+    _ state: inout PlaybackState
   ) throws(QueueError) -> Int64 {
     try state.checkUsable()
     guard let record = state.buffers[id] else { throw .invalidBuffer }
@@ -166,17 +130,14 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
     let packets = try packets(described, bytes: bytes, schedule)
     let frames = packets?.expectedFrames ?? (bytes / format.bytesPerFrame)
     guard frames > 0 || packets != nil else { throw .bufferEmpty }
-    if state.resets > 0 { throw .enqueueDuringReset }
-    if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
-      throw .enqueueDuringReset
-    }
+    try state.checkNotResetting()
     guard record.isFree else { throw .enqueuedTwice }
     var left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
     // Packets of unknown length may contain enough frames.
     let isCounted = packets?.extents.allSatisfy { $0.frames > 0 } ?? true
     if !isCounted { left = max(left, 0) }
     guard left >= 0 else { throw .trimmedTooMuch }
-    if !schedule.timePitch.isEmpty && !state.settings.isTimePitchEnabled {
+    if !schedule.timePitch.isEmpty && !state.part.settings.isTimePitchEnabled {
       throw .invalidParameter
     }
     if let start = schedule.start {
@@ -185,14 +146,14 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       }
       if let last = state.lastStart, start < last { throw .startsOutOfOrder }
     }
-    let begin = max(state.tail, schedule.start ?? .min)
+    let begin = max(state.part.tail, schedule.start ?? .min)
     // Waiting buffers may still change the rate, so this is an estimate.
     let rate = state.rateAtTail(schedule.timePitch)
-    state.tail = begin + Int64((Double(left) / rate).rounded())
+    state.part.tail = begin + Int64((Double(left) / rate).rounded())
     state.buffers[id]?.isFree = false
     state.waiting.append(
       .buffer(
-        QueueState.Piece(
+        PlaybackPart.Piece(
           id: id, first: schedule.trimmedAtStart, frames: left, packets: packets,
           start: schedule.start, begin: begin, changes: schedule.changes.clamped,
           timePitch: schedule.timePitch)))
@@ -201,7 +162,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   }
 
   /// Pushes waiting items into the ring, as far as it has room. A converter pushes its own entries.
-  func pump(_ state: inout QueueState) {
+  func pump(_ state: inout PlaybackState) {
     guard let device = state.device, state.converter == nil else { return }
     while let item = state.waiting.first {
       switch item {
@@ -242,7 +203,7 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   }
 
   /// Processes the events of the process thread.
-  func readEvents(_ state: inout QueueState) {
+  func readEvents(_ state: inout PlaybackState) {
     while let event = unsafe memory.voice.pointee.events.pop() {
       switch event.kind {
       case .played:
@@ -251,26 +212,26 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
         case .stagingBuffer(let piece):
           if piece.isLast, piece.stagingBuffer.isPooled {
-            state.freeStagingBuffers.append(piece.stagingBuffer)
+            state.part.freeStagingBuffers.append(piece.stagingBuffer)
           }
         case .replay, .end, .flush: break
         }
       case .runBegan:
         state.beganAt = event.frame
-        state.isRunning = true
-        state.notices.append(.isRunning(true))
-        if state.isBeginning {
-          state.isBeginning = false
-        } else if state.isRestarting {
-          state.isRestarting = false
-          state.starts.removeFirst()
-          if let next = state.starts.first { restart(&state, at: next) }
+        state.setRunning(true)
+        if state.part.isBeginning {
+          state.part.isBeginning = false
+        } else if state.part.isRestarting {
+          state.part.isRestarting = false
+          state.part.starts.removeFirst()
+          if let next = state.part.starts.first { restart(&state, at: next) }
         }
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
-        state.ends -= 1
+        state.part.ends -= 1
+        state.part.runs.end()
         runEnded(&state, lasting: event.position)
-        if state.starts.isEmpty {
+        if state.part.starts.isEmpty {
           state.phase = .idle
           if state.disposal == .draining {
             startThread(named: "cuejack-dispose") { self.finishDisposal() }
@@ -281,24 +242,21 @@ package final class OutputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   }
 
   /// Tells the voice to begin its next run at `start`, after the present one ends.
-  func restart(_ state: inout QueueState, at start: StartPoint) {
-    state.isRestarting = true
+  func restart(_ state: inout PlaybackState, at start: StartPoint) {
+    state.part.isRestarting = true
     unsafe memory.voice.pointee.startAfterEnd(at: start)
   }
 
   /// Records the end of the run and its length in device frames.
-  func runEnded(_ state: inout QueueState, lasting frames: Int64) {
+  func runEnded(_ state: inout PlaybackState, lasting frames: Int64) {
     state.lastedFrames = frames
-    state.wasRunning = false
-    state.isPrimed = false
-    guard state.isRunning else { return }
-    state.isRunning = false
-    state.notices.append(.isRunning(false))
+    state.forgetInterruptedRun()
+    if state.isRunning { state.setRunning(false) }
   }
 
   // MARK: Callbacks
 
-  func call(_ notice: Notice) {
+  private func call(_ notice: Notice<UInt32>) {
     switch notice {
     case .buffer(let id, _): handlers.bufferDone(self, id)
     case .isRunning: handlers.changed(self, .isRunning)

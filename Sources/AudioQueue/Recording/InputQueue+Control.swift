@@ -12,16 +12,16 @@ extension InputQueue: Queue {
   ///
   /// Opens the device if it is not open.
   package func start(at time: StartTime = .atOnce) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       let device = try openDevice()
       let isFull = state.change { state in
         // A run that was to end when its buffers are full continues.
-        if state.ending != .now { state.ending = .none }
-        return state.ending == .now
+        if state.part.ending != .now { state.part.ending = .none }
+        return state.part.ending == .now
       }
       if isFull {
         guard endRun(refusingBuffers: false) else { throw .invalidated }
-        state.change { $0.ending = .none }
+        state.change { $0.part.ending = .none }
         context.wake()
       }
       // A running queue needs no start, and holding the recorder would leave a hole.
@@ -34,7 +34,7 @@ extension InputQueue: Queue {
       // A start "now" begins on the first frame that the connections carry.
       if time == .atOnce { try awaitHeard(on: device) }
       let start = StartPoint(time)
-      try holding(device) { unsafe memory.recorder.pointee.start(at: start) }
+      try core.holding(device) { unsafe memory.recorder.pointee.start(at: start) }
       state.change { state in
         state.phase = .started
         if !state.isRunning { state.start = start }
@@ -44,9 +44,9 @@ extension InputQueue: Queue {
 
   /// Pauses recording. The queue keeps its buffers and its time.
   package func pause() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       guard let device = state.read({ $0.phase == .started ? $0.device : nil }) else { return }
-      try holding(device) { unsafe memory.recorder.pointee.pause() }
+      try core.holding(device) { unsafe memory.recorder.pointee.pause() }
       state.change { state in
         readEvents(&state)
         state.phase = .paused
@@ -68,7 +68,7 @@ extension InputQueue: Queue {
         readEvents(&state)
         let isFilling =
           state.phase == .started && !state.isLost && !(state.inRing + state.waiting).isEmpty
-        if isFilling { state.ending = .whenFull }
+        if isFilling { state.part.ending = .whenFull }
         return isFilling
       }
     }
@@ -76,10 +76,10 @@ extension InputQueue: Queue {
   }
 
   private func stopAtOnce(isDisposing: Bool) throws(QueueError) {
-    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
+    let isOver = try core.controlled(evenIfLost: true) { () throws(QueueError) in
       endRun(refusingBuffers: true)
     }
-    handBack(isDisposing: isDisposing)
+    core.handBack(isDisposing: isDisposing)
     if !isOver { throw .invalidated }
   }
 
@@ -93,8 +93,8 @@ extension InputQueue: Queue {
   private func endRunAndDeliverSoon(unless goesOn: (inout RecordState) -> Bool)
     throws(QueueError)
   {
-    let isOver = try controlled(evenIfLost: true) { () throws(QueueError) in
-      if state.change({ $0.phase == .idle || goesOn(&$0) }) { return true }
+    let isOver = try core.controlled(evenIfLost: true) { () throws(QueueError) in
+      if state.change({ $0.phase.isIdle || goesOn(&$0) }) { return true }
       return endRun(refusingBuffers: false)
     }
     context.wake()
@@ -103,21 +103,21 @@ extension InputQueue: Queue {
 
   /// Starts a thread that ends the run, in which no buffer is left to fill.
   func endRunSoon(_ state: inout RecordState) {
-    state.ending = .now
+    state.part.ending = .now
     startThread(named: "cuejack-stop") { [weak self] in
       guard let self else { return }
       // A queue that has been disposed of has no run to end.
-      try? endRunAndDeliverSoon { $0.ending != .now }
+      try? endRunAndDeliverSoon { $0.part.ending != .now }
     }
   }
 
   /// Hands every buffer back, with the sound recorded so far, before this returns. The run
   /// continues.
   package func reset() throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       let converter = claim(refusingBuffers: true)
       var last: RecordEvent?
-      let position = device.map { _ in ranFrames }
+      let position = device.map { _ in core.ranFrames }
       guard hold({ last = unsafe memory.recorder.pointee.forgetSpaces() }) else {
         state.change { state in
           state.resets -= 1
@@ -127,12 +127,12 @@ extension InputQueue: Queue {
       }
       finish(last, at: position ?? 0, with: converter, isReset: true)
     }
-    handBack()
+    core.handBack()
   }
 
   /// Does nothing but check the queue: recorded frames are already in the buffers.
   package func flush() throws(QueueError) {
-    try controlled { () throws(QueueError) in }
+    try core.controlled { () throws(QueueError) in }
   }
 
   /// Ends the run and hands all buffers back. If buffers are refused meanwhile, `handBack` must
@@ -144,7 +144,7 @@ extension InputQueue: Queue {
     var last: RecordEvent?
     var position: Int64 = 0
     let isHeld = hold {
-      position = ranFrames
+      position = core.ranFrames
       last = unsafe memory.recorder.pointee.stop()
     }
     guard isHeld else {
@@ -154,22 +154,21 @@ extension InputQueue: Queue {
     }
     state.change { state in
       // Frames after the last buffer are not a loss.
-      if state.ending != .none { state.ending = .now }
-      position = min(position, state.fullAt)
+      if state.part.ending != .none { state.part.ending = .now }
+      position = min(position, state.part.fullAt)
     }
     finish(last, at: position, with: converter, isReset: refusingBuffers)
     state.change { state in
       state.phase = .idle
-      let endsWhenFull = state.ending != .none && !refusingBuffers
-      state.ending = endsWhenFull && state.isRunning ? .over : .none
-      state.fullAt = .max
-      state.wasRunning = false
+      let endsWhenFull = state.part.ending != .none && !refusingBuffers
+      state.part.ending = endsWhenFull && state.isRunning ? .over : .none
+      state.part.fullAt = .max
+      state.forgetInterruptedRun()
       guard state.isRunning else { return }
       state.lastedFrames = position
-      state.isRunning = false
       // Until the app is notified, `isRunning` stays true: the last buffers have not come yet.
-      state.isEnding = !refusingBuffers
-      state.notices.append(.isRunning(false))
+      state.part.isEnding = !refusingBuffers
+      state.setRunning(false)
     }
     return true
   }
@@ -232,20 +231,16 @@ extension InputQueue: Queue {
       // The queue can be disposed of even if the run does not end.
       try? stopAtOnce(isDisposing: true)
     }
-    try controlled(evenIfLost: true) { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { $0.disposal = .disposed }
     }
-    awaitCallback(isPatient: atOnce)
+    core.awaitCallback(isPatient: atOnce)
     context.invalidate()
     control.withLock {
-      let (device, converter) = state.change { state in
-        defer { state.device = nil }
-        return (state.device, state.converter)
-      }
-      if let device, !device.detach(memory) { keepMemory(converter) }
+      core.returnDevice()
       state.wait { $0.isConverting ? nil : () }
     }
-    onDisposed.withLock { $0?() }
+    core.tellDisposed()
   }
 
   // MARK: Helpers
@@ -262,7 +257,7 @@ extension InputQueue: Queue {
       return true
     }
     do throws(QueueError) {
-      try holding(device, body)
+      try core.holding(device, body)
       return true
     } catch {
       return false

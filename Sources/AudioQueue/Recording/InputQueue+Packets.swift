@@ -54,7 +54,7 @@ extension InputQueue {
 
   /// The decoder configuration (magic cookie), complete once a run is over. For linear PCM it is
   /// the app's.
-  package var cookie: [UInt8] { state.read { $0.encoding?.cookie ?? $0.cookie } }
+  package var cookie: [UInt8] { state.read { $0.part.encoding?.cookie ?? $0.cookie } }
 
   /// Stores a magic cookie for the app. Throws `readOnly` if the queue has an encoder, which
   /// creates its own.
@@ -69,26 +69,26 @@ extension InputQueue {
 
   /// The maximum packet size in bytes. For linear PCM the size of a frame.
   package var maximumPacketBytes: Int {
-    state.read { $0.encoding?.maximumPacketBytes } ?? format.bytesPerFrame
+    state.read { $0.part.encoding?.maximumPacketBytes } ?? format.bytesPerFrame
   }
 
   /// The valid, priming and remainder frames of the latest run's packets; nil for linear PCM.
-  package var packetTable: PacketTable? { state.read { $0.encoding?.table } }
+  package var packetTable: PacketTable? { state.read { $0.part.encoding?.table } }
 
   /// The encoder's bit rate in bits per second; nil for linear PCM, 0 if the encoder has none.
-  package var bitRate: Int? { state.read { $0.encoding?.bitRate } }
+  package var bitRate: Int? { state.read { $0.part.encoding?.bitRate } }
 
   /// Sets the encoder's target bit rate in bits per second. Call only while nothing is running.
   ///
   /// - Throws: `invalidPropertyValue` if the encoder does not support the rate, `invalidProperty`
   ///   for linear PCM.
   package func setBitRate(_ bitRate: Int) throws(QueueError) {
-    try controlled { () throws(QueueError) in
+    try core.controlled { () throws(QueueError) in
       try checkIdle()
       guard let packetSink, case .packets(let format) = streamFormat else {
         throw .invalidProperty
       }
-      var options = state.read { $0.encoding?.options } ?? PacketEncoder.Options()
+      var options = state.read { $0.part.encoding?.options } ?? PacketEncoder.Options()
       options.bitRate = bitRate
       let encoder: PacketEncoder
       do throws(CodecError) {
@@ -100,7 +100,7 @@ extension InputQueue {
       claimConverter()
       packetSink.use(encoder, options)
       state.change { state in
-        state.encoding = packetSink.encoding
+        state.part.encoding = packetSink.encoding
         state.isConverting = false
       }
     }
@@ -112,10 +112,10 @@ extension InputQueue {
   /// - Parameter isFinished: True once the encoder has output its last packet.
   func noteEncoder(_ state: inout RecordState, isFinished: Bool) {
     guard let packetSink else { return }
-    if isFinished { state.encoding = packetSink.encoding }
+    if isFinished { state.part.encoding = packetSink.encoding }
     if let failure = packetSink.takeFailure() {
       log.error("converter: \(failure)")
-      state.converterError = .invalidCodecAccess
+      state.part.converterError = .invalidCodecAccess
       state.notices.append(.changed(.converterError))
     }
   }

@@ -16,34 +16,28 @@ extension InputQueue {
       state.change { state in
         readEvents(&state)
         if state.isRunning {
-          state.lastedFrames = ranFrames
+          state.lastedFrames = core.ranFrames
           if state.phase == .started {
             let reading = unsafe memory.recorder.pointee.clock.read()
-            state.lostAt = device.hostTime(ofFrame: reading.frame + reading.ranFrames)
+            state.part.lostAt = device.hostTime(ofFrame: reading.frame + reading.ranFrames)
           }
         }
         // The next server counts frames differently: a start at a frame becomes a start at its host
         // time.
-        func translate(_ start: StartPoint) -> StartPoint {
-          guard let frame = start.frame else { return start }
-          return StartPoint(.hostTime(device.hostTime(ofFrame: frame)))
-        }
-        state.start = translate(state.start)
-        let last = unsafe memory.recorder.pointee.leaveDeviceTime(translate)
+        state.start = state.start.withoutFrame(of: device)
+        let last = unsafe memory.recorder.pointee.leaveDeviceTime { $0.withoutFrame(of: device) }
         if let last { take(last, &state) }
       }
       // The app receives the sound recorded so far: the server may never return.
       if let converter { convertBeforeHole(with: converter) }
       state.change { state in
         state.isConverting = false
-        state.isLost = true
+        state.leaveServer(interruptsRun: state.isRunning)
         // An app that waits for the end of the run must not wait for another server.
-        if state.ending == .whenFull { endRunSoon(&state) }
+        if state.part.ending == .whenFull { endRunSoon(&state) }
         guard state.isRunning else { return }
-        state.wasRunning = true
-        state.isRunning = false
-        state.isEnding = true
-        state.notices.append(.isRunning(false))
+        state.part.isEnding = true
+        state.setRunning(false)
       }
     }
     context.wake()
@@ -57,7 +51,7 @@ extension InputQueue {
         new = try makeConverter(newRate)
       } catch {
         log.error("the server is back at \(newRate) Hz, from which the queue cannot be converted")
-        state.change { $0.cannotReturn = true }
+        state.change { $0.presence = .unusable }
         return
       }
       claimConverter()
@@ -66,8 +60,8 @@ extension InputQueue {
         _ = unsafe memory.recorder.pointee.forgetSpaces()
         unsafe memory.recorder.pointee.scalePosition(by: newRate / oldRate)
         // No buffer was available for these frames, and they have the old rate.
-        if !state.stagingBuffers.isEmpty { ranOut(&state) }
-        state.stagingBuffers = []
+        if !state.part.stagingBuffers.isEmpty { ranOut(&state) }
+        state.part.stagingBuffers = []
         state.waiting = state.inRing + state.waiting
         state.inRing = []
         state.converter = new
@@ -79,25 +73,24 @@ extension InputQueue {
     }
   }
 
-  package func deviceCannotReturn() {
-    control.withLock { state.change { $0.cannotReturn = true } }
-  }
-
   package func deviceWillResume(
     at start: StartPoint, or hostTime: StartPoint, skipping skip: Int
   ) {
-    state.change { $0.resumption = start }
+    state.change { $0.part.resumption = start }
   }
 
   package func deviceReturned() {
     control.withLock {
-      let found = state.read { state in
-        state.disposal == .none && state.isLost && !state.cannotReturn ? state.device : nil
+      let (device, lostAt) = state.read { state in
+        guard state.disposal == .none, case .gone(let interruptsRun) = state.presence else {
+          return (Device?.none, UInt64?.none)
+        }
+        return (state.device, interruptsRun ? state.part.lostAt : nil)
       }
-      guard let device = found else { return }
-      if let lostAt = state.read({ $0.wasRunning ? $0.lostAt : nil }) {
+      guard let device else { return }
+      if let lostAt {
         let frame = device.earliestStart ?? device.now
-        let agreed = state.read { $0.resumption }
+        let agreed = state.read { $0.part.resumption }
         let resumedAt = agreed?.hostTime ?? device.hostTime(ofFrame: agreed?.frame ?? frame)
         let gone = Double(resumedAt) - Double(lostAt)
         let hole = Int64((max(0, gone) / 1e9 * device.client.sampleRate).rounded())
@@ -107,15 +100,10 @@ extension InputQueue {
         }
       }
       state.change { state in
-        state.isLost = false
-        state.lostAt = nil
-        state.resumption = nil
-        if state.wasRunning {
-          state.wasRunning = false
-          state.isRunning = true
-          state.isEnding = false
-          state.notices.append(.isRunning(true))
-        }
+        state.part.lostAt = nil
+        state.part.resumption = nil
+        state.returnToServer()
+        if state.isRunning { state.part.isEnding = false }
         pump(&state)
       }
     }

@@ -13,38 +13,28 @@ import Timeline
 /// during callbacks. The app's times are in frames at the queue's rate, device times in frames at
 /// the server's.
 @safe
-package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
+package final class InputQueue: CoreQueue, @unchecked Sendable {
   package typealias Options = QueueOptions
   package typealias Handlers = QueueHandlers<InputQueue, Recording>
 
   /// The format of the recorded data. Its rate is the device's if the app requested none.
   package let streamFormat: StreamFormat
-  /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
-  package let format: PCMFormat
   let layout: SampleLayout
-  let options: Options
   let handlers: Handlers
   /// The encoder's sink; nil if the queue records linear PCM.
   let packetSink: PacketSink?
-  let memory: RecorderMemory
-  let state = Monitor(RecordState())
-  /// The control lock: held by calls that change what the queue does, never during callbacks.
-  let control = ControlLock()
-  /// The server, or the device of another queue, to record from.
-  let target: Mutex<OutputQueue.Target>
-  /// Called once the queue has given its device back.
-  let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
-  private let contextStorage = Mutex<(any CallbackContext)?>(nil)
+  let core: QueueCore<RecordPart>
 
   /// Creates a queue for linear PCM. A rate of 0 selects the device's rate and opens the device.
   ///
   /// - Throws: `unsupportedFormat`, and `cannotStart` if the device is needed and cannot be opened.
   package convenience init(
-    _ format: PCMFormat, options: Options, server: any Server, callingBackOn place: CallbackPlace,
+    _ format: PCMFormat, options: Options, server: any Server,
+    callingBackOn executor: CallbackExecutor,
     _ handlers: Handlers
   ) throws(QueueError) {
     try self.init(
-      .pcm(format), options: options, server: server, callingBackOn: place, handlers)
+      .pcm(format), options: options, server: server, callingBackOn: executor, handlers)
   }
 
   /// Creates a queue for linear PCM or packets. A rate of 0 selects the device's rate and opens the
@@ -54,10 +44,10 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   ///   cannot be opened.
   package init(
     _ wanted: StreamFormat, options: Options, server: any Server,
-    callingBackOn place: CallbackPlace, _ handlers: Handlers
+    callingBackOn executor: CallbackExecutor, _ handlers: Handlers
   ) throws(QueueError) {
     var format = wanted.decoded
-    var target = OutputQueue.Target.server(server)
+    var target = DeviceTarget.server(server)
     if case .packets(let packets) = wanted, !packets.codec.hasEncoder { throw .codecNotFound }
     if wanted.sampleRate == 0 {
       // Any valid rate serves to check the rest of the format.
@@ -73,6 +63,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       }
     }
     guard let layout = format.layout else { throw .unsupportedFormat }
+    var part = RecordPart()
     switch wanted {
     case .pcm:
       packetSink = nil
@@ -84,40 +75,22 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       let sink = PacketSink(encoder, options)
       packetSink = sink
       streamFormat = .packets(encoder.format)
-      state.change { $0.encoding = sink.encoding }
+      part.encoding = sink.encoding
     }
-    self.format = format
     self.layout = layout
-    self.options = options
     self.handlers = handlers
-    self.target = Mutex(target)
-    memory = RecorderMemory(channels: format.channels)
-    let context = makeCallbackContext(place) { [weak self] in self?.deliver() }
-    contextStorage.withLock { $0 = context }
+    core = QueueCore(
+      part, format, options, memory: RecorderMemory(channels: format.channels), target: target)
+    core.callBack(on: executor) { [weak self] in self?.call($0) }
     if case .device = target {
       _ = try openDevice()
       // If the device is closed, the next one is opened as if the app had given the rate.
-      self.target.withLock { $0 = .server(server) }
+      core.target.withLock { $0 = .server(server) }
     }
   }
 
-  /// Ends a queue at once that was released before its disposal was complete. The process thread
-  /// must not access its memory afterwards.
-  deinit {
-    context.invalidate()
-    let (device, converter) = state.change { state in
-      state.disposal = .disposed
-      return (state.device, state.converter)
-    }
-    if let device, !device.detach(memory) { keepMemory(converter) }
-  }
-
-  var context: any CallbackContext { contextStorage.withLock { $0! } }
-
-  /// Sets the function that is called once a disposal is complete, on any thread.
-  package func whenDisposed(_ body: @escaping @Sendable () -> Void) {
-    onDisposed.withLock { $0 = body }
-  }
+  /// Ends a queue at once that was released before its disposal was complete.
+  deinit { core.end() }
 
   // MARK: Buffers
 
@@ -130,15 +103,16 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   {
     try state.change { state throws(QueueError) in
       // While the server is gone the buffer waits for the server to return.
-      if state.cannotReturn || !state.isLost { try state.checkUsable() }
-      try state.checkNotDisposed()
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      let least = state.encoding?.maximumPacketBytes ?? format.bytesPerFrame
-      guard record.buffer.capacity >= least else { throw .bufferTooSmall }
-      if state.resets > 0 || state.ending != .none { throw .enqueueDuringReset }
-      if state.isInCallback, case .buffer(_, isReset: true) = state.delivering?.notice {
-        throw .enqueueDuringReset
+      if case .gone = state.presence {
+        try state.checkNotDisposed()
+      } else {
+        try state.checkUsable()
       }
+      guard let record = state.buffers[id] else { throw .invalidBuffer }
+      let least = state.part.encoding?.maximumPacketBytes ?? format.bytesPerFrame
+      guard record.buffer.capacity >= least else { throw .bufferTooSmall }
+      if state.part.ending != .none { throw .enqueueDuringReset }
+      try state.checkNotResetting()
       guard record.isFree else { throw .enqueuedTwice }
       state.buffers[id]?.isFree = false
       state.waiting.append(id)
@@ -178,12 +152,11 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       case .filled: take(event, &state)
       case .runBegan:
         state.beganAt = event.frame
-        state.isRunning = true
-        state.notices.append(.isRunning(true))
+        state.setRunning(true)
       case .ranOut: ranOut(&state)
       case .missed:
-        state.interruptions += 1
-        state.missedFrames += event.frames
+        state.part.interruptions += 1
+        state.part.missedFrames += event.frames
         log.warning("\(event.frames) frames were not recorded: cycles came too late")
       }
     }
@@ -192,7 +165,7 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Processes a space that the process thread has filled.
   func take(_ event: RecordEvent, isReset: Bool = false, _ state: inout RecordState) {
     if state.converter != nil {
-      state.stagingBuffers.append(
+      state.part.stagingBuffers.append(
         RecordConverter.StagingBuffer(
           index: Int(event.token), frames: Int(event.frames), frame: event.frame,
           position: event.position))
@@ -209,9 +182,9 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
   /// Records that no buffer was available, and notifies the app.
   func ranOut(_ state: inout RecordState) {
     // For the app this run is already over.
-    if state.ending == .now { return }
-    state.underruns += 1
-    state.converterError = .recordUnderrun
+    if state.part.ending == .now { return }
+    state.part.underruns += 1
+    state.part.converterError = .recordUnderrun
     state.notices.append(.changed(.converterError))
     log.warning("frames were not recorded: no buffer was enqueued")
   }
@@ -227,17 +200,19 @@ package final class InputQueue: CallingQueue, VoiceOwner, @unchecked Sendable {
       startFrame: recorded.startFrame,
       hostTime: device?.hostTime(ofFrame: deviceFrame) ?? HostTime.now)
     state.notices.append(.buffer(recording, isReset: isReset))
-    guard state.ending == .whenFull, state.inRing.isEmpty, state.waiting.isEmpty else { return }
+    guard state.part.ending == .whenFull, state.inRing.isEmpty, state.waiting.isEmpty else {
+      return
+    }
     if let device {
       let end = Double(recorded.startFrame + Int64(recorded.frames))
-      state.fullAt = Int64((end * device.client.sampleRate / format.sampleRate).rounded())
+      state.part.fullAt = Int64((end * device.client.sampleRate / format.sampleRate).rounded())
     }
     endRunSoon(&state)
   }
 
   // MARK: Callbacks
 
-  func call(_ notice: RecordNotice) {
+  private func call(_ notice: Notice<Recording>) {
     switch notice {
     case .buffer(let recording, _): handlers.bufferDone(self, recording)
     case .isRunning: handlers.changed(self, .isRunning)

@@ -1,7 +1,9 @@
+import AudioQueue
 import CAudioToolbox
 import Dispatch
 import Logging
 import Synchronization
+import System
 
 /// The part of a `PlaybackQueue` that the C API's callbacks use. It has no reference to the public
 /// object, so that callbacks do not keep that alive.
@@ -33,7 +35,7 @@ final class PlaybackCore: Sendable {
   /// A render closure and the only dispatch queue that calls it.
   @safe private struct Renderer: @unchecked Sendable {
     let render: Render
-    let place = DispatchQueue(label: "cuejack.render")
+    let queue = DispatchQueue(label: "cuejack.render")
     static let key = DispatchSpecificKey<ObjectIdentifier>()
   }
 
@@ -54,32 +56,17 @@ final class PlaybackCore: Sendable {
     var renderedFrames = 0
   }
 
-  /// The runs that were requested, and their ends.
-  private struct Runs {
-    var started = 0
+  /// The tasks that wait until a number of runs are over.
+  private struct Waiters {
+    /// The number of runs whose end the observers know.
     var over = 0
-    /// Pending ends, including one for a run that has not started yet.
-    var ends = 0
-    /// True if a buffer was enqueued that no end follows.
-    var isOpen = false
-    var isPaused = false
-    /// The tasks that wait until a number of runs are over.
-    var waiters: [(target: Int, done: AsyncStream<Never>.Continuation)] = []
+    var all: [(run: Int, done: AsyncStream<Never>.Continuation)] = []
 
-    var current: Int { started - over }
-
-    mutating func markEnd() {
-      if current > ends || isOpen { ends += 1 }
-      isOpen = false
-    }
-
-    mutating func finish(_ count: Int) {
-      over += count
-      ends = max(ends - count, 0)
-      if current == 0 { isPaused = false }
-      waiters.removeAll { waiter in
-        if waiter.target <= over { waiter.done.finish() }
-        return waiter.target <= over
+    mutating func finish(upTo over: Int) {
+      self.over = max(self.over, over)
+      all.removeAll { waiter in
+        if waiter.run <= self.over { waiter.done.finish() }
+        return waiter.run <= self.over
       }
     }
   }
@@ -110,7 +97,7 @@ final class PlaybackCore: Sendable {
   private let renderer: Renderer?
   private let callbacks = DispatchQueue(label: "cuejack.playback")
   private let control = Mutex(Control())
-  private let runs = Mutex(Runs())
+  private let waiters = Mutex(Waiters())
   private let observers = Mutex(Observers())
   private let number = Mutex<UInt>(0)
 
@@ -118,7 +105,7 @@ final class PlaybackCore: Sendable {
     self.bytesPerFrame = bytesPerFrame
     self.bufferFrames = bufferFrames
     renderer = render.map { Renderer(render: $0) }
-    renderer?.place.setSpecific(key: Renderer.key, value: ObjectIdentifier(self))
+    renderer?.queue.setSpecific(key: Renderer.key, value: ObjectIdentifier(self))
     turn.give(())
   }
 
@@ -178,31 +165,19 @@ final class PlaybackCore: Sendable {
   func start(_ time: AudioTimeStamp?) throws(AudioQueueError) {
     try render()
     try controlled { (queue, control) throws(AudioQueueError) in
-      let isNew = runs.withLock { runs in
-        // Otherwise another run would follow this one, with nothing to play.
-        let isPointless =
-          renderer != nil && !control.isRendering && !runs.isPaused && runs.ends <= runs.current
-        if isPointless { return nil as Bool? }
-        let isNew = !runs.isPaused && runs.ends >= runs.current
-        // Counted before the call: a short run may be over when it returns.
-        if isNew { runs.started += 1 }
-        return isNew
+      // Otherwise another run would follow this one, with nothing to play.
+      if renderer != nil, !control.isRendering, !(try Self.output(queue).canBeginRun) { return }
+      if let time {
+        try unsafe check(AudioQueueStart(queue.reference, [time]))
+      } else {
+        try unsafe check(AudioQueueStart(queue.reference, nil))
       }
-      guard let isNew else { return }
-      let status =
-        if let time { unsafe AudioQueueStart(queue.reference, [time]) } else {
-          unsafe AudioQueueStart(queue.reference, nil)
-        }
-      if status != noErr, isNew { runs.withLock { $0.started -= 1 } }
-      try check(status)
-      runs.withLock { $0.isPaused = false }
     }
   }
 
   func pause() throws(AudioQueueError) {
     try controlled { (queue, _) throws(AudioQueueError) in
       try unsafe check(AudioQueuePause(queue.reference))
-      runs.withLock { $0.isPaused = $0.current > 0 }
     }
   }
 
@@ -210,13 +185,10 @@ final class PlaybackCore: Sendable {
     try controlled { (queue, control) throws(AudioQueueError) in
       control.isRendering = false
       try unsafe check(AudioQueueStop(queue.reference, true))
-      // Wait for the notifications of the ended runs before another run can begin.
+      // The observers are told first. A run that had not begun ends without a notification.
       callbacks.sync {}
-      runs.withLock { runs in
-        runs.finish(runs.current)
-        runs.ends = 0
-        runs.isOpen = false
-      }
+      let over = try Self.output(queue).runs.over
+      waiters.withLock { $0.finish(upTo: over) }
     }
   }
 
@@ -233,22 +205,28 @@ final class PlaybackCore: Sendable {
     throws(AudioQueueError) -> Int
   {
     control.isRendering = false
-    let started = runs.withLock { runs in
-      runs.markEnd()
-      return runs.started
-    }
+    let started = try Self.output(queue).runs.started
     try unsafe check(AudioQueueStop(queue.reference, false))
     return started
   }
 
   /// The number of runs started so far.
-  var startedRuns: Int { runs.withLock { $0.started } }
+  var startedRuns: Int { (try? Self.output(queue).runs.started) ?? 0 }
+
+  /// Returns the queue behind a reference.
+  private static func output(_ queue: Queue) throws(AudioQueueError) -> OutputQueue {
+    let handle = unsafe QueueHandle.all.object(UInt(bitPattern: queue.reference))
+    guard let queue = handle?.queue as? OutputQueue else {
+      throw AudioQueueError(kAudio_ParamError)
+    }
+    return queue
+  }
 
   /// Waits until `run` runs are over, or the task is cancelled.
   func waitForEnd(ofRun run: Int) async {
     let (stream, done) = AsyncStream<Never>.makeStream()
-    runs.withLock { runs in
-      if runs.over >= run { done.finish() } else { runs.waiters.append((run, done)) }
+    waiters.withLock { waiters in
+      if waiters.over >= run { done.finish() } else { waiters.all.append((run, done)) }
     }
     for await _ in stream {}
   }
@@ -256,10 +234,6 @@ final class PlaybackCore: Sendable {
   func reset() throws(AudioQueueError) {
     try controlled { (queue, _) throws(AudioQueueError) in
       try unsafe check(AudioQueueReset(queue.reference))
-      runs.withLock { runs in
-        if runs.current == 0 { runs.ends = 0 }
-        runs.isOpen = false
-      }
     }
   }
 
@@ -284,7 +258,7 @@ final class PlaybackCore: Sendable {
   private func bufferDone(_ buffer: Buffer) {
     free.give(buffer)
     // Not on this dispatch queue: a slow closure would delay the queue's callbacks.
-    renderer?.place.async { [self] in
+    renderer?.queue.async { [self] in
       do throws(AudioQueueError) { try fill() } catch { log.debug("rendering ends: \(error)") }
     }
   }
@@ -324,18 +298,17 @@ final class PlaybackCore: Sendable {
       AudioQueueEnqueueBufferWithParameters(
         queue.reference, header, UInt32(packets.descriptions.count), packets.descriptions,
         packets.trimmedAtStart, packets.trimmedAtEnd, 0, nil, nil, nil))
-    runs.withLock { $0.isOpen = true }
   }
 
   /// Fills every free buffer from the closure before it returns. Inside the closure it does not
   /// wait: the remaining buffers follow when the closure returns.
   private func render() throws(AudioQueueError) {
-    guard let place = renderer?.place else { return }
+    guard let renderQueue = renderer?.queue else { return }
     let isInside = DispatchQueue.getSpecific(key: Renderer.key) == ObjectIdentifier(self)
     if isInside { return try beginRendering() }
     // Not `sync`, which could call the closure on this thread.
     let answer = Answer()
-    place.async { [self] in
+    renderQueue.async { [self] in
       let result = Result { () throws(AudioQueueError) in
         try beginRendering()
         try fill()
@@ -348,8 +321,9 @@ final class PlaybackCore: Sendable {
   }
 
   private func beginRendering() throws(AudioQueueError) {
-    try controlled { (_, control) in
-      if control.isRendering || runs.withLock({ $0.isPaused }) { return }
+    try controlled { (queue, control) throws(AudioQueueError) in
+      if control.isRendering { return }
+      if try Self.output(queue).isPaused { return }
       control.isRendering = true
       control.renderedFrames = 0
     }
@@ -438,12 +412,11 @@ final class PlaybackCore: Sendable {
   }
 
   private func changed(_ property: AudioQueuePropertyID, of queue: Queue) {
-    let hasEnded =
-      property == kAudioQueueProperty_IsRunning
-      && (try? PlaybackQueue.Property.isRunning.read(queue)) == false
     let told = observers.withLock { $0.all.values.filter { $0.property == property } }
     for observer in told { observer.changed(queue) }
     // Last, because a task that waited for the end may release the queue and with it the observers.
-    if hasEnded { runs.withLock { if $0.current > 0 { $0.finish(1) } } }
+    if property == kAudioQueueProperty_IsRunning, let over = try? Self.output(queue).runs.toldOver {
+      waiters.withLock { $0.finish(upTo: over) }
+    }
   }
 }

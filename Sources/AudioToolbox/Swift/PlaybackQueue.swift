@@ -1,6 +1,7 @@
 public import CAudioToolbox
 import Logging
 import Synchronization
+import System
 
 /// A playback queue: an audio queue of the C API, its buffers and its callbacks in one object.
 ///

@@ -2,6 +2,7 @@ public import CAudioToolbox
 import Dispatch
 import Logging
 import Synchronization
+import System
 
 /// A recording queue: an audio queue of the C API, its buffers and its callbacks in one object.
 ///

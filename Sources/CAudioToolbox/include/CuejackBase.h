@@ -3,11 +3,20 @@
 #ifndef CUEJACK_BASE_H
 #define CUEJACK_BASE_H
 
-#include <features.h>
+// Some programs define __APPLE__ to select their Core Audio code. The headers of the toolchain and of
+// the C library must not see it, because they would expect macOS.
+#pragma push_macro("__APPLE__")
+#undef __APPLE__
 
-// Core Foundation's headers use blocks and lstat, which glibc hides in strict ISO C.
-#if !defined(__USE_MISC) || !defined(__BLOCKS__)
-#error "Use the toolchain's clang with the flags of the pkg-config file: -fblocks -D_GNU_SOURCE."
+#ifdef __clang__
+#include <features.h>
+#endif
+
+// Core Foundation's headers use blocks, nullability and functions that glibc hides in strict ISO C.
+#if !defined(__clang__) || !defined(__BLOCKS__) || !defined(__USE_MISC)
+#error "Use the clang of the Swift toolchain (pkg-config --variable=clang AudioToolbox) and its flags (pkg-config --cflags AudioToolbox)."
+// The compiler stops here, so that this error is not followed by a thousand others.
+#include "cuejack-needs-clang-and-the-flags-of-pkg-config"
 #endif
 
 // Core Foundation's headers also use the identifiers major and minor, so glibc must define these
@@ -20,14 +29,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-// Some programs define __APPLE__ to select their Core Audio code. The toolchain's headers must not
-// see it, because they would expect macOS.
-#pragma push_macro("__APPLE__")
-#undef __APPLE__
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>
 #pragma pop_macro("__APPLE__")
+
+#include "Availability.h"
+#include "TargetConditionals.h"
 
 /// Opens a region without warnings about fixed enum types and nullability, in which pointers are
 /// never NULL unless marked _Nullable.
@@ -38,6 +47,18 @@
 #define CUE_HEADER_END CF_ASSUME_NONNULL_END _Pragma("clang diagnostic pop")
 
 CUE_HEADER_BEGIN
+
+// A constant string of another layout would crash Core Foundation.
+#ifndef __swift__
+#ifdef __cplusplus
+#define CUE_STATIC_ASSERT static_assert
+#else
+#define CUE_STATIC_ASSERT _Static_assert
+#endif
+CUE_STATIC_ASSERT(sizeof(*__builtin___CFStringMakeConstantString("")) == 5 * sizeof(void *),
+                  "compile with -fcf-runtime-abi=swift (pkg-config --cflags AudioToolbox)");
+#undef CUE_STATIC_ASSERT
+#endif
 
 CF_ENUM(OSStatus) {
   /// Success.
@@ -65,6 +86,30 @@ typedef SInt32 Fixed;
 /// An unsigned fixed-point number with 16 integer and 16 fraction bits.
 typedef UInt32 UnsignedFixed;
 
+CF_EXTERN_C_BEGIN
+
+// Functions of Apple's C library. The library exports them under a symbol version of its own, so that
+// they never take the place of the C library's.
+
+/// Returns the file name of the running program. The string lives as long as the process. Any thread.
+extern const char *getprogname(void);
+
+#if !defined(__GLIBC_PREREQ) || !__GLIBC_PREREQ(2, 38)
+/// Copies `source` to `destination`, a buffer of `size` bytes, shortened if necessary. The copy ends
+/// with a null character unless `size` is 0. Any thread, real time included.
+///
+/// - Returns: The length of `source`. If it is `size` or more, the copy was shortened.
+extern size_t strlcpy(char *destination, const char *source, size_t size);
+
+/// Appends `source` to the string in `destination`, a buffer of `size` bytes, shortened if necessary.
+/// Any thread, real time included.
+///
+/// - Returns: The length of the string before, at most `size`, plus the length of `source`. If it is
+///   `size` or more, the result was shortened.
+extern size_t strlcat(char *destination, const char *source, size_t size);
+#endif
+
+CF_EXTERN_C_END
 CUE_HEADER_END
 
 #endif

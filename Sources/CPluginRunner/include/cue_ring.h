@@ -9,18 +9,18 @@
 /// first byte ever written. `bytes` is at most `size`.
 static inline void cue_ring_copy_in(char *ring, uint32_t size, uint64_t at, const void *data,
                                     uint32_t bytes) CUE_REALTIME {
-  uint32_t place = (uint32_t)at & (size - 1);
-  uint32_t part = size - place < bytes ? size - place : bytes;
-  memcpy(ring + place, data, part);
+  uint32_t offset = (uint32_t)at & (size - 1);
+  uint32_t part = size - offset < bytes ? size - offset : bytes;
+  memcpy(ring + offset, data, part);
   memcpy(ring, (const char *)data + part, bytes - part);
 }
 
 /// Copies out of such a ring.
 static inline void cue_ring_copy_out(const char *ring, uint32_t size, uint64_t at, void *data,
                                      uint32_t bytes) CUE_REALTIME {
-  uint32_t place = (uint32_t)at & (size - 1);
-  uint32_t part = size - place < bytes ? size - place : bytes;
-  memcpy(data, ring + place, part);
+  uint32_t offset = (uint32_t)at & (size - 1);
+  uint32_t part = size - offset < bytes ? size - offset : bytes;
+  memcpy(data, ring + offset, part);
   memcpy((char *)data + part, ring, bytes - part);
 }
 

@@ -231,9 +231,9 @@ static inline void cue_rt_run_node(cue_node node, const cue_block *block) CUE_RE
 }
 
 /// Prefetches `bytes` bytes that are read soon. The address need not be valid.
-static inline void cue_rt_prefetch(const void *place, size_t bytes) CUE_REALTIME {
+static inline void cue_rt_prefetch(const void *address, size_t bytes) CUE_REALTIME {
   for (size_t i = 0; i < bytes; i += 64)
-    __builtin_prefetch((const char *)place + i);
+    __builtin_prefetch((const char *)address + i);
 }
 
 /// Returns true if no sample is infinite or NaN.

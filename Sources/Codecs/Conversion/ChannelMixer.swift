@@ -28,7 +28,7 @@ final class ChannelMixer {
   private let outputs: Int
   /// Planes of the mix; for a map, one plane of silence.
   private let planes: Planes
-  private let places: Planes.Pointers
+  private let channelPointers: Planes.Pointers
 
   /// - Parameter most: Maximum frames per call.
   init(_ mix: ChannelMix, outputs: Int, most: Int) {
@@ -36,11 +36,11 @@ final class ChannelMixer {
     self.outputs = outputs
     let isMap = if case .map = mix { true } else { false }
     planes = Planes(channels: isMap ? 1 : outputs, capacity: most)
-    unsafe places = .allocate(capacity: outputs)
-    unsafe places.initialize(repeating: planes.pointers()[0], count: outputs)
+    unsafe channelPointers = .allocate(capacity: outputs)
+    unsafe channelPointers.initialize(repeating: planes.pointers()[0], count: outputs)
   }
 
-  deinit { unsafe places.deallocate() }
+  deinit { unsafe channelPointers.deallocate() }
 
   /// Returns the output channels for frames of the input. They are valid until the next call, and
   /// as long as the input is.
@@ -49,13 +49,13 @@ final class ChannelMixer {
     case .map(let map):
       let silence = unsafe planes.pointers()[0]
       for (output, source) in map.enumerated() {
-        unsafe places[output] = source.map { unsafe input[$0] } ?? silence
+        unsafe channelPointers[output] = source.map { unsafe input[$0] } ?? silence
       }
     case .mix(let rows):
       planes.silence(from: 0, to: frames)
       for output in 0..<outputs {
         let out = unsafe planes.pointers()[output]
-        unsafe places[output] = out
+        unsafe channelPointers[output] = out
         for (channel, row) in rows.enumerated() where row[output] != 0 {
           let plane = unsafe input[channel]
           let factor = row[output]
@@ -63,6 +63,6 @@ final class ChannelMixer {
         }
       }
     }
-    return unsafe places
+    return unsafe channelPointers
   }
 }

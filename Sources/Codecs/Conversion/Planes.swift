@@ -7,7 +7,7 @@ package final class Planes {
   /// Capacity of each plane in frames.
   package let capacity: Int
   private let memory: UnsafeMutableBufferPointer<Float>
-  private let places: Pointers
+  private let channelPointers: Pointers
 
   /// Creates planes filled with silence.
   package init(channels: Int, capacity: Int) {
@@ -15,23 +15,23 @@ package final class Planes {
     self.capacity = capacity
     unsafe memory = .allocate(capacity: max(1, channels * capacity))
     unsafe memory.initialize(repeating: 0)
-    unsafe places = .allocate(capacity: channels)
+    unsafe channelPointers = .allocate(capacity: channels)
     for channel in 0..<channels {
-      unsafe (places + channel).initialize(to: memory.baseAddress! + channel * capacity)
+      unsafe (channelPointers + channel).initialize(to: memory.baseAddress! + channel * capacity)
     }
   }
 
   deinit {
-    unsafe places.deallocate()
+    unsafe channelPointers.deallocate()
     unsafe memory.deallocate()
   }
 
   /// Returns pointers to `frame` in each plane. They are valid until the next call.
   package func pointers(at frame: Int = 0) -> Pointers {
     for channel in 0..<channels {
-      unsafe places[channel] = memory.baseAddress! + channel * capacity + frame
+      unsafe channelPointers[channel] = memory.baseAddress! + channel * capacity + frame
     }
-    return unsafe places
+    return unsafe channelPointers
   }
 
   /// Copies frames from other planes; the memory may overlap.

@@ -6,7 +6,7 @@ package import RealTime
 package struct SampleBuffers {
   package let format: PCMFormat
   /// Start of each buffer: one, or one per channel.
-  private let places: [UnsafeMutableRawPointer]
+  private let pointers: [UnsafeMutableRawPointer]
   private let buffers: Int
   /// Layout of one of the buffers.
   private let layout: SampleLayout
@@ -16,15 +16,15 @@ package struct SampleBuffers {
   ///
   /// - Parameters:
   ///   - format: Format of the stream. The number of buffers tells whether it is interleaved.
-  ///   - places: Memory that outlives this value. It need not be aligned.
-  package init?(_ format: PCMFormat, at places: [UnsafeMutableRawPointer]) {
-    buffers = unsafe places.count
+  ///   - pointers: Memory that outlives this value. It need not be aligned.
+  package init?(_ format: PCMFormat, at pointers: [UnsafeMutableRawPointer]) {
+    buffers = unsafe pointers.count
     guard format.layout != nil, buffers == 1 || buffers == format.channels else { return nil }
     var one = format
     one.channels = format.channels / buffers
     guard let layout = one.layout else { return nil }
     self.format = format
-    unsafe self.places = places
+    unsafe self.pointers = pointers
     self.layout = layout
     channelsPerBuffer = one.channels
   }
@@ -36,7 +36,7 @@ package struct SampleBuffers {
   func read(from frame: Int, frames: Int, into planes: Planes.Pointers) {
     for index in 0..<buffers {
       unsafe layout.copy(
-        places[index] + frame * bytesPerFrame, planeFrames: 0, frames: frames,
+        pointers[index] + frame * bytesPerFrame, planeFrames: 0, frames: frames,
         gain: ChannelGain(1), to: planes + index * channelsPerBuffer, at: 0)
     }
   }
@@ -46,7 +46,7 @@ package struct SampleBuffers {
     for index in 0..<buffers {
       unsafe layout.store(
         from: planes + index * channelsPerBuffer, at: 0, frames: frames,
-        to: places[index] + frame * bytesPerFrame, planeFrames: 0)
+        to: pointers[index] + frame * bytesPerFrame, planeFrames: 0)
     }
   }
 
@@ -59,7 +59,7 @@ package struct SampleBuffers {
   /// 1.
   func read(channel: Int, from frame: Int, frames: Int, into numbers: UnsafeMutablePointer<Double>)
   {
-    let source = unsafe place(channel, frame)
+    let source = unsafe pointer(channel, frame)
     let step = bytesPerFrame
     switch (format.kind, format.bytesPerSample) {
     case (.float, 8):
@@ -98,7 +98,7 @@ package struct SampleBuffers {
   func write(
     channel: Int, _ numbers: UnsafePointer<Double>, frames: Int, at frame: Int
   ) {
-    let out = unsafe place(channel, frame)
+    let out = unsafe pointer(channel, frame)
     let step = bytesPerFrame
     switch (format.kind, format.bytesPerSample) {
     case (.float, 8):
@@ -131,9 +131,9 @@ package struct SampleBuffers {
     }
   }
 
-  private func place(_ channel: Int, _ frame: Int) -> UnsafeMutableRawPointer {
+  private func pointer(_ channel: Int, _ frame: Int) -> UnsafeMutableRawPointer {
     let (buffer, inside) = channel.quotientAndRemainder(dividingBy: channelsPerBuffer)
-    return unsafe places[buffer] + frame * bytesPerFrame + inside * format.bytesPerSample
+    return unsafe pointers[buffer] + frame * bytesPerFrame + inside * format.bytesPerSample
   }
 
   private func word<Word: FixedWidthInteger & BitwiseCopyable>(

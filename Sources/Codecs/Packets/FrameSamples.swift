@@ -47,12 +47,13 @@ struct FrameSamples {
     }
   }
 
-  /// Writes frames to a libavcodec frame, starting at frame `place`. Integers are rounded to the
+  /// Writes frames to a libavcodec frame, starting at frame `position`. Integers are rounded to the
   /// nearest; floats that encoders cannot process are limited.
-  func store(_ planes: Planes.Pointers, at first: Int, frames: Int, to data: Data, at place: Int) {
+  func store(_ planes: Planes.Pointers, at first: Int, frames: Int, to data: Data, at position: Int)
+  {
     for channel in 0..<(isPlanar ? channels : 1) {
       guard let plane = unsafe data[channel] else { continue }
-      let memory = unsafe UnsafeMutableRawPointer(plane) + place * bytesPerFrame
+      let memory = unsafe UnsafeMutableRawPointer(plane) + position * bytesPerFrame
       unsafe layout.store(
         from: planes + channel, at: first, frames: frames, to: memory, planeFrames: 0)
       if isFloat { unsafe Self.tame(memory, isPlanar ? frames : frames * channels) }

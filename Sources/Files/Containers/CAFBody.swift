@@ -124,7 +124,7 @@ final class CAFBody: PacketFileBody {
     let more = max(Self.firstRoom, min(room, Self.mostRoomAtOnce))
     let least = max(bytes, room + (room > 0 ? 36 + Int64(writtenTableBytes) : 0)) + more
     let page: Int64 = 4096
-    let place = (dataOffset + least + page - 1) / page * page
+    let position = (dataOffset + least + page - 1) / page * page
     let known = Array(table[..<writtenTableBytes])
     // The header written last, or the header of an empty table.
     let head =
@@ -132,9 +132,9 @@ final class CAFBody: PacketFileBody {
       ? try store.bytes(at: tableOffset, count: 36)
       : Self.head("pakt", 24) + Self.tableHead(0, valid: 0, priming: 0, remainder: 0)
     guard let head else { throw SoundFileError(.vanished, path: store.name) }
-    try store.write(head + known, at: place)
-    try setSize(place - dataOffset)
-    room = place - dataOffset
+    try store.write(head + known, at: position)
+    try setSize(position - dataOffset)
+    room = position - dataOffset
   }
 
   /// Writes the size of the 'data' chunk.
@@ -151,8 +151,8 @@ final class CAFBody: PacketFileBody {
     // Chunks whose content has changed since the start are written again after the sound.
     var outdated = front.filter { $0.id != "desc" && $0.id != "pakt" }
     for chunk in Self.chunks(facts) {
-      if let place = outdated.firstIndex(where: { $0.id == chunk.id && $0.bytes == chunk.bytes }) {
-        outdated.remove(at: place)
+      if let index = outdated.firstIndex(where: { $0.id == chunk.id && $0.bytes == chunk.bytes }) {
+        outdated.remove(at: index)
       } else {
         tail += Self.head(chunk.id, Int64(chunk.bytes?.count ?? 0)) + (chunk.bytes ?? [])
       }

@@ -118,12 +118,12 @@ enum CAFFile {
       guard promised >= 0, promised <= min(PacketIndex.maximumCount, Int64(table.count - 24)) else {
         throw SoundFileError(.damaged("its table promises \(promised) packets"), path: store.name)
       }
-      var place = 24
+      var position = 24
       func number() -> Int64? {
         var value: Int64 = 0
-        while place < table.count, value < 1 << 40 {
-          let byte = table[place]
-          place += 1
+        while position < table.count, value < 1 << 40 {
+          let byte = table[position]
+          position += 1
           value = value << 7 | Int64(byte & 0x7F)
           if byte & 0x80 == 0 { return value }
         }

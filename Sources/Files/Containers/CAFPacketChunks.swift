@@ -33,12 +33,12 @@ struct CAFPacketChunks: ChunkedFile {
   }
 
   func setChunk(_ id: ChunkID, index: Int, _ bytes: [UInt8]) throws(SoundFileError) {
-    let isDone = try change(id) { chunks, places in
+    let isDone = try change(id) { chunks, matches in
       let new = Chunk(id, bytes)
-      if places.indices.contains(index) {
-        chunks[places[index]] = new
+      if matches.indices.contains(index) {
+        chunks[matches[index]] = new
       } else {
-        guard index == places.count else { return false }
+        guard index == matches.count else { return false }
         chunks.append(new)
       }
       return true
@@ -49,9 +49,9 @@ struct CAFPacketChunks: ChunkedFile {
   }
 
   func removeChunk(_ id: ChunkID, index: Int) throws(SoundFileError) -> Bool {
-    try change(id) { chunks, places in
-      guard places.indices.contains(index) else { return false }
-      chunks.remove(at: places[index])
+    try change(id) { chunks, matches in
+      guard matches.indices.contains(index) else { return false }
+      chunks.remove(at: matches[index])
       return true
     }
   }
@@ -70,8 +70,8 @@ struct CAFPacketChunks: ChunkedFile {
     }
     var isDone = false
     changing { chunks in
-      let places = chunks.indices.filter { chunks[$0].id == id }
-      isDone = body(&chunks, places)
+      let matches = chunks.indices.filter { chunks[$0].id == id }
+      isDone = body(&chunks, matches)
     }
     return isDone
   }

@@ -25,11 +25,11 @@ struct ChunkOrder {
       end = try new.copy(head..<chunk.offset + chunk.size, of: store, to: end)
       end = try pad(chunk.size, in: new, at: end)
     }
-    let place = end + grammar.headBytes
+    let position = end + grammar.headBytes
     end = try new.copy(soundHead..<soundOffset + soundBytes, of: store, to: end)
     // libsndfile reads padding at the end of a Wave64 file as sound.
     if grammar.alignment <= 2 { end = try pad(soundBytes, in: new, at: end) }
-    return (moved, place, end)
+    return (moved, position, end)
   }
 
   private func pad(

@@ -2,15 +2,22 @@ extension Container {
   /// Detects the container from a file's first bytes; nil if they match none. Blocks.
   package init?(contentOf store: any ByteStore) throws(SoundFileError) {
     let total = try store.byteCount()
-    var start = try store.bytes(at: 0, count: Int(min(total, 40))) ?? []
+    func start(at offset: Int64) throws(SoundFileError) -> [UInt8] {
+      let count = Int(min(max(0, total - offset), 12))
+      let start = try store.bytes(at: offset, count: count) ?? []
+      // Wave64's ids are longer than those of all others.
+      guard start.name(at: 0) == "riff" else { return start }
+      return try store.bytes(at: offset, count: 28) ?? start
+    }
+    var first = try start(at: 0)
     // ID3 tags may precede streams of several codecs.
     var offset: Int64 = 0
     for _ in 0..<ID3Tag.mostInARow {
-      guard let size = ID3Tag.byteCount(start) else { break }
+      guard let size = ID3Tag.byteCount(first) else { break }
       offset += Int64(size)
-      start = try store.bytes(at: offset, count: Int(min(max(0, total - offset), 40))) ?? []
+      first = try start(at: offset)
     }
-    guard let kind = Self.kind(start) else { return nil }
+    guard let kind = Self.kind(first) else { return nil }
     self = kind
   }
 

@@ -2,6 +2,14 @@
 package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
   case aiff, aifc, caf, wave, rf64, wave64, next
   case m4a, mp4, m4b, threeGP, threeGP2, adts, mp3, mp2, mp1, ac3, flac, ogg, amr
+  /// Any other file type that libsndfile reads. The open file has its name.
+  case other
+
+  /// The containers that Cuejack reads and writes by name.
+  package static let allCases: [Container] = [
+    .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next, .m4a, .mp4, .m4b, .threeGP, .threeGP2, .adts,
+    .mp3, .mp2, .mp1, .ac3, .flac, .ogg, .amr,
+  ]
 
   /// Name of the container.
   package var description: String {
@@ -26,6 +34,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     case .flac: "FLAC"
     case .ogg: "Ogg"
     case .amr: "AMR"
+    case .other: "other"
     }
   }
 
@@ -52,6 +61,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     case .flac: ["flac"]
     case .ogg: ["ogg", "oga", "opus"]
     case .amr: ["amr"]
+    case .other: []
     }
   }
 

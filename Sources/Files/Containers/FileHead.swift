@@ -1,5 +1,6 @@
 /// Header information that libsndfile does not report: the container, the positions of the sound
-/// and of the other chunks, and the length of the sound.
+/// and of the other chunks, and the length of the sound. The same parser serves complete files and
+/// streams that arrive in pieces.
 struct FileHead {
   var container: Container
   /// The chunk layout; nil if the container has no chunks.
@@ -18,8 +19,12 @@ struct FileHead {
   var sampleRate: Double?
   /// Significant bits of a sample, if they are fewer than its bytes hold.
   var bitsPerSample: Int?
-  /// Name of the codec if the sound is not linear PCM.
+  /// The codec's identifier in the file if the sound is not linear PCM.
   var coding: String?
+  /// True if the format comes before the sound.
+  private(set) var beginsWithFormat = true
+  /// True if all packets have the same bytes and frames.
+  private(set) var hasEqualPackets = true
   /// A substitute header that libsndfile reads correctly, in place of everything before the sound.
   var shown: [UInt8]?
 
@@ -33,29 +38,38 @@ struct FileHead {
     case unknown
   }
 
-  private init(container: Container, grammar: ChunkGrammar) {
+  /// Limit on the number of chunks before the sound of a stream, whose header is parsed again
+  /// whenever more of it has arrived.
+  static let mostStreamChunks = 1000
+
+  private init(container: Container, grammar: ChunkGrammar?) {
     self.container = container
     self.grammar = grammar
-    isBigEndian = grammar.isBigEndian
+    isBigEndian = grammar?.isBigEndian ?? true
   }
 
   /// Creates the header of a NeXT/Sun file: one header, then the sound.
-  private init(next start: Bytes, isBigEndian: Bool) {
+  private init(next start: Bytes) {
     container = .next
-    self.isBigEndian = isBigEndian
+    isBigEndian = start.name(at: 0) == ".snd"
     dataOffset = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
     let size = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: isBigEndian))
     dataBytes = size == 0xFFFF_FFFF ? nil : size
   }
 
   /// Reads the header. Blocks.
-  static func find(in store: any ByteStore) throws(SoundFileError) -> Finding {
+  ///
+  /// - Parameter isStream: True to stop where the sound begins. Containers of packets count then,
+  ///   too.
+  static func find(
+    in store: any ByteStore, isStream: Bool = false
+  ) throws(SoundFileError) -> Finding {
     let total = try store.byteCount()
-    let start = Bytes(try store.bytes(at: 0, count: Int(min(total, 40))) ?? [])
+    let start = Bytes(try store.bytes(at: 0, count: Int(min(total, 12))) ?? [])
     guard let container = try Container(contentOf: store) else {
       switch (start.name(at: 0), start.name(at: 8)) {
       case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
-      case ("riff", _) where start.count < 28: return .cutShort
+      case ("riff", _) where total < 28: return .cutShort
       case ("BW64", _): return .foreign("BW64")
       case ("wvpk", _): return .foreign("WavPack")
       default: return .unknown
@@ -63,40 +77,47 @@ struct FileHead {
     }
     // Only stream files may have ID3 tags before them.
     let isTagged = start.name(at: 0).hasPrefix("ID3")
-    guard container.holdsPCM, !isTagged else { return .foreign(container.description) }
-    let grammar: ChunkGrammar
-    switch container {
-    case .wave: grammar = .riff(bigEndian: start.name(at: 0) == "RIFX")
-    case .rf64: grammar = .riff(bigEndian: false)
-    case .wave64: grammar = .wave64
-    case .aiff, .aifc: grammar = .aiff
-    case .caf: grammar = .caf
-    default:
-      let isBigEndian = start.name(at: 0) == ".snd"
-      return start.count < 24 ? .cutShort : .head(FileHead(next: start, isBigEndian: isBigEndian))
-    }
+    let isKnown = container.holdsPCM || isStream && (container == .flac || container.isMPEG4)
+    guard isKnown, !isTagged else { return .foreign(container.description) }
+    let grammar: ChunkGrammar? =
+      switch container {
+      case .wave: .riff(bigEndian: start.name(at: 0) == "RIFX")
+      case .rf64: .riff(bigEndian: false)
+      case .wave64: .wave64
+      case .aiff, .aifc: .aiff
+      case .caf: .caf
+      default: nil
+      }
     var head = FileHead(container: container, grammar: grammar)
-    return try head.readChunks(store, total, start) ? .head(head) : .cutShort
+    let hasSound =
+      switch container {
+      case .next:
+        try store.bytes(at: 0, count: 24).map { head = FileHead(next: Bytes($0)) } != nil
+      case .flac: try head.readFLAC(store)
+      case _ where container.isMPEG4: try head.readMPEG4(store, total)
+      default: try head.readChunks(store, total, start, isStream: isStream)
+      }
+    return hasSound ? .head(head) : .cutShort
   }
 
   // MARK: Chunks
 
   /// Reads all chunks; returns false if the sound or its format is missing.
   private mutating func readChunks(
-    _ store: any ByteStore, _ total: Int64, _ start: Bytes
+    _ store: any ByteStore, _ total: Int64, _ start: Bytes, isStream: Bool
   ) throws(SoundFileError) -> Bool {
     guard let grammar else { return false }
-    // AIFF's COMM chunk may come after the sound. For other containers libsndfile reports a missing
-    // format.
-    var hasFormat = container != .aiff && container != .aifc
+    var hasFormat = false
     var longDataBytes: Int64?
     var offset = grammar.start
-    for _ in 0..<ChunkGrammar.mostChunks {
+    for _ in 0..<(isStream ? Self.mostStreamChunks : ChunkGrammar.mostChunks) {
       guard var chunk = try grammar.chunk(at: offset, in: store) else { break }
       if dataOffset == 0, let skipped = try readSoundHead(chunk, store, total, start) {
         soundOffset = chunk.offset
         dataOffset = chunk.offset + skipped
         if dataBytes == .max { dataBytes = longDataBytes }
+        beginsWithFormat = hasFormat
+        if isStream { return true }
         guard let dataBytes, dataBytes <= total else { break }
         chunk.size = dataBytes + skipped
       } else {
@@ -110,7 +131,11 @@ struct FileHead {
     if let last = after.last, last.size < 0 || last.size > total - last.offset {
       after.removeLast()
     }
-    guard hasFormat, dataOffset > 0 else { return false }
+    // AIFF's COMM chunk may come after the sound. For other containers libsndfile reports a missing
+    // format.
+    guard hasFormat || container != .aiff && container != .aifc, dataOffset > 0 else {
+      return false
+    }
     if container == .rf64 || container == .wave64 { shown = try plainHead(store, grammar) }
     return true
   }
@@ -192,6 +217,7 @@ struct FileHead {
       longDataBytes = Int64(clamping: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
     case (.wave, "fmt "), (.rf64, "fmt "), (.wave64, "fmt "):
       guard let format = try start(atLeast: 16) else { return false }
+      hasFormat = true
       let isBigEndian = isBigEndian
       coding = Self.waveCoding(format, bigEndian: isBigEndian)
       if format.unsigned(at: 0, bytes: 2, bigEndian: isBigEndian) == 0xFFFE, format.count >= 26 {
@@ -205,53 +231,69 @@ struct FileHead {
       if container == .aifc { coding = Self.aifcCoding(format.name(at: 18)) }
     case (.caf, "desc"):
       guard let format = try start(atLeast: 32) else { return false }
+      hasFormat = true
       sampleRate = format.double(at: 0)
       let name = format.name(at: 8)
-      if name != "lpcm" { coding = Self.codingName(name) }
+      if name != "lpcm" { coding = "'\(name)'" }
+      hasEqualPackets = [16, 20].allSatisfy {
+        format.unsigned(at: $0, bytes: 4, bigEndian: true) > 0
+      }
     default: break
     }
     return true
   }
 
-  // MARK: Names
+  // MARK: Containers of packets
+
+  /// Reads the metadata blocks of a FLAC file. The sound follows the last one.
+  private mutating func readFLAC(_ store: any ByteStore) throws(SoundFileError) -> Bool {
+    var offset: Int64 = 4
+    for _ in 0..<Self.mostStreamChunks {
+      guard let block = try store.bytes(at: offset, count: 4) else { return false }
+      offset += 4 + Int64(block.big(at: 1, bytes: 3))
+      if block[0] & 0x80 != 0 {
+        dataOffset = offset
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Reads the top-level boxes of an MPEG-4 file, whose tables give the packets' positions.
+  private mutating func readMPEG4(
+    _ store: any ByteStore, _ total: Int64
+  ) throws(SoundFileError) -> Bool {
+    beginsWithFormat = false
+    var offset: Int64 = 0
+    for _ in 0..<Self.mostStreamChunks {
+      guard let box = try MPEG4Box(at: offset, in: store, end: total) else { return false }
+      switch box.name {
+      case "moov": beginsWithFormat = true
+      case "mdat":
+        dataOffset = box.body
+        dataBytes = box.isOpen ? nil : box.end - box.body
+        return true
+      default: break
+      }
+      offset = box.end
+    }
+    return false
+  }
+
+  // MARK: Codecs
 
   private static func waveCoding(_ format: Bytes, bigEndian: Bool) -> String? {
     var tag = format.unsigned(at: 0, bytes: 2, bigEndian: bigEndian)
     if tag == 0xFFFE, format.count >= 26 {
       tag = format.unsigned(at: 24, bytes: 2, bigEndian: bigEndian)
     }
-    switch tag {
-    case 0x0001, 0x0003: return nil
-    case 0x0002: return "Microsoft ADPCM"
-    case 0x0006: return "A-law"
-    case 0x0007: return "µ-law"
-    case 0x0011: return "IMA ADPCM"
-    case 0x0031: return "GSM 6.10"
-    case 0x0050: return "MP2"
-    case 0x0055: return "MP3"
-    case 0x00FF, 0x1600, 0x1602, 0x1610: return "AAC"
-    case 0x0092, 0x2000: return "AC-3"
-    default: return "WAVE format \(tag)"
-    }
+    return tag == 1 || tag == 3 ? nil : "WAVE format \(tag)"
   }
 
   private static func aifcCoding(_ name: String) -> String? {
     switch name {
-    case "NONE", "twos", "sowt", "raw ", "in24", "in32", "42ni", "23ni": nil
+    case "NONE", "twos", "sowt", "raw ", "in24", "in32", "42ni", "42n1", "23ni": nil
     case "fl32", "FL32", "fl64", "FL64": nil
-    default: codingName(name)
-    }
-  }
-
-  private static func codingName(_ name: String) -> String {
-    switch name {
-    case "ulaw", "ULAW": "µ-law"
-    case "alaw", "ALAW": "A-law"
-    case "alac": "Apple Lossless"
-    case "aac ": "AAC"
-    case "ima4": "IMA ADPCM"
-    case "GSM ", "agsm": "GSM 6.10"
-    case ".mp3": "MP3"
     default: "'\(name)'"
     }
   }

@@ -111,15 +111,15 @@ final class MPEG4Body: PacketFileBody {
     var frame = -Int64(table.primingFrames)
     var isCut = false
     for fragment in fragments {
-      var place = fragment.end - sizes[start..<fragment.packets].reduce(0) { $0 + Int64($1) }
-      muxer.seek(to: place)
+      var position = fragment.end - sizes[start..<fragment.packets].reduce(0) { $0 + Int64($1) }
+      muxer.seek(to: position)
       for packet in start..<fragment.packets {
         let size = Int(sizes[packet])
         var bytes = silence
         if packet == 0 {
           bytes = firstPacket
         } else if needsBytes {
-          bytes = try store.bytes(at: place, count: size) ?? silence
+          bytes = try store.bytes(at: position, count: size) ?? silence
         }
         let count =
           format.framesPerPacket > 0 ? Int64(format.framesPerPacket) : Int64(lengths[packet])
@@ -135,7 +135,7 @@ final class MPEG4Body: PacketFileBody {
         }
         try done.get()
         frame += count
-        place += Int64(size)
+        position += Int64(size)
       }
       start = fragment.packets
     }
@@ -144,9 +144,9 @@ final class MPEG4Body: PacketFileBody {
     guard !isCut, table.remainderFrames > 0, table.validFrames > 0 else { return }
     // The remainder exceeds one packet. The packets' times cannot express that, but the edit list
     // can.
-    for place in try MPEG4File(store, from: end).lengthPlaces {
+    for field in try MPEG4File(store, from: end).lengthFields {
       try store.write(
-        [UInt8](table.validFrames, count: place.count, bigEndian: true), at: place.lowerBound)
+        [UInt8](table.validFrames, count: field.count, bigEndian: true), at: field.lowerBound)
     }
   }
 

@@ -8,7 +8,7 @@ struct MPEG4File {
   /// The part of the sound that is played; nil for all.
   private(set) var edit: Edit?
   /// Byte ranges in the file that store the played length.
-  private(set) var lengthPlaces: [Range<Int64>] = []
+  private(set) var lengthFields: [Range<Int64>] = []
   /// Units per second of the track's media: of `edit`'s start and of the packets' times.
   private(set) var timescale: Int64 = 0
   /// Duration of the media, in `timescale` units.
@@ -46,20 +46,11 @@ struct MPEG4File {
     _ start: Int64, _ end: Int64, depth: Int
   ) throws(SoundFileError) {
     var offset = start
-    while end - offset >= 8, let head = try store.bytes(at: offset, count: 8) {
+    while let box = try MPEG4Box(at: offset, in: store, end: end) {
       boxes += 1
       guard boxes < 1 << 20 else { throw damaged("it has too many boxes") }
-      var size = Int64(head.big(at: 0, bytes: 4))
-      var body = offset + 8
-      if size == 1 {
-        guard let long = try store.bytes(at: body, count: 8) else { return }
-        size = Int64(clamping: long.big(at: 0, bytes: 8))
-        body += 8
-      }
-      if size == 0 { size = end - offset }
-      guard size >= body - offset else { return }
-      let next = size > end - offset ? end : offset + size
-      try visit(head.name(at: 4), body, next, depth: depth)
+      let next = min(box.end, end)
+      try visit(box.name, box.body, next, depth: depth)
       offset = next
     }
   }
@@ -82,10 +73,10 @@ struct MPEG4File {
     case "mvhd":
       let times = try times(body)
       if movieTimescale == 0 { movieTimescale = times.scale }
-      lengthPlaces.append(times.lengthPlace)
+      lengthFields.append(times.lengthField)
     case "tkhd":
       guard let head = try store.bytes(at: body, count: 1) else { return }
-      lengthPlaces.append(head[0] == 1 ? body + 28..<body + 36 : body + 20..<body + 24)
+      lengthFields.append(head[0] == 1 ? body + 28..<body + 36 : body + 20..<body + 24)
     case "mdhd":
       let times = try times(body)
       pending.timescale = times.scale
@@ -123,7 +114,7 @@ struct MPEG4File {
 
   private func times(
     _ body: Int64
-  ) throws(SoundFileError) -> (scale: Int64, length: Int64, lengthPlace: Range<Int64>) {
+  ) throws(SoundFileError) -> (scale: Int64, length: Int64, lengthField: Range<Int64>) {
     guard let bytes = try store.bytes(at: body, count: 20) else { return (0, 0, body..<body) }
     guard bytes[0] == 1 else {
       return (
@@ -147,8 +138,8 @@ struct MPEG4File {
     guard count <= Self.mostEdits else { throw damaged("it has \(count) edits") }
     var edits: [Edit] = []
     for i in 0..<max(0, count) {
-      let place = body + 8 + i * width
-      guard let bytes = try store.bytes(at: place, count: Int(width)) else { return edits }
+      let position = body + 8 + i * width
+      guard let bytes = try store.bytes(at: position, count: Int(width)) else { return edits }
       if isLong {
         edits.append(
           Edit(
@@ -160,7 +151,7 @@ struct MPEG4File {
             start: Int64(Int32(truncatingIfNeeded: bytes.big(at: 4, bytes: 4))),
             length: Int64(bytes.big(at: 0, bytes: 4))))
       }
-      lengthPlaces.append(place..<place + (isLong ? 8 : 4))
+      lengthFields.append(position..<position + (isLong ? 8 : 4))
     }
     return edits
   }
@@ -227,5 +218,36 @@ struct MPEG4File {
     let tick = movieTimescale > 0 ? sampleRate / Double(movieTimescale) : 0
     let valid = tick > 1 && abs(Double(byTimes - byEdit)) <= tick ? byTimes : byEdit
     return PacketTable(priming: priming, valid: valid, of: frames)
+  }
+}
+
+/// The header of a box of an MPEG-4 file.
+struct MPEG4Box {
+  let name: String
+  /// Offset of the content in the file.
+  let body: Int64
+  /// Offset of the box's end, which may lie beyond the end of the file.
+  let end: Int64
+  /// True if the box extends to the end of the file or of the box around it.
+  let isOpen: Bool
+
+  /// Reads the header at `offset`; nil if it is not all present, or its size is not valid. Blocks.
+  ///
+  /// - Parameter end: End of the file or of the box around this one.
+  init?(at offset: Int64, in store: any ByteStore, end: Int64) throws(SoundFileError) {
+    guard end - offset >= 8, let head = try store.bytes(at: offset, count: 8) else { return nil }
+    var size = Int64(head.big(at: 0, bytes: 4))
+    var body = offset + 8
+    if size == 1 {
+      guard let long = try store.bytes(at: body, count: 8) else { return nil }
+      size = Int64(clamping: long.big(at: 0, bytes: 8))
+      body += 8
+    }
+    name = head.name(at: 4)
+    isOpen = size == 0
+    if isOpen { size = end - offset }
+    guard size >= body - offset, size <= .max - offset else { return nil }
+    self.body = body
+    self.end = offset + size
   }
 }

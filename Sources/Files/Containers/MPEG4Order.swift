@@ -1,13 +1,8 @@
 /// The order of the top-level boxes of an MPEG-4 file. A reader that streams the file needs its
 /// 'moov' box before the sound.
 struct MPEG4Order {
-  private struct Box {
-    let name: String
-    let place: Range<Int64>
-  }
-
   private let store: any ByteStore
-  private var boxes: [Box] = []
+  private var boxes: [(name: String, range: Range<Int64>)] = []
 
   private static var mostTableBytes: Int64 { 1 << 28 }
 
@@ -16,16 +11,11 @@ struct MPEG4Order {
     self.store = store
     let total = try store.byteCount()
     var offset: Int64 = 0
-    while boxes.count < 1 << 20, let head = try store.bytes(at: offset, count: 8) {
-      var size = Int64(head.big(at: 0, bytes: 4))
-      if size == 1 {
-        guard let long = try store.bytes(at: offset + 8, count: 8) else { return }
-        size = Int64(clamping: long.big(at: 0, bytes: 8))
-      }
-      if size == 0 { size = total - offset }
-      guard size >= 8, size <= total - offset else { return }
-      boxes.append(Box(name: head.name(at: 4), place: offset..<offset + size))
-      offset += size
+    while boxes.count < 1 << 20, let box = try MPEG4Box(at: offset, in: store, end: total),
+      box.end <= total
+    {
+      boxes.append((box.name, offset..<box.end))
+      offset = box.end
     }
   }
 
@@ -33,9 +23,9 @@ struct MPEG4Order {
   var isOptimized: Bool { misplacedTable == nil }
 
   /// The 'moov' box's range and the offset where it belongs; nil if it is already there.
-  private var misplacedTable: (place: Range<Int64>, start: Int64)? {
-    guard let table = boxes.first(where: { $0.name == "moov" })?.place,
-      let sound = boxes.first(where: { $0.name == "mdat" })?.place,
+  private var misplacedTable: (range: Range<Int64>, start: Int64)? {
+    guard let table = boxes.first(where: { $0.name == "moov" })?.range,
+      let sound = boxes.first(where: { $0.name == "mdat" })?.range,
       sound.lowerBound < table.lowerBound
     else { return nil }
     return (table, sound.lowerBound)
@@ -44,31 +34,31 @@ struct MPEG4Order {
   /// Moves the 'moov' box before the sound. If the process is killed, the file has either the old
   /// or the new order. Blocks.
   ///
-  /// - Parameter mostShortPlace: The largest file offset for which tables of 32-bit offsets are
+  /// - Parameter mostShortOffset: The largest file offset for which tables of 32-bit offsets are
   ///   kept.
-  func optimize(mostShortPlace: Int64 = Int64(UInt32.max)) throws(SoundFileError) {
-    guard let (place, start) = misplacedTable else { return }
+  func optimize(mostShortOffset: Int64 = Int64(UInt32.max)) throws(SoundFileError) {
+    guard let (range, start) = misplacedTable else { return }
     // These boxes hold file offsets as well.
     if let other = boxes.first(where: { ["moof", "sidx", "mfra", "meta"].contains($0.name) }) {
       throw refusal("a file with a box '\(other.name)' cannot be optimized")
     }
-    guard place.count <= Self.mostTableBytes,
-      let table = try store.bytes(at: place.lowerBound, count: place.count)
-    else { throw refusal("a table of \(place.count) bytes is too long to be moved") }
+    guard range.count <= Self.mostTableBytes,
+      let table = try store.bytes(at: range.lowerBound, count: range.count)
+    else { throw refusal("a table of \(range.count) bytes is too long to be moved") }
     let total = try store.byteCount()
-    let isWide = total + 2 * Int64(place.count) > mostShortPlace
+    let isWide = total + 2 * Int64(range.count) > mostShortOffset
     // The first pass computes the length, the second one the content.
     let room = Int64(try rewritten(table, 0..<table.count, depth: 0, isWide) { $0 }.count)
     let moved = try rewritten(table, 0..<table.count, depth: 0, isWide) { offset in
       // Offsets beyond the end of the file refer to nothing in it.
       if offset < start || offset >= total { return offset }
-      return offset < place.lowerBound ? offset + room : offset - Int64(place.count) + room
+      return offset < range.lowerBound ? offset + room : offset - Int64(range.count) + room
     }
     try store.replaceContents { new throws(SoundFileError) in
       var end = try new.copy(0..<start, of: store, to: 0)
       try new.write(moved, at: end)
-      end = try new.copy(start..<place.lowerBound, of: store, to: end + room)
-      _ = try new.copy(place.upperBound..<total, of: store, to: end)
+      end = try new.copy(start..<range.lowerBound, of: store, to: end + room)
+      _ = try new.copy(range.upperBound..<total, of: store, to: end)
     }
   }
 
@@ -103,15 +93,15 @@ struct MPEG4Order {
         let count = Int(bytes.big(at: content.lowerBound + 4, bytes: 4))
         guard content.count >= 8, count <= (content.count - 8) / width else {
           throw SoundFileError(
-            .damaged("its tables promise \(count) places"), path: store.name)
+            .damaged("its tables promise \(count) offsets"), path: store.name)
         }
         let newWidth = isWide ? 8 : width
-        var places = Array(bytes[content.prefix(8)])
+        var offsets = Array(bytes[content.prefix(8)])
         for index in 0..<count {
-          let place = bytes.big(at: content.lowerBound + 8 + index * width, bytes: width)
-          places += [UInt8](move(Int64(clamping: place)), count: newWidth, bigEndian: true)
+          let offset = bytes.big(at: content.lowerBound + 8 + index * width, bytes: width)
+          offsets += [UInt8](move(Int64(clamping: offset)), count: newWidth, bigEndian: true)
         }
-        result += Self.box(newWidth == 8 ? "co64" : "stco", places)
+        result += Self.box(newWidth == 8 ? "co64" : "stco", offsets)
       case "saio", "iloc", "cmov", "rmra":
         throw refusal("a file with a box '\(name)' cannot be optimized")
       default: result += bytes[offset..<offset + size]

@@ -59,7 +59,7 @@ struct WaveChunks {
   // MARK: Markers and regions
 
   /// The chunks with positions in the sound. An empty one is not written.
-  struct Places {
+  struct CueChunks {
     var cue: [UInt8]
     /// Content of the 'adtl' list.
     var notes: [UInt8]
@@ -96,9 +96,9 @@ struct WaveChunks {
   private func loops(_ sampler: [UInt8]) -> [Entry] {
     entries(sampler, countAt: 28, from: Self.samplerHeadBytes)
   }
-  private func entries(_ chunk: [UInt8], countAt place: Int, from start: Int) -> [Entry] {
+  private func entries(_ chunk: [UInt8], countAt position: Int, from start: Int) -> [Entry] {
     let bytes = Bytes(chunk)
-    let count = min(number(bytes, place), max(0, chunk.count - start) / Self.entryBytes)
+    let count = min(number(bytes, position), max(0, chunk.count - start) / Self.entryBytes)
     return (0..<count).map { index in
       let entry = Bytes(bytes.slice(at: start + Self.entryBytes * index, count: Self.entryBytes))
       return Entry(id: UInt32(number(entry, 0)), bytes: entry)
@@ -108,18 +108,18 @@ struct WaveChunks {
   private func position(_ point: Entry) -> Double { Double(number(point.bytes, 20)) }
 
   /// Returns the cue points that no region begins at.
-  func markers(_ places: Places) -> MediaMarkers {
-    let notes = self.notes(places.notes)
+  func markers(_ chunks: CueChunks) -> MediaMarkers {
+    let notes = self.notes(chunks.notes)
     return MediaMarkers(
-      markers: points(places.cue).filter { notes.lengths[$0.id] == nil }.map {
+      markers: points(chunks.cue).filter { notes.lengths[$0.id] == nil }.map {
         MediaMarker(
           position: position($0), name: notes.names[$0.id], id: Int32(bitPattern: $0.id))
       })
   }
 
   /// Returns the regions that begin at cue points, and the sampler's loops.
-  func regions(_ places: Places) -> MediaRegions {
-    let notes = self.notes(places.notes)
+  func regions(_ chunks: CueChunks) -> MediaRegions {
+    let notes = self.notes(chunks.notes)
     func region(_ id: UInt32, _ start: Double, _ end: Double, _ flags: MediaRegion.Flags)
       -> MediaRegion
     {
@@ -130,12 +130,12 @@ struct WaveChunks {
           MediaMarker(position: end, id: Int32(bitPattern: id)),
         ])
     }
-    let stretches = points(places.cue).compactMap { point in
+    let stretches = points(chunks.cue).compactMap { point in
       notes.lengths[point.id].map {
         region(point.id, position(point), position(point) + Double($0), [])
       }
     }
-    let loops = loops(places.sampler).map { loop in
+    let loops = loops(chunks.sampler).map { loop in
       // A loop includes its last frame.
       region(
         loop.id, Double(number(loop.bytes, 8)), Double(number(loop.bytes, 12) + 1),
@@ -158,11 +158,11 @@ struct WaveChunks {
 
   /// Returns the chunks with the markers replaced. Everything else stays, except notes on removed
   /// markers.
-  func set(_ markers: [MediaMarker], in places: Places) -> Places {
-    let points = points(places.cue)
-    let stretches = Set(notes(places.notes).lengths.keys)
+  func set(_ markers: [MediaMarker], in chunks: CueChunks) -> CueChunks {
+    let points = points(chunks.cue)
+    let stretches = Set(notes(chunks.notes).lengths.keys)
     let ids = markers.map { UInt32(bitPattern: $0.id) }
-    var new = places
+    var new = chunks
     new.cue = cue(
       zip(ids, markers).map { id, marker in
         point(id, marker.position, like: points.first { $0.id == id })
@@ -170,19 +170,19 @@ struct WaveChunks {
     new.notes = list(
       "adtl",
       renamed(
-        list(places.notes), names: zip(ids, markers).map { ($0, $1.name) },
+        list(chunks.notes), names: zip(ids, markers).map { ($0, $1.name) },
         replacing: Set(points.map(\.id)).subtracting(stretches),
-        beside: stretches.union(loops(places.sampler).map(\.id))))
+        beside: stretches.union(loops(chunks.sampler).map(\.id))))
     return new
   }
 
   /// Returns the chunks with the regions replaced. Everything else stays, except notes on removed
   /// regions.
-  func set(_ regions: [MediaRegion], in places: Places, sampleRate: Double) -> Places {
-    let points = points(places.cue)
-    let loops = loops(places.sampler)
-    let oldNotes = list(places.notes)
-    let stretches = Set(notes(places.notes).lengths.keys)
+  func set(_ regions: [MediaRegion], in chunks: CueChunks, sampleRate: Double) -> CueChunks {
+    let points = points(chunks.cue)
+    let loops = loops(chunks.sampler)
+    let oldNotes = list(chunks.notes)
+    let stretches = Set(notes(chunks.notes).lengths.keys)
     let isStretch = { (id: ChunkID, bytes: [UInt8]) in
       id == "ltxt" && number(Bytes(bytes), 4) > 0
     }
@@ -213,10 +213,10 @@ struct WaveChunks {
       }
     }
     let kept = points.filter { !stretches.contains($0.id) }
-    return Places(
+    return CueChunks(
       cue: cue(kept.map { $0.bytes.slice(at: 0, count: .max) } + newPoints),
       notes: list("adtl", newNotes),
-      sampler: sampler(newLoops, like: places.sampler, sampleRate: sampleRate))
+      sampler: sampler(newLoops, like: chunks.sampler, sampleRate: sampleRate))
   }
 
   private func cue(_ points: [[UInt8]]) -> [UInt8] {
@@ -226,10 +226,10 @@ struct WaveChunks {
   /// Returns a cue point. All other fields come from the old cue point with the same id, if there
   /// is one.
   private func point(_ id: UInt32, _ position: Double, like old: Entry?) -> [UInt8] {
-    let place = number(frame(position))
+    let frameBytes = number(frame(position))
     // The chunk id of the sound, and two unused offsets.
     let others = old?.bytes.slice(at: 8, count: 12) ?? ChunkID("data").bytes + number(0) + number(0)
-    return number(id) + place + others + place
+    return number(id) + frameBytes + others + frameBytes
   }
 
   /// Returns a loop. All fields except range and direction come from the old loop with the same id.

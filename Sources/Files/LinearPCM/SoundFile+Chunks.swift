@@ -46,25 +46,26 @@ extension SoundFile: ChunkedFile {
   ) throws(SoundFileError) {
     try checkChunk(id)
     try change { state throws(SoundFileError) in
-      let places = state.places(of: id)
-      guard index >= 0, index <= places.count else {
+      let locations = state.locations(of: id)
+      guard index >= 0, index <= locations.count else {
         throw SoundFileError(
-          .notSupported("there are \(places.count) chunks '\(id)', and none \(index)"), path: path)
+          .notSupported("there are \(locations.count) chunks '\(id)', and none \(index)"),
+          path: path)
       }
       let new = Chunk(id, bytes)
-      guard index < places.count else { return try add(new, to: &state) }
-      switch places[index] {
-      case .before(let place) where state.hasHead:
-        let old = state.before[place]
+      guard index < locations.count else { return try add(new, to: &state) }
+      switch locations[index] {
+      case .before(let position) where state.hasHead:
+        let old = state.before[position]
         if old.size == new.size {
           try store.write(bytes, at: old.offset)
         } else {
-          try clear(place, in: &state)
+          try clear(position, in: &state)
           try add(new, to: &state)
         }
-      case .before(let place): state.before[place] = new
-      case .after(let place):
-        state.after[place] = new
+      case .before(let position): state.before[position] = new
+      case .after(let position):
+        state.after[position] = new
         state.hasOldEnd = true
       }
     }
@@ -74,14 +75,14 @@ extension SoundFile: ChunkedFile {
     try checkChunk(id)
     var isThere = false
     try change { state throws(SoundFileError) in
-      let places = state.places(of: id)
-      guard places.indices.contains(index) else { return }
+      let locations = state.locations(of: id)
+      guard locations.indices.contains(index) else { return }
       isThere = true
-      switch places[index] {
-      case .before(let place) where state.hasHead: try clear(place, in: &state)
-      case .before(let place): state.before.remove(at: place)
-      case .after(let place):
-        state.after.remove(at: place)
+      switch locations[index] {
+      case .before(let position) where state.hasHead: try clear(position, in: &state)
+      case .before(let position): state.before.remove(at: position)
+      case .after(let position):
+        state.after.remove(at: position)
         state.hasOldEnd = true
       }
     }
@@ -98,12 +99,12 @@ extension SoundFile: ChunkedFile {
   }
 
   /// Turns a chunk before the sound into a filler.
-  private func clear(_ place: Int, in state: inout State) throws(SoundFileError) {
+  private func clear(_ position: Int, in state: inout State) throws(SoundFileError) {
     guard let grammar = state.grammar else { return }
-    let old = state.before[place]
+    let old = state.before[position]
     try store.write(
       grammar.head(grammar.filler, size: old.size), at: old.offset - grammar.headBytes)
-    state.before[place].id = grammar.filler
+    state.before[position].id = grammar.filler
   }
 
   private func add(_ new: Chunk, to state: inout State) throws(SoundFileError) {
@@ -115,8 +116,8 @@ extension SoundFile: ChunkedFile {
     let needed = grammar.extent(new.size)
     let isLongForm = state.container == .wave
     // In WAVE files the first filler is reserved for the 64-bit sizes.
-    for place in state.before.indices.dropFirst(isLongForm ? 1 : 0) {
-      let old = state.before[place]
+    for position in state.before.indices.dropFirst(isLongForm ? 1 : 0) {
+      let old = state.before[position]
       guard ChunkID.fillers.contains(old.id) else { continue }
       let rest = grammar.extent(old.size) - needed
       guard rest == 0 || rest >= grammar.headBytes else { continue }
@@ -126,10 +127,10 @@ extension SoundFile: ChunkedFile {
         try store.write(grammar.head(grammar.filler, size: size), at: start + needed)
         state.before.insert(
           Chunk(grammar.filler, offset: start + needed + grammar.headBytes, size: size),
-          at: place + 1)
+          at: position + 1)
       }
       try store.write(grammar.chunk(new.id, bytes), at: start)
-      state.before[place] = Chunk(new.id, offset: old.offset, size: new.size)
+      state.before[position] = Chunk(new.id, offset: old.offset, size: new.size)
       return
     }
     state.after.append(new)
@@ -138,7 +139,7 @@ extension SoundFile: ChunkedFile {
 }
 
 extension SoundFile.State {
-  fileprivate enum Place {
+  fileprivate enum Location {
     case before(Int)
     case after(Int)
   }
@@ -146,8 +147,8 @@ extension SoundFile.State {
   fileprivate func chunks(_ id: ChunkID) -> [Chunk] { (before + after).filter { $0.id == id } }
 
   /// Returns the positions of the chunks with an id.
-  fileprivate func places(of id: ChunkID) -> [Place] {
-    before.indices.filter { before[$0].id == id }.map(Place.before)
-      + after.indices.filter { after[$0].id == id }.map(Place.after)
+  fileprivate func locations(of id: ChunkID) -> [Location] {
+    before.indices.filter { before[$0].id == id }.map(Location.before)
+      + after.indices.filter { after[$0].id == id }.map(Location.after)
   }
 }

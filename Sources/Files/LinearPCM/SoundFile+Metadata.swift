@@ -88,7 +88,7 @@ extension ChunkedFile {
   package func markers() throws(SoundFileError) -> MediaMarkers? {
     switch container {
     case .wave, .rf64:
-      return wave.markers(try places())
+      return wave.markers(try cueChunks())
     case .caf:
       return CAFChunks.markers(
         try content("mark"), names: CAFChunks.names(try content("strg")))
@@ -100,7 +100,7 @@ extension ChunkedFile {
   /// Returns the regions; nil if the container cannot store any. Blocks.
   package func regions() throws(SoundFileError) -> MediaRegions? {
     switch container {
-    case .wave, .rf64: return wave.regions(try places())
+    case .wave, .rf64: return wave.regions(try cueChunks())
     case .caf:
       return CAFChunks.regions(
         try content("regn"), names: CAFChunks.names(try content("strg")))
@@ -111,7 +111,7 @@ extension ChunkedFile {
   /// Replaces all markers. Blocks.
   package func setMarkers(_ list: MediaMarkers) throws(SoundFileError) {
     switch container {
-    case .wave, .rf64: try put(wave.set(list.markers, in: places()))
+    case .wave, .rf64: try put(wave.set(list.markers, in: cueChunks()))
     case .caf:
       try put("mark", list.markers.isEmpty ? [] : CAFChunks.chunk(list))
       try putNames(list, regions())
@@ -124,7 +124,7 @@ extension ChunkedFile {
   package func setRegions(_ list: MediaRegions) throws(SoundFileError) {
     switch container {
     case .wave, .rf64:
-      try put(wave.set(list.regions, in: places(), sampleRate: sampleRate))
+      try put(wave.set(list.regions, in: cueChunks(), sampleRate: sampleRate))
     case .caf:
       try put("regn", list.regions.isEmpty ? [] : CAFChunks.chunk(list))
       try putNames(markers(), list)
@@ -136,15 +136,15 @@ extension ChunkedFile {
     SoundFileError(.notSupported("\(container) files have no \(what)"), path: path)
   }
 
-  private func places() throws(SoundFileError) -> WaveChunks.Places {
-    WaveChunks.Places(
+  private func cueChunks() throws(SoundFileError) -> WaveChunks.CueChunks {
+    WaveChunks.CueChunks(
       cue: try content("cue "), notes: try list("adtl").bytes, sampler: try content("smpl"))
   }
 
-  private func put(_ places: WaveChunks.Places) throws(SoundFileError) {
-    try put("cue ", places.cue)
-    try put("LIST", index: list("adtl").index, places.notes)
-    try put("smpl", places.sampler)
+  private func put(_ chunks: WaveChunks.CueChunks) throws(SoundFileError) {
+    try put("cue ", chunks.cue)
+    try put("LIST", index: list("adtl").index, chunks.notes)
+    try put("smpl", chunks.sampler)
   }
 
   /// Writes CAF's 'strg' chunk, which stores the names by the ids of markers and regions.

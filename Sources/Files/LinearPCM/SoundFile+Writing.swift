@@ -156,7 +156,7 @@ extension SoundFile {
   }
 
   private var noLayout: SoundFileError {
-    SoundFileError(.notSupported("the file has no place for this channel layout"), path: path)
+    SoundFileError(.notSupported("the file cannot store this channel layout"), path: path)
   }
 
   /// The channel mask set since a WAVE file was opened.
@@ -325,12 +325,12 @@ extension SoundFile {
     var bytes: [UInt8] = []
     if let grammar = state.grammar {
       bytes = [UInt8](repeating: 0, count: Int(state.padBytes))
-      var place = end + Int64(bytes.count)
+      var position = end + Int64(bytes.count)
       for index in state.after.indices {
         guard let content = state.after[index].bytes else { continue }
         bytes += grammar.chunk(state.after[index].id, content)
-        state.after[index].offset = place + grammar.headBytes
-        place += grammar.extent(Int64(content.count))
+        state.after[index].offset = position + grammar.headBytes
+        position += grammar.extent(Int64(content.count))
       }
     }
     do throws(SoundFileError) {
@@ -375,11 +375,11 @@ extension SoundFile {
       }
       try store.setByteCount(state.dataOffset + start)
       let block = [UInt8](repeating: 0x80, count: 1 << 16)
-      var place = start
-      while place < end {
-        let count = min(Int64(block.count), end - place)
-        try store.write(Array(block.prefix(Int(count))), at: state.dataOffset + place)
-        place += count
+      var position = start
+      while position < end {
+        let count = min(Int64(block.count), end - position)
+        try store.write(Array(block.prefix(Int(count))), at: state.dataOffset + position)
+        position += count
       }
     } else {
       // Truncating removes the chunks after the sound; extending fills the gap with zeros.

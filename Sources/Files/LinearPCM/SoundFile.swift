@@ -1,4 +1,3 @@
-import CSndfile
 import Glibc
 package import RealTime
 import Synchronization
@@ -99,18 +98,18 @@ package final class SoundFile: Sendable {
     let source = FileSource(
       store, byteCount: max(total, promisedBytes ?? 0), head: head?.shown,
       soundOffset: head?.dataOffset ?? 0)
-    let facts: Facts
-    do throws(Facts.Failure) {
-      facts = try Facts(source)
+    let handle: SndfileHandle
+    do throws(SndfileHandle.Failure) {
+      handle = try SndfileHandle(source)
     } catch {
       throw SoundFileError(
         head == nil ? .notASoundFile : .damaged(error.reason), path: path)
     }
     guard let head else {
-      throw SoundFileError(.unsupportedContainer(facts.containerName), path: path)
+      throw SoundFileError(.unsupportedContainer(handle.containerName), path: path)
     }
-    guard let format = facts.format(rate: head.sampleRate) else {
-      throw SoundFileError(.unsupportedEncoding(facts.codingName), path: path)
+    guard let format = handle.storedFormat(rate: head.sampleRate) else {
+      throw SoundFileError(.unsupportedEncoding(handle.codingName), path: path)
     }
     guard format.layout != nil else {
       let words = "\(format.channels) channels at \(format.sampleRate) Hz"
@@ -121,13 +120,13 @@ package final class SoundFile: Sendable {
     let present = max(0, total - head.dataOffset) / bytesPerFrame
     // Only an explicit length in the header can exceed the frames present.
     let promised = head.dataBytes.map { $0 / bytesPerFrame }
-    let frames = min(promised ?? facts.frames, present)
+    let frames = min(promised ?? handle.frames, present)
     guard frames > 0 || promised ?? 0 == 0, head.dataOffset <= total else {
       throw SoundFileError(.truncated, path: path)
     }
     self.store = store
     self.format = format
-    channelRoles = facts.channelRoles
+    channelRoles = handle.channelRoles
     promisedFrames = max(frames, promised ?? frames)
     framesAtFirst = frames
     sourceBits = min(head.bitsPerSample ?? format.bitsPerSample, format.bitsPerSample)
@@ -183,76 +182,5 @@ package final class SoundFile: Sendable {
       // `optimize()` may have moved the sound in the meantime.
       if state.withLock({ $0.moves }) == moves { return count }
     }
-  }
-}
-
-/// The properties of a file as libsndfile reports them.
-private struct Facts {
-  struct Failure: Error { let reason: String }
-
-  private let info: SF_INFO
-  private let isSwapped: Bool
-  let channelRoles: [ChannelRole]?
-
-  init(_ source: FileSource) throws(Failure) {
-    var callbacks = FileSource.callbacks
-    var info = SF_INFO()
-    let opened = unsafe withExtendedLifetime(source) {
-      unsafe sf_open_virtual(
-        &callbacks, Int32(SFM_READ), &info, Unmanaged.passUnretained(source).toOpaque())
-    }
-    guard let handle = unsafe opened else {
-      throw Failure(reason: unsafe String(cString: sf_strerror(nil)))
-    }
-    isSwapped = unsafe sf_command(handle, Int32(SFC_RAW_DATA_NEEDS_ENDSWAP), nil, 0) != 0
-    channelRoles = unsafe Self.channelRoles(of: handle, channels: Int(info.channels))
-    self.info = info
-    withExtendedLifetime(source) { _ = unsafe sf_close(handle) }
-  }
-
-  var frames: Int64 { max(0, info.frames) }
-
-  func format(rate: Double?) -> PCMFormat? {
-    let kind: PCMFormat.Kind
-    let bits: Int
-    switch Int(info.format) & SF_FORMAT_SUBMASK {
-    case SF_FORMAT_PCM_S8: (kind, bits) = (.signedInteger, 8)
-    case SF_FORMAT_PCM_U8: (kind, bits) = (.unsignedInteger, 8)
-    case SF_FORMAT_PCM_16: (kind, bits) = (.signedInteger, 16)
-    case SF_FORMAT_PCM_24: (kind, bits) = (.signedInteger, 24)
-    case SF_FORMAT_PCM_32: (kind, bits) = (.signedInteger, 32)
-    case SF_FORMAT_FLOAT: (kind, bits) = (.float, 32)
-    case SF_FORMAT_DOUBLE: (kind, bits) = (.float, 64)
-    default: return nil
-    }
-    // libsndfile rounds the rate. The header's own rate is used if it differs only by that.
-    let whole = Double(info.samplerate)
-    let exact = rate.flatMap { abs($0 - whole) < 1 ? $0 : nil }
-    return PCMFormat(
-      sampleRate: exact ?? whole, channels: Int(info.channels), kind: kind, bitsPerSample: bits,
-      isBigEndian: bits > 8 && isSwapped == (1.littleEndian == 1))
-  }
-
-  var containerName: String { Self.name(of: info.format & Int32(SF_FORMAT_TYPEMASK)) }
-  var codingName: String { Self.name(of: info.format & Int32(SF_FORMAT_SUBMASK)) }
-
-  private static func name(of format: Int32) -> String {
-    var info = unsafe SF_FORMAT_INFO()
-    unsafe info.format = format
-    let failed = unsafe sf_command(
-      nil, Int32(SFC_GET_FORMAT_INFO), &info, Int32(MemoryLayout<SF_FORMAT_INFO>.size))
-    guard failed == 0, let name = unsafe info.name else { return "format \(format)" }
-    return unsafe String(cString: name)
-  }
-
-  private static func channelRoles(of handle: OpaquePointer, channels: Int) -> [ChannelRole]? {
-    var map = [Int32](repeating: 0, count: channels)
-    let known = unsafe map.withUnsafeMutableBytes { bytes in
-      unsafe sf_command(
-        handle, Int32(SFC_GET_CHANNEL_MAP_INFO), bytes.baseAddress, Int32(bytes.count))
-    }
-    guard known != 0 else { return nil }
-    let roles = map.compactMap { ChannelRole(libsndfile: Int($0)) }
-    return roles.count == channels ? roles : nil
   }
 }

@@ -19,7 +19,7 @@ extension Container {
     case .mp3, .mp2, .mp1: "mp3"
     case .flac: "flac"
     case .ogg: "ogg"
-    case .caf, .wave64, .next, .ac3, .amr: nil
+    case .caf, .wave64, .next, .ac3, .amr, .other: nil
     }
   }
 }

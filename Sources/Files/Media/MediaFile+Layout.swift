@@ -1,3 +1,4 @@
+import Codecs
 import RealTime
 
 extension MediaFile {
@@ -18,7 +19,10 @@ extension MediaFile {
   /// The channels' roles, in the order of the linear PCM or of the decoded packets; nil if the file
   /// does not give them.
   package var decodedChannelRoles: [ChannelRole]? {
-    pcm == nil ? channelRoles.map(CAFLayout.decoded) : channelRoles
+    switch format {
+    case .pcm: channelRoles
+    case .packets: channelRoles.map(CAFLayout.decoded)
+    }
   }
 
   /// The Core Audio layout tag stored in the file; nil if there is none. Blocks.

@@ -5,238 +5,208 @@ import Synchronization
 /// An open sound file, for reading, writing or both. It holds linear PCM or packets of a codec.
 ///
 /// A packet of linear PCM is one frame. Any thread may call; all calls may block.
-package final class MediaFile: Sendable {
-  enum Body: Sendable {
-    case pcm(SoundFile)
-    case reader(PacketFileReader)
-    case writer(Writing)
-  }
-  /// A file of packets that is being written. A lock admits one caller at a time.
-  final class Writing: Sendable {
-    private struct Box: @unchecked Sendable {
-      let writer: PacketFileWriter
-    }
-    private let box: Mutex<Box>
-    let format: PacketFormat
-    let container: Container
-
-    init(_ writer: PacketFileWriter) {
-      format = writer.format
-      container = writer.container
-      box = Mutex(Box(writer: writer))
-    }
-
-    deinit { with { try? $0.close() } }
-
-    func with<Result: Sendable, Failure: Error>(
-      _ body: (PacketFileWriter) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      try box.withLock { box throws(Failure) in try body(box.writer) }
-    }
-  }
-  let body: Body
-  package let store: any ByteStore
-  /// Start of each packet in frames and bytes; nil until first needed.
-  let places = Mutex<Places?>(nil)
-  let reserved = Mutex(0.0)
-
-  private init(_ body: Body, _ store: any ByteStore) {
-    self.body = body
-    self.store = store
-  }
-
-  // MARK: Opening and closing
-
-  /// Opens a file, also for writing if its store is writable. Blocks.
-  ///
-  /// - Parameter hint: The container to assume if the first bytes match none.
-  package static func open(
-    _ store: any ByteStore, hint: Container? = nil
-  ) throws(SoundFileError) -> MediaFile {
-    let kind = try Container(contentOf: store) ?? hint
-    guard let kind, !kind.holdsPCM else {
-      do throws(SoundFileError) {
-        return MediaFile(.pcm(try SoundFile(store)), store)
-      } catch {
-        // Containers for linear PCM can hold packets too.
-        guard case .unsupportedEncoding = error.kind else { throw error }
-      }
-      return MediaFile(.reader(try PacketFileReader(store, container: kind)), store)
-    }
-    return MediaFile(.reader(try PacketFileReader(store, container: kind)), store)
-  }
-
-  package static func open(
-    path: String, isWritable: Bool = false, hint: Container? = nil
-  ) throws(SoundFileError) -> MediaFile {
-    try open(
-      FileStore(path: path, isWritable: isWritable), hint: hint ?? Container(forPath: path))
-  }
-
-  /// Returns true if Cuejack can write sound of a format in a container.
-  package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
-    switch format {
-    case .pcm(let format): SoundFile.canHold(format, in: container)
-    case .packets(let format): PacketFileWriter.canWrite(format, in: container)
-    }
-  }
-
-  /// Creates a file without sound in a store. Existing contents are deleted. Blocks.
-  ///
-  /// - Parameter dataAlignment: Linear PCM begins at a multiple of this many bytes.
-  package static func create(
-    _ store: any ByteStore, container: Container, format: StreamFormat, dataAlignment: Int64 = 1
-  ) throws(SoundFileError) -> MediaFile {
-    try check(format, container, path: store.name)
-    if try store.byteCount() > 0 { try store.setByteCount(0) }
-    switch format {
-    case .pcm(let format):
-      let file = try SoundFile.create(
-        in: store, container: container, format: format, dataAlignment: dataAlignment)
-      return MediaFile(.pcm(file), store)
-    case .packets(let format):
-      let writer = try PacketFileWriter(store, container: container, format: format)
-      return MediaFile(.writer(Writing(writer)), store)
-    }
-  }
-
-  /// Creates a file. Blocks.
-  ///
-  /// - Parameter isReplacing: False to fail if the file exists; true to truncate it. The file is
-  ///   truncated only if the format can be written.
-  package static func create(
-    path: String, container: Container, format: StreamFormat, isReplacing: Bool,
-    dataAlignment: Int64 = 1
-  ) throws(SoundFileError) -> MediaFile {
-    try check(format, container, path: path)
-    return try create(
-      FileStore(creating: path, isReplacing: isReplacing), container: container, format: format,
-      dataAlignment: dataAlignment)
-  }
-
-  private static func check(
-    _ format: StreamFormat, _ container: Container, path: String
-  ) throws(SoundFileError) {
-    guard canWrite(format, in: container) else {
-      throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
-    }
-  }
+package protocol MediaFile: AnyObject, Sendable {
+  var store: any ByteStore { get }
+  var container: Container { get }
+  /// Name of the container.
+  var containerName: String { get }
+  /// Name of the encoding that libsndfile decodes to the linear PCM of `format`; nil for sound that
+  /// is stored as `format` says.
+  var coding: String? { get }
+  var format: StreamFormat { get }
+  /// The file as linear PCM, with its chunks; nil if it holds packets, or libsndfile decodes it.
+  var pcm: SoundFile? { get }
+  /// The file's chunks; nil if its container has none.
+  var chunked: (any ChunkedFile)? { get }
+  /// True for a file of packets that is being written.
+  var takesPackets: Bool { get }
+  var reservation: Reservation { get }
 
   /// Completes a written file. Later reads return nothing, and later writes fail.
-  package func close() throws(SoundFileError) {
-    switch body {
-    case .pcm(let file): try file.close()
-    case .reader: break
-    case .writer(let file):
-      try file.with { file throws(SoundFileError) in try file.close() }
-    }
-  }
-
+  func close() throws(SoundFileError)
   /// Updates the file's header, so that everything written so far can be read even if the process
   /// is killed.
-  package func checkpoint() throws(SoundFileError) {
-    switch body {
-    case .pcm(let file): try file.checkpoint()
-    case .reader: break
-    case .writer(let file):
-      try file.with { file throws(SoundFileError) in try file.checkpoint() }
-    }
-  }
-
+  func checkpoint() throws(SoundFileError)
   /// Rewrites the file so that nothing comes after its sound. A file being written is rewritten
   /// when it is closed. If the process is killed, the file has either the old or the new order.
   /// Only regular files support this. Blocks.
-  package func optimize() throws(SoundFileError) {
-    switch body {
-    case .pcm(let file): try file.optimize()
-    case .reader(let file): try file.optimize()
-    case .writer(let file):
-      try file.with { file throws(SoundFileError) in try file.optimize() }
-    }
-  }
+  func optimize() throws(SoundFileError)
+  /// True if nothing comes after the sound that belongs before it, now or after the file is closed.
+  /// Blocks.
+  var isOptimized: Bool { get throws(SoundFileError) }
 
-  var packetsAreWritten: SoundFileError {
-    SoundFileError(
-      .notSupported("files of packets can be read when they are complete"), path: path)
-  }
+  // MARK: Packets
 
-  /// A file of packets can only be written in one pass, from its first packet on.
-  var packetsAreRead: SoundFileError {
-    SoundFileError(
-      store.isWritable
-        ? .notSupported("files of packets cannot be changed once they are made") : .notForWriting,
-      path: path)
-  }
-
-  // MARK: Reading and writing
+  var packetCount: Int64 { get throws(SoundFileError) }
+  /// Bytes of all packets.
+  var byteCount: Int64 { get throws(SoundFileError) }
+  /// Bytes of the largest packet.
+  var maximumPacketBytes: Int { get throws(SoundFileError) }
+  /// Start of each packet in the sound, in frames and in bytes, with the totals at the end; nil if
+  /// all packets have the same size.
+  var frameStarts: [Int64]? { get throws(SoundFileError) }
+  var byteStarts: [Int64]? { get throws(SoundFileError) }
+  /// Offset of the sound in the file.
+  var dataOffset: Int64 { get throws(SoundFileError) }
+  /// True if the packets can be copied to another file unchanged.
+  var hasPlainPackets: Bool { get }
+  /// Returns the setup packets for a packet: see `PacketFileReader.setupPackets(for:)`.
+  func setupPackets(for packet: Int64) -> Range<Int64>
 
   /// Reads consecutive packets starting at `packet`, up to `count`, as many as exist and fit.
   ///
   /// - Parameter extents: Receives the position of each packet in `buffer`. Empty for linear PCM.
   /// - Returns: Number of packets; 0 at the end.
-  package func readPackets(
+  func readPackets(
     from packet: Int64, count: Int, into buffer: UnsafeMutableRawBufferPointer,
     extents: inout [PacketExtent]
-  ) throws(SoundFileError) -> Int {
-    extents = []
-    switch body {
-    case .pcm(let file):
-      return try unsafe file.readRaw(startingAt: packet, frames: count, into: buffer)
-    case .reader(let file):
-      return try unsafe file.readPackets(
-        from: packet, count: count, into: buffer, extents: &extents)
-    case .writer: throw packetsAreWritten
-    }
-  }
-
+  ) throws(SoundFileError) -> Int
   /// Reads bytes of the sound until the buffer is full or the sound ends. Returns the number read.
-  package func readBytes(
-    at position: Int64, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(SoundFileError) -> Int {
-    switch body {
-    case .pcm(let file): return try unsafe file.readBytes(at: position, into: buffer)
-    case .reader: return try unsafe readPacketBytes(at: position, into: buffer)
-    case .writer: throw packetsAreWritten
-    }
-  }
-
+  func readBytes(at position: Int64, into buffer: UnsafeMutableRawBufferPointer)
+    throws(SoundFileError) -> Int
   /// Writes packets; `packet` is the number of the first. Linear PCM can be written at any frame,
   /// while packets of a codec can only be appended.
   ///
   /// - Parameter extents: Positions of the packets in `buffer`. Ignored for linear PCM, for which
   ///   all complete frames in the buffer are written.
-  package func writePackets(
-    at packet: Int64, from buffer: UnsafeRawBufferPointer, extents: [PacketExtent]
-  ) throws(SoundFileError) {
-    switch body {
-    case .pcm(let file):
-      let bytesPerFrame = file.format.bytesPerFrame
-      let (position, isOver) = packet.multipliedReportingOverflow(by: Int64(bytesPerFrame))
-      guard !isOver else { throw SoundFileError(.tooLong, path: path) }
-      let whole = buffer.count / bytesPerFrame * bytesPerFrame
-      try unsafe file.writeBytes(at: position, from: .init(rebasing: buffer[..<whole]))
-    case .reader: throw packetsAreRead
-    case .writer(let file):
-      let path = path
-      try file.with { file throws(SoundFileError) in
-        guard packet == file.packetCount else {
-          throw SoundFileError(
-            .notSupported("packet \(file.packetCount) comes next, not \(packet)"), path: path)
-        }
-        try unsafe file.append(buffer, extents)
+  func writePackets(at packet: Int64, from buffer: UnsafeRawBufferPointer, extents: [PacketExtent])
+    throws(SoundFileError)
+  /// Writes bytes of the sound. Only linear PCM supports this.
+  func writeBytes(at position: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError)
+
+  // MARK: Properties
+
+  /// Valid frames.
+  var frameCount: Int64 { get throws(SoundFileError) }
+  /// Duration in seconds.
+  var duration: Double { get throws(SoundFileError) }
+  /// Bits per second.
+  var bitRate: Double { get throws(SoundFileError) }
+  /// Significant bits of a sample of the sound, before any encoding; 0 if the file does not give
+  /// them.
+  var sourceBits: Int { get }
+  /// Roles of the channels; nil if the file does not give them.
+  var channelRoles: [ChannelRole]? { get }
+  /// Sets the channel layout: see `SoundFile.setChannelLayout(words:mask:)`.
+  func setChannelLayout(words: [UInt32], mask: UInt32?, roles: [ChannelRole]?)
+    throws(SoundFileError)
+  /// One line about a truncated or damaged file; nil if it is intact.
+  var warning: String? { get }
+  /// The decoder's magic cookie; empty if the decoder needs none.
+  var cookie: [UInt8] { get }
+  func setCookie(_ cookie: [UInt8]) throws(SoundFileError)
+  /// Counts of the valid, priming and remainder frames; nil if the file does not give them.
+  var packetTable: PacketTable? { get throws(SoundFileError) }
+  func setPacketTable(_ table: PacketTable) throws(SoundFileError)
+  /// Returns the file's metadata by the keys of info dictionaries; nil if the container cannot
+  /// store any.
+  func tags() throws(SoundFileError) -> [String: String]?
+  func setTags(_ tags: [String: String]) throws(SoundFileError)
+}
+
+/// Seconds of sound that the app intends to write. Any thread.
+package final class Reservation: Sendable {
+  fileprivate let seconds = Mutex(0.0)
+}
+
+extension MediaFile {
+  package var path: String { store.name }
+  package var isWritable: Bool { store.isWritable }
+
+  /// True if sizes in the header are updated only at a checkpoint, after the next second of sound,
+  /// or on closing.
+  package var defersSizes: Bool {
+    get { pcm?.defersSizes ?? true }
+    set { pcm?.defersSizes = newValue }
+  }
+
+  package var containerName: String { container.description }
+  package var coding: String? { nil }
+  package var hasPlainPackets: Bool { true }
+  package func setupPackets(for packet: Int64) -> Range<Int64> { 0..<0 }
+
+  /// Seconds of sound that the app intends to write; 0 if not set.
+  package var reservedDuration: Double {
+    get { reservation.seconds.withLock { $0 } }
+    set { reservation.seconds.withLock { $0 = newValue } }
+  }
+
+  /// True until the first data is written.
+  package var takesReservation: Bool { isWritable && (try? byteCount) == 0 }
+
+  /// The file's ID3 tag; nil if there is none. Blocks.
+  package var id3Tag: [UInt8]? {
+    get throws(SoundFileError) {
+      if let file = pcm {
+        if let tag = try file.chunk("ID3 ", most: mostTagBytes) { return tag }
+        return try file.chunk("id3 ", most: mostTagBytes)
+      }
+      let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
+      return try ID3Tag.byteCount(head).flatMap { size throws(SoundFileError) in
+        try store.bytes(at: 0, count: size)
       }
     }
   }
 
-  /// Writes bytes of the sound. Only linear PCM supports this.
-  package func writeBytes(
-    at position: Int64, from buffer: UnsafeRawBufferPointer
-  ) throws(SoundFileError) {
-    switch body {
-    case .pcm(let file): try unsafe file.writeBytes(at: position, from: buffer)
-    case .reader: throw packetsAreRead
-    case .writer:
-      throw SoundFileError(.notSupported("packets are written as packets"), path: path)
+  // MARK: Packets, frames and bytes
+
+  /// Returns the first frame of a packet. Frames include priming.
+  package func frame(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
+    start(of: packet, try frameStarts, each: framesPerPacket)
+  }
+
+  /// Returns the packet that contains a frame, and the number of the packet's frames before it.
+  package func packet(atFrame frame: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
+    find(frame, try frameStarts, each: framesPerPacket)
+  }
+
+  /// Returns the offset of a packet's first byte in the sound.
+  package func byte(ofPacket packet: Int64) throws(SoundFileError) -> Int64 {
+    start(of: packet, try byteStarts, each: bytesPerPacket)
+  }
+
+  /// Returns the packet that contains a byte of the sound, and the number of the packet's bytes
+  /// before it.
+  package func packet(atByte byte: Int64) throws(SoundFileError) -> (packet: Int64, offset: Int) {
+    find(byte, try byteStarts, each: bytesPerPacket)
+  }
+
+  private var framesPerPacket: Int64 {
+    if case .packets(let format) = format { Int64(max(1, format.framesPerPacket)) } else { 1 }
+  }
+
+  private var bytesPerPacket: Int64 {
+    switch format {
+    case .pcm(let format): Int64(format.bytesPerFrame)
+    case .packets(let format): Int64(max(1, format.bytesPerPacket))
     }
   }
+}
+
+private let mostTagBytes: Int64 = 256 << 20
+
+/// Returns the start of a packet in frames or bytes.
+///
+/// - Parameters:
+///   - starts: Start of each packet and the total; nil if all packets have the same size.
+///   - size: That size.
+private func start(of packet: Int64, _ starts: [Int64]?, each size: Int64) -> Int64 {
+  guard let starts else { return packet.multipliedReportingOverflow(by: size).partialValue }
+  return starts[Int(clamping: min(max(0, packet), Int64(starts.count - 1)))]
+}
+
+/// Returns the packet that contains a position, and the distance from its start. The parameters are
+/// those of `start(of:_:each:)`.
+private func find(_ position: Int64, _ starts: [Int64]?, each size: Int64)
+  -> (packet: Int64, offset: Int)
+{
+  guard let starts else { return (position / size, Int(position % size)) }
+  var low = 0
+  var high = starts.count - 1
+  while high - low > 1 {
+    let middle = (low + high) / 2
+    if starts[middle] <= position { low = middle } else { high = middle }
+  }
+  if let end = starts.last, position >= end { low = starts.count - 1 }
+  return (Int64(low), Int(clamping: max(0, position - starts[low])))
 }

@@ -25,11 +25,11 @@ package enum MediaError: Error, Hashable, Sendable {
 /// remainder frames. One thread at a time; blocks.
 @safe
 package final class MediaReader {
-  package let file: MediaFile
+  package let file: any MediaFile
   /// The packet table to use instead of the file's; nil to use the file's.
-  package var table: PacketTable? { didSet { isPlaced = false } }
+  package var table: PacketTable? { didSet { isInstalled = false } }
   /// Minimum number of bytes per read from the file.
-  package var bufferBytes: Int { didSet { isPlaced = false } }
+  package var bufferBytes: Int { didSet { isInstalled = false } }
 
   /// The frame where the current stream began, and the frames output since then.
   private var start: Int64 = 0
@@ -41,9 +41,9 @@ package final class MediaReader {
   /// The converter of the current stream.
   private var converter: StreamConverter?
   /// True if the converter and the packet position match the stream's position.
-  private var isPlaced = false
+  private var isInstalled = false
 
-  package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) {
+  package init(_ file: any MediaFile, bufferBytes: Int = 1 << 15) {
     self.file = file
     self.bufferBytes = bufferBytes
   }
@@ -67,7 +67,7 @@ package final class MediaReader {
   package func seek(to frame: Int64) {
     start = frame
     given = 0
-    isPlaced = false
+    isInstalled = false
   }
 
   /// Reads until the output is full or the sound has ended. At the end the output has room left.
@@ -77,12 +77,12 @@ package final class MediaReader {
   package func read(
     _ sink: inout StreamConverter.Sink, through converter: StreamConverter
   ) throws(MediaError) {
-    if !isPlaced || converter !== self.converter {
+    if !isInstalled || converter !== self.converter {
       start = position
       given = 0
       self.converter = converter
-      try place(converter)
-      isPlaced = true
+      try install(converter)
+      isInstalled = true
     }
     let before = sink.count
     defer { given += sink.count - before }
@@ -98,7 +98,7 @@ package final class MediaReader {
   }
 
   /// Prepares the converter and the packet position for the start of the stream.
-  private func place(_ converter: StreamConverter) throws(MediaError) {
+  private func install(_ converter: StreamConverter) throws(MediaError) {
     source = .nothing
     let length = try frameCount
     let left = Int(clamping: max(0, length - start))

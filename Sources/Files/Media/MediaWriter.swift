@@ -5,7 +5,7 @@ import RealTime
 /// thread at a time; blocks.
 @safe
 package final class MediaWriter {
-  package let file: MediaFile
+  package let file: any MediaFile
   /// The packet table to store; nil to derive it from the encoder's priming.
   package var table: PacketTable?
   /// Approximate number of bytes per write.
@@ -18,7 +18,7 @@ package final class MediaWriter {
   private var converter: StreamConverter?
 
   /// Creates a writer that appends to the file.
-  package init(_ file: MediaFile, bufferBytes: Int = 1 << 15) throws(MediaError) {
+  package init(_ file: any MediaFile, bufferBytes: Int = 1 << 15) throws(MediaError) {
     self.file = file
     self.bufferBytes = bufferBytes
     nextPacket = try MediaError.file { () throws(SoundFileError) in try file.packetCount }

@@ -1,3 +1,4 @@
+import CFFmpeg
 import Codecs
 
 /// A scanner for the frames of a FLAC stream. Frame headers do not give a frame's size. A frame
@@ -10,7 +11,7 @@ struct FLACScanner {
   private let decoder: () -> PacketDecoder?
   /// Bytes of the current frame already examined, and their CRC.
   private var checked = 0
-  private var sum: UInt16 = 0
+  private var sum: UInt32 = 0
   /// How often the decoder was tried on this frame.
   private var tries = 0
   /// False headers found since the last frame.
@@ -62,7 +63,7 @@ struct FLACScanner {
           return .frame(bytes: end - offset, frames: head.frames, at: offset)
         }
         guard end < bytes.count else { return .more(from: offset) }
-        sum = sum << 8 ^ Self.table[Int(UInt8(sum >> 8) ^ bytes[end])]
+        sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
         checked += 1
       }
       // This was a false header, or its frame is damaged. The next frame may begin right behind it.
@@ -80,11 +81,6 @@ struct FLACScanner {
     return unsafe bytes.withUnsafeBytes { memory in
       unsafe (try? decoder.decode(UnsafeRawBufferPointer(rebasing: memory[start..<end]))) != nil
     }
-  }
-
-  /// The table of the CRC-16 with the polynomial 0x8005.
-  private static let table: [UInt16] = (0..<256).map { byte in
-    (0..<8).reduce(UInt16(byte) << 8) { sum, _ in sum << 1 ^ (sum & 0x8000 != 0 ? 0x8005 : 0) }
   }
 
   /// The header of a frame.
@@ -123,12 +119,7 @@ struct FLACScanner {
       let rateBytes = rate == 12 ? 1 : rate == 13 || rate == 14 ? 2 : 0
       let end = afterNumber + sizeBytes + rateBytes
       guard b.count > end else { return .short }
-      var sum: UInt8 = 0
-      for byte in b[start..<end] {
-        sum ^= byte
-        for _ in 0..<8 { sum = sum << 1 ^ (sum & 0x80 != 0 ? 0x07 : 0) }
-      }
-      guard sum == b[end] else { return .none }
+      guard b.crc(AV_CRC_8_ATM, of: start..<end + 1) == 0 else { return .none }
       let frames =
         switch size {
         case 1: 192
@@ -142,6 +133,17 @@ struct FLACScanner {
       // A difference channel takes one more bit per sample. The rest allows for headers and CRCs.
       let most = 64 + count * (8 + frames * (bits + 1) / 8)
       return .head(Head(bytes: end + 1 - start, frames: frames, maximumBytes: most))
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Returns the CRC of a part of the bytes, continued from the CRC of the bytes before it. It is 0 if
+  /// the part ends with its own CRC.
+  fileprivate func crc(_ kind: AVCRCId, of part: Range<Int>, after sum: UInt32 = 0) -> UInt32 {
+    unsafe withUnsafeBufferPointer { bytes in
+      unsafe av_crc(
+        av_crc_get_table(kind), sum, bytes.baseAddress! + part.lowerBound, part.count)
     }
   }
 }

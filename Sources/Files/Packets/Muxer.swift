@@ -127,7 +127,7 @@ final class Muxer {
   /// Offset of the next byte written.
   var position: Int64 { unsafe avio_seek(stream.context, 0, SEEK_CUR) }
 
-  func seek(to place: Int64) { _ = unsafe avio_seek(stream.context, place, SEEK_SET) }
+  func seek(to position: Int64) { _ = unsafe avio_seek(stream.context, position, SEEK_SET) }
 
   private func check(_ code: Int32) throws(SoundFileError) {
     if let failure = stream.failure { throw failure }

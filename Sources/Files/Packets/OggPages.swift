@@ -78,18 +78,18 @@ struct OggPages {
 
   /// Returns the next page; nil at the end.
   mutating func next() throws(SoundFileError) -> OggPage? {
-    var place = offset
+    var position = offset
     while true {
-      if let page = try OggPage(at: place, in: store) {
-        skippedBytes += place - offset
-        offset = place + Int64(page.bytes.count)
+      if let page = try OggPage(at: position, in: store) {
+        skippedBytes += position - offset
+        offset = position + Int64(page.bytes.count)
         return page
       }
       mistakes += 1
-      guard mistakes < Self.mostMistakes, let next = try beginning(from: place + 1) else {
+      guard mistakes < Self.mostMistakes, let next = try beginning(from: position + 1) else {
         return nil
       }
-      place = next
+      position = next
     }
   }
 

@@ -25,6 +25,8 @@ struct PacketFileOpening {
     case .ogg: return try openOgg()
     case .wave, .rf64, .wave64, .aiff, .aifc, .next: return try openChunked()
     case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: return try openStream()
+    case .other:
+      throw SoundFileError(.unsupportedContainer(container.description), path: store.name)
     }
   }
 
@@ -46,6 +48,7 @@ struct PacketFileOpening {
     case .flac: return "flac"
     case .ogg: return "ogg"
     case .amr: return "amr"
+    case .other: return ""
     }
   }
 
@@ -222,9 +225,16 @@ struct PacketFileOpening {
     guard !isTooMany else {
       throw SoundFileError(.damaged("it has too many packets"), path: store.name)
     }
-    if let promised = demuxer.promisedFrames, promised > 0, promised < frames,
-      source.format.framesPerPacket > 1
-    {
+    var promised = demuxer.promisedFrames ?? 0
+    if container == .aiff || container == .aifc {
+      // libavformat takes the file's number for one of packets. Others write that of frames, which
+      // end within the last packet.
+      promised /= Int64(source.format.framesPerPacket)
+      if promised == count || promised <= frames - Int64(source.format.framesPerPacket) {
+        promised = 0
+      }
+    }
+    if promised > 0, promised < frames, source.format.framesPerPacket > 1 {
       source.table = PacketTable(priming: 0, valid: promised, of: frames)
     }
     return Opened(source: source)

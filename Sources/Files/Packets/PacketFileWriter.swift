@@ -64,7 +64,7 @@ package final class PacketFileWriter {
     case .wave: return [.ulaw, .alaw, .msIMA, .gsm, .mp3].contains(codec)
     case .aifc: return [.ulaw, .alaw, .ima4].contains(codec)
     case .next: return codec == .ulaw || codec == .alaw
-    case .aiff, .rf64, .wave64, .mp1: return false
+    case .aiff, .rf64, .wave64, .mp1, .other: return false
     }
   }
 
@@ -202,7 +202,7 @@ package final class PacketFileWriter {
   package var validFrames: Int64 { fittingTable.validFrames }
 
   /// The packet table, fitted to the packets written so far.
-  private var fittingTable: PacketTable {
+  package var fittingTable: PacketTable {
     guard let packetTable else { return PacketTable(priming: 0, valid: nil, of: frameCount) }
     // Before the first packet, the priming must be passed on unchanged.
     guard packetCount > 0 else { return packetTable }

@@ -6,7 +6,7 @@ import Glibc
 @safe
 final class PacketScanner {
   /// How the scanner determines a packet's position in the file.
-  enum Places {
+  enum Locations {
     /// libavformat gives the position.
     case told
     /// The scanner searches for the packet's bytes from the end of the previous packet.
@@ -15,7 +15,7 @@ final class PacketScanner {
 
   private let store: any ByteStore
   private let demuxer: Demuxer
-  private let places: Places
+  private let locations: Locations
   /// The function that returns the size of a header that is not part of the packet, as in ADTS.
   private let headBytes: ([UInt8]) -> Int
   /// The function that returns the frames of a packet; nil to use libavformat's duration.
@@ -34,13 +34,13 @@ final class PacketScanner {
   private(set) var isAtEnd = false
 
   init(
-    _ store: any ByteStore, _ demuxer: Demuxer, _ places: Places, isRegular: Bool,
+    _ store: any ByteStore, _ demuxer: Demuxer, _ locations: Locations, isRegular: Bool,
     headBytes: @escaping ([UInt8]) -> Int = { _ in 0 },
     frames: (([UInt8]) -> Int)? = nil
   ) throws(SoundFileError) {
     self.store = store
     self.demuxer = demuxer
-    self.places = places
+    self.locations = locations
     self.isRegular = isRegular
     self.headBytes = headBytes
     self.frames = frames
@@ -50,7 +50,7 @@ final class PacketScanner {
   /// Appends the next packet to the index. Returns false if there is none.
   func step(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
     guard !isAtEnd, index.count < min(PacketIndex.maximumCount, byteCount),
-      let packet = try unsafe demuxer.next(), let pieces = try unsafe place(packet)
+      let packet = try unsafe demuxer.next(), let pieces = try unsafe locate(packet)
     else {
       isAtEnd = true
       return false
@@ -69,10 +69,10 @@ final class PacketScanner {
     return true
   }
 
-  private func place(_ packet: Demuxer.Packet) throws(SoundFileError) -> [PacketIndex.Piece]? {
+  private func locate(_ packet: Demuxer.Packet) throws(SoundFileError) -> [PacketIndex.Piece]? {
     let size = unsafe packet.bytes.count
     guard size > 0 else { return nil }
-    switch places {
+    switch locations {
     case .told:
       let offset = unsafe packet.offset
       guard offset >= 0, offset <= byteCount - Int64(size) else { return nil }
@@ -106,18 +106,18 @@ final class PacketScanner {
           guard try unsafe store.read(at: start, into: there) == count,
             let whole = there.baseAddress, let part = bytes.baseAddress
           else { return nil }
-          var place = 0
-          while place <= count - bytes.count,
+          var index = 0
+          while index <= count - bytes.count,
             let hit = unsafe memchr(
-              whole + place, Int32(bytes[0]), count - bytes.count - place + 1)
+              whole + index, Int32(bytes[0]), count - bytes.count - index + 1)
           {
             if unsafe memcmp(hit, part, bytes.count) == 0 { return unsafe hit - whole }
-            place = unsafe hit - whole + 1
+            index = unsafe hit - whole + 1
           }
           return nil
         }
       }
-      if let place = try found.get() { return start + Int64(place) }
+      if let index = try found.get() { return start + Int64(index) }
       let step = Int64(count - bytes.count + 1)
       start += step
       reach -= step

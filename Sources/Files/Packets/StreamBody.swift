@@ -173,18 +173,18 @@ final class StreamBody: PacketFileBody {
       return
     }
     guard
-      let place = stride(from: end.count - 27, through: 0, by: -1).first(where: { place in
-        guard end[place] == 0x4F, end.name(at: place) == "OggS" else { return false }
-        let laces = Int(end[place + 26])
-        let body = end[(place + 27)...].prefix(laces).reduce(0) { $0 + Int($1) }
-        return place + 27 + laces + body == end.count
+      let start = stride(from: end.count - 27, through: 0, by: -1).first(where: { start in
+        guard end[start] == 0x4F, end.name(at: start) == "OggS" else { return false }
+        let laces = Int(end[start + 26])
+        let body = end[(start + 27)...].prefix(laces).reduce(0) { $0 + Int($1) }
+        return start + 27 + laces + body == end.count
       })
     else { return }
-    var page = Array(end[place...])
+    var page = Array(end[start...])
     page[5] |= 4
     let sound = facts.table.validFrames + Int64(facts.table.primingFrames)
     page.replaceSubrange(6..<14, with: [UInt8](sound, count: 8, bigEndian: false))
     page.replaceSubrange(OggPage.sum, with: OggPage.checkSum(page))
-    try store.write(page, at: total - Int64(end.count - place))
+    try store.write(page, at: total - Int64(end.count - start))
   }
 }

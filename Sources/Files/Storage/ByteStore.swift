@@ -43,14 +43,14 @@ extension ByteStore {
   func copy(
     _ part: Range<Int64>, of other: any ByteStore, to offset: Int64
   ) throws(SoundFileError) -> Int64 {
-    var place = part.lowerBound
-    while place < part.upperBound {
-      let count = Int(min(1 << 20, part.upperBound - place))
-      guard let block = try other.bytes(at: place, count: count) else {
+    var position = part.lowerBound
+    while position < part.upperBound {
+      let count = Int(min(1 << 20, part.upperBound - position))
+      guard let block = try other.bytes(at: position, count: count) else {
         throw SoundFileError(.truncated, path: other.name)
       }
-      try write(block, at: offset + place - part.lowerBound)
-      place += Int64(count)
+      try write(block, at: offset + position - part.lowerBound)
+      position += Int64(count)
     }
     return offset + Int64(part.count)
   }
@@ -254,10 +254,10 @@ package final class FileStore: ByteStore {
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     // The rename is on disk only after the folder is synchronized.
-    let place = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard place >= 0 else { return }
-    fsync(place)
-    close(place)
+    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { return }
+    fsync(directory)
+    close(directory)
   }
 
   /// Creates a file with a unique name that begins with `start`.

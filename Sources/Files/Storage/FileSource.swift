@@ -26,9 +26,9 @@ final class FileSource {
     let ours = max(0, min(Int64(head.count) - position, Int64(buffer.count)))
     for index in 0..<Int(ours) { unsafe buffer[index] = head[Int(position) + index] }
     let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[Int(ours)...])
-    let place = position &+ ours &- Int64(head.count) &+ soundOffset
+    let readOffset = position &+ ours &- Int64(head.count) &+ soundOffset
     // libsndfile treats an error as the end of the file.
-    let count = Int(ours) + ((try? unsafe store.read(at: place, into: rest)) ?? 0)
+    let count = Int(ours) + ((try? unsafe store.read(at: readOffset, into: rest)) ?? 0)
     position = position &+ Int64(count)
     return count
   }

@@ -81,10 +81,10 @@ final class StoreStream {
       case SEEK_END: base = try store.byteCount()
       default: base = 0
       }
-      let (place, overflow) = base.addingReportingOverflow(offset)
-      guard !overflow, place >= 0 else { return Int64(-EINVAL) }
-      position = place
-      return place
+      let (target, overflow) = base.addingReportingOverflow(offset)
+      guard !overflow, target >= 0 else { return Int64(-EINVAL) }
+      position = target
+      return target
     } catch {
       failure = error
       return Int64(-EIO)

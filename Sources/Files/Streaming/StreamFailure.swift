@@ -9,7 +9,7 @@ package enum StreamFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The stream is damaged; the text says where.
   case damaged(String)
   /// After a gap, nothing marks the start of packets.
-  case lostPlace
+  case lostSync
   /// A call was made from within another one.
   case busy
 
@@ -20,7 +20,7 @@ package enum StreamFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case .unsupportedEncoding(let name): "sound coded as \(name) cannot be read"
     case .notOptimized: "the tables that tell of the packets do not come before them"
     case .damaged(let detail): "it is damaged: \(detail)"
-    case .lostPlace: "after a gap nothing tells where packets begin"
+    case .lostSync: "after a gap nothing tells where packets begin"
     case .busy: "it is being read already"
     }
   }

@@ -78,7 +78,7 @@ extension StreamParser {
       guard case .listed(let list) = framing else { return }
       if list.count == 0, details.dataBytes != 0 { throw .notOptimized }
       // Each packet is collected in memory, so its size is limited.
-      guard list.maximumBytes <= StreamHead.maximumBytes else {
+      guard list.maximumBytes <= StreamStart.maximumBytes else {
         throw .damaged("a packet of \(list.maximumBytes) bytes")
       }
     }
@@ -250,13 +250,13 @@ private struct MPEGInformation {
   /// Parses the tag; nil if the frame at the offset holds sound.
   init?(_ frame: [UInt8], at offset: Int, _ head: FrameHead) {
     guard head.codec == .mp3 else { return nil }
-    let place = offset + head.informationOffset
+    let position = offset + head.informationOffset
     guard frame.count >= offset + head.bytes else { return nil }
-    switch frame.name(at: place) {
+    switch frame.name(at: position) {
     case "Xing", "Info":
       // Each bit stands for a field that follows: packets, bytes, seek table, quality.
-      let flags = frame.big(at: place + 4, bytes: 4)
-      var next = place + 8
+      let flags = frame.big(at: position + 4, bytes: 4)
+      var next = position + 8
       func field(_ bit: UInt64, _ size: Int) -> Int64? {
         guard flags & bit != 0 else { return nil }
         defer { next += size }

@@ -128,13 +128,13 @@ package final class StreamParser {
     guard details != nil else {
       // A header with a gap cannot be parsed, but frames can begin anywhere.
       let isHeadless = bytes.isEmpty || !candidates.isEmpty
-      guard isHeadless else { throw .lostPlace }
+      guard isHeadless else { throw .lostSync }
       bytes = []
       skipped = 0
       for index in candidates.indices { candidates[index].offset = 0 }
       return
     }
-    if case .listed = framing { throw .lostPlace }
+    if case .listed = framing { throw .lostSync }
     loseStep()
     // The new position is unknown, so the end is unknown too.
     end = nil
@@ -156,9 +156,9 @@ package final class StreamParser {
 
   /// Continues the stream at a packet. Returns the position in the sound from which bytes must
   /// come; nil if there is no such packet, or its position is unknown.
-  package func seek(toPacket packet: Int64) -> Place? {
-    guard let details, let place = place(ofPacket: packet) else { return nil }
-    let (start, isTooFar) = details.dataOffset.addingReportingOverflow(place.position)
+  package func seek(toPacket packet: Int64) -> Location? {
+    guard let details, let location = location(ofPacket: packet) else { return nil }
+    let (start, isTooFar) = details.dataOffset.addingReportingOverflow(location.position)
     guard !isTooFar else { return nil }
     loseStep()
     position = start
@@ -167,7 +167,7 @@ package final class StreamParser {
     isOver = false
     isAtSeek = true
     seeks += 1
-    return place
+    return location
   }
 
   // MARK: The header
@@ -189,14 +189,14 @@ package final class StreamParser {
     guard skipped == 0 else { return }
     guard candidates.isEmpty else { return try findFrames() }
     guard bytes.count >= neededBytes else { return }
-    switch StreamHead.find(in: bytes) {
+    switch StreamStart(bytes) {
     case .needs(let count): neededBytes = count
     case .failed(let failure): throw failure
     case .tag(let count):
       tagCount += 1
       guard tagCount <= ID3Tag.mostInARow else { throw .unsupportedContainer }
       // Tags are kept, except long ones, which must contain pictures.
-      isTagKept = count <= StreamHead.maximumBytes - tag.count
+      isTagKept = count <= StreamStart.maximumBytes - tag.count
       if !isTagKept { tag = [] }
       skipped = Int64(count)
       passOverTag()

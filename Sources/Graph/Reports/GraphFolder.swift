@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import System
 
@@ -7,14 +6,12 @@ enum GraphFolder {
   /// The possible folders, the best one first.
   static var candidates: [String] {
     var folders: [String] = []
-    if let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
+    if let runtime = environmentVariable("XDG_RUNTIME_DIR"),
       runtime.hasPrefix("/"), isPrivateFolder(runtime) == true
     {
       folders.append(runtime + "/cuejack")
     }
-    let temporary = NSTemporaryDirectory()
-    let slash = temporary.hasSuffix("/") ? "" : "/"
-    return folders + ["\(temporary)\(slash)cuejack-\(geteuid())"]
+    return folders + ["\(temporaryFolder)/cuejack-\(geteuid())"]
   }
 
   /// Returns a folder for this process's sockets, creating it if necessary, or nil if none can be

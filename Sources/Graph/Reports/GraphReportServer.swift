@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import Logging
 import Server
@@ -22,11 +22,11 @@ final class GraphReportServer: Sendable {
   /// name. Returns nil if no socket can be made there; the graph runs without it.
   init?(client: String, report: @escaping @Sendable () -> Data?) {
     guard let folder = GraphFolder.forServing(), let socket = GraphFolder.newSocket() else {
-      graphLog.info("“cuejack graph” will not find the graph: there is no folder for its socket")
+      log.info("“cuejack graph” will not find the graph: there is no folder for its socket")
       return nil
     }
     guard let path = Self.listen(socket, in: folder, client: client) else {
-      graphLog.info("“cuejack graph” will not find the graph: no socket can be made in \(folder)")
+      log.info("“cuejack graph” will not find the graph: no socket can be made in \(folder)")
       Glibc.close(socket)
       return nil
     }

@@ -30,12 +30,12 @@ struct LilvNodes {
   func items<Item>(_ list: UnsafeMutableRawPointer?, _ item: (OpaquePointer) -> Item?) -> [Item] {
     guard let list = unsafe list else { return [] }
     var found: [Item] = []
-    var place = unsafe lilv_nodes_begin(list)
-    while unsafe !lilv_nodes_is_end(list, place) {
-      if let node = unsafe lilv_nodes_get(list, place), let next = unsafe item(node) {
+    var iterator = unsafe lilv_nodes_begin(list)
+    while unsafe !lilv_nodes_is_end(list, iterator) {
+      if let node = unsafe lilv_nodes_get(list, iterator), let next = unsafe item(node) {
         found.append(next)
       }
-      unsafe place = unsafe lilv_nodes_next(list, place)
+      unsafe iterator = unsafe lilv_nodes_next(list, iterator)
     }
     return found
   }

@@ -1,5 +1,5 @@
 import CLilv
-import Foundation
+import FoundationEssentials
 
 /// Reader of a plugin's description from lilv. The caller holds the lock of the world.
 @safe

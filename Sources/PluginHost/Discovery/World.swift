@@ -1,12 +1,13 @@
 import CLilv
-import Foundation
+import FoundationEssentials
 package import Graph
 import Synchronization
+import System
 
 /// One scan of the installed bundles by lilv. A lock protects its C objects.
 @safe
 final class Scan: @unchecked Sendable {
-  private let lock = NSLock()
+  private let lock = Lock()
   private let world: OpaquePointer
 
   /// Reads the manifests of all bundles in `path`; nil for LV2_PATH or lilv's own default.
@@ -70,14 +71,14 @@ final class Scan: @unchecked Sendable {
     unsafe withWorld { world in
       let plugins = unsafe lilv_world_get_all_plugins(world)
       var found: [String] = []
-      var place = unsafe lilv_plugins_begin(plugins)
-      while unsafe !lilv_plugins_is_end(plugins, place) {
-        if let plugin = unsafe lilv_plugins_get(plugins, place),
+      var iterator = unsafe lilv_plugins_begin(plugins)
+      while unsafe !lilv_plugins_is_end(plugins, iterator) {
+        if let plugin = unsafe lilv_plugins_get(plugins, iterator),
           let uri = unsafe lilv_node_as_uri(lilv_plugin_get_uri(plugin))
         {
           unsafe found.append(String(cString: uri))
         }
-        unsafe place = unsafe lilv_plugins_next(plugins, place)
+        unsafe iterator = unsafe lilv_plugins_next(plugins, iterator)
       }
       return found.sorted()
     }
@@ -144,7 +145,7 @@ package final class World: Sendable {
 
   /// Folders that are searched for bundles, in order.
   package var folders: [String] {
-    let home = NSHomeDirectory()
+    let home = homeFolder
     let path =
       self.path ?? ProcessInfo.processInfo.environment["LV2_PATH"]
       ?? "~/.lv2:/usr/lib/\(Self.machine)-linux-gnu/lv2:/usr/lib/lv2:/usr/local/lib/lv2"

@@ -49,14 +49,14 @@ struct ChainMIDI {
 
 // Controller bindings of a chain: each applies to all instances of a plugin.
 extension PluginChain {
-  /// Binds a controller to a control of the plugin at index `place`, counted from 0.
+  /// Binds a controller to a control of the plugin at index `index`, counted from 0.
   ///
   /// - Throws: `HostError`: no such control, or a range outside the control's own.
-  package func bind(_ binding: MIDIBinding, ofPlugin place: Int) throws(HostError) {
-    for plugin in stages[place] { try plugin.bind(binding) }
+  package func bind(_ binding: MIDIBinding, ofPlugin index: Int) throws(HostError) {
+    for plugin in stages[index] { try plugin.bind(binding) }
   }
 
-  /// Binds the next controller that moves to a control of the plugin at index `place`, counted from
+  /// Binds the next controller that moves to a control of the plugin at index `index`, counted from
   /// 0.
   ///
   /// - Parameters:
@@ -64,14 +64,14 @@ extension PluginChain {
   ///   - then: Called with the binding, on any thread of the host.
   /// - Throws: `HostError`: no such control, or a range outside the control's own.
   package func learn(
-    _ target: MIDITarget, ofPlugin place: Int, passing passed: MIDIController? = nil,
+    _ target: MIDITarget, ofPlugin index: Int, passing passed: MIDIController? = nil,
     then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError) {
-    for plugin in stages[place].dropFirst() {
+    for plugin in stages[index].dropFirst() {
       try plugin.learn(target, passing: passed) { _ in }
     }
     // The first instance comes last: all instances learn from the message that it reports.
-    try stages[place][0].learn(target, passing: passed, then: then)
+    try stages[index][0].learn(target, passing: passed, then: then)
   }
 
   /// Cancels learning.

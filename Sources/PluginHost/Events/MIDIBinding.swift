@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A MIDI controller, identified by its number and its channel.
 package struct MIDIController: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import Foundation
+import Glibc
 package import Graph
 import Synchronization
 

@@ -1,6 +1,7 @@
 package import Graph
 import Logging
 import Synchronization
+import System
 
 /// An LV2 plugin instance that a graph can run, in this process or in a process of its own. Any thread,
 /// unless said otherwise.
@@ -203,8 +204,7 @@ final class LatencyReading: Sendable {
       return !hasTold
     }
     if isFirst {
-      Logger(label: "cuejack")
-        .warning("\(name) says that its latency is \(said) frames: taken as none")
+      log.warning("\(name) says that its latency is \(said) frames: taken as none")
     }
     return 0
   }

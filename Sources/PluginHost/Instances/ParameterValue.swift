@@ -1,6 +1,6 @@
 import CLilv
 import CRealTime
-import Foundation
+import Glibc
 
 /// A value of a plugin parameter.
 package enum ParameterValue: Hashable, Codable, Sendable {
@@ -119,8 +119,8 @@ struct ParameterMessage: Sendable {
     let size = unsafe object.pointee.atom.size
     let start = unsafe UnsafeRawPointer(object) + MemoryLayout<LV2_Atom>.size
     let content = unsafe start.assumingMemoryBound(to: LV2_Atom_Object_Body.self)
-    var place = unsafe lv2_atom_object_begin(content)
-    while let property = unsafe place, unsafe !lv2_atom_object_is_end(content, size, property) {
+    var next = unsafe lv2_atom_object_begin(content)
+    while let property = unsafe next, unsafe !lv2_atom_object_is_end(content, size, property) {
       // A value that runs past the end must not be read.
       let value = unsafe UnsafeRawPointer(property) + 8
       guard
@@ -130,7 +130,7 @@ struct ParameterMessage: Sendable {
       if let key = unsafe URIDs.shared.uri(property.pointee.key) {
         unsafe body(key, value.assumingMemoryBound(to: LV2_Atom.self))
       }
-      unsafe place = unsafe lv2_atom_object_next(property)
+      unsafe next = unsafe lv2_atom_object_next(property)
     }
   }
 }

@@ -125,11 +125,11 @@ package struct PluginChain: Sendable {
     var midi = ChainMIDI()
     for choice in choices {
       let first = try choice.instance(in: world, settings, priority: priority)
-      func places(_ direction: PluginPort.Direction) -> [Int] {
+      func indices(_ direction: PluginPort.Direction) -> [Int] {
         let planes = first.description.planes(direction)
         return planes.indices.filter { planes[$0].kind == .audio }
       }
-      let (ins, outs) = (places(.input), places(.output))
+      let (ins, outs) = (indices(.input), indices(.output))
       midi.stages.append([])
       if ins.count == 1, outs.count == 1, outputs.count > 1 {
         let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)

@@ -1,15 +1,13 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import Foundation
+import Dispatch
+import Glibc
 import Graph
 import Logging
 import Server
 import Synchronization
 import System
-
-/// Created for each use, because the host program may set up logging late.
-private var log: Logger { Logger(label: "cuejack") }
 
 /// A running plugin: its LV2 instance, connected memory, worker and log, and the worker thread that
 /// serves them.
@@ -29,7 +27,7 @@ final class PluginCore: @unchecked Sendable {
   private var isActive = false
   private var worker: UnsafePointer<LV2_Worker_Interface>?
   /// Held while the plugin does work: one request at a time.
-  private let workLock = NSLock()
+  private let workLock = Lock()
   private let body: UnsafeMutableRawPointer
   private let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
@@ -264,7 +262,8 @@ final class PluginCore: @unchecked Sendable {
   // MARK: Log
 
   private func say(_ type: UInt32, _ text: String) {
-    let text = "\(description.name): \(text.trimmingCharacters(in: .whitespacesAndNewlines))"
+    let words = text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
+    let text = "\(description.name): \(String(words))"
     switch URIDs.shared.uri(type) {
     case LV2.log("Error"): log.error("\(text)")
     case LV2.log("Warning"): log.warning("\(text)")

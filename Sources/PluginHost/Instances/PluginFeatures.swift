@@ -1,7 +1,7 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import Foundation
+import FoundationEssentials
 
 /// The features and options passed to a plugin on instantiation. Their memory lives as long as this
 /// object.
@@ -167,7 +167,8 @@ final class PluginFeatures: @unchecked Sendable {
     guard scratch.make() else { return nil }
     let full = scratch.path + "/" + path
     try? FileManager.default.createDirectory(
-      atPath: (full as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+      atPath: URL(fileURLWithPath: full).deletingLastPathComponent().path,
+      withIntermediateDirectories: true)
     return unsafe strdup(full)
   }
 

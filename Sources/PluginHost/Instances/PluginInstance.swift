@@ -1,9 +1,10 @@
 import CLilv
 import CPluginRunner
 package import CRealTime
-import Foundation
+import Glibc
 package import Graph
 import Synchronization
+import System
 
 /// A plugin instance in this process, run by a graph. Any thread, unless said otherwise.
 @safe
@@ -13,7 +14,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   let core: PluginCore
   let world: World
   /// Held while the plugin is instantiated again, saved or restored.
-  let lock = NSLock()
+  let lock = Lock()
 
   struct Values {
     /// The value last set for each control, and the number of moves by controllers at that time.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import Graph
 
@@ -46,7 +46,7 @@ final class PluginLibrary {
       guard let path = unsafe line.flatMap({ unsafe strchr($0, CInt(UInt8(ascii: "/"))) }) else {
         continue
       }
-      unsafe paths.insert(String(cString: path).trimmingCharacters(in: .newlines))
+      unsafe paths.insert(String(String(cString: path).prefix { !$0.isNewline }))
     }
     return paths
   }

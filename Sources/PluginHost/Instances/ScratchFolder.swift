@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 import System
 
@@ -8,11 +8,7 @@ final class ScratchFolder: Sendable {
   let path: String
   private static let prefix = "cuejack-plugin-"
 
-  init() {
-    let temporary = NSTemporaryDirectory()
-    let slash = temporary.hasSuffix("/") ? "" : "/"
-    path = "\(temporary)\(slash)\(Self.prefix)\(UUID().uuidString)"
-  }
+  init() { path = "\(temporaryFolder)/\(Self.prefix)\(UUID().uuidString)" }
 
   deinit { remove() }
 
@@ -30,7 +26,7 @@ final class ScratchFolder: Sendable {
 
   /// Removes the temporary folder that the parent process gave this one.
   static func removeGiven() {
-    let path = NSTemporaryDirectory()
+    let path = temporaryFolder
     guard URL(fileURLWithPath: path).lastPathComponent.hasPrefix(prefix) else { return }
     try? FileManager.default.removeItem(atPath: path)
   }

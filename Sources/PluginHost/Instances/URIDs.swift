@@ -1,7 +1,7 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import Foundation
+import Glibc
 import Server
 import Synchronization
 import System

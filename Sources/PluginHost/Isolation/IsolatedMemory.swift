@@ -1,6 +1,6 @@
 import CPluginRunner
 import CRealTime
-import Foundation
+import Glibc
 import Server
 import System
 
@@ -21,7 +21,7 @@ final class IsolatedMemory: @unchecked Sendable {
   let node: UnsafeMutablePointer<cue_isolated>
   private let head: UnsafeMutableRawBufferPointer
   /// Held while the shared part moves, and by threads other than the process thread that read it.
-  private let moving = NSLock()
+  private let moving = Lock()
   private var shared: UnsafeMutableRawBufferPointer?
   private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
 

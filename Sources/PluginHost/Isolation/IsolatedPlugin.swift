@@ -1,6 +1,6 @@
 import CPluginRunner
 package import CRealTime
-import Foundation
+import FoundationEssentials
 package import Graph
 import Synchronization
 
@@ -17,8 +17,8 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   private let program: IsolationProgram
   private let priority: Int?
   package let ports: PluginPorts
-  private let memory: IsolatedMemory
-  private let process: IsolatedProcess
+  let memory: IsolatedMemory
+  let process: IsolatedProcess
   private let latency = LatencyReading()
 
   private struct Shared {
@@ -122,10 +122,6 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   package var isGone: Bool { process.reason != nil }
   package var hasRun: Bool { memory.doneFrames > 0 || isGone }
 
-  /// Identifier of the plugin's process; 0 if it has ended.
-  package var processIdentifier: Int32 { process.identifier }
-  /// How often the plugin was late.
-  package var lateCount: UInt64 { memory.late }
   package var lostEvents: UInt64 { memory.lost }
 
   // MARK: Controls

@@ -1,13 +1,11 @@
-import Foundation
+import Dispatch
+import FoundationEssentials
 import Glibc
 import Graph
 import Logging
 import Server
 import Synchronization
 import System
-
-/// Created for each use, because the host program may set up logging late.
-private var log: Logger { Logger(label: "cuejack") }
 
 /// The program that runs a plugin in a process of its own.
 package struct IsolationProgram: Sendable {
@@ -41,7 +39,7 @@ final class IsolatedProcess: @unchecked Sendable {
   private let scratch = ScratchFolder()
   private let socket: CInt
   /// Held during a request: one at a time.
-  private let asking = NSLock()
+  private let asking = Lock()
   private let answered = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
   /// The queue on which callbacks run; they may send requests to the plugin.
@@ -230,8 +228,8 @@ final class IsolatedProcess: @unchecked Sendable {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     var progress = Progress()
     while true {
-      var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      let ready = unsafe poll(&place, 1, 200)
+      var request = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&request, 1, 200)
       if ready > 0, !read(into: &received, &chunk) { break }
       // A child of the process may keep the socket open.
       if hasDied() {

@@ -1,6 +1,6 @@
 import CPluginRunner
 import CRealTime
-import Foundation
+import FoundationEssentials
 import Glibc
 import Graph
 import Logging
@@ -22,7 +22,8 @@ package enum PluginProcessMain {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     URIDs.adopted.withLock { $0 = SharedFile(descriptor: 4) }
-    LoggingSystem.bootstrap { _ in LineLog(lines: lines) }
+    // The host filters what it shows.
+    Log.set(level: .trace) { lines.write(.log($0, $1)) }
     endWithHost()
     let work = IsolatedWork(SharedFile(descriptor: 3), lines)
     while let line = readLine(),
@@ -47,8 +48,8 @@ package enum PluginProcessMain {
 /// Starts a thread that ends this process once the host closes standard input, even if a plugin hangs.
 func endWithHost() {
   startThread(named: "cuejack-host") {
-    var place = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
-    while unsafe poll(&place, 1, -1) <= 0 {}
+    var request = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
+    while unsafe poll(&request, 1, -1) <= 0 {}
     // Give the plugin time to be freed in good order.
     usleep(1_000_000)
     ScratchFolder.removeGiven()
@@ -59,7 +60,7 @@ func endWithHost() {
 /// Writer of lines to the host. Any thread.
 private final class LineWriter: Sendable {
   private let descriptor: CInt
-  private let lock = NSLock()
+  private let lock = Lock()
 
   init(descriptor: CInt) { self.descriptor = descriptor }
 
@@ -81,23 +82,6 @@ private final class LineWriter: Sendable {
   }
 }
 
-/// Log handler that forwards entries to the host.
-private struct LineLog: LogHandler {
-  let lines: LineWriter
-  var logLevel: Logger.Level = .trace
-  var metadata: Logger.Metadata = [:]
-  var metadataProvider: Logger.MetadataProvider?
-
-  init(lines: LineWriter) { self.lines = lines }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) { lines.write(.log(event.level, "\(event.message)")) }
-}
-
 /// The plugin of this process and the real-time thread that runs it.
 @safe
 private final class IsolatedWork: @unchecked Sendable {
@@ -106,7 +90,7 @@ private final class IsolatedWork: @unchecked Sendable {
   private let head: UnsafeMutablePointer<cue_shared_head>
   private let host: UnsafeMutablePointer<cue_isolated_host>
   /// Held while the plugin processes blocks, and while it must not.
-  private let running = NSLock()
+  private let running = Lock()
   private var isAttached = false
   private let isOver = Atomic<Bool>(false)
   private var plugin: PluginInstance?

@@ -1,8 +1,9 @@
 import CLilv
 import CRealTime
-import Foundation
+import FoundationEssentials
 package import Graph
 import Synchronization
+import System
 
 /// An LV2 state of a plugin: the values of its controls and its stored properties. Any thread.
 @safe
@@ -166,7 +167,7 @@ extension World {
   }
 }
 
-/// A place from which any process can read a state.
+/// A folder or preset from which any process can read a state.
 enum StateOrigin: Codable {
   /// The folder of a saved state.
   case folder(String)

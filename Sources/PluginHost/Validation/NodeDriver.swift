@@ -1,5 +1,5 @@
 import CRealTime
-import Foundation
+import Glibc
 import Graph
 
 /// A driver that runs a node by hand, outside any graph and cycle, in order to test it. One thread.

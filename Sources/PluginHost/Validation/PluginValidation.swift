@@ -1,6 +1,6 @@
 import CPluginRunner
 import CRealTime
-import Foundation
+import Glibc
 import Graph
 
 /// The result of validating a plugin.
@@ -41,26 +41,26 @@ package struct PluginValidation {
   package static func run(
     _ uri: String, in world: World, _ length: ValidationLength, phase: @escaping (String) -> Void
   ) -> ValidationReport {
-    var trial = PluginValidation(uri, in: world, phase: phase)
+    var validation = PluginValidation(uri, in: world, phase: phase)
     do throws(HostError) {
       switch length {
-      case .short: try trial.short()
-      case .full(let seconds): try trial.full(seconds)
+      case .short: try validation.short()
+      case .full(let seconds): try validation.full(seconds)
       }
     } catch {
-      trial.report.failures.append("failed: \(error)")
+      validation.report.failures.append("failed: \(error)")
     }
-    return trial.report
+    return validation.report
   }
 
   private mutating func short() throws(HostError) {
-    try trying(48000) { trial, plugin, driver throws(HostError) in
-      trial.phase("runs")
+    try trying(48000) { validation, plugin, driver throws(HostError) in
+      validation.phase("runs")
       for frames in [256, 64, 17, 1024] {
         Self.sendNote(plugin, driver)
         driver.run(frames: frames)
       }
-      trial.judge(plugin, driver, "with its default controls")
+      validation.judge(plugin, driver, "with its default controls")
     }
   }
 
@@ -117,10 +117,10 @@ package struct PluginValidation {
   // MARK: The steps
 
   private mutating func runBlocks(_ rate: Double, _ seconds: Double) throws(HostError) {
-    try trying(rate) { trial, plugin, driver throws(HostError) in
+    try trying(rate) { validation, plugin, driver throws(HostError) in
       for length in [64, 17, 1024] {
         let phase = "runs in blocks of \(length) frames at \(Int(rate)) Hz"
-        trial.phase(phase)
+        validation.phase(phase)
         let end = driver.frame + Int64(seconds / 3 * rate)
         var blocks = 0
         while driver.frame < end {
@@ -128,18 +128,18 @@ package struct PluginValidation {
           driver.run(frames: length)
           blocks += 1
           // Show that a long run makes progress.
-          if blocks % 4096 == 0 { trial.phase(phase) }
+          if blocks % 4096 == 0 { validation.phase(phase) }
         }
       }
-      trial.judge(plugin, driver, "with its default controls at \(Int(rate)) Hz")
+      validation.judge(plugin, driver, "with its default controls at \(Int(rate)) Hz")
     }
   }
 
   private mutating func turnControls() throws(HostError) {
-    try trying(48000) { trial, plugin, driver throws(HostError) in
+    try trying(48000) { validation, plugin, driver throws(HostError) in
       for port in plugin.core.memory.controls {
         guard let range = port.bounds(sampleRate: 48000) else { continue }
-        trial.phase("has its control “\(port.symbol)” turned")
+        validation.phase("has its control “\(port.symbol)” turned")
         for part: Float in [0, 0.25, 0.5, 0.75, 1] {
           let value = port.value(at: part, of: range)
           try plugin.set(port.symbol, to: value, at: driver.frame + 20, over: part == 1 ? 64 : 0)
@@ -149,7 +149,7 @@ package struct PluginValidation {
         driver.run(frames: 64)
       }
       if !driver.isFinite {
-        trial.report.remarks.append(
+        validation.report.remarks.append(
           "writes samples that are no numbers at some of its controls' values")
       }
     }
@@ -160,34 +160,34 @@ package struct PluginValidation {
     let scratch = ScratchFolder()
     guard scratch.make() else { throw .unwritableState(folder: scratch.path) }
     let folder = scratch.path
-    try trying(48000) { trial, plugin, driver throws(HostError) in
+    try trying(48000) { validation, plugin, driver throws(HostError) in
       driver.run(frames: 256)
       for port in plugin.core.memory.controls {
         guard let range = port.bounds(sampleRate: 48000) else { continue }
         try plugin.set(port.symbol, to: port.value(at: 0.25, of: range))
       }
       driver.run(frames: 256)
-      trial.phase("saves its state")
+      validation.phase("saves its state")
       try plugin.save(to: folder + "/first")
-      let state = try PluginState(folder: folder + "/first", world: trial.world)
-      trial.phase("restores its state")
+      let state = try PluginState(folder: folder + "/first", world: validation.world)
+      validation.phase("restores its state")
       let before = plugin.portValues
       try plugin.restore(state)
       driver.run(frames: 256)
-      trial.compare(before, plugin.portValues, "its state was restored")
-      trial.phase("restores its state in a new instance")
+      validation.compare(before, plugin.portValues, "its state was restored")
+      validation.phase("restores its state in a new instance")
       let second = try plugin.replacement(restoring: state)
-      let secondDriver = trial.driver(second)
-      trial.phase("saves its state in a new instance")
+      let secondDriver = validation.driver(second)
+      validation.phase("saves its state in a new instance")
       try second.save(to: folder + "/second")
-      let again = try PluginState(folder: folder + "/second", world: trial.world)
+      let again = try PluginState(folder: folder + "/second", world: validation.world)
       if !state.equals(again) {
-        trial.report.remarks.append("saves something else after its state was restored")
+        validation.report.remarks.append("saves something else after its state was restored")
       }
       secondDriver.run(frames: 256)
-      trial.compare(before, second.portValues, "its state was restored in a new instance")
-      trial.judge(second, secondDriver, "after its state was restored")
-      trial.phase("is deactivated and freed")
+      validation.compare(before, second.portValues, "its state was restored in a new instance")
+      validation.judge(second, secondDriver, "after its state was restored")
+      validation.phase("is deactivated and freed")
       withExtendedLifetime((second, secondDriver)) {}
     }
   }
@@ -209,48 +209,49 @@ package struct PluginValidation {
   private mutating func loadPresets() throws(HostError) {
     let presets = try world.description(of: uri).presets
     if presets.isEmpty { return }
-    try trying(48000) { trial, plugin, driver throws(HostError) in
+    try trying(48000) { validation, plugin, driver throws(HostError) in
       for preset in presets {
-        trial.phase("loads its preset “\(preset.label)”")
-        let state = try trial.world.preset(preset.uri, of: trial.uri)
+        validation.phase("loads its preset “\(preset.label)”")
+        let state = try validation.world.preset(preset.uri, of: validation.uri)
         try plugin.restore(state)
         driver.run(frames: 256)
         let wanted = state.portValues.filter { $0.value.isFinite }
-        trial.compare(wanted, plugin.portValues, "its preset “\(preset.label)” was loaded")
+        validation.compare(wanted, plugin.portValues, "its preset “\(preset.label)” was loaded")
       }
       if !driver.isFinite {
-        trial.report.remarks.append("writes samples that are no numbers with one of its presets")
+        validation.report.remarks.append(
+          "writes samples that are no numbers with one of its presets")
       }
     }
   }
 
   private mutating func changeBlockLength() throws(HostError) {
-    try trying(48000) { trial, plugin, driver throws(HostError) in
+    try trying(48000) { validation, plugin, driver throws(HostError) in
       driver.run(frames: 1024)
       let before = plugin.portValues
       for length in [2048, 128, 4096] {
-        trial.phase("is told of blocks of \(length) frames")
+        validation.phase("is told of blocks of \(length) frames")
         try plugin.prepare(sampleRate: 48000, maximumFrames: length)
         driver.run(frames: length)
       }
-      trial.phase("is told of another rate")
+      validation.phase("is told of another rate")
       try plugin.prepare(sampleRate: 44100, maximumFrames: 512)
       driver.run(frames: 512)
-      trial.compare(before, plugin.portValues, "its block length and rate changed")
-      trial.judge(plugin, driver, "after its block length changed")
+      validation.compare(before, plugin.portValues, "its block length and rate changed")
+      validation.judge(plugin, driver, "after its block length changed")
     }
   }
 
   private mutating func runOffline(_ seconds: Double) throws(HostError) {
-    try trying(48000, isOffline: true) { trial, plugin, driver throws(HostError) in
+    try trying(48000, isOffline: true) { validation, plugin, driver throws(HostError) in
       driver.isFreewheeling = true
-      trial.phase("runs offline")
+      validation.phase("runs offline")
       let end = driver.frame + Int64(seconds / 3 * 48000)
       while driver.frame < end {
         Self.sendNote(plugin, driver)
         driver.run(frames: 1024)
       }
-      trial.judge(plugin, driver, "offline")
+      validation.judge(plugin, driver, "offline")
     }
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 package import Graph
 import Server
@@ -11,7 +11,7 @@ package final class PluginValidator: @unchecked Sendable {
   private let arguments: [String]
   private let patience: Double
   private let cache: ProbeCache
-  private let lock = NSLock()
+  private let lock = Lock()
   private var process: ProbeProcess?
 
   /// - Parameters:
@@ -31,8 +31,8 @@ package final class PluginValidator: @unchecked Sendable {
 
   /// `cuejack` in XDG_CACHE_HOME or `~/.cache`.
   package static var usualCacheFolder: String {
-    let home = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"]
-    return (home.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache")
+    let cache = environmentVariable("XDG_CACHE_HOME")
+    return (cache.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? homeFolder + "/.cache")
       + "/cuejack"
   }
 
@@ -69,7 +69,7 @@ package final class PluginValidator: @unchecked Sendable {
     let bundle = try world.description(of: uri).bundle
     let key = "plugin \(uri)"
     if let known: ValidationReport = cache.entry(key, bundle: bundle) { return known }
-    let report = try trial(uri, in: world, .short)
+    let report = try validate(uri, in: world, .short)
     cache.set(report, key, bundle: bundle, isLasting: report.failures.isEmpty)
     return report
   }
@@ -77,7 +77,8 @@ package final class PluginValidator: @unchecked Sendable {
   /// Validates a plugin without using the cache.
   ///
   /// - Throws: `HostError.noProbe`.
-  package func trial(_ uri: String, in world: World, _ length: ValidationLength) throws(HostError)
+  package func validate(_ uri: String, in world: World, _ length: ValidationLength)
+    throws(HostError)
     -> ValidationReport
   {
     lock.lock()
@@ -128,7 +129,8 @@ private final class ProbeProcess {
   private let scratch = ScratchFolder()
   private let messagePath: String
   private var received: [UInt8] = []
-  private var readMessages: UInt64 = 0
+  /// Bytes of the file that were read.
+  private var readMessages = 0
 
   init(_ executable: String, _ arguments: [String]) throws(HostError) {
     var pair: [CInt] = [-1, -1]
@@ -180,8 +182,8 @@ private final class ProbeProcess {
         received.removeSubrange(...end)
         return try? JSONDecoder().decode(ProbeLine.self, from: line)
       }
-      var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      let ready = unsafe poll(&place, 1, 200)
+      var request = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&request, 1, 200)
       if ready < 0 && errno == EINTR { continue }
       if ready == 0 {
         guard let first else {
@@ -220,12 +222,18 @@ private final class ProbeProcess {
 
   /// Returns the lines written to standard error since the last call.
   func messages() -> [String] {
-    guard let file = FileHandle(forReadingAtPath: messagePath) else { return [] }
-    defer { try? file.close() }
-    try? file.seek(toOffset: readMessages)
-    guard let data = try? file.readToEnd() else { return [] }
-    readMessages += UInt64(data.count)
-    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    let file = unsafe open(messagePath, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return [] }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = unsafe pread(file, &chunk, chunk.count, readMessages)
+      guard count > 0 else { break }
+      bytes += chunk[..<count]
+      readMessages += count
+    }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
   /// Ends the process if it is running.
@@ -235,8 +243,8 @@ private final class ProbeProcess {
     guard process > 0 else { return "had ended" }
     var status: CInt = 0
     // A process that closed its socket is about to end by itself.
-    var place = pollfd(fd: socket, events: 0, revents: 0)
-    let hasClosed = unsafe poll(&place, 1, 0) > 0
+    var request = pollfd(fd: socket, events: 0, revents: 0)
+    let hasClosed = unsafe poll(&request, 1, 0) > 0
     if !hasClosed { kill(process, SIGKILL) }
     while unsafe waitpid(process, &status, 0) < 0 && errno == EINTR {}
     process = 0
@@ -257,13 +265,15 @@ private final class ProbeCache: @unchecked Sendable {
     var bytes: Int
     var report: Data
   }
+  private let folder: String?
   private let path: String?
-  private let lock = NSLock()
+  private let lock = Lock()
   /// Results from the file, and results that are not written to it.
   private var entries: [String: Entry] = [:]
   private var passing: [String: Entry] = [:]
 
   init(folder: String?) {
+    self.folder = folder
     path = folder.map { $0 + "/plugins.json" }
     guard let path, let data = FileManager.default.contents(atPath: path) else { return }
     // Replace a file that cannot be read.
@@ -290,24 +300,28 @@ private final class ProbeCache: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     passing[name] = isLasting ? nil : entry
-    guard isLasting, let path else { return }
+    guard isLasting, let folder, let path else { return }
     entries[name] = entry
     // If the file cannot be written, the next process validates again.
-    try? FileManager.default.createDirectory(
-      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try? JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: path), options: .atomic)
   }
 
-  private static func stamp(_ bundle: String) -> (modified: Double, bytes: Int) {
+  private static func stamp(_ folder: String) -> (modified: Double, bytes: Int) {
     var modified = 0.0
     var bytes = 0
-    for name in (FileManager.default.enumerator(atPath: bundle)?.compactMap { $0 as? String } ?? [])
-    {
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let path = folder + "/" + name
       var status = stat()
-      guard unsafe stat(bundle + "/" + name, &status) == 0 else { continue }
+      guard unsafe stat(path, &status) == 0 else { continue }
       let time = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
       modified = max(modified, time)
       bytes += Int(status.st_size)
+      // A link to a folder may lead back into the bundle.
+      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
+      let inner = stamp(path)
+      modified = max(modified, inner.modified)
+      bytes += inner.bytes
     }
     return (modified, bytes)
   }

@@ -71,7 +71,7 @@ package struct GraphSlot: ~Copyable {
   /// theirs when they have no port. The running order supplies the planes of a node's outputs.
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   /// Address in this block of each input, and then of each output of a source or a mixer.
-  private let places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private let buffers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   /// An event sequence for each event input and then for each event output.
   private let sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>
   let eventBytes: UInt32
@@ -88,7 +88,7 @@ package struct GraphSlot: ~Copyable {
     kind: Kind, node: cue_node?, inputs: Int, outputs: Int, eventInputs: Int, eventOutputs: Int,
     ports: UnsafeMutablePointer<cue_port>?, clearsPorts: Bool,
     planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    places: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    buffers: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     sequences: UnsafeMutablePointer<UnsafeMutableRawPointer>, eventBytes: UInt32
   ) {
     self.kind = kind
@@ -100,7 +100,7 @@ package struct GraphSlot: ~Copyable {
     unsafe self.ports = ports
     self.clearsPorts = clearsPorts
     unsafe self.planes = planes
-    unsafe self.places = places
+    unsafe self.buffers = buffers
     unsafe self.sequences = sequences
     self.eventBytes = eventBytes
   }
@@ -126,9 +126,9 @@ package struct GraphSlot: ~Copyable {
     guard let ports = unsafe ports else { return }
     for i in 0..<range {
       if first == 0 {
-        unsafe places[i] = cue_rt_port_buffer(ports[i], UInt32(frames)) ?? planes[i]
-      } else if unsafe places[i] != planes[i] {
-        unsafe places[i] += step
+        unsafe buffers[i] = cue_rt_port_buffer(ports[i], UInt32(frames)) ?? planes[i]
+      } else if unsafe buffers[i] != planes[i] {
+        unsafe buffers[i] += step
       }
     }
   }
@@ -165,17 +165,17 @@ package struct GraphSlot: ~Copyable {
   }
 
   /// Returns the samples of input `i`.
-  @_noLocks borrowing func input(_ i: Int) -> UnsafeMutablePointer<Float> { unsafe places[i] }
+  @_noLocks borrowing func input(_ i: Int) -> UnsafeMutablePointer<Float> { unsafe buffers[i] }
   /// Returns the plane into which the edges of input `i` are summed.
   @_noLocks borrowing func sum(_ i: Int) -> UnsafeMutablePointer<Float> {
-    if case .sink = kind { return unsafe places[i] }
+    if case .sink = kind { return unsafe buffers[i] }
     return unsafe planes[i]
   }
   /// Sets the samples that input `i` reads.
-  @_noLocks borrowing func setInput(_ i: Int, _ place: UnsafeMutablePointer<Float>) {
-    unsafe places[i] = place
+  @_noLocks borrowing func setInput(_ i: Int, _ buffer: UnsafeMutablePointer<Float>) {
+    unsafe buffers[i] = buffer
     // A mixer's outputs are its inputs.
-    if case .mixer = kind { unsafe places[inputs &+ i] = place }
+    if case .mixer = kind { unsafe buffers[inputs &+ i] = buffer }
   }
   @_noLocks borrowing func eventInput(_ i: Int) -> UnsafeMutableRawPointer { unsafe sequences[i] }
   @_noLocks borrowing func eventOutput(_ i: Int) -> UnsafeMutableRawPointer {
@@ -193,7 +193,7 @@ package struct GraphSlot: ~Copyable {
       unsafe cue_rt_offer_events(eventOutput(i), eventBytes, types.chunk)
     }
     var block = unsafe block
-    unsafe block.inputs = UnsafeRawPointer(places).assumingMemoryBound(
+    unsafe block.inputs = UnsafeRawPointer(buffers).assumingMemoryBound(
       to: UnsafePointer<Float>.self)
     unsafe block.outputs = UnsafePointer(outputs)
     unsafe block.event_inputs = UnsafeRawPointer(sequences).assumingMemoryBound(

@@ -73,9 +73,7 @@ package struct Voice: ~Copyable {
   let panNow = Atomic<UInt32>(0)
   /// The device's sample rate in Hz, as the bits of a Double.
   let sampleRate = Atomic<UInt64>(Double(48_000).bitPattern)
-  /// State of a mono voice's second port: `noSecondPort`, `silentSecondPort`, or the connections
-  /// from which on it plays (see `useSecondPort(fromConnections:)`).
-  let secondPort = Atomic<Int>(Self.noSecondPort)
+  package let secondPort = SecondPort()
   let metering = Atomic<Bool>(false)
   let rendersOffline = Atomic<Bool>(false)
   /// Frames that cycles rendered offline and that `takeRendered()` has not returned yet.
@@ -84,8 +82,6 @@ package struct Voice: ~Copyable {
   let nextStart = Atomic<Int64>(.max)
 
   let channels: Int
-  private static var noSecondPort: Int { -2 }
-  private static var silentSecondPort: Int { -1 }
   let ports: UnsafeMutablePointer<cue_port>
   let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   let meters: UnsafeMutablePointer<MeterSlot>
@@ -140,21 +136,6 @@ package struct Voice: ~Copyable {
     return (taken, values)
   }
 
-  /// True if a mono voice has a second port.
-  package var hasSecondPort: Bool {
-    @_noLocks get { secondPort.load(ordering: .acquiring) != Self.noSecondPort }
-  }
-
-  /// Opens the second port of a mono voice, which is already in `ports`. Cycles write silence to
-  /// it.
-  package func openSecondPort() { secondPort.store(Self.silentSecondPort, ordering: .releasing) }
-
-  /// Starts the second port with its side of the balance. This happens in the first cycle in which
-  /// the first port has at most `connections` connections.
-  package func useSecondPort(fromConnections connections: Int) {
-    secondPort.store(connections, ordering: .releasing)
-  }
-
   /// Returns the frames that offline cycles have written since the last call. Call on the thread
   /// that runs the cycles.
   package func takeRendered() -> Int { rendered.exchange(0, ordering: .relaxed) }
@@ -194,7 +175,7 @@ package struct Voice: ~Copyable {
 
   /// Closes the second port.
   package func closeSecondPort() {
-    secondPort.store(Self.noSecondPort, ordering: .releasing)
+    secondPort.close()
     unsafe state.pointee.isSpread = false
   }
 

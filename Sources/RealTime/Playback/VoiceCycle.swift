@@ -36,7 +36,7 @@ extension Voice {
   /// - Returns: True if the event thread has events to read.
   @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
     let frames = time.frames
-    let outputs = channels == 1 && hasSecondPort ? 2 : channels
+    let outputs = channels == 1 && secondPort.isOpen ? 2 : channels
     self.outputs.store(outputs, ordering: .relaxed)
     for output in 0..<outputs {
       guard let plane = unsafe cue_rt_port_buffer(ports[output], UInt32(frames)) else {
@@ -58,8 +58,9 @@ extension Voice {
     }
     takeChanges(&state)
     if outputs > channels && !state.isSpread {
-      let connections = secondPort.load(ordering: .relaxed)
-      state.isSpread = unsafe connections >= 0 && cue_rt_port_connections(ports[0]) <= connections
+      if let connections = secondPort.connectionsLeft {
+        state.isSpread = unsafe cue_rt_port_connections(ports[0]) <= connections
+      }
     }
     let happened = play(time, &state)
     unsafe self.state.pointee = state

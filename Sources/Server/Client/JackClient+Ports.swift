@@ -73,7 +73,7 @@ extension JackClient {
   private func request(
     of port: ClientPort, isRemoval: Bool = false, _ body: (OpaquePointer, OpaquePointer) -> CInt
   ) {
-    guard let port = unsafe port.place.port else { return }
+    guard let port = unsafe port.handle.port else { return }
     let bits = UInt(bitPattern: port)
     limited(to: patience, { [weak self] in self?.breakOff() }) {
       whileOpen {

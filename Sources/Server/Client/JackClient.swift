@@ -1,5 +1,4 @@
 import CJack
-import CRealTime
 import Dispatch
 import Glibc
 import Logging
@@ -68,10 +67,15 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// many had gone when the clients were opened.
   private struct Generations {
     var gone: UInt64 = 0
-    var open: [UInt64: Int] = [:]
-    var hasStale: Bool { open.contains { $0.key < gone && $0.value > 0 } }
+    var open: [UInt64: [JackClient]] = [:]
+    var hasStale: Bool { open.contains { $0.key < gone && !$0.value.isEmpty } }
   }
   private static let generations = Mutex<[String: Generations]>([:])
+
+  /// The clients that are not closed.
+  static var open: [JackClient] {
+    generations.withLock { all in all.values.flatMap { $0.open.values.joined() } }
+  }
 
   /// Returns the name of a server that clients of this process are on, other than `name`; nil if
   /// there is none.
@@ -151,10 +155,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
     ReturnTable.hasClock.store(true, ordering: .releasing)
     unsafe name = String(cString: jack_get_client_name(client))
     rate = Atomic(unsafe Double(jack_get_sample_rate(client)).bitPattern)
-    generation = Self.generations.withLock { all in
-      let generation = all[serverName, default: Generations()].gone
-      all[serverName, default: Generations()].open[generation, default: 0] += 1
-      return generation
+    generation = Self.generations.withLock { $0[serverName, default: Generations()].gone }
+    Self.generations.withLock { all in
+      all[serverName, default: Generations()].open[generation, default: []].append(self)
     }
   }
 
@@ -272,7 +275,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   /// Closes the handle. Call under `JackLibrary.alone`.
-  private func closeHandle() {
+  func closeHandle() {
     let wasClosed = answered { () -> Bool in
       unsafe pthread_rwlock_wrlock(gate)
       defer { unsafe pthread_rwlock_unlock(gate) }
@@ -312,8 +315,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   private func forget() {
     guard !isForgotten.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Self.generations.withLock { all in
-      let left = (all[serverName]?.open[generation] ?? 1) - 1
-      all[serverName]?.open[generation] = left == 0 ? nil : left
+      let left = all[serverName]?.open[generation]?.filter { $0 !== self } ?? []
+      all[serverName]?.open[generation] = left.isEmpty ? nil : left
     }
   }
 }

@@ -1,8 +1,7 @@
 import CJack
 import Dispatch
-import Foundation
+import FoundationEssentials
 import Glibc
-import Logging
 
 /// The socket on which libjack sends a client's requests to jackd. libjack waits for the answers
 /// without a time limit.
@@ -62,22 +61,4 @@ func limited<R>(to seconds: Int, _ rescue: @escaping @Sendable () -> Void, _ bod
   DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: watch)
   defer { watch.cancel() }
   return body()
-}
-
-/// Lock for opening and closing clients, one thread at a time: JACK's library cannot open two
-/// clients at once.
-///
-/// Closing needs the same lock. A server may already have given a closing client's number to the
-/// next one. Closing then destroys what the process keeps under that number, so no thread may open
-/// a client meanwhile.
-enum JackLibrary {
-  private static let turn = DispatchSemaphore(value: 1)
-
-  /// Runs `body`, which opens or closes a client. Returns nil if another thread has done so for 30
-  /// seconds because its server does not answer.
-  static func alone<R>(_ body: () -> R) -> R? {
-    guard turn.wait(timeout: .now() + .seconds(30)) == .success else { return nil }
-    defer { turn.signal() }
-    return body()
-  }
 }

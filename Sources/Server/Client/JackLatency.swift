@@ -80,9 +80,9 @@ extension JackClient {
     of ways: [(JackLatency.Port, UInt32)], _ mode: jack_latency_callback_mode_t
   ) -> jack_latency_range_t {
     var all = jack_latency_range_t(min: .max, max: 0)
-    for (place, frames) in ways {
+    for (port, frames) in ways {
       var range = jack_latency_range_t()
-      unsafe jack_port_get_latency_range(place.port, mode, &range)
+      unsafe jack_port_get_latency_range(port.port, mode, &range)
       all.min = min(all.min, range.min &+ frames)
       all.max = max(all.max, range.max &+ frames)
     }

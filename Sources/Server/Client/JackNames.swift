@@ -13,8 +13,13 @@ struct OpenedClient {
   /// Returns true if a client of that name exists.
   func finds(_ name: String) -> Bool { uuid(of: name) != nil }
 
-  /// True if another client has the same name: PipeWire gives one name to two clients.
-  var sharesItsName: Bool {
+  /// Returns true if another client has the name `requested`.
+  ///
+  /// PipeWire before 0.3.71 gives one name to two clients. Later versions append an object id, which
+  /// differs from program to program.
+  func shares(_ requested: String) -> Bool {
+    let suffix = name.hasPrefix("\(requested)-") ? name.dropFirst(requested.count + 1) : ""
+    if PipeWire.isLibrary, !suffix.isEmpty, suffix.allSatisfy(\.isNumber) { return true }
     guard let found = uuid(of: name) else { return false }
     return unsafe found != Self.take(jack_client_get_uuid(handle))
   }

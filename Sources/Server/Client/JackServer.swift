@@ -1,14 +1,9 @@
 import CJack
 import CRealTime
-import Dispatch
 import Glibc
 import Logging
 import RealTime
-import Synchronization
 import System
-import Timeline
-
-let log = Logger(label: "cuejack")
 
 /// A JACK server: jackd, or PipeWire in its place.
 package struct JackServer: Server {
@@ -108,8 +103,9 @@ package struct JackServer: Server {
   /// True if PipeWire should be used instead of starting a jackd. Its daemon runs, its JACK library
   /// is installed, this process uses another library, and no jackd was requested.
   private var isPipeWireInstead: Bool {
-    if PipeWire.isLibrary || requestedName != nil || variable("JACK_DEFAULT_SERVER") != nil
-      || variable("JACK_NO_START_SERVER") != nil
+    if PipeWire.isLibrary || requestedName != nil
+      || environmentVariable("JACK_DEFAULT_SERVER") != nil
+      || environmentVariable("JACK_NO_START_SERVER") != nil
     {
       return false
     }
@@ -130,14 +126,16 @@ package struct JackServer: Server {
     if status.rawValue & JackServerFailed.rawValue != 0 { return nil }
     let refusal = status
     // jackd numbers names up to 99, and PipeWire does not number them.
+    var requested = name.text
     for _ in 0..<10 {
-      if let opened, !opened.sharesItsName { break }
+      if let opened, !opened.shares(requested) { break }
       // A refused client needs a probe client that asks which names are free.
       guard let asked = opened ?? open("cuejack-probe", others, on: server).client else { break }
       let free = opened != nil || asked.finds(name.text) ? name.free(by: asked) : nil
       asked.close()
       opened = nil
       guard let free else { break }
+      requested = free
       (opened, status) = open(free, others, on: server)
     }
     guard let opened else {

@@ -1,5 +1,6 @@
 import CJack
 import Glibc
+import System
 
 /// PipeWire, whose JACK library and daemon replace JACK's.
 package enum PipeWire {
@@ -16,9 +17,10 @@ package enum PipeWire {
   /// Path of the daemon's socket, found as PipeWire's library does; nil if no environment variable
   /// tells it.
   static var socketPath: String? {
-    let name = variable("PIPEWIRE_REMOTE") ?? "pipewire-0"
+    let name = environmentVariable("PIPEWIRE_REMOTE") ?? "pipewire-0"
     if name.hasPrefix("/") { return name }
-    let folder = variable("PIPEWIRE_RUNTIME_DIR") ?? variable("XDG_RUNTIME_DIR")
+    let folder =
+      environmentVariable("PIPEWIRE_RUNTIME_DIR") ?? environmentVariable("XDG_RUNTIME_DIR")
     return folder.map { "\($0)/\(name)" }
   }
 
@@ -53,7 +55,7 @@ package enum PipeWire {
   static func withProperties<R>(_ properties: [(name: String, value: String)], _ body: () -> R) -> R
   {
     guard isLibrary, !properties.isEmpty else { return body() }
-    let users = variable("PIPEWIRE_PROPS") ?? ""
+    let users = environmentVariable("PIPEWIRE_PROPS") ?? ""
     let text = properties.map { "\($0.name) = \(quoted($0.value))" }.joined(separator: " ")
     unsafe setenv("PIPEWIRE_PROPS", "{ \(text) \(withoutBraces(users)) }", 1)
     defer { unsafe setenv("PIPEWIRE_PROPS", users, 1) }
@@ -78,18 +80,4 @@ package enum PipeWire {
     guard trimmed.first == "{", let end = trimmed.lastIndex(of: "}") else { return trimmed }
     return trimmed[..<end].dropFirst()
   }
-}
-
-/// Returns the value of an environment variable; nil if it is empty or not set.
-func variable(_ name: String) -> String? {
-  guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-  return unsafe String(cString: value)
-}
-
-/// Returns the full path of the program `name`; nil if it cannot be run. Searches PATH unless the
-/// name has a slash.
-func findProgram(_ name: String) -> String? {
-  if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
-  let path = variable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
-  return path.split(separator: ":").map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
 }

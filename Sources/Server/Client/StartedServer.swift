@@ -1,6 +1,6 @@
 import CDispatch
 import CJack
-import Foundation
+import FoundationEssentials
 import Glibc
 import Logging
 import Synchronization
@@ -118,7 +118,7 @@ final class StartedServer: Sendable {
   static func start(named name: String) throws(ServerError) -> StartedServer {
     let configured = try configuredLaunch()
     let launch = if let configured { configured } else { try defaultLaunch() }
-    let outputPath = NSTemporaryDirectory() + "cuejack-jackd-\(getpid())-\(HostTime.now).log"
+    let outputPath = temporaryFolder + "/cuejack-jackd-\(getpid())-\(HostTime.now).log"
     let process = try spawn(
       launch.program, [launch.program, "-T", "-n", name] + launch.arguments, outputPath: outputPath)
     log.notice("started jackd as “\(name)” (\(launch.words), pid \(process))")
@@ -132,7 +132,9 @@ final class StartedServer: Sendable {
   /// first configuration file that can be read. Returns nil if there is none.
   private static func configuredLaunch() throws(ServerError) -> Launch? {
     let files =
-      (variable("HOME").map { ["\($0)/.jackdrc"] } ?? []) + ["/etc/jackdrc", "/etc/jackd.conf"]
+      (environmentVariable("HOME").map { ["\($0)/.jackdrc"] } ?? []) + [
+        "/etc/jackdrc", "/etc/jackd.conf",
+      ]
     for file in files {
       guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { continue }
       let words = text.split(whereSeparator: \.isWhitespace).map(String.init)

@@ -110,8 +110,8 @@ extension ServerClient {
 /// A port of a client.
 @safe
 package struct ClientPort: @unchecked Sendable {
-  package let place: cue_port
-  package init(_ place: cue_port) { unsafe self.place = place }
+  package let handle: cue_port
+  package init(_ handle: cue_port) { unsafe self.handle = handle }
 }
 
 /// A connection of one of this client's ports that any client made or ended.

@@ -23,7 +23,7 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
   case noSuchSource(name: String, server: String)
   case cannotConnect(from: String, to: String)
   /// The number of graph ports for a voice or recorder differs from its number of channels.
-  case wrongPlaces(count: Int, channels: Int)
+  case wrongInputCount(count: Int, channels: Int)
   /// The server's period is too long for a graph.
   case periodTooLong(server: String, frames: Int, longest: Int)
   /// The server runs no cycles for a client that is active and connected.
@@ -67,8 +67,8 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
       "the JACK server “\(server)” has no output port named “\(name)”"
     case .cannotConnect(let from, let to):
       "JACK does not connect “\(from)” to “\(to)”"
-    case .wrongPlaces(let count, let channels):
-      "a sound of \(channels) channels cannot go to \(count) places of a graph"
+    case .wrongInputCount(let count, let channels):
+      "a sound of \(channels) channels cannot go to \(count) inputs of a graph"
     case .periodTooLong(let server, let frames, let longest):
       "the JACK server “\(server)” has periods of \(frames) frames: plugins run in periods of \(longest)"
         + " at most"

@@ -1,10 +1,17 @@
 package import CRealTime
-import RealTime
+package import RealTime
 import System
 
 /// Direction of a port, seen from its client.
 package enum PortDirection: Sendable {
   case input, output
+}
+
+/// A member of a process list.
+@safe
+package enum CycleMember {
+  case voice(UnsafeMutablePointer<Voice>)
+  case recorder(UnsafeMutablePointer<Recorder>)
 }
 
 /// Memory of a voice or a recorder that runs in a device's cycles.
@@ -13,7 +20,7 @@ package protocol CycleMemory: AnyObject, Sendable {
   var channels: Int { get }
   /// Port or memory of each channel. Set before a cycle can read it.
   var ports: UnsafeMutablePointer<cue_port> { get }
-  var direction: PortDirection { get }
+  var member: CycleMember { get }
   /// For each channel the index of its port; empty if ports and channels have the same order. Set
   /// only while no device uses the memory.
   var portOrder: [Int] { get }
@@ -24,6 +31,14 @@ package protocol CycleMemory: AnyObject, Sendable {
 }
 
 extension CycleMemory {
+  /// Direction of the ports.
+  package var direction: PortDirection {
+    switch member {
+    case .voice: .output
+    case .recorder: .input
+    }
+  }
+
   /// Returns the index of a channel's port.
   package func port(ofChannel channel: Int) -> Int {
     portOrder.isEmpty ? channel : portOrder[channel]

@@ -33,7 +33,7 @@ package final class RecorderMemory: CycleMemory, @unchecked Sendable {
 
   package var channels: Int { memory.channels }
   package var ports: UnsafeMutablePointer<cue_port> { unsafe memory.ports }
-  package var direction: PortDirection { .input }
+  package var member: CycleMember { unsafe .recorder(recorder) }
   package var portOrder: [Int] = []
   package func hold() { unsafe recorder.pointee.hold() }
   package func release() { unsafe recorder.pointee.release() }

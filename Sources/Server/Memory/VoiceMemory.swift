@@ -36,8 +36,14 @@ package final class VoiceMemory: CycleMemory, @unchecked Sendable {
 
   package var channels: Int { memory.channels }
   package var ports: UnsafeMutablePointer<cue_port> { unsafe memory.ports }
-  package var direction: PortDirection { .output }
+  package var member: CycleMember { unsafe .voice(voice) }
   package var portOrder: [Int] = []
   package func hold() { unsafe voice.pointee.hold() }
   package func release() { unsafe voice.pointee.release() }
+
+  /// Gives a mono voice its second port, which is silent at first.
+  package func openSecondPort(_ port: ClientPort) {
+    unsafe ports[1] = port.handle
+    unsafe voice.pointee.secondPort.open()
+  }
 }

@@ -4,48 +4,6 @@ import Testing
 
 /// Everything that a C or C++ program needs must be installed by `make install`.
 @Suite struct InstallTests {
-  /// Installs the products of this build and calls `body`.
-  private func withInstallation(_ body: (Installation) throws -> Void) throws {
-    try withTemporaryFolder { prefix in
-      let made = try run(
-        "make",
-        ["install", "PREFIX=\(prefix.path)", "CONFIG=debug", "BUILT=\(builtProducts.path)"],
-        folder: repository)
-      try #require(made.status == 0, "\(made.output)\(made.errors)")
-      try body(Installation(prefix: prefix))
-    }
-  }
-
-  private struct Installation {
-    let prefix: URL
-
-    /// Returns the words that pkg-config prints for the installed library, without other packages.
-    func flags(_ options: String...) throws -> [String] {
-      let result = try TestSupport.run(
-        "pkg-config", options + ["AudioToolbox"],
-        environment: ["PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path])
-      guard result.status == 0 else { throw SupportError(result.errors) }
-      return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
-    }
-
-    /// Builds and runs a program with pkg-config's flags only.
-    func run(
-      _ program: String, _ arguments: [String], suffix: String, options: [String],
-      environment: [String: String]
-    ) throws -> CommandResult {
-      let source = prefix.appendingPathComponent("program.\(suffix)")
-      let binary = prefix.appendingPathComponent("program").path
-      try Data(program.utf8).write(to: source)
-      let compiler = try flags("--variable=clang")[0] + (suffix == "c" ? "" : "++")
-      let built = try TestSupport.run(
-        compiler,
-        options + ["-Wall", "-Werror", source.path, "-o", binary] + flags("--cflags", "--libs"))
-      guard built.status == 0 else { throw SupportError(built.errors) }
-      return try TestSupport.run(
-        binary, arguments, environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
-    }
-  }
-
   @Test func cAndCxxProgramsBuildAndRun() throws {
     let program = """
       #include <AudioToolbox/AudioToolbox.h>
@@ -99,7 +57,7 @@ import Testing
 
       """
     let server = try JackDaemon()
-    try withInstallation { installation in
+    try Installation.with { installation in
       let file = installation.prefix.appendingPathComponent("sound.wav").path
       let made = try run(
         "sox", ["-n", "-r", "48000", "-b", "16", "-c", "2", file, "synth", "0.01"])
@@ -119,7 +77,7 @@ import Testing
 
   /// Each header includes what it needs.
   @Test func everyInstalledHeaderCompilesAlone() throws {
-    try withInstallation { installation in
+    try Installation.with { installation in
       let root = installation.prefix.appendingPathComponent("include/cuejack")
       let headers = try PublicHeaders.names(in: root)
       #expect(headers.contains("AudioToolbox/AudioToolbox.h"))
@@ -140,7 +98,7 @@ import Testing
 
   /// The library and the command load without the build folder, also after they were moved.
   @Test func theLibraryFindsWhatItNeeds() throws {
-    try withInstallation { installation in
+    try Installation.with { installation in
       for name in ["lib/libAudioToolbox.so", "bin/cuejack"] {
         let file = installation.prefix.appendingPathComponent(name).path
         let needs = try run("ldd", [file], environment: ["LD_LIBRARY_PATH": ""])
@@ -152,6 +110,58 @@ import Testing
       let help = try run(
         installation.prefix.appendingPathComponent("bin/cuejack").path, ["--help"])
       #expect(help.status == 0, "\(help.errors)")
+    }
+  }
+
+  /// The installed command runs on a machine without a Swift toolchain; its runtime is linked into it.
+  /// The library shares Swift's runtime and Core Foundation with the programs that call it.
+  @Test(.enabled(if: !isSanitized)) func onlyTheLibraryNeedsTheToolchain() throws {
+    let runtime = ["libswift", "Foundation", "libdispatch", "libBlocksRuntime"]
+    let toolchain = try SwiftToolchain().folder.path
+    try Installation.with { installation in
+      func dynamicSection(_ name: String) throws -> String {
+        let file = installation.prefix.appendingPathComponent(name).path
+        let result = try run("readelf", ["-d", file])
+        try #require(result.status == 0 && result.output.contains("(NEEDED)"), "\(result.errors)")
+        return result.output
+      }
+      let command = try dynamicSection("bin/cuejack")
+      for part in runtime + [toolchain] { #expect(!command.contains(part), "\(command)") }
+      let library = try dynamicSection("lib/libAudioToolbox.so")
+      for part in ["libswiftCore.so", "libFoundation.so"] {
+        #expect(library.contains("[\(part)]"), "\(library)")
+      }
+      let all = try run(
+        "ldd", [installation.prefix.appendingPathComponent("bin/cuejack").path],
+        environment: ["LD_LIBRARY_PATH": ""])
+      #expect(all.status == 0 && !all.output.contains("not found"))
+      for part in runtime + [toolchain] { #expect(!all.output.contains(part), "\(all.output)") }
+    }
+  }
+
+  /// A program loads FFmpeg's libraries with the first file that needs them, not when it starts.
+  @Test func theCommandLoadsFFmpegWhenAFileNeedsIt() throws {
+    try Installation.with { installation in
+      let plain = installation.prefix.appendingPathComponent("sound.wav").path
+      let packets = installation.prefix.appendingPathComponent("sound.flac").path
+      for file in [plain, packets] {
+        let made = try run("sox", ["-n", "-r", "48000", "-b", "16", file, "synth", "0.1"])
+        try #require(made.status == 0, "\(made.errors)")
+      }
+      for name in ["bin/cuejack", "lib/libAudioToolbox.so"] {
+        let needs = try run(
+          "readelf", ["-d", installation.prefix.appendingPathComponent(name).path])
+        #expect(needs.output.contains("libsndfile") && !needs.output.contains("libav"), "\(name)")
+      }
+      for (file, loads) in [(plain, false), (packets, true)] {
+        // The dynamic linker writes each library that it looks for.
+        let info = try run(
+          installation.prefix.appendingPathComponent("bin/cuejack").path, ["info", file],
+          environment: ["LD_LIBRARY_PATH": "", "LD_DEBUG": "libs"])
+        #expect(info.status == 0 && info.output.contains("48000"))
+        #expect(info.errors.contains("find library=libsndfile"))
+        #expect(info.errors.contains("find library=libavformat") == loads, "\(file)")
+      }
     }
   }
 

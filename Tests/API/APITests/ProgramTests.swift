@@ -23,6 +23,7 @@ import Testing
       binary.path, [program.argument].compactMap { $0 },
       environment: [
         "JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": "",
+        "CUEJACK_LOG": "info",
         "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
       ])
     #expect(

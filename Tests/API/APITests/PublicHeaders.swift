@@ -37,9 +37,12 @@ enum PublicHeaders {
       // A location is a path, line and column; the path is missing if it is the previous one.
       let functionLine = line.hasPrefix("|-FunctionDecl ") || line.hasPrefix("`-FunctionDecl ")
       if line.contains("/") || line.contains("<built-in>") || line.contains("<scratch space>") {
-        for place in line.matches(of: place) { file = place.output.1 }
+        for location in line.matches(of: location) { file = location.output.1 }
       }
-      guard functionLine, file.hasPrefix(folder.path + "/") else { continue }
+      // The compiler's own functions are implicit.
+      guard functionLine, file.hasPrefix(folder.path + "/"), !line.contains(" implicit ") else {
+        continue
+      }
       guard let declared = line.firstMatch(of: declaration) else { continue }
       if declared.output.2.contains(" inline") || declared.output.2.contains("static") { continue }
       found.insert(String(declared.output.1))
@@ -47,7 +50,7 @@ enum PublicHeaders {
     return found
   }
 
-  private nonisolated(unsafe) static let place =
+  private nonisolated(unsafe) static let location =
     #/[<( ](/[^:<>,]+|<built-in>|<scratch space>):\d+:\d+/#
   private nonisolated(unsafe) static let declaration = #/ (\w+) '[^']*(?:'[^']*)*'([ \w]*)$/#
 

@@ -234,8 +234,8 @@ import Testing
     try withListener(path) { file in
       Thread.detachNewThread {
         while !isOver.load(ordering: .acquiring) {
-          var place = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-          guard poll(&place, 1, 50) > 0 else { continue }
+          var request = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+          guard poll(&request, 1, 50) > 0 else { continue }
           let asker = accept(file, nil, nil)
           let bytes = Array(answer.utf8)
           _ = send(asker, bytes, bytes.count, Int32(MSG_NOSIGNAL))

@@ -56,6 +56,33 @@ import Testing
     }
   }
 
+  /// Ten starts, or 200 in the long proof, on a server that another client uses or none.
+  @Test(arguments: [false, true]) func everyStartOfARowIsHeardWhole(isBusy: Bool) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let server = try JackDaemon(period: 1024)
+      let other = isBusy ? try JackPeer.silence(on: server) : nil
+      let capture = try CaptureClient(on: server, channels: 2, capacity: 20 * server.rate)
+      for start in 1...(proof == nil ? 10 : 200) {
+        capture.arm()
+        let result = try play([file.path, "--server", server.name] + toCapture)
+        capture.disarm()
+        #expect(result.status == 0 && result.errors == "", "start \(start): \(result)")
+        let found = result.output.firstMatch(of: #/played 4800 frames from frame (\d+)/#)
+        let frame = try #require(
+          found.flatMap { UInt64($0.output.1) }, "start \(start): \(result)")
+        let begin = Int(UInt32(truncatingIfNeeded: frame) &- capture.firstFrame)
+        for channel in 0..<2 {
+          let heard = capture.samples(channel: channel)
+          try #require(begin >= 0 && heard.count >= begin + 4800, "start \(start)")
+          #expect(heard[..<begin].allSatisfy { $0 == 0 }, "start \(start)")
+          #expect(Array(heard[begin..<begin + 4800]) == file.samples[channel], "start \(start)")
+        }
+      }
+      withExtendedLifetime(other) {}
+    }
+  }
+
   @Test func twoProcessesStartOnOneFrame() throws {
     try withTemporaryFolder { folder in
       let first = try WaveFile("a.wav", in: folder, frames: 24_000, seed: 1)

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import cuejack
+@testable import Command
 
 /// Recording to files on a hand-driven server.
 @Suite(.serialized) struct FileRecorderTests {
@@ -42,7 +42,7 @@ import Testing
 
   private func file(_ path: String, _ format: PCMFormat) throws -> RecordingFile {
     RecordingFile(
-      try ClaimedPlace(path, isReplacing: true),
+      try ClaimedPath(path, isReplacing: true),
       try SoundWriter.Plan(path, container: .wave, format: .pcm(format)))
   }
 
@@ -106,7 +106,7 @@ import Testing
       for _ in 0..<30 { server.cycle(frames: 4096) }
       recorder.stop()
       try file.writer?.close()
-      #expect(try MediaFile.open(path: path).frameCount == 40 * 4096 - 100_000)
+      #expect(try MediaFiles.open(path: path).frameCount == 40 * 4096 - 100_000)
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
   private func makeMarked() throws -> String {
     let format = PCMFormat(
       sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 16)
-    let file = try MediaFile.create(
+    let file = try MediaFiles.create(
       path: folder.file("marked.caf"), container: .caf, format: .pcm(format), isReplacing: false)
     let chunked = try #require(file.chunked)
     try chunked.setMarkers(

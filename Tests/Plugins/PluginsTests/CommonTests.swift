@@ -66,12 +66,12 @@ extension PluginsTests {
       if plugin.inputs.count < plugin.outputs.count {
         plugin.activate()
         // With both outputs in one buffer, the second one remains.
-        #expect(plugin.runInPlace(sound, places: [0, 0])[1] == expected[1])
+        #expect(plugin.runInPlace(sound, shared: [0, 0])[1] == expected[1])
         return
       }
-      for places in plugin.outputs.count == 2 ? [[0, 1], [1, 0]] : [[0]] {
+      for shared in plugin.outputs.count == 2 ? [[0, 1], [1, 0]] : [[0]] {
         plugin.activate()
-        #expect(plugin.runInPlace(sound, places: places) == expected, "\(places)")
+        #expect(plugin.runInPlace(sound, shared: shared) == expected, "\(shared)")
       }
     }
 

@@ -186,8 +186,8 @@ final class Plugin {
     }
   }
 
-  /// Runs one block with shared buffers: output `i` uses the buffer of input `places[i]`.
-  func runInPlace(_ sound: [[Float]], places: [Int]) -> [[Float]] {
+  /// Runs one block with shared buffers: output `i` uses the buffer of input `shared[i]`.
+  func runInPlace(_ sound: [[Float]], shared: [Int]) -> [[Float]] {
     let frames = sound[0].count
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: frames * inputs.count)
     defer { memory.deallocate() }
@@ -196,11 +196,11 @@ final class Plugin {
       lilv_instance_connect_port(instance, UInt32(inputs[i]), memory + i * frames)
     }
     for (i, port) in outputs.enumerated() {
-      lilv_instance_connect_port(instance, UInt32(port), memory + places[i] * frames)
+      lilv_instance_connect_port(instance, UInt32(port), memory + shared[i] * frames)
     }
     lilv_instance_run(instance, UInt32(frames))
     return outputs.indices.map {
-      Array(UnsafeBufferPointer(start: memory + places[$0] * frames, count: frames))
+      Array(UnsafeBufferPointer(start: memory + shared[$0] * frames, count: frames))
     }
   }
 

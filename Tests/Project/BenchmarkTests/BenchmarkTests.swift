@@ -14,12 +14,20 @@ import Testing
     }
   }
 
+  /// A short run of the bench: its table, and its results.
+  private static let measured = Result {
+    try withTemporaryFolder { folder in
+      let file = folder.appendingPathComponent("results.json")
+      let result = try run(
+        builtProduct(named: "cuejack-bench").path, ["--quick", "--json", file.path], timeout: 300)
+      guard result.status == 0 else { throw SupportError(result.errors) }
+      return (table: result.output, results: try Data(contentsOf: file))
+    }
+  }
+
   @Test(.enabled(if: !isSanitized)) func everyRowIsMeasured() throws {
-    let result = try run(
-      builtProduct(named: "cuejack-bench").path, ["--quick", "--json"], timeout: 300)
-    try #require(result.status == 0, "\(result.errors)")
-    let report = try #require(
-      JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    let results = try Self.measured.get().results
+    let report = try #require(JSONSerialization.jsonObject(with: results) as? [String: Any])
 
     let cycles = try #require(report["cycles"] as? [[String: Any]])
     let measured = Set(cycles.map { "\($0["format"]!) \($0["channels"]!) \($0["period"]!)" })
@@ -138,12 +146,11 @@ import Testing
   }
 
   @Test(.enabled(if: !isSanitized)) func theTableHasALineForEachRow() throws {
-    let result = try run(builtProduct(named: "cuejack-bench").path, ["--quick"], timeout: 300)
-    try #require(result.status == 0, "\(result.errors)")
-    let lines = result.output.split(separator: "\n")
+    let table = try Self.measured.get().table
+    let lines = table.split(separator: "\n")
     #expect(
       lines.filter { $0.contains(#/^[sf]\d\d +\d+ +\d+ +[\d.]+ ns +[\d.]+ ns +[\d.]+ +\S/#) }.count
-        == 14, "\(result.output)")
+        == 14, "\(table)")
     #expect(
       lines.filter { $0.contains(#/^(cuejack|sndfile).* \d+ s +[\d.]+ ms +[\d.]+ MB$/#) }.count == 4
     )

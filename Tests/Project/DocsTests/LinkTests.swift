@@ -43,6 +43,16 @@ import Testing
     #expect(hops >= 20)
   }
 
+  /// architecture.md names a test for each limit of libsndfile, and SndfileLimitsTests has no others.
+  @Test func eachLimitOfLibsndfileHasItsTest() {
+    let named = Page("docs/architecture.md").lines.filter { $0.hasPrefix("| ") }
+      .compactMap { Page.codeSpans(in: $0).last }.filter { $0.hasPrefix("libsndfile") }
+    let tests = text(
+      of: repository.appendingPathComponent("Tests/Unit/FilesTests/SndfileLimitsTests.swift"))
+    let present = tests.matches(of: /@Test func (\w+)\(/).map { String($0.output.1) }
+    #expect(named.sorted() == present.sorted() && named.count > 5)
+  }
+
   /// README shows each folder of `Sources`.
   @Test func theReadmeShowsEveryModule() throws {
     let picture = try #require(

@@ -20,7 +20,8 @@ import Testing
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
-      "cuejack": upper.union(["AudioToolbox", "CAudioToolbox"]),
+      "Command": upper.union(["CGlibc"]),
+      "cuejack": ["Command"],
     ]
   }()
 
@@ -83,6 +84,17 @@ import Testing
     for (name, text) in Self.sources(of: module) {
       let wrong = Set(Self.imports(of: text)).intersection(ours).subtracting(allowed)
       #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+    }
+  }
+
+  /// The command contains Swift's runtime and FoundationEssentials. It is not linked to the rest of
+  /// Foundation, which has Core Foundation in it.
+  @Test func onlyTheCAPIUsesFoundation() {
+    for module in Self.modules where module != "AudioToolbox" {
+      for (name, text) in Self.sources(of: module) {
+        let wrong = Set(Self.imports(of: text)).intersection(["Foundation", "CoreFoundation"])
+        #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+      }
     }
   }
 

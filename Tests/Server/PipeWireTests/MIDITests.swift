@@ -35,7 +35,7 @@ import Testing
 
   /// Plays a file through a plugin that gets a note, `offset` frames into a cycle.
   ///
-  /// - Returns: What the sink heard, and the place of the note in it.
+  /// - Returns: What the sink heard, and the frame of the note in it.
   private func play(
     _ file: String, _ plugin: String, offset: Int, in folder: URL, on stage: Stage
   ) throws -> (note: Int, PeerRecording) {

@@ -30,4 +30,29 @@ import Testing
       _ = try other.result()
     }
   }
+
+  /// The names are the same for every program: each client's node has a name of its own.
+  @Test func aTakenNameGetsTheLowestFreeNumber() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 480_000)
+      let daemon = try PipeWireDaemon()
+      func play(as name: String) throws -> Playing {
+        let player = try Playing(
+          [file.path, "--name", "deck", "--loop"], in: folder, environment: daemon.environment)
+        try player.wait(for: "start frame")
+        #expect(try daemon.properties(ofNode: name).count == 1, "\(name): \(player.errors)")
+        return player
+      }
+      func end(_ player: Playing) throws {
+        player.send(signal: SIGTERM)
+        _ = try player.result()
+      }
+      let first = try play(as: "deck")
+      let second = try play(as: "deck-01")
+      let third = try play(as: "deck-02")
+      try end(second)
+      let fourth = try play(as: "deck-01")
+      for player in [first, third, fourth] { try end(player) }
+    }
+  }
 }

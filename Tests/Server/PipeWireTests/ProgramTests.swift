@@ -23,7 +23,7 @@ import Testing
         case .client:
           [
             "refill.c", "stopping.c", "buffers.c", "properties.c", "running.c", "schedule.c",
-            "clock.c", "times.c", "seek.c", "record.c", "timelines.c", "freewheel.c",
+            "clock.c", "times.c", "seek.c", "record.c", "timelines.c", "freewheel.c", "exits.c",
           ]
         case .monitor:
           [
@@ -54,14 +54,24 @@ import Testing
     let daemon = try PipeWireDaemon(hasSink: card != .client)
     let binary = try ProgramBuilds.shared.get().build(program.program, isSanitized: false)
     // The programs print the server's name as JACK's library is asked for it: that of the socket.
-    var environment = ["JACK_DEFAULT_SERVER": "pipewire-0", "JACK_NO_START_SERVER": "1"]
+    var environment = [
+      "JACK_DEFAULT_SERVER": "pipewire-0", "JACK_NO_START_SERVER": "1", "CUEJACK_LOG": "info",
+    ]
     if card != .client {
       environment["CARD_SOURCES"] = PipeWireDaemon.monitors.joined(separator: ",")
     }
     if card == .idleMonitor { environment["CARD_IS_PASSIVE"] = "1" }
-    let result = try run(
-      binary.path, [program.argument].compactMap { $0 },
-      environment: daemon.environment.merging(environment) { $1 })
+    func attempt() throws -> CommandResult {
+      try run(
+        binary.path, [program.argument].compactMap { $0 },
+        environment: daemon.environment.merging(environment) { $1 })
+    }
+    var result = try attempt()
+    // PipeWire leaves out the cycle of a client that a busy machine holds up. The program hears the gap.
+    if result.status != 0, result.output.contains(": heard frame ") {
+      print("\(program) again: \(result.output.split(separator: "\n").last ?? "")")
+      result = try attempt()
+    }
     #expect(
       result.status == 0 && result.output == program.output, "\(result.output)\(result.errors)")
   }

@@ -55,16 +55,16 @@ bool cue_probe_watch_calls(void) {
   struct sigaction action = {.sa_sigaction = trapped, .sa_flags = SA_SIGINFO | SA_NODEFER};
   if (sigaction(SIGSYS, &action, NULL) != 0) return false;
   // The kernel reports the address of the instruction after the call.
-  uint64_t place = (uint64_t)(uintptr_t)cue_probe_let_through;
+  uint64_t address = (uint64_t)(uintptr_t)cue_probe_let_through;
   const uint32_t pointer = offsetof(struct seccomp_data, instruction_pointer);
   struct sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       // The return from the handler.
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 4, 0),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, pointer),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)place, 0, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)address, 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, pointer + 4),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(place >> 32), 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(address >> 32), 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };

@@ -23,6 +23,7 @@ struct cue_lockstep {
   atomic_bool freewheels;
   atomic_uint xruns;
   atomic_uint cycles; // completed cycles
+  atomic_uint jump;   // largest gap between two cycles, in frames
 
   // Written by the process callback, except the element of `counts` that is not in use.
   uint32_t next_frame;
@@ -79,13 +80,17 @@ static int lockstep_cycle(jack_nframes_t frames, void *argument) {
   uint32_t now = jack_last_frame_time(lockstep->client);
   int used = atomic_load_explicit(&lockstep->used, memory_order_acquire);
   if (used >= 0) check_cycle(lockstep, &lockstep->counts[used], now, frames);
+  int32_t gap = lockstep->has_next ? (int32_t)(now - lockstep->next_frame) : 0;
+  if (gap > (int32_t)atomic_load(&lockstep->jump)) atomic_store(&lockstep->jump, (unsigned)gap);
   lockstep->next_frame = now + frames;
   lockstep->has_next = true;
   if (atomic_load(&lockstep->freewheels) && atomic_load(&lockstep->has_begun)) {
     // Give the players' programs the time that a real clock would leave them.
     int32_t ahead = (int32_t)(now - lockstep->start) + 2 * (int32_t)frames;
     int tries = 0;
-    while (ahead > 0 && !lockstep->is_fed(lockstep->data, (uint32_t)ahead) && ++tries < 50000)
+    // After a jump over more than a second the players' programs cannot keep up at all.
+    while (gap < 48000 && ahead > 0 && !lockstep->is_fed(lockstep->data, (uint32_t)ahead) &&
+           ++tries < 50000)
       nanosleep(&(struct timespec){0, 50000}, NULL);
     if (tries == 50000 && used >= 0) lockstep->counts[used].stalled++;
   }
@@ -150,6 +155,10 @@ void cue_lockstep_use(cue_lockstep *lockstep, int count) {
 
 cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count) {
   return lockstep->counts[count];
+}
+
+unsigned cue_lockstep_jump(const cue_lockstep *lockstep) {
+  return atomic_load(&lockstep->jump);
 }
 
 unsigned cue_lockstep_xruns(const cue_lockstep *lockstep) {

@@ -1,5 +1,6 @@
 import CTestSupport
 import Foundation
+import System
 
 /// A child process with output to files, which ends with the test process at the latest. Any thread.
 package final class Child: @unchecked Sendable {
@@ -53,11 +54,10 @@ package final class Child: @unchecked Sendable {
 
   private static func find(_ executable: String) throws -> String {
     if executable.contains("/") { return executable }
-    for folder in (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") {
-      let path = "\(folder)/\(executable)"
-      if access(path, X_OK) == 0 { return path }
+    guard let path = findProgram(executable) else {
+      throw SupportError("there is no \(executable) in PATH")
     }
-    throw SupportError("there is no \(executable) in PATH")
+    return path
   }
 }
 

@@ -2,6 +2,7 @@ import CRealTime
 import Foundation
 package import RealTime
 package import Server
+import Synchronization
 package import Timeline
 
 /// A simulated server whose cycles the test runs: no threads, no clock, and every frame can be
@@ -236,10 +237,10 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   package func removePort(_ port: ClientPort) {
     lock.withLock {
       if _isClosed { return }
-      for i in _outputs.indices where _outputs[i].memory == port.place.memory {
+      for i in _outputs.indices where _outputs[i].memory == port.handle.memory {
         _outputs[i].isRemoved = true
       }
-      for i in _inputs.indices where _inputs[i].memory == port.place.memory {
+      for i in _inputs.indices where _inputs[i].memory == port.handle.memory {
         _inputs[i].isRemoved = true
       }
     }
@@ -357,4 +358,13 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   /// The engine, for tests that count the work of a cycle.
   package var bareEngine: UnsafeMutablePointer<Engine>? { lock.withLock { engine } }
+}
+
+/// An owner of voices and recorders that only notes whether it lost the server.
+package final class PassiveOwner: VoiceOwner {
+  private let lost = Atomic<Bool>(false)
+  package init() {}
+  package var hasLost: Bool { lost.load(ordering: .acquiring) }
+  package func deliverEvents() {}
+  package func deviceLost() { lost.store(true, ordering: .releasing) }
 }

@@ -153,9 +153,9 @@ package struct PeerRecording: Sendable {
     samples = data.withUnsafeBytes { bytes in
       (0..<channels).map { channel in
         [Float](unsafeUninitializedCapacity: frames) { memory, initialized in
-          let place = start + 4 * frames * channel
+          let offset = start + 4 * frames * channel
           UnsafeMutableRawBufferPointer(memory).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: bytes[place..<place + 4 * frames]))
+            from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + 4 * frames]))
           initialized = frames
         }
       }

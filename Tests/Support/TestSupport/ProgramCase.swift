@@ -41,6 +41,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "at once", "after playing", "in a callback", "free in a callback",
           "a running callback is waited for", "but not for ever", "not if it drains",
         ]),
+      ProgramCase(program: "exits.c", passes: ["playing", "closing", "opening"]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
       ProgramCase(program: "driver.c", passes: ["driver"]),
       ProgramCase(program: "freewheel.c", passes: ["freewheel"]),
@@ -175,6 +176,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         passes: [
           "none", "triangular", "shaped", "fewer bits", "at another rate", "what cannot be",
         ]),
+      ProgramCase(
+        program: "sizes.c", passes: ["lists", "counts", "tables", "rates", "queues"]),
       ProgramCase(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       ProgramCase(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
       ProgramCase(

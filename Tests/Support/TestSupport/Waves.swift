@@ -27,24 +27,24 @@ package func writeWave(_ channels: [[Float]], to path: String) throws {
 /// Returns the channels of a WAVE file of floats.
 package func readWave(_ path: String) throws -> [[Float]] {
   let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-  func number(_ place: Int, _ count: Int) -> Int {
-    (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }
+  func number(_ offset: Int, _ count: Int) -> Int {
+    (0..<count).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
   }
-  var place = 12
+  var offset = 12
   var channels = 0
-  while place + 8 <= bytes.count {
-    let size = number(place + 4, 4)
-    let name = String(decoding: bytes[place..<place + 4], as: UTF8.self)
-    if name == "fmt " { channels = number(place + 10, 2) }
+  while offset + 8 <= bytes.count {
+    let size = number(offset + 4, 4)
+    let name = String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
+    if name == "fmt " { channels = number(offset + 10, 2) }
     if name == "data" {
       var sound = [[Float]](repeating: [], count: channels)
       for i in 0..<size / 4 {
         sound[i % channels].append(
-          Float(bitPattern: UInt32(number(place + 8 + 4 * i, 4))))
+          Float(bitPattern: UInt32(number(offset + 8 + 4 * i, 4))))
       }
       return sound
     }
-    place += 8 + size + size % 2
+    offset += 8 + size + size % 2
   }
   throw SupportError("\(path) has no sound")
 }

@@ -36,13 +36,13 @@ struct Bundles: Subject {
     var words = String(decoding: file.bytes, as: UTF8.self)
       .split(separator: " ", omittingEmptySubsequences: false).map(String.init)
     for _ in 0...dice.roll(5) {
-      let place = dice.roll(words.count)
+      let index = dice.roll(words.count)
       switch dice.roll(6) {
-      case 0: words.remove(at: place)
-      case 1: words.insert(words[dice.roll(words.count)], at: place)
-      case 2: words[place] = words[dice.roll(words.count)]
-      case 3: words.insert(Self.odd[dice.roll(Self.odd.count)], at: place)
-      default: words[place] = Self.odd[dice.roll(Self.odd.count)]
+      case 0: words.remove(at: index)
+      case 1: words.insert(words[dice.roll(words.count)], at: index)
+      case 2: words[index] = words[dice.roll(words.count)]
+      case 3: words.insert(Self.odd[dice.roll(Self.odd.count)], at: index)
+      default: words[index] = Self.odd[dice.roll(Self.odd.count)]
       }
     }
     return Corpus.File(name: file.name, bytes: Array(words.joined(separator: " ").utf8))

@@ -62,8 +62,8 @@ extension Sounds {
       var count = UInt32(frames)
       let status = withBuffer(frames: frames, client) { ExtAudioFileRead(file, &count, $0) }
       note("ExtAudioFileRead: \(status), \(count) frames")
-      var place: Int64 = 0
-      _ = ExtAudioFileTell(file, &place)
+      var position: Int64 = 0
+      _ = ExtAudioFileTell(file, &position)
       if count == 0 || status != noErr || dice.once(in: 6) {
         let target = dice.once(in: 8) ? Int64(bitPattern: dice.next()) : Int64(dice.roll(12000))
         _ = ExtAudioFileSeek(file, target)
@@ -87,7 +87,7 @@ extension Sounds {
       repeating: AudioStreamPacketDescription(), count: 8)
     /// The packet data that the converter reads, valid until its next request.
     let data = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
-    let places = UnsafeMutableBufferPointer<AudioStreamPacketDescription>.allocate(capacity: 8)
+    let altered = UnsafeMutableBufferPointer<AudioStreamPacketDescription>.allocate(capacity: 8)
 
     init(_ file: AudioFileID, _ dice: Dice) {
       self.file = file
@@ -96,7 +96,7 @@ extension Sounds {
 
     deinit {
       data.deallocate()
-      places.deallocate()
+      altered.deallocate()
     }
 
     func read(
@@ -120,10 +120,10 @@ extension Sounds {
           bitPattern: dice.next() << UInt64(dice.roll(60)))
       }
       data.copyBytes(from: memory)
-      _ = places.update(from: descriptions)
+      _ = altered.update(from: descriptions)
       list.pointee.mBuffers.mData = data.baseAddress
       list.pointee.mBuffers.mDataByteSize = bytes
-      out?.pointee = places.baseAddress
+      out?.pointee = altered.baseAddress
       count.pointee = packets
       return dice.once(in: 50) ? -1 : status
     }

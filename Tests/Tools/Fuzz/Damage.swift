@@ -33,36 +33,36 @@ extension Corpus {
   private func damage(_ bytes: inout [UInt8], _ dice: inout Dice) {
     // Prefer the start of the file: headers are short, and damage matters there.
     let reach = dice.once(in: 3) ? bytes.count : min(bytes.count, 4 << dice.roll(9))
-    let place = dice.roll(reach)
+    let position = dice.roll(reach)
     func range(_ dice: inout Dice, upTo limit: Int) -> Range<Int> {
       let start = dice.roll(bytes.count)
       return start..<min(bytes.count, start + dice.roll(limit) + 1)
     }
     guard !bytes.isEmpty else { return bytes.append(contentsOf: "RIFF".utf8) }
     switch dice.roll(12) {
-    case 0, 1: bytes[place] ^= 1 << UInt8(dice.roll(8))
-    case 2: bytes[place] = UInt8(dice.roll(256))
-    case 3: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF][dice.roll(5)]
-    case 4, 5: putNumber(&bytes, at: place, &dice)
+    case 0, 1: bytes[position] ^= 1 << UInt8(dice.roll(8))
+    case 2: bytes[position] = UInt8(dice.roll(256))
+    case 3: bytes[position] = [0, 1, 0x7F, 0x80, 0xFF][dice.roll(5)]
+    case 4, 5: putNumber(&bytes, at: position, &dice)
     case 6: bytes.removeLast(dice.roll(bytes.count))
     case 7: bytes.removeSubrange(range(&dice, upTo: dice.once(in: 2) ? 16 : 2000))
     case 8:
       let piece = bytes[range(&dice, upTo: dice.once(in: 2) ? 64 : 2000)]
-      bytes.insert(contentsOf: piece, at: place)
+      bytes.insert(contentsOf: piece, at: position)
     case 9: swapChunks(&bytes, &dice)
     case 10:
       // The start of this file with the end of another one.
       let other = files[dice.roll(files.count)].bytes
-      bytes = Array(bytes[..<place]) + other[dice.roll(other.count)...]
+      bytes = Array(bytes[..<position]) + other[dice.roll(other.count)...]
     default:
       let rubbish = (0...dice.roll(300)).map { _ in UInt8(dice.roll(256)) }
-      bytes.replaceSubrange(place..<min(bytes.count, place + rubbish.count), with: rubbish)
+      bytes.replaceSubrange(position..<min(bytes.count, position + rubbish.count), with: rubbish)
     }
     if bytes.count > 1 << 18 { bytes.removeLast(bytes.count - 1 << 18) }
   }
 
   /// Writes a number that is critical for sizes and counts.
-  private func putNumber(_ bytes: inout [UInt8], at place: Int, _ dice: inout Dice) {
+  private func putNumber(_ bytes: inout [UInt8], at position: Int, _ dice: inout Dice) {
     let width = [1, 2, 3, 4, 4, 8][dice.roll(6)]
     let top = UInt64(1) << (8 * width - 1)
     let values: [UInt64] = [
@@ -71,8 +71,9 @@ extension Corpus {
     ]
     let value = values[dice.roll(values.count)]
     let isBigEndian = dice.once(in: 2)
-    for i in 0..<width where place + i < bytes.count {
-      bytes[place + i] = UInt8(truncatingIfNeeded: value >> (8 * (isBigEndian ? width - 1 - i : i)))
+    for i in 0..<width where position + i < bytes.count {
+      bytes[position + i] = UInt8(
+        truncatingIfNeeded: value >> (8 * (isBigEndian ? width - 1 - i : i)))
     }
   }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Logging
+import System
 
 @main
 struct Fuzz: ParsableCommand {
@@ -51,7 +51,7 @@ struct Fuzz: ParsableCommand {
 
   func run() throws {
     guard let corpus else { throw ExitCode(try Supervisor(self).run() ? 0 : 1) }
-    if !verbose { LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() } }
+    if !verbose { Log.set(level: .critical) { _, _ in } }
     let worker = Worker(
       subject: try subject.subject(folder: corpus, only: only, isVerbose: verbose), seed: seed,
       deadline: deadline, plantsFaults: plantFaults, isVerbose: verbose)

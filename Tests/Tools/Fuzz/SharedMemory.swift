@@ -140,8 +140,8 @@ struct SharedMemory: Subject {
       ]
       for (i, word) in words.enumerated() {
         for byte in 0..<8 {
-          let place = (node.pointee.heard &+ UInt64(8 * i + byte)) % size
-          shared.events[Int(place)] = CChar(truncatingIfNeeded: word >> (8 * byte))
+          let index = (node.pointee.heard &+ UInt64(8 * i + byte)) % size
+          shared.events[Int(index)] = CChar(truncatingIfNeeded: word >> (8 * byte))
         }
       }
       head.pointee.told = node.pointee.heard &+ 24 &+ UInt64(dice.roll(16)) * 8
@@ -193,10 +193,10 @@ struct SharedMemory: Subject {
     cue_isolated_run(node, &block)
     for i in 0..<Int(shape.event_outputs) {
       precondition(cue_rt_is_sequence(told[i], shape.event_bytes, 5), "an output is no sequence")
-      var place = cue_rt_first_event()
-      while let event = cue_rt_event_at(told[i], place) {
+      var next = cue_rt_first_event()
+      while let event = cue_rt_event_at(told[i], next) {
         precondition((0..<Int64(frames)).contains(event.pointee.time.frames), "an event is outside")
-        place = cue_rt_event_after(event, place)
+        next = cue_rt_event_after(event, next)
       }
     }
   }

@@ -179,18 +179,18 @@ struct Sounds: Subject {
     guard let stream = opened else { return note("AudioFileStreamOpen: \(status)") }
     defer { AudioFileStreamClose(stream) }
     let largest = [1, 16, 500, 5000, 1 << 18][dice.roll(5)]
-    var place = 0
+    var position = 0
     var jumps = 0
-    while place < file.bytes.count {
-      let count = min(dice.roll(largest) + 1, file.bytes.count - place)
+    while position < file.bytes.count {
+      let count = min(dice.roll(largest) + 1, file.bytes.count - position)
       // A separate copy, so that a sanitizer detects reads outside it.
-      let piece = Array(file.bytes[place..<place + count])
+      let piece = Array(file.bytes[position..<position + count])
       let isJump = dice.once(in: 40)
       let status = AudioFileStreamParseBytes(
         stream, UInt32(count), piece, isJump ? .discontinuity : [])
       note("AudioFileStreamParseBytes(\(count)): \(status), \(heard.packets) packets")
       guard status == noErr else { break }
-      place += count
+      position += count
       if jumps < 5, dice.once(in: 20) {
         jumps += 1
         var offset: Int64 = 0
@@ -199,7 +199,7 @@ struct Sounds: Subject {
         if AudioFileStreamSeek(stream, packet, &offset, &flags) == noErr, offset >= 0,
           offset < file.bytes.count
         {
-          place = Int(offset)
+          position = Int(offset)
         }
         translate(stream, &dice)
       }

@@ -300,8 +300,8 @@ import Testing
     call.hasEnded = call.isEnd
   }
 
-  @Test(arguments: [ProcessingTap.Place.preEffects, .postEffects])
-  func aTapMakesTheSound(place: ProcessingTap.Place) throws {
+  @Test(arguments: [ProcessingTap.Position.preEffects, .postEffects])
+  func aTapMakesTheSound(place: ProcessingTap.Position) throws {
     let rig = try Rig(.float(2))
     let seen = Mutexed<[Seen]>([])
     try rig.queue.addTap(
@@ -493,11 +493,6 @@ import Testing
       #expect(throws: QueueError.invalidRunState) {
         try rig.queue.setTimePitchAlgorithm(.varispeed)
       }
-    #else
-      #expect(throws: QueueError.invalidPropertyValue) {
-        try rig.queue.setTimePitchEnabled(true)
-      }
-      try rig.queue.setTimePitchEnabled(false)
     #endif
   }
 
@@ -602,7 +597,7 @@ import Testing
     }
 
     @Test func tapsSeeBothSidesOfTheRate() throws {
-      for place in [ProcessingTap.Place.preEffects, .postEffects] {
+      for place in [ProcessingTap.Position.preEffects, .postEffects] {
         let rig = try Rig()
         let frames = Mutexed(0)
         let queueFrames = Mutexed(0)

@@ -34,15 +34,15 @@ final class InputRig: @unchecked Sendable {
 
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
-    place: CallbackPlace = .ownThread,
+    executor: CallbackExecutor = .ownThread,
     connections: QueueOptions.Connections = .physical
   ) throws {
-    try self.init(.pcm(format), server: server, place: place, connections: connections)
+    try self.init(.pcm(format), server: server, executor: executor, connections: connections)
   }
 
   init(
     _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
-    place: CallbackPlace = .ownThread,
+    executor: CallbackExecutor = .ownThread,
     connections: QueueOptions.Connections = .physical
   ) throws {
     self.server = server
@@ -50,7 +50,7 @@ final class InputRig: @unchecked Sendable {
     let box = Box()
     queue = try InputQueue(
       format, options: InputQueue.Options(clientName: "rig", connections: connections),
-      server: server, callingBackOn: place,
+      server: server, callingBackOn: executor,
       InputQueue.Handlers(
         bufferDone: { queue, recording in box.rig?.bufferDone(queue, recording) },
         changed: { queue, change in
@@ -139,7 +139,7 @@ final class InputRig: @unchecked Sendable {
     let isQuiet: Void? = queue.state.wait(seconds: 20) { state in
       let works =
         state.isConverting
-        || (state.converter != nil && !state.stagingBuffers.isEmpty && !state.waiting.isEmpty)
+        || (state.converter != nil && !state.part.stagingBuffers.isEmpty && !state.waiting.isEmpty)
       return state.notices.isEmpty && state.delivering == nil && !works ? () : nil
     }
     #expect(isQuiet != nil, "callbacks do not come to an end")

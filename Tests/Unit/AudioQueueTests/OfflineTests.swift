@@ -1,3 +1,4 @@
+import AudioToolbox
 import CProbe
 import CoreFoundation
 import Foundation
@@ -15,9 +16,9 @@ import Testing
   /// is nil.
   private func rig(
     _ format: PCMFormat = .float(1), to output: PCMFormat? = nil,
-    place: CallbackPlace = .ownThread
+    executor: CallbackExecutor = .ownThread
   ) throws -> Rig {
-    let rig = try Rig(format, place: place)
+    let rig = try Rig(format, executor: executor)
     try rig.queue.setOfflineFormat(output ?? .float(format.channels, rate: format.sampleRate))
     return rig
   }
@@ -193,7 +194,7 @@ import Testing
     arguments: [44100.0, 48000])
   func singleBuffer(rate: Double) throws {
     let loop = try #require(CFRunLoopGetCurrent())
-    let rig = try rig(.float(1, rate: rate), to: .float(1), place: .runLoop(loop, mode: nil))
+    let rig = try rig(.float(1, rate: rate), to: .float(1), executor: .runLoop(loop, mode: nil))
     let thread = pthread_self()
     let total = Int(rate) / 10
     nonisolated(unsafe) var next = 0
@@ -373,7 +374,7 @@ import Testing
   @Test("6: stop and reset hand back on the caller's thread", arguments: [44100.0, 48000])
   func stopAndReset(rate: Double) throws {
     let loop = try #require(CFRunLoopGetCurrent())
-    let rig = try rig(.float(1, rate: rate), to: .float(1), place: .runLoop(loop, mode: nil))
+    let rig = try rig(.float(1, rate: rate), to: .float(1), executor: .runLoop(loop, mode: nil))
     try rig.queue.start()
     for _ in 0..<3 { try rig.enqueue(ramp(1000)) }
     #expect(try render(rig, 10).count == 10)

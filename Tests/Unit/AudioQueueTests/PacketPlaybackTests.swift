@@ -345,7 +345,7 @@ import Testing
     rig.cycle(10, frames: 256)
     let device = try #require(rig.queue.runningDevice)
     rig.server.changeRate(to: 24000)
-    waitUntil { device.rateChanges.load(ordering: .relaxed) == 1 && !rig.queue.isLost }
+    waitUntil { device.rateChanges == 1 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
     // Hand-driven cycles do not wait for the converter.
     _ = try rig.queue.prime(frames: 0)

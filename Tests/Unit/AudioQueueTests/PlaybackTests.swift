@@ -13,21 +13,21 @@ import Timeline
 @Suite(.serialized) struct PlaybackTests {
   // MARK: In a graph
 
-  @Test func aQueuePlaysIntoPlacesOfAGraph() throws {
+  @Test func aQueuePlaysIntoInputsOfAGraph() throws {
     let memory = UnsafeMutablePointer<Float>.allocate(capacity: 64)
     defer { memory.deallocate() }
     memory.initialize(repeating: .nan, count: 64)
-    let place = ClientPort(cue_port(port: nil, memory: memory, connections: nil))
-    let rig = try Rig(connections: .places([place]))
+    let input = ClientPort(cue_port(port: nil, memory: memory, connections: nil))
+    let rig = try Rig(connections: .graphInputs([input]))
     try rig.enqueue(ramp(100))
     try rig.queue.start(at: .frame(0))
     rig.server.cycle(frames: 64)
     #expect(Array(UnsafeBufferPointer(start: memory, count: 64)) == ramp(64))
     #expect(rig.server.clients[0].outputs.isEmpty)
     try rig.queue.dispose(afterPlaying: false)
-    let wrong = try Rig(connections: .places([place, place]))
+    let wrong = try Rig(connections: .graphInputs([input, input]))
     #expect(
-      throws: QueueError.cannotStart(.wrongPlaces(count: 2, channels: 1))
+      throws: QueueError.cannotStart(.wrongInputCount(count: 2, channels: 1))
     ) { try wrong.queue.start() }
     #expect(wrong.server.clients.map(\.isClosed) == [true])
   }
@@ -131,7 +131,7 @@ import Timeline
     let queue = DispatchQueue(label: "app")
     let key = DispatchSpecificKey<Int>()
     queue.setSpecific(key: key, value: 5)
-    let rig = try Rig(place: .queue(queue))
+    let rig = try Rig(executor: .queue(queue))
     let seen = Mutexed<[Int?]>([])
     rig.onBuffer { _, _ in seen.value.append(DispatchQueue.getSpecific(key: key)) }
     for _ in 0..<3 { try rig.enqueue([1]) }

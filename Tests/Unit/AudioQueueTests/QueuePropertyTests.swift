@@ -406,7 +406,7 @@ import Testing
     #expect(rig.changes == [.metering, .metering])
     // The notification never runs inside the call, even on the app's callback queue.
     let loop = DispatchQueue(label: "changes")
-    let other = try Rig(place: .queue(loop))
+    let other = try Rig(executor: .queue(loop))
     loop.sync {
       other.queue.isMetering = true
       #expect(other.changes == [])

@@ -670,7 +670,9 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.settle()
     #expect(rig.queue.state.read { state in state.buffers.values.allSatisfy { $0.isFree } })
     #expect(
-      rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty && $0.stagingBuffers.isEmpty })
+      rig.queue.state.read {
+        $0.waiting.isEmpty && $0.inRing.isEmpty && $0.part.stagingBuffers.isEmpty
+      })
     #expect(!rig.hasNested)
   }
 }

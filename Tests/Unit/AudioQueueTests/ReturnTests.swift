@@ -295,14 +295,14 @@ import Testing
     rig.cycle(10, frames: 512)
     rig.server.changeRate(to: 96000)
     let device = try #require(rig.queue.state.read { $0.device })
-    waitUntil { device.rateChanges.load(ordering: .relaxed) == 1 && !rig.queue.isLost }
+    waitUntil { device.rateChanges == 1 && !rig.queue.isLost }
     #expect(rig.server.clients.count == 1)
     rig.settle()
     _ = try rig.queue.prime(frames: 4096)
     rig.cycle(10, frames: 512)
     // The same client has output 5,120 frames before.
     #expect(error(rig.output[5120...], from: 5120 / 48000, rate: 96000) < 1e-4)
-    #expect(device.restarts.load(ordering: .relaxed) == 0)
+    #expect(device.restarts == 0)
   }
 
   @Test("34: several runs in the ring are carried over, too")
@@ -339,20 +339,19 @@ import Testing
     try rig.queue.start()
     rig.cycle()
     let client = rig.server.clients[0]
-    let given = Mutexed<[ClientPort]>([])
     let steps = Mutexed<[String]>([])
-    client.onRewire = { [weak client] in
+    client.onRewire = { [weak client, memory = rig.queue.memory] in
       let connections = client?.connections ?? [:]
+      let left = memory.voice.pointee.secondPort.connectionsLeft.map { "left \($0)" } ?? "silent"
       steps.value.append(
-        "\(connections["out_1"]?.count ?? 0) \(connections["out_2"]?.count ?? 0)")
+        "\(connections["out_1"]?.count ?? 0) \(connections["out_2"]?.count ?? 0) \(left)")
     }
-    try rig.queue.addSecondPort(
-      give: { given.value.append($0) },
-      willSwitch: { left in
-        steps.value.append("left \(left)")
-        #expect(cue_connections(given.value[0]) == 1)
-      })
-    #expect(steps.value == ["2 1", "left 1", "1 1"])
+    let device = try #require(rig.queue.state.read { $0.device })
+    rig.queue.state.change { $0.part.needsSecondPort = true }
+    try rig.queue.openSecondPort(of: device)
+    // The voice knows of the switch before the first port loses its connection.
+    #expect(steps.value == ["2 1 silent", "1 1 left 1"])
+    #expect(cue_rt_port_connections(rig.queue.memory.ports[1]) == 1)
     #expect(client.outputs.map(\.name) == ["out_1", "out_2"])
     #expect(
       client.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
@@ -366,17 +365,12 @@ import Testing
     #expect(fresh.outputs.map(\.name) == ["out_1", "out_2"])
     #expect(
       fresh.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
-    #expect(given.value.count == 2)
-    #expect(cue_connections(given.value[1]) == 1)
+    #expect(cue_rt_port_connections(rig.queue.memory.ports[1]) == 1)
     rig.cycle()
     #expect(fresh.samples[0] == ramp(64, from: 65))
     // There is only one.
-    #expect(throws: ServerError.self) {
-      try rig.queue.addSecondPort(give: { _ in }, willSwitch: { _ in })
-    }
+    #expect(throws: ServerError.self) { try device.addSecondPort(to: rig.queue.memory) }
     try rig.queue.dispose(afterPlaying: false)
     #expect(fresh.outputs.allSatisfy { $0.isRemoved } || fresh.isClosed)
   }
 }
-
-private func cue_connections(_ port: ClientPort) -> Int32 { cue_rt_port_connections(port.place) }

@@ -26,22 +26,22 @@ final class Rig: @unchecked Sendable {
 
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
-    place: CallbackPlace = .ownThread,
+    executor: CallbackExecutor = .ownThread,
     connections: QueueOptions.Connections = .physical
   ) throws {
-    try self.init(.pcm(format), server: server, place: place, connections: connections)
+    try self.init(.pcm(format), server: server, executor: executor, connections: connections)
   }
 
   init(
     _ format: StreamFormat, server: HandDrivenServer = HandDrivenServer(),
-    place: CallbackPlace = .ownThread,
+    executor: CallbackExecutor = .ownThread,
     connections: QueueOptions.Connections = .physical
   ) throws {
     self.server = server
     let box = Box()
     queue = try OutputQueue(
       format, options: OutputQueue.Options(clientName: "rig", connections: connections),
-      server: server, callingBackOn: place,
+      server: server, callingBackOn: executor,
       OutputQueue.Handlers(
         bufferDone: { queue, id in box.rig?.bufferDone(queue, id) },
         changed: { queue, change in box.rig?.changed(queue, change) }))

@@ -182,7 +182,7 @@ import Timeline
     try rig.queue.stopAfterPlaying()
     try rig.queue.flush()
     try rig.queue.stopAfterPlaying()
-    #expect(rig.queue.state.read { $0.ends } == 1)
+    #expect(rig.queue.state.read { $0.part.ends } == 1)
   }
 
   @Test("5, 7: Stop(false) before Start ends a run whose frames the converter still holds")
@@ -219,7 +219,7 @@ import Timeline
   @Test("6: on a concurrent dispatch queue too, no callback comes after Stop(true)")
   func stopOnAConcurrentQueue() throws {
     let app = DispatchQueue(label: "app", attributes: .concurrent)
-    let rig = try Rig(place: .queue(app))
+    let rig = try Rig(executor: .queue(app))
     let isInside = Mutexed(false)
     rig.onBuffer { _, _ in
       isInside.value = true

@@ -1,3 +1,4 @@
+import AudioToolbox
 import CoreFoundation
 import Foundation
 import RealTime
@@ -90,7 +91,7 @@ private final class Stage: @unchecked Sendable {
 
   private func make(_ number: Int) -> Actor {
     let rates: [Double] = [48000, 44100, 48000, 22050, 48000]
-    let places: [CallbackPlace] = [
+    let places: [CallbackExecutor] = [
       .ownThread, .ownThread, .runLoop(loop.loop, mode: nil), .queue(dispatchQueue), .ownThread,
     ]
     made += 1
@@ -181,7 +182,7 @@ private final class Actor: @unchecked Sendable {
   let isQuiet = Mutexed(false)
 
   init(
-    _ format: PCMFormat, _ server: HandDrivenServer, _ place: CallbackPlace, _ stage: Stage,
+    _ format: PCMFormat, _ server: HandDrivenServer, _ executor: CallbackExecutor, _ stage: Stage,
     seed: UInt64
   ) {
     self.stage = stage
@@ -189,7 +190,7 @@ private final class Actor: @unchecked Sendable {
     random = Random(seed: seed)
     let queue = try? OutputQueue(
       format, options: OutputQueue.Options(clientName: "stress"), server: server,
-      callingBackOn: place,
+      callingBackOn: executor,
       OutputQueue.Handlers(
         bufferDone: { [weak self] _, id in self?.bufferDone(id) },
         changed: { queue, _ in _ = queue.isRunning }))

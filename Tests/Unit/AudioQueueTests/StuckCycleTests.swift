@@ -113,13 +113,13 @@ private final class Blocker: GraphNode, @unchecked Sendable {
       let queue = try InputQueue(
         .float(1), options: options, server: server, callingBackOn: .ownThread,
         InputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
-      queue.target.withLock { $0 = .device(device) }
+      queue.core.target.withLock { $0 = .device(device) }
       return queue
     }
     let queue = try OutputQueue(
       .float(1), options: options, server: server, callingBackOn: .ownThread,
       OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
-    queue.target.withLock { $0 = .device(device) }
+    queue.core.target.withLock { $0 = .device(device) }
     return queue
   }
 }

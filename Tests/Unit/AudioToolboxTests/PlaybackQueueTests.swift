@@ -230,26 +230,26 @@ struct PlaybackQueueTests {
   /// The closure stops its queue and releases it.
   @Test func aClosureUsesItsQueue() async throws {
     let studio = try Studio()
-    let place = Mutex<PlaybackQueue?>(nil)
+    let current = Mutex<PlaybackQueue?>(nil)
     let calls = Atomic(0)
     weak var isAlive: PlaybackQueue?
     do {
       let queue = try PlaybackQueue(Float.self, channels: 1, bufferFrames: 9600) { frame, output in
         for frame in frame..<frame + output.freeCapacity { output.append(Self.sample(frame)) }
         switch calls.add(1, ordering: .relaxed).newValue {
-        case 6: try? place.withLock { $0 }?.stop()
-        case 8: place.withLock { $0 = nil }
+        case 6: try? current.withLock { $0 }?.stop()
+        case 8: current.withLock { $0 = nil }
         default: break
         }
       }
       try queue.setValue(studio.device, of: .device)
-      place.withLock { $0 = queue }
+      current.withLock { $0 = queue }
       isAlive = queue
       try queue.start()
       try await queue.waitForEnd()
       #expect(calls.load(ordering: .relaxed) == 6 && !queue.isRunning)
     }
-    do { try place.withLock { $0 }?.start() }
+    do { try current.withLock { $0 }?.start() }
     let deadline = Date(timeIntervalSinceNow: 30)
     while isAlive != nil, Date() < deadline { await Task.yield() }
     #expect(isAlive == nil)

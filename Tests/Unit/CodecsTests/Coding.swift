@@ -19,25 +19,25 @@ func withPlanes<R>(
     memory.initialize(from: plane, count: plane.count)
     return memory
   }
-  let places = Planes.Pointers.allocate(capacity: planes.count)
-  for (i, plane) in memory.enumerated() { (places + i).initialize(to: plane + first) }
+  let pointers = Planes.Pointers.allocate(capacity: planes.count)
+  for (i, plane) in memory.enumerated() { (pointers + i).initialize(to: plane + first) }
   defer {
-    places.deallocate()
+    pointers.deallocate()
     memory.forEach { $0.deallocate() }
   }
-  return try body(places)
+  return try body(pointers)
 }
 
 /// Encodes a whole stream, `block` frames at a time.
 func encode(_ planes: [[Float]], with encoder: PacketEncoder, block: Int = 1000) throws -> Encoded {
   var packets: [EncodedPacket] = []
   let frames = planes[0].count
-  try withPlanes(planes) { places in
+  try withPlanes(planes) { pointers in
     var at = 0
     while at < frames {
       let count = min(block, frames - at)
-      try encoder.encode(places, frames: count)
-      for channel in planes.indices { places[channel] += count }
+      try encoder.encode(pointers, frames: count)
+      for channel in planes.indices { pointers[channel] += count }
       at += count
       while let packet = encoder.takePacket() { packets.append(packet) }
     }
@@ -55,8 +55,8 @@ func encode(_ planes: [[Float]], with encoder: PacketEncoder, block: Int = 1000)
 func takeAll(_ decoder: PacketDecoder) -> [[Float]] {
   let planes = Planes(channels: max(1, decoder.format.channels), capacity: decoder.available)
   let count = decoder.take(into: planes.pointers(), room: planes.capacity)
-  let places = planes.pointers()
-  return (0..<planes.channels).map { Array(UnsafeBufferPointer(start: places[$0], count: count)) }
+  let pointers = planes.pointers()
+  return (0..<planes.channels).map { Array(UnsafeBufferPointer(start: pointers[$0], count: count)) }
 }
 
 /// Decodes packets and drains the decoder.

@@ -18,7 +18,7 @@ private final class Memory {
   let format: PCMFormat
   let frames: Int
   let isPlanar: Bool
-  private let places: [UnsafeMutableRawPointer]
+  private let memory: [UnsafeMutableRawPointer]
 
   init(_ format: PCMFormat, frames: Int, isPlanar: Bool = false) {
     self.format = format
@@ -26,34 +26,34 @@ private final class Memory {
     self.isPlanar = isPlanar
     let buffers = isPlanar ? format.channels : 1
     let bytes = frames * format.bytesPerFrame / buffers
-    places = (0..<buffers).map { _ in
-      let place = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 16)
-      place.initializeMemory(as: UInt8.self, repeating: 0xA5, count: bytes)
-      return place
+    memory = (0..<buffers).map { _ in
+      let address = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 16)
+      address.initializeMemory(as: UInt8.self, repeating: 0xA5, count: bytes)
+      return address
     }
   }
-  deinit { for place in places { place.deallocate() } }
+  deinit { for address in memory { address.deallocate() } }
 
-  var buffers: SampleBuffers { SampleBuffers(format, at: places)! }
+  var buffers: SampleBuffers { SampleBuffers(format, at: memory)! }
 
-  private func place(_ frame: Int, _ channel: Int) -> UnsafeMutableRawPointer {
+  private func address(_ frame: Int, _ channel: Int) -> UnsafeMutableRawPointer {
     let size = format.bytesPerSample
     return isPlanar
-      ? places[channel] + frame * size : places[0] + (frame * format.channels + channel) * size
+      ? memory[channel] + frame * size : memory[0] + (frame * format.channels + channel) * size
   }
 
   /// Returns the bytes of a sample in little-endian order.
   private func bytes(_ frame: Int, _ channel: Int) -> [UInt8] {
-    let place = place(frame, channel)
-    let bytes = (0..<format.bytesPerSample).map { place.load(fromByteOffset: $0, as: UInt8.self) }
+    let address = address(frame, channel)
+    let bytes = (0..<format.bytesPerSample).map { address.load(fromByteOffset: $0, as: UInt8.self) }
     return format.isBigEndian ? bytes.reversed() : bytes
   }
 
   private func setWord(_ word: UInt64, _ frame: Int, _ channel: Int) {
-    let place = place(frame, channel)
+    let address = address(frame, channel)
     let last = format.bytesPerSample - 1
     for i in 0...last {
-      place.storeBytes(
+      address.storeBytes(
         of: UInt8(truncatingIfNeeded: word >> (8 * UInt64(format.isBigEndian ? last - i : i))),
         toByteOffset: i, as: UInt8.self)
     }

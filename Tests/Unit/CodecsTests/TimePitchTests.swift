@@ -135,12 +135,6 @@ import Testing
       let peaks = output.map { $0.map(abs).max() ?? 0 }
       #expect(abs(peaks[1] / peaks[0] - 2) < 0.1, "\(peaks)")
     }
-  #else
-    @Test func withoutRubberBandThereIsVarispeedOnly() {
-      #expect(!TimePitch.isAvailable)
-      #expect(TimePitch(.spectral, sampleRate: 48000, channels: 1) == nil)
-      #expect(TimePitch(.timeDomain, sampleRate: 48000, channels: 1) == nil)
-    }
   #endif
 
   @Test(arguments: [0.5, 0.8, 1.25, 2])

@@ -16,7 +16,7 @@ func risingTone(frames: Int, rate: Double) -> [Float] {
 }
 
 /// Returns the decoded samples of a mono file.
-func decodedSound(_ file: MediaFile) throws -> [Float] {
+func decodedSound(_ file: any MediaFile) throws -> [Float] {
   let format = file.format.decoded
   var options = StreamConverter.Options()
   options.cookie = file.cookie
@@ -34,7 +34,9 @@ func decodedSound(_ file: MediaFile) throws -> [Float] {
   return samples
 }
 
-func decodedSound(_ path: String) throws -> [Float] { try decodedSound(MediaFile.open(path: path)) }
+func decodedSound(_ path: String) throws -> [Float] {
+  try decodedSound(MediaFiles.open(path: path))
+}
 
 /// Returns by how many frames a sound lags behind another, measured on a part of it from `start` on.
 func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000) -> Int? {
@@ -45,10 +47,10 @@ func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000)
   return (-reach...reach).max { first, second in
     func likeness(_ late: Int) -> Float {
       var sum: Float = 0
-      var place = 0
-      while place < length {
-        sum += sound[start + late + place] * original[start + place]
-        place += 1
+      var frame = 0
+      while frame < length {
+        sum += sound[start + late + frame] * original[start + frame]
+        frame += 1
       }
       return sum
     }
@@ -60,13 +62,13 @@ func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000)
 struct SoundEncoding {
   let converter: StreamConverter
   let writer: MediaWriter
-  let file: MediaFile
+  let file: any MediaFile
 
   /// Creates a mono file.
   init(_ store: any ByteStore, _ container: Container, _ codec: Codec, rate: Double) throws {
     let wanted = StreamFormat.packets(PacketFormat(codec: codec, sampleRate: rate, channels: 1))
     converter = try StreamConverter(from: .pcm(wanted.decoded), to: wanted)
-    file = try MediaFile.create(store, container: container, format: converter.output)
+    file = try MediaFiles.create(store, container: container, format: converter.output)
     writer = try MediaWriter(file)
   }
 

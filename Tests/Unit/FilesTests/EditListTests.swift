@@ -29,18 +29,18 @@ private let long = Result {
     func box(_ name: String) throws -> Int {
       try #require(Data(bytes).range(of: Data(name.utf8))).lowerBound - 4
     }
-    let place = try box("elst")
-    let old = Int(bytes.big(at: place, bytes: 4))
+    let offset = try box("elst")
+    let old = Int(bytes.big(at: offset, bytes: 4))
     var list = [UInt8](edits.count, count: 4, bigEndian: true)
     for edit in edits {
       list += [UInt8](edit.length, count: 4, bigEndian: true)
       list += [UInt8](edit.start, count: 4, bigEndian: true) + [0, 1, 0, 0]
     }
-    bytes.replaceSubrange(place + 12..<place + old, with: list)
+    bytes.replaceSubrange(offset + 12..<offset + old, with: list)
     for name in ["moov", "trak", "edts", "elst"] {
-      let place = try box(name)
-      let size = Int(bytes.big(at: place, bytes: 4)) + list.count + 12 - old
-      bytes.replaceSubrange(place..<place + 4, with: [UInt8](size, count: 4, bigEndian: true))
+      let offset = try box(name)
+      let size = Int(bytes.big(at: offset, bytes: 4)) + list.count + 12 - old
+      bytes.replaceSubrange(offset..<offset + 4, with: [UInt8](size, count: 4, bigEndian: true))
     }
     return try folder.write(Data(bytes), to: "edited-\(name)")
   }
@@ -83,7 +83,7 @@ private let long = Result {
     ]
     for edits in apart {
       let path = try edited(name, edits)
-      let error = #expect(throws: SoundFileError.self) { try MediaFile.open(path: path) }
+      let error = #expect(throws: SoundFileError.self) { try MediaFiles.open(path: path) }
       #expect(
         error?.description
           == "\(path): its edits join parts of the sound that do not follow one another")
@@ -96,7 +96,7 @@ private let long = Result {
       try tool(
         "ffmpeg",
         ["-v", "error", "-ss", "2.5", "-t", "2", "-i", long.get().file(name), "-c", "copy", path])
-      let sound = try MediaFile.open(path: path)
+      let sound = try MediaFiles.open(path: path)
       #expect(try abs(sound.frameCount - 88_200) < 4_096)
       // The first packet of AAC would need the previous one, which was left out.
       try check(path, name, from: 110_250, after: name == "aac.m4a" ? 1_024 : 0)
@@ -119,19 +119,19 @@ private let long = Result {
     try writer.checkpoint()
     let bytes = store.bytes
     let data = Data(bytes)
-    var places: [Int] = []
+    var offsets: [Int] = []
     while let next = data.range(
-      of: Data("tfdt".utf8), in: (places.last ?? 0) + 1..<data.endIndex)
+      of: Data("tfdt".utf8), in: (offsets.last ?? 0) + 1..<data.endIndex)
     {
-      places.append(next.lowerBound)
+      offsets.append(next.lowerBound)
     }
-    #expect(places.count > 1 && bytes[places[0] + 4] == 1)
+    #expect(offsets.count > 1 && bytes[offsets[0] + 4] == 1)
     let times: [Int64] = [.min, .min + 1, .max, .max - 100, -1, 1 << 32, 1 << 62]
     for time in times {
-      for place in places {
+      for offset in offsets {
         var wild = bytes
         wild.replaceSubrange(
-          place + 8..<place + 16, with: [UInt8](time, count: 8, bigEndian: true))
+          offset + 8..<offset + 16, with: [UInt8](time, count: 8, bigEndian: true))
         guard let file = try? PacketFileReader(ReplayedStore(wild)) else { continue }
         #expect(try (0...file.frameCount).contains(file.validFrames))
       }

@@ -40,7 +40,7 @@ struct CodedKind: Sendable, CustomTestStringConvertible {
     if ![.caf, .m4a, .mp4, .threeGP].contains(kind.container) { try encoding.file.checkpoint() }
     // The file was not completed: these bytes remain after a kill.
     let left = store.bytes
-    let file = try MediaFile.open(ReplayedStore(left), hint: kind.container)
+    let file = try MediaFiles.open(ReplayedStore(left), hint: kind.container)
     let priming = encoding.converter.encodedPriming.leading
     #expect(try file.packetTable?.primingFrames ?? 0 == priming)
     let sound = try decodedSound(file)
@@ -55,7 +55,7 @@ struct CodedKind: Sendable, CustomTestStringConvertible {
     }
     try encoding.finish()
     #expect(try encoding.file.frameCount == Int64(original.count))
-    let whole = try MediaFile.open(ReplayedStore(store.bytes), hint: kind.container)
+    let whole = try MediaFiles.open(ReplayedStore(store.bytes), hint: kind.container)
     #expect(try whole.frameCount == Int64(original.count))
     #expect(try lateness(decodedSound(whole), behind: original) == 0)
   }

@@ -56,7 +56,7 @@ private func pages(_ bytes: [UInt8]) -> [Range<Int>] {
 
 /// Returns the samples from a frame on, decoded by the usual reader.
 private func sound(_ bytes: [UInt8], from frame: Int64 = 0) throws -> [Float] {
-  let media = try MediaFile.open(ReplayedStore(bytes))
+  let media = try MediaFiles.open(ReplayedStore(bytes))
   return try sound(MediaReader(media), from: [frame])[0]
 }
 
@@ -84,10 +84,10 @@ private func sound(_ reader: MediaReader, from frames: [Int64]) throws -> [[Floa
 
 /// Returns the largest difference of two ranges, or 2, an impossible value, if one is too short.
 private func difference(
-  _ a: some Collection<Float>, _ b: some Collection<Float>, at place: Int, frames: Int = 15_000
+  _ a: some Collection<Float>, _ b: some Collection<Float>, at frame: Int, frames: Int = 15_000
 ) -> Float {
-  guard min(a.count, b.count) >= place + frames else { return 2 }
-  return difference(a.dropFirst(place).prefix(frames), b.dropFirst(place).prefix(frames))
+  guard min(a.count, b.count) >= frame + frames else { return 2 }
+  return difference(a.dropFirst(frame).prefix(frames), b.dropFirst(frame).prefix(frames))
 }
 
 /// Returns the largest difference of two ranges.
@@ -153,10 +153,10 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   func rubbishBetweenPages(name: String) throws {
     let bytes = try bytes(name)
     let packets = try reader(bytes).allPackets().map(\.bytes)
-    let place = pages(bytes)[pages(bytes).count / 2].lowerBound
+    let offset = pages(bytes)[pages(bytes).count / 2].lowerBound
     // Garbage that contains something like a page.
     let rubbish = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 * 7) } + bytes[..<40]
-    let file = try reader(bytes[..<place] + rubbish + bytes[place...])
+    let file = try reader(bytes[..<offset] + rubbish + bytes[offset...])
     #expect(try file.allPackets().map(\.bytes) == packets)
     #expect(try #require(file.warning).contains("\(rubbish.count) bytes belong to nothing"))
 
@@ -200,7 +200,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     #expect(try Int64(whole.count) == chain.validFrames)
 
     // Each chained stream sounds like it does alone, and any position can be reached from any other.
-    let media = try MediaFile.open(ReplayedStore(links.flatMap { $0 }))
+    let media = try MediaFiles.open(ReplayedStore(links.flatMap { $0 }))
     let alone = try sound(links[1])
     let priming = try files[0].packetTable?.primingFrames ?? 0
     let start = first == "flac" ? try files[0].validFrames : frames[0]
@@ -270,10 +270,10 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   @Test("pages that are made up are not looked at without end")
   func madeUpPages() throws {
     let bytes = try bytes("opus")
-    let place = pages(bytes)[3].lowerBound
+    let offset = pages(bytes)[3].lowerBound
     let fake = Array("OggS".utf8) + [UInt8](repeating: 0, count: 23)
     let rubbish = (0..<30_000).flatMap { _ in fake }
-    let store = CountingStore(bytes[..<place] + rubbish + bytes[place...])
+    let store = CountingStore(bytes[..<offset] + rubbish + bytes[offset...])
     _ = try PacketFileReader(store).packetCount
     #expect(store.reads < 60_000)
   }

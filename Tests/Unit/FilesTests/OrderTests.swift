@@ -27,7 +27,7 @@ import Testing
     func checkThatNothingChanged() throws { #expect(try handle.readToEnd() == before) }
   }
 
-  private func place(of name: String, in data: Data) throws -> Int {
+  private func offset(of name: String, in data: Data) throws -> Int {
     try #require(data.range(of: Data(name.utf8))).lowerBound
   }
 
@@ -60,14 +60,14 @@ import Testing
     let packets = try old.allPackets().map(\.bytes)
     let witness = try Witness(path)
 
-    let file = try MediaFile.open(path: path, isWritable: true)
+    let file = try MediaFiles.open(path: path, isWritable: true)
     #expect(try !file.isOptimized)
     try file.optimize()
     #expect(try file.isOptimized)
     try file.optimize()
     try witness.checkThatNothingChanged()
     let data = try contents(path)
-    #expect(try place(of: kind.table, in: data) < place(of: kind.sound, in: data))
+    #expect(try offset(of: kind.table, in: data) < offset(of: kind.sound, in: data))
     #expect(data.count == witness.before.count)
     // The open file reads from the new positions, and so do new readers. Readers of the old file
     // continue with that.
@@ -100,7 +100,7 @@ import Testing
     let path = folder.file("a.m4a")
     try contents(recipe.make()).write(to: URL(fileURLWithPath: path))
     let packets = try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes)
-    try MPEG4Order(FileStore(path: path, isWritable: true)).optimize(mostShortPlace: 100)
+    try MPEG4Order(FileStore(path: path, isWritable: true)).optimize(mostShortOffset: 100)
     let data = try contents(path)
     #expect(data.range(of: Data("co64".utf8)) != nil && data.range(of: Data("stco".utf8)) == nil)
     #expect(try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes) == packets)
@@ -118,7 +118,7 @@ import Testing
     #expect(try encoding.file.isOptimized)
     try encoding.write(original)
     try encoding.finish()
-    let file = try MediaFile.open(path: path)
+    let file = try MediaFiles.open(path: path)
     #expect(try file.isOptimized)
     #expect(try file.frameCount == 60_000)
     #expect(try lateness(decodedSound(file), behind: original) == 0)
@@ -135,7 +135,7 @@ import Testing
       let path = try folder.write(Data(bytes), to: name)
       let sound = try PacketFileReader(FileStore(path: path)).sound()
       let witness = try Witness(path)
-      let file = try MediaFile.open(path: path, isWritable: true)
+      let file = try MediaFiles.open(path: path, isWritable: true)
       #expect(try !file.isOptimized)
       try file.optimize()
       #expect(try file.isOptimized)
@@ -154,12 +154,12 @@ import Testing
       let recipe = try #require(PacketRecipe.all.first { $0.name == name })
       let bytes = [UInt8](try contents(recipe.make()))
       let store = ReplayedStore(bytes)
-      let file = try MediaFile.open(store)
+      let file = try MediaFiles.open(store)
       #expect(try !file.isOptimized)
       let error = #expect(throws: SoundFileError.self) { try file.optimize() }
       #expect(error?.description == "memory: only a plain file can be optimized")
       #expect(store.bytes == bytes && store.steps.isEmpty)
-      let reading = try MediaFile.open(path: recipe.make())
+      let reading = try MediaFiles.open(path: recipe.make())
       let refusal = #expect(throws: SoundFileError.self) { try reading.optimize() }
       #expect(refusal?.kind == .notForWriting)
     }
@@ -168,7 +168,7 @@ import Testing
     #expect(error?.kind == .notSupported("only a plain file can be optimized"))
     // A file that is already optimized is not refused.
     let recipe = try #require(PacketRecipe.all.first { $0.name == "a.mp3" })
-    let file = try MediaFile.open(ReplayedStore(try contents(recipe.make())))
+    let file = try MediaFiles.open(ReplayedStore(try contents(recipe.make())))
     #expect(try file.isOptimized)
     try file.optimize()
   }
@@ -222,7 +222,7 @@ import Testing
     try new.close()
     let witness = try Witness(path)
 
-    let file = try MediaFile.open(path: path, isWritable: true)
+    let file = try MediaFiles.open(path: path, isWritable: true)
     let pcm = try #require(file.pcm)
     #expect(try !file.isOptimized)
     try file.optimize()

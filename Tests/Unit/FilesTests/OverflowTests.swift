@@ -51,7 +51,7 @@ import Testing
     #expect(parser.details?.packetCount == nil)
     #expect(parser.seek(toPacket: .max) == nil)
     let last: Int64 = .max - 24
-    let place = parser.seek(toPacket: last)
-    #expect(place?.position == last)
+    let location = parser.seek(toPacket: last)
+    #expect(location?.position == last)
   }
 }

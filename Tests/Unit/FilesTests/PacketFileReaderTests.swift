@@ -145,8 +145,8 @@ import Testing
       for _ in 0...round % 6 {
         // Mostly headers and tables.
         let reach = round % 3 == 0 ? bytes.count : min(bytes.count, 600)
-        let place = round % 5 == 1 ? bytes.count - 1 - random(reach) : random(reach)
-        bytes[place] = [0, 0xFF, 0x7F, 0x80, UInt8(random(256))][random(5)]
+        let offset = round % 5 == 1 ? bytes.count - 1 - random(reach) : random(reach)
+        bytes[offset] = [0, 0xFF, 0x7F, 0x80, UInt8(random(256))][random(5)]
       }
       do throws(SoundFileError) {
         let file = try PacketFileReader(ReplayedStore(bytes), container: recipe.container)
@@ -171,8 +171,8 @@ import Testing
   @Test func tablesThatPromiseTooMuchAreRefused() throws {
     let path = try PacketRecipe.all[0].make()
     var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    let place = Data(bytes).range(of: Data("stsz".utf8))!.lowerBound
-    bytes.replaceSubrange(place + 8..<place + 16, with: [0, 0, 0, 1, 0x0F, 0xFF, 0xFF, 0xFF])
+    let offset = Data(bytes).range(of: Data("stsz".utf8))!.lowerBound
+    bytes.replaceSubrange(offset + 8..<offset + 16, with: [0, 0, 0, 1, 0x0F, 0xFF, 0xFF, 0xFF])
     do throws(SoundFileError) {
       _ = try PacketFileReader(ReplayedStore(bytes))
       Issue.record("it opens")

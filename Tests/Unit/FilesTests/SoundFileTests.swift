@@ -204,13 +204,12 @@ private struct Probe: Decodable {
   }
 
   @Test(arguments: [
-    ("wav", "pcm_mulaw", "µ-law"), ("wav", "pcm_alaw", "A-law"),
-    ("wav", "adpcm_ms", "Microsoft ADPCM"),
-    ("wav", "adpcm_ima_wav", "IMA ADPCM"), ("wav", "libmp3lame", "MP3"),
-    ("aiff", "pcm_mulaw", "µ-law"),
-    ("aiff", "adpcm_ima_qt", "IMA ADPCM"), ("caf", "alac", "Apple Lossless"),
-    ("caf", "pcm_alaw", "A-law"),
-    ("w64", "pcm_mulaw", "µ-law"), ("au", "pcm_mulaw", "U-Law"),
+    ("wav", "pcm_mulaw", "WAVE format 7"), ("wav", "pcm_alaw", "WAVE format 6"),
+    ("wav", "adpcm_ms", "WAVE format 2"),
+    ("wav", "adpcm_ima_wav", "WAVE format 17"), ("wav", "libmp3lame", "WAVE format 85"),
+    ("aiff", "pcm_mulaw", "'ulaw'"), ("aiff", "adpcm_ima_qt", "'ima4'"), ("caf", "alac", "'alac'"),
+    ("caf", "pcm_alaw", "'alaw'"),
+    ("w64", "pcm_mulaw", "WAVE format 7"), ("au", "pcm_mulaw", "U-Law"),
   ])
   func otherCodingsAreRefusedByName(ending: String, codec: String, words: String) throws {
     _ = try Recipe(.ffmpeg, "a.wav", .s16).make(in: folder)

@@ -69,12 +69,12 @@ private func putSoundLast(_ path: String) throws {
   let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
   var sorted = Array(bytes[..<8])
   var sound: ArraySlice<UInt8> = []
-  var place = 8
-  while bytes.count - place >= 12 {
-    let size = 12 + Int(bytes.big(at: place + 4, bytes: 8))
-    let chunk = bytes[place..<place + size]
-    if bytes.name(at: place) == "data" { sound = chunk } else { sorted += chunk }
-    place += size
+  var offset = 8
+  while bytes.count - offset >= 12 {
+    let size = 12 + Int(bytes.big(at: offset + 4, bytes: 8))
+    let chunk = bytes[offset..<offset + size]
+    if bytes.name(at: offset) == "data" { sound = chunk } else { sorted += chunk }
+    offset += size
   }
   try Data(sorted + sound).write(to: URL(fileURLWithPath: path))
 }
@@ -104,10 +104,10 @@ private func parse(
         data, count, extents in
         heard.hasExtents = extents != nil
         let size = data.count / count
-        let places = extents ?? (0..<count).map { PacketExtent(offset: $0 * size, bytes: size) }
-        for place in places {
-          heard.packets.append(Array(data[place.offset..<place.offset + place.bytes]))
-          heard.frames.append(place.frames)
+        let list = extents ?? (0..<count).map { PacketExtent(offset: $0 * size, bytes: size) }
+        for extent in list {
+          heard.packets.append(Array(data[extent.offset..<extent.offset + extent.bytes]))
+          heard.frames.append(extent.frames)
         }
       }
     }
@@ -175,7 +175,7 @@ private func read(_ path: String) throws -> Heard {
   @Test(arguments: streams.map(\.name))
   func itTellsWhatTheFileTells(name: String) throws {
     let bytes = try bytes(name)
-    let file = try MediaFile.open(path: path(name))
+    let file = try MediaFiles.open(path: path(name))
     let parser = StreamParser(hint: nil)
     let heard = try parse(bytes[...], piece: { _ in 100 }, with: parser)
     let details = try #require(parser.details)
@@ -199,11 +199,12 @@ private func read(_ path: String) throws -> Heard {
       #expect(details.packetTable == (try file.packetTable))
     }
     // Positions convert in both directions, exactly or approximately.
-    let place = try #require(parser.place(ofPacket: 3))
-    let back = try #require(parser.place(ofByte: place.position + (place.isEstimated ? 1 : 0)))
-    #expect(back.packet == 3 && back.isEstimated == place.isEstimated)
-    if !place.isEstimated {
-      let offset = Int(details.dataOffset + place.position)
+    let location = try #require(parser.location(ofPacket: 3))
+    let back = try #require(
+      parser.location(ofByte: location.position + (location.isEstimated ? 1 : 0)))
+    #expect(back.packet == 3 && back.isEstimated == location.isEstimated)
+    if !location.isEstimated {
+      let offset = Int(details.dataOffset + location.position)
       #expect(Array(bytes[offset...].prefix(heard.packets[3].count)) == heard.packets[3])
     }
   }
@@ -216,12 +217,12 @@ private func read(_ path: String) throws -> Heard {
     let first = try parse(bytes.prefix(bytes.count * 2 / 3), piece: { _ in 999 }, with: parser)
     #expect(first.packets.count > 0)
     for packet in [expected.count - 4, 0, 2] {
-      let place = try #require(parser.seek(toPacket: Int64(packet)))
-      let offset = Int(try #require(parser.details).dataOffset + place.position)
+      let location = try #require(parser.seek(toPacket: Int64(packet)))
+      let offset = Int(try #require(parser.details).dataOffset + location.position)
       let heard = try parse(
         bytes[min(offset, bytes.count)...], piece: { _ in 500 }, with: parser,
         isDiscontinuous: packet != 2)
-      if place.isEstimated {
+      if location.isEstimated {
         // The packets are complete and equal those at the file's end.
         let last = expected.suffix(heard.packets.count)
         #expect(heard.packets == Array(last) || heard.packets.isEmpty)
@@ -317,7 +318,7 @@ private func read(_ path: String) throws -> Heard {
       next = offset + (next - offset) / size * size
     }
     if case .listed = parser.framing {
-      #expect(throws: StreamFailure.lostPlace) {
+      #expect(throws: StreamFailure.lostSync) {
         try parse(bytes[next...], piece: { _ in 600 }, with: parser, isDiscontinuous: true)
       }
       return
@@ -342,8 +343,8 @@ private func read(_ path: String) throws -> Heard {
     var bytes = try bytes(name)
     let expected = try read(path(name)).packets
     let number = expected.count / 2
-    let place = try #require(Data(bytes).range(of: Data(expected[number])))
-    bytes[(place.lowerBound + place.upperBound) / 2] ^= 0x10
+    let range = try #require(Data(bytes).range(of: Data(expected[number])))
+    bytes[(range.lowerBound + range.upperBound) / 2] ^= 0x10
     let heard = try parse(bytes[...], piece: { _ in 500 }, with: StreamParser(hint: nil)).packets
     #expect(heard == Array(expected[..<number] + expected[(number + 1)...]))
   }

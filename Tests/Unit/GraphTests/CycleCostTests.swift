@@ -11,11 +11,6 @@ import Timeline
 /// The cost of whole cycles on a running server while a graph does everything it can.
 @Suite(.serialized, .disabled(if: isSanitized, "a sanitizer defines malloc itself"))
 struct CycleCostTests {
-  private final class Nobody: VoiceOwner {
-    func deliverEvents() {}
-    func deviceLost() {}
-  }
-
   /// The graph has JACK audio and MIDI ports, a voice, plugins with ramping controls, a changing
   /// latency beside a delayed path, and mixers. Meanwhile it fades, bypasses and replaces nodes, and
   /// meets invalid samples. A cycle allocates, frees and locks nothing, and changes no reference count.
@@ -88,7 +83,8 @@ struct CycleCostTests {
             bytes.baseAddress!, frames: samples.count, layout: .float32(channels: 1),
             token: UInt32(token)))
       }
-      _ = try device.attach(voice, owner: Nobody(), places: graph.places(of: source))
+      _ = try device.attach(
+        voice, owner: PassiveOwner(), destinations: graph.inputPorts(of: source))
       defer { device.detach(voice) }
       try device.holding(voice) {
         voice.voice.pointee.start(at: StartPoint(.frame(device.latestFrame)))

@@ -10,23 +10,8 @@ import TestSupport
 import Testing
 import Timeline
 
-final class Nobody: VoiceOwner {
-  func deliverEvents() {}
-  func deviceLost() {}
-}
-
 private final class Editors: Sendable {
   let done = Atomic<Int>(0)
-}
-
-/// Waits until a condition holds. Returns `false` after half a minute.
-func waits(for condition: () throws -> Bool) rethrows -> Bool {
-  let end = Date(timeIntervalSinceNow: 30)
-  while try !condition() {
-    if Date() >= end { return try condition() }
-    usleep(1000)
-  }
-  return true
 }
 
 private func name(_ frame: Int64) -> Float { Float(frame & 0xffff) + 1 }
@@ -44,7 +29,7 @@ private final class Slow: TestNode, @unchecked Sendable {
 
 /// Graphs on hand-driven devices.
 @Suite(.serialized) struct DeviceGraphTests {
-  private let owner = Nobody()
+  private let owner = PassiveOwner()
 
   private func voice(_ samples: [Float], _ body: (VoiceMemory) throws -> Void) throws {
     let memory = VoiceMemory(channels: 1)
@@ -55,6 +40,18 @@ private final class Slow: TestNode, @unchecked Sendable {
       _ = memory.voice.pointee.entries.push(.end)
       try body(memory)
     }
+  }
+
+  /// Runs a graph whose source goes to its output.
+  private func runSource() throws -> (HandDrivenServer, Device, Graph, NodeID) {
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "graph")
+    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
+    let source = graph.addSource(named: "source", channels: 1)
+    let output = try graph.addOutputs(named: "out", audio: ["main"])
+    try graph.connect(source, to: output)
+    try graph.run(on: device)
+    return (server, device, graph, source)
   }
 
   @Test func twoVoicesMeetInAMixerBehindAChain() throws {
@@ -78,7 +75,8 @@ private final class Slow: TestNode, @unchecked Sendable {
     try voice((0..<300).map { Float($0) }) { first in
       try voice((0..<300).map { Float(1000 * $0) }) { second in
         for (memory, id) in [(first, a), (second, b)] {
-          let names = try device.attach(memory, owner: owner, places: graph.places(of: id))
+          let names = try device.attach(
+            memory, owner: owner, destinations: graph.inputPorts(of: id))
           #expect(names.isEmpty)
           try device.holding(memory) {
             memory.voice.pointee.start(at: StartPoint(.frame(100)))
@@ -103,15 +101,9 @@ private final class Slow: TestNode, @unchecked Sendable {
 
   /// A voice's last samples are heard once, even if nothing writes to the source in the next cycle.
   @Test func aVoiceThatGoesInTheMiddleOfItsSoundIsNotRepeated() throws {
-    let server = HandDrivenServer()
-    let device = try Device(server, clientName: "graph")
-    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
-    let source = graph.addSource(named: "source", channels: 1)
-    let output = try graph.addOutputs(named: "out", audio: ["main"])
-    try graph.connect(source, to: output)
-    try graph.run(on: device)
+    let (server, device, graph, source) = try runSource()
     try voice(Array(repeating: 1, count: 1000)) { memory in
-      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, destinations: graph.inputPorts(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       server.cycle(frames: 128)
       device.detach(memory)
@@ -124,15 +116,9 @@ private final class Slow: TestNode, @unchecked Sendable {
 
   /// They are not heard later either, if nodes were being prepared when the voice was removed.
   @Test func whatComesWhileNodesAreMadeReadyIsNotHeardLater() throws {
-    let server = HandDrivenServer()
-    let device = try Device(server, clientName: "graph")
-    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 64)
-    let source = graph.addSource(named: "source", channels: 1)
-    let output = try graph.addOutputs(named: "out", audio: ["main"])
-    try graph.connect(source, to: output)
-    try graph.run(on: device)
+    let (server, device, graph, source) = try runSource()
     try voice(Array(repeating: 1, count: 1000)) { memory in
-      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, destinations: graph.inputPorts(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       server.cycle(frames: 128)
       graph.cycle.pointee.hold()
@@ -231,7 +217,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     try graph.connect(source, to: output)
     try graph.run(on: device)
     try voice(Array(repeating: 1, count: 40_000)) { memory in
-      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, destinations: graph.inputPorts(of: source))
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.frame(0))) }
       for frames in [8192, 16384, 8192] {
         server.changePeriod(to: frames)
@@ -293,7 +279,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     // Edits are accepted while the server is gone.
     try graph.connect(input, to: output, gain: 2)
     server.comeBack(sampleRate: rate, counter: 5000)
-    #expect(waits { device.restarts.load(ordering: .acquiring) == 1 && !device.isLost })
+    #expect(waits { device.restarts == 1 && !device.isLost })
     #expect(gain.prepared.map(\.rate) == [48000, 48000] + (rate == 48000 ? [] : [rate]))
     let client = server.clients[server.clients.count - 1]
     #expect(client.outputs.map(\.name) == ["out_l"])

@@ -158,12 +158,12 @@ import Timeline
     try device.connect("out_1", to: "capture:in_1")
     try device.connect("out_2", to: "capture:in_2")
     let memory = VoiceMemory(channels: 1)
-    let owner = Nobody()
+    let owner = PassiveOwner()
     try (1...1_000_000).map { Float($0) }.withUnsafeBytes { bytes in
       _ = memory.voice.pointee.entries.push(
         Entry(
           bytes.baseAddress!, frames: 1_000_000, layout: .float32(channels: 1), token: 0))
-      _ = try device.attach(memory, owner: owner, places: graph.places(of: source))
+      _ = try device.attach(memory, owner: owner, destinations: graph.inputPorts(of: source))
       defer { device.detach(memory) }
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.atOnce)) }
       capture.arm()

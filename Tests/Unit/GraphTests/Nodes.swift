@@ -194,3 +194,13 @@ final class Rig {
   }
   func forget() { for name in outputs { heard[name] = [] } }
 }
+
+extension Graph {
+  /// Replaces the wires of a chain of nodes by those of another one, in one edit.
+  func rewire(_ old: [NodeID], to new: [NodeID]) throws {
+    try edit { wiring throws(HostError) in
+      for (a, b) in zip(old, old.dropFirst()) { try wiring.disconnect(Wire(from: a, to: b)) }
+      for (a, b) in zip(new, new.dropFirst()) { try wiring.connect(a, to: b) }
+    }
+  }
+}

@@ -68,12 +68,8 @@ import Timeline
     for _ in 0..<1000 {
       let new = Array(
         chain.nodes.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random)))
-      try chain.graph.edit { [order] wiring throws(HostError) in
-        let old = [chain.source] + order + [chain.output]
-        for (a, b) in zip(old, old.dropFirst()) { try wiring.disconnect(Wire(from: a, to: b)) }
-        let next = [chain.source] + new + [chain.output]
-        for (a, b) in zip(next, next.dropFirst()) { try wiring.connect(a, to: b) }
-      }
+      try chain.graph.rewire(
+        [chain.source] + order + [chain.output], to: [chain.source] + new + [chain.output])
       order = new
       if Bool.random(using: &random) { chain.rig.settle() } else { chain.rig.run(64) }
     }
@@ -119,9 +115,9 @@ import Timeline
       let states = try gains.map { gain in
         let plugin = try Self.plugin(Self.amp)
         try plugin.set("gain", to: gain)
-        let place = folder.appendingPathComponent("\(gain)").path
-        try plugin.save(to: place)
-        return try PluginState(folder: place, world: Self.world)
+        let path = folder.appendingPathComponent("\(gain)").path
+        try plugin.save(to: path)
+        return try PluginState(folder: path, world: Self.world)
       }
       let first = try Self.plugin(Self.amp)
       let chain = try Chain(first)

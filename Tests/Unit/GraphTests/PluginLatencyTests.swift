@@ -152,11 +152,11 @@ import Testing
       let rig = try Rig(uri, in: world)
       #expect(rig.plugin.canRestoreWhileRunning)
       var transforms: Set<Int> = []
-      for (i, (place, named)) in [(0, 0), (100, 100), (100, 0), (411, 411), (30, 10)].enumerated() {
+      for (i, (peak, named)) in [(0, 0), (100, 100), (100, 0), (411, 411), (30, 10)].enumerated() {
         let folder = folder.appendingPathComponent("\(i)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let response = folder.appendingPathComponent("response.wav").path
-        try writeWave([(0..<512).map { $0 == place ? 1 : 0 }], to: response)
+        try writeWave([(0..<512).map { $0 == peak ? 1 : 0 }], to: response)
         try """
         @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
         @prefix pset: <http://lv2plug.in/ns/ext/presets#> .
@@ -173,7 +173,7 @@ import Testing
         let frames = rig.plugin.latencyFrames
         transforms.insert(frames - named)
         try rig.awaitLatency(frames)
-        try rig.expectImpulses(after: frames, more: place - named, within: 1e-6)
+        try rig.expectImpulses(after: frames, more: peak - named, within: 1e-6)
       }
       #expect(transforms.count == 1 && transforms.first! > 0, "\(transforms)")
     }

@@ -392,7 +392,7 @@ import Testing
       lv2:extensionData <http://lv2plug.in/ns/ext/state#interface> ;
       """
     try fixture("FORGETS", facts: facts) { fixture in
-      let report = try fixture.validator().trial(
+      let report = try fixture.validator().validate(
         Fixture.uri, in: World(path: fixture.path), .full(seconds: 0.1))
       #expect(
         report == ValidationReport(remarks: ["saves something else after its state was restored"]))
@@ -403,7 +403,7 @@ import Testing
   func theExamplesPass(name: String) throws {
     let validator = PluginValidator(
       executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
-    let report = try validator.trial(examples + name, in: installed, .full(seconds: 0.5))
+    let report = try validator.validate(examples + name, in: installed, .full(seconds: 0.5))
     #expect(report == ValidationReport())
   }
 
@@ -413,7 +413,7 @@ import Testing
     let uris = installed.uris.filter { $0.hasPrefix("http://drobilla.net/plugins/mda/") }
     #expect(uris.count == 36)
     for uri in uris {
-      let report = try validator.trial(uri, in: installed, .full(seconds: 0.3))
+      let report = try validator.validate(uri, in: installed, .full(seconds: 0.3))
       #expect(report.failures == [], "\(uri)")
     }
   }

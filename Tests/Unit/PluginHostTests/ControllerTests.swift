@@ -37,15 +37,6 @@ import Testing
     func note(_ binding: MIDIBinding) { list.withLock { $0.append(binding) } }
   }
 
-  private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Date() + 20
-    while try !condition() {
-      if Date() > end { return false }
-      usleep(500)
-    }
-    return true
-  }
-
   // MARK: Moving
 
   /// The ramp starts at the message's frame and takes ten milliseconds in steps of 32 frames,
@@ -168,7 +159,7 @@ import Testing
     #expect(plugin.parameterValues[float] == .float(1) && plugin.parameterValues[int] == .int(330))
     try plugin.requestParameter()
     run.run(frames: 64)
-    #expect(wait { told.withLock { $0[float] == .float(1) && $0[int] == .int(330) } })
+    #expect(waits { told.withLock { $0[float] == .float(1) && $0[int] == .int(330) } })
   }
 
   // MARK: Learning
@@ -187,7 +178,7 @@ import Testing
         controller(20, 127, channel: 5, at: 3), controller(21, 0, channel: 5, at: 4),
       ])
     let expected = binding("cc20@5", "gain", -20, 20)
-    #expect(wait { learned.all == [expected] })
+    #expect(waits { learned.all == [expected] })
     #expect(try plugin.value(of: "gain") == 20)
     #expect(plugin.bindings == [expected] && plugin.learning == nil)
     run.run([ones], controllers: [controller(20, 0, channel: 5, at: 0)])
@@ -203,7 +194,7 @@ import Testing
     run.run(
       [ones], controllers: [controller(31, 127, at: 0), controller(20, 0, channel: 5, at: 1)])
     #expect(try plugin.value(of: "gain") == 24)
-    #expect(wait { learned.all.count == 2 })
+    #expect(waits { learned.all.count == 2 })
     #expect(plugin.bindings == [binding("cc31@1", "gain")])
 
     try plugin.unbind("gain")
@@ -225,7 +216,7 @@ import Testing
     run.run(
       [ones],
       controllers: [controller(20, 9, channel: 5, at: 3), controller(20, 127, channel: 4, at: 4)])
-    #expect(wait { learned.all == [binding("cc20@4", "gain")] })
+    #expect(waits { learned.all == [binding("cc20@4", "gain")] })
     #expect(try plugin.value(of: "gain") == 24)
   }
 
@@ -241,7 +232,7 @@ import Testing
     run.run(
       frames: 64,
       controllers: [controller(9, 5, at: 0), controller(2, 6, at: 0), controller(3, 7, at: 0)])
-    #expect(wait { learned.all.map(\.controller.description) == ["cc9@1"] })
+    #expect(waits { learned.all.map(\.controller.description) == ["cc9@1"] })
     let values = plugin.parameterValues
     #expect(values[examples + "params#float"] == .float(5))
     #expect(values[examples + "params#int"] == .int(6))
@@ -262,7 +253,7 @@ import Testing
     #expect(try plugin.value(of: "gain") == -20)
     run.run([ones], controllers: [controller(9, 127, at: 0), controller(10, 0, at: 1)])
     #expect(try plugin.value(of: "gain") == 20)
-    #expect(wait { plugin.bindings == [binding("cc9@1", "gain", -20, 20)] })
+    #expect(waits { plugin.bindings == [binding("cc9@1", "gain", -20, 20)] })
   }
 
   // MARK: Lasting
@@ -302,7 +293,7 @@ import Testing
     }
     plugin.cancelLearning()
     try plugin.bind(binding("cc7", "gain", -10, -10))
-    #expect(try wait { try plugin.value(of: "gain") == -10 })
+    #expect(try waits { try plugin.value(of: "gain") == -10 })
     isOver.store(true, ordering: .releasing)
     hasEnded.wait()
     #expect(plugin.bindings == [binding("cc7", "gain", -10, -10)])

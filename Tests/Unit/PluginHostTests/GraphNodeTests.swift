@@ -9,14 +9,9 @@ import Testing
 @Suite(.serialized) struct GraphNodeTests {
   /// Returns the output of a graph with one node.
   private func run(_ node: any GraphNode, _ samples: [Float]) throws -> ([Float], GraphReport) {
-    let graph = Graph(sampleRate: 48000, blockFrames: 64)
-    let source = graph.addSource(named: "source", channels: 1)
-    let id = try graph.add(node)
-    let output = try graph.addOutputs(named: "out", audio: ["out"])
-    try graph.connect(source, to: id)
-    try graph.connect(id, to: output)
-    let heard = try OfflineGraph(graph, source: source).run(samples[...])
-    return (heard, graph.report)
+    let run = try OfflineNode(node)
+    let heard = run.offline.run(samples[...])
+    return (heard, run.graph.report)
   }
 
   private let ramp = (0..<3000).map { Float($0) }
@@ -50,13 +45,7 @@ import Testing
         let plugin = try PluginInstance(
           Fixture.uri, in: World(path: fixture.path), settings: settings)
         #expect(plugin.inputs == 2 - leftOut.count)
-        let graph = Graph(sampleRate: 48000, blockFrames: 64)
-        let source = graph.addSource(named: "source", channels: 1)
-        let id = try graph.add(plugin)
-        let output = try graph.addOutputs(named: "out", audio: ["out"])
-        try graph.connect(Wire(from: source, to: id))
-        try graph.connect(id, to: output)
-        let heard = try OfflineGraph(graph, source: source).run(ramp[...])
+        let heard = try OfflineNode(plugin).offline.run(ramp[...])
         #expect(heard.allSatisfy { $0 == expected })
       }
     }

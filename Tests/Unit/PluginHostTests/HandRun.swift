@@ -2,6 +2,7 @@ import CRealTime
 import Foundation
 import Graph
 import PluginHost
+import Testing
 
 /// An event at a frame.
 struct TimedEvent: Equatable {
@@ -150,15 +151,15 @@ final class HandRun {
     precondition(
       memory.load(fromByteOffset: 4, as: UInt32.self) == sequenceType, "an output is no sequence")
     let end = 8 + Int(memory.load(as: UInt32.self))
-    var place = 16
+    var offset = 16
     var events: [TimedEvent] = []
-    while place + 16 <= end {
-      let size = Int(memory.load(fromByteOffset: place + 8, as: UInt32.self))
+    while offset + 16 <= end {
+      let size = Int(memory.load(fromByteOffset: offset + 8, as: UInt32.self))
       events.append(
         TimedEvent(
-          frame: from + Int(memory.load(fromByteOffset: place, as: Int64.self)),
-          bytes: Array(UnsafeRawBufferPointer(start: memory + place + 16, count: size))))
-      place += 16 + (size + 7) / 8 * 8
+          frame: from + Int(memory.load(fromByteOffset: offset, as: Int64.self)),
+          bytes: Array(UnsafeRawBufferPointer(start: memory + offset + 16, count: size))))
+      offset += 16 + (size + 7) / 8 * 8
     }
     return events
   }
@@ -170,5 +171,40 @@ func noise(_ count: Int, seed: UInt64 = 1) -> [Float] {
   return (0..<count).map { _ in
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Float(Int32(truncatingIfNeeded: state >> 32)) / Float(Int32.max) * 0.5
+  }
+}
+
+/// A graph with one node between a source and an output, which runs offline.
+struct OfflineNode {
+  let graph: Graph
+  let id: NodeID
+  let offline: OfflineGraph
+
+  init(_ node: any GraphNode, blockFrames: Int = 64) throws {
+    graph = Graph(sampleRate: 48000, blockFrames: blockFrames)
+    let source = graph.addSource(named: "source", channels: 1)
+    id = try graph.add(node)
+    let output = try graph.addOutputs(named: "out", audio: ["out"])
+    try graph.connect(Wire(from: source, to: id))
+    try graph.connect(id, to: output)
+    offline = try OfflineGraph(graph, source: source)
+  }
+}
+
+/// Expects that the example “amp” refuses unknown ports, values out of range and events by name.
+func expectRefusals(by amp: some HostedPlugin) {
+  #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "volume")) {
+    try amp.set("volume", to: 1, at: nil, over: 0)
+  }
+  #expect(
+    throws: HostError.valueOutOfRange(
+      plugin: examples + "amp", symbol: "gain", value: 25, range: -90...24)
+  ) { try amp.set("gain", to: 25, at: nil, over: 0) }
+  #expect(throws: HostError.self) { try amp.set("gain", to: .nan, at: nil, over: 0) }
+  #expect(
+    throws: HostError.notAccepted(
+      plugin: examples + "amp", what: "<http://lv2plug.in/ns/ext/midi#MidiEvent>")
+  ) {
+    try amp.send(midi: [0x90, 60, 100], at: nil)
   }
 }

@@ -78,8 +78,8 @@ import Testing
     #expect(host.unmap(known) == "urn:known" && host.map("urn:known") == known)
     #expect(host.unmap(new) == nil)
     for slot in 0..<Table.capacity {
-      for place: UInt32 in [1, UInt32(Table.textBytes), UInt32(Table.textBytes) + 1, .max] {
-        host.urids.slots[slot] = place
+      for offset: UInt32 in [1, UInt32(Table.textBytes), UInt32(Table.textBytes) + 1, .max] {
+        host.urids.slots[slot] = offset
         _ = host.unmap(UInt32(slot + 1))
       }
     }

@@ -38,15 +38,6 @@ import Testing
     [Float](repeating: 0, count: usual.maximumFrames) + sound.dropLast(usual.maximumFrames)
   }
 
-  private func wait(_ condition: () -> Bool) -> Bool {
-    let end = Date() + 20
-    while !condition() {
-      if Date() > end { return false }
-      usleep(1000)
-    }
-    return true
-  }
-
   @Test(arguments: [[1024], [64, 17], [1]])
   func aControllerMovesAControlFromItsFrameOn(blocks: [Int]) throws {
     let (here, there) = try (plain("amp"), isolated("amp"))
@@ -71,7 +62,7 @@ import Testing
     let move = [TimedEvent(frame: 10, bytes: [0xb4, 21, 127])]
     _ = sound(plugin, frames: 1024, blocks: [1024], controllers: move)
     let bound = MIDIBinding(MIDIController("cc21@5")!, to: MIDITarget("gain"))
-    #expect(wait { learned.withLock { $0 } == [bound] })
+    #expect(waits { learned.withLock { $0 } == [bound] })
     #expect(plugin.bindings == [bound] && plugin.learning == nil)
     #expect(try plugin.value(of: "gain") == 24)
 
@@ -81,7 +72,7 @@ import Testing
     #expect(plugin.learning == nil && second.bindings == [bound])
     let other = [TimedEvent(frame: 10, bytes: [0xb0, 22, 0])]
     _ = sound(second, frames: 1024, blocks: [1024], controllers: other)
-    #expect(wait { learned.withLock { $0.count } == 2 })
+    #expect(waits { learned.withLock { $0.count } == 2 })
     #expect(second.bindings.map(\.controller) == [MIDIController("cc22@1")!])
 
     try second.learn(MIDITarget("gain"))
@@ -105,7 +96,7 @@ import Testing
     ] as [(UInt8, () -> Bool)] {
       let move = [TimedEvent(frame: 10, bytes: [0xb0, number, 64])]
       _ = sound(plugin, frames: 1024, blocks: [1024], controllers: move)
-      #expect(wait(isOver))
+      #expect(waits(for: isOver))
     }
     #expect(plugin.bindings.map(\.controller) == [MIDIController("cc21@1")!])
   }

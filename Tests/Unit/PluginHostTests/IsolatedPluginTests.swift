@@ -2,9 +2,10 @@ import CProbe
 import CRealTime
 import Foundation
 import Graph
-import PluginHost
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 /// Returns the built command, which runs plugins for the tests.
 func isolation(patience: Double = 10) throws -> IsolationProgram {
@@ -43,14 +44,6 @@ func builtPlugins() throws -> World {
     return run
   }
 
-  private func wait(_ what: String, _ condition: () -> Bool) throws {
-    let end = Date() + 20
-    while !condition() {
-      if Date() > end { throw SupportError("waited in vain for \(what)") }
-      usleep(1000)
-    }
-  }
-
   /// Returns sound delayed by `lag` frames of silence.
   private func late(_ sound: [[Float]]) -> [[Float]] {
     sound.map { [Float](repeating: 0, count: Self.lag) + $0.dropLast(Self.lag) }
@@ -67,7 +60,7 @@ func builtPlugins() throws -> World {
   @Test func freewheelingWaitsForWhatCameBefore() throws {
     let plugin = try isolated(examples + "amp")
     let run = HandRun(plugin)
-    let child = plugin.processIdentifier
+    let child = plugin.process.identifier
     stop(child)
     run.run([noise(512, seed: 1)])
     run.isFreewheeling = true
@@ -127,7 +120,7 @@ func builtPlugins() throws -> World {
       let sound = waiting(there).run(input, frames: frames, blocks: blocks, midi: midi).sound
       #expect(sound == late(expected), "\(blocks)")
       #expect(expected.allSatisfy { $0.contains { $0 != 0 } })
-      #expect(there.lateCount == 0 && there.lostEvents == 0)
+      #expect(there.memory.late == 0 && there.lostEvents == 0)
     }
   }
 
@@ -274,18 +267,7 @@ func builtPlugins() throws -> World {
 
   @Test func wrongValuesAreRefusedByName() throws {
     let amp = try isolated(examples + "amp")
-    #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "volume")) {
-      try amp.set("volume", to: 1)
-    }
-    #expect(
-      throws: HostError.valueOutOfRange(
-        plugin: examples + "amp", symbol: "gain", value: 25, range: -90...24)
-    ) { try amp.set("gain", to: 25) }
-    #expect(throws: HostError.self) { try amp.set("gain", to: .nan) }
-    #expect(
-      throws: HostError.notAccepted(
-        plugin: examples + "amp", what: "<http://lv2plug.in/ns/ext/midi#MidiEvent>")
-    ) { try amp.send(midi: [0x90, 60, 100]) }
+    expectRefusals(by: amp)
     #expect(
       throws: HostError.unknownParameter(plugin: examples + "amp", parameter: "urn:no")
     ) { try amp.setParameter("urn:no", to: .int(1)) }
@@ -349,10 +331,10 @@ func builtPlugins() throws -> World {
     }
     turn(100)
     // Also when the answer is late, or when none comes any more.
-    stop(amp.processIdentifier)
+    stop(amp.process.identifier)
     turn(100)
-    kill(amp.processIdentifier, SIGKILL)
-    try wait("the end") { amp.isGone }
+    kill(amp.process.identifier, SIGKILL)
+    try wait(for: "the end") { amp.isGone }
     turn(20)
   }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import Graph
-import PluginHost
 import Server
 import Synchronization
 import System
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 /// The thread that runs an isolated plugin has the priority of the cycles.
 @Suite(.serialized) struct IsolatedPriorityTests {
@@ -45,7 +46,7 @@ import Testing
     let plugin = try IsolatedPlugin(
       examples + "amp", in: installed, settings: usual, priority: 5, program: program)
     let end = Date() + 20
-    while isAllowed, !hasPriority(plugin.processIdentifier), Date() < end { usleep(5000) }
-    #expect(hasPriority(plugin.processIdentifier) == isAllowed)
+    while isAllowed, !hasPriority(plugin.process.identifier), Date() < end { usleep(5000) }
+    #expect(hasPriority(plugin.process.identifier) == isAllowed)
   }
 }

@@ -1,10 +1,11 @@
 import CRealTime
 import Foundation
 import Graph
-import PluginHost
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 /// Isolated plugins that are late, hang or die: playback continues.
 @Suite(.serialized) struct IsolationEndTests {
@@ -24,14 +25,6 @@ import Testing
       if abs(samples[i]) < 1e-5 && abs(samples[i - 1]) < 1e-5 { silent += 1 }
     }
     return (step, silent)
-  }
-
-  private func wait(_ what: String, _ condition: () throws -> Bool) throws {
-    let end = Date() + 20
-    while try !condition() {
-      if Date() > end { throw SupportError("waited in vain for \(what)") }
-      usleep(1000)
-    }
   }
 
   private func amp(_ gain: Float, maximumFrames: Int = 256) throws -> IsolatedPlugin {
@@ -65,14 +58,14 @@ import Testing
     let amp = try amp(0)
     let stream = Stream(amp, input)
     for turn in 0..<20 {
-      if turn % 4 == 1 { stop(amp.processIdentifier) }
+      if turn % 4 == 1 { stop(amp.process.identifier) }
       if turn % 4 == 3 {
-        kill(amp.processIdentifier, SIGCONT)
+        kill(amp.process.identifier, SIGCONT)
         usleep(20_000)
       }
       stream.play(turn % 8 < 4 ? 300 : 5000)
     }
-    #expect(amp.lateCount > 0)
+    #expect(amp.memory.late > 0)
     let lag = [Float](repeating: 0, count: 256)
     #expect(stream.heard == Array((lag + input).prefix(stream.heard.count)))
   }
@@ -88,18 +81,18 @@ import Testing
       return (last..<last + 64).allSatisfy { stream.heard[$0] == input[$0 - 256] * factor }
     }
     for length in [100, 20_000] {
-      try wait("the plugin's sound") {
+      try wait(for: "the plugin's sound") {
         usleep(2000)
         stream.play(81)
         return stream.heard.count > 2000 && isWet()
       }
-      stop(amp.processIdentifier)
-      let late = amp.lateCount
+      stop(amp.process.identifier)
+      let late = amp.memory.late
       stream.play(length + 2000)
-      #expect(amp.lateCount == late + 1)
-      kill(amp.processIdentifier, SIGCONT)
+      #expect(amp.memory.late == late + 1)
+      kill(amp.process.identifier, SIGCONT)
     }
-    try wait("the plugin's sound") {
+    try wait(for: "the plugin's sound") {
       usleep(2000)
       stream.play(81)
       return isWet()
@@ -111,7 +104,7 @@ import Testing
   @Test func aKilledPluginIsNoClickAndNoGap() throws {
     let input = sine(60_000)
     let amp = try amp(-6)
-    let process = amp.processIdentifier
+    let process = amp.process.identifier
     let told = Mutex(0)
     amp.whenGone { told.withLock { $0 += 1 } }
     let stream = Stream(amp, input)
@@ -120,7 +113,7 @@ import Testing
     stream.play(10_012)
     kill(process, SIGKILL)
     stream.play(20_000)
-    try wait("the end") { amp.isGone && told.withLock { $0 == 1 } }
+    try wait(for: "the end") { amp.isGone && told.withLock { $0 == 1 } }
     stream.play(20_000)
     let factor = powf(10, -6 * 0.05)
     let heard = stream.heard
@@ -131,7 +124,7 @@ import Testing
     #expect((turn + 480..<heard.count).allSatisfy { heard[$0] == input[$0 - 256] })
     let (step, silent) = faults(heard.dropFirst(300))
     #expect(step <= sinesOwn * 1.05 && silent == 0)
-    #expect(hasEnded(process) && amp.processIdentifier == 0)
+    #expect(hasEnded(process) && amp.process.identifier == 0)
     #expect(amp.latencyFrames == 256)
     #expect(throws: HostError.gone(plugin: examples + "amp", reason: "crashed (Killed)")) {
       try amp.set("gain", to: 0)
@@ -153,8 +146,8 @@ import Testing
     run.isFreewheeling = true
     let input = noise(20_000).map { $0 / 4 }
     var heard = run.run([Array(input[..<10_000]), Array(input[..<10_000])], blocks: [100]).sound[0]
-    kill(limiter.processIdentifier, SIGKILL)
-    try wait("the end") { limiter.isGone }
+    kill(limiter.process.identifier, SIGKILL)
+    try wait(for: "the end") { limiter.isGone }
     heard += run.run([Array(input[10_000...]), Array(input[10_000...])], blocks: [100]).sound[0]
     #expect(limiter.latencyFrames == 496)
     #expect(heard == [Float](repeating: 0, count: 496) + input.dropLast(496))
@@ -169,22 +162,16 @@ import Testing
       let plugin = try IsolatedPlugin(
         Fixture.uri, in: World(path: fixture.path), settings: usual,
         program: isolation(patience: 1))
-      let graph = Graph(sampleRate: 48000, blockFrames: 1024)
-      let source = graph.addSource(named: "in", channels: 1)
-      let id = try graph.add(plugin)
-      let output = try graph.addOutputs(named: "out", audio: ["out"])
-      try graph.connect(source, to: id)
-      try graph.connect(id, to: output)
-      let offline = try OfflineGraph(graph, source: source)
+      let run = try OfflineNode(plugin, blockFrames: 1024)
       let input = noise(40_000)
       var heard: [Float] = []
       for begin in stride(from: 0, to: 40_000, by: 4000) {
-        heard += offline.run(input[begin..<begin + 4000])
+        heard += run.offline.run(input[begin..<begin + 4000])
       }
       // The graph waited for the plugin until its process was killed, and bypasses it from then on.
-      try wait("the end") { plugin.isGone }
-      try wait("the bypass") { "\(graph)".contains("bypassed") }
-      heard += offline.run([], silence: 4000)
+      try wait(for: "the end") { plugin.isGone }
+      try wait(for: "the bypass") { "\(run.graph)".contains("bypassed") }
+      heard += run.offline.run([], silence: 4000)
       #expect(heard.prefix(1024).allSatisfy { $0 == 0 })
       // The graph's crossfade rounds.
       #expect(zip(heard.dropFirst(1024), input).allSatisfy { abs($0 - $1) < 1e-6 })
@@ -218,7 +205,7 @@ import Testing
 
   @Test func theProcessGoesWithItsPlugin() throws {
     var amp: IsolatedPlugin? = try amp(0)
-    let process = try #require(amp?.processIdentifier)
+    let process = try #require(amp?.process.identifier)
     #expect(!hasEnded(process))
     amp = nil
     #expect(hasEnded(process))
@@ -227,7 +214,7 @@ import Testing
       let fixture = try Fixture(in: folder, "HANGS")
       var plugin: IsolatedPlugin? = try IsolatedPlugin(
         Fixture.uri, in: World(path: fixture.path), settings: usual, program: isolation())
-      let process = plugin!.processIdentifier
+      let process = plugin!.process.identifier
       HandRun(plugin!).run([noise(64)])
       plugin = nil
       #expect(hasEnded(process))
@@ -246,12 +233,12 @@ import Testing
         ["play", file, "--plugin", Fixture.uri, "--isolate", "all", "--render", file + ".wav"],
         environment: ProcessInfo.processInfo.environment.merging(["LV2_PATH": fixture.path]) { $1 },
         output: output)
-      try wait("the plugin to hang") { text(of: output).contains("it hangs") }
+      try wait(for: "the plugin to hang") { text(of: output).contains("it hangs") }
       let plugins = childProcesses(of: host.processIdentifier)
       #expect(plugins.count == 1 && !hasEnded(plugins[0]))
       host.send(signal: SIGKILL)
       _ = host.wait(seconds: 20)
-      try wait("the plugin's end") { plugins.allSatisfy(hasEnded) }
+      try wait(for: "the plugin's end") { plugins.allSatisfy(hasEnded) }
     }
   }
 }

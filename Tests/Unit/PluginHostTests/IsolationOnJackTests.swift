@@ -1,10 +1,11 @@
 import CRealTime
 import Foundation
 import Graph
-import PluginHost
 import Server
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 /// A source of a 1 kHz sine at full scale by device frame. No cycle of 256 frames starts near a zero.
 private final class Sine: GraphNode, @unchecked Sendable {
@@ -53,7 +54,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
     try capture.setFreewheel(true)
     capture.arm()
     #expect(capture.wait(untilFrames: 20_000))
-    kill(amp.processIdentifier, SIGKILL)
+    kill(amp.process.identifier, SIGKILL)
     let end = Date() + 20
     while !"\(graph)".contains("bypassed"), Date() < end { usleep(1000) }
     #expect("\(graph)".contains("bypassed"))

@@ -19,13 +19,13 @@ struct PlainLoop {
   func run(_ input: [[Float]], blocks: [Int]) throws -> [[Float]] {
     let world = lilv_world_new()!
     defer { lilv_world_free(world) }
-    let place = lilv_new_file_uri(world, nil, bundle)!
+    let location = lilv_new_file_uri(world, nil, bundle)!
     let name = lilv_new_uri(world, uri)!
     let classes = ["InputPort", "AudioPort", "ControlPort"].map {
       lilv_new_uri(world, "http://lv2plug.in/ns/lv2core#\($0)")!
     }
-    defer { for node in classes + [place, name] { lilv_node_free(node) } }
-    lilv_world_load_bundle(world, place)
+    defer { for node in classes + [location, name] { lilv_node_free(node) } }
+    lilv_world_load_bundle(world, location)
     guard let plugin = lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), name),
       let instance = lilv_plugin_instantiate(plugin, 48000, nil)
     else { throw SupportError("\(uri) cannot be instantiated") }

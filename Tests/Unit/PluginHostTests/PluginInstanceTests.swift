@@ -18,14 +18,6 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     try PluginInstance(uri, in: installed, settings: settings)
   }
 
-  private func wait(_ what: String, _ condition: () -> Bool) throws {
-    let end = Date() + 20
-    while !condition() {
-      if Date() > end { throw SupportError("waited in vain for \(what)") }
-      usleep(1000)
-    }
-  }
-
   // MARK: Sound and controls
 
   @Test func soundPasses() throws {
@@ -69,20 +61,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
 
   @Test func wrongValuesAreRefusedByName() throws {
     let amp = try instance(examples + "amp")
-    #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "volume")) {
-      try amp.set("volume", to: 1)
-    }
-    #expect(
-      throws: HostError.valueOutOfRange(
-        plugin: examples + "amp", symbol: "gain", value: 25, range: -90...24)
-    ) { try amp.set("gain", to: 25) }
-    #expect(throws: HostError.self) { try amp.set("gain", to: .nan) }
-    #expect(
-      throws: HostError.notAccepted(
-        plugin: examples + "amp", what: "<http://lv2plug.in/ns/ext/midi#MidiEvent>")
-    ) {
-      try amp.send(midi: [0x90, 60, 100])
-    }
+    expectRefusals(by: amp)
     // Changes that exceed the ring are refused, and earlier ones are not lost.
     var sent = 0
     #expect(throws: HostError.tooManyChanges(plugin: examples + "amp")) {
@@ -189,7 +168,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     run.run(frames: 64)
     try params.requestParameter()
     run.run(frames: 64)
-    try wait("the answer") { params.parameterValues.count >= values.count }
+    try wait(for: "the answer") { params.parameterValues.count >= values.count }
     for (name, value) in values {
       #expect(params.parameterValues[examples + "params#\(name)"] == value)
     }
@@ -230,7 +209,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       let sampler = try instance(examples + "sampler")
       let run = HandRun(sampler)
       try sampler.setParameter(Self.sample, to: .path(makeSample(in: folder, level: 0.25)))
-      try wait("the sample") {
+      try wait(for: "the sample") {
         let sound = run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound
         return sound[0].allSatisfy { abs($0 - 0.25) < 1e-4 }
       }
@@ -257,7 +236,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     try params.prepare(sampleRate: 96000, maximumFrames: 1024)
     try params.requestParameter()
     HandRun(params).run(frames: 64)
-    try wait("the answer") { !params.parameterValues.isEmpty }
+    try wait(for: "the answer") { !params.parameterValues.isEmpty }
     #expect(params.parameterValues[examples + "params#string"] == .string("kept"))
   }
 
@@ -303,7 +282,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       mayGoOn.signal()
       isGone.wait()
     }
-    try wait("the instance to go") { observed == nil }
+    try wait(for: "the instance to go") { observed == nil }
   }
 
   /// A run of no frames, in which a plugin reports its latency, does not consume messages.

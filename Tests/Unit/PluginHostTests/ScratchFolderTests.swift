@@ -1,9 +1,10 @@
 import Foundation
 import Graph
-import PluginHost
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 /// The folders for files that plugins create.
 @Suite(.serialized) struct ScratchFolderTests {
@@ -49,7 +50,7 @@ import Testing
       try expectPrivate(file())
       let isGone = DispatchSemaphore(value: 0)
       plugin.whenGone { isGone.signal() }
-      kill(plugin.processIdentifier, SIGKILL)
+      kill(plugin.process.identifier, SIGKILL)
       #expect(isGone.wait(timeout: .now() + 30) == .success)
       #expect(file() == nil)
     }

@@ -20,9 +20,9 @@ import Testing
     try withTemporaryFolder { folder in
       let amp = try instance(examples + "amp")
       try amp.set("gain", to: -12.5)
-      let place = folder.appendingPathComponent("new/amp").path
-      try amp.save(to: place)
-      let state = try PluginState(folder: place, world: installed)
+      let target = folder.appendingPathComponent("new/amp").path
+      try amp.save(to: target)
+      let state = try PluginState(folder: target, world: installed)
       #expect(state.plugin == examples + "amp")
       let second = try instance(examples + "amp")
       try second.restore(state)
@@ -100,17 +100,18 @@ import Testing
   /// Even if the folder is reached by a link and contains the sample.
   @Test func savingLeavesFilesWhereTheyAre() throws {
     try withTemporaryFolder { folder in
-      let place = folder.appendingPathComponent("place")
+      let stateFolder = folder.appendingPathComponent("state")
       let link = folder.appendingPathComponent("link").path
-      try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: place.path)
-      let path = place.appendingPathComponent("sample.wav").path
+      try FileManager.default.createDirectory(at: stateFolder, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: link, withDestinationPath: stateFolder.path)
+      let path = stateFolder.appendingPathComponent("sample.wav").path
       try writeWave([[Float](repeating: 0.25, count: 480)], to: path)
       let before = try Data(contentsOf: URL(fileURLWithPath: path))
       let sampler = try offline(examples + "sampler")
       try sampler.setParameter(examples + "sampler#sample", to: .path(path))
       HandRun(sampler).run(frames: 64)
-      for target in [link, place.path, link] {
+      for target in [link, stateFolder.path, link] {
         try sampler.save(to: target)
         let kind = try FileManager.default.attributesOfItem(atPath: path)[.type]
         #expect(kind as? FileAttributeType == .typeRegular)

@@ -34,15 +34,15 @@ import Testing
         return nil
       }
       var (numbers, floats): ([UInt32: Int64], [UInt32: Float]) = ([:], [:])
-      for place in stride(from: 8, to: event.bytes.count, by: 24) {
-        let key = field(place, as: UInt32.self)
-        switch field(place + 12, as: UInt32.self) {
+      for offset in stride(from: 8, to: event.bytes.count, by: 24) {
+        let key = field(offset, as: UInt32.self)
+        switch field(offset + 12, as: UInt32.self) {
         case urid("http://lv2plug.in/ns/ext/atom#Long"):
-          numbers[key] = field(place + 16, as: Int64.self)
+          numbers[key] = field(offset + 16, as: Int64.self)
         case urid("http://lv2plug.in/ns/ext/atom#Int"):
-          numbers[key] = Int64(field(place + 16, as: Int32.self))
+          numbers[key] = Int64(field(offset + 16, as: Int32.self))
         case urid("http://lv2plug.in/ns/ext/atom#Float"):
-          floats[key] = field(place + 16, as: Float.self)
+          floats[key] = field(offset + 16, as: Float.self)
         default: return nil
         }
       }

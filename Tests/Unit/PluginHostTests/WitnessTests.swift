@@ -1,9 +1,9 @@
 import CRealTime
 import Foundation
 import Graph
-import Logging
 import PluginHost
 import Synchronization
+import System
 import TestSupport
 import Testing
 
@@ -227,24 +227,19 @@ import Testing
   /// instantiates the plugin again.
   @Test(arguments: [true, false]) func aBypassOutlivesLongerBlocks(interface: Bool) throws {
     try witness(interface: interface) { plugin, _ in
-      let graph = Graph(sampleRate: 48000, blockFrames: 64)
-      let source = graph.addSource(named: "source", channels: 1)
-      let id = try graph.add(plugin)
-      let output = try graph.addOutputs(named: "out", audio: ["out"])
-      try graph.connect(source, to: id)
-      try graph.connect(id, to: output)
-      let offline = try OfflineGraph(graph, source: source)
+      let run = try OfflineNode(plugin)
+      let (graph, offline) = (run.graph, run.offline)
       // 1 while it is enabled, plus 2 while it runs in freewheel mode.
       let enabled = [Float](repeating: 3, count: 4000)
       #expect(offline.run([], silence: 4000) == enabled)
-      try graph.setBypassed(id, true)
+      try graph.setBypassed(run.id, true)
       let made = try plugin.value(of: "made")
       for frames in [256, 1024, 8192] { graph.prepare(blockFrames: frames) }
       #expect(offline.run([], silence: 4000) == enabled.map { $0 - 1 })
       #expect(try plugin.value(of: "maximum") == 1024)
       #expect(try (plugin.value(of: "made") > made) != interface)
-      #expect(graph.report.nodes.first { $0.number == id.number }?.isBypassed == true)
-      try graph.setBypassed(id, false)
+      #expect(graph.report.nodes.first { $0.number == run.id.number }?.isBypassed == true)
+      try graph.setBypassed(run.id, false)
       #expect(offline.run([], silence: 4000) == enabled)
     }
   }
@@ -263,28 +258,20 @@ import Testing
   }
 }
 
-/// Log handler that records the host's entries.
-final class Entries: LogHandler, @unchecked Sendable {
+/// Record of the log's messages.
+final class Entries: Sendable {
   struct Entry {
     var text: String
     var thread: pthread_t
   }
   static let shared: Entries = {
     let entries = Entries()
-    LoggingSystem.bootstrap { _ in entries }
+    Log.set(level: .trace) { _, text in
+      entries.entries.withLock { $0.append(Entry(text: text, thread: pthread_self())) }
+    }
     return entries
   }()
   private let entries = Mutex<[Entry]>([])
-  var logLevel: Logger.Level = .trace
-  var metadata: Logger.Metadata = [:]
-  var metadataProvider: Logger.MetadataProvider?
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { nil }
-    set { _ = newValue }
-  }
   var all: [Entry] { entries.withLock { $0 } }
   func clear() { entries.withLock { $0 = [] } }
-  func log(event: LogEvent) {
-    entries.withLock { $0.append(Entry(text: "\(event.message)", thread: pthread_self())) }
-  }
 }

@@ -6,17 +6,12 @@ import TestSupport
 import Testing
 import Timeline
 
-private final class Nobody: VoiceOwner {
-  func deliverEvents() {}
-  func deviceLost() {}
-}
-
 /// A hand-driven device with one voice, and ring entries for it.
 private final class Rig {
   let server = HandDrivenServer()
   let device: Device
   let memory: VoiceMemory
-  let owner = Nobody()
+  let owner = PassiveOwner()
   var voice: UnsafeMutablePointer<Voice> { memory.voice }
 
   init(channels: Int = 2) throws {
@@ -77,17 +72,7 @@ private final class Rig {
         #expect(isTaken)
       }
       if queued == 3 { _ = rig.voice.pointee.entries.push(.end) }
-      let engine = try #require(rig.server.clients[0].bareEngine)
-      var counter: UInt32 = 0
-      for _ in 0..<8 {
-        cue_probe_enter()
-        engine.pointee.cycle(
-          256, cue_cycle_time(counter: counter, microseconds: 0, next_microseconds: 0))
-        let counts = cue_probe_leave()
-        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
-        #expect(counts.retains == 0 && counts.releases == 0)
-        counter += 256
-      }
+      try expectRealTimeCycles(of: rig.server)
     }
   }
 
@@ -241,7 +226,7 @@ private final class Rig {
     let server = HandDrivenServer(counter: .max - 127)
     let device = try Device(server, clientName: "wrap")
     let memory = VoiceMemory(channels: 1)
-    let owner = Nobody()
+    let owner = PassiveOwner()
     _ = try device.attach(memory, owner: owner)
     defer { device.detach(memory) }
     let start = Int64(1) << 32 + 10
@@ -304,8 +289,8 @@ private final class Rig {
       try? rig.start()
       for cycle in 0..<6 {
         switch cycle {
-        case 1: rig.voice.pointee.openSecondPort()
-        case 2: rig.voice.pointee.useSecondPort(fromConnections: 1)
+        case 1: rig.voice.pointee.secondPort.open()
+        case 2: rig.voice.pointee.secondPort.use(fromConnections: 1)
         case 4: connections.pointee = 1
         default: break
         }

@@ -32,36 +32,33 @@ import Testing
   /// Any length, interleaved or in planes. The page after the last byte is not accessible.
   @Test(arguments: [1, 2, 3], [0, 1, 2, 3, 4, 5, 17])
   func nothingIsReadBeyondTheLastByte(channels: Int, frames: Int) throws {
-    let page = sysconf(Int32(_SC_PAGESIZE))
-    let pages = try #require(
-      mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
-    defer { munmap(pages, 2 * page) }
-    try #require(mprotect(pages + page, page, PROT_NONE) == 0)
-    for format in PCMFormat.all(channels: channels) {
-      let layout = try #require(format.layout, "\(format)")
-      let (bytes, expected) = format.noise(frames: frames, seed: 5)
-      let width = format.bytesPerSample
-      let start = pages + page - bytes.count
-      for planeFrames in [0, frames] {
-        for i in 0..<frames * channels {
-          let (frame, channel) = (i / channels, i % channels)
-          let at = planeFrames == 0 ? i : channel * planeFrames + frame
-          for byte in 0..<width {
-            start.storeBytes(
-              of: bytes[i * width + byte], toByteOffset: at * width + byte, as: UInt8.self)
+    try withGuardedPage { page in
+      for format in PCMFormat.all(channels: channels) {
+        let layout = try #require(format.layout, "\(format)")
+        let (bytes, expected) = format.noise(frames: frames, seed: 5)
+        let width = format.bytesPerSample
+        let start = page.baseAddress! + page.count - bytes.count
+        for planeFrames in [0, frames] {
+          for i in 0..<frames * channels {
+            let (frame, channel) = (i / channels, i % channels)
+            let at = planeFrames == 0 ? i : channel * planeFrames + frame
+            for byte in 0..<width {
+              start.storeBytes(
+                of: bytes[i * width + byte], toByteOffset: at * width + byte, as: UInt8.self)
+            }
           }
+          var planes = (0..<channels).map { _ in
+            UnsafeMutablePointer<Float>.allocate(capacity: frames + 1)
+          }
+          defer { planes.forEach { $0.deallocate() } }
+          planes.forEach { $0.initialize(repeating: .nan, count: frames + 1) }
+          layout.copy(
+            start, planeFrames: planeFrames, frames: frames, gain: ChannelGain(0.3), to: &planes,
+            at: 0)
+          let found = planes.map { Array(UnsafeBufferPointer(start: $0, count: frames)) }
+          #expect(found == expected.map { $0.map { $0 * 0.3 } }, "\(format)")
+          #expect(planes.allSatisfy { $0[frames].isNaN }, "writes after the last frame")
         }
-        var planes = (0..<channels).map { _ in
-          UnsafeMutablePointer<Float>.allocate(capacity: frames + 1)
-        }
-        defer { planes.forEach { $0.deallocate() } }
-        planes.forEach { $0.initialize(repeating: .nan, count: frames + 1) }
-        layout.copy(
-          start, planeFrames: planeFrames, frames: frames, gain: ChannelGain(0.3), to: &planes,
-          at: 0)
-        let found = planes.map { Array(UnsafeBufferPointer(start: $0, count: frames)) }
-        #expect(found == expected.map { $0.map { $0 * 0.3 } }, "\(format)")
-        #expect(planes.allSatisfy { $0[frames].isNaN }, "writes after the last frame")
       }
     }
   }

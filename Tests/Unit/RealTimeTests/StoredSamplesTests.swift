@@ -147,32 +147,29 @@ import Testing
   /// Any length, interleaved or in planes. The page after the last byte is not accessible.
   @Test(arguments: [1, 2, 3], [0, 1, 2, 3, 4, 5, 17])
   func nothingIsWrittenBeyondTheLastByte(channels: Int, frames: Int) throws {
-    let page = sysconf(Int32(_SC_PAGESIZE))
-    let pages = try #require(
-      mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
-    defer { munmap(pages, 2 * page) }
-    try #require(mprotect(pages + page, page, PROT_NONE) == 0)
-    for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
-      let layout = try #require(format.layout, "\(format)")
-      let (bytes, samples) = format.noise(frames: frames, seed: 5)
-      let width = format.bytesPerSample
-      let start = pages + page - bytes.count
-      for planeFrames in [0, frames] {
-        memset(pages, 0x5a, page)
-        withPlanes(samples) { planes in
-          layout.store(
-            from: planes, at: 1, frames: frames, to: start, planeFrames: planeFrames)
-        }
-        for i in 0..<frames * channels {
-          let (frame, channel) = (i / channels, i % channels)
-          let at = planeFrames == 0 ? i : channel * planeFrames + frame
-          let found = (0..<width).map {
-            start.load(fromByteOffset: at * width + $0, as: UInt8.self)
+    try withGuardedPage { page in
+      for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
+        let layout = try #require(format.layout, "\(format)")
+        let (bytes, samples) = format.noise(frames: frames, seed: 5)
+        let width = format.bytesPerSample
+        let start = page.baseAddress! + page.count - bytes.count
+        for planeFrames in [0, frames] {
+          memset(page.baseAddress!, 0x5a, page.count)
+          withPlanes(samples) { planes in
+            layout.store(
+              from: planes, at: 1, frames: frames, to: start, planeFrames: planeFrames)
           }
-          #expect(found == Array(bytes[i * width..<(i + 1) * width]), "\(format)")
+          for i in 0..<frames * channels {
+            let (frame, channel) = (i / channels, i % channels)
+            let at = planeFrames == 0 ? i : channel * planeFrames + frame
+            let found = (0..<width).map {
+              start.load(fromByteOffset: at * width + $0, as: UInt8.self)
+            }
+            #expect(found == Array(bytes[i * width..<(i + 1) * width]), "\(format)")
+          }
+          let before = start.load(fromByteOffset: -1, as: UInt8.self)
+          #expect(before == 0x5a, "writes before the first frame")
         }
-        let before = start.load(fromByteOffset: -1, as: UInt8.self)
-        #expect(before == 0x5a, "writes before the first frame")
       }
     }
   }

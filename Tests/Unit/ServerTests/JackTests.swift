@@ -6,14 +6,6 @@ import TestSupport
 import Testing
 import Timeline
 
-private final class Listener: VoiceOwner, @unchecked Sendable {
-  private let lock = NSLock()
-  private var lost = false
-  func deliverEvents() {}
-  func deviceLost() { lock.withLock { lost = true } }
-  var hasLost: Bool { lock.withLock { lost } }
-}
-
 @Suite(.serialized) struct JackTests {
   @Test func aServerThatDoesNotRunIsNamed() {
     let server = JackServer(named: "cuejack-no-such-server")
@@ -90,7 +82,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     defer { jack.stop() }
     let device = try Device(JackServer(named: jack.name), clientName: "a")
     let memory = VoiceMemory(channels: 2)
-    let listener = Listener()
+    let listener = PassiveOwner()
     _ = try device.attach(memory, owner: listener)
     let client = device.client
     let process = try #require(jack.processIdentifier)
@@ -101,7 +93,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     #expect(kill(process, SIGCONT) == 0)
     while device.isLost && Date() < end { usleep(1000) }
     #expect(!device.isLost && device.client === client)
-    #expect(device.restarts.load(ordering: .relaxed) == 0)
+    #expect(device.restarts == 0)
     _ = device.detach(memory)
   }
 
@@ -109,7 +101,7 @@ private final class Listener: VoiceOwner, @unchecked Sendable {
     let jack = try JackDaemon()
     let device = try Device(JackServer(named: jack.name), clientName: "a")
     let memory = VoiceMemory(channels: 2)
-    let listener = Listener()
+    let listener = PassiveOwner()
     _ = try device.attach(memory, owner: listener)
     jack.kill()
     let end = Date(timeIntervalSinceNow: 30)

@@ -58,16 +58,16 @@ struct ConverterFormat {
   /// Returns the memory for packets; nil if there is not exactly one buffer, or its data pointer is
   /// NULL.
   func packets(_ list: BufferList) -> UnsafeMutableRawBufferPointer? {
-    guard list.count == 1, let places = unsafe list.places else { return nil }
-    return unsafe UnsafeMutableRawBufferPointer(start: places[0], count: list.leastBytes)
+    guard list.count == 1, let pointers = unsafe list.pointers else { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(start: pointers[0], count: list.leastBytes)
   }
 
   /// Returns the linear PCM samples in the buffers; nil if the buffer count is wrong or a data
   /// pointer is NULL.
   func samples(_ list: BufferList) -> SampleBuffers? {
-    guard case .pcm(let format) = stream, list.count == buffers, let places = unsafe list.places
+    guard case .pcm(let format) = stream, list.count == buffers, let pointers = unsafe list.pointers
     else { return nil }
-    return unsafe SampleBuffers(format, at: places)
+    return unsafe SampleBuffers(format, at: pointers)
   }
 }
 
@@ -90,13 +90,13 @@ struct BufferList {
   var leastBytes: Int { unsafe list.map { unsafe Int($0.mDataByteSize) }.min() ?? 0 }
 
   /// The data pointers of the buffers; nil if one of them is NULL.
-  var places: [UnsafeMutableRawPointer]? {
-    let places = unsafe list.compactMap { unsafe $0.mData }
-    return unsafe places.count == list.count ? places : nil
+  var pointers: [UnsafeMutableRawPointer]? {
+    let pointers = unsafe list.compactMap { unsafe $0.mData }
+    return unsafe pointers.count == list.count ? pointers : nil
   }
 
   /// Returns the data pointer of a buffer; nil if it is NULL.
-  func place(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
+  func pointer(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
 
   func setBytes(_ bytes: Int) {
     for index in unsafe list.indices { unsafe list[index].mDataByteSize = UInt32(bytes) }

@@ -5,17 +5,18 @@ import Files
 import Glibc
 import Logging
 import RealTime
+import System
 
 /// A file that a program has opened.
 struct OpenFile: Sendable {
-  let media: MediaFile
+  let media: any MediaFile
   let isReadable: Bool
 
   /// The table of open files by AudioFileID.
   static let all = HandleTable<OpenFile>()
 
   /// Returns the file of an AudioFileID. Throws if it is not open for reading.
-  static func readable(_ handle: AudioFileID) throws(AudioFileFailure) -> MediaFile {
+  static func readable(_ handle: AudioFileID) throws(AudioFileFailure) -> any MediaFile {
     let file = try unsafe find(handle)
     guard file.isReadable else {
       throw .file(SoundFileError(.notForReading, path: file.media.path))
@@ -42,7 +43,7 @@ enum AudioFileFailure: APIFailure {
   case notOpen
   /// One of the file's own callbacks makes the call.
   case busy
-  case negativePlace(Int64)
+  case negativePosition(Int64)
   case endOfFile
   case noChunk(String)
   case unsupportedProperty(AudioFilePropertyID)
@@ -58,7 +59,7 @@ enum AudioFileFailure: APIFailure {
     case .badType: kAudioFileUnsupportedFileTypeError
     case .badFormat: kAudioFileUnsupportedDataFormatError
     case .notOpen: kAudioFileNotOpenError
-    case .negativePlace: kAudioFilePositionError
+    case .negativePosition: kAudioFilePositionError
     case .endOfFile: kAudioFileEndOfFileError
     case .noChunk: kAudioFileInvalidChunkError
     case .unsupportedProperty: kAudioFileUnsupportedPropertyError
@@ -75,7 +76,7 @@ enum AudioFileFailure: APIFailure {
     case .badType(let type): "files of type '\(fourCharacters(type))' are not known"
     case .notOpen: "this is not an open file"
     case .busy: "a file cannot be used by the functions that keep it, while they are called"
-    case .negativePlace(let place): "there is no packet or byte \(place)"
+    case .negativePosition(let position): "there is no packet or byte \(position)"
     case .endOfFile: "the file ends here"
     case .unsupportedProperty(let id): "the file has no property '\(fourCharacters(id))'"
     case .notSettable(let id): "the property '\(fourCharacters(id))' cannot be set"
@@ -150,7 +151,7 @@ public func openAudioFile(
         throw .badPermissions(inPermissions)
       }
       return try onFile { () throws(SoundFileError) in
-        let media = try MediaFile.open(
+        let media = try MediaFiles.open(
           path: path, isWritable: permissions != .readPermission,
           hint: Container(typeID: inFileTypeHint))
         if let warning = media.warning { log.warning("AudioFileOpenURL: \(warning)") }
@@ -174,7 +175,7 @@ public func createAudioFile(
       let flags = AudioFileFlags(rawValue: inFlags)
       return try onFile { () throws(SoundFileError) in
         OpenFile(
-          media: try MediaFile.create(
+          media: try MediaFiles.create(
             path: path, container: kind.container, format: kind.format,
             isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment),
           isReadable: true)
@@ -201,7 +202,7 @@ public func AudioFileOpenWithCallbacks(
         setSize: inSetSizeFunc)
       return try onFile { () throws(SoundFileError) in
         OpenFile(
-          media: try MediaFile.open(store, hint: Container(typeID: inFileTypeHint)),
+          media: try MediaFiles.open(store, hint: Container(typeID: inFileTypeHint)),
           isReadable: true)
       }
     }
@@ -230,7 +231,7 @@ public func AudioFileInitializeWithCallbacks(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
         setSize: inSetSizeFunc)
       return try onFile { () throws(SoundFileError) in
-        let media = try MediaFile.create(
+        let media = try MediaFiles.create(
           store, container: kind.container, format: kind.format,
           dataAlignment: inFlags.dataAlignment)
         return OpenFile(media: media, isReadable: true)
@@ -252,7 +253,7 @@ func newKind(
   guard let format = StreamFormat(description) else {
     throw .badFormat("the format '\(fourCharacters(description.mFormatID))' is not a valid one")
   }
-  guard MediaFile.canWrite(format, in: container) else {
+  guard MediaFiles.canWrite(format, in: container) else {
     throw .badFormat("\(container) files that we write do not hold \(format.words)")
   }
   return (container, format)
@@ -320,6 +321,8 @@ extension Container {
     case .flac: kAudioFileFLACType
     case .ogg: kAudioFileOggType
     case .amr: kAudioFileAMRType
+    // Core Audio has no types for these.
+    case .other: 0
     }
   }
 

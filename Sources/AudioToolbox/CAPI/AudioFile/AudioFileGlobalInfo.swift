@@ -115,8 +115,16 @@ public func AudioFileGetGlobalInfo(
 ) -> OSStatus {
   unsafe answer("AudioFileGetGlobalInfo", needs: ioDataSize, outPropertyData) {
     () throws(AudioFileFailure) in
-    let value = try unsafe globalValue(
+    var value = try unsafe globalValue(
       inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
+    // Some programs want one type of a list, and have no room for more.
+    if case .bytes(let bytes) = value {
+      let itemBytes =
+        inPropertyID == kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat
+        ? MemoryLayout<AudioStreamBasicDescription>.stride : MemoryLayout<UInt32>.stride
+      let room = unsafe Int(ioDataSize.pointee) / itemBytes * itemBytes
+      if room > 0 { value = .bytes(Array(bytes.prefix(room))) }
+    }
     try unsafe value.copy(to: outPropertyData, size: ioDataSize)
   }
 }
@@ -145,7 +153,7 @@ extension Container {
             sampleRate: 44_100, channels: 1, kind: kind, bitsPerSample: bits, isBigEndian: $0)
         }
       }
-    }.filter { MediaFile.canWrite(.pcm($0), in: self) }.map(\.streamDescription)
+    }.filter { MediaFiles.canWrite(.pcm($0), in: self) }.map(\.streamDescription)
   }
 
   private var codecFormats: [AudioStreamBasicDescription] {
@@ -156,7 +164,7 @@ extension Container {
       for (rate, channels) in [(44_100.0, 2), (48_000, 2), (16_000, 1), (8_000, 1)] {
         description.mSampleRate = rate
         description.mChannelsPerFrame = UInt32(channels)
-        if let format = PacketFormat(description), MediaFile.canWrite(.packets(format), in: self) {
+        if let format = PacketFormat(description), MediaFiles.canWrite(.packets(format), in: self) {
           return format.streamDescription
         }
       }
@@ -178,7 +186,7 @@ extension Container {
       case .aifc: ["AIFC"]
       case .caf: ["caff"]
       case .wave: ["WAVE"]
-      case .rf64, .wave64, .threeGP, .threeGP2, .ogg, .amr, .flac: []
+      case .rf64, .wave64, .threeGP, .threeGP2, .ogg, .amr, .flac, .other: []
       case .next: ["ULAW"]
       case .m4a: ["M4A ", "m4af"]
       case .mp4: ["mpg4", "mp4f"]
@@ -215,6 +223,7 @@ extension Container {
     case .flac: ["org.xiph.flac"]
     case .ogg: ["org.xiph.ogg-audio"]
     case .amr: ["org.3gpp.adaptive-multi-rate-audio"]
+    case .other: []
     }
   }
 
@@ -240,6 +249,7 @@ extension Container {
     case .flac: ["audio/flac", "audio/x-flac"]
     case .ogg: ["audio/ogg", "application/ogg"]
     case .amr: ["audio/amr", "audio/amr-wb"]
+    case .other: []
     }
   }
 }

@@ -14,7 +14,7 @@ public func AudioFileReadBytes(
   unsafe answer("AudioFileReadBytes", needs: ioNumBytes) { () throws(AudioFileFailure) in
     let wanted = unsafe takeCount(ioNumBytes)
     let media = try unsafe OpenFile.readable(inAudioFile)
-    guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
+    guard inStartingByte >= 0 else { throw .negativePosition(inStartingByte) }
     guard wanted > 0 else { return }
     guard let outBuffer = unsafe outBuffer else { throw .badArgument("the buffer is NULL") }
     let count = try onFile { () throws(SoundFileError) in
@@ -35,7 +35,7 @@ public func AudioFileWriteBytes(
   unsafe answer("AudioFileWriteBytes", needs: ioNumBytes) { () throws(AudioFileFailure) in
     let count = unsafe takeCount(ioNumBytes)
     let media = try unsafe OpenFile.find(inAudioFile).media
-    guard inStartingByte >= 0 else { throw .negativePlace(inStartingByte) }
+    guard inStartingByte >= 0 else { throw .negativePosition(inStartingByte) }
     guard count > 0 else { return }
     guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
     try onFile { () throws(SoundFileError) in
@@ -94,7 +94,7 @@ private func readPackets(
     let room = unsafe takeCount(bytes)
     let wanted = unsafe Int(takeCount(packets))
     let media = try unsafe OpenFile.readable(handle)
-    guard start >= 0 else { throw .negativePlace(start) }
+    guard start >= 0 else { throw .negativePosition(start) }
     guard wanted > 0 else { return }
     guard let buffer = unsafe buffer else { throw .badArgument("the buffer is NULL") }
 
@@ -154,20 +154,20 @@ public func AudioFileWritePackets(
   unsafe answer("AudioFileWritePackets", needs: ioNumPackets) { () throws(AudioFileFailure) in
     let wanted = unsafe Int(takeCount(ioNumPackets))
     let media = try unsafe OpenFile.find(inAudioFile).media
-    guard inStartingPacket >= 0 else { throw .negativePlace(inStartingPacket) }
+    guard inStartingPacket >= 0 else { throw .negativePosition(inStartingPacket) }
     guard wanted > 0 else { return }
     guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
-    let (extents, count) = try unsafe extents(
+    let extents = try unsafe extents(
       media.format, inPacketDescriptions, packets: wanted, bytes: Int(inNumBytes))
     let bytes = extents.map { $0.offset + $0.bytes }.max() ?? 0
     do throws(SoundFileError) {
       try unsafe media.writePackets(
         at: inStartingPacket, from: .init(start: inBuffer, count: bytes), extents: extents)
-      unsafe ioNumPackets.pointee = UInt32(count)
+      unsafe ioNumPackets.pointee = UInt32(wanted)
     } catch {
       // On a full disk some of the packets were written.
       if case .noRoom = error.kind, let there = try? media.packetCount {
-        let written = min(max(0, there - inStartingPacket), Int64(count))
+        let written = min(max(0, there - inStartingPacket), Int64(wanted))
         unsafe ioNumPackets.pointee = UInt32(written)
       }
       throw .file(error)
@@ -175,25 +175,21 @@ public func AudioFileWritePackets(
   }
 }
 
-/// Returns the extents of packets in a buffer of `bytes` bytes, and the number of packets.
+/// Returns the extents of packets in a buffer. `bytes` limits packets of different sizes only: that of
+/// packets of one size follows from their number, and some programs give another one.
 private func extents(
   _ format: StreamFormat, _ descriptions: UnsafePointer<AudioStreamPacketDescription>?,
   packets: Int, bytes: Int
-) throws(AudioFileFailure) -> (extents: [PacketExtent], count: Int) {
+) throws(AudioFileFailure) -> [PacketExtent] {
   let fixedBytes =
     switch format {
     case .pcm(let format): format.bytesPerFrame
     case .packets(let format): format.bytesPerPacket
     }
   if fixedBytes > 0 {
-    let count = min(packets, bytes / fixedBytes)
-    guard count > 0 else { throw .badArgument("\(bytes) bytes are no whole packet") }
     // All frames go into one extent.
-    if case .pcm = format {
-      return ([PacketExtent(offset: 0, bytes: count * fixedBytes)], count)
-    }
-    let extents = (0..<count).map { PacketExtent(offset: $0 * fixedBytes, bytes: fixedBytes) }
-    return (extents, count)
+    if case .pcm = format { return [PacketExtent(offset: 0, bytes: packets * fixedBytes)] }
+    return (0..<packets).map { PacketExtent(offset: $0 * fixedBytes, bytes: fixedBytes) }
   }
   guard let descriptions = unsafe descriptions else {
     throw .badArgument("packets of different sizes need descriptions")
@@ -211,5 +207,5 @@ private func extents(
       PacketExtent(
         offset: Int(offset), bytes: Int(size), frames: Int(description.mVariableFramesInPacket)))
   }
-  return (extents, packets)
+  return extents
 }

@@ -97,7 +97,7 @@ enum PropertyValue {
 // MARK: Reading properties
 
 private func value(
-  of id: AudioFilePropertyID, in media: MediaFile
+  of id: AudioFilePropertyID, in media: any MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
   let value = try onFile { () throws(SoundFileError) in try knownValue(of: id, in: media) }
   guard let value else { throw .unsupportedProperty(id) }
@@ -106,7 +106,7 @@ private func value(
 
 /// Returns the value of a property; nil if the file does not have it.
 private func knownValue(
-  of id: AudioFilePropertyID, in media: MediaFile
+  of id: AudioFilePropertyID, in media: any MediaFile
 ) throws(SoundFileError) -> PropertyValue? {
   switch id {
   case kAudioFilePropertyFileFormat: return .number(media.container.typeID)
@@ -263,19 +263,19 @@ private func translationBytes(_ id: AudioFilePropertyID) -> Int? {
 }
 
 private func translation(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: any MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
   id == kAudioFilePropertyNextIndependentPacket
-    ? try independentPacket(bytes, media) : try place(id, bytes, media)
+    ? try independentPacket(bytes, media) : try translate(id, bytes, media)
 }
 
 /// Translates to the next independent packet. In all supported formats every packet is independent.
 private func independentPacket(
-  _ bytes: [UInt8], _ media: MediaFile
+  _ bytes: [UInt8], _ media: any MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
   var reader = ValueReader(bytes)
   let packet = reader.read(Int64.self) ?? 0
-  guard packet >= 0 else { throw .negativePlace(packet) }
+  guard packet >= 0 else { throw .negativePosition(packet) }
   let count = try onFile { () throws(SoundFileError) in try media.packetCount }
   var value = ValueBytes()
   value.append(packet)
@@ -285,31 +285,31 @@ private func independentPacket(
 
 /// Translates between frames, bytes and packets. Both structures consist of two positions, an
 /// offset and flags. The result is always exact.
-private func place(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: MediaFile
+private func translate(
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: any MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
   var reader = ValueReader(bytes)
-  var place = reader.read(Int64.self) ?? 0
+  var position = reader.read(Int64.self) ?? 0
   var packet = reader.read(Int64.self) ?? 0
   var offset = reader.read(UInt32.self) ?? 0
   let isPacketAsked =
     id == kAudioFilePropertyFrameToPacket || id == kAudioFilePropertyByteToPacket
-  let asked = isPacketAsked ? place : packet
-  guard asked >= 0 else { throw .negativePlace(asked) }
+  let asked = isPacketAsked ? position : packet
+  guard asked >= 0 else { throw .negativePosition(asked) }
   try onFile { () throws(SoundFileError) in
     switch id {
-    case kAudioFilePropertyPacketToFrame: place = try media.frame(ofPacket: packet)
-    case kAudioFilePropertyPacketToByte: place = try media.byte(ofPacket: packet)
+    case kAudioFilePropertyPacketToFrame: position = try media.frame(ofPacket: packet)
+    case kAudioFilePropertyPacketToByte: position = try media.byte(ofPacket: packet)
     case kAudioFilePropertyFrameToPacket:
-      let found = try media.packet(atFrame: place)
+      let found = try media.packet(atFrame: position)
       (packet, offset) = (found.packet, UInt32(clamping: found.offset))
     default:
-      let found = try media.packet(atByte: place)
+      let found = try media.packet(atByte: position)
       (packet, offset) = (found.packet, UInt32(clamping: found.offset))
     }
   }
   var value = ValueBytes()
-  value.append(place)
+  value.append(position)
   value.append(packet)
   value.append(offset)
   value.append(UInt32(0))
@@ -318,19 +318,19 @@ private func place(
 
 // MARK: Setting properties
 
-extension MediaFile {
-  /// Returns false if a new file cannot be created with this channel layout. Formats without any
-  /// field for a layout ignore it.
-  static func hasPlace(
-    for layout: ChannelLayout, _ format: StreamFormat, in container: Container
-  ) -> Bool {
+extension Container {
+  /// Returns false if a new file of a format cannot be created with this channel layout. Formats
+  /// without any field for a layout ignore it.
+  func canStore(_ layout: ChannelLayout, with format: StreamFormat) -> Bool {
     switch format {
     case .packets: layout.roles != nil
     case .pcm:
-      ![.wave, .rf64, .wave64].contains(container) || layout.speakers.map { $0 < 1 << 18 } == true
+      ![.wave, .rf64, .wave64].contains(self) || layout.speakers.map { $0 < 1 << 18 } == true
     }
   }
+}
 
+extension MediaFile {
   /// Writes the channel layout to the file.
   func setLayout(_ layout: ChannelLayout) throws(SoundFileError) {
     try setChannelLayout(words: layout.words, mask: layout.speakers, roles: layout.roles)
@@ -394,7 +394,7 @@ public func AudioFileSetProperty(
 }
 
 private func set(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], in media: MediaFile
+  _ id: AudioFilePropertyID, _ bytes: [UInt8], in media: any MediaFile
 ) throws(AudioFileFailure) {
   var reader = ValueReader(bytes)
   let badSize = AudioFileFailure.badPropertySize(id, bytes.count)

@@ -34,7 +34,7 @@ private enum FileStreamFailure: APIFailure {
       case .unsupportedEncoding: kAudioFileStreamError_UnsupportedDataFormat
       case .notOptimized: kAudioFileStreamError_NotOptimized
       case .damaged: kAudioFileStreamError_InvalidFile
-      case .lostPlace: kAudioFileStreamError_DiscontinuityCantRecover
+      case .lostSync: kAudioFileStreamError_DiscontinuityCantRecover
       case .busy: kAudioFileStreamError_IllegalOperation
       }
     }
@@ -200,36 +200,36 @@ private final class FileStream: @unchecked Sendable {
       return .dictionary(tags)
     case kAudioFileStreamProperty_PacketToFrame:
       return try translation(id, given) { (ask: AudioFramePacketTranslation) in
-        parser.frame(ofPacket: ask.mPacket).map { place in
+        parser.frame(ofPacket: ask.mPacket).map { location in
           AudioFramePacketTranslation(
-            mFrame: place.position, mPacket: place.packet,
+            mFrame: location.position, mPacket: location.packet,
             mFrameOffsetInPacket: ask.mFrameOffsetInPacket)
         }
       }
     case kAudioFileStreamProperty_FrameToPacket:
       return try translation(id, given) { (ask: AudioFramePacketTranslation) in
-        parser.packet(ofFrame: ask.mFrame).map { place in
+        parser.packet(ofFrame: ask.mFrame).map { location in
           AudioFramePacketTranslation(
-            mFrame: place.position, mPacket: place.packet,
-            mFrameOffsetInPacket: UInt32(clamping: place.rest))
+            mFrame: location.position, mPacket: location.packet,
+            mFrameOffsetInPacket: UInt32(clamping: location.rest))
         }
       }
     case kAudioFileStreamProperty_PacketToByte:
       return try translation(id, given) { (ask: AudioBytePacketTranslation) in
-        parser.place(ofPacket: ask.mPacket).map { place in
+        parser.location(ofPacket: ask.mPacket).map { location in
           AudioBytePacketTranslation(
-            mByte: place.position, mPacket: place.packet,
+            mByte: location.position, mPacket: location.packet,
             mByteOffsetInPacket: ask.mByteOffsetInPacket,
-            mFlags: place.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
+            mFlags: location.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
         }
       }
     case kAudioFileStreamProperty_ByteToPacket:
       return try translation(id, given) { (ask: AudioBytePacketTranslation) in
-        parser.place(ofByte: ask.mByte).map { place in
+        parser.location(ofByte: ask.mByte).map { location in
           AudioBytePacketTranslation(
-            mByte: place.position, mPacket: place.packet,
-            mByteOffsetInPacket: UInt32(clamping: place.rest),
-            mFlags: place.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
+            mByte: location.position, mPacket: location.packet,
+            mByteOffsetInPacket: UInt32(clamping: location.rest),
+            mFlags: location.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
         }
       }
     default: throw .unsupportedProperty(id)
@@ -330,11 +330,11 @@ public func AudioFileStreamSeek(
     () throws(FileStreamFailure) in
     let parser = try unsafe stream(inAudioFileStream).parser
     guard parser.details != nil else { throw .notReady }
-    guard let place = parser.seek(toPacket: inPacketOffset) else {
+    guard let location = parser.seek(toPacket: inPacketOffset) else {
       throw .noSuchPacket(inPacketOffset)
     }
-    unsafe outDataByteOffset.pointee = place.position
-    unsafe ioFlags.pointee = place.isEstimated ? .offsetIsEstimated : []
+    unsafe outDataByteOffset.pointee = location.position
+    unsafe ioFlags.pointee = location.isEstimated ? .offsetIsEstimated : []
   }
 }
 

@@ -327,28 +327,29 @@ extension ChannelLayout {
   func mix(to other: ChannelLayout) -> [[Float]]? {
     guard let labels, let wanted = other.labels else { return nil }
     var rows = labels.map { label -> [Float] in
-      let places = Self.places(of: label, among: Set(wanted), isAlone: labels.count == 1)
-      return wanted.map { target in places.first { $0.label == target }?.factor ?? 0 }
+      let destinations = Self.destinations(
+        of: label, among: Set(wanted), isAlone: labels.count == 1)
+      return wanted.map { target in destinations.first { $0.label == target }?.factor ?? 0 }
     }
     let loudest = wanted.indices.map { column in rows.reduce(0) { $0 + $1[column] } }.max() ?? 0
     if loudest > 1 { rows = rows.map { $0.map { $0 / loudest } } }
     return rows
   }
 
-  private typealias Place = (label: AudioChannelLabel, factor: Float)
+  private typealias Destination = (label: AudioChannelLabel, factor: Float)
 
   /// Returns the channels that receive a channel, and their gains.
-  private static func places(
+  private static func destinations(
     of label: AudioChannelLabel, among wanted: Set<AudioChannelLabel>, isAlone: Bool
-  ) -> [Place] {
+  ) -> [Destination] {
     let half = Float(0.5).squareRoot()
-    func left(_ factor: Float) -> [Place] { [(kAudioChannelLabel_Left, factor)] }
-    func right(_ factor: Float) -> [Place] { [(kAudioChannelLabel_Right, factor)] }
-    func centre(_ factor: Float) -> [[Place]] {
+    func left(_ factor: Float) -> [Destination] { [(kAudioChannelLabel_Left, factor)] }
+    func right(_ factor: Float) -> [Destination] { [(kAudioChannelLabel_Right, factor)] }
+    func centre(_ factor: Float) -> [[Destination]] {
       [[(kAudioChannelLabel_Center, factor)], [(kAudioChannelLabel_Mono, factor)]]
     }
     // The alternatives, best first. An alternative applies if all of its channels exist.
-    let choices: [[Place]] =
+    let choices: [[Destination]] =
       switch label {
       case kAudioChannelLabel_Center, kAudioChannelLabel_Mono:
         centre(1) + [left(isAlone ? 1 : half) + right(isAlone ? 1 : half)]

@@ -31,8 +31,8 @@ func newQueue(
   }
 }
 
-extension CallbackPlace {
-  /// Creates the callback place for the run loop and mode of a C function. NULL selects a thread of
+extension CallbackExecutor {
+  /// Creates the callback executor for the run loop and mode of a C function. NULL selects a thread of
   /// the queue's own.
   init(runLoop: UnsafeRawPointer?, mode: UnsafeRawPointer?) {
     guard let loop = unsafe runLoop else {
@@ -59,7 +59,7 @@ public func newOutputQueue(
   ) { (format, handle) throws(QueueError) in
     try unsafe .playing(
       format, handle: handle,
-      callingBackOn: CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
+      callingBackOn: CallbackExecutor(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
       .function(inCallbackProc, userData: inUserData))
   }
 }

@@ -16,7 +16,8 @@ extension QueueHandle {
 
   /// Creates a recording queue. A sample rate of 0 selects the device's rate.
   static func recording(
-    _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
+    _ description: AudioStreamBasicDescription, handle: UInt,
+    callingBackOn executor: CallbackExecutor,
     _ callback: InputCallback
   ) throws(QueueError) -> QueueHandle {
     var complete = description
@@ -26,7 +27,7 @@ extension QueueHandle {
     // The closures look the handle up: a captured object would be a reference cycle.
     let queue = try InputQueue(
       format, options: InputQueue.Options(clientName: programName),
-      server: JackServer(), callingBackOn: place,
+      server: JackServer(), callingBackOn: executor,
       InputQueue.Handlers(
         bufferDone: { queue, recording in
           guard let this = all.object(handle),
@@ -90,7 +91,7 @@ public func newInputQueue(
   ) { (format, handle) throws(QueueError) in
     try unsafe .recording(
       format, handle: handle,
-      callingBackOn: CallbackPlace(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
+      callingBackOn: CallbackExecutor(runLoop: inCallbackRunLoop, mode: inCallbackRunLoopMode),
       .function(inCallbackProc, userData: inUserData))
   }
 }

@@ -25,8 +25,10 @@ public func AudioQueueGetProperty(
     (handle) throws(QueueError) in
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: outData, count: Int(ioDataSize.pointee))
-    let bytes = try unsafe QueueProperty.named(inID).read(handle, into: memory)
-    unsafe ioDataSize.pointee = UInt32(bytes)
+    let property = try QueueProperty.named(inID)
+    // A size that a program never set is often 0: if it asks again, it gets the value.
+    if unsafe memory.isEmpty { unsafe ioDataSize.pointee = UInt32(try property.byteCount(handle)) }
+    unsafe ioDataSize.pointee = UInt32(try property.read(handle, into: memory))
   }
 }
 

@@ -139,18 +139,18 @@ public func AudioQueueProcessingTapNew(
     needs: unsafeBitCast(inCallback, to: UnsafeRawPointer?.self), outMaxFrames,
     outProcessingFormat, outAQTap
   ) { (queue) throws(QueueError) in
-    let place: ProcessingTap.Place
+    let position: ProcessingTap.Position
     let isSiphon = inFlags.contains(.siphon)
     switch inFlags.subtracting(.siphon) {
-    case .preEffects: place = .preEffects
-    case .postEffects: place = .postEffects
+    case .preEffects: position = .preEffects
+    case .postEffects: position = .postEffects
     default: throw .badArgument("the flags are \(inFlags.rawValue)")
     }
     let number = TapHandle.all.add { _ in TapHandle(queue, isSiphon: isSiphon) }
     do throws(QueueError) {
       // The closure looks the handle up: a captured object would keep the queue alive.
       try queue.playbackQueue.addTap(
-        ProcessingTap(place, isSiphon: isSiphon) { call in
+        ProcessingTap(position, isSiphon: isSiphon) { call in
           guard let tap = TapHandle.all.object(number),
             let reference = unsafe AudioQueueProcessingTapRef(bitPattern: number)
           else { return }

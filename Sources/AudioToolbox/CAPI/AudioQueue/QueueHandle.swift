@@ -100,7 +100,8 @@ final class QueueHandle: @unchecked Sendable {
 
   /// Creates a playback queue.
   static func playing(
-    _ description: AudioStreamBasicDescription, handle: UInt, callingBackOn place: CallbackPlace,
+    _ description: AudioStreamBasicDescription, handle: UInt,
+    callingBackOn executor: CallbackExecutor,
     _ callback: Callback
   ) throws(QueueError) -> QueueHandle {
     let format = try format(of: description)
@@ -108,7 +109,7 @@ final class QueueHandle: @unchecked Sendable {
     let queue = try OutputQueue(
       format,
       options: OutputQueue.Options(clientName: Self.programName),
-      server: JackServer(), callingBackOn: place,
+      server: JackServer(), callingBackOn: executor,
       OutputQueue.Handlers(
         bufferDone: { _, id in
           guard let this = Self.all.object(handle),

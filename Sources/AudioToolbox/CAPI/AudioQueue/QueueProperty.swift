@@ -20,6 +20,8 @@ struct QueueProperty: Sendable {
   private let get: Get<[UInt8]>
   /// Sets the value from the first bytes; nil if the property is read-only.
   private let set: Set<[UInt8]>?
+  /// Size of one element of a list that is shortened to the app's room; 0 for other properties.
+  private var elementBytes = 0
 
   private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 
@@ -29,7 +31,7 @@ struct QueueProperty: Sendable {
     return property
   }
 
-  /// Copies the value into the app's memory, which may be larger.
+  /// Copies the value into the app's memory, which may be larger. A list of levels may also be shortened.
   ///
   /// - Returns: The size of the value in bytes.
   func read(_ handle: QueueHandle, into memory: UnsafeMutableRawBufferPointer) throws(QueueError)
@@ -37,8 +39,11 @@ struct QueueProperty: Sendable {
   {
     // Checked first: a caller without room must not cause a retained reference, which nobody would
     // release.
-    guard try byteCount(handle) <= memory.count else { throw .invalidPropertySize }
-    let bytes = try get(handle)
+    let room = elementBytes > 0 ? memory.count / elementBytes * elementBytes : 0
+    let needed = try room > 0 ? room : byteCount(handle)
+    guard needed <= memory.count else { throw .invalidPropertySize }
+    var bytes = try get(handle)
+    if elementBytes > 0 { bytes = Array(bytes.prefix(room)) }
     guard bytes.count <= memory.count else { throw .invalidPropertySize }
     unsafe memory.copyBytes(from: bytes)
     return bytes.count
@@ -240,7 +245,7 @@ extension QueueProperty {
   ) -> QueueProperty {
     // NaN counts as silence.
     let inRange: @Sendable (Float) -> Float = { scale($0 > 0 ? min($0, 1) : 0) }
-    return array(
+    var property = array(
       id, count: { $0.queue.format.channels },
       get: { (handle) throws(QueueError) in
         guard let levels = handle.queue.levels else { throw .invalidPropertyValue }
@@ -248,6 +253,8 @@ extension QueueProperty {
           AudioQueueLevelMeterState(mAveragePower: inRange($0.rms), mPeakPower: inRange($0.peak))
         }
       })
+    property.elementBytes = MemoryLayout<AudioQueueLevelMeterState>.stride
+    return property
   }
 }
 

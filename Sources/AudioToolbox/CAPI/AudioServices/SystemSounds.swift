@@ -8,6 +8,7 @@ import Logging
 import RealTime
 import Server
 import Synchronization
+import System
 
 /// Short sounds that are kept in memory, and the queues that play them. May be used on any thread.
 final class SystemSounds: Sendable {

@@ -32,7 +32,7 @@ final class AsyncWriter: @unchecked Sendable {
   ///   - write: Writes frames from the given addresses. Called on the worker thread.
   init(
     buffers: Int, bytesPerFrame: Int, capacity: Int,
-    write: @escaping @Sendable (_ places: Places, _ frames: Int) -> OSStatus
+    write: @escaping @Sendable (_ pointers: BufferPointers, _ frames: Int) -> OSStatus
   ) {
     self.buffers = buffers
     self.bytesPerFrame = bytesPerFrame
@@ -48,7 +48,7 @@ final class AsyncWriter: @unchecked Sendable {
 
   /// The address of a frame in each buffer.
   @safe
-  struct Places: @unchecked Sendable {
+  struct BufferPointers: @unchecked Sendable {
     let pointers: [UnsafeMutableRawPointer]
   }
 
@@ -59,9 +59,9 @@ final class AsyncWriter: @unchecked Sendable {
     let at = first % capacity
     let head = min(frames, capacity - at)
     for buffer in 0..<buffers {
-      guard let source = unsafe list.place(buffer) else { return false }
-      unsafe place(buffer, at).copyMemory(from: source, byteCount: head * bytesPerFrame)
-      unsafe place(buffer, 0).copyMemory(
+      guard let source = unsafe list.pointer(buffer) else { return false }
+      unsafe pointer(buffer, at).copyMemory(from: source, byteCount: head * bytesPerFrame)
+      unsafe pointer(buffer, 0).copyMemory(
         from: source + head * bytesPerFrame, byteCount: (frames - head) * bytesPerFrame)
     }
     pushed.store(first + frames, ordering: .releasing)
@@ -79,11 +79,11 @@ final class AsyncWriter: @unchecked Sendable {
     ended.wait()
   }
 
-  private func place(_ buffer: Int, _ frame: Int) -> UnsafeMutableRawPointer {
+  private func pointer(_ buffer: Int, _ frame: Int) -> UnsafeMutableRawPointer {
     unsafe memory + (buffer * capacity + frame) * bytesPerFrame
   }
 
-  private func run(_ write: (Places, Int) -> OSStatus) {
+  private func run(_ write: (BufferPointers, Int) -> OSStatus) {
     while true {
       let last = isEnding.load(ordering: .acquiring)
       var done = written.load(ordering: .relaxed)
@@ -91,8 +91,8 @@ final class AsyncWriter: @unchecked Sendable {
       while done < end {
         let at = done % capacity
         let frames = min(end - done, capacity - at)
-        let places = unsafe Places(pointers: (0..<buffers).map { unsafe place($0, at) })
-        let status = write(places, frames)
+        let pointers = unsafe BufferPointers(pointers: (0..<buffers).map { unsafe pointer($0, at) })
+        let status = write(pointers, frames)
         if status != noErr {
           _ = failure.compareExchange(expected: noErr, desired: status, ordering: .relaxed)
         }

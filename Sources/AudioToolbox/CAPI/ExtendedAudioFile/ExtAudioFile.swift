@@ -3,6 +3,7 @@ import Codecs
 import Files
 import Glibc
 import Logging
+import System
 
 /// Runs an AudioFile operation and converts its error.
 private func onAudioFile<Result>(
@@ -33,11 +34,12 @@ private func withFile(
 
 /// Creates an object that owns its file, and an AudioFileID for the file.
 private func own(
-  _ media: MediaFile, isWriting: Bool, layout: ChannelLayout? = nil
+  _ media: any MediaFile, isWriting: Bool, lacksRate: Bool = false, layout: ChannelLayout? = nil
 ) throws(ExtAudioFileError) -> ExtAudioFileCore {
   let handle = OpenFile.all.add { _ in OpenFile(media: media, isReadable: true) }
   do throws(ExtAudioFileError) {
-    let core = try ExtAudioFileCore(media, handle: handle, ownsFile: true, isWriting: isWriting)
+    let core = try ExtAudioFileCore(
+      media, handle: handle, ownsFile: true, isWriting: isWriting, lacksRate: lacksRate)
     if let layout { try core.setFileLayout(layout) }
     return core
   } catch {
@@ -59,7 +61,7 @@ public func openExtAudioFile(
       () throws(ExtAudioFileError) in
       let media = try onAudioFile { () throws(AudioFileFailure) in
         let path = try unsafe path(of: inURL)
-        return try onFile { () throws(SoundFileError) in try MediaFile.open(path: path) }
+        return try onFile { () throws(SoundFileError) in try MediaFiles.open(path: path) }
       }
       if let warning = media.warning { log.warning("ExtAudioFileOpenURL: \(warning)") }
       return try own(media, isWriting: false)
@@ -100,6 +102,22 @@ private func layout(
   return layout
 }
 
+/// Returns the type and format of a new file. A codec without a sample rate gets a provisional one, and
+/// the client's later.
+private func newKindOrRate(
+  _ type: AudioFileTypeID, _ format: UnsafePointer<AudioStreamBasicDescription>?
+) throws(AudioFileFailure) -> (kind: (container: Container, format: StreamFormat), lacksRate: Bool)
+{
+  guard var description = unsafe format?.pointee, description.mSampleRate == 0,
+    description.mFormatID != kAudioFormatLinearPCM
+  else { return (try unsafe newKind(type, format), false) }
+  for rate in [44_100.0, 48_000, 16_000, 8_000] {
+    description.mSampleRate = rate
+    if let kind = try? unsafe newKind(type, &description) { return (kind, true) }
+  }
+  return (try unsafe newKind(type, format), false)
+}
+
 /// See ExtAudioFileCreateWithURL in ExtendedAudioFile.h.
 @c(ExtAudioFileCreateWithURL)
 public func createExtAudioFile(
@@ -111,28 +129,28 @@ public func createExtAudioFile(
   answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let kind = try onAudioFile { () throws(AudioFileFailure) in
-        try unsafe newKind(inFileType, inStreamDesc)
+      let (kind, lacksRate) = try onAudioFile { () throws(AudioFileFailure) in
+        try unsafe newKindOrRate(inFileType, inStreamDesc)
       }
       let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
-      let place = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
-      if let layout, !MediaFile.hasPlace(for: layout, kind.format, in: kind.container) {
+      let filePath = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
+      if let layout, !kind.container.canStore(layout, with: kind.format) {
         // Checked first, so that an existing file is not erased in vain.
         throw .audioFile(
           .file(
             SoundFileError(
-              .notSupported("the file has no place for this channel layout"), path: place)))
+              .notSupported("the file cannot store this channel layout"), path: filePath)))
       }
       let media = try onAudioFile { () throws(AudioFileFailure) in
         let flags = AudioFileFlags(rawValue: inFlags)
         return try onFile { () throws(SoundFileError) in
-          try MediaFile.create(
-            path: place, container: kind.container, format: kind.format,
+          try MediaFiles.create(
+            path: filePath, container: kind.container, format: kind.format,
             isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
         }
       }
       do throws(ExtAudioFileError) {
-        return try own(media, isWriting: true, layout: layout)
+        return try own(media, isWriting: true, lacksRate: lacksRate, layout: layout)
       } catch {
         // No other code has a reference to the file, and it is empty.
         (media.store as? FileStore)?.remove()
@@ -288,15 +306,13 @@ extension ExtAudioFileCore {
   fileprivate func property(_ id: ExtAudioFilePropertyID) throws(ExtAudioFileError) -> [UInt8] {
     switch id {
     case kExtAudioFileProperty_FileDataFormat:
-      return PropertyBytes.of([file.format.streamDescription])
+      return PropertyBytes.of([fileDescription])
     case kExtAudioFileProperty_FileChannelLayout:
       guard let fileLayout else { throw .invalidProperty(id) }
       return fileLayout.bytes
     case kExtAudioFileProperty_ClientDataFormat:
       // The client format defaults to the file's format.
-      return PropertyBytes.of([
-        client?.streamDescription ?? file.format.streamDescription
-      ])
+      return PropertyBytes.of([client?.streamDescription ?? fileDescription])
     case kExtAudioFileProperty_ClientChannelLayout:
       guard let layout = layoutOfClient else { throw .invalidProperty(id) }
       return layout.bytes

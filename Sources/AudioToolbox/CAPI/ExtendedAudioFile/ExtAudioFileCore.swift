@@ -4,6 +4,7 @@ import Files
 import Logging
 import RealTime
 import Synchronization
+import System
 
 /// The object behind an ExtAudioFileRef. Use from one thread at a time. In addition a worker thread
 /// performs asynchronous writes: code that uses the writer takes the lock or ends those writes
@@ -11,14 +12,17 @@ import Synchronization
 final class ExtAudioFileCore: @unchecked Sendable {
   static let all = HandleTable<ExtAudioFileCore>()
 
-  let file: MediaFile
+  private(set) var file: any MediaFile
   /// The file's AudioFileID, and whether this object closes the file.
   let fileHandle: UInt
   private let ownsFile: Bool
   /// Nil if the file is open for writing.
   let reader: MediaReader?
   /// Nil if the file is open for reading.
-  let writer: MediaWriter?
+  private(set) var writer: MediaWriter?
+  /// True while a new file waits for the client's sample rate. Until then its own rate is a provisional
+  /// one, and it has no packets.
+  private(set) var lacksRate: Bool
   private let lock = Mutex(())
 
   private(set) var client: ConverterFormat?
@@ -32,9 +36,10 @@ final class ExtAudioFileCore: @unchecked Sendable {
   private var async: AsyncWriter?
 
   init(
-    _ file: MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool
+    _ file: any MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool, lacksRate: Bool = false
   ) throws(ExtAudioFileError) {
     self.file = file
+    self.lacksRate = lacksRate
     fileHandle = handle
     self.ownsFile = ownsFile
     do throws(SoundFileError) { fileLayout = try file.layout } catch {
@@ -64,8 +69,10 @@ final class ExtAudioFileCore: @unchecked Sendable {
 
   /// Changes the client format.
   func setClient(_ format: ConverterFormat) throws(ExtAudioFileError) {
-    guard case .pcm = format.stream else { throw .clientNotPCM }
+    guard case .pcm(let samples) = format.stream else { throw .clientNotPCM }
     try endAsync()
+    if lacksRate, framesWritten > 0 { lacksRate = false }
+    if lacksRate { try takeRate(samples.sampleRate) }
     if let writer, let converter, writer.frameCount > 0 {
       // The previous converter's remaining frames go first. Encoded packets form a single stream,
       // so their input format cannot change.
@@ -88,6 +95,36 @@ final class ExtAudioFileCore: @unchecked Sendable {
     dropConverter()
     converter = made
     client = format
+  }
+
+  /// Creates the file anew, with a sample rate.
+  private func takeRate(_ rate: Double) throws(ExtAudioFileError) {
+    var description = file.format.streamDescription
+    description.mSampleRate = rate
+    guard let format = StreamFormat(description), MediaFiles.canWrite(format, in: file.container)
+    else { throw .format("\(file.container) files have no \(file.format.words) at \(rate) Hz") }
+    let old = writer
+    // The provisional file writes to the same store, so it must not be closed later.
+    try? file.close()
+    do throws(SoundFileError) {
+      file = try MediaFiles.create(file.store, container: file.container, format: format)
+    } catch {
+      throw .audioFile(.file(error))
+    }
+    OpenFile.all.replace(fileHandle, with: OpenFile(media: file, isReadable: true))
+    try media { () throws(MediaError) in writer = try MediaWriter(file) }
+    if let old {
+      writer?.bufferBytes = old.bufferBytes
+      writer?.table = old.table
+    }
+    if let fileLayout { try setFileLayout(fileLayout) }
+  }
+
+  /// The file's format. The rate is 0 until it is known.
+  var fileDescription: AudioStreamBasicDescription {
+    var description = file.format.streamDescription
+    if lacksRate, client == nil { description.mSampleRate = 0 }
+    return description
   }
 
   func setClientLayout(_ layout: ChannelLayout) throws(ExtAudioFileError) {
@@ -232,8 +269,8 @@ final class ExtAudioFileCore: @unchecked Sendable {
       buffers: client.buffers, bytesPerFrame: client.bytesPerPacket,
       // At least four seconds, to bridge times when the disk is busy.
       capacity: max(1 << 15, Int(4 * format.sampleRate))
-    ) { [unowned self] places, frames in
-      guard let samples = unsafe SampleBuffers(format, at: places.pointers) else { return noErr }
+    ) { [unowned self] pointers, frames in
+      guard let samples = unsafe SampleBuffers(format, at: pointers.pointers) else { return noErr }
       return lock.withLock { _ in
         do throws(ExtAudioFileError) {
           try write(samples, frames: frames)
@@ -250,7 +287,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
   func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
     if async == nil { try prepareAsync() }
     guard let async, let client else { return }
-    guard unsafe list.places != nil, list.count == client.buffers,
+    guard unsafe list.pointers != nil, list.count == client.buffers,
       frames * client.bytesPerPacket <= list.leastBytes
     else {
       throw .badArgument("the buffers do not fit the client's format")

@@ -1,8 +1,7 @@
 import AudioQueue
 import CAudioToolbox
 import Logging
-
-let log = Logger(label: "cuejack")
+import System
 
 /// The reason why a C function fails: a result code for the caller and a text for the log.
 protocol APIFailure: Error {
@@ -48,17 +47,17 @@ func hasNull(_ pointers: [UnsafeRawPointer?]) -> Bool {
   unsafe pointers.contains { UInt(bitPattern: $0) == 0 }
 }
 
-/// Creates an object with `make` and stores its handle in `place`. Stores NULL if `make` throws.
+/// Creates an object with `make` and stores its handle in `destination`. Stores NULL if `make` throws.
 func putHandle<Object, Failure: APIFailure>(
-  in place: UnsafeMutablePointer<OpaquePointer?>?, of table: HandleTable<Object>,
+  in destination: UnsafeMutablePointer<OpaquePointer?>?, of table: HandleTable<Object>,
   _ make: () throws(Failure) -> Object
 ) throws(Failure) {
-  guard let place = unsafe place, UInt(bitPattern: place) != 0 else {
+  guard let destination = unsafe destination, UInt(bitPattern: destination) != 0 else {
     throw .badArgument("there is nowhere to put what was made")
   }
-  unsafe place.pointee = nil
+  unsafe destination.pointee = nil
   let handle = try table.add { (_) throws(Failure) in try make() }
-  unsafe place.pointee = OpaquePointer(bitPattern: handle)
+  unsafe destination.pointee = OpaquePointer(bitPattern: handle)
 }
 
 /// Copies bytes from the caller's memory. Returns an empty array for a count of 0, nil for NULL

@@ -23,6 +23,11 @@ final class HandleTable<Object: Sendable>: Sendable {
   /// Returns the object of a handle, or nil if there is none.
   func object(_ handle: UInt) -> Object? { objects.withLock { $0[handle] } }
 
+  /// Replaces the object of a handle, if the handle is in the table.
+  func replace(_ handle: UInt, with object: Object) {
+    objects.withLock { if $0[handle] != nil { $0[handle] = object } }
+  }
+
   /// Removes a handle and returns its object. Calls in progress on other threads keep the object
   /// alive.
   @discardableResult

@@ -5,6 +5,7 @@
 #ifndef CUEJACK_AUDIOFILE_H
 #define CUEJACK_AUDIOFILE_H
 
+#include "../CarbonCore/MacErrors.h"
 #include "../CoreAudioTypes/CoreAudioTypes.h"
 
 CUE_HEADER_BEGIN
@@ -76,9 +77,8 @@ CF_ENUM(OSStatus) {
   /// The position lies before the file's start.
   kAudioFilePositionError = -40,
   /// The file does not exist.
-  kAudioFileFileNotFoundError = -43,
-  /// The disk is full. Data written before is kept.
-  dskFulErr = -34
+  kAudioFileFileNotFoundError = -43
+  // A full disk is dskFulErr. Data written before is kept.
 };
 
 /// Access to a file. A plain integer is accepted too.
@@ -351,7 +351,8 @@ AudioFileReadPacketData(AudioFileID inAudioFile, Boolean inUseCache, UInt32 *ioN
                         SInt64 inStartingPacket, UInt32 *ioNumPackets, void *_Nullable outBuffer);
 
 /// Writes packets. Linear PCM can be written at any position. Other formats can only be appended,
-/// with descriptions if the packet sizes vary. `*ioNumPackets` receives the number written.
+/// with descriptions if the packet sizes vary. `*ioNumPackets` receives the number written. If all
+/// packets have one size, their number counts, and `inNumBytes` is ignored.
 extern OSStatus
 AudioFileWritePackets(AudioFileID inAudioFile, Boolean inUseCache, UInt32 inNumBytes,
                       const AudioStreamPacketDescription *_Nullable inPacketDescriptions,
@@ -435,7 +436,8 @@ CF_ENUM(AudioFilePropertyID) {
   /// CFDictionaryRef: the file's metadata, strings by the keys above. The caller releases it.
   /// Settable; keys that the file type cannot store are dropped.
   kAudioFilePropertyInfoDictionary = 'info',
-  /// AudioFilePacketTableInfo: priming, valid and remainder frames. Settable.
+  /// AudioFilePacketTableInfo: priming, valid and remainder frames. Settable in a file that is being
+  /// written; until then all frames are valid.
   kAudioFilePropertyPacketTableInfo = 'pnfo',
   /// UInt32: upper bound of the packet size in bytes.
   kAudioFilePropertyPacketSizeUpperBound = 'pkub',
@@ -518,7 +520,7 @@ extern OSStatus AudioFileGetGlobalInfoSize(AudioFilePropertyID inPropertyID, UIn
                                            void *_Nullable inSpecifier, UInt32 *outDataSize);
 
 /// Copies a value to `outPropertyData`, which has room for `*ioDataSize` bytes. `*ioDataSize`
-/// receives the actual size.
+/// receives the actual size. Of an array, as many whole items are copied as there is room for.
 extern OSStatus AudioFileGetGlobalInfo(AudioFilePropertyID inPropertyID, UInt32 inSpecifierSize,
                                        void *_Nullable inSpecifier, UInt32 *ioDataSize,
                                        void *outPropertyData);

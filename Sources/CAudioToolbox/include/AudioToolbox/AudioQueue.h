@@ -116,7 +116,8 @@ CF_ENUM(AudioQueuePropertyID) {
   /// UInt32: 1 to measure levels. Default 0.
   kAudioQueueProperty_EnableLevelMetering = 'aqme',
   /// Array of AudioQueueLevelMeterState, read-only, one for each channel: level of the latest
-  /// cycle, linear, 0 to 1. kAudioQueueErr_InvalidPropertyValue while levels are not measured.
+  /// cycle, linear, 0 to 1. As many elements are copied as there is room for.
+  /// kAudioQueueErr_InvalidPropertyValue while levels are not measured.
   kAudioQueueProperty_CurrentLevelMeter = 'aqmv',
   /// The same in decibels, -120 to 0.
   kAudioQueueProperty_CurrentLevelMeterDB = 'aqmd',
@@ -402,7 +403,8 @@ extern OSStatus AudioQueueSetParameter(AudioQueueRef inAQ, AudioQueueParameterID
                                        AudioQueueParameterValue inValue);
 
 /// Copies a property's value to `outData`, which has room for `*ioDataSize` bytes. `*ioDataSize`
-/// receives the actual size.
+/// receives the actual size. kAudioQueueErr_InvalidPropertySize if there is less room; `*ioDataSize`
+/// then stays as it is, or receives the size needed if it was 0.
 extern OSStatus AudioQueueGetProperty(AudioQueueRef inAQ, AudioQueuePropertyID inID, void *outData,
                                       UInt32 *ioDataSize);
 

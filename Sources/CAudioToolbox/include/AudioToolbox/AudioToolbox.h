@@ -1,6 +1,8 @@
 // Umbrella header of Audio Toolbox: audio queues, sound files, formats and converters.
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
+#include "../CarbonCore/Endian.h"
+#include "../CarbonCore/MacErrors.h"
 #include "../CoreAudio/CoreAudio.h"
 #include "AudioCodec.h"
 #include "AudioConverter.h"
@@ -9,5 +11,6 @@
 #include "AudioFormat.h"
 #include "AudioQueue.h"
 #include "AudioServices.h"
+#include "CAFFile.h"
 #include "ExtendedAudioFile.h"
 #endif

@@ -85,7 +85,8 @@ extern OSStatus ExtAudioFileOpenURL(CFURLRef inURL,
 extern OSStatus ExtAudioFileWrapAudioFileID(AudioFileID inFileID, Boolean inForWriting,
                                             ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
 
-/// Creates a file in the format `inStreamDesc`; fields that the codec determines may be 0. The
+/// Creates a file in the format `inStreamDesc`; fields that the codec determines may be 0. If the
+/// sample rate of a codec is 0, the file takes that of the client's format, once it is set. The
 /// layout is written to the file, if its type supports layouts. It is also the layout of the
 /// client's channels until another is set. kExtAudioFileError_InvalidChannelMap if its number of
 /// channels differs.

@@ -4,6 +4,9 @@
 
 #include "../CuejackBase.h"
 
+/// Version of these types, for programs that compare it: that of macOS 10.10.3 to 15.
+#define COREAUDIOTYPES_VERSION 20150414
+
 CUE_HEADER_BEGIN
 CF_EXTERN_C_BEGIN
 

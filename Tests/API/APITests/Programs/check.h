@@ -256,12 +256,12 @@ static inline size_t hear_wave(const char *file, int line, const cue_capture *ca
   const float *left = cue_capture_samples(card, 0), *right = cue_capture_samples(card, 1);
   char text[200];
   for (long i = 0; i < frames; i++) {
-    size_t place = at + (size_t)i;
-    if (place < cue_capture_frames(card) && left[place] == wave(first + i) &&
-        right[place] == -left[place])
+    size_t index = at + (size_t)i;
+    if (index < cue_capture_frames(card) && left[index] == wave(first + i) &&
+        right[index] == -left[index])
       continue;
     snprintf(text, sizeof text, "heard frame %ld, not %ld, at %zu",
-             place < cue_capture_frames(card) ? wave_frame(left[place]) : -2L, first + i, place);
+             index < cue_capture_frames(card) ? wave_frame(left[index]) : -2L, first + i, index);
     fail(file, line, text);
   }
   return at + (size_t)frames;

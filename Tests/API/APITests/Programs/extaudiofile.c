@@ -37,7 +37,7 @@ static void linear_pcm(void) {
       UInt32 count = Frames - done < 1234 ? Frames - done : 1234;
       write_some(file, floats + 2 * done, count, 2, 8);
       done += count;
-      EQUAL(place(file), done);
+      EQUAL(position(file), done);
     }
     EQUAL(length_of(file), Frames);
     WORKS(ExtAudioFileDispose(file));
@@ -53,7 +53,7 @@ static void linear_pcm(void) {
       EQUAL((SInt16)raw, sound[i]);
     }
     EQUAL(read_some(file, back, 10, 2, 4), 0);
-    EQUAL(place(file), Frames);
+    EQUAL(position(file), Frames);
 
     // In another format with a buffer per channel, from a position in the middle.
     AudioStreamBasicDescription planes = float_format(44100, 2);
@@ -71,7 +71,7 @@ static void linear_pcm(void) {
     EQUAL(frames, 100);
     for (int i = 0; i < 100; i++)
       CHECK(left[i] == floats[2 * (777 + i)] && right[i] == floats[2 * (777 + i) + 1]);
-    EQUAL(place(file), 877);
+    EQUAL(position(file), 877);
     GIVES(ExtAudioFileSeek(file, -1), kExtAudioFileError_InvalidSeek);
     GIVES(ExtAudioFileSeek(file, Frames + 1), kExtAudioFileError_InvalidSeek);
     WORKS(ExtAudioFileSeek(file, Frames));
@@ -96,7 +96,7 @@ static void another_rate(void) {
   set_client(file, float_format(44100, 1));
   static float back[3 * Frames];
   EQUAL(read_all(file, back, 3 * Frames, 1, 4), Frames + 1);
-  EQUAL(place(file), (Frames + 1) / 2);
+  EQUAL(position(file), (Frames + 1) / 2);
   // The high frequencies of the sound are still below half the rate.
   for (int i = 1000; i < Frames - 1000; i++)
     CHECK(fabs(back[i] - floats[2 * i]) < 1e-3);
@@ -199,7 +199,7 @@ static void read_theirs(const char *name, Boolean knows_length, double least,
     exit(1);
   }
   EQUAL(read_all(file, ours, Most, 2, 8), frames);
-  EQUAL(place(file), frames);
+  EQUAL(position(file), frames);
   double found = ratio(theirs, ours, 2 * (long)frames);
   if (found < least) {
     printf("%s: %g dB\n", name, found);
@@ -211,9 +211,9 @@ static void read_theirs(const char *name, Boolean knows_length, double least,
     // Earlier frames may be decoder priming, which contains random noise.
     SInt64 frame = 2000 + i * 104729LL % (frames - 2700);
     WORKS(ExtAudioFileSeek(file, frame));
-    EQUAL(place(file), frame);
+    EQUAL(position(file), frame);
     EQUAL(read_some(file, part, 500, 2, 8), 500);
-    EQUAL(place(file), frame + 500);
+    EQUAL(position(file), frame + 500);
     found = ratio(ours + 2 * frame, part, 1000);
     if (found < least_after_seek) {
       printf("%s from frame %lld: %g dB\n", name, (long long)frame, found);

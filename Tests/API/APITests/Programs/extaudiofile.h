@@ -35,7 +35,7 @@ static SInt64 length_of(ExtAudioFileRef file) {
   return frames;
 }
 
-static SInt64 place(ExtAudioFileRef file) {
+static SInt64 position(ExtAudioFileRef file) {
   SInt64 frame = -1;
   WORKS(ExtAudioFileTell(file, &frame));
   return frame;

@@ -225,7 +225,7 @@ static void functions_that_call_back(void) {
   GIVES(nosy.got, kAudioFileOperationNotSupportedError);
   GIVES(nosy.told, kAudioFileOperationNotSupportedError);
   GIVES(nosy.disposed, kAudioFileOperationNotSupportedError);
-  EQUAL(place(nosy.file), 100);
+  EQUAL(position(nosy.file), 100);
   WORKS(ExtAudioFileDispose(nosy.file));
   WORKS(AudioFileClose(id));
   free(nosy.memory.bytes);

@@ -53,19 +53,21 @@ static void format_lists(void) {
 
 static void independent_packets(void) {
   AudioFileID file = open_named("plain.wav");
-  AudioIndependentPacketTranslation places = {.mPacket = 3, .mIndependentlyDecodablePacket = 0};
-  UInt32 size = sizeof places;
-  WORKS(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &places));
-  CHECK(size == sizeof places && places.mPacket == 3 && places.mIndependentlyDecodablePacket == 4);
+  AudioIndependentPacketTranslation translation = {.mPacket = 3,
+                                                   .mIndependentlyDecodablePacket = 0};
+  UInt32 size = sizeof translation;
+  WORKS(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &translation));
+  CHECK(size == sizeof translation && translation.mPacket == 3 &&
+        translation.mIndependentlyDecodablePacket == 4);
   // 25 packets: none follows the last.
-  places.mPacket = 24;
-  WORKS(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &places));
-  EQUAL(places.mIndependentlyDecodablePacket, -1);
-  places.mPacket = -1;
-  GIVES(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &places),
+  translation.mPacket = 24;
+  WORKS(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &translation));
+  EQUAL(translation.mIndependentlyDecodablePacket, -1);
+  translation.mPacket = -1;
+  GIVES(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &translation),
         kAudioFilePositionError);
-  size = sizeof places - 1;
-  GIVES(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &places),
+  size = sizeof translation - 1;
+  GIVES(AudioFileGetProperty(file, kAudioFilePropertyNextIndependentPacket, &size, &translation),
         kAudioFileBadPropertySizeError);
   WORKS(AudioFileClose(file));
   passed("independent packets");

@@ -358,7 +358,7 @@ static void extended_files(void) {
   static Memory memory;
   static SInt16 samples[2];
   static UInt32 number, size = sizeof number, frames = 1;
-  static SInt64 place;
+  static SInt64 position;
   static AudioBufferList list, nothing;
   static CFURLRef url;
   static const AudioFileTypeID wave = kAudioFileWAVEType;
@@ -390,7 +390,7 @@ static void extended_files(void) {
       PARAM(ExtAudioFileWriteAsync(file, 1, NULL)),
       PARAM(ExtAudioFileWriteAsync(file, 1, &nothing)),
       PARAM(ExtAudioFileSeek(nowhere, 0)),
-      PARAM(ExtAudioFileTell(nowhere, &place)),
+      PARAM(ExtAudioFileTell(nowhere, &position)),
       PARAM(ExtAudioFileTell(file, nowhere)),
       PARAM(ExtAudioFileGetPropertyInfo(nowhere, buffer, NULL, NULL)),
       PARAM(ExtAudioFileGetProperty(nowhere, buffer, &size, &number)),

@@ -8,7 +8,7 @@ enum {
   REFILLS = 20
 };
 
-static const char *place;
+static const char *way;
 static AudioQueueRef queue;
 static pthread_t loop_thread, callback_thread;
 static int dispatch_key;
@@ -18,10 +18,10 @@ static long next_frame, next_back;
 static bool is_in_mode, has_callback_thread;
 
 static void check_place(void) {
-  if (!strcmp(place, "loop") || !strcmp(place, "mode") || !strcmp(place, "second")) {
+  if (!strcmp(way, "loop") || !strcmp(way, "mode") || !strcmp(way, "second")) {
     CHECK(pthread_equal(pthread_self(), loop_thread));
-    CHECK(strcmp(place, "mode") || is_in_mode);
-  } else if (!strcmp(place, "dispatch")) {
+    CHECK(strcmp(way, "mode") || is_in_mode);
+  } else if (!strcmp(way, "dispatch")) {
     CHECK(dispatch_get_specific(&dispatch_key) == &dispatch_key);
   } else {
     // Always the same thread, which belongs to the queue.
@@ -72,7 +72,7 @@ static void play(cue_capture *card) {
   CFStringRef mode = NULL;
   CFRunLoopRef loop = NULL;
   loop_thread = pthread_self();
-  if (!strcmp(place, "dispatch")) {
+  if (!strcmp(way, "dispatch")) {
     dispatch_queue_t target = dispatch_queue_create("test", NULL);
     dispatch_queue_set_specific(target, &dispatch_key, &dispatch_key, NULL);
     WORKS(AudioQueueNewOutputWithDispatchQueue(
@@ -81,8 +81,8 @@ static void play(cue_capture *card) {
         }));
     dispatch_release(target);
   } else {
-    if (!strcmp(place, "mode")) mode = CFSTR("a mode of its own");
-    if (strcmp(place, "thread")) loop = CFRunLoopGetCurrent();
+    if (!strcmp(way, "mode")) mode = CFSTR("a mode of its own");
+    if (strcmp(way, "thread")) loop = CFRunLoopGetCurrent();
     WORKS(AudioQueueNewOutput(&format, played, &calls, loop, mode, 0, &queue));
   }
   WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, changed,
@@ -128,16 +128,16 @@ static void *play_on_thread(void *card) {
 }
 
 int main(int argc, char **argv) {
-  place = argc > 1 ? argv[1] : "loop";
+  way = argc > 1 ? argv[1] : "loop";
   cue_capture *card = open_card(10);
-  if (!strcmp(place, "second")) {
+  if (!strcmp(way, "second")) {
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, play_on_thread, card) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
   } else {
     play(card);
   }
-  passed(place);
+  passed(way);
   cue_capture_close(card);
   return 0;
 }

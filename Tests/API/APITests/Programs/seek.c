@@ -53,7 +53,7 @@ int main(void) {
   }
   WORKS(AudioQueueStart(queue, NULL));
   size_t at = 0;
-  const long places[] = {0, 500000, 1000, 1000000};
+  const long targets[] = {0, 500000, 1000, 1000000};
   size_t place_heard_at[4];
   for (int i = 0; i < 4; i++) {
     RUN_LOOP_UNTIL(running_changes == 2 * i + 1);
@@ -62,15 +62,15 @@ int main(void) {
     CHECK(i == 0 || time <= device_time_of(queue) - started_after);
     // Skip the remaining sound of the previous position.
     const float *left = cue_capture_samples(card, 0);
-    long frame = i > 0 ? places[i - 1] : 0;
+    long frame = i > 0 ? targets[i - 1] : 0;
     while (i > 0 && at < cue_capture_frames(card) && wave_frame(left[at]) == frame)
       at++, frame++;
     // No gap, and no sound of the old position after the new one. The capture may lag by a cycle.
     at = find_sound(card, at);
     WAIT(cue_capture_frames(card) >= at + 12000);
-    HEAR(card, at, places[i], 12000);
+    HEAR(card, at, targets[i], 12000);
     place_heard_at[i] = at;
-    if (i + 1 < 4) seek(queue, places[i + 1]);
+    if (i + 1 < 4) seek(queue, targets[i + 1]);
   }
   for (int i = 1; i < 4; i++)
     CHECK(place_heard_at[i] > place_heard_at[i - 1]);

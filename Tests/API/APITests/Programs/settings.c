@@ -100,13 +100,16 @@ static void every_property(void) {
     UInt32 size = 0x77777777;
     WORKS(AudioQueueGetPropertySize(queue, one->id, &size));
     EQUAL(size, one->size);
-    // Too small: nothing is written.
+    // Too small: nothing is written. A list of levels is shortened.
     memset(value, 0x77, sizeof value);
-    for (UInt32 little = 0; little < one->size; little++) {
+    const bool is_levels = one->id == kAudioQueueProperty_CurrentLevelMeter ||
+                           one->id == kAudioQueueProperty_CurrentLevelMeterDB;
+    const UInt32 least = is_levels ? sizeof(AudioQueueLevelMeterState) : one->size;
+    for (UInt32 little = 0; little < least; little++) {
       size = little;
       GIVES(AudioQueueGetProperty(queue, one->id, value, &size),
             kAudioQueueErr_InvalidPropertySize);
-      EQUAL(size, little);
+      EQUAL(size, little > 0 ? little : one->size);
       EQUAL(value[0], 0x77);
     }
     // Larger than needed: the actual size is returned, and nothing is written beyond the value.

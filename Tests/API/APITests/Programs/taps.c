@@ -87,10 +87,10 @@ static void doubling(void *data, AudioQueueProcessingTapRef in, UInt32 frames, A
   seen += frames;
 }
 
-static void a_tap_makes_the_sound(cue_capture *card, AudioQueueProcessingTapFlags place) {
+static void a_tap_makes_the_sound(cue_capture *card, AudioQueueProcessingTapFlags flags) {
   AudioQueueRef queue = new_queue();
-  WORKS(add_tap(queue, doubling, place));
-  GIVES(add_tap(queue, doubling, place), kAudioQueueErr_TooManyTaps);
+  WORKS(add_tap(queue, doubling, flags));
+  GIVES(add_tap(queue, doubling, flags), kAudioQueueErr_TooManyTaps);
   play_wave(queue, card);
   EQUAL(seen, FRAMES);
   EQUAL(starts, 1);
@@ -106,11 +106,11 @@ static void a_tap_makes_the_sound(cue_capture *card, AudioQueueProcessingTapFlag
   EQUAL(error, 0);
   // The source is available only during a call of the tap.
   AudioTimeStamp time;
-  AudioQueueProcessingTapFlags flags;
+  AudioQueueProcessingTapFlags read_flags;
   AudioBufferList list = {0};
   Float64 queue_time;
   UInt32 frames;
-  GIVES(AudioQueueProcessingTapGetSourceAudio(tap, 1, &time, &flags, &frames, &list),
+  GIVES(AudioQueueProcessingTapGetSourceAudio(tap, 1, &time, &read_flags, &frames, &list),
         kAudioQueueErr_InvalidTapContext);
   GIVES(AudioQueueProcessingTapGetQueueTime(tap, &queue_time, &frames),
         kAudioQueueErr_InvalidTapContext);

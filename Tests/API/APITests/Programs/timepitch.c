@@ -87,11 +87,12 @@ static void properties_and_parameters(void) {
   passed("properties and parameters");
 }
 
-static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buffer) {
+/// Plays a tone and checks its length and pitch. Returns false if cycles were late meanwhile: the
+/// frames of such cycles are left out.
+static bool plays_a_tone(cue_capture *card, float rate, float cents, bool with_the_buffer) {
   AudioQueueRef queue = new_queue();
   WORKS(set(queue, kAudioQueueProperty_EnableTimePitch, 1));
   WORKS(set(queue, kAudioQueueProperty_DecodeBufferSizeFrames, 1 << 18));
-  cue_capture_arm(card);
   AudioQueueBufferRef buffer = new_buffer(queue, FRAMES);
   float *samples = buffer->mAudioData;
   for (int i = 0; i < FRAMES; i++)
@@ -110,6 +111,7 @@ static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buf
   WORKS(AudioQueueStop(queue, false));
   // Prime everything before the start, so that a busy machine causes no gap.
   WAIT(AudioQueuePrime(queue, 0, NULL) == noErr);
+  cue_capture_arm(card);
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
   WAIT(!is_running(queue));
@@ -117,6 +119,7 @@ static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buf
   EQUAL(parameter(queue, kAudioQueueParam_Pitch), cents);
   WORKS(AudioQueueDispose(queue, true));
   end_recording(card);
+  if (cue_capture_gap_count(card) > 0) return false;
   const float *left = cue_capture_samples(card, 0);
   size_t total = cue_capture_frames(card), first = find_sound(card, 0), last = total;
   while (last > first && fabsf(left[last - 1]) < 1e-4f)
@@ -129,6 +132,12 @@ static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buf
     if (left[i - 1] < 0 && left[i] >= 0) rises[++count > 0] = i;
   double pitch = 440 * exp2(cents / 1200.0);
   CHECK(fabs(count * (double)RATE / (double)(rises[1] - rises[0]) / pitch - 1) < 0.005);
+  return true;
+}
+
+static void a_tone(cue_capture *card, float rate, float cents, bool with_the_buffer) {
+  for (int tries = 0; !plays_a_tone(card, rate, cents, with_the_buffer); tries++)
+    CHECK(tries < 10);
 }
 
 int main(void) {

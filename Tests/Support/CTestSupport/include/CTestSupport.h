@@ -131,6 +131,9 @@ void cue_lockstep_begin(cue_lockstep *lockstep, uint32_t start);
 void cue_lockstep_use(cue_lockstep *lockstep, int count);
 cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count);
 unsigned cue_lockstep_xruns(const cue_lockstep *lockstep);
+/// Tells the largest number of frames by which the server's frame counter jumped between two
+/// cycles.
+unsigned cue_lockstep_jump(const cue_lockstep *lockstep);
 jack_client_t *cue_lockstep_client(const cue_lockstep *lockstep);
 void cue_lockstep_close(cue_lockstep *lockstep);
 

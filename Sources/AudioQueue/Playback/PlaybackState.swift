@@ -1,0 +1,231 @@
+import Codecs
+import Glibc
+import RealTime
+import Server
+import Timeline
+
+typealias PlaybackState = QueueState<PlaybackPart>
+
+/// The part of a playback queue's state that a recording queue does not have.
+struct PlaybackPart: QueuePart {
+  typealias Memory = VoiceMemory
+  typealias Converter = AudioQueue.Converter
+
+  /// A part of a buffer that is to be played, with its start time and parameter changes.
+  struct Piece {
+    let id: UInt32
+    /// The first frame to play and the number of frames. An estimate if packets do not say how many
+    /// frames they hold.
+    var first: Int
+    var frames: Int
+    /// The packets in the buffer; nil if it holds linear PCM.
+    var packets: Packets?
+    /// The earliest frame of the run, at the queue's rate, at which it may begin; nil if it follows
+    /// the previous buffer directly.
+    var start: Int64?
+    /// The frame of the run at which it will begin unless the queue runs dry.
+    var begin: Int64
+    /// Parameter, rate and pitch changes that take effect on its first frame.
+    var changes: ParameterChanges
+    var timePitch: TimePitchChanges
+  }
+
+  /// Frames of a staging buffer, with their start time and parameter changes.
+  struct StagingPiece {
+    let stagingBuffer: StagingBuffer
+    let first: Int
+    let frames: Int
+    /// True if these are the last frames of the staging buffer.
+    let isLast: Bool
+    /// The earliest device frame of the run at which they may begin; `.min` if they follow the
+    /// previous frames directly.
+    let start: Int64
+    let changes: ParameterChanges
+  }
+
+  /// An element of the stream on its way to the ports.
+  enum Item {
+    case buffer(Piece)
+    /// Frames in a staging buffer. Occurs only in `inRing`.
+    case stagingBuffer(StagingPiece)
+    /// Frames that were converted for a previous device rate, by their index in the converter.
+    /// Occurs only in `waiting`.
+    case replay(Int)
+    /// The end of a run.
+    case end
+    /// A flush: the converter outputs all frames that it holds back.
+    case flush
+  }
+
+  var runs = QueueRuns()
+  /// The number of run ends that are enqueued and have not been reached.
+  var ends = 0
+  /// The times of starts that were requested while a run was ending, in order.
+  var starts: [StartPoint] = []
+  /// True once the voice knows the first of these starts.
+  var isRestarting = false
+  /// True from the call that tells the voice to begin a run until the run begins. That run is not
+  /// in `starts`.
+  var isBeginning = false
+  /// The number of resets. A conversion in progress compares it to detect that its result is stale.
+  var generation: UInt64 = 0
+  /// The number of items at the beginning of `waiting` that were converted for a previous device
+  /// rate.
+  var replays = 0
+  /// Offline rendering; nil if the queue plays through a device.
+  var offline: OfflineRun?
+
+  /// Properties of the device that was open last, kept to detect a change.
+  var lastDevice: DeviceFacts?
+  /// For each channel, the index of its device port; empty for channel order.
+  var portOrder: [Int] = []
+  /// For each channel, the sound card output that the app has assigned; nil if it has assigned
+  /// none.
+  var assignments: [Int]?
+  /// True if the converter holds frames that it outputs only at an end or a flush.
+  var holdsBack = false
+  /// The free staging buffers of the converter's pool.
+  var freeStagingBuffers: [StagingBuffer] = []
+  /// The number of device frames that each waiting `prime` call needs.
+  var primeTargets: [Int] = []
+  /// Settings of the processing chain between the buffers and the ring.
+  var settings = ChainSettings()
+  /// Rate and pitch of the frames that are converted next.
+  var timePitch = TimePitch.Setting()
+  /// The latest failure of the converter.
+  var converterFailure: ConverterFailure?
+
+  /// The parameters in force once the process thread has taken every change sent to it, and the
+  /// number of changes sent.
+  var parameters = ParameterChanges(volume: 1, rampSeconds: 0, pan: 0)
+  var changesSent: UInt64 = 0
+  /// True once the balance of a one-channel queue has left the centre.
+  var needsSecondPort = false
+  /// The frame of the run at which the next enqueued buffer would play unless the queue runs dry.
+  var tail: Int64 = 0
+
+  // MARK: QueuePart
+
+  static func id(of returned: UInt32) -> UInt32 { returned }
+
+  static func pendingStart(_ state: PlaybackState) -> StartPoint? {
+    state.part.isBeginning ? state.start : state.part.starts.first
+  }
+
+  /// True if `OutputQueue.render` runs the cycles.
+  var isOffline: Bool { offline != nil }
+
+  var runsOver: Int { runs.over }
+
+  mutating func willTell(isRunning: Bool, runsOver: Int) { runs.toldOver = runsOver }
+
+  /// Returns the index of the notification to deliver next.
+  ///
+  /// While the server is gone the app could not enqueue a played buffer again. Such a buffer is
+  /// returned once the server is back.
+  static func nextNotice(_ state: PlaybackState, onlyBuffers: Bool) -> Int? {
+    if let offline = state.part.offline, offline.renderer != pthread_self() && !onlyBuffers {
+      // Only the rendering thread delivers played buffers. While it renders, it delivers all other
+      // notifications too.
+      guard offline.renderer == nil else { return nil }
+      return state.notices.firstIndex { notice in
+        if case .buffer(_, isReset: false) = notice { false } else { true }
+      }
+    }
+    return state.notices.firstIndex { notice in
+      switch notice {
+      case .buffer(_, let isReset): isReset || !state.isLost
+      case .isRunning, .changed: !onlyBuffers
+      }
+    }
+  }
+}
+
+/// The number of runs that were requested, and how many are over.
+package struct QueueRuns: Sendable {
+  package var started = 0
+  /// A run that the loss of its server interrupts counts as over, even if it goes on later: nobody
+  /// should wait for another server.
+  package private(set) var over = 0
+  /// The number of runs that were over at the latest callback about `isRunning`.
+  package var toldOver = 0
+  /// True while the present run counts as over.
+  private var isInterrupted = false
+
+  /// Counts the end of the present run.
+  mutating func end() {
+    if !isInterrupted { over += 1 }
+    isInterrupted = false
+  }
+
+  mutating func interrupt() {
+    end()
+    isInterrupted = true
+  }
+
+  mutating func endAll() {
+    over = started
+    isInterrupted = false
+  }
+}
+
+/// Offline rendering: the app runs the cycles.
+struct OfflineRun {
+  let server: OfflineServer
+  /// True once a `render` call has begun.
+  var hasRendered = false
+  /// Frames of the render format that were rendered or skipped since the latest start.
+  var renderedFrames: Int64 = 0
+  /// The thread that is inside a `render` call.
+  var renderer: pthread_t?
+}
+
+extension PlaybackState {
+  /// True if a second port is needed and can be opened.
+  var lacksSecondPort: Bool {
+    part.needsSecondPort && device != nil && !part.isOffline && portNames.count == 1
+  }
+
+  /// The start time of the last buffer that has one, belongs to the run and has not been played.
+  var lastStart: Int64? {
+    for items in [waiting, inRing] {
+      for item in items.reversed() {
+        if case .end = item { return nil }
+        if case .buffer(let piece) = item, let start = piece.start { return start }
+      }
+    }
+    return nil
+  }
+
+  /// The number of device frames that are ready to play. Without a converter the process thread
+  /// reads app buffers directly, so waiting buffers count too.
+  var readyFrames: Int {
+    (converter == nil ? inRing + waiting : inRing).reduce(0) { sum, item in
+      switch item {
+      case .buffer(let piece): sum + piece.frames
+      case .stagingBuffer(let piece): sum + piece.frames
+      case .replay, .end, .flush: sum
+      }
+    }
+  }
+
+  /// Forgets what was prepared for a start that has not come.
+  mutating func unprime() {
+    if phase == .primed { phase = .idle }
+  }
+
+  /// Hands back every enqueued buffer as not played.
+  mutating func returnAll() {
+    for item in inRing + waiting {
+      if case .buffer(let piece) = item { notices.append(.buffer(piece.id, isReset: true)) }
+    }
+    inRing = []
+    waiting = []
+    part.replays = 0
+    part.holdsBack = false
+    part.ends = 0
+    part.tail = 0
+    unprime()
+    if let converter { part.freeStagingBuffers = converter.pool }
+  }
+}

@@ -1,0 +1,228 @@
+import Codecs
+import Files
+import RealTime
+
+/// The conversion of one file by `cuejack convert`.
+struct Conversion {
+  private let reader: SoundReader
+  private let kind: SoundFormat
+  private let target: StreamFormat
+  /// The part to convert, in frames of the input file.
+  private let part: Range<Int64>
+  /// True if the packets are copied unchanged.
+  private let copies: Bool
+  private let quality: ConversionQuality
+  private let bitRate: Int?
+  /// True if the number of channels was given.
+  private let choosesChannels: Bool
+  private let output: String
+
+  private static var framesAtOnce: Int { 8192 }
+
+  init(_ reader: SoundReader, to output: String, _ options: Convert) throws(SoundFileError) {
+    let coding = options.coding
+    self.reader = reader
+    self.output = output
+    quality = options.quality
+    bitRate = coding.bitrate?.bitsPerSecond
+    choosesChannels = coding.channels != nil
+    kind = try SoundFormat(
+      path: output, coding, pcm: Self.usualPCM(for: reader, in: output),
+      losslessBits: reader.file.sourceBits > 16 ? 24 : 16)
+    target = kind.stream(
+      sampleRate: coding.rate ?? kind.usableRate(for: reader.format.sampleRate),
+      channels: coding.channels ?? kind.usableChannels(for: reader.format.channels))
+    part = reader.part(from: options.start, to: options.end)
+    if part.isEmpty, reader.frames > 0 {
+      throw SoundFileError(
+        .notSupported("nothing is left between --start and --end"), path: reader.path)
+    }
+    let changesNothing =
+      coding.rate == nil && coding.channels == nil && coding.bits == nil && coding.bitrate == nil
+      && options.start == 0 && options.end == nil
+    if case .packets(let source) = reader.file.format, case .packets(let wanted) = target {
+      copies =
+        changesNothing && source.codec == wanted.codec
+        && MediaFiles.canWrite(reader.file.format, in: kind.container)
+        && reader.file.hasPlainPackets
+    } else {
+      copies = false
+    }
+  }
+
+  /// Returns the linear PCM format that keeps a file's sound: the file's own, or integers of 16 or
+  /// 24 bits for packets.
+  private static func usualPCM(for reader: SoundReader, in path: String) -> SoundCoding {
+    switch reader.file.format {
+    case .pcm(let format):
+      if format.kind == .float { return .pcm(.float, bits: format.bitsPerSample) }
+      return .integers(bits: format.bitsPerSample, in: Container(forPath: path) ?? .wave)
+    case .packets: return .pcm(.signedInteger, bits: reader.file.sourceBits > 16 ? 24 : 16)
+    }
+  }
+
+  /// Writes the file.
+  ///
+  /// - Parameter progress: Called repeatedly with the fraction done, from 0 to 1. Returns false to
+  ///   cancel.
+  /// - Returns: Frames of the new file; nil if cancelled.
+  func run(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    copies
+      ? try copy(into: store, progress: progress) : try convert(into: store, progress: progress)
+  }
+
+  private func convert(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    let plan = try SoundWriter.Plan(
+      store.name, container: kind.container, format: target,
+      encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+    let writer = try SoundWriter(store, plan)
+    let ratio = target.sampleRate / reader.format.sampleRate
+    try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
+    tellOfChannels()
+    var options = StreamConverter.Options()
+    options.quality = quality.resampler
+    options.mix = Self.mix(of: reader.format.channels, to: target.channels)
+    let converter = try reader.file.decoder(to: writer.input, options)
+    let source = MediaReader(reader.file)
+    source.seek(to: part.lowerBound)
+    let total = Int64((Double(part.count) * ratio).rounded())
+    var memory = [UInt8](repeating: 0, count: Self.framesAtOnce * writer.input.bytesPerFrame)
+    var written: Int64 = 0
+    while written < total {
+      guard progress(Double(written) / Double(total)) else { return nil }
+      let wanted = Int(min(Int64(Self.framesAtOnce), total - written))
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          let count = try unsafe read(wanted, of: source, through: converter, into: memory)
+          try unsafe writer.write(
+            .init(rebasing: memory[..<(count * writer.input.bytesPerFrame)]))
+          return count
+        }
+      }
+      let count = try result.get()
+      written += Int64(count)
+      if count < wanted {
+        // Some programs count the last packet in full although it is shorter.
+        Screen.shared.remark("\(reader.path): the sound ends early, after \(written) frames")
+        break
+      }
+    }
+    try writer.close()
+    return written
+  }
+
+  private func read(
+    _ count: Int, of source: MediaReader, through converter: StreamConverter,
+    into memory: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard case .pcm(let format) = converter.output, let start = memory.baseAddress,
+      let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    var sink = StreamConverter.Sink.frames(samples, room: count)
+    do throws(MediaError) {
+      try source.read(&sink, through: converter)
+    } catch {
+      throw error.naming(reader.path)
+    }
+    return sink.count
+  }
+
+  /// Reports a reduced number of channels, unless it was given by an option.
+  private func tellOfChannels() {
+    let (old, new) = (reader.format.channels, target.channels)
+    guard new < old, !choosesChannels else { return }
+    let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
+    Screen.shared.remark("\(output): \(target.coding) has no room for \(old) channels: \(words)")
+  }
+
+  /// Copies mono to all channels, and averages all channels to mono. Otherwise returns nil: the
+  /// first channels are mapped.
+  private static func mix(of input: Int, to output: Int) -> ChannelMix? {
+    if input == 1 { return .map(Array(repeating: 0, count: output)) }
+    if output == 1 { return .mix(Array(repeating: [1 / Float(input)], count: input)) }
+    return nil
+  }
+
+  /// Copies the packets unchanged.
+  private func copy(
+    into store: FileStore, progress: (Double) -> Bool
+  ) throws(SoundFileError) -> Int64? {
+    let old = reader.file
+    let new = try MediaFiles.create(store, container: kind.container, format: old.format)
+    if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
+    // If the command is killed, the file has at least the right priming.
+    if let table = try old.packetTable { try new.setPacketTable(table) }
+    try new.copyMetadata(of: old)
+    var next: Int64 = 0
+    var memory = [UInt8](repeating: 0, count: max(1 << 16, try old.maximumPacketBytes))
+    var extents: [PacketExtent] = []
+    let total = try old.packetCount
+    while next < total {
+      guard progress(Double(next) / Double(total)) else { return nil }
+      let first = next
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) in
+          let count = try unsafe old.readPackets(
+            from: first, count: 256, into: memory, extents: &extents)
+          try unsafe new.writePackets(at: first, from: .init(memory), extents: extents)
+          return count
+        }
+      }
+      let count = try result.get()
+      guard count > 0 else {
+        throw SoundFileError(.damaged("it ended early, after \(next) packets"), path: reader.path)
+      }
+      next += Int64(count)
+    }
+    try new.close()
+    return reader.frames
+  }
+
+  /// Returns a one-line summary.
+  func summary(_ frames: Int64) -> String {
+    let seconds = exactClock(Double(frames) / target.sampleRate)
+    let way = copies ? ", packets copied" : ""
+    return "\(output): \(kind.container): \(target.words), \(frames) frames (\(seconds))\(way)"
+  }
+}
+
+extension MediaFile {
+  /// Copies another file's metadata, as far as this file's container can store it.
+  ///
+  /// - Parameters:
+  ///   - part: The part of the other file's frames that this file has; nil for all.
+  ///   - ratio: Frames of this file per frame of the other.
+  fileprivate func copyMetadata(
+    of other: any MediaFile, from part: Range<Int64>? = nil, ratio: Double = 1
+  ) throws(SoundFileError) {
+    func moved(_ marker: MediaMarker) -> MediaMarker? {
+      var marker = marker
+      if let part {
+        guard marker.position >= Double(part.lowerBound), marker.position <= Double(part.upperBound)
+        else { return nil }
+        marker.position -= Double(part.lowerBound)
+      }
+      marker.position *= ratio
+      return marker
+    }
+    if let tags = try other.tags(), !tags.isEmpty, try self.tags() != nil { try setTags(tags) }
+    let roles = part == nil ? other.channelRoles : other.decodedChannelRoles
+    if let roles, roles.count == format.channels { try setChannelRoles(roles) }
+    guard let new = chunked, let old = other.chunked else { return }
+    if var list = try old.markers(), !list.markers.isEmpty, try new.markers() != nil {
+      list.markers = list.markers.compactMap(moved)
+      try new.setMarkers(list)
+    }
+    if var list = try old.regions(), !list.regions.isEmpty, try new.regions() != nil {
+      for index in list.regions.indices {
+        list.regions[index].markers = list.regions[index].markers.compactMap(moved)
+      }
+      list.regions.removeAll { $0.markers.isEmpty }
+      try new.setRegions(list)
+    }
+  }
+}

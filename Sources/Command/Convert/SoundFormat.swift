@@ -1,0 +1,242 @@
+import ArgumentParser
+import Codecs
+import Files
+import RealTime
+
+/// A sample format or codec, as named by `--format`.
+enum SoundCoding: Equatable, ExpressibleByArgument {
+  case pcm(PCMFormat.Kind, bits: Int)
+  case packets(Codec)
+
+  private static let names: [(name: String, coding: SoundCoding)] = [
+    ("u8", .pcm(.unsignedInteger, bits: 8)), ("s8", .pcm(.signedInteger, bits: 8)),
+    ("s16", .pcm(.signedInteger, bits: 16)), ("s24", .pcm(.signedInteger, bits: 24)),
+    ("s32", .pcm(.signedInteger, bits: 32)), ("f32", .pcm(.float, bits: 32)),
+    ("f64", .pcm(.float, bits: 64)), ("aac", .packets(.aac)), ("alac", .packets(.alac)),
+    ("flac", .packets(.flac)), ("opus", .packets(.opus)), ("vorbis", .packets(.vorbis)),
+    ("mp3", .packets(.mp3)), ("mp2", .packets(.mp2)), ("ac3", .packets(.ac3)),
+    ("eac3", .packets(.eac3)), ("ima4", .packets(.ima4)), ("ulaw", .packets(.ulaw)),
+    ("alaw", .packets(.alaw)), ("amr", .packets(.amrNarrow)), ("gsm", .packets(.gsm)),
+    ("msima", .packets(.msIMA)),
+  ]
+
+  /// Returns the usual integer format with this many bits for a container.
+  static func integers(bits: Int, in container: Container) -> SoundCoding {
+    // Only WAVE files store eight bits unsigned.
+    let isWave = [.wave, .rf64, .wave64].contains(container)
+    return .pcm(bits <= 8 && isWave ? .unsignedInteger : .signedInteger, bits: max(8, bits))
+  }
+
+  init?(argument: String) {
+    guard let found = Self.names.first(where: { $0.name == argument.lowercased() }) else {
+      return nil
+    }
+    self = found.coding
+  }
+
+  static var allValueStrings: [String] { names.map(\.name) }
+
+  var defaultValueDescription: String { Self.names.first { $0.coding == self }?.name ?? "" }
+}
+
+/// Options of `cuejack record` and `cuejack convert` for the output format.
+struct CodingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The sample format or codec. By default that of the container.", valueName: "format"))
+  var format: SoundCoding?
+
+  @Option(help: ArgumentHelp("The sample rate.", valueName: "hertz"))
+  var rate: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "The number of channels. By default all, as far as the format allows.",
+      valueName: "count"))
+  var channels: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits per sample, without --format or with a lossless codec.",
+      discussion: "8, 16, 24 or 32 for linear PCM, 16 or 24 for Apple Lossless and FLAC.",
+      valueName: "count"))
+  var bits: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits per second of a lossy codec. 128k is 128000.", valueName: "bits"))
+  var bitrate: BitRate?
+
+  func validate() throws {
+    if let rate {
+      try check(
+        (1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
+    }
+    if let channels {
+      try check(
+        (1...PCMFormat.maximumChannels).contains(channels),
+        "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
+    }
+    if let bits { try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32") }
+    if bits != nil, let format, case .pcm = format {
+      try check(
+        false, "--format \(format.defaultValueDescription) says how many bits: leave --bits out")
+    }
+  }
+}
+
+/// The value of `--bitrate`, in bits per second.
+struct BitRate: ExpressibleByArgument {
+  var bitsPerSecond: Int
+
+  init?(argument: String) {
+    let isThousands = argument.lowercased().hasSuffix("k")
+    guard let number = Double(isThousands ? String(argument.dropLast()) : argument) else {
+      return nil
+    }
+    let bits = isThousands ? number * 1000 : number
+    guard (500...10_000_000).contains(bits) else { return nil }
+    bitsPerSecond = Int(bits)
+  }
+}
+
+/// Container and coding of an output file.
+struct SoundFormat {
+  private(set) var container: Container
+  private let coding: SoundCoding
+  /// Significant bits of a sample for lossless codecs.
+  private let losslessBits: Int
+
+  /// The file name extensions that select a container. (No encoder writes MPEG Layer 1.)
+  static var extensions: String {
+    Container.allCases.filter { $0 != .mp1 }.flatMap(\.extensions).reduce(into: [String]()) {
+      if !$0.contains($1) { $0.append($1) }
+    }.map { ".\($0)" }.joined(separator: ", ")
+  }
+
+  /// Takes the container from the file's name, and the coding from the options or the container.
+  ///
+  /// - Parameters:
+  ///   - pcm: Default coding in containers that hold linear PCM, unless bits are given.
+  ///   - losslessBits: Default bits of a sample for lossless codecs.
+  init(
+    path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
+  ) throws(SoundFileError) {
+    guard let container = Container(forPath: path) else {
+      throw SoundFileError(
+        .cannotWrite("its name has to end in one of \(Self.extensions)"), path: path)
+    }
+    let integers = options.bits.map { SoundCoding.integers(bits: $0, in: container) }
+    let coding = options.format ?? Self.usualCoding(of: container) ?? integers ?? pcm
+    if let bits = options.bits, case .packets(let codec) = coding,
+      !codec.encodedBits.contains(bits)
+    {
+      let kept = codec.encodedBits.map(String.init).joined(separator: " or ")
+      throw SoundFileError(
+        .notSupported(
+          codec.isLossless
+            ? "\(codec.name) keeps \(kept) bits of a sample, not \(bits)"
+            : "\(codec.name) has no bits of a sample to choose: leave --bits out"), path: path)
+    }
+    self.init(container, coding, losslessBits: options.bits ?? losslessBits)
+  }
+
+  /// Creates a format from a container and a coding.
+  init(_ container: Container, _ coding: SoundCoding, losslessBits: Int = 0) {
+    self.container = container
+    self.coding = coding
+    self.losslessBits = losslessBits
+    // AIFF holds only signed integers; everything else needs AIFF-C.
+    if case .aiff = container {
+      switch coding {
+      case .pcm(.signedInteger, _): break
+      default: self.container = .aifc
+      }
+    }
+  }
+
+  private static func usualCoding(of container: Container) -> SoundCoding? {
+    switch container {
+    case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next, .other: nil
+    case .m4a, .mp4, .m4b, .threeGP, .threeGP2, .adts: .packets(.aac)
+    case .mp3: .packets(.mp3)
+    case .mp2: .packets(.mp2)
+    case .mp1: .packets(.mp1)
+    case .ac3: .packets(.ac3)
+    case .flac: .packets(.flac)
+    case .ogg: .packets(.opus)
+    case .amr: .packets(.amrNarrow)
+    }
+  }
+
+  /// Returns the format of the file's sound.
+  func stream(sampleRate: Double, channels: Int) -> StreamFormat {
+    switch coding {
+    case .pcm(let kind, let bits):
+      return .pcm(
+        PCMFormat(
+          sampleRate: sampleRate, channels: channels, kind: kind, bitsPerSample: bits,
+          isBigEndian: bits > 8 && container.isBigEndian))
+    case .packets(let codec):
+      return .packets(
+        PacketFormat(
+          codec: codec, sampleRate: sampleRate, channels: channels,
+          bitsPerSample: codec.isLossless ? losslessBits : 0))
+    }
+  }
+
+  /// Returns the lowest usable rate that is at least `wanted`, else the highest one.
+  func usableRate(for wanted: Double) -> Double {
+    guard case .packets(let codec) = coding else { return wanted }
+    let rates = codec.encodedSampleRates
+    return rates.first { $0 >= wanted } ?? rates.last ?? wanted
+  }
+
+  /// Returns the largest usable number of channels up to `wanted`.
+  func usableChannels(for wanted: Int) -> Int {
+    guard case .packets(let codec) = coding else { return wanted }
+    return (1...max(1, wanted)).last { codec.encodes(channels: $0) } ?? 1
+  }
+}
+
+extension StreamFormat {
+  /// Short description of the coding.
+  var coding: String {
+    switch self {
+    case .pcm(let format): format.words
+    case .packets(let format): format.words
+    }
+  }
+
+  /// Short description of the format.
+  var words: String {
+    "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
+  }
+}
+
+extension PCMFormat {
+  /// Short description of the samples.
+  var words: String {
+    let type = "\(bitsPerSample)-bit \(sampleType)"
+    return bitsPerSample == 8 ? type : "\(type), \(isBigEndian ? "big" : "little")-endian"
+  }
+
+  /// Name of the sample type.
+  var sampleType: String {
+    switch kind {
+    case .signedInteger: "signed integer"
+    case .unsignedInteger: "unsigned integer"
+    case .float: "float"
+    }
+  }
+}
+
+/// Formats a rate with its unit.
+func hertz(_ rate: Double) -> String {
+  rate == rate.rounded() ? "\(Int64(rate)) Hz" : "\(rate) Hz"
+}
+
+extension PacketFormat {
+  /// Short description of the coding.
+  var words: String { bitsPerSample > 0 ? "\(codec.name), \(bitsPerSample)-bit" : codec.name }
+}

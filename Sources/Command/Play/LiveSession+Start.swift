@@ -1,0 +1,92 @@
+import ArgumentParser
+import AudioQueue
+import Dispatch
+import Glibc
+import PluginHost
+import RealTime
+import Server
+import Timeline
+
+/// Choosing the frame that all players start on, and announcing it.
+extension LiveSession {
+  /// The common start of all players.
+  struct Start {
+    var chosen: ChosenStart
+    /// Latency of the plugins in frames.
+    var latency: Int64
+    /// True if the chosen time had already passed.
+    var isPast = false
+    var sampleRate: Double
+    var frame: Int64 { chosen.frame }
+    /// The frame at which the queues start: earlier by the latency.
+    var queueFrame: Int64 { frame - latency }
+    var queueTime: StartTime { chosen.time(before: latency, sampleRate: sampleRate) }
+  }
+
+  func chooseStart() throws(QueueError) -> Start {
+    let latency = Int64(pluginClient?.chain.latencyFrames ?? 0)
+    // Choose the start frame only after the server carries sound from every player.
+    for player in players { try player.queue.awaitHeard() }
+    let rate = try players[0].queue.deviceSampleRate()
+    guard let device = players[0].queue.runningDevice else { throw .invalidated }
+    let now = players.compactMap { $0.queue.deviceTime?.frame }.max() ?? device.now
+    // Allows enough time to start all players, even on a busy machine.
+    let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    func start(_ frame: Int64, isPast: Bool = false) -> Start {
+      Start(
+        chosen: ChosenStart(frame: frame, on: device), latency: latency, isPast: isPast,
+        sampleRate: rate)
+    }
+    guard let at = command.client.at else { return start(soon) }
+    let chosen = try at.start(on: players[0].queue)
+    switch at {
+    case .after:
+      return start(
+        players.count == 1 ? max(chosen.frame, now + latency) : max(chosen.frame, soon))
+    case .frame, .hostTime:
+      if chosen.frame > now + latency {
+        return Start(chosen: chosen, latency: latency, sampleRate: rate)
+      }
+      // A single player starts at once, but several need a common time in the future.
+      return start(players.count == 1 ? chosen.frame : soon, isPast: true)
+    }
+  }
+
+  func announce(_ pluginClient: PluginClient) {
+    let name = pluginClient.device.client.name
+    let latency = pluginClient.chain.latencyFrames
+    Screen.shared.say(
+      "plugins: client \(name)" + (latency > 0 ? ", \(latency) frames of latency" : ""))
+    for (port, connections) in zip(pluginClient.chain.portNames, pluginClient.connections) {
+      Screen.shared.say("  \(name):\(port) -> \(listed(connections))")
+    }
+    for (port, arrow, others) in [
+      (pluginClient.chain.midiInput, "<-", pluginClient.midiInputs),
+      (pluginClient.chain.midiOutput, "->", pluginClient.midiOutputs),
+    ] {
+      guard let port else { continue }
+      Screen.shared.say("  \(name):\(port) \(arrow) \(listed(others))")
+    }
+  }
+
+  func announce(_ player: FilePlayer, _ start: Start) {
+    let statistics = player.queue.statistics
+    let when =
+      start.isPast
+      ? "that time is past: starts at once" : start.chosen.words
+    Screen.shared.say(
+      "\(player.file.path): server \(statistics.serverName), client \(statistics.clientName), "
+        + when)
+    for (port, connections) in zip(statistics.portNames, statistics.connections) {
+      Screen.shared.say("  \(statistics.clientName):\(port) -> \(listed(connections))")
+    }
+  }
+
+  func progress(of player: FilePlayer, _ start: Start) -> Progress {
+    Progress(
+      name: printable(fileName(player.file.path)),
+      position: player.position(startingAt: start.queueFrame),
+      duration: player.duration,
+      peaks: player.queue.takePeaks())
+  }
+}

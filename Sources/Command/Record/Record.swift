@@ -1,0 +1,287 @@
+import ArgumentParser
+import AudioQueue
+import Codecs
+import Dispatch
+import Files
+import Glibc
+import RealTime
+import Server
+import System
+import Timeline
+
+/// `cuejack record`: records to a sound file.
+struct Record: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Record to a sound file.",
+    discussion: """
+      The file's extension selects its container: \(SoundFormat.extensions). Control-C, SIGTERM or SIGHUP \
+      end the recording and complete the file. If the command is killed, the file can be opened and \
+      lacks at most the last second.
+
+      Frames that are lost because the disk or the machine was too slow become silence in the file and \
+      are counted. If the JACK server goes away, the command waits for it and goes on recording: silence \
+      fills the time in between. If writing fails, the file keeps everything recorded before. A file that \
+      --force replaces stays unchanged until the first frame is recorded. --connect takes output ports.
+
+      The exit code is 0 if the whole recording was made (without --seconds: until a signal). It is 1 if \
+      something failed, even if the file keeps a part, or if --seconds is shorter than a frame; 64 for \
+      wrong usage; and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP came before the first \
+      frame or before the end of --seconds.
+      """)
+
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+  var file: String
+
+  @OptionGroup var coding: CodingOptions
+
+  @OptionGroup var client: ClientOptions
+
+  @Flag(help: "Replace an existing file.")
+  var force = false
+
+  func run() throws {
+    client.joinPipeWire()
+    let awake = DispatchSemaphore(value: 0)
+    let signals = StopSignals { awake.signal() }
+    CommandLog.start(isVerbose: client.verbose)
+    let (kind, output) = try telling { () throws(SoundFileError) in
+      let kind = try SoundFormat(
+        path: file, coding, pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
+      // Check first that the file can be written.
+      return (kind, try ClaimedPath(file, isReplacing: force))
+    }
+    defer { withExtendedLifetime(output) {} }
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+
+    let recorder = try telling { () throws(QueueError) in
+      try makeRecorder(kind) { awake.signal() }
+    }
+    defer { recorder.close() }
+    let rate = recorder.queue.format.sampleRate
+    let limit = client.seconds.map { Int64(($0 * rate).rounded()) }
+    if limit == 0 {
+      Screen.shared.complain("\(file): --seconds is shorter than a frame")
+      throw ExitCode.failure
+    }
+    let start = try telling { () throws(QueueError) in
+      try recorder.prepare()
+      return try client.at?.start(on: recorder.queue)
+    }
+    try client.checkStart(on: recorder.queue)
+    let recording = try telling { () throws(SoundFileError) in
+      RecordingFile(
+        output,
+        try SoundWriter.Plan(
+          file, container: kind.container,
+          format: kind.stream(sampleRate: rate, channels: recorder.queue.format.channels),
+          encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)))
+    }
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+    announce(recorder, recording.plan, start)
+    recorder.queue.isMetering = Screen.shared.isTerminal
+    try telling { () throws(QueueError) in
+      let deviceRate = try recorder.queue.deviceSampleRate()
+      let time = start?.time(sampleRate: deviceRate) ?? .atOnce
+      try recorder.start(recording, at: time, limit: limit)
+    }
+
+    let serverName = recorder.queue.statistics.serverName
+    var watch = ServerWatch("recording")
+    while signals.received == nil, !recorder.isOver, isThere(recording.store) {
+      watch.note(recorder.queue.absence, server: serverName)
+      if Screen.shared.isTerminal {
+        let line = progress(of: recorder, start, recording.store)
+          .line(columns: Screen.shared.size.columns)
+        Screen.shared.draw([line])
+      }
+      _ = awake.wait(timeout: .now() + .milliseconds(100))
+    }
+    let signal = recorder.isOver ? nil : signals.received
+    recorder.stop()
+    Screen.shared.draw([])
+    try finish(recorder, recording, stoppedBy: signal)
+  }
+
+  private var options: InputQueue.Options {
+    InputQueue.Options(clientName: client.name, connections: client.connections)
+  }
+
+  // MARK: Before recording
+
+  /// Creates a recorder at the requested rate, or at the device's if the file format supports that.
+  private func makeRecorder(_ kind: SoundFormat, onEvent: @escaping @Sendable () -> Void)
+    throws(QueueError) -> FileRecorder
+  {
+    let usual = client.connect.isEmpty ? 2 : client.connect.count
+    let channels = coding.channels ?? kind.usableChannels(for: usual)
+    func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
+      try FileRecorder(
+        kind.stream(sampleRate: rate, channels: channels).decoded, options: options,
+        server: client.jackServer(for: [file]), onEvent: onEvent)
+    }
+    let first = try recorder(coding.rate ?? 0)
+    let rate = kind.usableRate(for: first.queue.format.sampleRate)
+    if coding.rate != nil || rate == first.queue.format.sampleRate { return first }
+    first.close()
+    return try recorder(rate)
+  }
+
+  /// Runs `body`. Prints its error, if any, and ends the command.
+  private func telling<R>(_ body: () throws(SoundFileError) -> R) throws -> R {
+    do throws(SoundFileError) {
+      return try body()
+    } catch {
+      Screen.shared.complain("\(error)")
+      if error.kind == .exists { Screen.shared.remark("--force replaces it") }
+      throw ExitCode.failure
+    }
+  }
+
+  private func telling<R>(_ body: () throws(QueueError) -> R) throws -> R {
+    try client.telling(file, cannotBe: "recorded", body)
+  }
+
+  private func announce(_ recorder: FileRecorder, _ plan: SoundWriter.Plan, _ start: ChosenStart?) {
+    let statistics = recorder.queue.statistics
+    let start = start.map { ", \($0.words)" } ?? ""
+    Screen.shared.say(
+      "\(file): server \(statistics.serverName), client \(statistics.clientName), "
+        + "\(plan.container): \(plan.format.words)\(start)")
+    for (port, connections) in zip(statistics.portNames, statistics.connections) {
+      Screen.shared.say("  \(listed(connections)) -> \(statistics.clientName):\(port)")
+    }
+  }
+
+  // MARK: While recording
+
+  private func isThere(_ store: FileStore?) -> Bool {
+    do throws(SoundFileError) {
+      try store?.checkPresence()
+      return true
+    } catch {
+      Screen.shared.complain("\(error)")
+      return false
+    }
+  }
+
+  private func progress(of recorder: FileRecorder, _ start: ChosenStart?, _ store: FileStore?)
+    -> RecordingProgress
+  {
+    let queue = recorder.queue
+    var position = Double(recorder.frames) / queue.format.sampleRate
+    if recorder.frames == 0, let start, let now = queue.deviceTime?.hostTime {
+      position = min(0, (Double(now) - Double(start.hostTime)) / 1e9)
+    }
+    return RecordingProgress(
+      name: printable(fileName(file)),
+      position: position, size: (try? store?.byteCount()) ?? 0, overruns: recorder.overruns,
+      peaks: queue.takePeaks())
+  }
+
+  // MARK: After recording
+
+  /// Completes the file, prints a summary, and throws the exit code if it is not 0.
+  private func finish(
+    _ recorder: FileRecorder, _ recording: RecordingFile, stoppedBy signal: CInt?
+  ) throws {
+    guard let store = recording.store, let writer = recording.writer else {
+      let old = recording.output.holdsOldFile ? "; the old file is as it was" : ""
+      Screen.shared.say("\(file): nothing was recorded\(old)")
+      throw recorder.hasFailed ? ExitCode.failure : ExitCode(128 + (signal ?? 0))
+    }
+    var failed = recorder.hasFailed
+    do throws(SoundFileError) {
+      try writer.close()
+    } catch {
+      Screen.shared.complain("\(error)")
+      failed = true
+    }
+    var kept = file
+    switch rescue(store) {
+    case .notNeeded: break
+    case .copied(let path):
+      kept = path
+      failed = true
+    case .lost: throw ExitCode.failure
+    }
+    // If the file could not be completed, only frames that can be read back count.
+    let found = failed ? readableFrames(kept) : writer.frames
+    guard let frames = found, frames > 0 else {
+      if found == 0 || recorder.frames == 0 { store.remove() }
+      Screen.shared.say("\(file): nothing was recorded")
+      throw ExitCode.failure
+    }
+    let size = (try? store.byteCount()) ?? 0
+    let seconds = Double(frames) / recorder.queue.format.sampleRate
+    let silence =
+      recorder.silentFrames > 0 ? " (\(recorder.silentFrames) frames of silence)" : ""
+    let begin = recorder.queue.statistics.beganAt.map { " from frame \($0)" } ?? ""
+    Screen.shared.say(
+      "\(kept): recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
+        + "overruns: \(recorder.overruns)\(silence), \(byteCount(size))")
+    if failed { throw ExitCode.failure }
+    if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
+  }
+
+  /// Returns the valid frames of a file; prints an error and returns nil if it cannot be opened.
+  private func readableFrames(_ path: String) -> Int64? {
+    do throws(SoundFileError) {
+      return try MediaFiles.open(path: path).frameCount
+    } catch {
+      Screen.shared.complain("\(error)")
+      return nil
+    }
+  }
+}
+
+/// The outcome of saving a file that may have been deleted while it was written.
+private enum Rescue {
+  /// The file still exists at its path.
+  case notNeeded
+  /// Its contents were copied to another file.
+  case copied(to: String)
+  case lost
+}
+
+/// Copies a deleted file that is still open back to its path, or else to the temporary folder, and
+/// reports the new path.
+private func rescue(_ store: FileStore) -> Rescue {
+  do throws(SoundFileError) {
+    try store.checkPresence()
+    return .notNeeded
+  } catch {}
+  let name = fileName(store.name)
+  let folder = temporaryFolder
+  for path in [store.name, "\(folder)/\(name)", "\(folder)/\(getpid())-\(name)"] {
+    do throws(SoundFileError) {
+      let copy = try FileStore(creating: path, isReplacing: false)
+      do throws(SoundFileError) {
+        try copy.copyBytes(of: store)
+      } catch {
+        copy.remove()
+        throw error
+      }
+      Screen.shared.remark("what was recorded is kept in \(path)")
+      return .copied(to: path)
+    } catch {
+      continue
+    }
+  }
+  Screen.shared.complain("\(store.name): what was recorded could not be kept")
+  return .lost
+}
+
+extension FileStore {
+  /// Copies all of another store. Blocks.
+  fileprivate func copyBytes(of other: FileStore) throws(SoundFileError) {
+    let count = try other.byteCount()
+    var offset: Int64 = 0
+    while offset < count {
+      let size = Int(min(1 << 20, count - offset))
+      guard let bytes = try other.bytes(at: offset, count: size) else { break }
+      try write(bytes, at: offset)
+      offset += Int64(size)
+    }
+    try synchronize()
+  }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// Formats numbers as `printf` does; at most 63 bytes.
+func formatted(_ format: String, _ numbers: any CVarArg...) -> String {
+  unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+    guard let first = text.baseAddress else { return "" }
+    _ = unsafe withVaList(numbers) { unsafe vsnprintf(first, text.count, format, $0) }
+    return unsafe String(cString: first)
+  }
+}
+
+/// Formats minutes and seconds; negative before the start.
+func clock(_ seconds: Double) -> String {
+  let whole = Int(abs(seconds.rounded(.down)))
+  let sign = seconds < 0 ? "-" : ""
+  return whole < 3600
+    ? sign + formatted("%ld:%02ld", whole / 60, whole % 60)
+    : sign + formatted("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60)
+}
+
+/// Formats hours, minutes and seconds with milliseconds.
+func exactClock(_ seconds: Double) -> String {
+  let milliseconds = Int64((seconds * 1000).rounded())
+  let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
+  let tail = formatted("%02lld:%02lld.%03lld", minutes % 60, rest / 1000, rest % 1000)
+  return minutes < 60 ? tail : "\(minutes / 60):\(tail)"
+}
+
+/// Formats a size in a suitable unit, such as "12.3 MB".
+func byteCount(_ bytes: Int64) -> String {
+  if bytes < 1000 { return "\(bytes) bytes" }
+  var value = Double(bytes) / 1000
+  for unit in ["kB", "MB", "GB"] {
+    if value < 1000 { return "\(formatted("%.1f", value)) \(unit)" }
+    value /= 1000
+  }
+  return formatted("%.1f TB", value)
+}

@@ -1,0 +1,136 @@
+import CGlibc
+import Glibc
+import Synchronization
+
+/// Terminal output of the command: lines on standard output, messages on standard error, and on a
+/// terminal a progress display below them.
+///
+/// Any thread that is not real time. Text that cannot be written is dropped, so that playback never
+/// stops because output is blocked.
+final class Screen: Sendable {
+  static let shared = Screen()
+
+  /// True if standard output is a terminal that supports the progress display.
+  let isTerminal: Bool
+
+  private struct State {
+    /// The progress display's lines on the terminal.
+    var drawn: [String] = []
+    /// Errors already printed.
+    var told: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  private init() {
+    let isDumb = unsafe getenv("TERM").map { unsafe strcmp($0, "dumb") == 0 } ?? false
+    isTerminal = isatty(STDOUT_FILENO) == 1 && !isDumb
+  }
+
+  /// The terminal's current size; 80 by 24 if it is unknown.
+  var size: (columns: Int, rows: Int) {
+    var window = winsize()
+    let status = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window)
+    guard status == 0, window.ws_col > 0 else { return (80, 24) }
+    return (Int(window.ws_col), window.ws_row > 0 ? Int(window.ws_row) : 24)
+  }
+
+  /// Writes lines to standard output, above the progress display.
+  func say(_ lines: String...) {
+    let text = lines.map { "\(printable($0))\n" }.joined()
+    above { write(text, to: STDOUT_FILENO) }
+  }
+
+  /// Writes a message to standard error, above the progress display.
+  func remark(_ message: String) {
+    above { write("cuejack: \(printable(message))\n", to: STDERR_FILENO) }
+  }
+
+  /// Writes an error like `remark`, but each text only once: the queue logs an error and then
+  /// throws it.
+  func complain(_ message: String) {
+    let isNew = state.withLock { $0.told.insert(message).inserted }
+    if isNew { remark(message) }
+  }
+
+  /// Draws the progress display, one string per line, none wider than the terminal. An empty array
+  /// removes it.
+  func draw(_ lines: [String]) {
+    guard isTerminal else { return }
+    state.withLock { state in
+      guard lines != state.drawn else { return }
+      let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
+      let isShorter = lines.count < state.drawn.count
+      write(home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: STDOUT_FILENO)
+      state.drawn = lines
+    }
+  }
+
+  /// Runs `body` with the progress display temporarily removed.
+  private func above(_ body: () -> Void) {
+    state.withLock { state in
+      guard !state.drawn.isEmpty else { return body() }
+      write(home(state) + "\u{1B}[J", to: STDOUT_FILENO)
+      body()
+      write(state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: STDOUT_FILENO)
+    }
+  }
+
+  /// Returns the escape sequence that moves the cursor to the start of the progress display.
+  private func home(_ state: State) -> String {
+    state.drawn.count > 1 ? "\r\u{1B}[\(state.drawn.count - 1)A" : "\r"
+  }
+
+  private func write(_ text: String, to descriptor: CInt) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+      }
+      if written < 0 && errno == EINTR { continue }
+      if written <= 0 { return }
+      bytes = bytes.dropFirst(written)
+    }
+  }
+}
+
+/// Returns the last component of a path.
+func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+/// Formats the ports that a port is connected to.
+func listed(_ ports: [String]) -> String {
+  ports.isEmpty ? "not connected" : ports.joined(separator: ", ")
+}
+
+/// Replaces control characters of `text` by question marks.
+func printable(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "?" : $0 }))
+}
+
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+}
+
+/// Returns the columns that `text` occupies on a terminal.
+func columns(of text: String) -> Int {
+  let locale = unsafe uselocale(unicodeLocale)
+  defer { unsafe uselocale(locale) }
+  return text.unicodeScalars.reduce(0) { sum, scalar in
+    let columns = Int(cue_wcwidth(CInt(scalar.value)))
+    // The locale does not know the newest characters.
+    return sum + (columns < 0 ? 1 : columns)
+  }
+}
+
+/// A locale that knows the width of every Unicode character, whatever the user's locale is.
+private nonisolated(unsafe) let unicodeLocale = unsafe newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+
+/// Returns `text` in exactly `width` columns: padded with spaces, or truncated and marked with a
+/// dot.
+func fitted(_ text: String, to width: Int) -> String {
+  var result = text
+  if columns(of: result) > width {
+    while columns(of: result) > width - 1, !result.isEmpty { result.removeLast() }
+    if width > 0 { result += "." }
+  }
+  return result + String(repeating: " ", count: max(0, width - columns(of: result)))
+}

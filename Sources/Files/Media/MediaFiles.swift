@@ -1,0 +1,112 @@
+package import Codecs
+import RealTime
+
+/// Opens and creates sound files of all formats. Any thread; blocks.
+package enum MediaFiles {
+  /// Opens a file, also for writing if its store is writable.
+  ///
+  /// - Parameters:
+  ///   - hint: The container to assume if the first bytes match none.
+  ///   - decodesOthers: True to open also the file types and encodings that only libsndfile reads, as
+  ///     linear PCM.
+  package static func open(
+    _ store: any ByteStore, hint: Container? = nil, decodesOthers: Bool = false
+  ) throws(SoundFileError) -> any MediaFile {
+    let kind = try Container(contentOf: store)
+    do throws(SoundFileError) {
+      return try open(store, as: kind ?? hint, decodesOthers: decodesOthers)
+    } catch {
+      let isForLibrary =
+        switch error.kind {
+        case .notASoundFile, .unsupportedContainer, .unsupportedEncoding: true
+        // If only the file's name told the container, its content may be something else. libavformat
+        // says this of encodings that it does not know, too.
+        case .damaged: kind?.holdsPCM ?? true
+        default: false
+        }
+      guard decodesOthers, isForLibrary, let file = DecodedFile(store, container: kind) else {
+        throw error
+      }
+      return file
+    }
+  }
+
+  private static func open(
+    _ store: any ByteStore, as kind: Container?, decodesOthers: Bool
+  ) throws(SoundFileError) -> any MediaFile {
+    if let kind, !kind.holdsPCM {
+      return PacketInputFile(try PacketFileReader(store, container: kind), store)
+    }
+    do throws(SoundFileError) {
+      return LinearPCMFile(try SoundFile(store), store)
+    } catch {
+      // Containers for linear PCM can hold packets too.
+      guard let kind, case .unsupportedEncoding = error.kind else { throw error }
+      let reader = try PacketFileReader(store, container: kind)
+      // libavformat takes NMS ADPCM in WAVE files for AMR.
+      if decodesOthers, kind == .wave, reader.format.codec == .amrNarrow,
+        let file = DecodedFile(store, container: kind)
+      {
+        return file
+      }
+      return PacketInputFile(reader, store)
+    }
+  }
+
+  package static func open(
+    path: String, isWritable: Bool = false, hint: Container? = nil, decodesOthers: Bool = false
+  ) throws(SoundFileError) -> any MediaFile {
+    try open(
+      FileStore(path: path, isWritable: isWritable), hint: hint ?? Container(forPath: path),
+      decodesOthers: decodesOthers)
+  }
+
+  /// Returns true if Cuejack can write sound of a format in a container.
+  package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
+    switch format {
+    case .pcm(let format): SoundFile.canHold(format, in: container)
+    case .packets(let format): PacketFileWriter.canWrite(format, in: container)
+    }
+  }
+
+  /// Creates a file without sound in a store. Existing contents are deleted.
+  ///
+  /// - Parameter dataAlignment: Linear PCM begins at a multiple of this many bytes.
+  package static func create(
+    _ store: any ByteStore, container: Container, format: StreamFormat, dataAlignment: Int64 = 1
+  ) throws(SoundFileError) -> any MediaFile {
+    try check(format, container, path: store.name)
+    if try store.byteCount() > 0 { try store.setByteCount(0) }
+    switch format {
+    case .pcm(let format):
+      let file = try SoundFile.create(
+        in: store, container: container, format: format, dataAlignment: dataAlignment)
+      return LinearPCMFile(file, store)
+    case .packets(let format):
+      let writer = try PacketFileWriter(store, container: container, format: format)
+      return PacketOutputFile(writer, store)
+    }
+  }
+
+  /// Creates a file.
+  ///
+  /// - Parameter isReplacing: False to fail if the file exists; true to truncate it. The file is
+  ///   truncated only if the format can be written.
+  package static func create(
+    path: String, container: Container, format: StreamFormat, isReplacing: Bool,
+    dataAlignment: Int64 = 1
+  ) throws(SoundFileError) -> any MediaFile {
+    try check(format, container, path: path)
+    return try create(
+      FileStore(creating: path, isReplacing: isReplacing), container: container, format: format,
+      dataAlignment: dataAlignment)
+  }
+
+  private static func check(
+    _ format: StreamFormat, _ container: Container, path: String
+  ) throws(SoundFileError) {
+    guard canWrite(format, in: container) else {
+      throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Glibc
+import Logging
+import Synchronization
+import System
+
+/// Checks that a device's server is there and runs cycles at the rate that voices are prepared for.
+/// Event thread.
+final class Watchdog: Sendable {
+  /// Seconds between two checks of the cycles.
+  private static let interval = 0.4
+  /// Checks without a new cycle after which the server counts as stalled: two seconds.
+  private static let idleChecksAllowed = 5
+
+  private struct Checks {
+    /// Host time of the latest check, in nanoseconds, and the cycles that had begun.
+    var checkedAt: UInt64 = 0
+    var cycles: UInt64 = 0
+    /// Number of checks in a row without a new cycle.
+    var idle = 0
+  }
+  private let checks = Mutex(Checks())
+  private let link: ClientLink
+  private let engine: EngineMemory
+  private let losses: Losses
+  private let notices: DeviceNotices
+
+  init(_ link: ClientLink, _ engine: EngineMemory, _ losses: Losses, _ notices: DeviceNotices) {
+    self.link = link
+    self.engine = engine
+    self.losses = losses
+    self.notices = notices
+  }
+
+  /// Notes a loss if the server is gone, has another rate or runs no cycles.
+  ///
+  /// - Returns: The seconds after which to check again; nil after a loss, or if the caller drives the
+  ///   cycles.
+  func check() -> Double? {
+    if notices.mayBeLost.exchange(false, ordering: .acquiringAndReleasing) {
+      if !runsOn() {
+        losses.add(.serverGone)
+        return nil
+      }
+      log.debug("the server reported an error and runs on")
+    }
+    let client = link.client
+    let isOther = notices.mayHaveOtherRate.exchange(false, ordering: .acquiringAndReleasing)
+    if isOther || engine.runsAtOtherRate, client.liveSampleRate != client.sampleRate {
+      losses.add(.rateChange)
+      return nil
+    }
+    guard unsafe client.handle != nil else { return nil }
+    if isStalled() {
+      losses.add(.stalled)
+      return nil
+    }
+    return Self.interval
+  }
+
+  /// Restarts the checks of the cycles, after a return.
+  func restart() {
+    checks.withLock { checks in
+      checks.idle = 0
+      checks.checkedAt = HostTime.now
+    }
+  }
+
+  /// Waits for three more cycles, for half a second at most. PipeWire 0.3.65 reports any error as a
+  /// lost server, and a daemon that is alive continues to run cycles.
+  private func runsOn() -> Bool {
+    let enough = engine.cyclesBegun + 3
+    let deadline = HostTime.now + 500_000_000
+    while engine.cyclesBegun < enough, HostTime.now < deadline, link.lifetime == .open {
+      usleep(2000)
+    }
+    return engine.cyclesBegun >= enough
+  }
+
+  private func isStalled() -> Bool {
+    checks.withLock { checks in
+      let now = HostTime.now
+      if Double(now - checks.checkedAt) < Self.interval * 0.9e9 { return false }
+      checks.checkedAt = now
+      let cycles = engine.cyclesBegun
+      let stands = cycles == checks.cycles && !notices.isFreewheeling.load(ordering: .relaxed)
+      checks.cycles = cycles
+      checks.idle = stands ? checks.idle + 1 : 0
+      return checks.idle >= Self.idleChecksAllowed
+    }
+  }
+}

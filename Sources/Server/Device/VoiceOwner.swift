@@ -1,0 +1,32 @@
+package import Timeline
+
+/// The queue that a voice or a recorder belongs to, as its device sees it.
+package protocol VoiceOwner: AnyObject, Sendable {
+  /// Reads the events that cycles pushed. Event thread, never in a cycle.
+  func deliverEvents()
+  /// The server has gone: no cycle comes until `deviceReturned`. Event thread, while the device's
+  /// clock can still be read.
+  func deviceLost()
+  /// The server is back, and its sample rate has changed from `oldRate` to `newRate`, in Hz. Cycles
+  /// follow once this returns.
+  func deviceWillReturn(from oldRate: Double, to newRate: Double)
+  /// The server is back, but refuses the ports of this owner. No cycle runs its voice or recorder
+  /// any more.
+  func deviceCannotReturn()
+  /// Runs resume at `start`, `skip` device frames after the position at which they stopped. No
+  /// cycle runs a voice or a recorder until this returns. Not called where the caller drives
+  /// cycles: there, runs resume in the next cycle.
+  ///
+  /// - Parameter hostTime: The same moment as a host time. Pending starts must not be before it.
+  func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int)
+  /// Cycles run again.
+  func deviceReturned()
+}
+
+extension VoiceOwner {
+  package func deviceWillReturn(from oldRate: Double, to newRate: Double) {}
+  package func deviceCannotReturn() {}
+  package func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int) {
+  }
+  package func deviceReturned() {}
+}

@@ -1,0 +1,42 @@
+import RealTime
+
+/// Owner of a process list and its arrays, which never change.
+@safe
+final class ProcessListMemory {
+  let processList: UnsafeMutablePointer<ProcessList>
+  private let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
+  private let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
+
+  /// Creates a list of voices and recorders, in this order, and of a graph.
+  init(_ members: [CycleMember] = [], graph: UnsafeMutablePointer<GraphCycle>? = nil) {
+    let capacity = max(1, members.count)
+    unsafe voices = .allocate(capacity: capacity)
+    unsafe recorders = .allocate(capacity: capacity)
+    var count = 0
+    var recorderCount = 0
+    for member in members {
+      switch member {
+      case .voice(let voice):
+        unsafe (voices + count).initialize(to: voice)
+        count += 1
+      case .recorder(let recorder):
+        unsafe (recorders + recorderCount).initialize(to: recorder)
+        recorderCount += 1
+      }
+    }
+    unsafe processList = .allocate(capacity: 1)
+    unsafe processList.initialize(
+      to: ProcessList(
+        voices: voices, count: count, recorders: recorders, recorderCount: recorderCount,
+        graph: graph))
+  }
+
+  deinit {
+    unsafe processList.deallocate()
+    unsafe voices.deallocate()
+    unsafe recorders.deallocate()
+  }
+}
+
+/// Keeps an object alive for good, because a cycle that does not end may still read its memory.
+func keepForGood(_ object: AnyObject) { _ = unsafe Unmanaged.passRetained(object) }

@@ -1,0 +1,22 @@
+import Glibc
+
+/// Returns whether a folder belongs to the user and is closed to others; nil if it does not exist.
+package func isPrivateFolder(_ path: String) -> Bool? {
+  var status = stat()
+  guard unsafe lstat(path, &status) == 0 else { return nil }
+  return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+    && status.st_mode & 0o077 == 0
+}
+
+/// The folder for temporary files: TMPDIR, or /tmp. No slash at its end.
+package var temporaryFolder: String {
+  let folder = environmentVariable("TMPDIR") ?? "/tmp"
+  return folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+}
+
+/// The user's home folder: HOME, or the one in the system's list of users.
+package var homeFolder: String {
+  if let folder = environmentVariable("HOME") { return folder }
+  guard let user = unsafe getpwuid(geteuid()) else { return "/" }
+  return unsafe String(cString: user.pointee.pw_dir)
+}
