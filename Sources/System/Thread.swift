@@ -21,6 +21,16 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
   precondition(status == 0, "cannot start the thread \(name): error \(status)")
 }
 
+/// Runs `body` to its end, even if another thread cancels this one meanwhile: a thread that JACK's
+/// library has set to be cancelled at any instruction then ends after it, with no lock held and
+/// nothing leaked.
+package func withoutCancellation(_ body: () -> Void) {
+  var state: CInt = 0
+  unsafe pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), &state)
+  body()
+  pthread_setcancelstate(state, nil)
+}
+
 /// What a new thread runs.
 private final class ThreadStart: Sendable {
   private let name: String

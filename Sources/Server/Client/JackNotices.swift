@@ -1,6 +1,7 @@
 import CJack
 import RealTime
 import Synchronization
+import System
 
 extension JackClient {
   /// Sets all callbacks. Call before the client is activated.
@@ -14,48 +15,50 @@ extension JackClient {
     // jackd's library calls the second one; PipeWire's calls one of the two, depending on its
     // version.
     unsafe jack_on_shutdown(
-      client, { argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
+      client, { argument in unsafe NoticeLink.notify(argument) { $0.serverLost() } }, argument)
     unsafe jack_on_info_shutdown(
-      client, { _, _, argument in unsafe NoticeLink.from(argument)?.serverLost() }, argument)
+      client, { _, _, argument in unsafe NoticeLink.notify(argument) { $0.serverLost() } }, argument
+    )
     unsafe jack_set_xrun_callback(
       client,
       { argument in
-        unsafe NoticeLink.from(argument)?.notices?.xrun()
+        unsafe NoticeLink.notify(argument) { $0.notices?.xrun() }
         return 0
       }, argument)
     unsafe jack_set_sample_rate_callback(
       client,
       { _, argument in
         // JACK also calls it when the client starts.
-        unsafe NoticeLink.from(argument)?.notices?.rateChanged()
+        unsafe NoticeLink.notify(argument) { $0.notices?.rateChanged() }
         return 0
       }, argument)
     unsafe jack_set_buffer_size_callback(
       client,
       { frames, argument in
-        unsafe NoticeLink.from(argument)?.periodIs(Int(frames))
+        unsafe NoticeLink.notify(argument) { $0.periodIs(Int(frames)) }
         return 0
       }, argument)
     unsafe jack_set_freewheel_callback(
       client,
-      { isOn, argument in unsafe NoticeLink.from(argument)?.freewheels(isOn != 0) },
+      { isOn, argument in unsafe NoticeLink.notify(argument) { $0.freewheels(isOn != 0) } },
       argument)
     unsafe jack_set_latency_callback(
-      client, { mode, argument in unsafe NoticeLink.from(argument)?.latencyIsWanted(mode) },
+      client, { mode, argument in unsafe NoticeLink.notify(argument) { $0.latencyIsWanted(mode) } },
       argument)
     unsafe jack_set_graph_order_callback(
       client,
       { argument in
-        unsafe NoticeLink.from(argument)?.orderChanged()
+        unsafe NoticeLink.notify(argument) { $0.orderChanged() }
         return 0
       }, argument)
     unsafe jack_set_port_connect_callback(
       client,
-      { a, b, _, argument in unsafe NoticeLink.from(argument)?.connectionsChanged(a, b) }, argument)
+      { a, b, _, argument in unsafe NoticeLink.notify(argument) { $0.connectionsChanged(a, b) } },
+      argument)
     unsafe jack_set_port_registration_callback(
       client,
       { _, isThere, argument in
-        if isThere != 0 { unsafe NoticeLink.from(argument)?.notices?.portAppeared() }
+        if isThere != 0 { unsafe NoticeLink.notify(argument) { $0.notices?.portAppeared() } }
       }, argument)
   }
 }
@@ -80,9 +83,13 @@ final class NoticeLink: Sendable {
     periodFrames = Atomic(unsafe Int(jack_get_buffer_size(client.client)))
   }
 
-  static func from(_ argument: UnsafeMutableRawPointer?) -> NoticeLink? {
-    guard let argument = unsafe argument else { return nil }
-    return unsafe Unmanaged<NoticeLink>.fromOpaque(argument).takeUnretainedValue()
+  /// Calls `body` with the link that `argument` is. jack_client_close cancels the thread that calls
+  /// this, at any instruction.
+  static func notify(_ argument: UnsafeMutableRawPointer?, _ body: (NoticeLink) -> Void) {
+    guard let argument = unsafe argument else { return }
+    withoutCancellation {
+      unsafe body(Unmanaged<NoticeLink>.fromOpaque(argument).takeUnretainedValue())
+    }
   }
 
   func serverLost() {
