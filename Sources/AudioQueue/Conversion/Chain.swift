@@ -162,7 +162,13 @@ final class Chain {
         }
       }
       switch stage {
-      case .source, .over: return given
+      case .over: return given
+      case .source:
+        // The resampler may have more frames than there was room for.
+        let (_, produced) = try unsafe give(
+          ready.pointers(), frames: 0, into: output.pointers, room: room - given)
+        if produced == 0 { return given }
+        add(produced)
       case .firstTap:
         let frames = tail(.preEffects, input, queueTime: Double(base) + expectedFrames)
         if frames == 0 { stage = .timePitch } else { try pass(frames, setting) }

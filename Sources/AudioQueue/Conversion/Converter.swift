@@ -10,38 +10,13 @@ import System
 /// the process thread, which reads staging buffers in the same way as an app's buffers.
 @safe
 final class Converter: @unchecked Sendable {
-  /// The formats, rates and settings of a conversion.
-  struct Plan {
-    /// The format of the buffers, and the PCM format that it decodes to.
-    let streamFormat: StreamFormat
-    let format: PCMFormat
-    let layout: SampleLayout
-    let deviceRate: Double
-    let settings: ChainSettings
-
-    /// False if the process thread can read the app's buffers directly.
-    var isNeeded: Bool {
-      if case .packets = streamFormat { return true }
-      return format.sampleRate != deviceRate || settings.tap != nil || settings.isTimePitchEnabled
-    }
-
-    /// The number of frames, at the device's rate, to convert ahead of the process thread. This is
-    /// the number that the settings request, limited to 64 MB. If `decodeFrames` device frames take
-    /// more, that is the limit.
-    ///
-    /// A low queue rate has thousands of device frames per frame.
-    var deviceFramesAhead: Int {
-      let wanted = Double(settings.decodeFrames) * deviceRate / format.sampleRate
-      let most = max(settings.decodeFrames, (1 << 24) / format.channels)
-      return Int(min(wanted.rounded(.up), Double(most)))
-    }
-  }
-
-  /// A parameter change at a frame of the stream.
+  /// A parameter change, or the end of a buffer, at a frame of the stream.
   struct Mark {
     /// Device frames since the stream began.
     let frame: Int
-    let changes: ParameterChanges
+    var changes = ParameterChanges()
+    /// The buffer that ends just before this frame.
+    var ended: PlaybackPart.Piece?
   }
 
   /// One conversion step, and the generation of the queue's state that it belongs to.
@@ -51,25 +26,29 @@ final class Converter: @unchecked Sendable {
     let cookie: [UInt8]
     let generation: UInt64
     let setting: TimePitch.Setting
-    /// The length of a staging buffer to allocate beyond the pool; 0 if one is available.
+    /// The length of a staging buffer to allocate; 0 if one is available.
     var stagingFrames = 0
+    /// True if the staging buffer to allocate belongs to the pool.
+    var growsPool = false
     /// True if the item was already converted for a previous device rate.
     let isReplay: Bool
   }
 
   private let plan: Plan
+  var deviceRate: Double { plan.deviceRate }
   let ratio: Double
   let chain: Chain
   /// The packet decoder; nil if the buffers hold linear PCM.
   let packets: BufferDecoder?
-  /// The staging buffers that are reused.
-  let pool: [StagingBuffer]
+  /// The staging buffers that are reused. They live as long as the converter.
+  private var pool: [StagingBuffer] = []
   private let stagingLayout: SampleLayout
   var generation: UInt64 = 0
 
-  /// The staging buffer being filled, the frames in it, and the frames already pushed into the
-  /// ring.
+  /// The staging buffer being filled, the frames to fill, those in it, and those already pushed
+  /// into the ring.
   var stagingBuffer: StagingBuffer?
+  private var limit = 0
   var filled = 0
   var pushed = 0
   /// The start time and the parameter changes of the next ring entry. `start` is the earliest
@@ -77,6 +56,8 @@ final class Converter: @unchecked Sendable {
   var start = Int64.min
   var changes = ParameterChanges()
   var marks: [Mark] = []
+  /// The buffers that end with the last frame in the staging buffer.
+  var ended: [PlaybackPart.Piece] = []
 
   /// Frames of the current buffer that the chain has consumed; nil until the buffer is begun.
   var offset: Int?
@@ -108,7 +89,6 @@ final class Converter: @unchecked Sendable {
     self.packets = packets
     ratio = plan.deviceRate / plan.format.sampleRate
     stagingLayout = .float32(channels: plan.format.channels)
-    pool = StagingBuffer.pool(channels: plan.format.channels, frames: plan.deviceFramesAhead)
   }
 
   // MARK: Converting
@@ -130,21 +110,37 @@ final class Converter: @unchecked Sendable {
   private static var mostEntries: Int { VoiceMemory.entryCapacity - 2 }
 
   private enum NextStagingBuffer: Equatable {
-    case none, pooled
-    /// Allocate one with this many frames.
-    case beyondPool(frames: Int)
+    case none
+    /// Take a free one and fill at most this many frames.
+    case pooled(limit: Int)
+    /// Allocate one with this many frames, for the pool or for one use.
+    case fresh(frames: Int, growsPool: Bool)
+  }
+
+  /// The number of frames to convert ahead of the process thread. The caller must hold the state
+  /// lock.
+  private func framesAhead(_ state: PlaybackState) -> Int {
+    plan.framesAhead(period: state.part.periodFrames)
+  }
+
+  /// The length of a staging buffer of the pool in frames.
+  private static func pieceFrames(ahead: Int) -> Int {
+    min(max(ahead / 4, 1), StagingBuffer.mostPooledFrames)
   }
 
   /// Returns where the next step finds a staging buffer. The caller must hold the state lock.
   private func nextStagingBuffer(_ state: PlaybackState) -> NextStagingBuffer {
-    let ready = state.readyFrames
+    let ready = state.part.framesInRing
+    let ahead = framesAhead(state)
+    let piece = Self.pieceFrames(ahead: ahead)
     let missing = (state.part.primeTargets.max() ?? 0) - ready
-    // After a call that prepared more than the pool, the pool rests until that has been played.
-    let isAhead = ready >= pool.reduce(0) { $0 + $1.capacity }
-    if !state.part.freeStagingBuffers.isEmpty, missing > 0 || !isAhead { return .pooled }
-    if missing <= 0 { return .none }
-    return .beyondPool(
-      frames: min(max(missing, StagingBuffer.mostPooledFrames), StagingBuffer.mostFrames))
+    guard ready + piece <= ahead || missing > 0 else { return .none }
+    let room = max(ahead - ready, missing)
+    if !state.part.freeStagingBuffers.isEmpty { return .pooled(limit: room) }
+    if ready + piece <= ahead { return .fresh(frames: piece, growsPool: true) }
+    return .fresh(
+      frames: min(max(missing, StagingBuffer.mostPooledFrames), StagingBuffer.mostFrames),
+      growsPool: false)
   }
 
   /// Returns the next step if there are an item and a staging buffer for it. The caller must hold
@@ -153,6 +149,7 @@ final class Converter: @unchecked Sendable {
     if state.part.generation != generation {
       generation = state.part.generation
       stagingBuffer = nil
+      ended = []
       offset = nil
       replay = Replay()
       beginAnew()
@@ -162,12 +159,15 @@ final class Converter: @unchecked Sendable {
     else {
       return nil
     }
-    var stagingFrames = 0
+    var (stagingFrames, growsPool) = (0, false)
     if stagingBuffer == nil {
       switch nextStagingBuffer(state) {
       case .none: return nil
-      case .pooled: stagingBuffer = state.part.freeStagingBuffers.popLast()
-      case .beyondPool(let frames): stagingFrames = frames
+      case .pooled(let room):
+        let free = state.part.freeStagingBuffers.removeLast()
+        stagingBuffer = free
+        limit = min(free.capacity, room)
+      case .fresh(let frames, let isPooled): (stagingFrames, growsPool) = (frames, isPooled)
       }
       filled = 0
       pushed = 0
@@ -185,7 +185,8 @@ final class Converter: @unchecked Sendable {
     }
     return Work(
       item: item, source: source, cookie: state.cookie, generation: generation,
-      setting: state.part.timePitch, stagingFrames: stagingFrames, isReplay: state.part.replays > 0)
+      setting: state.part.timePitch, stagingFrames: stagingFrames, growsPool: growsPool,
+      isReplay: state.part.replays > 0)
   }
 
   /// True until the position of the current buffer in the stream is determined.
@@ -198,8 +199,11 @@ final class Converter: @unchecked Sendable {
   func convert(_ work: Work) -> Bool {
     if stagingBuffer == nil, work.stagingFrames > 0 {
       // Allocated here because no lock is held: initializing much memory takes long.
-      stagingBuffer = StagingBuffer(
-        channels: plan.format.channels, frames: work.stagingFrames, isPooled: false)
+      let fresh = StagingBuffer(
+        channels: plan.format.channels, frames: work.stagingFrames, isPooled: work.growsPool)
+      if work.growsPool { pool.append(fresh) }
+      stagingBuffer = fresh
+      limit = work.stagingFrames
     }
     guard let stagingBuffer else { return false }
     do throws(ConverterFailure) {
@@ -239,6 +243,8 @@ final class Converter: @unchecked Sendable {
           guard try drain(work, into: stagingBuffer, endsRun: false), filled == pushed else {
             return false
           }
+          takeMarks()
+          if !ended.isEmpty { return false }
           begin(at: wanted, isNewRun: false)
           streamStart = frame
           start = frame
@@ -249,33 +255,37 @@ final class Converter: @unchecked Sendable {
         streamStart = max(streamStart, Int64((Double(piece.begin) * ratio).rounded()))
       }
       if !piece.changes.isEmpty {
-        marks.append(
-          Mark(frame: Int((chain.expectedFrames * ratio).rounded()), changes: piece.changes))
+        marks.append(Mark(frame: expectedFrame, changes: piece.changes))
       }
       isNew = false
     }
     while try fill(stagingBuffer, work) {
       guard let source = work.source else { return true }
-      let count = takeFrames(piece, of: source, work.cookie)
+      let count = takeFrames(piece, of: source, work.cookie, room: limit - filled)
       if count == 0 { return true }
       try chain.put(count, work.setting)
     }
     return false
   }
 
-  /// Copies or decodes the next frames of a buffer to the chain's input.
+  /// The frame of the stream at which the frames put in so far end.
+  private var expectedFrame: Int { Int((chain.expectedFrames * ratio).rounded()) }
+
+  /// Copies or decodes the next frames of a buffer to the chain's input: of linear PCM only what
+  /// `room` device frames need, so that the app may fill its buffer late.
   ///
   /// - Returns: The number of frames; 0 if there are no more.
-  private func takeFrames(_ piece: PlaybackPart.Piece, of source: QueueBuffer, _ cookie: [UInt8])
-    -> Int
-  {
+  private func takeFrames(
+    _ piece: PlaybackPart.Piece, of source: QueueBuffer, _ cookie: [UInt8], room: Int
+  ) -> Int {
     if let packets, let described = piece.packets {
       return unsafe packets.take(
         described, in: UnsafeRawBufferPointer(source.data), cookie: cookie,
         into: chain.input.pointers(), room: Chain.blockFrames)
     }
     let at = offset ?? 0
-    let count = min(piece.frames - at, Chain.blockFrames)
+    let needed = Int((Double(room) / ratio).rounded(.up))
+    let count = min(piece.frames - at, Chain.blockFrames, max(needed, 32))
     if count == 0 { return 0 }
     unsafe plan.layout.copy(
       UnsafeRawPointer(source.data.baseAddress!) + (piece.first + at) * plan.format.bytesPerFrame,
@@ -326,20 +336,52 @@ final class Converter: @unchecked Sendable {
     _ stagingBuffer: StagingBuffer,
     from source: (Planes.Pointers, Int) throws(ConverterFailure) -> Int
   ) throws(ConverterFailure) -> Bool {
-    let capacity = stagingBuffer.capacity
     while true {
       while let mark = marks.first, mark.frame <= streamFrames {
+        // The frames before the mark go into the ring first: they end a buffer, or keep their
+        // parameters.
+        let hasEnds = takeEnds(before: streamFrames)
         if filled > pushed { return false }
+        if hasEnds { continue }
         changes.add(mark.changes)
         marks.removeFirst()
       }
-      if filled == capacity { return false }
-      let room = min(capacity - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
+      if filled == limit { return false }
+      let room = min(limit - filled, marks.first.map { $0.frame - streamFrames } ?? .max)
       let frames = try unsafe source(stagingBuffer.pointers(at: filled), room)
       filled += frames
       streamFrames += frames
       if frames < room { return true }
     }
+  }
+
+  /// Moves the buffers that end at `frame` or before from the first marks to `ended`.
+  ///
+  /// - Returns: True if there are any.
+  private func takeEnds(before frame: Int) -> Bool {
+    var hasEnds = false
+    while let mark = marks.first, mark.frame <= frame, let piece = mark.ended {
+      ended.append(piece)
+      marks.removeFirst()
+      hasEnds = true
+    }
+    return hasEnds
+  }
+
+  /// Provides a staging buffer to fill while the ring is empty.
+  func provideStagingBuffer() {
+    if stagingBuffer != nil { return }
+    limit = StagingBuffer.mostPooledFrames
+    stagingBuffer = StagingBuffer(channels: plan.format.channels, frames: limit, isPooled: false)
+  }
+
+  /// Takes all marks, at the end of the stream.
+  private func takeMarks() {
+    for mark in marks {
+      changes.add(mark.changes)
+      if let piece = mark.ended { ended.append(piece) }
+    }
+    marks = []
   }
 
   /// Discards all state: the next frame is the first of a run.
@@ -380,19 +422,22 @@ final class Converter: @unchecked Sendable {
       switch work.item {
       case .buffer(let piece):
         state.part.holdsBack = true
-        state.notices.append(.buffer(piece.id, isReset: false))
+        state.part.held.append(piece)
+        marks.append(Mark(frame: expectedFrame, ended: piece))
       case .replay, .stagingBuffer:
         state.part.holdsBack = true
       case .flush, .end:
         state.part.holdsBack = work.isReplay && replay.holdsBack
         endsStream = true
-        if !work.isReplay { for mark in marks { changes.add(mark.changes) } }
+        if !work.isReplay { takeMarks() }
       }
     }
+    // At the end of replayed frames rounding may leave out one.
+    _ = takeEnds(before: endsStream ? streamFrames + 1 : streamFrames)
     let isLeftOver = endsStream && !work.isReplay && (!changes.isEmpty || start != .min)
-    if !isDone || endsStream || state.waiting.isEmpty, filled > pushed || isLeftOver {
-      pushFrames(&state, push)
-    }
+    let isDue = !isDone || endsStream || state.waiting.isEmpty || !ended.isEmpty
+    if isDue, filled > pushed || isLeftOver { pushFrames(&state, push) }
+    if !ended.isEmpty { endWithLatest(&state) }
     guard endsStream else { return }
     let after = streamStart + Int64(streamFrames)
     if case .end = work.item {
@@ -411,7 +456,7 @@ final class Converter: @unchecked Sendable {
   /// Pushes the frames of the staging buffer that are not in the ring yet.
   private func pushFrames(_ state: inout PlaybackState, _ push: (borrowing Entry) -> Bool) {
     guard let stagingBuffer else { return }
-    let isLast = filled == stagingBuffer.capacity
+    let isLast = filled == limit
     _ = unsafe push(
       Entry(
         stagingBuffer.address(at: pushed), frames: filled - pushed, layout: stagingLayout,
@@ -420,34 +465,26 @@ final class Converter: @unchecked Sendable {
       .stagingBuffer(
         PlaybackPart.StagingPiece(
           stagingBuffer: stagingBuffer, first: pushed, frames: filled - pushed, isLast: isLast,
-          start: start,
-          changes: changes)))
+          start: start, changes: changes, ended: ended)))
+    state.part.pushedFrames += UInt64(filled - pushed)
+    state.part.held.removeFirst(ended.count)
+    ended = []
     pushed = filled
     start = .min
     changes = ParameterChanges()
     if isLast { self.stagingBuffer = nil }
   }
-}
 
-extension OutputQueue {
-  /// Runs the converter's worker thread until the queue has another converter or none.
-  func startConverting(with converter: Converter) {
-    startThread(named: "cuejack-convert") { [weak self, state] in
-      while true {
-        let work = state.wait { state -> Converter.Work?? in
-          if state.converter !== converter || state.disposal == .disposed { return .some(nil) }
-          return converter.takeWork(&state).map { .some($0) }
-        }
-        guard let work, let self else { return }
-        let isDone = converter.convert(work)
-        let hasNotices = state.change { state in
-          converter.finish(work, isDone: isDone, &state) { entry in
-            unsafe memory.voice.pointee.entries.push(entry)
-          }
-          return !state.notices.isEmpty
-        }
-        if hasNotices { context.wake() }
-      }
+  /// Hands back buffers of which no frame is left with the latest frames in the ring.
+  private func endWithLatest(_ state: inout PlaybackState) {
+    let latest = state.inRing.lastIndex { if case .stagingBuffer = $0 { true } else { false } }
+    if let latest, case .stagingBuffer(var piece) = state.inRing[latest] {
+      piece.ended += ended
+      state.inRing[latest] = .stagingBuffer(piece)
+    } else {
+      state.notices += ended.map { .buffer($0.id, isReset: false) }
     }
+    state.part.held.removeFirst(ended.count)
+    ended = []
   }
 }

@@ -12,6 +12,8 @@ struct Replay {
     /// The earliest device frame of the run; `.min` if they follow the previous frames directly.
     let start: Int64
     let changes: ParameterChanges
+    /// The buffers that end with the last frame.
+    let ended: [PlaybackPart.Piece]
   }
 
   /// The ratio of the present device rate to the previous one.
@@ -43,9 +45,9 @@ struct Replay {
   /// Adds frames of a staging buffer.
   mutating func add(
     _ range: Range<Int>, of stagingBuffer: StagingBuffer?, channels: Int, start: Int64,
-    _ changes: ParameterChanges
+    _ changes: ParameterChanges, ended: [PlaybackPart.Piece]
   ) {
-    if range.isEmpty && start == .min && changes.isEmpty { return }
+    if range.isEmpty && start == .min && changes.isEmpty && ended.isEmpty { return }
     // Silence separates the two: the earlier frames end here.
     if start != .min && !items.isEmpty { items.append(.flush) }
     let planes = Planes(channels: channels, capacity: range.count)
@@ -53,7 +55,7 @@ struct Replay {
       unsafe planes.copy(stagingBuffer.pointers(at: range.lowerBound), frames: range.count)
     }
     items.append(.replay(pieces.count))
-    pieces.append(Piece(planes: planes, start: scaled(start), changes: changes))
+    pieces.append(Piece(planes: planes, start: scaled(start), changes: changes, ended: ended))
     frames += range.count
   }
 
@@ -72,11 +74,15 @@ struct Replay {
   /// Sets the length that the stream had before the first piece.
   mutating func begin(at streamFrames: Int) { begin = streamFrames }
 
-  /// Returns the piece if none of its frames has been consumed, with the frame of the stream at
-  /// which it begins.
-  func newPiece(_ index: Int) -> (piece: Piece, frame: Int)? {
-    offset == 0
-      ? (pieces[index], begin + Int((Double(consumed) * scale).rounded())) : nil
+  /// Returns the piece if none of its frames has been consumed, with the frames of the stream at
+  /// which it begins and ends.
+  func newPiece(_ index: Int) -> (piece: Piece, first: Int, end: Int)? {
+    guard offset == 0 else { return nil }
+    let piece = pieces[index]
+    return (
+      piece, begin + Int((Double(consumed) * scale).rounded()),
+      begin + Int((Double(consumed + piece.planes.capacity) * scale).rounded())
+    )
   }
 
   /// True once all frames of a piece have been consumed.
@@ -134,7 +140,7 @@ extension Converter {
     }
     generation = state.part.generation
     state.inRing = []
-    state.part.freeStagingBuffers = pool
+    state.part.freeStagingBuffers = []
   }
 
   private convenience init?(
@@ -147,6 +153,7 @@ extension Converter {
     self.init(plan, old.chain, old.packets)
     let channels = plan.format.channels
     var replay = Replay(scale: ratio / old.ratio)
+    var ended: [PlaybackPart.Piece] = []
     for (i, item) in state.inRing.enumerated() {
       guard case .stagingBuffer(let piece) = item else {
         replay.add(item)
@@ -157,12 +164,15 @@ extension Converter {
       replay.add(
         (isBegun ? piece.first + played : piece.first)..<end, of: piece.stagingBuffer,
         channels: channels, start: isBegun ? .min : piece.start,
-        isBegun ? ParameterChanges() : piece.changes)
+        isBegun ? ParameterChanges() : piece.changes, ended: piece.ended)
+      ended += piece.ended
     }
+    state.part.held = ended + state.part.held
     func replayFilled() {
       replay.add(
         old.pushed..<old.filled, of: old.stagingBuffer, channels: channels, start: old.start,
-        old.changes)
+        old.changes, ended: old.ended)
+      old.ended = []
       old.pushed = 0
       old.filled = 0
       old.start = .min
@@ -175,7 +185,7 @@ extension Converter {
     }
     replayFilled()
     // Frames that still waited to be replayed for the rate in between.
-    old.stagingBuffer = old.stagingBuffer ?? old.pool[0]
+    old.provideStagingBuffer()
     for item in state.waiting.prefix(state.part.replays) {
       let work = Work(
         item: item, source: nil, cookie: [], generation: generation, setting: state.part.timePitch,
@@ -196,7 +206,8 @@ extension Converter {
     streamFrames = Int(replay.scaled(Int64(old.streamFrames - replay.frames)))
     replay.begin(at: streamFrames)
     marks = old.marks.map {
-      Mark(frame: Int(replay.scaled(Int64($0.frame))), changes: $0.changes)
+      Mark(
+        frame: Int(replay.scaled(Int64($0.frame))), changes: $0.changes, ended: $0.ended)
     }
     state.waiting = replay.items + state.waiting.dropFirst(state.part.replays)
     state.part.replays = replay.items.count
@@ -210,12 +221,10 @@ extension Converter {
   func replay(_ index: Int, into stagingBuffer: StagingBuffer) throws(ConverterFailure)
     -> Bool
   {
-    if let (piece, frame) = replay.newPiece(index) {
+    if let (piece, first, end) = replay.newPiece(index) {
       if piece.start != .min { start = piece.start }
-      if !piece.changes.isEmpty {
-        let index = marks.firstIndex { $0.frame > frame } ?? marks.count
-        marks.insert(Mark(frame: frame, changes: piece.changes), at: index)
-      }
+      if !piece.changes.isEmpty { insert([Mark(frame: first, changes: piece.changes)]) }
+      insert(piece.ended.map { Mark(frame: end, ended: $0) })
     }
     while !replay.isConsumed(index) {
       let before = filled
@@ -229,6 +238,13 @@ extension Converter {
       if consumed == 0 && before == filled { throw .resampling("no progress") }
     }
     return true
+  }
+
+  /// Inserts marks of one frame after those at that frame or before.
+  private func insert(_ marks: [Mark]) {
+    guard let frame = marks.first?.frame else { return }
+    let index = self.marks.firstIndex { $0.frame > frame } ?? self.marks.count
+    self.marks.insert(contentsOf: marks, at: index)
   }
 
   /// Ends the conversion of a replay or of a replayed sequence.

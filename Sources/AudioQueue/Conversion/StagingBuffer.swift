@@ -21,16 +21,6 @@ final class StagingBuffer {
   /// The maximum length in frames of a buffer beyond the pool.
   static var mostFrames: Int { 1 << 16 }
 
-  /// Creates staging buffers with a total capacity of `frames` frames, at least one frame in each.
-  static func pool(channels: Int, frames: Int) -> [StagingBuffer] {
-    let count = max(8, (frames + mostPooledFrames - 1) / mostPooledFrames)
-    let frames = max(frames, count)
-    return (0..<count).map { i in
-      StagingBuffer(
-        channels: channels, frames: (i + 1) * frames / count - i * frames / count, isPooled: true)
-    }
-  }
-
   init(channels: Int, frames: Int, isPooled: Bool) {
     self.channels = channels
     self.isPooled = isPooled

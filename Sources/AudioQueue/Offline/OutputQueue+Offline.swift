@@ -158,24 +158,23 @@ extension OutputQueue {
     if isLeft { context.wake() }
   }
 
-  /// Delivers the pending notifications to the app.
+  /// Delivers the pending notifications to the app. If nothing is left to render, returns the
+  /// buffers whose last frames the converter holds back.
   ///
-  /// The converter returns a buffer before all of its frames have left. An app may take the
-  /// callback for its last buffer as the signal to flush and stop, and never render again. Such a
-  /// callback therefore waits until the rest of the frames would fit.
+  /// An app may take the callback for its last buffer as the signal to flush and stop, and never
+  /// render again. Such a callback therefore waits until the rest of the frames would fit.
   ///
   /// - Returns: True if it delivered a notification.
   private func tell(havingRendered done: Int, room: Int) -> Bool {
-    var hasTold = false
-    while true {
-      let waits = state.read { state in
-        guard state.part.holdsBack, let converter = state.converter else { return false }
-        let isDry = state.inRing.isEmpty && state.waiting.isEmpty
-        return !isDry || (done > 0 && room <= converter.heldFrames)
-      }
-      if waits || !core.deliverNext() { return hasTold }
-      hasTold = true
+    state.change { state in
+      guard let converter = state.converter, !state.isConverting, state.inRing.isEmpty,
+        state.waiting.isEmpty, done == 0 || room > converter.heldFrames
+      else { return }
+      converter.returnHeld(state.part.held.count, &state)
     }
+    var hasTold = false
+    while core.deliverNext() { hasTold = true }
+    return hasTold
   }
 
   // MARK: The converter
@@ -195,12 +194,7 @@ extension OutputQueue {
         return (converter, work)
       }
       guard let (converter, work) = next else { return hasConverted }
-      let isDone = converter.convert(work)
-      state.change { state in
-        converter.finish(work, isDone: isDone, &state) { entry in
-          unsafe memory.voice.pointee.entries.push(entry)
-        }
-      }
+      _ = convert(work, with: converter)
       hasConverted = true
     }
   }

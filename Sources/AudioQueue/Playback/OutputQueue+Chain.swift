@@ -2,6 +2,7 @@ package import Codecs
 import Logging
 import RealTime
 import Server
+import Synchronization
 import System
 
 /// Settings of the processing chain that cannot change while the queue runs.
@@ -9,8 +10,12 @@ struct ChainSettings: Sendable {
   var isTimePitchEnabled = false
   var algorithm = TimePitch.Algorithm.spectral
   var tap: ProcessingTap?
-  /// Frames, at the queue's rate, to convert ahead of the process thread.
-  var decodeFrames = 8 * 2048
+  /// The minimum number of frames, at the queue's rate, to convert ahead of the process thread; nil
+  /// for the default.
+  var decodeFrames: Int?
+
+  /// The default of `decodeFrames` for packets. Linear PCM has none: it is read as late as possible.
+  static var defaultDecodeFrames: Int { 2048 }
 }
 
 /// Changes of rate and pitch. Nil leaves a value unchanged.
@@ -113,8 +118,10 @@ extension OutputQueue {
   // MARK: Decoding ahead
 
   /// Frames, at the queue's rate, to convert ahead of the process thread if it cannot read the
-  /// app's buffers directly.
-  package var decodeFrames: Int { state.read { $0.part.settings.decodeFrames } }
+  /// app's buffers directly. Two cycles or 20 ms, if that is longer.
+  package var decodeFrames: Int {
+    state.read { $0.part.settings.decodeFrames } ?? ChainSettings.defaultDecodeFrames
+  }
 
   package static var decodeFramesRange: ClosedRange<Int> { 256...1 << 20 }
 
@@ -218,7 +225,9 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.converter = converter
-      state.part.freeStagingBuffers = converter?.pool ?? []
+      state.part.freeStagingBuffers = []
+      state.part.periodFrames = device.client.periodFrames
+      forgetRing(&state)
       pump(&state)
     }
     // Offline the rendering thread converts.
@@ -240,21 +249,35 @@ extension OutputQueue {
     return old
   }
 
+  /// Counts the ring as empty. The process thread must be kept out of the voice, or not run yet.
+  func forgetRing(_ state: inout PlaybackState) {
+    let played = unsafe memory.voice.pointee.playedFrames.load(ordering: .relaxed)
+    state.part.playedFrames = played
+    state.part.pushedFrames = played
+  }
+
   /// Moves the ring's buffers back to the waiting items. The process thread must be kept out of the
   /// voice.
   func emptyRing(_ state: inout PlaybackState) {
     readEvents(&state)
     unsafe memory.voice.pointee.stop()
-    // Staging buffers hold data of buffers that the app already has back. At another rate it is
-    // lost.
-    state.waiting =
-      (state.inRing + state.waiting.prefix(state.part.replays)).filter {
-        switch $0 {
-        case .buffer, .end: true
-        case .stagingBuffer, .replay, .flush: false
+    // Staging buffers are converted once more, from the buffers that they came from.
+    func unconverted(_ items: some Sequence<PlaybackPart.Item>) -> [PlaybackPart.Item] {
+      items.flatMap { item -> [PlaybackPart.Item] in
+        switch item {
+        case .buffer, .end: [item]
+        case .stagingBuffer(let piece): piece.ended.map { .buffer($0) }
+        case .replay, .flush: []
         }
-      } + state.waiting.dropFirst(state.part.replays)
+      }
+    }
+    state.waiting =
+      unconverted(state.inRing) + state.part.held.map { .buffer($0) }
+      + unconverted(state.waiting.prefix(state.part.replays))
+      + state.waiting.dropFirst(state.part.replays)
+    forgetRing(&state)
     state.part.replays = 0
+    state.part.held = []
     state.inRing = []
     state.part.freeStagingBuffers = []
     state.part.holdsBack = false

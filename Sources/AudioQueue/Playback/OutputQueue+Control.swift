@@ -19,6 +19,7 @@ extension OutputQueue {
       // A start "now" begins on the first frame that the connections carry, on all channels
       // together.
       if time == .atOnce { try awaitHeard(on: device) }
+      awaitConversion()
       // Offline there is no clock for a start time.
       let start = StartPoint(state.read { $0.part.isOffline } ? .atOnce : time)
       let isSeenTo = state.change { state in
@@ -54,6 +55,16 @@ extension OutputQueue {
         unsafe memory.voice.pointee.start(at: start)
       }
     }
+  }
+
+  /// Lets the converter get ahead before a run begins, for 30 ms at most, so that the first cycles do
+  /// not run dry.
+  private func awaitConversion() {
+    guard let converter = state.read({ $0.phase.isIdle && !$0.part.isOffline ? $0.converter : nil })
+    else { return }
+    state.change { $0.part.isStarting = true }
+    _ = state.wait(seconds: 0.03) { converter.isAhead($0) ? () : nil }
+    state.change { $0.part.isStarting = false }
   }
 
   /// Pauses the queue. It keeps its buffers and its time.
@@ -120,6 +131,7 @@ extension OutputQueue {
         state.part.runs.endAll()
         runEnded(&state, lasting: state.isRunning ? lastedFrames : state.lastedFrames)
         state.returnAll()
+        forgetRing(&state)
       }
     }
     core.handBack()
@@ -134,6 +146,7 @@ extension OutputQueue {
         // The ends stay enqueued: otherwise runs that were told to end would never end.
         let ends = state.phase.isIdle ? 0 : state.part.ends
         state.returnAll()
+        forgetRing(&state)
         state.part.ends = ends
         state.waiting = Array(repeating: .end, count: ends)
         pump(&state)

@@ -54,6 +54,7 @@ extension OutputQueue {
         state.resets -= 1
         readEvents(&state)
         let played = unsafe memory.voice.pointee.takeEntriesBack()
+        forgetRing(&state)
         unsafe memory.voice.pointee.scalePosition(by: newRate / oldRate)
         unsafe memory.voice.pointee.setSampleRate(newRate)
         let converter = Converter(plan, played: played, takingOver: &state)

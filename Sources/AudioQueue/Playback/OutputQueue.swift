@@ -194,7 +194,9 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   // MARK: Events
 
   package func deliverEvents() {
+    let period = state.read { $0.device }?.periodFrames
     let hasNotices = state.change { state in
+      if let period { state.part.periodFrames = period }
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty
@@ -202,8 +204,16 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     if hasNotices { context.wake() }
   }
 
+  /// Converts as far ahead as the longer cycles need, before the first of them comes.
+  package func deviceWillChangePeriod(to frames: Int) {
+    guard let converter = state.read({ $0.converter }) else { return }
+    state.change { $0.part.periodFrames = frames }
+    _ = state.wait(seconds: 0.2) { converter.isAhead($0) ? () : nil }
+  }
+
   /// Processes the events of the process thread.
   func readEvents(_ state: inout PlaybackState) {
+    state.part.playedFrames = unsafe memory.voice.pointee.playedFrames.load(ordering: .relaxed)
     while let event = unsafe memory.voice.pointee.events.pop() {
       switch event.kind {
       case .played:
@@ -211,8 +221,8 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
         switch state.inRing.removeFirst() {
         case .buffer(let piece): state.notices.append(.buffer(piece.id, isReset: false))
         case .stagingBuffer(let piece):
-          if piece.isLast, piece.stagingBuffer.isPooled {
-            state.part.freeStagingBuffers.append(piece.stagingBuffer)
+          for piece in state.recycle(piece) {
+            state.notices.append(.buffer(piece.id, isReset: false))
           }
         case .replay, .end, .flush: break
         }

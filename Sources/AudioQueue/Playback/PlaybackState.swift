@@ -41,6 +41,8 @@ struct PlaybackPart: QueuePart {
     /// previous frames directly.
     let start: Int64
     let changes: ParameterChanges
+    /// The buffers whose last frame is the last of these, or that ended without a further frame.
+    var ended: [Piece]
   }
 
   /// An element of the stream on its way to the ports.
@@ -84,6 +86,16 @@ struct PlaybackPart: QueuePart {
   var assignments: [Int]?
   /// True if the converter holds frames that it outputs only at an end or a flush.
   var holdsBack = false
+  /// The buffers that the converter has read to their end and whose last frame is not in the ring
+  /// yet, in order.
+  var held: [Piece] = []
+  /// True while a start waits for the first converted frames.
+  var isStarting = false
+  /// The numbers of converted frames that were put into the ring, and that have been played.
+  var pushedFrames: UInt64 = 0
+  var playedFrames: UInt64 = 0
+  /// The length of the server's cycles in frames.
+  var periodFrames = 1024
   /// The free staging buffers of the converter's pool.
   var freeStagingBuffers: [StagingBuffer] = []
   /// The number of device frames that each waiting `prime` call needs.
@@ -111,6 +123,9 @@ struct PlaybackPart: QueuePart {
   static func pendingStart(_ state: PlaybackState) -> StartPoint? {
     state.part.isBeginning ? state.start : state.part.starts.first
   }
+
+  /// The number of converted frames in the ring.
+  var framesInRing: Int { pushedFrames > playedFrames ? Int(pushedFrames - playedFrames) : 0 }
 
   /// True if `OutputQueue.render` runs the cycles.
   var isOffline: Bool { offline != nil }
@@ -188,13 +203,22 @@ extension PlaybackState {
 
   /// The start time of the last buffer that has one, belongs to the run and has not been played.
   var lastStart: Int64? {
-    for items in [waiting, inRing] {
-      for item in items.reversed() {
-        if case .end = item { return nil }
-        if case .buffer(let piece) = item, let start = piece.start { return start }
+    for item in (inRing + part.held.map { .buffer($0) } + waiting).reversed() {
+      switch item {
+      case .end: return nil
+      case .buffer(let piece):
+        if let start = piece.start { return start }
+      case .stagingBuffer(let piece):
+        if let start = piece.ended.last(where: { $0.start != nil })?.start { return start }
+      case .replay, .flush: break
       }
     }
     return nil
+  }
+
+  /// True if the app is about to receive a buffer, or has received one and is still in its callback.
+  var isReturning: Bool {
+    delivering?.notice.isBuffer ?? false || notices.contains(where: \.isBuffer)
   }
 
   /// The number of device frames that are ready to play. Without a converter the process thread
@@ -216,16 +240,31 @@ extension PlaybackState {
 
   /// Hands back every enqueued buffer as not played.
   mutating func returnAll() {
-    for item in inRing + waiting {
-      if case .buffer(let piece) = item { notices.append(.buffer(piece.id, isReset: true)) }
+    var pieces: [PlaybackPart.Piece] = []
+    for item in inRing {
+      if case .buffer(let piece) = item { pieces.append(piece) }
+      if case .stagingBuffer(let piece) = item { pieces += recycle(piece) }
     }
+    pieces += part.held
+    for case .buffer(let piece) in waiting { pieces.append(piece) }
+    notices += pieces.map { .buffer($0.id, isReset: true) }
     inRing = []
     waiting = []
+    part.held = []
     part.replays = 0
     part.holdsBack = false
     part.ends = 0
     part.tail = 0
     unprime()
-    if let converter { part.freeStagingBuffers = converter.pool }
+  }
+
+  /// Frees a staging buffer whose last frames have left the ring.
+  ///
+  /// - Returns: The buffers that end with these frames.
+  mutating func recycle(_ piece: PlaybackPart.StagingPiece) -> [PlaybackPart.Piece] {
+    if piece.isLast, piece.stagingBuffer.isPooled {
+      part.freeStagingBuffers.append(piece.stagingBuffer)
+    }
+    return piece.ended
   }
 }

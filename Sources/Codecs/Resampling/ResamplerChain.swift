@@ -50,7 +50,8 @@ package final class ResamplerChain {
   /// True if the stream goes through more than the one resampler that its rates need.
   package var isContinued: Bool { !pipes.isEmpty }
 
-  /// Resamples frames, as `Resampler.process` does.
+  /// Resamples frames, as `Resampler.process` does. Without frames it outputs those for which there
+  /// was no room before.
   package func process(
     _ input: Planes.Pointers?, frames inputFrames: Int, into output: Planes.Pointers, room: Int
   ) throws(Resampler.Failure) -> (consumed: Int, produced: Int) {
@@ -90,7 +91,6 @@ package final class ResamplerChain {
     _ room: Int
   ) throws(Resampler.Failure) -> Int {
     guard let pipe = pipe(before: count) else {
-      if input != nil && left == 0 { return 0 }
       guard count > 0 else {
         guard let input else { return 0 }
         let copied = min(left, room)
@@ -115,9 +115,9 @@ package final class ResamplerChain {
         pipe.count = try unsafe run(
           count - 1, input, &left, into: pipe.planes.pointers(), pipe.planes.capacity)
       }
-      if pipe.count == 0, input != nil { break }
+      let hasEnded = pipe.count == 0 && input == nil
       let (taken, given) = try unsafe stages[count - 1].process(
-        pipe.count == 0 ? nil : pipe.planes.pointers(at: pipe.start), frames: pipe.count,
+        hasEnded ? nil : pipe.planes.pointers(at: pipe.start), frames: pipe.count,
         into: rest.pointers, room: room - produced)
       pipe.start += taken
       pipe.count -= taken

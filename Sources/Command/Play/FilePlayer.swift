@@ -76,6 +76,8 @@ final class FilePlayer: Sendable {
           feed.resume(queue)
           onEnd()
         }))
+    // The whole file is at hand, and a busy machine may keep the converter waiting.
+    try queue.setDecodeFrames(16384)
     if clip.rate != 1 || clip.cents != 0 {
       try queue.setTimePitchEnabled(true)
       try queue.change(TimePitchChanges(rate: clip.rate, cents: clip.cents))

@@ -30,6 +30,8 @@ struct VoiceState: BitwiseCopyable {
   var hasBegun = false
   /// Frames of `current` already played.
   var offset = 0
+  /// Frames of all entries already played.
+  var playedFrames: UInt64 = 0
   var parameters = VoiceParameters()
   /// Set if a mono voice plays through two ports, each with its side of the balance.
   var isSpread = false
@@ -53,6 +55,8 @@ package struct Voice: ~Copyable {
   /// Events from the process thread.
   package let events: EventRing
   package let clock = VoiceClock()
+  /// Frames of entries that have been played.
+  package let playedFrames = Atomic<UInt64>(0)
   /// Frames of silence played because no entry was queued.
   package let starvedFrames = Atomic<UInt64>(0)
   /// Number of times that a run began such a silence.

@@ -180,6 +180,7 @@ extension Voice {
     }
     if isOffline { rendered.add(at, ordering: .relaxed) }
     clock.publish(frame: begin, ranFrames: ran, position: position)
+    playedFrames.store(state.playedFrames, ordering: .relaxed)
     state.position = position &+ ran
     if case .stopped = state.phase { state.position = 0 }
     publish(state.parameters)
@@ -248,6 +249,7 @@ extension Voice {
       state.parameters.advance(count)
       at &+= count
       state.offset &+= count
+      state.playedFrames &+= UInt64(count)
       if state.offset == Int(entry.frames) {
         state.current = nil
         _ = events.push(Event(.played, token: entry.token, frame: cycleFrame &+ Int64(at)))

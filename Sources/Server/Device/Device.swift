@@ -93,6 +93,12 @@ package final class Device: Sendable {
   /// Number of changes of the server's sample rate, restarts included.
   package var rateChanges: UInt64 { reconnection.rateChanges.load(ordering: .acquiring) }
 
+  /// Frames of a cycle.
+  package var periodFrames: Int {
+    let times = engine.times
+    return max(client.periodFrames, engine.cyclesBegun > 0 ? Int(times.nextFrame - times.frame) : 0)
+  }
+
   // MARK: Time
 
   var clock: DeviceClock { DeviceClock(link: link, engine: engine, losses: losses) }
@@ -226,7 +232,11 @@ package final class Device: Sendable {
     let (owners, graph) = attachments.withLock { state in
       (state.entries.compactMap { $0.owner }, state.graph.runningGraph)
     }
-    for owner in owners { owner.deliverEvents() }
+    let period = notices.changedPeriod.load(ordering: .acquiring)
+    for owner in owners {
+      owner.deliverEvents()
+      if period > 0 { owner.deviceWillChangePeriod(to: period) }
+    }
     return [self.graph.prepareForPeriod(), graph?.service()].compactMap { $0 }.min()
   }
 

@@ -4,6 +4,8 @@ package import Timeline
 package protocol VoiceOwner: AnyObject, Sendable {
   /// Reads the events that cycles pushed. Event thread, never in a cycle.
   func deliverEvents()
+  /// Cycles will have `frames` frames. Event thread; the server waits for this, if it can.
+  func deviceWillChangePeriod(to frames: Int)
   /// The server has gone: no cycle comes until `deviceReturned`. Event thread, while the device's
   /// clock can still be read.
   func deviceLost()
@@ -24,6 +26,7 @@ package protocol VoiceOwner: AnyObject, Sendable {
 }
 
 extension VoiceOwner {
+  package func deviceWillChangePeriod(to frames: Int) {}
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {}
   package func deviceCannotReturn() {}
   package func deviceWillResume(at start: StartPoint, or hostTime: StartPoint, skipping skip: Int) {

@@ -90,6 +90,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "host time", "a device that does not run", "translated times", "nearest start times",
         ]),
       ProgramCase(
+        program: "converted.c", passes: ["short sounds", "some buffer is always enqueued"]),
+      ProgramCase(
         program: "codes.c",
         passes: [
           "InvalidBuffer", "BufferEmpty", "BufferInQueue", "EnqueueDuringReset", "InvalidProperty",

@@ -64,16 +64,31 @@ import Testing
     ])
   func memoryAhead(rate: Double, deviceRate: Double) throws {
     let rig = try Rig(.float(8, rate: rate), server: HandDrivenServer(sampleRate: deviceRate))
-    let converter = try rig.queue.makeConverter(deviceRate)
-    #expect((8...1024).contains(try #require(converter).pool.count))
+    try rig.queue.setDecodeFrames(16384)
+    let frames = rig.queue.plan(deviceRate).framesAhead(period: 1024)
+    #expect(frames >= min(16384, Int(16384 * deviceRate / rate)) && frames <= (1 << 24) / 8)
+  }
+
+  @Test("1: PCM is converted two cycles ahead, 20 ms at least; packets 2,048 frames")
+  func framesAhead() throws {
+    let rig = try Rig(.float(2, rate: 44100))
+    let pcm = rig.queue
+    #expect(pcm.plan(48000).framesAhead(period: 64) == 960)
+    #expect(pcm.plan(48000).framesAhead(period: 1024) == 2048)
+    #expect(pcm.plan(96000).framesAhead(period: 1024) == 2048)
+    let coded = try Rig(.packets(CodedSound(.aac, frames: 4096).format))
+    let packets = coded.queue
+    #expect(packets.decodeFrames == 2048)
+    #expect(packets.plan(48000).framesAhead(period: 64) >= 2048)
+    try pcm.setDecodeFrames(4410)
+    #expect(pcm.plan(48000).framesAhead(period: 64) == 4800)
   }
 
   @Test("what an app asks to have ready at the device's own rate it gets")
   func memoryAheadThatIsAskedFor() throws {
     let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
     try rig.queue.setDecodeFrames(1 << 20)
-    let converter = try #require(try rig.queue.makeConverter(44100))
-    #expect(converter.pool.count > 400)
+    #expect(rig.queue.plan(44100).framesAhead(period: 1024) >= 1 << 19)
   }
 
   // MARK: Schedules and parameters
@@ -183,11 +198,11 @@ import Testing
     arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
   func primingGoesBeyondTheDecodeBuffer(rate: Double, frames: Int) throws {
     let rig = try Rig(.float(1, rate: rate))
-    #expect(rig.queue.decodeFrames == 16384)
+    #expect(rig.queue.decodeFrames == 2048)
     try rig.queue.setDecodeFrames(frames)
     try rig.enqueue([Float](repeating: 0.5, count: 300_000))
     let few = try rig.queue.prime(frames: 1)
-    #expect(few >= 1 && few <= frames + 2)
+    #expect(few >= 1 && few <= max(frames, Int(2048 * rate / 48000)) + 2)
     let some = try rig.queue.prime(frames: 120_000)
     #expect(some >= 120_000 && some < 120_000 + 2 * StagingBuffer.mostFrames)
     // Converted frames cannot be taken back.
@@ -195,7 +210,7 @@ import Testing
     let all = try rig.queue.prime(frames: 0)
     rig.settle()
     // The resampler still holds a few frames.
-    #expect(all > 298_000 && all <= 300_000 && rig.doneBuffers == [1])
+    #expect(all > 298_000 && all <= 300_000 && rig.doneBuffers == [])
     #expect(try rig.queue.prime(frames: 300_000) == all)
     var ready = 0
     #expect(throws: QueueError.primeTimedOut) {
@@ -214,14 +229,15 @@ import Testing
   @Test("15: after a Prime no more than the decode buffer is decoded ahead again")
   func theDecodeBufferHoldsAfterPriming() throws {
     let rig = try Rig(.float(1, rate: 24000))
+    try rig.queue.setDecodeFrames(16384)
     for _ in 0..<40 { try rig.enqueue([Float](repeating: 0.5, count: 4096)) }
     _ = try rig.queue.prime(frames: 60_000)
-    rig.settle()
-    let done = rig.doneBuffers.count
+    func waiting() -> Int { rig.queue.state.read { $0.waiting.count } }
+    let before = waiting()
     try rig.queue.start(at: .frame(0))
     // At least 80,000 of the 120,000 ready device frames are played before anything is decoded.
     rig.cycle(20, frames: 4096)
-    #expect(rig.doneBuffers.count == done)
+    #expect(waiting() == before)
     for _ in 0..<16 {
       rig.cycle(1, frames: 4096)
       let isFull: Void? = rig.queue.state.wait(seconds: 20) { state in
@@ -232,7 +248,7 @@ import Testing
     }
     // The buffer pool plus the buffer being filled.
     #expect(rig.queue.state.read { $0.readyFrames } <= 2 * 16384)
-    #expect(rig.doneBuffers.count > done && rig.queue.statistics.starvations == 0)
+    #expect(waiting() < before && rig.queue.statistics.starvations == 0)
   }
 
   @Test("15: Prime says so if the ring of the cycles is too small for all")
@@ -303,6 +319,8 @@ import Testing
   @Test(arguments: [ProcessingTap.Position.preEffects, .postEffects])
   func aTapMakesTheSound(place: ProcessingTap.Position) throws {
     let rig = try Rig(.float(2))
+    // Blocks of 1,024 frames.
+    try rig.queue.setDecodeFrames(16384)
     let seen = Mutexed<[Seen]>([])
     try rig.queue.addTap(
       ProcessingTap(place, isSiphon: false) { call in
@@ -407,6 +425,7 @@ import Testing
   @Test func aTapThatMiscountsIsReported() throws {
     for (given, failure) in [(3000, ConverterFailure.tapGaveTooMuch), (1, .tapGaveTooLittle)] {
       let rig = try Rig()
+      try rig.queue.setDecodeFrames(16384)
       try rig.queue.addTap(
         ProcessingTap(.preEffects, isSiphon: false) { call in
           if call.isEnd { return }
@@ -578,6 +597,7 @@ import Testing
 
     @Test func theBypassWorksWhileItRuns() throws {
       let rig = try Rig()
+      try rig.queue.setDecodeFrames(16384)
       try rig.queue.setTimePitchEnabled(true)
       try rig.queue.change(TimePitchChanges(rate: 0.5, cents: 300))
       rig.queue.isTimePitchBypassed = true

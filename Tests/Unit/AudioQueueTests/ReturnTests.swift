@@ -308,6 +308,7 @@ import Testing
   @Test("34: several runs in the ring are carried over, too")
   func runsInTheRing() throws {
     let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
+    try rig.queue.setDecodeFrames(16384)
     for run in 0..<3 {
       try rig.enqueue(sine(2400, rate: 48000))
       try rig.queue.stopAfterPlaying()

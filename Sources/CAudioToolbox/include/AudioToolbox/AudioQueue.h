@@ -129,11 +129,13 @@ CF_ENUM(AudioQueuePropertyID) {
   kAudioQueueProperty_TimePitchAlgorithm = 'qtpa',
   /// UInt32: 1 to bypass the time-pitch processor. Default 0. Can be set at any time.
   kAudioQueueProperty_TimePitchBypass = 'qtpb',
-  /// UInt32: frames at the queue's rate that the queue decodes ahead, 256 to 1048576. Default
-  /// 16384. AudioQueuePrime may exceed it. Set it while the queue is stopped.
+  /// UInt32: frames at the queue's rate that the queue decodes ahead, 256 to 1048576; two of the
+  /// server's cycles or 20 ms, if that is longer. Default 2048. AudioQueuePrime may exceed it. Set
+  /// it while the queue is stopped.
   ///
   /// Linear PCM at the device's rate needs no decoding. Then the queue stores the value and ignores
-  /// it, unless it has a tap or the time-pitch processor.
+  /// it, unless it has a tap or the time-pitch processor. Unless the value is set, linear PCM at
+  /// another rate is read as late as possible.
   kAudioQueueProperty_DecodeBufferSizeFrames = 'dcbf',
   /// UInt32, read-only: OSStatus of the latest error between the buffers and the ports; 0 if there
   /// was none. Listeners are notified of each error. The log has details.
@@ -360,8 +362,7 @@ extern OSStatus AudioQueueStart(AudioQueueRef inAQ, const AudioTimeStamp *_Nulla
 /// are ready, whatever the result.
 ///
 /// kAudioQueueErr_PrimeTimedOut: fewer frames are enqueued, the decoder delivers none for five
-/// seconds, or more than 1,000 segments are ahead. Each buffer that needs decoding and has a start
-/// time or parameters begins a segment.
+/// seconds, or more than 1,000 segments are ahead. Each buffer that needs decoding ends a segment.
 extern OSStatus AudioQueuePrime(AudioQueueRef inAQ, UInt32 inNumberOfFramesToPrepare,
                                 UInt32 *_Nullable outNumberOfFramesPrepared);
 
