@@ -31,7 +31,7 @@ package func withoutCancellation(_ body: () -> Void) {
   pthread_setcancelstate(state, nil)
 }
 
-/// What a new thread runs.
+/// The name and the function of a new thread, passed to it.
 private final class ThreadStart: Sendable {
   private let name: String
   private let body: @Sendable () -> Void

@@ -1,7 +1,7 @@
 import Server
 import System
 
-// What the converter does when it has read all that is enqueued.
+// Early returns and flushes, for the time when the converter has read everything enqueued.
 //
 // A buffer comes back when its last frame has left for the port. The resampler and time-pitch hold
 // frames back until more input comes, so the end of what is enqueued needs care. When the process
@@ -28,15 +28,15 @@ extension Converter {
     return period >= 2 * margin ? period : period + margin
   }
 
-  /// Returns true once a start or a longer cycle can come: there are enough frames, or no more can be
-  /// had now. The caller must hold the state lock.
+  /// Returns true if enough frames are converted for a run to start or for longer cycles, or if the
+  /// app must enqueue more first. The caller must hold the state lock.
   func isAhead(_ state: PlaybackState) -> Bool {
     if state.part.framesInRing >= fewFrames(state) { return true }
     return state.waiting.isEmpty && !state.isConverting
       && (!state.part.holdsBack || state.isReturning)
   }
 
-  /// The number of buffers that have been read but for the last, and that have not come back.
+  /// The number of buffers that have been read and have not come back, not counting the last one.
   private func returnable(_ state: PlaybackState) -> Int {
     let ended = state.inRing.reduce(0) { count, item in
       if case .stagingBuffer(let piece) = item { count + piece.ended.count } else { count }
@@ -78,10 +78,12 @@ extension Converter {
     }
   }
 
-  /// Returns the seconds after which to look again, if nothing is enqueued by then; nil if nothing
-  /// is held back. The caller must hold the state lock.
+  /// Returns the seconds after which the worker thread calls `returnEarly` and `flushIfNeeded`, if
+  /// nothing is enqueued by then; nil if neither can be needed. The caller must hold the state lock.
   func patience(_ state: PlaybackState) -> Double? {
-    guard lacksInput(state), !state.isReturning else { return nil }
+    guard lacksInput(state), !state.isReturning, state.isRunning || state.part.isStarting else {
+      return nil
+    }
     let spare = Double(state.part.framesInRing - fewFrames(state)) / deviceRate
     return max(spare, returnable(state) > 0 ? 0.001 : Self.graceSeconds)
   }
@@ -89,9 +91,7 @@ extension Converter {
   /// Flushes the frames that are held back, if the process thread needs them now. Call after
   /// `patience`. The caller must hold the state lock.
   func flushIfNeeded(_ state: inout PlaybackState) {
-    guard lacksInput(state), !state.isReturning, state.isRunning || state.part.isStarting,
-      state.part.framesInRing < fewFrames(state)
-    else { return }
+    guard patience(state) != nil, state.part.framesInRing < fewFrames(state) else { return }
     state.waiting.append(.flush)
   }
 }

@@ -149,7 +149,6 @@ final class Converter: @unchecked Sendable {
     if state.part.generation != generation {
       generation = state.part.generation
       stagingBuffer = nil
-      ended = []
       offset = nil
       replay = Replay()
       beginAnew()
@@ -386,6 +385,7 @@ final class Converter: @unchecked Sendable {
 
   /// Discards all state: the next frame is the first of a run.
   func beginAnew() {
+    ended = []
     packets?.reset()
     begin(at: 0, isNewRun: true)
   }
@@ -475,7 +475,8 @@ final class Converter: @unchecked Sendable {
     if isLast { self.stagingBuffer = nil }
   }
 
-  /// Hands back buffers of which no frame is left with the latest frames in the ring.
+  /// Lets the buffers in `ended`, which have no frames of their own left to push, come back with the
+  /// latest frames in the ring, or at once if it has none.
   private func endWithLatest(_ state: inout PlaybackState) {
     let latest = state.inRing.lastIndex { if case .stagingBuffer = $0 { true } else { false } }
     if let latest, case .stagingBuffer(var piece) = state.inRing[latest] {

@@ -16,7 +16,8 @@ final class StagingBuffer {
   private let memory: UnsafeMutableBufferPointer<Float>
   private let channelPointers: Planes.Pointers
 
-  /// The maximum length of a pooled buffer in frames. It limits how late a conversion is reported.
+  /// The maximum length of a pooled buffer in frames. It limits how many frames wait before
+  /// they are pushed into the ring.
   static var mostPooledFrames: Int { 2048 }
   /// The maximum length in frames of a buffer beyond the pool.
   static var mostFrames: Int { 1 << 16 }

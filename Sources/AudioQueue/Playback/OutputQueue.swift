@@ -206,7 +206,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
 
   /// Converts as far ahead as the longer cycles need, before the first of them comes.
   package func deviceWillChangePeriod(to frames: Int) {
-    guard let converter = state.read({ $0.converter }) else { return }
+    guard let converter = state.read({ $0.isRunning ? $0.converter : nil }) else { return }
     state.change { $0.part.periodFrames = frames }
     _ = state.wait(seconds: 0.2) { converter.isAhead($0) ? () : nil }
   }

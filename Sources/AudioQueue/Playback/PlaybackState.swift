@@ -203,14 +203,16 @@ extension PlaybackState {
 
   /// The start time of the last buffer that has one, belongs to the run and has not been played.
   var lastStart: Int64? {
-    for item in (inRing + part.held.map { .buffer($0) } + waiting).reversed() {
-      switch item {
-      case .end: return nil
-      case .buffer(let piece):
-        if let start = piece.start { return start }
-      case .stagingBuffer(let piece):
-        if let start = piece.ended.last(where: { $0.start != nil })?.start { return start }
-      case .replay, .flush: break
+    for items in [waiting, part.held.map { .buffer($0) }, inRing] {
+      for item in items.reversed() {
+        switch item {
+        case .end: return nil
+        case .buffer(let piece):
+          if let start = piece.start { return start }
+        case .stagingBuffer(let piece):
+          if let start = piece.ended.last(where: { $0.start != nil })?.start { return start }
+        case .replay, .flush: break
+        }
       }
     }
     return nil

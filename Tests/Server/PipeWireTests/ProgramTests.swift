@@ -29,7 +29,7 @@ import Testing
           [
             "refill.c", "priming.c", "stopping.c", "dispose.c", "driver.c", "listeners.c",
             "settings.c", "running.c", "offline.c", "schedule.c", "clock.c", "taps.c", "sounds.c",
-            "record_aac.c", "play_packets.c", "player.cc", "freewheel.c",
+            "record_aac.c", "play_packets.c", "player.cc", "freewheel.c", "converted.c",
           ]
         case .idleMonitor: ["seek.c", "clock.c", "schedule.c", "settings.c"]
         }

@@ -136,4 +136,51 @@ import Testing
     #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(id) }
     #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(id, bytes: 400) }
   }
+
+  @Test("18: start times ascend among buffers that have been read and not heard")
+  func startTimes() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    let id = try rig.buffer([Float](repeating: 0.5, count: 100))
+    _ = try rig.queue.enqueue(id, bytes: 400, OutputQueue.Schedule(start: 500))
+    _ = try rig.queue.prime(frames: 0)
+    let other = try rig.buffer([0.5])
+    #expect(throws: QueueError.startsOutOfOrder) {
+      _ = try rig.queue.enqueue(other, bytes: 4, OutputQueue.Schedule(start: 499))
+    }
+  }
+
+  @Test("frames are there for the first cycle of a longer period")
+  func longerPeriod() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    rig.server.periodFrames = 64
+    try rig.enqueue([Float](repeating: 0.5, count: 44_100))
+    try rig.queue.start()
+    cycle(rig, 10)
+    rig.queue.deviceWillChangePeriod(to: 4096)
+    rig.cycle(frames: 4096)
+    #expect(rig.queue.statistics.starvations == 0)
+  }
+
+  @Test("a converter that holds frames back for a later start does not wake up")
+  func armed() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    try rig.queue.start(at: .frame(1 << 30))
+    try rig.enqueue([Float](repeating: 0.5, count: 100))
+    waitUntil { rig.queue.state.read { $0.waiting.isEmpty && !$0.isConverting } }
+    let patience = rig.queue.state.read { $0.converter?.patience($0) }
+    #expect(patience == nil && rig.doneBuffers == [])
+  }
+
+  @Test("primed buffers are converted again for another device, and none is lost")
+  func otherDevice() throws {
+    let rig = try Rig(.float(1, rate: 44100))
+    for _ in 0..<3 { try rig.enqueue([Float](repeating: 0.5, count: 441)) }
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.setOfflineFormat(.float(1))
+    try rig.queue.stopAfterPlaying()
+    try rig.queue.start()
+    var samples = [Float](repeating: 0, count: 4000)
+    let frames = try samples.withUnsafeMutableBytes { try rig.queue.render(frames: 4000, into: $0) }
+    #expect(frames == 1440 && rig.doneBuffers == [1, 2, 3])
+  }
 }

@@ -7,7 +7,7 @@ import Timeline
 
 /// Messages that are in flight when the queue is reset or stopped.
 @Suite(.serialized) struct InFlightTests {
-  /// What cycles reported before a reset or a stop does not count for buffers that are enqueued
+  /// Events that cycles sent before a reset or a stop do not count for buffers that are enqueued
   /// afterwards.
   @Test(arguments: [true, false]) func eventsBeforeAReset(stops: Bool) throws {
     let rig = try Rig()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-/// What libsndfile cannot do, and Cuejack's own code therefore does: see docs/architecture.md. If a test
+/// The limits of libsndfile for which Cuejack has code of its own: see docs/architecture.md. If a test
 /// fails with a later libsndfile, that code may go.
 @Suite struct SndfileLimitsTests {
   let folder: TemporaryFolder

@@ -29,7 +29,7 @@ final class Losses: Sendable {
   private let survived = Atomic<UInt64>(0)
   /// Reason of the latest loss; 0 before the first one.
   private let reason = Atomic<UInt8>(0)
-  /// What the losses since the latest return mean for the client.
+  /// The treatment that the client needs after the losses since its latest return.
   let consequence = Atomic<Consequence>(.none)
 
   /// Number of losses.

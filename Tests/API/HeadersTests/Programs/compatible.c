@@ -1,5 +1,5 @@
-// What programs use of Apple's systems besides sound: strings, result codes, byte order, atomic
-// operations, versions. C, C++ and Objective-C without a runtime.
+// Uses Apple's functions and constants that sound programs need besides sound: strings, result
+// codes, byte order, atomic operations, versions. C, C++ and Objective-C without a runtime.
 #include <CoreServices/CoreServices.h>
 #include <AudioToolbox/AudioToolbox.h>
 #include <AudioToolbox/CAFFile.h>
