@@ -100,6 +100,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
+      name: "Hardware",
+      dependencies: [
+        "CRealTime", "Graph", "RealTime", "Server", "System",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
       name: "PluginHost",
       dependencies: [
         "CLilv", "CPluginRunner", "CRealTime", "Graph", "RealTime", "Server", "System", "Timeline",
@@ -114,8 +120,8 @@ let package = Package(
     .target(
       name: "AudioToolbox",
       dependencies: [
-        "AudioQueue", "CAudioToolbox", "Codecs", "Files", "RealTime", "Server", "System",
-        "Timeline",
+        "AudioQueue", "CAudioToolbox", "CRealTime", "Codecs", "Files", "Hardware", "RealTime",
+        "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.

@@ -263,7 +263,8 @@ package struct Engine: ~Copyable {
         }
         unsafe graph.pointee.setFreewheeling(freewheels.load(ordering: .relaxed))
         if unsafe graph.pointee.cycle(
-          frames: time.frames, at: time.frame, transport: transport, isMute: isMute)
+          frames: time.frames, at: time.frame, transport: transport,
+          microseconds: time.microseconds, nextMicroseconds: time.nextMicroseconds, isMute: isMute)
         {
           happened = true
         }

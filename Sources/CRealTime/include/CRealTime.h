@@ -195,6 +195,10 @@ typedef struct cue_block {
   bool is_freewheeling;
   /// Device frame of the block's first frame.
   int64_t frame;
+  /// Host time of that frame in nanoseconds, on the clock that times cycles; 0 if unknown.
+  uint64_t host_time;
+  /// Nanoseconds for each frame of this cycle, as measured by the server; 0 if unknown.
+  double nanoseconds_per_frame;
   /// A plane of samples for each audio or CV input.
   const float *_Nonnull const *_Nullable inputs;
   /// A plane for each audio or CV output; none shares memory with an input. The node must write all
@@ -264,4 +268,5 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #pragma clang assume_nonnull end
 
 #include "cue_events.h"
+#include "cue_io.h"
 #include "cue_transport.h"

@@ -77,11 +77,14 @@ package struct GraphCycle: ~Copyable {
   ///
   /// - Parameters:
   ///   - transport: Transport state at the first frame; nil if unknown.
+  ///   - microseconds: Host time at the first frame; 0 if unknown.
+  ///   - nextMicroseconds: Host time at the next cycle's first frame; 0 if unknown.
   ///   - isMute: True to run no node and write silence to the ports.
   /// - Returns: True if the control side has something to do: a fade has ended, or a node asks for
   ///   attention.
   @_noLocks package borrowing func cycle(
-    frames: Int, at frame: Int64, transport: cue_transport? = nil, isMute: Bool = false
+    frames: Int, at frame: Int64, transport: cue_transport? = nil, microseconds: UInt64 = 0,
+    nextMicroseconds: UInt64 = 0, isMute: Bool = false
   ) -> Bool {
     let number = begun.add(1, ordering: .sequentiallyConsistent).newValue
     var happened = false
@@ -93,7 +96,14 @@ package struct GraphCycle: ~Copyable {
           unsafe order.pointee.steps[i].slot.pointee.clearPorts(min(frames, Self.longestCycle))
         }
       } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
-        happened = unsafe run(order, frames, frame, transport)
+        var block = unsafe cue_block()
+        unsafe block.frame = frame
+        if nextMicroseconds > microseconds {
+          unsafe block.host_time = microseconds &* 1000
+          unsafe block.nanoseconds_per_frame =
+            Double(nextMicroseconds &- microseconds) * 1000 / Double(frames)
+        }
+        happened = unsafe run(order, frames, block, transport)
       }
     }
     ended.store(number, ordering: .releasing)
@@ -101,13 +111,13 @@ package struct GraphCycle: ~Copyable {
   }
 
   @_noLocks private borrowing func run(
-    _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ frame: Int64,
+    _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ cycle: cue_block,
     _ transport: cue_transport?
   ) -> Bool {
     let steps = unsafe order.pointee.steps
     let stepCount = unsafe order.pointee.stepCount
     let blockFrames = unsafe order.pointee.blockFrames
-    var block = unsafe cue_block()
+    var block = unsafe cycle
     unsafe block.is_freewheeling = freewheels.load(ordering: .relaxed)
     unsafe block.attention = attention
     if var transport {
@@ -117,7 +127,11 @@ package struct GraphCycle: ~Copyable {
     while at < frames {
       let count = min(blockFrames, frames &- at)
       unsafe block.frames = UInt32(count)
-      unsafe block.frame = frame &+ Int64(at)
+      unsafe block.frame = cycle.frame &+ Int64(at)
+      if unsafe cycle.host_time > 0 {
+        unsafe block.host_time =
+          cycle.host_time &+ UInt64(Double(at) * cycle.nanoseconds_per_frame)
+      }
       for i in 0..<stepCount {
         // Other programs have used the caches since the last cycle: prefetch the next slots while
         // this one runs.

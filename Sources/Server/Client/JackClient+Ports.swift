@@ -25,6 +25,36 @@ extension JackClient {
     return virtual.filter { $0.device == virtual[0].device }.map(\.port)
   }
 
+  func cardLatency(_ direction: PortDirection) -> Int {
+    let ports = direction == .input ? physicalInputs : physicalOutputs
+    let mode = direction == .input ? JackCaptureLatency : JackPlaybackLatency
+    let latencies: [Int]? = whileOpen {
+      ports.compactMap { name in
+        guard let port = unsafe jack_port_by_name(client, name) else { return nil }
+        var range = jack_latency_range_t()
+        unsafe jack_port_get_latency_range(port, mode, &range)
+        return Int(range.max)
+      }
+    }
+    return latencies?.max() ?? 0
+  }
+
+  var cardIsInUse: Bool {
+    let ports = physicalInputs + physicalOutputs
+    return whileOpen {
+      ports.contains { name in
+        guard let port = unsafe jack_port_by_name(client, name) else { return false }
+        return unsafe !Self.strings(jack_port_get_all_connections(client, port)).isEmpty
+      }
+    } ?? false
+  }
+
+  func setPeriod(_ frames: Int) -> Bool {
+    whileOpen {
+      requests.withLock { _ in unsafe jack_set_buffer_size(client, UInt32(frames)) == 0 }
+    } ?? false
+  }
+
   /// The full names of all ports on the server, of any client.
   var allPorts: [String] { ports(0) }
 

@@ -27,6 +27,7 @@ package final class Device: Sendable {
   private let agreement: ReturnAgreement
   private let watchdog: Watchdog
   private let reconnection: Reconnection
+  private let observer = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Opens a client on `server` and starts its cycles.
   package init(_ server: any Server, clientName: String) throws(ServerError) {
@@ -97,6 +98,18 @@ package final class Device: Sendable {
   package var periodFrames: Int {
     let times = engine.times
     return max(client.periodFrames, engine.cyclesBegun > 0 ? Int(times.nextFrame - times.frame) : 0)
+  }
+
+  /// Keeps the device open without voices, until `letGo()`.
+  package func hold() throws(ServerError) { try attachments.admit { _ in () } }
+
+  /// Ends `hold()`. The device closes if nothing else uses it.
+  package func letGo() { attachments.leave([], []) }
+
+  /// Sets the function that the event thread calls after its work, which any change on the server
+  /// brings about.
+  package func afterEvents(_ body: @escaping @Sendable () -> Void) {
+    observer.withLock { $0 = body }
   }
 
   // MARK: Time
@@ -245,6 +258,7 @@ package final class Device: Sendable {
   ///
   /// - Returns: The seconds after which to call again even if nothing happens.
   private func deliverAll() -> Double? {
+    defer { observer.withLock { $0 }?() }
     var patience = deliverOnce()
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
     if !isLost { atMost(watchdog.check()) }

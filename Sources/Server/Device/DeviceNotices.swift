@@ -41,7 +41,10 @@ final class DeviceNotices: ServerNotices {
     eventThread.post()
   }
 
-  func xrun() { xruns.add(1, ordering: .relaxed) }
+  func xrun() {
+    xruns.add(1, ordering: .relaxed)
+    eventThread.post()
+  }
 
   func rateChanged() {
     mayHaveOtherRate.store(true, ordering: .releasing)

@@ -48,6 +48,15 @@ package protocol ServerClient: AnyObject, Sendable {
   var physicalOutputs: [String] { get }
   /// Output ports of the sound card, in order, which recording queues connect to.
   var physicalInputs: [String] { get }
+  /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
+  /// for `.input`, from `physicalOutputs` to the card for `.output`.
+  func cardLatency(_ direction: PortDirection) -> Int
+  /// True if a client of any process is connected to a port of the sound card.
+  var cardIsInUse: Bool { get }
+  /// Asks the server for cycles of `frames` frames.
+  ///
+  /// - Returns: False if it refuses them.
+  func setPeriod(_ frames: Int) -> Bool
 
   /// Copies the server's present rate to `sampleRate`.
   func takeSampleRate()
@@ -100,6 +109,9 @@ extension ServerClient {
   package var deliversEventsItself: Bool { false }
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
+  package func cardLatency(_ direction: PortDirection) -> Int { 0 }
+  package var cardIsInUse: Bool { false }
+  package func setPeriod(_ frames: Int) -> Bool { frames == periodFrames }
   package func setLatencies(_ latencies: [PortLatency]) {}
   package func updateLatencies() {}
   package func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)

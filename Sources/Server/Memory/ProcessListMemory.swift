@@ -39,4 +39,4 @@ final class ProcessListMemory {
 }
 
 /// Keeps an object alive for good, because a cycle that does not end may still read its memory.
-func keepForGood(_ object: AnyObject) { _ = unsafe Unmanaged.passRetained(object) }
+package func keepForGood(_ object: AnyObject) { _ = unsafe Unmanaged.passRetained(object) }

@@ -8,7 +8,7 @@ import Testing
   private static let mayImport: [String: Set<String>] = {
     let ground: Set = ["RealTime", "Timeline", "CRealTime"]
     let middle = ground.union(["Server", "System", "Files", "Codecs"])
-    let upper = middle.union(["AudioQueue", "Graph", "PluginHost"])
+    let upper = middle.union(["AudioQueue", "Graph", "Hardware", "PluginHost"])
     return [
       "System": ["CGlibc"],
       "Timeline": [],
@@ -17,6 +17,7 @@ import Testing
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand", "System"]),
       "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg", "System"]),
       "Graph": ground.union(["Server", "System"]),
+      "Hardware": ground.union(["Graph", "Server", "System"]),
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),

@@ -106,4 +106,6 @@ extern OSStatus AudioServicesSetProperty(AudioServicesPropertyID inPropertyID,
 CF_EXTERN_C_END
 CUE_HEADER_END
 
+#include "AudioHardwareService.h"
+
 #endif

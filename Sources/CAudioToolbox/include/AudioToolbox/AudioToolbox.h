@@ -1,4 +1,4 @@
-// Umbrella header of Audio Toolbox: audio queues, sound files, formats and converters.
+// Umbrella header of Audio Toolbox: audio queues, sound files, formats, converters and devices.
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
 #include "../CarbonCore/Endian.h"
@@ -9,6 +9,7 @@
 #include "AudioFile.h"
 #include "AudioFileStream.h"
 #include "AudioFormat.h"
+#include "AudioHardwareService.h"
 #include "AudioQueue.h"
 #include "AudioServices.h"
 #include "CAFFile.h"

@@ -1,0 +1,447 @@
+import CRealTime
+import Dispatch
+import Glibc
+import Graph
+import Logging
+import RealTime
+package import Server
+import Synchronization
+import System
+
+/// A server as a device: its facts, and the I/O functions that its cycles call. Any thread that is not
+/// real time; `start` and `stop` of a function on the process thread, too.
+///
+/// The first question or function opens a JACK client, which closes some seconds after the last
+/// question if nothing needs it. All functions of this process are called by that client, one after
+/// another, and their outputs are added.
+package final class HardwareDevice: Sendable {
+  /// The name of the server, and the name to ask libjack for; nil for the default server, which is
+  /// started if it does not run.
+  package let serverName: String
+  private let server: any Server
+  private let clientName: String
+
+  private struct State {
+    var device: Device?
+    /// Set while `device` is kept open.
+    var isHeld = false
+    var graph: Graph?
+    var memory: IOMemory?
+    var functions: [IOFunction] = []
+    var list: IOListMemory?
+    /// The frames of each call that the app asked for; nil to follow the server's period.
+    var wantedFrames: Int?
+    /// The frames of each call since a function first ran.
+    var pinnedFrames: Int?
+    var volume: Float = 1
+    var isMute = false
+    var hogProcess: Int32 = -1
+    /// Host time of the latest question.
+    var latestUse: UInt64 = 0
+    var uses = 0
+  }
+  private let state = Mutex(State())
+  /// Held while the client is opened or closed, and while ports are added or removed. Lock it before
+  /// `state`.
+  private let control = Mutex<Void>(())
+  private let known = Mutex<HardwareFacts?>(nil)
+  private let listener = Mutex<(@Sendable (HardwareChange) -> Void)?>(nil)
+  private let wasAlive = Atomic<Bool>(true)
+  private let running = Atomic<Int>(0)
+  private let isClosing = Atomic<Bool>(false)
+
+  /// Seconds after which a client that nothing needs is closed.
+  private static let idleSeconds = 10.0
+
+  package init(_ server: any Server, named serverName: String, clientName: String) {
+    self.server = server
+    self.serverName = serverName
+    self.clientName = clientName
+  }
+
+  /// Sets the function to call after each change, on a thread of the library.
+  package func whenChanged(_ body: @escaping @Sendable (HardwareChange) -> Void) {
+    listener.withLock { $0 = body }
+  }
+
+  private func tell(_ change: HardwareChange) { listener.withLock { $0 }?(change) }
+
+  // MARK: The client
+
+  /// Returns the open device. Opens one if necessary.
+  package func open() throws(ServerError) -> Device {
+    try control.withLock { _ throws(ServerError) in try openLocked() }
+  }
+
+  private func openLocked() throws(ServerError) -> Device {
+    let present = state.withLock { state in
+      state.latestUse = HostTime.now
+      return state.device
+    }
+    if let present { return present }
+    let device = try Device(server, clientName: clientName)
+    try device.hold()
+    device.afterEvents { [weak self] in self?.look() }
+    state.withLock { state in
+      state.device = device
+      state.isHeld = true
+    }
+    known.withLock { $0 = Self.facts(of: device) }
+    wasAlive.store(true, ordering: .relaxed)
+    closeLater()
+    return device
+  }
+
+  /// Closes the client once nothing has needed it for some time.
+  private func closeLater() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
+      guard let self else { return }
+      let isIdle = control.withLock { _ in
+        let device = state.withLock { state -> Device? in
+          let age = Double(HostTime.now &- state.latestUse) / 1e9
+          guard state.functions.isEmpty, state.uses == 0, age > Self.idleSeconds * 0.9 else {
+            return nil
+          }
+          defer { state.device = nil }
+          return state.device
+        }
+        device?.letGo()
+        return device != nil
+      }
+      if !isIdle, state.withLock({ $0.device != nil }) { closeLater() }
+    }
+  }
+
+  /// Keeps the client open until as many calls of `endUse`: somebody listens to its changes.
+  package func beginUse() { state.withLock { $0.uses += 1 } }
+  package func endUse() { state.withLock { $0.uses -= 1 } }
+
+  /// True unless the server has gone.
+  package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
+
+  /// The facts now. Opens the client if necessary. After the server has gone, the latest facts.
+  package var facts: HardwareFacts {
+    get throws(ServerError) {
+      let device = try open()
+      if device.isLost, let known = known.withLock({ $0 }) { return known }
+      let facts = Self.facts(of: device)
+      known.withLock { if $0 == nil { $0 = facts } }
+      return facts
+    }
+  }
+
+  private static func facts(of device: Device) -> HardwareFacts {
+    let client = device.client
+    var (inputs, outputs) = (client.physicalInputs.count, client.physicalOutputs.count)
+    if inputs == 0 && outputs == 0 { (inputs, outputs) = (2, 2) }
+    return HardwareFacts(
+      sampleRate: client.sampleRate, periodFrames: client.periodFrames, inputs: inputs,
+      outputs: outputs, inputLatency: client.cardLatency(.input),
+      outputLatency: client.cardLatency(.output), xruns: device.xruns,
+      isPipeWire: client.isPipeWire)
+  }
+
+  /// Compares the facts with the latest ones, and tells what has changed. Event thread.
+  private func look() {
+    guard let device = state.withLock({ $0.device }) else { return }
+    let isAlive = !device.isLost
+    if wasAlive.exchange(isAlive, ordering: .relaxed) != isAlive { tell(.presence) }
+    guard isAlive else { return }
+    let new = Self.facts(of: device)
+    let old = known.withLock { known in
+      defer { known = new }
+      return known ?? new
+    }
+    if old == new { return }
+    if old.sampleRate != new.sampleRate { tell(.sampleRate) }
+    if old.inputs != new.inputs || old.outputs != new.outputs { tell(.channels) }
+    if old.inputLatency != new.inputLatency || old.outputLatency != new.outputLatency {
+      tell(.latency)
+    }
+    if old.xruns != new.xruns { tell(.overload) }
+    if old.periodFrames != new.periodFrames,
+      state.withLock({ $0.wantedFrames == nil && $0.pinnedFrames == nil })
+    {
+      tell(.bufferFrames)
+    }
+    state.withLock { state in
+      unsafe state.memory?.cycle.pointee.setLatencies(
+        input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
+    }
+  }
+
+  // MARK: Buffers
+
+  /// Frames of each call of a function: those that the app asked for, otherwise the server's period.
+  /// The period is kept as long as functions exist: apps size their memory by it.
+  package var bufferFrames: Int {
+    get throws(ServerError) {
+      if let frames = state.withLock({ $0.wantedFrames ?? $0.pinnedFrames }) { return frames }
+      return min(try facts.periodFrames, IOCycle.mostCallFrames)
+    }
+  }
+
+  /// Smallest and largest number of frames of a call.
+  package static var bufferFrameRange: ClosedRange<Int> { 16...IOCycle.mostCallFrames }
+
+  /// Sets the frames of each call, in this process only, or asks the server to change its period.
+  ///
+  /// - Returns: False if the server refuses it.
+  package func setBufferFrames(_ frames: Int, askingServer: Bool) throws(ServerError) -> Bool {
+    let device = try open()
+    let old = try bufferFrames
+    if askingServer, !device.client.setPeriod(frames) { return false }
+    state.withLock { state in
+      state.wantedFrames = frames
+      if let memory = state.memory { unsafe memory.cycle.pointee.setCallFrames(frames) }
+    }
+    if frames != old {
+      tell(.bufferFrames)
+      tell(.latency)
+    }
+    return true
+  }
+
+  /// Frames that the output is behind because calls and cycles differ in length.
+  package var addedLatency: Int {
+    get throws(ServerError) {
+      let (memory, wanted) = state.withLock { ($0.memory, $0.wantedFrames ?? $0.pinnedFrames) }
+      if let memory, running.load(ordering: .relaxed) > 0 {
+        return unsafe memory.cycle.pointee.delayFrames
+      }
+      let period = try facts.periodFrames
+      return IOCycle.delay(call: wanted ?? min(period, IOCycle.mostCallFrames), period: period)
+    }
+  }
+
+  // MARK: Functions
+
+  /// Whether a function of this process runs.
+  package var isRunning: Bool { running.load(ordering: .relaxed) > 0 }
+
+  /// Adds a function, which does not run yet.
+  package func add(_ function: IOFunction) {
+    control.withLock { _ in
+      state.withLock { $0.functions.append(function) }
+      installList()
+    }
+  }
+
+  /// Starts a function: adds the client's ports and connects them if that has not been done, and waits
+  /// until they are heard. Starting a function that runs has no effect.
+  package func start(_ function: IOFunction) throws(ServerError) {
+    if isInside {
+      begin(function)
+      return
+    }
+    try control.withLock { _ throws(ServerError) in
+      try attach(for: function)
+    }
+    begin(function)
+  }
+
+  private func begin(_ function: IOFunction) {
+    guard unsafe !function.slot.pointee.isRunning else { return }
+    unsafe function.slot.pointee.setRunning(true)
+    if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
+  }
+
+  /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself.
+  ///
+  /// Waits at most two seconds for a call in progress: it may wait for a lock of the caller's.
+  package func stop(_ function: IOFunction) {
+    guard unsafe function.slot.pointee.isRunning else { return }
+    unsafe function.slot.pointee.setRunning(false)
+    if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
+    _ = settle()
+  }
+
+  /// Removes a function for good, and the client's ports with the last one.
+  package func remove(_ function: IOFunction) {
+    stop(function)
+    if isInside {
+      DispatchQueue.global().async { self.remove(function) }
+      return
+    }
+    control.withLock { _ in
+      let isLast = state.withLock { state in
+        state.functions.removeAll { $0 === function }
+        return state.functions.isEmpty
+      }
+      if isLast { detach() }
+      if !installList() { keepForGood(function) }
+      state.withLock { $0.latestUse = HostTime.now }
+    }
+    closeLater()
+  }
+
+  /// True on the thread that calls the functions, during a call.
+  private var isInside: Bool {
+    guard let memory = state.withLock({ $0.memory }) else { return false }
+    return unsafe memory.cycle.pointee.isInside
+  }
+
+  /// Waits until the present block is over.
+  private func settle() -> Bool {
+    guard let memory = state.withLock({ $0.memory }), unsafe !memory.cycle.pointee.isInside else {
+      return true
+    }
+    let count = unsafe memory.cycle.pointee.blocksBegun
+    let deadline = HostTime.now + 2_000_000_000
+    while unsafe !memory.cycle.pointee.areOver(count) {
+      if HostTime.now > deadline {
+        log.warning("an I/O function that was stopped has not returned for two seconds")
+        return false
+      }
+      usleep(100)
+    }
+    return true
+  }
+
+  /// Calls listeners on another thread: the caller may be the process thread.
+  private func tellLater(_ change: HardwareChange) {
+    DispatchQueue.global().async { self.tell(change) }
+  }
+
+  /// Gives the cycles the present functions.
+  ///
+  /// - Returns: False if a cycle that does not end may still read the old list.
+  @discardableResult
+  private func installList() -> Bool {
+    let (memory, list, old) = state.withLock { state in
+      let list = IOListMemory(state.functions)
+      defer { state.list = list }
+      return (state.memory, list, state.list)
+    }
+    guard let memory else { return true }
+    unsafe memory.cycle.pointee.swap(list.list)
+    let isSettled = settle()
+    if !isSettled, let old { keepForGood(old) }
+    return isSettled
+  }
+
+  private func detach() {
+    let (graph, memory) = state.withLock { state in
+      defer {
+        state.graph = nil
+        state.memory = nil
+        state.pinnedFrames = nil
+      }
+      return (state.graph, state.memory)
+    }
+    graph?.stop()
+    withExtendedLifetime(memory) {}
+  }
+
+  /// Adds the ports that the functions need, and connects them.
+  private func attach(for function: IOFunction) throws(ServerError) {
+    if state.withLock({ $0.graph != nil }) { return }
+    let device = try openLocked()
+    let facts = try device.isLost ? lost(device) : Self.facts(of: device)
+    let frames = state.withLock { state in
+      let frames = state.wantedFrames ?? min(facts.periodFrames, IOCycle.mostCallFrames)
+      state.pinnedFrames = frames
+      return frames
+    }
+    let (reads, writes) = state.withLock { state in
+      (
+        state.functions.contains { $0.usesInput || !$0.usesOutput },
+        state.functions.contains { $0.usesOutput }
+      )
+    }
+    let memory = IOMemory(
+      inputs: reads ? facts.inputs : 0, outputs: writes ? facts.outputs : 0, callFrames: frames,
+      sampleRate: facts.sampleRate)
+    unsafe memory.cycle.pointee.setLatencies(
+      input: facts.inputLatency, output: facts.outputLatency, sampleRate: facts.sampleRate)
+    let (inputs, outputs) = (reads ? facts.inputs : 0, writes ? facts.outputs : 0)
+    let inputNames = inputs == 0 ? [] : (1...inputs).map { "in_\($0)" }
+    let outputNames = outputs == 0 ? [] : (1...outputs).map { "out_\($0)" }
+    let graph: Graph
+    do throws(HostError) {
+      graph = try makeGraph(memory, facts, inputs: inputNames, outputs: outputNames)
+      try graph.run(on: device)
+    } catch {
+      if case .server(let reason) = error { throw reason }
+      log.error("\(error)")
+      throw .lost(server: serverName)
+    }
+    for (name, port) in zip(inputNames, device.client.physicalInputs) {
+      try? device.connect(name, to: port)
+    }
+    for (name, port) in zip(outputNames, device.client.physicalOutputs) {
+      try? device.connect(name, to: port)
+    }
+    state.withLock { state in
+      state.memory = memory
+      state.graph = graph
+      unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
+    }
+    installList()
+    try device.awaitHeard(device.connectionMark)
+  }
+
+  private func lost(_ device: Device) throws(ServerError) -> HardwareFacts {
+    throw .lost(server: device.client.serverName)
+  }
+
+  private func makeGraph(
+    _ memory: IOMemory, _ facts: HardwareFacts, inputs: [String], outputs: [String]
+  ) throws(HostError) -> Graph {
+    let graph = Graph(
+      types: cue_event_types(), sampleRate: facts.sampleRate, blockFrames: facts.periodFrames)
+    let node = unsafe CallbackNode(
+      named: "I/O", inputs: inputs.count, outputs: outputs.count,
+      cue_node(
+        run: { unsafe runIOCycle($0, $1) }, context: UnsafeMutableRawPointer(memory.cycle),
+        prefetched_bytes: 0), keeping: memory)
+    let id = try graph.add(node)
+    if !inputs.isEmpty {
+      let source = try graph.addInputs(named: "inputs", audio: inputs)
+      for i in inputs.indices { try graph.connect(Wire(from: source, i, to: id, i)) }
+    }
+    if !outputs.isEmpty {
+      let sink = try graph.addOutputs(named: "outputs", audio: outputs)
+      for i in outputs.indices { try graph.connect(Wire(from: id, i, to: sink, i)) }
+    }
+    return graph
+  }
+
+  // MARK: Volume
+
+  /// Gain of the functions' outputs, from 0 to 1.
+  package var volume: Float { state.withLock { $0.volume } }
+  package var isMute: Bool { state.withLock { $0.isMute } }
+
+  package func setVolume(_ volume: Float) {
+    if setGain({ $0.volume = min(max(volume, 0), 1) }) { tell(.volume) }
+  }
+
+  package func setMute(_ on: Bool) {
+    if setGain({ $0.isMute = on }) { tell(.mute) }
+  }
+
+  /// - Returns: True if something has changed.
+  private func setGain(_ change: (inout State) -> Void) -> Bool {
+    state.withLock { state in
+      let old = (state.volume, state.isMute)
+      change(&state)
+      if let memory = state.memory {
+        unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
+      }
+      return old != (state.volume, state.isMute)
+    }
+  }
+
+  // MARK: Hog mode
+
+  /// Number of the process that hogs the device; -1 for none. It is a note for this process only: JACK
+  /// has no exclusive use.
+  package var hogProcess: Int32 { state.withLock { $0.hogProcess } }
+
+  /// Takes hog mode for this process, or gives it back.
+  package func toggleHog() {
+    state.withLock { $0.hogProcess = $0.hogProcess == -1 ? getpid() : -1 }
+    tell(.hog)
+  }
+}

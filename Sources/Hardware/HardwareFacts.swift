@@ -1,0 +1,20 @@
+/// What a server tells about itself and its sound card.
+package struct HardwareFacts: Equatable, Sendable {
+  /// Sample rate in Hz.
+  package var sampleRate: Double
+  /// Frames of a cycle.
+  package var periodFrames: Int
+  /// Channels of the sound card. A server without any has two in each direction, which other clients
+  /// may connect.
+  package var inputs, outputs: Int
+  /// The sound card's latencies in frames.
+  package var inputLatency, outputLatency: Int
+  /// Number of cycles that came too late.
+  package var xruns: UInt64
+  package var isPipeWire: Bool
+}
+
+/// Something about a device that has changed.
+package enum HardwareChange: Sendable {
+  case presence, sampleRate, bufferFrames, channels, latency, overload, running, volume, mute, hog
+}
