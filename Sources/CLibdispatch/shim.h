@@ -6,3 +6,7 @@
 static inline void cue_dispatch_queue_release(dispatch_queue_t queue) {
   dispatch_release(queue);
 }
+
+// The blocks runtime, which has no header where Swift looks for one.
+void *_Nonnull _Block_copy(const void *_Nonnull block);
+void _Block_release(const void *_Nonnull block);

@@ -23,9 +23,9 @@ package final class HardwareDevice: Sendable {
 
   private struct State {
     var device: Device?
-    /// Set while `device` is kept open.
-    var isHeld = false
     var graph: Graph?
+    /// Whether the graph has input ports and output ports.
+    var directions = (reads: false, writes: false)
     var memory: IOMemory?
     var functions: [IOFunction] = []
     var list: IOListMemory?
@@ -48,7 +48,6 @@ package final class HardwareDevice: Sendable {
   private let listener = Mutex<(@Sendable (HardwareChange) -> Void)?>(nil)
   private let wasAlive = Atomic<Bool>(true)
   private let running = Atomic<Int>(0)
-  private let isClosing = Atomic<Bool>(false)
 
   /// Seconds after which a client that nothing needs is closed.
   private static let idleSeconds = 10.0
@@ -82,10 +81,7 @@ package final class HardwareDevice: Sendable {
     let device = try Device(server, clientName: clientName)
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
-    state.withLock { state in
-      state.device = device
-      state.isHeld = true
-    }
+    state.withLock { $0.device = device }
     known.withLock { $0 = Self.facts(of: device) }
     wasAlive.store(true, ordering: .relaxed)
     closeLater()
@@ -96,19 +92,22 @@ package final class HardwareDevice: Sendable {
   private func closeLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
       guard let self else { return }
-      let isIdle = control.withLock { _ in
-        let device = state.withLock { state -> Device? in
-          let age = Double(HostTime.now &- state.latestUse) / 1e9
-          guard state.functions.isEmpty, state.uses == 0, age > Self.idleSeconds * 0.9 else {
-            return nil
-          }
-          defer { state.device = nil }
-          return state.device
-        }
-        device?.letGo()
-        return device != nil
+      closeIfUnused(for: Self.idleSeconds * 0.9)
+      if state.withLock({ $0.device != nil }) { closeLater() }
+    }
+  }
+
+  /// Closes the client if no function or listener needs it and nobody has asked for `seconds`
+  /// seconds.
+  package func closeIfUnused(for seconds: Double = 0) {
+    control.withLock { _ in
+      let device = state.withLock { state -> Device? in
+        let age = Double(HostTime.now &- state.latestUse) / 1e9
+        guard state.functions.isEmpty, state.uses == 0, age >= seconds else { return nil }
+        defer { state.device = nil }
+        return state.device
       }
-      if !isIdle, state.withLock({ $0.device != nil }) { closeLater() }
+      device?.letGo()
     }
   }
 
@@ -235,7 +234,11 @@ package final class HardwareDevice: Sendable {
       return
     }
     try control.withLock { _ throws(ServerError) in
-      try attach(for: function)
+      if function.usesInput || function.usesOutput {
+        try attach()
+      } else {
+        _ = try openLocked()
+      }
     }
     begin(function)
   }
@@ -320,12 +323,20 @@ package final class HardwareDevice: Sendable {
     return isSettled
   }
 
+  /// Removes the ports for good.
   private func detach() {
+    detachGraph()
+    state.withLock { state in
+      state.pinnedFrames = nil
+      state.directions = (false, false)
+    }
+  }
+
+  private func detachGraph() {
     let (graph, memory) = state.withLock { state in
       defer {
         state.graph = nil
         state.memory = nil
-        state.pinnedFrames = nil
       }
       return (state.graph, state.memory)
     }
@@ -333,21 +344,26 @@ package final class HardwareDevice: Sendable {
     withExtendedLifetime(memory) {}
   }
 
-  /// Adds the ports that the functions need, and connects them.
-  private func attach(for function: IOFunction) throws(ServerError) {
-    if state.withLock({ $0.graph != nil }) { return }
+  /// Adds the ports that the functions need, and connects them. Functions that run are silent meanwhile,
+  /// if there are ports already and one of them needs more.
+  private func attach() throws(ServerError) {
+    let (present, reads, writes) = state.withLock { state in
+      (
+        state.graph == nil ? nil : state.directions,
+        state.directions.reads || state.functions.contains { $0.usesInput },
+        state.directions.writes || state.functions.contains { $0.usesOutput }
+      )
+    }
+    if let present, present == (reads, writes) { return }
+    if present != nil { detachGraph() }
     let device = try openLocked()
-    let facts = try device.isLost ? lost(device) : Self.facts(of: device)
+    if device.isLost { throw .lost(server: serverName) }
+    let facts = Self.facts(of: device)
     let frames = state.withLock { state in
-      let frames = state.wantedFrames ?? min(facts.periodFrames, IOCycle.mostCallFrames)
+      let frames =
+        state.wantedFrames ?? state.pinnedFrames ?? min(facts.periodFrames, IOCycle.mostCallFrames)
       state.pinnedFrames = frames
       return frames
-    }
-    let (reads, writes) = state.withLock { state in
-      (
-        state.functions.contains { $0.usesInput || !$0.usesOutput },
-        state.functions.contains { $0.usesOutput }
-      )
     }
     let memory = IOMemory(
       inputs: reads ? facts.inputs : 0, outputs: writes ? facts.outputs : 0, callFrames: frames,
@@ -375,14 +391,11 @@ package final class HardwareDevice: Sendable {
     state.withLock { state in
       state.memory = memory
       state.graph = graph
+      state.directions = (reads, writes)
       unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
     }
     installList()
     try device.awaitHeard(device.connectionMark)
-  }
-
-  private func lost(_ device: Device) throws(ServerError) -> HardwareFacts {
-    throw .lost(server: device.client.serverName)
   }
 
   private func makeGraph(

@@ -36,9 +36,9 @@ final class IOMemory: @unchecked Sendable {
     unsafe cycle.deinitialize(count: 1)
     unsafe cycle.deallocate()
     unsafe buffers.deallocate()
-    for unsafe memory in unsafe samples {
-      unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
-      unsafe memory.deallocate()
+    for i in unsafe samples.indices {
+      unsafe unlockFromMemory(UnsafeRawBufferPointer(samples[i]))
+      unsafe samples[i].deallocate()
     }
   }
 }

@@ -84,6 +84,51 @@ private final class ThreadContext: CallbackContext {
   func invalidate() { state.change { $0.isOver = true } }
 }
 
+/// A private serial queue that targets an app's queue of the C API, which has no Swift object. It keeps
+/// the app's queue alive and runs blocks in order. Any thread.
+package final class SerialQueue: Sendable {
+  private let address: UInt
+
+  package init(targeting queue: dispatch_queue_t) {
+    address = unsafe UInt(
+      bitPattern: CDispatch.dispatch_queue_create_with_target("cuejack.callbacks", nil, queue))
+  }
+
+  deinit {
+    if let queue = unsafe dispatch_queue_t(bitPattern: address) {
+      unsafe cue_dispatch_queue_release(queue)
+    }
+  }
+
+  /// Address of the queue's label.
+  var label: UInt {
+    guard let queue = unsafe dispatch_queue_t(bitPattern: address) else { return 0 }
+    return unsafe UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue))
+  }
+
+  package func async(_ body: @escaping @Sendable () -> Void) {
+    if let queue = unsafe dispatch_queue_t(bitPattern: address) {
+      unsafe CDispatch.dispatch_async(queue, body)
+    }
+  }
+}
+
+/// A block of the C API, which may lie on its caller's stack: a copy of it. Any thread.
+@safe
+package final class CopiedBlock: @unchecked Sendable {
+  /// The copy.
+  package let block: UnsafeRawPointer
+  /// Address of the app's block, by which it is found again.
+  package let original: UInt
+
+  package init(_ block: UnsafeRawPointer) {
+    original = UInt(bitPattern: block)
+    unsafe self.block = UnsafeRawPointer(_Block_copy(block))
+  }
+
+  deinit { unsafe _Block_release(block) }
+}
+
 /// A dispatch queue that runs callbacks.
 private final class DispatchContext: CallbackContext {
   private struct State {
@@ -109,14 +154,8 @@ private final class DispatchContext: CallbackContext {
 
   /// Creates a context for a queue of the C API, which has no Swift object.
   init(_ queue: dispatch_queue_t, _ deliver: @escaping @Sendable () -> Void) {
-    // A private serial queue that targets the app's queue. It keeps the app's queue alive and keeps
-    // the callbacks in order.
-    let own = unsafe CDispatch.dispatch_queue_create_with_target("cuejack.callbacks", nil, queue)
-    let names = unsafe [
-      UInt(bitPattern: CDispatch.dispatch_queue_get_label(own)),
-      UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue)),
-    ]
-    let address = UInt(bitPattern: own)
+    let own = unsafe SerialQueue(targeting: queue)
+    let names = unsafe [own.label, UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue))]
     // The address of the current queue's label identifies the queue. Queues without a label share
     // "".
     isOn = {
@@ -124,16 +163,8 @@ private final class DispatchContext: CallbackContext {
       if unsafe label.pointee == 0 { return false }
       return names.contains(UInt(bitPattern: label))
     }
-    submit = { body in
-      if let own = unsafe dispatch_queue_t(bitPattern: address) {
-        unsafe CDispatch.dispatch_async(own, body)
-      }
-    }
-    cleanUp = {
-      if let own = unsafe dispatch_queue_t(bitPattern: address) {
-        unsafe cue_dispatch_queue_release(own)
-      }
-    }
+    submit = { own.async($0) }
+    cleanUp = {}
     self.deliver = deliver
   }
 

@@ -92,6 +92,13 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "converted.c", passes: ["short sounds", "some buffer is always enqueued"]),
       ProgramCase(
+        program: "hardware.c",
+        passes: [
+          "objects", "properties", "mistakes", "an IOProc", "shorter calls",
+          "calls of another length", "longer calls", "several, and stops", "volume", "thru",
+          "thru by calls of another length", "listeners",
+        ]),
+      ProgramCase(
         program: "codes.c",
         passes: [
           "InvalidBuffer", "BufferEmpty", "BufferInQueue", "EnqueueDuringReset", "InvalidProperty",
