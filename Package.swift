@@ -229,6 +229,10 @@ let package = Package(
       ],
       path: "Tests/Unit/GraphTests", swiftSettings: relaxed),
     .testTarget(
+      name: "HardwareTests",
+      dependencies: ["CProbe", "CRealTime", "Hardware", "RealTime", "Server", "TestSupport"],
+      path: "Tests/Unit/HardwareTests", swiftSettings: relaxed),
+    .testTarget(
       name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
       path: "Tests/Plugins/PluginsTests", swiftSettings: relaxed),
     .testTarget(

@@ -33,6 +33,8 @@ package final class HardwareDevice: Sendable {
     var wantedFrames: Int?
     /// The frames of each call since a function first ran.
     var pinnedFrames: Int?
+    /// The frames of each call that were told last.
+    var toldFrames = 0
     var volume: Float = 1
     var isMute = false
     var hogProcess: Int32 = -1
@@ -82,7 +84,11 @@ package final class HardwareDevice: Sendable {
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
     state.withLock { $0.device = device }
-    known.withLock { $0 = Self.facts(of: device) }
+    let facts = Self.facts(of: device)
+    known.withLock { $0 = facts }
+    state.withLock { state in
+      if state.toldFrames == 0 { state.toldFrames = state.wantedFrames ?? facts.periodFrames }
+    }
     wasAlive.store(true, ordering: .relaxed)
     closeLater()
     return device
@@ -158,11 +164,7 @@ package final class HardwareDevice: Sendable {
       tell(.latency)
     }
     if old.xruns != new.xruns { tell(.overload) }
-    if old.periodFrames != new.periodFrames,
-      state.withLock({ $0.wantedFrames == nil && $0.pinnedFrames == nil })
-    {
-      tell(.bufferFrames)
-    }
+    tellBufferFrames()
     state.withLock { state in
       unsafe state.memory?.cycle.pointee.setLatencies(
         input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
@@ -188,17 +190,26 @@ package final class HardwareDevice: Sendable {
   /// - Returns: False if the server refuses it.
   package func setBufferFrames(_ frames: Int, askingServer: Bool) throws(ServerError) -> Bool {
     let device = try open()
-    let old = try bufferFrames
     if askingServer, !device.client.setPeriod(frames) { return false }
     state.withLock { state in
       state.wantedFrames = frames
       if let memory = state.memory { unsafe memory.cycle.pointee.setCallFrames(frames) }
     }
-    if frames != old {
-      tell(.bufferFrames)
-      tell(.latency)
-    }
+    tellBufferFrames()
     return true
+  }
+
+  /// Tells of the frames of a call, if they have changed.
+  private func tellBufferFrames() {
+    let period = known.withLock { $0?.periodFrames }
+    let hasChanged = state.withLock { state in
+      guard let frames = state.wantedFrames ?? state.pinnedFrames ?? period else { return false }
+      defer { state.toldFrames = frames }
+      return frames != state.toldFrames
+    }
+    guard hasChanged else { return }
+    tell(.bufferFrames)
+    tell(.latency)
   }
 
   /// Frames that the output is behind because calls and cycles differ in length.
@@ -330,6 +341,7 @@ package final class HardwareDevice: Sendable {
       state.pinnedFrames = nil
       state.directions = (false, false)
     }
+    tellBufferFrames()
   }
 
   private func detachGraph() {

@@ -175,7 +175,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",
-          "streams and system sounds",
+          "streams and system sounds", "hardware",
         ]),
       ProgramCase(
         program: "fileinfo.c",

@@ -473,6 +473,102 @@ static void streams_and_sounds(void) {
   CFRelease(url);
 }
 
+// MARK: Hardware
+
+static OSStatus object_changed(AudioObjectID object, UInt32 count,
+                               const AudioObjectPropertyAddress *addresses, void *data) {
+  (void)object, (void)count, (void)addresses, (void)data;
+  return noErr;
+}
+
+#define ILLEGAL(call) ROW(call, kAudioHardwareIllegalOperationError)
+
+static void hardware(void) {
+  static const AudioObjectID system = kAudioObjectSystemObject;
+  static const AudioObjectPropertyAddress devices = {kAudioHardwarePropertyDevices,
+                                                     kAudioObjectPropertyScopeGlobal, 0};
+  static const AudioHardwarePropertyID list = kAudioHardwarePropertyDevices;
+  static AudioDeviceID device;
+  static AudioStreamID stream;
+  static UInt32 size = 4, number;
+  static Boolean flag;
+  static AudioTimeStamp time;
+  static AudioObjectID made;
+  static const AudioHardwarePropertyID alive = kAudioDevicePropertyDeviceIsAlive;
+  static const AudioHardwarePropertyID way = kAudioStreamPropertyDirection;
+  WORKS(AudioHardwareGetProperty(kAudioHardwarePropertyDefaultOutputDevice, &size, &device));
+  CHECK(device != kAudioObjectUnknown);
+  stream = device + 2;
+  const Row rows[] = {
+      ROW(AudioObjectHasProperty(system, nowhere), false),
+      ILLEGAL(AudioObjectIsPropertySettable(system, nowhere, &flag)),
+      ILLEGAL(AudioObjectIsPropertySettable(system, &devices, nowhere)),
+      ILLEGAL(AudioObjectGetPropertyDataSize(system, nowhere, 0, NULL, &size)),
+      ILLEGAL(AudioObjectGetPropertyDataSize(system, &devices, 0, NULL, nowhere)),
+      ILLEGAL(AudioObjectGetPropertyData(system, nowhere, 0, NULL, &size, &number)),
+      ILLEGAL(AudioObjectGetPropertyData(system, &devices, 0, NULL, nowhere, &number)),
+      ILLEGAL(AudioObjectGetPropertyData(system, &devices, 0, NULL, &size, nowhere)),
+      ILLEGAL(AudioObjectSetPropertyData(system, nowhere, 0, NULL, 4, &number)),
+      ILLEGAL(AudioObjectAddPropertyListener(system, nowhere, object_changed, NULL)),
+      ILLEGAL(AudioObjectAddPropertyListener(system, &devices,
+                                             NOWHERE(AudioObjectPropertyListenerProc), NULL)),
+      ILLEGAL(AudioObjectRemovePropertyListener(system, nowhere, object_changed, NULL)),
+      ILLEGAL(AudioObjectRemovePropertyListener(system, &devices,
+                                                NOWHERE(AudioObjectPropertyListenerProc), NULL)),
+      ILLEGAL(AudioObjectAddPropertyListenerBlock(system, &devices, NULL,
+                                                  NOWHERE(AudioObjectPropertyListenerBlock))),
+      ILLEGAL(AudioObjectRemovePropertyListenerBlock(system, &devices, NULL,
+                                                     NOWHERE(AudioObjectPropertyListenerBlock))),
+      ROW(AudioHardwareServiceHasProperty(system, nowhere), false),
+      ILLEGAL(AudioHardwareServiceIsPropertySettable(system, nowhere, &flag)),
+      ILLEGAL(AudioHardwareServiceGetPropertyDataSize(system, nowhere, 0, NULL, &size)),
+      ILLEGAL(AudioHardwareServiceGetPropertyData(system, nowhere, 0, NULL, &size, &number)),
+      ILLEGAL(AudioHardwareServiceSetPropertyData(system, nowhere, 0, NULL, 4, &number)),
+      ILLEGAL(AudioHardwareServiceAddPropertyListener(system, nowhere, object_changed, NULL)),
+      ILLEGAL(AudioHardwareServiceRemovePropertyListener(system, nowhere, object_changed, NULL)),
+      ROW(AudioHardwareCreateAggregateDevice(NOWHERE(CFDictionaryRef), &made),
+          kAudioHardwareUnsupportedOperationError),
+      ILLEGAL(AudioDeviceCreateIOProcID(device, NOWHERE(AudioDeviceIOProc), NULL,
+                                        (AudioDeviceIOProcID *)&time)),
+      ILLEGAL(AudioDeviceDestroyIOProcID(device, NOWHERE(AudioDeviceIOProcID))),
+      // NULL starts and stops the device alone.
+      ROW(AudioDeviceStart(device, NULL), noErr),
+      ROW(AudioDeviceStop(device, NULL), noErr),
+      ILLEGAL(AudioDeviceGetCurrentTime(device, nowhere)),
+      ILLEGAL(AudioDeviceTranslateTime(device, nowhere, &time)),
+      ILLEGAL(AudioDeviceTranslateTime(device, &time, nowhere)),
+      ILLEGAL(AudioDeviceGetNearestStartTime(device, nowhere, 0)),
+      ROW(AudioHardwareGetPropertyInfo(list, NULL, NULL), noErr),
+      ILLEGAL(AudioHardwareGetProperty(list, nowhere, &number)),
+      ILLEGAL(AudioHardwareGetProperty(list, &size, nowhere)),
+      ROW(AudioHardwareSetProperty(kAudioHardwarePropertyDefaultOutputDevice, 4, NULL),
+          kAudioHardwareBadPropertySizeError),
+      ILLEGAL(
+          AudioHardwareAddPropertyListener(list, NOWHERE(AudioHardwarePropertyListenerProc), NULL)),
+      ILLEGAL(
+          AudioHardwareRemovePropertyListener(list, NOWHERE(AudioHardwarePropertyListenerProc))),
+      ROW(AudioDeviceGetPropertyInfo(device, 0, false, alive, NULL, NULL), noErr),
+      ILLEGAL(AudioDeviceGetProperty(device, 0, false, alive, nowhere, &number)),
+      ROW(AudioDeviceSetProperty(device, NULL, 0, false, kAudioDevicePropertyMute, 4, NULL),
+          kAudioHardwareBadPropertySizeError),
+      ILLEGAL(AudioDeviceAddPropertyListener(device, 0, false, alive,
+                                             NOWHERE(AudioDevicePropertyListenerProc), NULL)),
+      ILLEGAL(AudioDeviceRemovePropertyListener(device, 0, false, alive,
+                                                NOWHERE(AudioDevicePropertyListenerProc))),
+      ILLEGAL(AudioDeviceAddIOProc(device, NOWHERE(AudioDeviceIOProc), NULL)),
+      ILLEGAL(AudioDeviceRemoveIOProc(device, NOWHERE(AudioDeviceIOProc))),
+      ROW(AudioStreamGetPropertyInfo(stream, 0, way, NULL, NULL), noErr),
+      ILLEGAL(AudioStreamGetProperty(stream, 0, way, nowhere, &number)),
+      ROW(AudioStreamSetProperty(stream, NULL, 0, kAudioStreamPropertyVirtualFormat, 4, NULL),
+          kAudioHardwareBadPropertySizeError),
+      ILLEGAL(AudioStreamAddPropertyListener(stream, 0, way,
+                                             NOWHERE(AudioStreamPropertyListenerProc), NULL)),
+      ILLEGAL(AudioStreamRemovePropertyListener(stream, 0, way,
+                                                NOWHERE(AudioStreamPropertyListenerProc))),
+  };
+  CHECK_ROWS("hardware", rows);
+}
+
 int main(void) {
   signal(SIGSEGV, crashed);
   signal(SIGILL, crashed);
@@ -484,6 +580,7 @@ int main(void) {
   sound_files();
   extended_files();
   streams_and_sounds();
+  hardware();
   CHECK(rmdir(folder) == 0);
   return 0;
 }

@@ -1,0 +1,129 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Hardware
+@testable import Server
+
+/// Changes of a server, as its device tells them.
+@Suite struct HardwareDeviceTests {
+  /// The changes that a device has told.
+  final class Changes: Sendable {
+    private let list = Mutex<[HardwareChange]>([])
+    var all: [HardwareChange] { list.withLock { $0 } }
+    func note(_ change: HardwareChange) { list.withLock { $0.append(change) } }
+    func take() -> [HardwareChange] {
+      list.withLock { list in
+        defer { list = [] }
+        return list
+      }
+    }
+  }
+
+  let server = HandDrivenServer()
+  let device: HardwareDevice
+  let changes = Changes()
+
+  init() {
+    device = HardwareDevice(server, named: "by-hand", clientName: "io")
+    device.whenChanged { [changes] in changes.note($0) }
+  }
+
+  @Test("the first question opens a client, and it closes once nothing needs it")
+  func opening() throws {
+    #expect(server.clients.isEmpty && device.isAlive)
+    let facts = try device.facts
+    #expect(facts.sampleRate == 48000 && facts.periodFrames == 1024)
+    #expect(facts.inputs == 2 && facts.outputs == 2 && server.clients.count == 1)
+    device.beginUse()
+    device.closeIfUnused()
+    #expect(!server.clients[0].isClosed)
+    device.endUse()
+    device.closeIfUnused(for: 100)
+    #expect(!server.clients[0].isClosed)
+    device.closeIfUnused()
+    #expect(server.clients[0].isClosed)
+    #expect(try device.facts.outputs == 2 && server.clients.count == 2)
+    device.closeIfUnused()
+  }
+
+  @Test("a server without a sound card has two channels in each direction")
+  func noCard() throws {
+    server.physicalInputs = []
+    server.physicalOutputs = []
+    let facts = try device.facts
+    #expect(facts.inputs == 2 && facts.outputs == 2)
+    device.closeIfUnused()
+  }
+
+  @Test("the period is kept while a function exists, and told when it changes otherwise")
+  func period() throws {
+    #expect(try device.bufferFrames == 1024)
+    server.changePeriod(to: 256)
+    #expect(waits { changes.all == [.bufferFrames, .latency] })
+    #expect(try device.bufferFrames == 256)
+    let function = WaveFunction().function
+    device.add(function)
+    try device.start(function)
+    _ = changes.take()
+    server.changePeriod(to: 512)
+    server.cycle(frames: 512)
+    #expect(try device.bufferFrames == 256 && device.addedLatency == 0)
+    #expect(!changes.all.contains(.bufferFrames))
+    device.remove(function)
+    #expect(try device.bufferFrames == 512)
+    #expect(waits { changes.all.contains(.bufferFrames) })
+    device.closeIfUnused()
+  }
+
+  @Test("a server that goes and returns is told, and functions run again")
+  func absence() throws {
+    let wave = WaveFunction()
+    let function = wave.function
+    device.add(function)
+    try device.start(function)
+    server.cycle(frames: 1024)
+    server.goAway()
+    #expect(waits { !device.isAlive && changes.all.contains(.presence) })
+    #expect(try device.facts.outputs == 2 && device.isRunning)
+    _ = changes.take()
+    server.comeBack(sampleRate: 44100)
+    #expect(waits { device.isAlive && changes.all.contains(.sampleRate) })
+    #expect(changes.all.contains(.presence))
+    let calls = wave.calls.count
+    let runsAgain = waits {
+      server.cycle(frames: 1024)
+      return wave.calls.count > calls
+    }
+    #expect(runsAgain)
+    #expect(try device.facts.sampleRate == 44100)
+    device.remove(function)
+    device.closeIfUnused()
+  }
+
+  @Test("another number of channels is told")
+  func channels() throws {
+    _ = try device.facts
+    server.physicalOutputs += ["system:playback_3", "system:playback_4"]
+    server.otherInputs = ["other:in"]
+    #expect(waits { changes.all == [.channels] })
+    #expect(try device.facts.outputs == 4)
+    device.closeIfUnused()
+  }
+
+  @Test("hog mode and volume are told once")
+  func notes() {
+    device.toggleHog()
+    #expect(device.hogProcess == getpid())
+    device.toggleHog()
+    #expect(device.hogProcess == -1)
+    device.setVolume(2)
+    device.setVolume(0.25)
+    device.setVolume(0.25)
+    device.setMute(true)
+    device.setMute(true)
+    #expect(device.volume == 0.25 && device.isMute)
+    #expect(changes.all == [.hog, .hog, .volume, .mute])
+  }
+}
