@@ -137,11 +137,11 @@ package final class HardwareDevice: Sendable {
 
   private static func facts(of device: Device) -> HardwareFacts {
     let client = device.client
-    var (inputs, outputs) = (client.physicalInputs.count, client.physicalOutputs.count)
-    if inputs == 0 && outputs == 0 { (inputs, outputs) = (2, 2) }
+    let (inputs, outputs) = (client.physicalInputs.count, client.physicalOutputs.count)
     return HardwareFacts(
-      sampleRate: client.sampleRate, periodFrames: client.periodFrames, inputs: inputs,
-      outputs: outputs, inputLatency: client.cardLatency(.input),
+      sampleRate: client.sampleRate, periodFrames: client.periodFrames,
+      inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,
+      inputLatency: client.cardLatency(.input),
       outputLatency: client.cardLatency(.output), xruns: device.xruns,
       isPipeWire: client.isPipeWire)
   }

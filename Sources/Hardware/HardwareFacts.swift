@@ -4,8 +4,8 @@ package struct HardwareFacts: Equatable, Sendable {
   package var sampleRate: Double
   /// Frames of a cycle.
   package var periodFrames: Int
-  /// Channels of the sound card. A server without any has two in each direction, which other clients
-  /// may connect.
+  /// Channels of the sound card. A direction in which it has none has two, which are connected to nothing:
+  /// users patch them.
   package var inputs, outputs: Int
   /// The sound card's latencies in frames.
   package var inputLatency, outputLatency: Int

@@ -220,7 +220,10 @@ extension OutputQueue {
         let drains =
           afterPlaying && state.phase == .started && !state.isLost && !state.part.isOffline
         state.disposal = drains ? .draining : .disposed
-        if drains { appendEnd(&state) }
+        if drains {
+          LastSounds.shared.begin(self)
+          appendEnd(&state)
+        }
         return drains
       } as Bool
     }
@@ -240,6 +243,7 @@ extension OutputQueue {
       waitForConverter()
     }
     core.tellDisposed()
+    LastSounds.shared.end(self)
   }
 
   // MARK: Helpers

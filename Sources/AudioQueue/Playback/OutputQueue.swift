@@ -55,7 +55,10 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   }
 
   /// Ends a queue at once that was released before its disposal was complete.
-  deinit { core.end() }
+  deinit {
+    core.end()
+    LastSounds.shared.end(self)
+  }
 
   // MARK: Buffers
 

@@ -33,6 +33,7 @@ enum JackLibrary {
   fileprivate static func end() {
     // A forked process has a copy of its parent's memory, but neither its threads nor its clients.
     guard user.load(ordering: .relaxed) == getpid() else { return }
+    LastSounds.shared.wait()
     // If the process thread ends the process, jack_client_close cancels that thread and joins it.
     _ = pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), nil)
     let closed = DispatchSemaphore(value: 0)
@@ -42,6 +43,26 @@ enum JackLibrary {
       closed.signal()
     }
     _ = closed.wait(timeout: .now() + .seconds(5))
+  }
+}
+
+/// Sounds that play on when the process ends: the process waits for them, for two seconds at most.
+package final class LastSounds: Sendable {
+  package static let shared = LastSounds()
+
+  private let sounds = Monitor<Set<ObjectIdentifier>>([])
+
+  /// Waits until all of them have ended.
+  fileprivate func wait() { _ = sounds.wait(seconds: 2) { $0.isEmpty ? () : nil } }
+
+  /// Notes that `owner` plays on, until `end`.
+  package func begin(_ owner: AnyObject) {
+    sounds.change { sounds in _ = sounds.insert(ObjectIdentifier(owner)) }
+  }
+
+  /// Notes that `owner` has played everything, if it was playing on.
+  package func end(_ owner: AnyObject) {
+    sounds.change { sounds in _ = sounds.remove(ObjectIdentifier(owner)) }
   }
 }
 

@@ -41,7 +41,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "at once", "after playing", "in a callback", "free in a callback",
           "a running callback is waited for", "but not for ever", "not if it drains",
         ]),
-      ProgramCase(program: "exits.c", passes: ["playing", "closing", "opening"]),
+      ProgramCase(
+        program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
       ProgramCase(program: "driver.c", passes: ["driver"]),
       ProgramCase(program: "freewheel.c", passes: ["freewheel"]),

@@ -45,6 +45,27 @@ static void *dispose_all(void *unused) {
   return unused;
 }
 
+enum {
+  LAST_FRAMES = 24000
+};
+
+static void played(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+  // The queue is disposed of before its first buffer comes back.
+  _exit(3);
+}
+
+/// The child: returns from main while its queue plays on.
+static int leave_a_sound(void) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  enqueue_wave(queue, new_buffer(queue, LAST_FRAMES), 0, LAST_FRAMES);
+  WORKS(AudioQueueStart(queue, NULL));
+  WORKS(AudioQueueDispose(queue, false));
+  return 0;
+}
+
 /// The child: returns from main some time after a thread began to open or close clients.
 static int end(const char *how, useconds_t delay) {
   pthread_t thread;
@@ -59,24 +80,41 @@ static int end(const char *how, useconds_t delay) {
   return 0;
 }
 
+/// Runs this program with two arguments, and waits for its end.
+static void run(const char *how, const char *delay) {
+  char *arguments[] = {"exits", (char *)how, (char *)delay, NULL};
+  pid_t child = 0;
+  int status = -1;
+  CHECK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
+  CHECK(waitpid(child, &status, 0) == child);
+  EQUAL(status, 0);
+}
+
 static void check_ends(const char *how) {
   for (int i = 0; i < ENDS; i++) {
     char delay[20];
     snprintf(delay, sizeof delay, "%d", i * 3000);
-    char *arguments[] = {"exits", (char *)how, delay, NULL};
-    pid_t child = 0;
-    int status = -1;
-    CHECK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0);
-    CHECK(waitpid(child, &status, 0) == child);
-    EQUAL(status, 0);
+    run(how, delay);
   }
   passed(how);
 }
 
+static void check_last_sound(void) {
+  cue_capture *card = open_card(5);
+  run("leaving a sound", "0");
+  end_recording(card);
+  HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 0, LAST_FRAMES));
+  EQUAL(cue_capture_gap_count(card), 0);
+  passed("leaving a sound");
+  cue_capture_close(card);
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "leaving a sound") == 0) return leave_a_sound();
   if (argc == 3) return end(argv[1], (useconds_t)atoi(argv[2]));
   check_ends("playing");
   check_ends("closing");
   check_ends("opening");
+  check_last_sound();
   return 0;
 }
