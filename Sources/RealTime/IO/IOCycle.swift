@@ -235,16 +235,18 @@ package struct IOCycle: ~Copyable {
     unsafe io.now_time = block.host_time
     let rate = Double(bitPattern: sampleRate.load(ordering: .relaxed))
     unsafe io.rate_scalar = block.nanoseconds_per_frame * rate / 1e9
+    // All of the input came in before the cycle, whatever the server says.
+    let inputLatency = unsafe max(
+      Int64(inputLatency.load(ordering: .relaxed)), Int64(block.frames))
+    let outputLatency = Int64(outputLatency.load(ordering: .relaxed))
     // The newest frame that came in is the block's last one.
     let inputFrame =
       unsafe block.frame &+ Int64(block.frames) &- Int64(state.pointee.inputFrames)
     while unsafe state.pointee.inputFrames &- read >= frames {
       unsafe io.input_frame = inputFrame &+ Int64(read)
       unsafe io.output_frame = block.frame &+ Int64(state.pointee.outputFrames)
-      unsafe io.input_time = time(
-        of: io.input_frame &- Int64(inputLatency.load(ordering: .relaxed)), block)
-      unsafe io.output_time = time(
-        of: io.output_frame &+ Int64(outputLatency.load(ordering: .relaxed)), block)
+      unsafe io.input_time = time(of: io.input_frame &- inputLatency, block)
+      unsafe io.output_time = time(of: io.output_frame &+ outputLatency, block)
       let output = unsafe state.pointee.output + state.pointee.outputFrames &* outputs
       unsafe output.initialize(repeating: 0, count: frames &* outputs)
       let input = unsafe UnsafePointer(state.pointee.input + read &* inputs)
