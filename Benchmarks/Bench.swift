@@ -14,7 +14,8 @@ struct Bench: ParsableCommand {
       server, one of the program's own. The cost of rendering is that of a file converted by a queue \
       that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
-      with a flag. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
+      with a flag. Starvation is silence of a queue that is converted and of one that is not, with idle \
+      and with busy cores. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
       Chains are rows of LV2 plugins in our host, ecasound and jalv, against a plain loop in C. \
       Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
@@ -26,7 +27,7 @@ struct Bench: ParsableCommand {
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
-    case cycles, players, renders, codecs, latency, graph, chains, queues
+    case cycles, players, renders, codecs, latency, starvation, graph, chains, queues
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -75,6 +76,7 @@ struct Bench: ParsableCommand {
     report.renders = try measure(.renders, effort, RenderCost.all)
     report.codecs = try measure(.codecs, effort, CodecCost.all)
     report.latencies = try measure(.latency, effort, Latency.all)
+    report.starvations = try measure(.starvation, effort, Starvation.all)
     report.graphs = try measure(.graph, effort, GraphCost.all)
     report.chains = try measure(.chains, effort, ChainCost.all)
     report.mixes = try measure(.chains, effort, MixCost.all)
@@ -117,6 +119,9 @@ struct Effort {
   /// Buffers enqueued on a dry queue, and the periods measured.
   var buffers: Int
   var latencyPeriods: [Int]
+  /// Periods in which queues may run dry, and seconds of each measurement.
+  var starvationPeriods: [Int]
+  var starvationSeconds: Int
   /// Numbers of queues on one client, and seconds of sound to play.
   var queues: [Int]
   var queueSeconds: Int
@@ -133,11 +138,13 @@ struct Effort {
   static let full = Effort(
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (12, 2), renderedSeconds: 120,
     codings: 3, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
+    starvationPeriods: [64, 1024], starvationSeconds: 10,
     queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 5,
     chainCycles: 400, mixRuns: 5, mixes: 3, silentSeconds: 2)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
-    codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096], queues: [1, 5, 10],
+    codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
+    starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 1,
     silentSeconds: 0)
 }

@@ -9,6 +9,7 @@ struct Report: Codable {
   var renders: [RenderCost] = []
   var codecs: [CodecCost] = []
   var latencies: [Latency] = []
+  var starvations: [Starvation] = []
   var graphs: [GraphCost] = []
   var chains: [ChainCost] = []
   var mixes: [MixCost] = []

@@ -54,6 +54,11 @@ import Testing
       let found = numbers(in: player)
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
     }
+    let starvations = try #require(report["starvations"] as? [[String: Any]])
+    #expect(
+      starvations.map { "\($0["rate"]!) \($0["isBusy"]!)" } == [
+        "48000 0", "44100 0", "48000 1", "44100 1",
+      ])
     let renders = try #require(report["renders"] as? [[String: Any]])
     let programs = ["AudioQueueOfflineRender", "sox", "ffmpeg"]
     #expect(renders.map { $0["program"] as? String } == programs + programs)
