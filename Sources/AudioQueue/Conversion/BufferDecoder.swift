@@ -88,14 +88,21 @@ final class BufferDecoder {
       }
       guard next < extents.count else { return 0 }
       let extent = extents[next]
+      let before = decoded.count
       unsafe decode(
         UnsafeRawBufferPointer(rebasing: memory[extent.offset..<(extent.offset + extent.bytes)]),
         frames: extent.frames, cookie)
+      // The last packet of a lossless stream may be short. The trimmed end counts from the end of a full
+      // packet, as the remainder of a packet table does.
+      let missing =
+        format.codec.isLossless ? max(0, extent.frames - (decoded.count - before)) : 0
       next += 1
       let leftOut = min(skipped, decoded.count)
       decoded.drop(leftOut)
       skipped -= leftOut
-      if next == extents.count { decoded.cut(min(packets.trimmedAtEnd, decoded.count)) }
+      if next == extents.count {
+        decoded.cut(min(max(0, packets.trimmedAtEnd - missing), decoded.count))
+      }
     }
   }
 

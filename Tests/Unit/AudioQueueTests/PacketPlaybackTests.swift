@@ -100,6 +100,25 @@ import Testing
     #expect(rig.queue.converterFailure == nil)
   }
 
+  /// The remainder in the packet table of a file counts so, too.
+  @Test(
+    "18: the end of a lossless sound is trimmed from the end of a full packet",
+    arguments: codecs.filter(\.isLossless), [0, 100, 5000])
+  func shortLastPacket(codec: Codec, trimmed: Int) throws {
+    let sound = try CodedSound(codec, frames: 20_000)
+    let missing = sound.packets.count * sound.format.framesPerPacket - 20_000
+    try #require(missing > 0)
+    let rig = try rig(sound)
+    try enqueue(
+      sound, 0..<sound.packets.count, in: rig,
+      OutputQueue.Schedule(trimmedAtEnd: missing + trimmed))
+    try rig.queue.start()
+    try rig.queue.stopAfterPlaying()
+    let heard = try render(rig)
+    #expect(heard.map(\.count) == [20_000 - trimmed, 20_000 - trimmed])
+    #expect(heard == sound.decoded.map { Array($0.prefix(20_000 - trimmed)) })
+  }
+
   @Test("1: live it is the same, buffer after buffer", arguments: codecs)
   func live(codec: Codec) throws {
     let sound = try CodedSound(codec, frames: 6000)
