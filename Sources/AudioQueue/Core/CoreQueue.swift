@@ -102,7 +102,11 @@ extension CoreQueue {
   /// The queue's time; see `Queue`. It stops while the queue is paused, and advances while no buffer
   /// is enqueued.
   package var currentTime: (frame: Double, hostTime: UInt64)? {
-    core.presentRun.map { ($0.frame, $0.device.hostTime(ofFrame: $0.now)) }
+    if let run = core.presentRun { return (run.frame, run.device.hostTime(ofFrame: run.now)) }
+    // A start without a time is at frame 0 until its first cycle.
+    let isStarting = state.read { !$0.isLost && $0.pendingStart != nil }
+    guard isStarting, let device = core.runningDevice else { return nil }
+    return (0, device.hostTime(ofFrame: device.now))
   }
 
   // MARK: Levels

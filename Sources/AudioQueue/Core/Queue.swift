@@ -73,8 +73,8 @@ package protocol Queue: AnyObject, Sendable {
   /// Counts of the events that have interrupted the queue's time so far.
   var discontinuities: Discontinuities { get }
   /// Frames at the queue's rate since the run began, and the current host time in nanoseconds of
-  /// CLOCK_MONOTONIC. The frame is negative before a run that is scheduled for a given time. Nil if
-  /// no run has begun or is scheduled for a given time.
+  /// CLOCK_MONOTONIC. The frame is negative before a run that is scheduled for a given time, and 0
+  /// until the first cycle of another. Nil if no run has begun and the queue is not starting.
   var currentTime: (frame: Double, hostTime: UInt64)? { get }
   /// The device; nil if it is not open or its server is gone.
   var runningDevice: Device? { get }

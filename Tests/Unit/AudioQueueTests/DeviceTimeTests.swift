@@ -55,6 +55,18 @@ import Timeline
     #expect(isNear(time.hostTime, frame: time.frame + Double(1 << 20)))
   }
 
+  @Test func aStartWithoutATimeIsAtFrame0UntilItsFirstCycle() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(1000))
+    _ = try rig.queue.prime(frames: 0)
+    rig.cycle()
+    #expect(rig.queue.currentTime == nil)
+    try rig.queue.start()
+    #expect(rig.queue.currentTime?.frame == 0)
+    rig.cycle(2)
+    #expect(try #require(rig.queue.currentTime).frame > 0)
+  }
+
   @Test func theNearestStartIsNeverBeforeTheNextCycle() throws {
     let rig = try Rig()
     _ = try rig.queue.prime(frames: 0)
