@@ -263,6 +263,10 @@ let package = Package(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",
       exclude: ["Programs", "semantics.md"],
       swiftSettings: relaxed),
+    // Programs as strangers write them, in Tests/API/Clients, and what they play and record.
+    .testTarget(
+      name: "ClientTests", dependencies: ["TestSupport", "jack-peer"],
+      path: "Tests/API/ClientTests", swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.
     .target(

@@ -8,48 +8,6 @@ import Testing
     try withExample("StreamPlayer", program: "stream-player", body)
   }
 
-  /// Sends a file to the first client that connects, in pieces of odd sizes.
-  private final class Sender: Sendable {
-    let port: UInt16
-    private let socket: Int32
-
-    init(_ data: Data) throws {
-      let listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      socket = listener
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-      var size = socklen_t(MemoryLayout.size(ofValue: address))
-      let bound = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(listener, $0, size) == 0 && listen(listener, 1) == 0
-            && getsockname(listener, $0, &size) == 0
-        }
-      }
-      guard bound else { throw SupportError("no socket on the loopback: \(errno)") }
-      port = UInt16(bigEndian: address.sin_port)
-      Thread.detachNewThread {
-        let connection = accept(listener, nil, nil)
-        guard connection >= 0 else { return }
-        var rest = data[...]
-        var size = 1
-        while !rest.isEmpty {
-          size = size * 7 % 9973 + 1
-          let piece = Array(rest.prefix(size))
-          let sent = send(connection, piece, piece.count, Int32(MSG_NOSIGNAL))
-          if sent <= 0 { break }
-          rest = rest.dropFirst(sent)
-        }
-        close(connection)
-      }
-    }
-
-    deinit {
-      shutdown(socket, Int32(SHUT_RDWR))
-      close(socket)
-    }
-  }
-
   /// Returns the frames from the first to the last that is not silent.
   private func sound(_ channels: [[Float]]) -> [[Float]] {
     let heard = channels[0].indices.filter { frame in channels.contains { $0[frame] != 0 } }
@@ -86,7 +44,7 @@ import Testing
           card.arm()
           let result: CommandResult
           if name == "a.aac" {
-            let sender = try Sender(try Data(contentsOf: file))
+            let sender = try SocketSender(try Data(contentsOf: file))
             result = try run(player, ["127.0.0.1", "\(sender.port)"], environment: environment)
           } else {
             result = try run(

@@ -12,6 +12,9 @@
 //   jack-peer capture FILE CHANNELS SECONDS PORT…
 //                                       records the output ports on in_1 … and writes FILE at the
 //                                       end
+//   jack-peer card FILE CHANNELS SECONDS NAME
+//                                       the same with inputs NAME:in_1 … like those of a sound
+//                                       card, which programs connect to before they start
 //
 // The file starts with the numbers of channels, frames and cycles. For each cycle follow the index
 // of its first frame, the frame time, and the predicted start of the next cycle in microseconds.
@@ -210,10 +213,12 @@ static void write_recording(const recording *recorded, const char *path) {
   if (fclose(file) || !written) fail("cannot write", path);
 }
 
-static void record(const char *path, size_t channels, double seconds, char **ports, size_t count) {
+/// Records as the client `card`, with the inputs of a sound card, or as `capture` if that is NULL.
+static void record(const char *path, size_t channels, double seconds, const char *card,
+                   char **ports, size_t count) {
   static recording into;
   if (channels > MOST_CHANNELS) fail("too many channels:", "64 are the most");
-  into.client = open_client("capture");
+  into.client = open_client(card ? card : "capture");
   into.channels = channels;
   into.capacity = (size_t)(seconds * jack_get_sample_rate(into.client));
   // The shortest period of any server here.
@@ -221,8 +226,9 @@ static void record(const char *path, size_t channels, double seconds, char **por
   into.samples = calloc(channels * into.capacity + 1, sizeof(float));
   into.cycles = calloc(into.most_cycles, sizeof(cycle));
   if (!into.samples || !into.cycles) fail("no memory for", path);
+  unsigned long flags = JackPortIsInput | (card ? JackPortIsPhysical | JackPortIsTerminal : 0);
   for (size_t channel = 0; channel < channels; channel++)
-    into.ports[channel] = add_port(into.client, "in", channel + 1, JackPortIsInput);
+    into.ports[channel] = add_port(into.client, "in", channel + 1, flags);
   jack_set_process_callback(into.client, record_cycle, &into);
   if (jack_activate(into.client)) fail("cannot activate", "capture");
   for (size_t i = 0; i < count && i < channels; i++)
@@ -244,9 +250,11 @@ int main(int count, char **words) {
   } else if (!strcmp(command, "key") && count > 2) {
     play_key((jack_nframes_t)atoi(words[2]));
   } else if (!strcmp(command, "capture") && count > 4) {
-    record(words[2], (size_t)atoi(words[3]), atof(words[4]), words + 5, (size_t)count - 5);
+    record(words[2], (size_t)atoi(words[3]), atof(words[4]), NULL, words + 5, (size_t)count - 5);
+  } else if (!strcmp(command, "card") && count == 6) {
+    record(words[2], (size_t)atoi(words[3]), atof(words[4]), words[5], NULL, 0);
   } else {
-    fprintf(stderr, "usage: jack-peer silence|numbers|key|capture …\n");
+    fprintf(stderr, "usage: jack-peer silence|numbers|key|capture|card …\n");
     return 64;
   }
   return 0;

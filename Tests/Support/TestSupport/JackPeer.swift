@@ -113,6 +113,19 @@ package final class JackPeer: @unchecked Sendable {
       isPassive: true, locksPeriod: locksPeriod)
   }
 
+  /// Records its inputs `NAME:in_1` …, which look like those of a sound card. On a server without
+  /// playback ports, programs connect to them before they start.
+  ///
+  /// libjack serves one server per process: a test with several servers at a time records each in a
+  /// process of its own, and gives every client on any of them a name of its own.
+  package static func card(
+    _ name: String = "card", channels: Int = 2, seconds: Double = 60, on server: any PeerServer
+  ) throws -> JackPeer {
+    let file = newFile("capture")
+    return try JackPeer(
+      ["card", file.path, "\(channels)", "\(seconds)", name], on: server, recording: file)
+  }
+
   /// Ends a capture and returns the recording.
   package func end() throws -> PeerRecording {
     child.end()

@@ -5,6 +5,8 @@ package final class ProgramBuilds: Sendable {
   package static let shared = Result { try ProgramBuilds() }
 
   private let folder: URL
+  /// Held while a client program is built.
+  private let lock = NSLock()
 
   init() throws {
     folder = try makeTemporaryFolder()
@@ -58,5 +60,82 @@ package final class ProgramBuilds: Sendable {
         + flags("--cflags", "AudioToolbox") + ["-x", "none"] + objects + ["-o", binary.path]
         + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
     return binary
+  }
+
+  /// Builds a client program in one language, once, with the flags of the installation only.
+  package func build(_ client: ClientProgram) throws -> URL {
+    lock.lock()
+    defer { lock.unlock() }
+    let work = folder.appendingPathComponent(client.language.rawValue)
+    let binary = work.appendingPathComponent(client.name)
+    if FileManager.default.fileExists(atPath: binary.path) { return binary }
+    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
+    let compiler = try flags("--variable=clang", "AudioToolbox")[0]
+    let result = try run(
+      compiler + (client.language == .c ? "" : "++"),
+      ["-g", "-Wall", "-Wextra", "-Werror", "-x", client.language.rawValue, client.source.path]
+        + flags("--cflags", "--libs", "AudioToolbox") + ["-o", binary.path])
+    guard result.status == 0 else { throw SupportError("\(client): \(result.errors)") }
+    return binary
+  }
+}
+
+/// A program of `Tests/API/Clients`, and the language that it is compiled as.
+package struct ClientProgram: Hashable, Sendable, CustomStringConvertible {
+  package enum Language: String, CaseIterable, Sendable {
+    case c
+    case cxx = "c++"
+  }
+
+  package let name: String
+  package let language: Language
+
+  package init(_ name: String, _ language: Language = .c) {
+    self.name = name
+    self.language = language
+  }
+
+  package var description: String { "\(name) in \(language.rawValue)" }
+
+  private static let folder = repository.appendingPathComponent("Tests/API/Clients")
+
+  /// The source file. Those called `.c` compile as either language, those called `.cc` as C++ only.
+  package var source: URL {
+    let file = Self.folder.appendingPathComponent(name)
+    let plain = file.appendingPathExtension("c")
+    return FileManager.default.fileExists(atPath: plain.path)
+      ? plain : file.appendingPathExtension("cc")
+  }
+
+  /// Every program of the folder in every language that its source is written in.
+  package static var all: [ClientProgram] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return files.sorted().flatMap { file -> [ClientProgram] in
+      let name = String(file.prefix { $0 != "." })
+      return file.hasSuffix(".c")
+        ? Language.allCases.map { ClientProgram(name, $0) } : [ClientProgram(name, .cxx)]
+    }
+  }
+
+  /// Builds the program, and gives it another name as well. A queue's JACK client has the name of its
+  /// program.
+  package func built(as name: String? = nil) throws -> URL {
+    let binary = try ProgramBuilds.shared.get().build(self)
+    guard let name else { return binary }
+    let link = binary.deletingLastPathComponent().appendingPathComponent(name)
+    if symlink(binary.path, link.path) != 0, errno != EEXIST {
+      throw SupportError("\(link.path): \(String(cString: strerror(errno)))")
+    }
+    return link
+  }
+
+  /// Builds the program and runs it until it exits, optionally under another name.
+  package func run(
+    _ arguments: [String], as name: String? = nil, environment: [String: String] = [:],
+    timeout: Double = 120
+  ) throws -> CommandResult {
+    try TestSupport.run(
+      built(as: name).path, arguments,
+      environment: ["LD_LIBRARY_PATH": ""].merging(environment) { $1 }, timeout: timeout)
   }
 }

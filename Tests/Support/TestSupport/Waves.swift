@@ -1,7 +1,7 @@
 import Foundation
 
-/// Writes channels of equal length to a WAVE file of 32-bit floats at 48 kHz.
-package func writeWave(_ channels: [[Float]], to path: String) throws {
+/// Writes channels of equal length to a WAVE file of 32-bit floats.
+package func writeWave(_ channels: [[Float]], rate: Int = 48000, to path: String) throws {
   let frames = channels[0].count
   var bytes = Data()
   func add(_ value: some FixedWidthInteger) {
@@ -14,8 +14,8 @@ package func writeWave(_ channels: [[Float]], to path: String) throws {
   add(UInt32(16))
   add(UInt16(3))
   add(UInt16(channels.count))
-  add(UInt32(48000))
-  add(UInt32(48000 * 4 * channels.count))
+  add(UInt32(rate))
+  add(UInt32(rate * 4 * channels.count))
   add(UInt16(4 * channels.count))
   add(UInt16(32))
   bytes.append(contentsOf: "data".utf8)
@@ -37,12 +37,14 @@ package func readWave(_ path: String) throws -> [[Float]] {
     let name = String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
     if name == "fmt " { channels = number(offset + 10, 2) }
     if name == "data" {
-      var sound = [[Float]](repeating: [], count: channels)
-      for i in 0..<size / 4 {
-        sound[i % channels].append(
-          Float(bitPattern: UInt32(number(offset + 8 + 4 * i, 4))))
+      let data = offset + 8
+      return bytes.withUnsafeBytes { bytes in
+        (0..<channels).map { channel in
+          stride(from: channel, to: size / 4, by: channels).map {
+            bytes.loadUnaligned(fromByteOffset: data + 4 * $0, as: Float.self)
+          }
+        }
       }
-      return sound
     }
     offset += 8 + size + size % 2
   }

@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+
+/// A server of a test's own, without playback ports. The names of the JACK clients on it end in its
+/// number: libjack tells the clients of all servers of a machine apart by name only.
+struct Lane: Sendable {
+  let server: JackDaemon
+  let number: Int
+
+  /// Runs a program.
+  func run(_ program: ClientProgram, _ arguments: [String]) throws -> CommandResult {
+    try program.run(
+      arguments, as: "\(program.name)-\(number)", environment: server.environment)
+  }
+
+  /// Runs a program and returns what is heard of it, too.
+  func hear(_ program: ClientProgram, _ arguments: [String]) throws -> (
+    result: CommandResult, recording: PeerRecording
+  ) {
+    let card = try card()
+    let result = try run(program, arguments)
+    return (result, try card.end())
+  }
+
+  /// Records what programs play.
+  func card() throws -> JackPeer { try JackPeer.card("card-\(number)", on: server) }
+}
+
+/// Calls `body` with each item, on several threads with a server each. Returns what `body` says is
+/// wrong, and what it throws, each after its item.
+func onServers<Item: Sendable & CustomStringConvertible>(
+  _ items: [Item], servers count: Int = 4,
+  _ body: @escaping @Sendable (Item, Lane) throws -> String?
+) throws -> [String] {
+  let shared = Shared(items)
+  // One after the other: libjack in this process asks whether each answers.
+  let lanes = try (0..<min(count, items.count)).map {
+    Lane(server: try JackDaemon(period: 2048, playbackPorts: 0), number: $0 + 1)
+  }
+  let group = DispatchGroup()
+  for lane in lanes {
+    group.enter()
+    Thread.detachNewThread {
+      while let item = shared.next() {
+        do {
+          if let wrong = try body(item, lane) { shared.report("\(item): \(wrong)") }
+        } catch {
+          shared.report("\(item): \(error)")
+        }
+      }
+      group.leave()
+    }
+  }
+  group.wait()
+  withExtendedLifetime(lanes) {}
+  return shared.reports
+}
+
+/// Items that several threads take, and what they report. Any thread.
+private final class Shared<Item: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var items: ArraySlice<Item>
+  private var found: [String] = []
+
+  init(_ items: [Item]) { self.items = items[...] }
+
+  func next() -> Item? { lock.withLock { items.popFirst() } }
+  func report(_ words: String) { lock.withLock { found.append(words) } }
+  var reports: [String] { lock.withLock { found } }
+}
