@@ -58,6 +58,7 @@ package final class HardwareDevice: Sendable {
     self.server = server
     self.serverName = serverName
     self.clientName = clientName
+    Self.all.withLock { $0.append(Weak(device: self)) }
   }
 
   /// Sets the function to call after each change, on a thread of the library.
@@ -80,7 +81,7 @@ package final class HardwareDevice: Sendable {
       return state.device
     }
     if let present { return present }
-    let device = try Device(server, clientName: clientName)
+    let device = try openAlone()
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
     state.withLock { $0.device = device }
@@ -94,6 +95,23 @@ package final class HardwareDevice: Sendable {
     return device
   }
 
+  /// Opens a client. libjack serves one server at a time, so the clients of other devices that nothing
+  /// needs are closed if necessary.
+  private func openAlone() throws(ServerError) -> Device {
+    do throws(ServerError) {
+      return try Device(server, clientName: clientName)
+    } catch {
+      guard case .otherServer = error else { throw error }
+      for other in Self.all.withLock({ $0.compactMap(\.device) }) where other !== self {
+        other.closeIfUnused()
+      }
+      return try Device(server, clientName: clientName)
+    }
+  }
+
+  private struct Weak { weak var device: HardwareDevice? }
+  private static let all = Mutex<[Weak]>([])
+
   /// Closes the client once nothing has needed it for some time.
   private func closeLater() {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
@@ -105,8 +123,10 @@ package final class HardwareDevice: Sendable {
 
   /// Closes the client if no function or listener needs it and nobody has asked for `seconds`
   /// seconds.
+  ///
+  /// Does nothing while another thread opens or closes it.
   package func closeIfUnused(for seconds: Double = 0) {
-    control.withLock { _ in
+    _ = control.withLockIfAvailable { _ in
       let device = state.withLock { state -> Device? in
         let age = Double(HostTime.now &- state.latestUse) / 1e9
         guard state.functions.isEmpty, state.uses == 0, age >= seconds else { return nil }

@@ -17,7 +17,7 @@ extension JackServer {
       // The fourth field has the flag of sockets that listen; the eighth is the path.
       guard fields.count == 8, fields[3] == "00010000",
         let file = fields[7].split(separator: "/").last, file.hasPrefix("jack_"),
-        file.hasSuffix(end)
+        file.hasSuffix(end), unsafe access(String(fields[7]), W_OK) == 0
       else { return nil }
       return String(file.dropFirst(5).dropLast(end.count))
     }

@@ -14,7 +14,7 @@ import Testing
   }
 
   /// Plays a file to a program, from before its first frame to after its last, and ends the program.
-  private static func feed(
+  static func feed(
     _ program: ClientProgram, _ arguments: [String], _ sound: String, on lane: Lane,
     in folder: URL
   ) throws -> CommandResult {

@@ -1,6 +1,8 @@
-// Lists the audio devices, then reports changes until input ends: `devices [-w]`.
+// Lists the audio devices (`-d`: the default one only). With `-w` it reports changes until it is
+// interrupted, and lists them again.
 #include <CoreAudio/CoreAudio.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +88,12 @@ static void print_device(AudioDeviceID device) {
                                                kAudioObjectPropertyScopeGlobal));
 }
 
-static void list_devices(void) {
+static void list_devices(int default_only) {
   UInt32 size;
-  AudioDeviceID *devices =
-      (AudioDeviceID *)copy_property(kAudioObjectSystemObject, kAudioHardwarePropertyDevices,
-                                     kAudioObjectPropertyScopeGlobal, &size);
+  AudioDeviceID *devices = (AudioDeviceID *)copy_property(
+      kAudioObjectSystemObject,
+      default_only ? kAudioHardwarePropertyDefaultOutputDevice : kAudioHardwarePropertyDevices,
+      kAudioObjectPropertyScopeGlobal, &size);
   UInt32 count = devices ? size / (UInt32)sizeof *devices : 0;
   printf("%u devices\n", (unsigned)count);
   for (UInt32 i = 0; i < count; i++) {
@@ -113,8 +116,17 @@ static OSStatus something_changed(AudioObjectID object, UInt32 count,
 }
 
 int main(int argc, char **argv) {
-  list_devices();
-  if (argc > 1 && strcmp(argv[1], "-w") == 0) {
+  int default_only = 0, watches = 0;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "-d") == 0) default_only = 1;
+    if (strcmp(argv[i], "-w") == 0) watches = 1;
+  }
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  if (watches) pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
+  list_devices(default_only);
+  if (watches) {
     CFRunLoopRef loop = NULL;
     AudioObjectPropertyAddress address = {kAudioHardwarePropertyRunLoop,
                                           kAudioObjectPropertyScopeGlobal,
@@ -137,9 +149,9 @@ int main(int argc, char **argv) {
     free(output);
     printf("watching\n");
     fflush(stdout);
-    while (getchar() != EOF) {
-    }
-    list_devices();
+    int number;
+    sigwait(&interrupt, &number);
+    list_devices(default_only);
   }
   return failures ? 1 : 0;
 }

@@ -1,10 +1,11 @@
-// Passes the input of the default device on to its output: `ioproc SECONDS [BUFFER-FRAMES]`.
+// Passes the input of the default device on to its output: `ioproc [BUFFER-FRAMES]`,
+// until it is interrupted.
 #include <CoreAudio/AudioHardware.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
   UInt32 channels, frames;
@@ -38,7 +39,10 @@ static OSStatus process(AudioDeviceID device, const AudioTimeStamp *now,
 }
 
 int main(int argc, char **argv) {
-  double seconds = argc > 1 ? atof(argv[1]) : 1;
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
   AudioObjectPropertyAddress address = {kAudioHardwarePropertyDefaultOutputDevice,
                                         kAudioObjectPropertyScopeGlobal,
                                         kAudioObjectPropertyElementMain};
@@ -57,8 +61,8 @@ int main(int argc, char **argv) {
   check(AudioDeviceGetProperty(device, 0, false, kAudioDevicePropertyStreamFormat, &size, &format),
         "stream format");
   thru.channels = format.mChannelsPerFrame;
-  if (argc > 2) {
-    thru.frames = (UInt32)atoi(argv[2]);
+  if (argc > 1) {
+    thru.frames = (UInt32)atoi(argv[1]);
     address.mSelector = kAudioDevicePropertyBufferFrameSize;
     check(AudioObjectSetPropertyData(device, &address, 0, NULL, sizeof thru.frames, &thru.frames),
           "buffer size");
@@ -66,9 +70,10 @@ int main(int argc, char **argv) {
   AudioDeviceIOProcID proc = NULL;
   check(AudioDeviceCreateIOProcID(device, process, &thru, &proc), "create");
   check(AudioDeviceStart(device, proc), "start");
-  printf("running\n");
+  printf("recording\n");
   fflush(stdout);
-  usleep((useconds_t)(seconds * 1e6));
+  int number;
+  sigwait(&interrupt, &number);
   check(AudioDeviceStop(device, proc), "stop");
   check(AudioDeviceDestroyIOProcID(device, proc), "destroy");
   printf("%u calls of %.0f Hz\n", (unsigned)thru.calls, format.mSampleRate);
