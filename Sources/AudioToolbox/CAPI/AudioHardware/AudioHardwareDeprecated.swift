@@ -37,6 +37,7 @@ private func copyValue(
 
 // MARK: The system
 
+/// Returns the size of a property of the system, and whether it can be set.
 @c @implementation
 public func AudioHardwareGetPropertyInfo(
   _ inPropertyID: AudioHardwarePropertyID, _ outSize: UnsafeMutablePointer<UInt32>?,
@@ -48,6 +49,7 @@ public func AudioHardwareGetPropertyInfo(
   }
 }
 
+/// Copies the value of a property of the system.
 @c @implementation
 public func AudioHardwareGetProperty(
   _ inPropertyID: AudioHardwarePropertyID, _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>,
@@ -58,6 +60,7 @@ public func AudioHardwareGetProperty(
     ioPropertyDataSize, outPropertyData)
 }
 
+/// Sets a property of the system.
 @c @implementation
 public func AudioHardwareSetProperty(
   _ inPropertyID: AudioHardwarePropertyID, _ inPropertyDataSize: UInt32,
@@ -70,6 +73,7 @@ public func AudioHardwareSetProperty(
   }
 }
 
+/// Adds a function to call after changes of a property of the system.
 @c @implementation
 public func AudioHardwareAddPropertyListener(
   _ inPropertyID: AudioHardwarePropertyID, _ inProc: @escaping AudioHardwarePropertyListenerProc,
@@ -84,6 +88,7 @@ public func AudioHardwareAddPropertyListener(
   }
 }
 
+/// Removes a function that is called after changes of a property of the system.
 @c @implementation
 public func AudioHardwareRemovePropertyListener(
   _ inPropertyID: AudioHardwarePropertyID, _ inProc: @escaping AudioHardwarePropertyListenerProc
@@ -108,6 +113,7 @@ private func check(_ id: AudioObjectID, isStream: Bool = false) throws(HardwareE
   }
 }
 
+/// Returns the size of a property of a device, and whether it can be set.
 @c @implementation
 public func AudioDeviceGetPropertyInfo(
   _ inDevice: AudioDeviceID, _ inChannel: UInt32, _ isInput: Bool,
@@ -121,6 +127,7 @@ public func AudioDeviceGetPropertyInfo(
   }
 }
 
+/// Copies the value of a property of a device.
 @c @implementation
 public func AudioDeviceGetProperty(
   _ inDevice: AudioDeviceID, _ inChannel: UInt32, _ isInput: Bool,
@@ -134,6 +141,7 @@ public func AudioDeviceGetProperty(
     ioPropertyDataSize, outPropertyData)
 }
 
+/// Sets a property of a device.
 @c @implementation
 public func AudioDeviceSetProperty(
   _ inDevice: AudioDeviceID, _ inWhen: UnsafePointer<AudioTimeStamp>?, _ inChannel: UInt32,
@@ -148,6 +156,7 @@ public func AudioDeviceSetProperty(
   }
 }
 
+/// Adds a function to call after changes of a property of a device.
 @c @implementation
 public func AudioDeviceAddPropertyListener(
   _ inDevice: AudioDeviceID, _ inChannel: UInt32, _ isInput: Bool,
@@ -164,6 +173,7 @@ public func AudioDeviceAddPropertyListener(
   }
 }
 
+/// Removes a function that is called after changes of a property of a device.
 @c @implementation
 public func AudioDeviceRemovePropertyListener(
   _ inDevice: AudioDeviceID, _ inChannel: UInt32, _ isInput: Bool,
@@ -179,6 +189,7 @@ public func AudioDeviceRemovePropertyListener(
   }
 }
 
+/// Adds a function to a device, or replaces its data.
 @c @implementation
 public func AudioDeviceAddIOProc(
   _ inDevice: AudioDeviceID, _ inProc: @escaping AudioDeviceIOProc,
@@ -194,6 +205,7 @@ public func AudioDeviceAddIOProc(
   }
 }
 
+/// Stops and removes a function of a device.
 @c @implementation
 public func AudioDeviceRemoveIOProc(
   _ inDevice: AudioDeviceID, _ inProc: @escaping AudioDeviceIOProc
@@ -206,6 +218,7 @@ public func AudioDeviceRemoveIOProc(
 
 // MARK: Streams
 
+/// Returns the size of a property of a stream, and whether it can be set.
 @c @implementation
 public func AudioStreamGetPropertyInfo(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
@@ -217,6 +230,7 @@ public func AudioStreamGetPropertyInfo(
   }
 }
 
+/// Copies the value of a property of a stream.
 @c @implementation
 public func AudioStreamGetProperty(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
@@ -231,6 +245,7 @@ public func AudioStreamGetProperty(
     outPropertyData)
 }
 
+/// Sets a property of a stream.
 @c @implementation
 public func AudioStreamSetProperty(
   _ inStream: AudioStreamID, _ inWhen: UnsafePointer<AudioTimeStamp>?, _ inChannel: UInt32,
@@ -244,6 +259,7 @@ public func AudioStreamSetProperty(
   }
 }
 
+/// Adds a function to call after changes of a property of a stream.
 @c @implementation
 public func AudioStreamAddPropertyListener(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
@@ -258,6 +274,7 @@ public func AudioStreamAddPropertyListener(
   }
 }
 
+/// Removes a function that is called after changes of a property of a stream.
 @c @implementation
 public func AudioStreamRemovePropertyListener(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
