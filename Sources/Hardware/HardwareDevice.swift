@@ -15,8 +15,7 @@ import System
 /// question if nothing needs it. All functions of this process are called by that client, one after
 /// another, and their outputs are added.
 package final class HardwareDevice: Sendable {
-  /// The name of the server, and the name to ask libjack for; nil for the default server, which is
-  /// started if it does not run.
+  /// The name of the server.
   package let serverName: String
   private let server: any Server
   private let clientName: String
@@ -41,6 +40,8 @@ package final class HardwareDevice: Sendable {
     /// Host time of the latest question.
     var latestUse: UInt64 = 0
     var uses = 0
+    /// Set while a check is due that may close the client.
+    var closesLater = false
   }
   private let state = Mutex(State())
   /// Held while the client is opened or closed, and while ports are added or removed. Lock it before
@@ -114,10 +115,19 @@ package final class HardwareDevice: Sendable {
 
   /// Closes the client once nothing has needed it for some time.
   private func closeLater() {
+    let isDue = state.withLock { state in
+      defer { state.closesLater = true }
+      return state.closesLater
+    }
+    if isDue { return }
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.idleSeconds) { [weak self] in
       guard let self else { return }
       closeIfUnused(for: Self.idleSeconds * 0.9)
-      if state.withLock({ $0.device != nil }) { closeLater() }
+      let isOpen = state.withLock { state in
+        state.closesLater = false
+        return state.device != nil
+      }
+      if isOpen { closeLater() }
     }
   }
 
@@ -454,12 +464,12 @@ package final class HardwareDevice: Sendable {
 
   // MARK: Volume
 
-  /// Gain of the functions' outputs, from 0 to 1.
+  /// Gain of the functions' outputs and of the queues on the server, from 0 to 1.
   package var volume: Float { state.withLock { $0.volume } }
   package var isMute: Bool { state.withLock { $0.isMute } }
 
   package func setVolume(_ volume: Float) {
-    if setGain({ $0.volume = min(max(volume, 0), 1) }) { tell(.volume) }
+    if setGain({ $0.volume = volume.isNaN ? 0 : min(max(volume, 0), 1) }) { tell(.volume) }
   }
 
   package func setMute(_ on: Bool) {
@@ -468,14 +478,15 @@ package final class HardwareDevice: Sendable {
 
   /// - Returns: True if something has changed.
   private func setGain(_ change: (inout State) -> Void) -> Bool {
-    state.withLock { state in
+    let (hasChanged, gain) = state.withLock { state in
       let old = (state.volume, state.isMute)
       change(&state)
-      if let memory = state.memory {
-        unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
-      }
-      return old != (state.volume, state.isMute)
+      let gain = state.isMute ? 0 : state.volume
+      if let memory = state.memory { unsafe memory.cycle.pointee.setGain(gain) }
+      return (old != (state.volume, state.isMute), gain)
     }
+    OutputGain.set(gain, ofServer: serverName)
+    return hasChanged
   }
 
   // MARK: Hog mode

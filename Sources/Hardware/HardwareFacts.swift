@@ -1,4 +1,4 @@
-/// What a server tells about itself and its sound card.
+/// Properties that a server reports of itself and of its sound card.
 package struct HardwareFacts: Equatable, Sendable {
   /// Sample rate in Hz.
   package var sampleRate: Double
@@ -14,7 +14,7 @@ package struct HardwareFacts: Equatable, Sendable {
   package var isPipeWire: Bool
 }
 
-/// Something about a device that has changed.
+/// A property of a device that has changed, or an event.
 package enum HardwareChange: Sendable {
   case presence, sampleRate, bufferFrames, channels, latency, overload, running, volume, mute, hog
 }

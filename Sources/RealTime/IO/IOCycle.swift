@@ -300,15 +300,8 @@ package struct IOCycle: ~Copyable {
     for channel in 0..<outputs {
       let source = unsafe state.pointee.output + channel
       let plane = unsafe block.outputs![channel]
-      if from == 1 && to == 1 {
-        for frame in 0..<frames { unsafe plane[frame] = source[frame &* outputs] }
-      } else {
-        let step = (to - from) / Float(frames)
-        for frame in 0..<frames {
-          let gain = from == to ? to : from + step * Float(frame &+ 1)
-          unsafe plane[frame] = source[frame &* outputs] * gain
-        }
-      }
+      for frame in 0..<frames { unsafe plane[frame] = source[frame &* outputs] }
+      if from != 1 || to != 1 { unsafe scale(plane, frames, from: from, to: to) }
     }
     unsafe state.pointee.gain = to
     unsafe state.pointee.outputFrames &-= frames

@@ -37,6 +37,8 @@ struct VoiceState: BitwiseCopyable {
   var isSpread = false
   /// Set if a cycle in freewheel waited for entries and none came.
   var hasWaitedInVain = false
+  /// Gain of the device at the end of the latest cycle; not a number before the first one.
+  var deviceGain = Float.nan
   /// First device frame of the latest cycle played.
   var cycleFrame = Int64.min
 
@@ -77,6 +79,8 @@ package struct Voice: ~Copyable {
   let panNow = Atomic<UInt32>(0)
   /// The device's sample rate in Hz, as the bits of a Double.
   let sampleRate = Atomic<UInt64>(Double(48_000).bitPattern)
+  /// Gain of the device, as the bits of a Float.
+  let deviceGain = Atomic<UInt32>(Float(1).bitPattern)
   package let secondPort = SecondPort()
   let metering = Atomic<Bool>(false)
   let rendersOffline = Atomic<Bool>(false)
@@ -122,6 +126,12 @@ package struct Voice: ~Copyable {
   /// Sets the device's sample rate in Hz, by which ramps are timed.
   package func setSampleRate(_ rate: Double) {
     sampleRate.store(rate.bitPattern, ordering: .relaxed)
+  }
+
+  /// Sets the gain of the device, with which the voice's samples are multiplied last. It changes within
+  /// one cycle, in a straight line.
+  package func setDeviceGain(_ gain: Float) {
+    deviceGain.store(gain.bitPattern, ordering: .relaxed)
   }
 
   /// Queues parameter changes for the first frame of the next cycle. Call from one thread at a

@@ -63,8 +63,21 @@ extension Voice {
       }
     }
     let happened = play(time, &state)
+    scale(frames, &state)
     unsafe self.state.pointee = state
     return happened
+  }
+
+  /// Applies the device's gain to the ports of a cycle. A gain of 1 leaves them as they are.
+  @_noLocks private borrowing func scale(_ frames: Int, _ state: inout VoiceState) {
+    if rendersOffline.load(ordering: .relaxed) { return }
+    let gain = Float(bitPattern: deviceGain.load(ordering: .relaxed))
+    let before = state.deviceGain.isNaN ? gain : state.deviceGain
+    state.deviceGain = gain
+    if before == 1 && gain == 1 { return }
+    for output in 0..<outputs.load(ordering: .relaxed) {
+      unsafe RealTime.scale(planes[output], frames, from: before, to: gain)
+    }
   }
 
   @_noLocks borrowing func takeChanges(_ state: inout VoiceState) {

@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  /// Whatever the file, a WAVE file of floats has its sound, bit for bit, at its rate and at the
+  /// A WAVE file of floats has the sound of each kind of file, bit for bit, at its rate and at the
   /// device's.
   @Test(arguments: ["convert", "extconvert"])
   func aConverterDecodesTheSound(name: String) throws {

@@ -108,7 +108,7 @@ int main(void) {
   while (!ended)
     usleep(10000);
   CHECKED(AudioQueueStop(t.input, true));
-  // What has been recorded is played to its end.
+  // Everything that was recorded is played before the program ends.
   CHECKED(AudioQueueStop(t.output, false));
   UInt32 running = 1, size = sizeof running;
   while (running) {

@@ -4,7 +4,8 @@ import Hardware
 import Server
 import Synchronization
 
-/// What a call of an IOProc needs, at a fixed address. Process thread only, once the IOProc runs.
+/// Arguments of an IOProc's calls, at a fixed address. Only the process thread uses them once the IOProc
+/// runs.
 @safe
 private struct IOProcCall: BitwiseCopyable {
   let proc: cue_io_proc

@@ -174,7 +174,8 @@ CF_ENUM(AudioObjectPropertySelector){
     /// For listeners only: a cycle came too late.
     kAudioDeviceProcessorOverload = 'over',
     kAudioDevicePropertyProcessorOverload = kAudioDeviceProcessorOverload,
-    /// Float32, 0 to 1: gain of the output of this process's IOProcs. In dB: VolumeDecibels.
+    /// Float32, 0 to 1: gain of the output of this process's IOProcs and queues. In dB:
+    /// VolumeDecibels.
     kAudioDevicePropertyVolumeScalar = 'volm',
     /// Float32, dB: -96 to 0.
     kAudioDevicePropertyVolumeDecibels = 'vold',
@@ -183,7 +184,7 @@ CF_ENUM(AudioObjectPropertySelector){
     /// Float32, converted in place.
     kAudioDevicePropertyVolumeScalarToDecibels = 'v2db',
     kAudioDevicePropertyVolumeDecibelsToScalar = 'db2v',
-    /// UInt32: 1 if the output of this process's IOProcs is silent.
+    /// UInt32: 1 if the output of this process's IOProcs and queues is silent.
     kAudioDevicePropertyMute = 'mute',
     /// UInt32: the ports of the sound card are the only source and destination.
     kAudioDevicePropertyDataSource = 'ssrc',

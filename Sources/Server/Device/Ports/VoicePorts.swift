@@ -43,6 +43,7 @@ struct VoicePorts: Sendable {
     let isAttached = attachments.withLock { state in
       // A voice attached by then learns of a loss, and gets ports again afterwards.
       guard losses.count == seen else { return false }
+      OutputGain.apply(to: memory, ofServer: client.serverName)
       attachments.change(&state) { $0.entries.append(attachment) }
       return true
     }

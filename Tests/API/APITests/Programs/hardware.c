@@ -310,7 +310,7 @@ static OSStatus play(AudioObjectID in_device, const AudioTimeStamp *now,
     samples[2 * count] = wave(this->played) * this->gain;
     samples[2 * count + 1] = -samples[2 * count];
   }
-  // What lies behind the bytes that a function says it wrote is not heard.
+  // Samples behind mDataByteSize are not heard.
   for (UInt32 i = count; i < this->frames; i++)
     samples[2 * i] = 0.7f;
   output->mBuffers[0].mDataByteSize = count * FRAME_BYTES;
@@ -436,6 +436,11 @@ static void several(cue_capture *card) {
   passed("several, and stops");
 }
 
+static void returned(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)queue, (void)buffer;
+  ++*(_Atomic int *)data;
+}
+
 static void volume(cue_capture *card) {
   Float32 value = 0.5f;
   WORKS(set(device, OUTPUT(kAudioDevicePropertyVolumeScalar), &value, sizeof value));
@@ -454,6 +459,24 @@ static void volume(cue_capture *card) {
   record(card, 4 * buffer_frames());
   end_recording(card);
   HEAR(card, find_sound(card, 0), 0, this.length);
+  // It is that of queues, too.
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  AudioQueueRef queue = NULL;
+  _Atomic int returns = 0;
+  WORKS(AudioQueueNewOutput(&format, returned, (void *)&returns, NULL, NULL, 0, &queue));
+  AudioQueueBufferRef buffer = new_buffer(queue, 20000);
+  fill_with_wave(buffer, 0, 20000);
+  for (int i = 0; i < 40000; i++)
+    ((float *)buffer->mAudioData)[i] *= 2;
+  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+  cue_capture_arm(card);
+  WORKS(AudioQueueStart(queue, NULL));
+  WORKS(AudioQueueStop(queue, false));
+  WAIT(returns == 1);
+  record(card, 4 * buffer_frames());
+  end_recording(card);
+  HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 0, 20000));
+  WORKS(AudioQueueDispose(queue, true));
   UInt32 mute = 1;
   WORKS(set(device, OUTPUT(kAudioDevicePropertyMute), &mute, sizeof mute));
   let_time_pass();
@@ -587,7 +610,7 @@ static void listeners(void) {
   WORKS(AudioObjectRemovePropertyListenerBlock(device, &wildcard, queue, block));
   WORKS(AudioDeviceRemovePropertyListener(device, 0, false, kAudioDevicePropertyBufferFrameSize,
                                           old_changed));
-  // What is not there any more is no error.
+  // Removing it again is no error.
   WORKS(AudioObjectRemovePropertyListener(device, &address, changed, (void *)&told));
   dispatch_release(queue);
   set_frames(1024);
