@@ -22,12 +22,22 @@ struct Lane: Sendable {
     return (result, try card.end())
   }
 
+  /// How often the server has reported that it was late by more than half a period.
+  var stalls: Int {
+    server.log.matches(of: #/XRun = (\d+) usec/#).count {
+      Int($0.output.1)! > server.period * 500_000 / server.rate
+    }
+  }
+
   /// Records what programs play.
   func card() throws -> JackPeer { try JackPeer.card("card-\(number)", on: server) }
 }
 
 /// Calls `body` with each item, on several threads with a server each. Returns what `body` says is
 /// wrong, and what it throws, each after its item.
+///
+/// If something is wrong and the server was late by more than half a period meanwhile, it calls `body`
+/// again, twice at most: no program plays on while its threads do not run.
 func onServers<Item: Sendable & CustomStringConvertible>(
   _ items: [Item], servers count: Int = 4,
   _ body: @escaping @Sendable (Item, Lane) throws -> String?
@@ -42,11 +52,14 @@ func onServers<Item: Sendable & CustomStringConvertible>(
     group.enter()
     Thread.detachNewThread {
       while let item = shared.next() {
-        do {
-          if let wrong = try body(item, lane) { shared.report("\(item): \(wrong)") }
-        } catch {
-          shared.report("\(item): \(error)")
+        var wrong: String?
+        for attempt in 1...3 {
+          let stalls = lane.stalls
+          do { wrong = try body(item, lane) } catch { wrong = "\(error)" }
+          guard let wrong, attempt < 3, lane.stalls > stalls else { break }
+          print("\(item) again, because the machine stood still: \(wrong)")
         }
+        if let wrong { shared.report("\(item): \(wrong)") }
       }
       group.leave()
     }

@@ -38,5 +38,7 @@ package func difference(surrounded channels: [[Float]], _ expected: [[Float]]) -
   guard let wanted = edges(expected) else { return "the expected sound is silence" }
   let found = channels.map { Array($0[sound.first...sound.last]) }
   let core = expected.map { Array($0[wanted.first...wanted.last]) }
-  return difference(found, core)
+  return difference(found, core).map {
+    "in \(channels[0].count) frames, from \(sound.first) to \(sound.last): \($0)"
+  }
 }
