@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 
 /// A server of a test's own, without playback ports. The names of the JACK clients on it end in its
@@ -36,8 +37,9 @@ struct Lane: Sendable {
 /// Calls `body` with each item, on several threads with a server each. Returns what `body` says is
 /// wrong, and what it throws, each after its item.
 ///
-/// If something is wrong and the server was late by more than half a period meanwhile, it calls `body`
-/// again, twice at most: no program plays on while its threads do not run.
+/// If something is wrong and the machine stood still meanwhile, it calls `body` again, twice at most: no
+/// program plays on while its threads do not run. The server was late by more than half a period then, or a
+/// thread of the test by more than a quarter.
 func onServers<Item: Sendable & CustomStringConvertible>(
   _ items: [Item], servers count: Int = 4,
   _ body: @escaping @Sendable (Item, Lane) throws -> String?
@@ -45,8 +47,10 @@ func onServers<Item: Sendable & CustomStringConvertible>(
   let shared = Shared(items)
   // One after the other: libjack in this process asks whether each answers.
   let lanes = try (0..<min(count, items.count)).map {
-    Lane(server: try JackDaemon(period: 2048, playbackPorts: 0), number: $0 + 1)
+    Lane(server: try JackDaemon(period: 2048, playbackPorts: 0, synchronous: true), number: $0 + 1)
   }
+  let sleeper = Sleeper(patience: 0.25 * 2048 / 48000)
+  defer { sleeper.end() }
   let group = DispatchGroup()
   for lane in lanes {
     group.enter()
@@ -54,9 +58,10 @@ func onServers<Item: Sendable & CustomStringConvertible>(
       while let item = shared.next() {
         var wrong: String?
         for attempt in 1...3 {
-          let stalls = lane.stalls
+          let (stalls, lateWakes) = (lane.stalls, sleeper.lateWakes)
           do { wrong = try body(item, lane) } catch { wrong = "\(error)" }
-          guard let wrong, attempt < 3, lane.stalls > stalls else { break }
+          guard let wrong, attempt < 3, lane.stalls > stalls || sleeper.lateWakes > lateWakes
+          else { break }
           print("\(item) again, because the machine stood still: \(wrong)")
         }
         if let wrong { shared.report("\(item): \(wrong)") }
@@ -67,6 +72,27 @@ func onServers<Item: Sendable & CustomStringConvertible>(
   group.wait()
   withExtendedLifetime(lanes) {}
   return shared.reports
+}
+
+/// A thread that sleeps for a millisecond at a time, and counts how often it was woken late. Any thread.
+private final class Sleeper: Sendable {
+  private let late = Atomic<Int>(0)
+  private let isOver = Atomic<Bool>(false)
+
+  /// - Parameter patience: Seconds by which a wake may be late.
+  init(patience: Double) {
+    Thread.detachNewThread { [self] in
+      while !isOver.load(ordering: .relaxed) {
+        let before = DispatchTime.now().uptimeNanoseconds
+        usleep(1000)
+        let seconds = Double(DispatchTime.now().uptimeNanoseconds - before) / 1e9
+        if seconds > 0.001 + patience { late.add(1, ordering: .relaxed) }
+      }
+    }
+  }
+
+  var lateWakes: Int { late.load(ordering: .relaxed) }
+  func end() { isOver.store(true, ordering: .relaxed) }
 }
 
 /// Items that several threads take, and what they report. Any thread.
