@@ -1,5 +1,5 @@
-// Functions of libdispatch and of the blocks runtime that Swift cannot call by itself: a queue of the C
-// interface is no Swift object.
+// Functions of libdispatch and of the blocks runtime that Swift cannot call by itself: a queue of
+// the C interface is no Swift object.
 #include <dispatch/dispatch.h>
 
 /// Gives back a queue that dispatch_queue_create… made.
