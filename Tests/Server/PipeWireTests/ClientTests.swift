@@ -31,30 +31,105 @@ import Testing
       for (rate, language) in [(48000, ClientProgram.Language.c), (44100, .cxx)] {
         let file = try WaveFile("\(rate).wav", in: folder, rate: rate, frames: rate * 2 / 3)
         let resampled = folder.appendingPathComponent("resampled.wav").path
-        let converted = try cuejack(
-          "convert", ["--force", "--format", "f32", "--rate", "48000", file.path, resampled])
-        try #require(converted.status == 0, "\(converted)")
+        try convert(["--force", "--format", "f32", "--rate", "48000", file.path, resampled])
         let sound = rate == 48000 ? file.samples : try readWave(resampled)
         let expected = sound.map { $0.map { $0 * player.gain } }
-        func attempt() throws -> String? {
+        try hears(expected, on: stage, "\(player) at \(rate) Hz") {
           let (words, server) = try player.arguments(file.path)
           defer { withExtendedLifetime(server) {} }
-          let capture = try JackPeer.capture(seconds: 20, on: stage.daemon)
-          let result = try ClientProgram(player.rawValue, language).run(
+          return try ClientProgram(player.rawValue, language).run(
             words, environment: stage.daemon.environment)
-          let recording = try capture.end()
-          guard result.status == 0, result.errors == "" else { return "\(result)" }
-          return difference(surrounded: recording.samples, expected)
         }
-        var wrong = try attempt()
-        // PipeWire leaves out the cycle of a client that a busy machine holds up.
-        if let first = wrong {
-          print("\(player) again: \(first)")
-          wrong = try attempt()
-        }
-        #expect(wrong == nil, "\(rate) Hz: \(wrong ?? "")")
       }
     }
+  }
+
+  /// Each kind of file, at the sink's rate and at another one, is heard as `cuejack convert` decodes it.
+  @Test(arguments: ["aac.m4a aac", "mp3.mp3 mp3", "alac.m4a alac", "ima4.caf ima4"])
+  func packetsAreHeard(kind: String) throws {
+    let (name, format) = (kind.split(separator: " ")[0], String(kind.split(separator: " ")[1]))
+    try withTemporaryFolder { folder in
+      let stage = try Stage(.busy, quantum: 2048)
+      for rate in [48000, 44100] {
+        let source = try WaveFile("\(rate).wav", in: folder, rate: rate, frames: rate * 2 / 3)
+        let file = folder.appendingPathComponent("\(rate)-\(name)").path
+        try convert(["--format", format, source.path, file])
+        let decoded = folder.appendingPathComponent("decoded.wav").path
+        try convert(["--force", "--format", "f32", "--rate", "48000", file, decoded])
+        try hears(try readWave(decoded), on: stage, "\(rate) Hz") {
+          try ClientProgram("player").run([file], environment: stage.daemon.environment)
+        }
+      }
+    }
+  }
+
+  @Test func aToneIsHeard() throws {
+    let stage = try Stage(.busy, quantum: 2048)
+    let tone = (0..<20_000).map { Float(100 * ($0 % 100 + 1)) / 32768 }
+    try hears([tone, tone], on: stage, "tone") {
+      try ClientProgram("tone", .cxx).run(
+        ["100", "20000", "48000"], environment: stage.daemon.environment)
+    }
+  }
+
+  @Test func theDeviceIsListed() throws {
+    let stage = try Stage(.idle, quantum: 2048)
+    let result = try ClientProgram("devices").run(["-d"], environment: stage.daemon.environment)
+    #expect(result.status == 0 && result.errors == "", "\(result)")
+    for line in ["name: PipeWire", "rate: 48000", "alive: 1"] {
+      #expect(result.output.contains("  \(line)\n"), "\(result.output)")
+    }
+  }
+
+  /// Two queues, and an IOProc with calls as long as the period and with others.
+  @Test(arguments: ["thru", "ioproc", "ioproc 480"]) func whatIsPassedOnIsHeard(how: String) throws {
+    let words = how.split(separator: " ").map(String.init)
+    try withTemporaryFolder { folder in
+      let stage = try Stage(.busy, quantum: 2048)
+      let source = try WaveFile("source.wav", in: folder, frames: 32_000)
+      let output = folder.appendingPathComponent("output")
+      try hears(source.samples, on: stage, how) {
+        let program = try Child(
+          ClientProgram(words[0]).built().path, Array(words.dropFirst()),
+          environment: playEnvironment(stage.daemon.environment), output: output)
+        try wait(for: "the program") {
+          text(of: output).contains("recording\n") || program.wait(seconds: 0) != nil
+        }
+        let played = try play(
+          [source.path, "--connect", "\(words[0]):in_1", "\(words[0]):in_2"],
+          environment: stage.daemon.environment)
+        program.send(signal: SIGINT)
+        let status = program.wait(seconds: 60) ?? -1
+        return CommandResult(
+          status: played.status == 0 ? status : played.status, output: text(of: output),
+          errors: "")
+      }
+    }
+  }
+
+  private func convert(_ arguments: [String]) throws {
+    let converted = try cuejack("convert", arguments)
+    try #require(converted.status == 0, "\(converted)")
+  }
+
+  /// Expects a program to be heard, and to end well.
+  private func hears(
+    _ expected: [[Float]], on stage: Stage, _ what: String, _ body: () throws -> CommandResult
+  ) throws {
+    func attempt() throws -> String? {
+      let capture = try JackPeer.capture(seconds: 20, on: stage.daemon)
+      let result = try body()
+      let recording = try capture.end()
+      guard result.status == 0, result.errors == "" else { return "\(result)" }
+      return difference(surrounded: recording.samples, expected)
+    }
+    var wrong = try attempt()
+    // PipeWire leaves out the cycle of a client that a busy machine holds up.
+    if let first = wrong {
+      print("\(what) again: \(first)")
+      wrong = try attempt()
+    }
+    #expect(wrong == nil, "\(what): \(wrong ?? "")")
   }
 
   @Test(arguments: ["a.wav", "a.caf"]) func whatIsPlayedIsRecorded(name: String) throws {

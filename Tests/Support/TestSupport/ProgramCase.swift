@@ -44,7 +44,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
-      ProgramCase(program: "driver.c", passes: ["driver"]),
+      ProgramCase(program: "driver.c", passes: ["driver", "fifty rounds"]),
       ProgramCase(program: "freewheel.c", passes: ["freewheel"]),
       ProgramCase(
         program: "buffers.c",

@@ -63,6 +63,7 @@ struct DeviceProperties {
     case kAudioDevicePropertyDeviceManufacturer: HardwareValue(cString: manufacturer)
     case kAudioDevicePropertyDeviceUID: HardwareValue(string: object.uid)
     case kAudioDevicePropertyModelUID: HardwareValue(string: manufacturer)
+    case kAudioDevicePropertyConfigurationApplication: HardwareValue(string: "qjackctl")
     case kAudioDevicePropertyTransportType:
       HardwareValue(UInt32(kAudioDeviceTransportTypeUnknown))
     case kAudioDevicePropertyRelatedDevices: HardwareValue(array: [object.id])

@@ -111,7 +111,9 @@ CF_ENUM(AudioObjectPropertySelector){
     /// CFString, which the caller releases: `jack:SERVER`. kAudioQueueProperty_CurrentDevice takes
     /// it.
     kAudioDevicePropertyDeviceUID = 'uid ', kAudioDevicePropertyModelUID = 'muid',
-    /// UInt32: a kAudioDeviceTransportType.
+    /// CFString, which the caller releases: the name of a program that patches servers, qjackctl.
+  kAudioDevicePropertyConfigurationApplication = 'capp',
+  /// UInt32: a kAudioDeviceTransportType.
     kAudioDevicePropertyTransportType = 'tran',
     /// Array of AudioDeviceID: the device itself.
     kAudioDevicePropertyRelatedDevices = 'akin',

@@ -1,4 +1,5 @@
-// A thread of the app fills the buffers; the callback only signals that one is free.
+// A thread of the app fills the buffers, and the callback only signals that one is free. Then many
+// queues are opened, played and closed, one after another.
 #include "check.h"
 
 #include <semaphore.h>
@@ -38,9 +39,39 @@ static void *drive(void *argument) {
   return argument;
 }
 
+enum {
+  SOUNDS = 50,
+  SOUND_FRAMES = 1000
+};
+
+static void returned(void *data, AudioQueueRef in_queue, AudioQueueBufferRef buffer) {
+  (void)in_queue, (void)buffer;
+  ++*(_Atomic int *)data;
+}
+
+static void open_play_close(cue_capture *card) {
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  _Atomic int returns = 0;
+  cue_capture_arm(card);
+  for (int i = 0; i < SOUNDS; i++) {
+    WORKS(AudioQueueNewOutput(&format, returned, (void *)&returns, NULL, NULL, 0, &queue));
+    enqueue_wave(queue, new_buffer(queue, SOUND_FRAMES), (long)i * SOUND_FRAMES, SOUND_FRAMES);
+    WORKS(AudioQueueStart(queue, NULL));
+    if (i % 2 == 0) WORKS(AudioQueueStop(queue, false));
+    WAIT(returns == i + 1);
+    WORKS(AudioQueueDispose(queue, i % 3 == 0));
+  }
+  end_recording(card);
+  size_t at = 0;
+  for (int i = 0; i < SOUNDS; i++)
+    at = HEAR(card, find_sound(card, at), (long)i * SOUND_FRAMES, SOUND_FRAMES);
+  HEAR_SILENCE(card, at);
+  passed("fifty rounds");
+}
+
 int main(void) {
   AudioStreamBasicDescription format = float_format(RATE, 2);
-  cue_capture *card = open_card(5);
+  cue_capture *card = open_card(60);
   CHECK(sem_init(&free_buffers, 0, BUFFERS) == 0);
   WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
   WORKS(AudioQueueAddPropertyListener(queue, kAudioQueueProperty_IsRunning, changed, NULL));
@@ -56,6 +87,7 @@ int main(void) {
   size_t over = HEAR(card, find_sound(card, 0), 0, (long)FRAMES * ROUNDS);
   HEAR_SILENCE(card, over);
   passed("driver");
+  open_play_close(card);
   cue_capture_close(card);
   sem_destroy(&free_buffers);
   return 0;
