@@ -34,13 +34,13 @@ extension OutputQueue {
           }
           if input != nil { continue }
           guard let self else { return }
-          let returnsEarly = state.change { state in
+          let hasNotices = state.change { state in
             readEvents(&state)
-            if converter.returnEarly(&state) { return true }
-            converter.flushIfNeeded(&state)
-            return false
+            if !converter.returnEarly(&state) { converter.flushIfNeeded(&state) }
+            // Also those of the events: the event thread finds these read.
+            return !state.notices.isEmpty
           }
-          if returnsEarly { context.wake() }
+          if hasNotices { context.wake() }
         }
       }
     }

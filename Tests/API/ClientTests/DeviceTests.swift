@@ -53,6 +53,28 @@ import Testing
     }
   }
 
+  /// Otherwise the size is that of the process alone.
+  @Test(arguments: [false, true]) func theServersPeriodIsSetIfTheEnvironmentSaysSo(asks: Bool)
+    throws
+  {
+    let jack = try JackDaemon(period: 1024, playbackPorts: 2)
+    try withTemporaryFolder { folder in
+      let output = folder.appendingPathComponent("output")
+      let child = try Child(
+        ClientProgram("ioproc").built().path, ["256"],
+        environment: playEnvironment(jack.environment).merging([
+          "LD_LIBRARY_PATH": "", "CUEJACK_SET_PERIOD": asks ? "1" : "",
+        ]) { $1 }, output: output)
+      try wait(for: "the program") {
+        text(of: output).contains("recording\n") || child.wait(seconds: 0) != nil
+      }
+      let result = try ClientProgram("devices").run(["-d"], environment: jack.environment)
+      #expect(result.output.contains("buffer: \(asks ? 256 : 1024) frames\n"), "\(result)")
+      child.send(signal: SIGINT)
+      #expect(child.wait(seconds: 60) == 0, "\(text(of: output))")
+    }
+  }
+
   /// Calls as long as the period, shorter ones, and ones that need a buffer in between.
   @Test func whatAnIOProcPassesOnIsHeard() throws {
     try withTemporaryFolder { folder in

@@ -60,6 +60,10 @@ func onServers<Item: Sendable & CustomStringConvertible>(
         for attempt in 1...3 {
           let (stalls, lateWakes) = (lane.stalls, sleeper.lateWakes)
           do { wrong = try body(item, lane) } catch { wrong = "\(error)" }
+          if wrong != nil {
+            // jackd's log is written by a thread of its own.
+            usleep(200_000)
+          }
           guard let wrong, attempt < 3, lane.stalls > stalls || sleeper.lateWakes > lateWakes
           else { break }
           print("\(item) again, because the machine stood still: \(wrong)")

@@ -82,7 +82,8 @@ import Testing
   }
 
   /// Two queues, and an IOProc with calls as long as the period and with others.
-  @Test(arguments: ["thru", "ioproc", "ioproc 480"]) func whatIsPassedOnIsHeard(how: String) throws {
+  @Test(arguments: ["thru", "ioproc", "ioproc 480"]) func whatIsPassedOnIsHeard(how: String) throws
+  {
     let words = how.split(separator: " ").map(String.init)
     try withTemporaryFolder { folder in
       let stage = try Stage(.busy, quantum: 2048)
