@@ -175,7 +175,7 @@ let package = Package(
     .executableTarget(
       name: "render-callback",
       dependencies: [
-        "CRealTime", "Graph", "PluginHost", "Server",
+        "CRealTime", "Graph", "Hardware", "PluginHost", "Server",
       ],
       path: "Tests/Tools/Gates/RenderCallback", swiftSettings: relaxed),
 

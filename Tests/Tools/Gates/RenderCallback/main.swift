@@ -1,11 +1,12 @@
 import CRealTime
 import Foundation
 import Graph
+import Hardware
 import PluginHost
 import Server
 import Synchronization
 
-// Runs a graph with a render callback for two seconds on a JACK server: `render-callback SERVER`. With
+// Runs a graph with a render callback, and then an I/O function, for two seconds each on a JACK server: `render-callback SERVER`. With
 // a second argument `allocates`, the callback allocates, which is forbidden. `rtsan` calls this
 // program.
 
@@ -31,6 +32,22 @@ final class Source: Sendable {
   }
 }
 
+extension Source {
+  /// Adds a constant to what comes in.
+  var function: IOFunction {
+    IOFunction(
+      cue_io_function(
+        run: { context, io in
+          Unmanaged<Source>.fromOpaque(context)._withUnsafeGuaranteedRef { source in
+            guard let input = io.pointee.input, let output = io.pointee.output else { return }
+            let samples = 2 * Int(io.pointee.frames)
+            for i in 0..<samples { output[i] = input[i] + 0.25 }
+            source.frames.add(samples / 2, ordering: .relaxed)
+          }
+        }, context: Unmanaged.passUnretained(self).toOpaque()), keeping: self)
+  }
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count >= 2 else {
   print("usage: render-callback SERVER [allocates]")
@@ -47,3 +64,15 @@ try graph.run(on: device)
 while source.frames.load(ordering: .relaxed) < 2 * Int(rate) { usleep(1000) }
 graph.stop()
 device.close()
+
+// Calls of another length than the server's cycles.
+let function = source.function
+let hardware = HardwareDevice(
+  JackServer(named: arguments[1]), named: arguments[1], clientName: "io")
+hardware.add(function)
+_ = try hardware.setBufferFrames(480, askingServer: false)
+try hardware.start(function)
+source.frames.store(0, ordering: .relaxed)
+while source.frames.load(ordering: .relaxed) < 2 * Int(rate) { usleep(1000) }
+hardware.remove(function)
+hardware.closeIfUnused()
