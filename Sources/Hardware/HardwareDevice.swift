@@ -59,6 +59,7 @@ package final class HardwareDevice: Sendable {
     self.server = server
     self.serverName = serverName
     self.clientName = clientName
+    Self.makesWay
     Self.all.withLock { $0.append(Weak(device: self)) }
   }
 
@@ -82,7 +83,7 @@ package final class HardwareDevice: Sendable {
       return state.device
     }
     if let present { return present }
-    let device = try openAlone()
+    let device = try Device(server, clientName: clientName)
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
     state.withLock { $0.device = device }
@@ -96,22 +97,11 @@ package final class HardwareDevice: Sendable {
     return device
   }
 
-  /// Opens a client. libjack serves one server at a time, so the clients of other devices that nothing
-  /// needs are closed if necessary.
-  private func openAlone() throws(ServerError) -> Device {
-    do throws(ServerError) {
-      return try Device(server, clientName: clientName)
-    } catch {
-      guard case .otherServer = error else { throw error }
-      for other in Self.all.withLock({ $0.compactMap(\.device) }) where other !== self {
-        other.closeIfUnused()
-      }
-      return try Device(server, clientName: clientName)
-    }
-  }
-
   private struct Weak { weak var device: HardwareDevice? }
   private static let all = Mutex<[Weak]>([])
+  private static let makesWay: Void = IdleClients.closeThem {
+    for device in all.withLock({ $0.compactMap(\.device) }) { device.closeIfUnused() }
+  }
 
   /// Closes the client once nothing has needed it for some time.
   private func closeLater() {

@@ -28,6 +28,7 @@ package struct JackServer: Server {
   /// True if a server of this name answers now.
   package var isRunning: Bool {
     Self.quietLibrary
+    IdleClients.makeWay(for: name)
     let client = JackLibrary.alone { try? attempt(ClientName("cuejack-probe"), on: name) }
     guard let client, let client else { return false }
     return client.close()
@@ -39,6 +40,7 @@ package struct JackServer: Server {
     // A client that exits unlinks the socket of its name, which is the server's socket if the names
     // are equal.
     let wanted = ClientName(name == server ? name + "-client" : name)
+    IdleClients.makeWay(for: server)
     JackClient.awaitClosingOfLost()
     let result = JackLibrary.alone { () -> Result<JackClient, ServerError> in
       do throws(ServerError) {

@@ -1,0 +1,33 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Hardware
+@testable import Server
+
+/// Devices of two servers in one process, although libjack serves one at a time.
+@Suite(.serialized) struct TwoServersTests {
+  @Test func aClientThatNothingNeedsMakesWay() throws {
+    let daemons = [
+      try JackDaemon(period: 256, playbackPorts: 4), try JackDaemon(period: 512, playbackPorts: 6),
+    ]
+    let devices = daemons.map {
+      HardwareDevice(JackServer(named: $0.name), named: $0.name, clientName: "facts")
+    }
+    for _ in 0..<2 {
+      #expect(try devices[0].facts.outputs == 4 && devices[0].facts.periodFrames == 256)
+      #expect(try devices[1].facts.outputs == 6 && devices[1].facts.periodFrames == 512)
+    }
+    // A queue's device on the first server.
+    let device = try Device(JackServer(named: daemons[0].name), clientName: "queue")
+    #expect(device.client.physicalOutputs.count == 4)
+    device.close()
+    // One that is listened to stays.
+    devices[1].beginUse()
+    #expect(try devices[1].facts.outputs == 6)
+    #expect(throws: ServerError.self) { try devices[0].facts }
+    devices[1].endUse()
+    #expect(try devices[0].facts.outputs == 4)
+    for device in devices { device.closeIfUnused() }
+  }
+}
