@@ -90,7 +90,9 @@ package final class HardwareDevice: Sendable {
     let facts = Self.facts(of: device)
     known.withLock { $0 = facts }
     state.withLock { state in
-      if state.toldFrames == 0 { state.toldFrames = state.wantedFrames ?? facts.periodFrames }
+      if state.toldFrames == 0 {
+        state.toldFrames = state.wantedFrames ?? min(facts.periodFrames, IOCycle.mostCallFrames)
+      }
     }
     wasAlive.store(true, ordering: .relaxed)
     closeLater()
@@ -223,7 +225,8 @@ package final class HardwareDevice: Sendable {
   private func tellBufferFrames() {
     let period = known.withLock { $0?.periodFrames }
     let hasChanged = state.withLock { state in
-      guard let frames = state.wantedFrames ?? state.pinnedFrames ?? period else { return false }
+      let followed = period.map { min($0, IOCycle.mostCallFrames) }
+      guard let frames = state.wantedFrames ?? state.pinnedFrames ?? followed else { return false }
       defer { state.toldFrames = frames }
       return frames != state.toldFrames
     }
@@ -275,8 +278,7 @@ package final class HardwareDevice: Sendable {
   }
 
   private func begin(_ function: IOFunction) {
-    guard unsafe !function.slot.pointee.isRunning else { return }
-    unsafe function.slot.pointee.setRunning(true)
+    guard unsafe function.slot.pointee.setRunning(true) else { return }
     if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
   }
 
@@ -284,8 +286,7 @@ package final class HardwareDevice: Sendable {
   ///
   /// Waits at most two seconds for a call in progress: it may wait for a lock of the caller's.
   package func stop(_ function: IOFunction) {
-    guard unsafe function.slot.pointee.isRunning else { return }
-    unsafe function.slot.pointee.setRunning(false)
+    guard unsafe function.slot.pointee.setRunning(false) else { return }
     if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
     _ = settle()
   }
@@ -298,6 +299,13 @@ package final class HardwareDevice: Sendable {
       return
     }
     control.withLock { _ in
+      // A call that does not return may still use all of this.
+      if !settle() {
+        keepForGood(function)
+        let (memory, list) = state.withLock { ($0.memory, $0.list) }
+        if let memory { keepForGood(memory) }
+        if let list { keepForGood(list) }
+      }
       let isLast = state.withLock { state in
         state.functions.removeAll { $0 === function }
         return state.functions.isEmpty
@@ -414,11 +422,13 @@ package final class HardwareDevice: Sendable {
       log.error("\(error)")
       throw .lost(server: serverName)
     }
-    for (name, port) in zip(inputNames, device.client.physicalInputs) {
-      try? device.connect(name, to: port)
-    }
-    for (name, port) in zip(outputNames, device.client.physicalOutputs) {
-      try? device.connect(name, to: port)
+    let ports =
+      Array(zip(inputNames, device.client.physicalInputs))
+      + zip(outputNames, device.client.physicalOutputs)
+    for (name, port) in ports {
+      do throws(ServerError) { try device.connect(name, to: port) } catch {
+        log.warning("\(error)")
+      }
     }
     state.withLock { state in
       state.memory = memory

@@ -17,7 +17,12 @@ package struct IOSlot: ~Copyable {
   }
 
   /// Lets cycles call the function, or not. A call may still be in progress: see `IOCycle.areOver`.
-  package func setRunning(_ on: Bool) { isOn.store(on, ordering: .sequentiallyConsistent) }
+  ///
+  /// - Returns: True if that is a change.
+  @discardableResult
+  package func setRunning(_ on: Bool) -> Bool {
+    isOn.exchange(on, ordering: .sequentiallyConsistent) != on
+  }
 
   /// Whether the function gets the inputs' samples, and whether its output is heard. Any thread.
   package var usesInput: Bool { @_noLocks get { readsInput.load(ordering: .relaxed) } }

@@ -100,6 +100,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "thru by calls of another length", "listeners",
         ]),
       ProgramCase(
+        program: "hardware.c", argument: "blocked",
+        passes: ["objects", "a function that does not return"]),
+      ProgramCase(
         program: "codes.c",
         passes: [
           "InvalidBuffer", "BufferEmpty", "BufferInQueue", "EnqueueDuringReset", "InvalidProperty",

@@ -9,7 +9,8 @@ struct HardwareValue {
     case string(String)
   }
   private let content: Content
-  /// Bytes of each item of an array, of which as many are copied as fit; nil if all bytes are needed.
+  /// Size in bytes of an item, for arrays: `write` copies as many whole items as fit. Nil for a value that
+  /// is copied whole or not at all.
   private let itemBytes: Int?
 
   /// A number or a structure.
@@ -34,7 +35,7 @@ struct HardwareValue {
     itemBytes = nil
   }
 
-  /// A C string, of which as much is copied as fits.
+  /// A C string. `write` cuts one that does not fit.
   init(cString: String) {
     content = .bytes(Array(cString.utf8) + [0])
     itemBytes = 1

@@ -20,8 +20,9 @@ typedef UInt32 AudioObjectPropertySelector;
 typedef UInt32 AudioObjectPropertyScope;
 typedef UInt32 AudioObjectPropertyElement;
 
-/// A property of an object: what, in which direction, of which channel. Channels have no properties
-/// of their own here, so every element means the same.
+/// The address of a property of an object: its selector, its direction and its channel. Channels
+/// have no properties of their own here but for their names, so the element is ignored for all
+/// others.
 struct AudioObjectPropertyAddress {
   AudioObjectPropertySelector mSelector;
   AudioObjectPropertyScope mScope;
@@ -112,8 +113,8 @@ CF_ENUM(AudioObjectPropertySelector){
     /// it.
     kAudioDevicePropertyDeviceUID = 'uid ', kAudioDevicePropertyModelUID = 'muid',
     /// CFString, which the caller releases: the name of a program that patches servers, qjackctl.
-  kAudioDevicePropertyConfigurationApplication = 'capp',
-  /// UInt32: a kAudioDeviceTransportType.
+    kAudioDevicePropertyConfigurationApplication = 'capp',
+    /// UInt32: a kAudioDeviceTransportType.
     kAudioDevicePropertyTransportType = 'tran',
     /// Array of AudioDeviceID: the device itself.
     kAudioDevicePropertyRelatedDevices = 'akin',

@@ -496,6 +496,34 @@ static void volume(cue_capture *card) {
   passed("volume");
 }
 
+// MARK: A function that does not return
+
+static _Atomic int blocked, released;
+
+static OSStatus block(AudioObjectID in_device, const AudioTimeStamp *now,
+                      const AudioBufferList *input, const AudioTimeStamp *input_time,
+                      AudioBufferList *output, const AudioTimeStamp *output_time, void *data) {
+  (void)in_device, (void)now, (void)input, (void)input_time, (void)output_time, (void)data;
+  blocked = 1;
+  while (!released)
+    usleep(1000);
+  output->mBuffers[0].mDataByteSize = 0;
+  return noErr;
+}
+
+/// Destroys an IOProc while it is being called. What the call still uses must stay.
+static void blocks(void) {
+  AudioDeviceIOProcID proc = NULL;
+  WORKS(AudioDeviceCreateIOProcID(device, block, NULL, &proc));
+  WORKS(AudioDeviceStart(device, proc));
+  WAIT(blocked);
+  WORKS(AudioDeviceStop(device, proc));
+  WORKS(AudioDeviceDestroyIOProcID(device, proc));
+  released = 1;
+  let_time_pass();
+  passed("a function that does not return");
+}
+
 // MARK: Recording
 
 static OSStatus pass_on(AudioObjectID in_device, const AudioTimeStamp *now,
@@ -632,10 +660,14 @@ static void listeners(void) {
 }
 
 int main(int count, char **arguments) {
-  (void)count;
   snprintf(client, sizeof client, "%s", strrchr(arguments[0], '/') + 1);
   cue_capture *card = open_card(10);
   objects();
+  if (count > 1) {
+    // The memory of the call is kept for good: the leak check of the program's end would find it.
+    blocks();
+    _exit(0);
+  }
   properties();
   mistakes();
   plays(card, 0, "an IOProc");
