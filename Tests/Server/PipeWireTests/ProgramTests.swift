@@ -35,7 +35,10 @@ import Testing
           ]
         case .idleMonitor: ["seek.c", "clock.c", "schedule.c", "settings.c"]
         }
-      return ProgramCase.all.filter { names.contains($0.program) }
+      // PipeWire's library waits for a process callback that does not return.
+      return ProgramCase.all.filter {
+        names.contains($0.program) && $0.argument != "blocked"
+      }
     }
   }
 
