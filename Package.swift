@@ -265,7 +265,7 @@ let package = Package(
       swiftSettings: relaxed),
     // Programs as strangers write them, in Tests/API/Clients, and what they play and record.
     .testTarget(
-      name: "ClientTests", dependencies: ["TestSupport", "jack-peer"],
+      name: "ClientTests", dependencies: ["CTestSupport", "TestSupport", "jack-peer"],
       path: "Tests/API/ClientTests", swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.

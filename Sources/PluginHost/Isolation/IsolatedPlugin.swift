@@ -59,13 +59,12 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
       throw .notIsolated(plugin: uri, reason: "there is not enough memory")
     }
     self.memory = memory
-    process = try IsolatedProcess(program, uri, name: self.name, memory: memory)
+    let start = try IsolatedStart(
+      uri: uri, path: world.path, settings: settings, name: self.name, state: state?.shared(),
+      priority: priority)
+    process = try IsolatedProcess(program, for: start, memory: memory)
     do throws(HostError) {
-      try process.ask(
-        .instantiate(
-          IsolatedStart(
-            uri: uri, path: world.path, settings: settings, name: self.name,
-            state: state?.shared(), priority: priority)))
+      try process.ask(.instantiate(start))
       try attach(maximumFrames: settings.maximumFrames)
     } catch {
       process.end()

@@ -71,14 +71,15 @@ final class IsolatedProcess: @unchecked Sendable {
   }
   private let state: Mutex<State>
 
-  /// Starts the process.
+  /// Starts the process that will be asked to instantiate the plugin of `start`.
   ///
   /// - Throws: `HostError.notIsolated`.
-  init(_ program: IsolationProgram, _ uri: String, name: String, memory: IsolatedMemory)
+  init(_ program: IsolationProgram, for start: IsolatedStart, memory: IsolatedMemory)
     throws(HostError)
   {
+    let uri = start.uri
     self.uri = uri
-    self.name = name
+    name = start.name
     self.memory = memory
     patience = program.patience
     func failure(_ number: CInt) -> HostError {
@@ -105,7 +106,8 @@ final class IsolatedProcess: @unchecked Sendable {
         .open(urids.descriptor),
       ])
     close(pair[1])
-    state = Mutex(State(process: process))
+    // It may end before the request reaches it.
+    state = Mutex(State(process: process, phase: IsolationRequest.instantiate(start).phase))
     if status != 0 { throw failure(status) }
     startThread(named: "cuejack-isolate") { [self] in
       state.withLock { $0.thread = pthread_self() }

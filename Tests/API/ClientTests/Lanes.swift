@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Synchronization
 import TestSupport
@@ -37,9 +38,9 @@ struct Lane: Sendable {
 /// Calls `body` with each item, on several threads with a server each. Returns what `body` says is
 /// wrong, and what it throws, each after its item.
 ///
-/// If something is wrong and the machine stood still meanwhile, it calls `body` again, twice at most: no
+/// If something is wrong and a processor was too busy meanwhile, it calls `body` again, twice at most: no
 /// program plays on while its threads do not run. The server was late by more than half a period then, or a
-/// thread of the test by more than a quarter.
+/// thread of the test, on any processor, by more than a quarter.
 func onServers<Item: Sendable & CustomStringConvertible>(
   _ items: [Item], servers count: Int = 4,
   _ body: @escaping @Sendable (Item, Lane) throws -> String?
@@ -78,19 +79,23 @@ func onServers<Item: Sendable & CustomStringConvertible>(
   return shared.reports
 }
 
-/// A thread that sleeps for a millisecond at a time, and counts how often it was woken late. Any thread.
+/// Threads that sleep for a millisecond at a time, one on each processor, and count how often one was woken
+/// late. Any thread.
 private final class Sleeper: Sendable {
   private let late = Atomic<Int>(0)
   private let isOver = Atomic<Bool>(false)
 
   /// - Parameter patience: Seconds by which a wake may be late.
   init(patience: Double) {
-    Thread.detachNewThread { [self] in
-      while !isOver.load(ordering: .relaxed) {
-        let before = DispatchTime.now().uptimeNanoseconds
-        usleep(1000)
-        let seconds = Double(DispatchTime.now().uptimeNanoseconds - before) / 1e9
-        if seconds > 0.001 + patience { late.add(1, ordering: .relaxed) }
+    for processor in 0..<ProcessInfo.processInfo.processorCount {
+      Thread.detachNewThread { [self] in
+        cue_run_on_processor(Int32(processor))
+        while !isOver.load(ordering: .relaxed) {
+          let before = DispatchTime.now().uptimeNanoseconds
+          usleep(1000)
+          let seconds = Double(DispatchTime.now().uptimeNanoseconds - before) / 1e9
+          if seconds > 0.001 + patience { late.add(1, ordering: .relaxed) }
+        }
       }
     }
   }

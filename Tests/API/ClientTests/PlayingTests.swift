@@ -106,11 +106,7 @@ import Testing
 /// The programs of `Tests/API/Clients` that play what they mix or decode themselves.
 @Suite(.serialized) struct ClientDriverTests {
   /// The second effect is the file itself, too: it begins later.
-  @Test(
-    .enabled(
-      if: ProcessInfo.processInfo.environment["CUEJACK_MIXER_TEST"] != nil,
-      "an open defect: beside other suites, its callbacks come seconds late in some runs"))
-  func aMixerInACallbackIsHeard() throws {
+  @Test func aMixerInACallbackIsHeard() throws {
     let delay = 5001
     try play("mixer", arguments: { [$0.path, "0", $0.path, "\(delay)"] }) { file, _ in
       file.sound.map { samples in

@@ -1,8 +1,9 @@
-#define _GNU_SOURCE // pipe2
+#define _GNU_SOURCE // pipe2, processor sets
 #include "CTestSupport.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,4 +193,11 @@ int cue_lock_file(const char *path) {
   if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
   close(file);
   return -1;
+}
+
+void cue_run_on_processor(int processor) {
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET((size_t)processor, &only);
+  pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }

@@ -35,6 +35,12 @@ void cue_child_free(cue_child *child);
 /// releases the lock.
 int cue_lock_file(const char *path);
 
+// MARK: Processors
+
+/// Keeps the calling thread on one processor, counted from 0. Without effect if there is none of that
+/// number.
+void cue_run_on_processor(int processor);
+
 // MARK: JACK
 
 /// Suppresses the errors and messages that libjack prints.
