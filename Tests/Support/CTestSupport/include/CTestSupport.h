@@ -37,8 +37,8 @@ int cue_lock_file(const char *path);
 
 // MARK: Processors
 
-/// Keeps the calling thread on one processor, counted from 0. Without effect if there is none of that
-/// number.
+/// Keeps the calling thread on one processor, counted from 0. Without effect if there is none of
+/// that number.
 void cue_run_on_processor(int processor);
 
 // MARK: JACK
