@@ -9,7 +9,7 @@ import Testing
 
 /// A recording queue on a hand-driven server, and a log of its callbacks. The first input carries the
 /// number of each frame, the second the negative number.
-final class InputRig: @unchecked Sendable {
+final class InputRig: DrivenQueue, Sendable {
   enum Call: Equatable {
     /// A returned buffer with its frame count and start frame.
     case done(UInt32, frames: Int, at: Int64)
@@ -18,19 +18,8 @@ final class InputRig: @unchecked Sendable {
   }
   let server: HandDrivenServer
   let queue: InputQueue
-  private let lock = NSLock()
-  private var _calls: [Call] = []
-  /// All property changes reported to the app.
-  var changes: [QueueChange] { lock.withLock { _changes } }
-  private var _changes: [QueueChange] = []
-  private var _bytes: [UInt8] = []
-  private var _packets: [[UInt8]] = []
-  private var _recordings: [Recording] = []
-  private var _hostTimes: [UInt64] = []
-  private var _onBuffer: ((InputQueue, Recording) -> Void)?
-  private var _isInside = false
-  private var _nested = false
-  private var memory: [UInt32: QueueBuffer] = [:]
+  private let log: CallLog<InputQueue, Recording, Call>
+  private let tape = Tape()
 
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
@@ -47,69 +36,47 @@ final class InputRig: @unchecked Sendable {
   ) throws {
     self.server = server
     server.hears = { frame, input in input == 1 ? Float(frame) : -Float(frame) }
-    let box = Box()
+    let (log, tape) = (CallLog<InputQueue, Recording, Call>(), tape)
+    self.log = log
     queue = try InputQueue(
       format, options: InputQueue.Options(clientName: "rig", connections: connections),
       server: server, callingBackOn: executor,
       InputQueue.Handlers(
-        bufferDone: { queue, recording in box.rig?.bufferDone(queue, recording) },
+        bufferDone: { queue, recording in
+          tape.take(recording)
+          log.bufferDone(
+            queue, recording,
+            .done(recording.buffer, frames: recording.frames, at: recording.startFrame))
+        },
         changed: { queue, change in
-          box.rig?.note(change)
+          log.note(change)
           switch change {
-          case .isRunning: box.rig?.note(.running(queue.isRunning))
-          case .converterError: box.rig?.note(.underrun)
+          case .isRunning: log.note(.running(queue.isRunning))
+          case .converterError: log.note(.underrun)
           default: break
           }
         }))
-    box.rig = self
   }
 
   deinit { try? queue.dispose(atOnce: true) }
 
-  private final class Box: @unchecked Sendable { weak var rig: InputRig? }
-
-  private func note(_ call: Call) { lock.withLock { _calls.append(call) } }
-  private func note(_ change: QueueChange) { lock.withLock { _changes.append(change) } }
-
-  private func bufferDone(_ queue: InputQueue, _ recording: Recording) {
-    let action = lock.withLock {
-      if _isInside { _nested = true }
-      _isInside = true
-      _calls.append(
-        .done(recording.buffer, frames: recording.frames, at: recording.startFrame))
-      _recordings.append(recording)
-      _hostTimes.append(recording.hostTime)
-      if let data = memory[recording.buffer]?.data {
-        _bytes += data.prefix(recording.bytes)
-        for packet in recording.packets {
-          _packets.append(Array(data[packet.offset..<(packet.offset + packet.bytes)]))
-        }
-      }
-      return _onBuffer
-    }
-    action?(queue, recording)
-    lock.withLock { _isInside = false }
-  }
-
   /// All callbacks so far.
-  var calls: [Call] { lock.withLock { _calls } }
+  var calls: [Call] { log.calls }
+  /// All property changes reported to the app.
+  var changes: [QueueChange] { log.changes }
+  /// True if a callback began inside another one.
+  var hasNested: Bool { log.hasNested }
+  func onBuffer(_ action: @escaping (InputQueue, Recording) -> Void) { log.onBuffer(action) }
+
   /// All recorded bytes.
-  var bytes: [UInt8] { lock.withLock { _bytes } }
+  var bytes: [UInt8] { tape.bytes }
   var samples: [Float] {
     bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
-  var recordings: [Recording] { lock.withLock { _recordings } }
+  var recordings: [Recording] { tape.recordings }
+  var hostTimes: [UInt64] { recordings.map(\.hostTime) }
   /// The recorded packets; a format with constant packet size gives a single one.
-  var packets: [[UInt8]] {
-    let (packets, bytes) = lock.withLock { (_packets, _bytes) }
-    return packets.isEmpty ? [bytes] : packets
-  }
-  var hostTimes: [UInt64] { lock.withLock { _hostTimes } }
-  var hasNested: Bool { lock.withLock { _nested } }
-
-  func onBuffer(_ action: @escaping (InputQueue, Recording) -> Void) {
-    lock.withLock { _onBuffer = action }
-  }
+  var packets: [[UInt8]] { tape.packets.isEmpty ? [bytes] : tape.packets }
 
   /// Enqueues a new buffer for `frames` frames.
   @discardableResult
@@ -120,19 +87,12 @@ final class InputRig: @unchecked Sendable {
   @discardableResult
   func enqueue(bytes: Int, packets: Int = 0) throws -> UInt32 {
     let buffer = try queue.allocateBuffer(capacity: bytes, packets: packets)
-    lock.withLock { memory[buffer.id] = buffer }
+    tape.add(buffer)
     try queue.enqueue(buffer.id)
     return buffer.id
   }
 
-  /// Runs cycles and waits after each until all its callbacks have run.
-  func cycle(_ count: Int = 1, frames: Int = 64) {
-    for _ in 0..<count {
-      server.cycle(frames: frames)
-      queue.deliverEvents()
-      settle()
-    }
-  }
+  func deliverEvents() { queue.deliverEvents() }
 
   /// Waits until all callbacks have run.
   func settle() {
@@ -143,5 +103,31 @@ final class InputRig: @unchecked Sendable {
       return state.notices.isEmpty && state.delivering == nil && !works ? () : nil
     }
     #expect(isQuiet != nil, "callbacks do not come to an end")
+  }
+}
+
+/// The contents of the buffers that a recording queue returned, in order. Any thread.
+private final class Tape: @unchecked Sendable {
+  private let lock = NSLock()
+  private var memory: [UInt32: QueueBuffer] = [:]
+  private var _bytes: [UInt8] = []
+  private var _packets: [[UInt8]] = []
+  private var _recordings: [Recording] = []
+
+  var bytes: [UInt8] { lock.withLock { _bytes } }
+  var packets: [[UInt8]] { lock.withLock { _packets } }
+  var recordings: [Recording] { lock.withLock { _recordings } }
+
+  func add(_ buffer: QueueBuffer) { lock.withLock { memory[buffer.id] = buffer } }
+
+  func take(_ recording: Recording) {
+    lock.withLock {
+      _recordings.append(recording)
+      guard let data = memory[recording.buffer]?.data else { return }
+      _bytes += data.prefix(recording.bytes)
+      for packet in recording.packets {
+        _packets.append(Array(data[packet.offset..<(packet.offset + packet.bytes)]))
+      }
+    }
   }
 }

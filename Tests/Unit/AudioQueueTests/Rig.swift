@@ -8,21 +8,14 @@ import Testing
 @testable import AudioQueue
 
 /// A playback queue on a hand-driven server, and a log of its callbacks.
-final class Rig: @unchecked Sendable {
+final class Rig: DrivenQueue, Sendable {
   enum Call: Equatable {
     case done(UInt32)
     case running(Bool)
   }
-  /// All reported property changes other than isRunning.
-  var changes: [QueueChange] { lock.withLock { _changes } }
-  private var _changes: [QueueChange] = []
   let server: HandDrivenServer
   let queue: OutputQueue
-  private let lock = NSLock()
-  private var _calls: [Call] = []
-  private var _onBuffer: ((OutputQueue, UInt32) -> Void)?
-  private var _isInside = false
-  private var _nested = false
+  private let log: CallLog<OutputQueue, UInt32, Call>
 
   convenience init(
     _ format: PCMFormat = .float(1), server: HandDrivenServer = HandDrivenServer(),
@@ -38,53 +31,34 @@ final class Rig: @unchecked Sendable {
     connections: QueueOptions.Connections = .physical
   ) throws {
     self.server = server
-    let box = Box()
+    let log = CallLog<OutputQueue, UInt32, Call>()
+    self.log = log
     queue = try OutputQueue(
       format, options: OutputQueue.Options(clientName: "rig", connections: connections),
       server: server, callingBackOn: executor,
       OutputQueue.Handlers(
-        bufferDone: { queue, id in box.rig?.bufferDone(queue, id) },
-        changed: { queue, change in box.rig?.changed(queue, change) }))
-    box.rig = self
+        bufferDone: { queue, id in log.bufferDone(queue, id, .done(id)) },
+        changed: { queue, change in
+          if change == .isRunning {
+            log.note(.running(queue.isRunning))
+          } else {
+            log.note(change)
+          }
+        }))
   }
 
   deinit { try? queue.dispose(afterPlaying: false) }
 
-  private final class Box: @unchecked Sendable { weak var rig: Rig? }
-
-  private func changed(_ queue: OutputQueue, _ change: QueueChange) {
-    let isRunning = queue.isRunning
-    lock.withLock {
-      if change == .isRunning {
-        _calls.append(.running(isRunning))
-      } else {
-        _changes.append(change)
-      }
-    }
-  }
-
-  private func bufferDone(_ queue: OutputQueue, _ id: UInt32) {
-    let action = lock.withLock {
-      if _isInside { _nested = true }
-      _isInside = true
-      _calls.append(.done(id))
-      return _onBuffer
-    }
-    action?(queue, id)
-    lock.withLock { _isInside = false }
-  }
-
   /// All callbacks so far.
-  var calls: [Call] { lock.withLock { _calls } }
+  var calls: [Call] { log.calls }
   var doneBuffers: [UInt32] {
     calls.compactMap { if case .done(let id) = $0 { id } else { nil } }
   }
-  /// Whether a callback started inside another one.
-  var hasNested: Bool { lock.withLock { _nested } }
-
-  func onBuffer(_ action: @escaping (OutputQueue, UInt32) -> Void) {
-    lock.withLock { _onBuffer = action }
-  }
+  /// All reported property changes other than isRunning.
+  var changes: [QueueChange] { log.changes }
+  /// True if a callback began inside another one.
+  var hasNested: Bool { log.hasNested }
+  func onBuffer(_ action: @escaping (OutputQueue, UInt32) -> Void) { log.onBuffer(action) }
 
   /// Allocates a buffer with `samples` without enqueuing it.
   func buffer(_ samples: [Float]) throws -> UInt32 {
@@ -100,18 +74,11 @@ final class Rig: @unchecked Sendable {
     return id
   }
 
-  /// Runs cycles and waits after each until all its callbacks have run.
-  func cycle(_ count: Int = 1, frames: Int = 64) {
-    for _ in 0..<count {
-      server.cycle(frames: frames)
-      queue.deliverEvents()
-      settle()
-    }
-  }
+  func deliverEvents() { queue.deliverEvents() }
 
   /// Waits until all callbacks have run.
-  func settle(seconds: Double = 20) {
-    let isQuiet: Void? = queue.state.wait(seconds: seconds) {
+  func settle() {
+    let isQuiet: Void? = queue.state.wait(seconds: 20) {
       $0.notices.isEmpty && $0.delivering == nil ? () : nil
     }
     #expect(isQuiet != nil, "callbacks do not come to an end")

@@ -60,6 +60,18 @@ import Testing
     #expect(try SoundFile(path: path).format.sampleRate == 44_099.5)
   }
 
+  @Test func libsndfileReadsWholeFramesOnly() throws {
+    let path = try make("bytes.wav", .wave)
+    var bytes = [UInt8](repeating: 0, count: 3)
+    try library(path) { file, _ in
+      #expect(sf_read_raw(file, &bytes, 3) == 0)
+      #expect(sf_read_raw(file, &bytes, 2) == 2)
+    }
+    let file = try SoundFile(path: path)
+    #expect(try bytes.withUnsafeMutableBytes { try file.readBytes(at: 1, into: $0) } == 3)
+    #expect(bytes == [7, 7, 7])
+  }
+
   @Test func libsndfileLosesChunksBehindSoundThatGrows() throws {
     let samples = [Int16](repeating: 5, count: 500)
     func chunks(_ grow: (String) throws -> Void) throws -> [ChunkID] {
