@@ -1,6 +1,4 @@
-import CTestSupport
 import Foundation
-import Synchronization
 import TestSupport
 
 /// A server of a test's own, without playback ports. The names of the JACK clients on it end in its
@@ -50,8 +48,8 @@ func onServers<Item: Sendable & CustomStringConvertible>(
   let lanes = try (0..<min(count, items.count)).map {
     Lane(server: try JackDaemon(period: 2048, playbackPorts: 0, synchronous: true), number: $0 + 1)
   }
-  let sleeper = Sleeper(patience: 0.25 * 2048 / 48000)
-  defer { sleeper.end() }
+  let watch = BusyWatch(patience: 0.25 * 2048 / 48000)
+  defer { watch.end() }
   let group = DispatchGroup()
   for lane in lanes {
     group.enter()
@@ -59,13 +57,13 @@ func onServers<Item: Sendable & CustomStringConvertible>(
       while let item = shared.next() {
         var wrong: String?
         for attempt in 1...3 {
-          let (stalls, lateWakes) = (lane.stalls, sleeper.lateWakes)
+          let (stalls, lateWakes) = (lane.stalls, watch.lateWakes)
           do { wrong = try body(item, lane) } catch { wrong = "\(error)" }
           if wrong != nil {
             // jackd's log is written by a thread of its own.
             usleep(200_000)
           }
-          guard let wrong, attempt < 3, lane.stalls > stalls || sleeper.lateWakes > lateWakes
+          guard let wrong, attempt < 3, lane.stalls > stalls || watch.lateWakes > lateWakes
           else { break }
           print("\(item) again, because the machine stood still: \(wrong)")
         }
@@ -77,31 +75,6 @@ func onServers<Item: Sendable & CustomStringConvertible>(
   group.wait()
   withExtendedLifetime(lanes) {}
   return shared.reports
-}
-
-/// Threads that sleep for a millisecond at a time, one on each processor, and count how often one was woken
-/// late. Any thread.
-private final class Sleeper: Sendable {
-  private let late = Atomic<Int>(0)
-  private let isOver = Atomic<Bool>(false)
-
-  /// - Parameter patience: Seconds by which a wake may be late.
-  init(patience: Double) {
-    for processor in 0..<ProcessInfo.processInfo.processorCount {
-      Thread.detachNewThread { [self] in
-        cue_run_on_processor(Int32(processor))
-        while !isOver.load(ordering: .relaxed) {
-          let before = DispatchTime.now().uptimeNanoseconds
-          usleep(1000)
-          let seconds = Double(DispatchTime.now().uptimeNanoseconds - before) / 1e9
-          if seconds > 0.001 + patience { late.add(1, ordering: .relaxed) }
-        }
-      }
-    }
-  }
-
-  var lateWakes: Int { late.load(ordering: .relaxed) }
-  func end() { isOver.store(true, ordering: .relaxed) }
 }
 
 /// Items that several threads take, and what they report. Any thread.
