@@ -17,6 +17,9 @@ let relaxed: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
 ]
 
+// Debian 12's valgrind reads clang's debug information up to version 4 only.
+let dwarf4 = ["-gdwarf-4"]
+
 // The command runs on machines without a toolchain: Swift's runtime and FoundationEssentials are linked
 // into it. The modules are compiled for the shared libraries, which bring the two small ones by
 // themselves. A sanitizer needs the shared libraries: -static-stdlib hides its functions from others.
@@ -50,7 +53,9 @@ let package = Package(
     .target(name: "CAudioToolbox"),
     .target(
       name: "CRealTime", dependencies: ["CJack"],
-      cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+      cSettings: [
+        .enableWarning("function-effects"), .treatAllWarnings(as: .error), .unsafeFlags(dwarf4),
+      ]),
     .target(
       name: "CPluginRunner", dependencies: ["CRealTime"],
       cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
@@ -63,8 +68,7 @@ let package = Package(
       providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
     .target(
       name: "CFFmpegLoader",
-      // Debian 12's valgrind reads the debug information of assembler code up to version 4 only.
-      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(["-gdwarf-4"])]),
+      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
@@ -118,10 +122,16 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
+      name: "AudioUnits",
+      dependencies: [
+        "CRealTime", "Codecs", "Hardware", "RealTime", "Server", "System",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
       name: "AudioToolbox",
       dependencies: [
-        "AudioQueue", "CAudioToolbox", "CRealTime", "Codecs", "Files", "Hardware", "RealTime",
-        "Server", "System", "Timeline",
+        "AudioQueue", "AudioUnits", "CAudioToolbox", "CRealTime", "Codecs", "Files", "Hardware",
+        "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.
@@ -233,6 +243,12 @@ let package = Package(
       dependencies: ["CProbe", "CRealTime", "Hardware", "RealTime", "Server", "TestSupport"],
       path: "Tests/Unit/HardwareTests", swiftSettings: relaxed),
     .testTarget(
+      name: "AudioUnitsTests",
+      dependencies: [
+        "AudioUnits", "CProbe", "CRealTime", "Hardware", "RealTime", "Server", "TestSupport",
+      ],
+      path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
+    .testTarget(
       name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
       path: "Tests/Plugins/PluginsTests", swiftSettings: relaxed),
     .testTarget(
@@ -265,7 +281,7 @@ let package = Package(
       swiftSettings: relaxed),
     // Programs as strangers write them, in Tests/API/Clients, and what they play and record.
     .testTarget(
-      name: "ClientTests", dependencies: ["CTestSupport", "TestSupport", "jack-peer"],
+      name: "ClientTests", dependencies: ["TestSupport", "jack-peer"],
       path: "Tests/API/ClientTests", swiftSettings: relaxed),
 
     // Sound files, their C functions, the headers and the command line.

@@ -48,7 +48,8 @@ package final class HardwareDevice: Sendable {
   /// `state`.
   private let control = Mutex<Void>(())
   private let known = Mutex<HardwareFacts?>(nil)
-  private let listener = Mutex<(@Sendable (HardwareChange) -> Void)?>(nil)
+  private let observers = Mutex<[UInt64: @Sendable (HardwareChange) -> Void]>([:])
+  private let lastObserver = Atomic<UInt64>(0)
   private let wasAlive = Atomic<Bool>(true)
   private let running = Atomic<Int>(0)
 
@@ -63,12 +64,21 @@ package final class HardwareDevice: Sendable {
     Self.all.withLock { $0.append(Weak(device: self)) }
   }
 
-  /// Sets the function to call after each change, on a thread of the library.
-  package func whenChanged(_ body: @escaping @Sendable (HardwareChange) -> Void) {
-    listener.withLock { $0 = body }
+  /// Adds a function to call after each change, on a thread of the library.
+  ///
+  /// - Returns: The number for `removeObserver`.
+  @discardableResult
+  package func addObserver(_ body: @escaping @Sendable (HardwareChange) -> Void) -> UInt64 {
+    let number = lastObserver.add(1, ordering: .relaxed).newValue
+    observers.withLock { $0[number] = body }
+    return number
   }
 
-  func tell(_ change: HardwareChange) { listener.withLock { $0 }?(change) }
+  package func removeObserver(_ number: UInt64) { observers.withLock { $0[number] = nil } }
+
+  func tell(_ change: HardwareChange) {
+    for body in observers.withLock({ Array($0.values) }) { body(change) }
+  }
 
   // MARK: The client
 
@@ -318,7 +328,7 @@ package final class HardwareDevice: Sendable {
   }
 
   /// True on the thread that calls the functions, during a call.
-  private var isInside: Bool {
+  package var isInside: Bool {
     guard let memory = state.withLock({ $0.memory }) else { return false }
     return unsafe memory.cycle.pointee.isInside
   }

@@ -20,6 +20,8 @@ typedef struct cue_io {
   uint64_t now_time, input_time, output_time;
   /// Measured length of a frame divided by its nominal length; 0 if unknown.
   double rate_scalar;
+  /// The same length in nanoseconds; 0 if unknown.
+  double nanoseconds_per_frame;
 } cue_io;
 
 /// An I/O function with its context.

@@ -1,3 +1,4 @@
+package import CRealTime
 import CSoxr
 
 /// A sample rate converter for a stream of float frames, based on soxr. Not real time; one thread
@@ -104,6 +105,23 @@ package final class Resampler {
     if let failure = unsafe failure { throw unsafe Failure(reason: String(cString: failure)) }
     return (consumed, produced)
   }
+
+  /// The resampler as the process thread calls it, as long as the object exists. It allocates nothing if it
+  /// has had input and output of that size before.
+  package var realTimeCall: cue_resampler {
+    unsafe cue_resampler(
+      run: { context, input, count, taken, output, room, given in
+        var (consumed, produced) = (0, 0)
+        _ = unsafe soxr_process(
+          OpaquePointer(context), UnsafeRawPointer(input), Int(count), &consumed,
+          UnsafeMutableRawPointer(mutating: output), Int(room), &produced)
+        unsafe taken.pointee = UInt32(consumed)
+        unsafe given.pointee = UInt32(produced)
+      }, context: UnsafeMutableRawPointer(resampler))
+  }
+
+  /// Frames of the output that the input so far lacks: the delay of a stream without an end.
+  package var delayFrames: Double { unsafe soxr_delay(resampler) }
 
   /// Discards the stream. The next input frame starts a new one.
   package func reset() { _ = unsafe soxr_clear(resampler) }

@@ -21,7 +21,7 @@ package struct PCMFormat: BitwiseCopyable, Equatable, Sendable {
   package var isBigEndian: Bool
   package var isHighAligned: Bool
 
-  package var bytesPerFrame: Int { bytesPerSample &* channels }
+  package var bytesPerFrame: Int { @_noLocks get { bytesPerSample &* channels } }
 
   /// Creates a format. The default container is the smallest that holds `bitsPerSample`.
   package init(

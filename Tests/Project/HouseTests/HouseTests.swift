@@ -8,7 +8,7 @@ import Testing
   private static let mayImport: [String: Set<String>] = {
     let ground: Set = ["RealTime", "Timeline", "CRealTime"]
     let middle = ground.union(["Server", "System", "Files", "Codecs"])
-    let upper = middle.union(["AudioQueue", "Graph", "Hardware", "PluginHost"])
+    let upper = middle.union(["AudioQueue", "AudioUnits", "Graph", "Hardware", "PluginHost"])
     return [
       "System": ["CGlibc"],
       "Timeline": [],
@@ -20,6 +20,7 @@ import Testing
       "Hardware": ground.union(["Graph", "Server", "System"]),
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
+      "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
       "Command": upper.union(["CGlibc"]),
       "cuejack": ["Command"],

@@ -103,6 +103,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "hardware.c", argument: "blocked",
         passes: ["objects", "a function that does not return"]),
       ProgramCase(
+        program: "units.c",
+        passes: [
+          "components", "renders", "formats", "rates", "mixers", "an output unit",
+          "an output unit", "volume and channels", "at another rate", "thru", "the device",
+        ]),
+      ProgramCase(
         program: "codes.c",
         passes: [
           "InvalidBuffer", "BufferEmpty", "BufferInQueue", "EnqueueDuringReset", "InvalidProperty",
@@ -179,7 +185,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",
-          "streams and system sounds", "hardware",
+          "streams and system sounds", "hardware", "audio units",
         ]),
       ProgramCase(
         program: "fileinfo.c",

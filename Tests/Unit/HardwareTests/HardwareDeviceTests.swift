@@ -27,7 +27,7 @@ import Testing
 
   init() {
     device = HardwareDevice(server, named: "by-hand", clientName: "io")
-    device.whenChanged { [changes] in changes.note($0) }
+    device.addObserver { [changes] in changes.note($0) }
   }
 
   @Test("the first question opens a client, and it closes once nothing needs it")

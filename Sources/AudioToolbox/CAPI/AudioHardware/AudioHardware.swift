@@ -33,7 +33,7 @@ extension HardwareRequest {
 
 extension HardwareObject {
   /// Returns the value of a property.
-  fileprivate func value(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue {
+  fileprivate func value(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
     switch self {
     case .system: try SystemProperties.value(request)
     case .device(let device): try DeviceProperties(device).value(request)
@@ -85,6 +85,13 @@ func copyHardwareValue(
       address.mSelector, needed: value.byteCount, size: unsafe request.data.count)
   }
   unsafe size.pointee = UInt32(count)
+}
+
+/// Returns a property's value.
+func hardwareValue(
+  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress
+) throws(HardwareError) -> CopiedValue {
+  try object(id).value(unsafe HardwareRequest(address, qualifier: nil, qualifierBytes: 0))
 }
 
 func setHardwareValue(

@@ -40,7 +40,7 @@ struct DeviceProperties {
   // MARK: Reading
 
   /// Returns the value of a property of the device.
-  func value(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue {
+  func value(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
     if let value = try identity(request) { return value }
     if let value = try timing(request) { return value }
     if let value = try volume(request) { return value }
@@ -52,39 +52,39 @@ struct DeviceProperties {
   private var name: String { PipeWire.isLibrary ? "PipeWire" : "JACK: \(device.serverName)" }
   private var manufacturer: String { PipeWire.isLibrary ? "PipeWire" : "JACK" }
 
-  private func identity(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue? {
+  private func identity(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
     switch request.selector {
-    case kAudioObjectPropertyBaseClass: HardwareValue(kAudioObjectClassID)
-    case kAudioObjectPropertyClass: HardwareValue(kAudioDeviceClassID)
-    case kAudioObjectPropertyOwner: HardwareValue(AudioObjectID(kAudioObjectSystemObject))
-    case kAudioObjectPropertyName, kAudioObjectPropertyModelName: HardwareValue(string: name)
-    case kAudioDevicePropertyDeviceName: HardwareValue(cString: name)
-    case kAudioObjectPropertyManufacturer: HardwareValue(string: manufacturer)
-    case kAudioDevicePropertyDeviceManufacturer: HardwareValue(cString: manufacturer)
-    case kAudioDevicePropertyDeviceUID: HardwareValue(string: object.uid)
-    case kAudioDevicePropertyModelUID: HardwareValue(string: manufacturer)
-    case kAudioDevicePropertyConfigurationApplication: HardwareValue(string: "qjackctl")
+    case kAudioObjectPropertyBaseClass: CopiedValue(kAudioObjectClassID)
+    case kAudioObjectPropertyClass: CopiedValue(kAudioDeviceClassID)
+    case kAudioObjectPropertyOwner: CopiedValue(AudioObjectID(kAudioObjectSystemObject))
+    case kAudioObjectPropertyName, kAudioObjectPropertyModelName: CopiedValue(string: name)
+    case kAudioDevicePropertyDeviceName: CopiedValue(cString: name)
+    case kAudioObjectPropertyManufacturer: CopiedValue(string: manufacturer)
+    case kAudioDevicePropertyDeviceManufacturer: CopiedValue(cString: manufacturer)
+    case kAudioDevicePropertyDeviceUID: CopiedValue(string: object.uid)
+    case kAudioDevicePropertyModelUID: CopiedValue(string: manufacturer)
+    case kAudioDevicePropertyConfigurationApplication: CopiedValue(string: "qjackctl")
     case kAudioDevicePropertyTransportType:
-      HardwareValue(UInt32(kAudioDeviceTransportTypeUnknown))
-    case kAudioDevicePropertyRelatedDevices: HardwareValue(array: [object.id])
+      CopiedValue(UInt32(kAudioDeviceTransportTypeUnknown))
+    case kAudioDevicePropertyRelatedDevices: CopiedValue(array: [object.id])
     case kAudioDevicePropertyClockDomain, kAudioDevicePropertyIsHidden,
       kAudioDevicePropertyDeviceHasChanged, kAudioDeviceProcessorOverload:
-      HardwareValue(UInt32(0))
-    case kAudioDevicePropertyDeviceIsAlive: HardwareValue(UInt32(isAlive ? 1 : 0))
-    case kAudioDevicePropertyDeviceIsRunning: HardwareValue(UInt32(device.isRunning ? 1 : 0))
+      CopiedValue(UInt32(0))
+    case kAudioDevicePropertyDeviceIsAlive: CopiedValue(UInt32(isAlive ? 1 : 0))
+    case kAudioDevicePropertyDeviceIsRunning: CopiedValue(UInt32(device.isRunning ? 1 : 0))
     case kAudioDevicePropertyDeviceIsRunningSomewhere:
-      HardwareValue(
+      CopiedValue(
         UInt32(
           try asking { () throws(ServerError) in try device.open().client.cardIsInUse } ? 1 : 0))
     case kAudioDevicePropertyDeviceCanBeDefaultDevice,
       kAudioDevicePropertyDeviceCanBeDefaultSystemDevice:
-      HardwareValue(UInt32(object.isDefault ? 1 : 0))
-    case kAudioDevicePropertyHogMode: HardwareValue(device.hogProcess)
-    case kAudioObjectPropertyControlList: HardwareValue(array: [AudioObjectID]())
-    case kAudioDevicePropertyDataSource: HardwareValue(Self.ports)
-    case kAudioDevicePropertyDataSources: HardwareValue(array: [Self.ports])
+      CopiedValue(UInt32(object.isDefault ? 1 : 0))
+    case kAudioDevicePropertyHogMode: CopiedValue(device.hogProcess)
+    case kAudioObjectPropertyControlList: CopiedValue(array: [AudioObjectID]())
+    case kAudioDevicePropertyDataSource: CopiedValue(Self.ports)
+    case kAudioDevicePropertyDataSources: CopiedValue(array: [Self.ports])
     case kAudioDevicePropertyDataSourceNameForIDCFString: try sourceName(request)
-    case kAudioDevicePropertySupportsMixing: HardwareValue(UInt32(1))
+    case kAudioDevicePropertySupportsMixing: CopiedValue(UInt32(1))
     default: nil
     }
   }
@@ -92,9 +92,9 @@ struct DeviceProperties {
   /// The only data source: the sound card's ports.
   private static let ports: UInt32 = 0x706f_7274  // 'port'
 
-  private func sourceName(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue {
+  private func sourceName(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
     if unsafe request.data.isEmpty {
-      return HardwareValue(bytes: [UInt8](repeating: 0, count: MemoryLayout<Translation>.size))
+      return CopiedValue(bytes: [UInt8](repeating: 0, count: MemoryLayout<Translation>.size))
     }
     let translation = try request.input(Translation.self)
     guard let output = unsafe translation.output,
@@ -103,8 +103,8 @@ struct DeviceProperties {
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: output, count: Int(translation.outputBytes))
     let text = request.scope == .input ? "Capture ports" : "Playback ports"
-    _ = unsafe HardwareValue(string: text).write(to: memory)
-    return HardwareValue(translation)
+    _ = unsafe CopiedValue(string: text).write(to: memory)
+    return CopiedValue(translation)
   }
 
   private var isAlive: Bool {
@@ -112,32 +112,32 @@ struct DeviceProperties {
       && HardwareObjects.shared.reachable.contains { $0.id == object.id }
   }
 
-  private func timing(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue? {
+  private func timing(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
     switch request.selector {
     case kAudioDevicePropertyNominalSampleRate, kAudioDevicePropertyActualSampleRate:
-      return HardwareValue(try facts.sampleRate)
+      return CopiedValue(try facts.sampleRate)
     case kAudioDevicePropertyAvailableNominalSampleRates:
       let rate = try facts.sampleRate
-      return HardwareValue(array: [AudioValueRange(mMinimum: rate, mMaximum: rate)])
+      return CopiedValue(array: [AudioValueRange(mMinimum: rate, mMaximum: rate)])
     case kAudioDevicePropertyBufferFrameSize:
-      return HardwareValue(UInt32(try asking { () throws(ServerError) in try device.bufferFrames }))
+      return CopiedValue(UInt32(try asking { () throws(ServerError) in try device.bufferFrames }))
     case kAudioDevicePropertyBufferFrameSizeRange:
-      return HardwareValue(Self.range(HardwareDevice.bufferFrameRange, times: 1))
+      return CopiedValue(Self.range(HardwareDevice.bufferFrameRange, times: 1))
     case kAudioDevicePropertyBufferSize:
       let bytes = 4 * (try channels(request.scope))
-      return HardwareValue(
+      return CopiedValue(
         UInt32(try asking { () throws(ServerError) in try device.bufferFrames } * bytes))
     case kAudioDevicePropertyBufferSizeRange:
-      return HardwareValue(
+      return CopiedValue(
         Self.range(HardwareDevice.bufferFrameRange, times: 4 * (try channels(request.scope))))
     case kAudioDevicePropertyUsesVariableBufferFrameSizes, kAudioDevicePropertySafetyOffset:
-      return HardwareValue(UInt32(0))
-    case kAudioDevicePropertyIOCycleUsage: return HardwareValue(Float32(1))
+      return CopiedValue(UInt32(0))
+    case kAudioDevicePropertyIOCycleUsage: return CopiedValue(Float32(1))
     case kAudioDevicePropertyLatency:
       let facts = try facts
-      if request.scope == .input { return HardwareValue(UInt32(facts.inputLatency)) }
+      if request.scope == .input { return CopiedValue(UInt32(facts.inputLatency)) }
       let added = try asking { () throws(ServerError) in try device.addedLatency }
-      return HardwareValue(UInt32(facts.outputLatency + added))
+      return CopiedValue(UInt32(facts.outputLatency + added))
     default: return nil
     }
   }
@@ -147,13 +147,13 @@ struct DeviceProperties {
       mMinimum: Double(range.lowerBound * factor), mMaximum: Double(range.upperBound * factor))
   }
 
-  private func volume(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue? {
+  private func volume(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
     switch request.selector {
     case kAudioDevicePropertyVolumeScalarToDecibels:
-      return HardwareValue(
+      return CopiedValue(
         unsafe request.data.isEmpty ? 0 : Self.decibels(try request.input(Float32.self)))
     case kAudioDevicePropertyVolumeDecibelsToScalar:
-      return HardwareValue(
+      return CopiedValue(
         unsafe request.data.isEmpty ? 0 : Self.scalar(try request.input(Float32.self)))
     default: break
     }
@@ -161,11 +161,11 @@ struct DeviceProperties {
     switch request.selector {
     case kAudioDevicePropertyVolumeScalar,
       kAudioHardwareServiceDeviceProperty_VirtualMainVolume:
-      return HardwareValue(device.volume)
-    case kAudioDevicePropertyVolumeDecibels: return HardwareValue(Self.decibels(device.volume))
+      return CopiedValue(device.volume)
+    case kAudioDevicePropertyVolumeDecibels: return CopiedValue(Self.decibels(device.volume))
     case kAudioDevicePropertyVolumeRangeDecibels:
-      return HardwareValue(AudioValueRange(mMinimum: Double(Self.leastDecibels), mMaximum: 0))
-    case kAudioDevicePropertyMute: return HardwareValue(UInt32(device.isMute ? 1 : 0))
+      return CopiedValue(AudioValueRange(mMinimum: Double(Self.leastDecibels), mMaximum: 0))
+    case kAudioDevicePropertyMute: return CopiedValue(UInt32(device.isMute ? 1 : 0))
     default: return nil
     }
   }
@@ -181,20 +181,20 @@ struct DeviceProperties {
     decibels <= leastDecibels ? 0 : pow(10, min(decibels, 0) / 20)
   }
 
-  private func layout(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue? {
+  private func layout(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
     switch request.selector {
-    case kAudioDevicePropertyStreams: return HardwareValue(array: try streams(request.scope))
+    case kAudioDevicePropertyStreams: return CopiedValue(array: try streams(request.scope))
     case kAudioObjectPropertyOwnedObjects:
-      return HardwareValue(array: request.keeps(kAudioStreamClassID) ? try streams(.global) : [])
+      return CopiedValue(array: request.keeps(kAudioStreamClassID) ? try streams(.global) : [])
     case kAudioDevicePropertyStreamConfiguration:
       let count = try channels(request.scope)
-      return HardwareValue(bytes: Self.configuration(channels: count))
+      return CopiedValue(bytes: Self.configuration(channels: count))
     case kAudioDevicePropertyPreferredChannelsForStereo:
       let count = try channels(request.scope)
-      return count == 0 ? nil : HardwareValue(array: [UInt32(1), UInt32(min(2, count))])
+      return count == 0 ? nil : CopiedValue(array: [UInt32(1), UInt32(min(2, count))])
     case kAudioDevicePropertyPreferredChannelLayout:
       let count = try channels(request.scope)
-      return count == 0 ? nil : HardwareValue(bytes: ChannelLayout(channels: count).bytes)
+      return count == 0 ? nil : CopiedValue(bytes: ChannelLayout(channels: count).bytes)
     case kAudioObjectPropertyElementName, kAudioDevicePropertyChannelName:
       return try channelName(request)
     case kAudioDevicePropertyIOProcStreamUsage: return try usage(request)
@@ -208,27 +208,27 @@ struct DeviceProperties {
     return unsafe words.withUnsafeBytes { unsafe Array($0) }
   }
 
-  private func channelName(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue? {
+  private func channelName(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
     let client = try asking { () throws(ServerError) in try device.open().client }
     let names = request.scope == .input ? client.physicalInputs : client.physicalOutputs
     guard names.indices.contains(Int(request.element) - 1) else { return nil }
     let name = names[Int(request.element) - 1]
     return request.selector == kAudioDevicePropertyChannelName
-      ? HardwareValue(cString: name) : HardwareValue(string: name)
+      ? CopiedValue(cString: name) : CopiedValue(string: name)
   }
 
   private static var usageBytes: Int { unsafe MemoryLayout<AudioHardwareIOProcStreamUsage>.size }
 
-  private func usage(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue {
+  private func usage(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
     if unsafe request.data.isEmpty {
-      return HardwareValue(bytes: [UInt8](repeating: 0, count: Self.usageBytes))
+      return CopiedValue(bytes: [UInt8](repeating: 0, count: Self.usageBytes))
     }
     let (proc, _) = try usageProc(request)
     var usage = unsafe try request.input(AudioHardwareIOProcStreamUsage.self)
     unsafe usage.mNumberStreams = 1
     let isOn = request.scope == .input ? proc.function.usesInput : proc.function.usesOutput
     unsafe usage.mStreamIsOn = isOn ? 1 : 0
-    return unsafe HardwareValue(usage)
+    return unsafe CopiedValue(usage)
   }
 
   private func usageProc(_ request: HardwareRequest) throws(HardwareError) -> (IOProc, Bool) {
@@ -247,7 +247,7 @@ struct DeviceProperties {
   }
 
   private func formats(_ request: HardwareRequest, scope: HardwareScope) throws(HardwareError)
-    -> HardwareValue?
+    -> CopiedValue?
   {
     let selectors = [
       kAudioStreamPropertyVirtualFormat, kAudioStreamPropertyAvailableVirtualFormats,
@@ -262,14 +262,14 @@ struct DeviceProperties {
     case kAudioStreamPropertyAvailableVirtualFormats,
       kAudioStreamPropertyAvailablePhysicalFormats:
       let rate = AudioValueRange(mMinimum: format.mSampleRate, mMaximum: format.mSampleRate)
-      return HardwareValue(
+      return CopiedValue(
         array: [AudioStreamRangedDescription(mFormat: format, mSampleRateRange: rate)])
     case kAudioDevicePropertyStreamFormats, kAudioStreamPropertyPhysicalFormats:
-      return HardwareValue(array: [format])
+      return CopiedValue(array: [format])
     case kAudioDevicePropertyStreamFormatSupported, kAudioStreamPropertyPhysicalFormatSupported:
       if unsafe !request.data.isEmpty { try check(request, scope) }
-      return HardwareValue(format)
-    default: return HardwareValue(format)
+      return CopiedValue(format)
+    default: return CopiedValue(format)
     }
   }
 
@@ -298,21 +298,21 @@ struct DeviceProperties {
 
   /// Returns the value of a property of one of the device's streams.
   func streamValue(_ request: HardwareRequest, isInput: Bool) throws(HardwareError)
-    -> HardwareValue
+    -> CopiedValue
   {
     let id = isInput ? object.inputStream : object.outputStream
     switch request.selector {
-    case kAudioObjectPropertyBaseClass: return HardwareValue(kAudioObjectClassID)
-    case kAudioObjectPropertyClass: return HardwareValue(kAudioStreamClassID)
-    case kAudioObjectPropertyOwner: return HardwareValue(object.id)
-    case kAudioObjectPropertyOwnedObjects: return HardwareValue(array: [AudioObjectID]())
+    case kAudioObjectPropertyBaseClass: return CopiedValue(kAudioObjectClassID)
+    case kAudioObjectPropertyClass: return CopiedValue(kAudioStreamClassID)
+    case kAudioObjectPropertyOwner: return CopiedValue(object.id)
+    case kAudioObjectPropertyOwnedObjects: return CopiedValue(array: [AudioObjectID]())
     case kAudioObjectPropertyName:
-      return HardwareValue(string: isInput ? "Capture ports" : "Playback ports")
+      return CopiedValue(string: isInput ? "Capture ports" : "Playback ports")
     case kAudioStreamPropertyIsActive, kAudioStreamPropertyStartingChannel:
-      return HardwareValue(UInt32(1))
-    case kAudioStreamPropertyDirection: return HardwareValue(UInt32(isInput ? 1 : 0))
+      return CopiedValue(UInt32(1))
+    case kAudioStreamPropertyDirection: return CopiedValue(UInt32(isInput ? 1 : 0))
     case kAudioStreamPropertyTerminalType, kAudioStreamPropertyLatency:
-      return HardwareValue(UInt32(0))
+      return CopiedValue(UInt32(0))
     default: break
     }
     if let value = try formats(request, scope: isInput ? .input : .output) { return value }

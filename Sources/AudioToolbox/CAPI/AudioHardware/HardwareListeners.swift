@@ -254,7 +254,7 @@ final class HardwareListeners: Sendable {
 
 extension HardwareChange {
   /// The properties of a device that change with it.
-  fileprivate var deviceSelectors: [AudioObjectPropertySelector] {
+  var deviceSelectors: [AudioObjectPropertySelector] {
     switch self {
     case .presence: [kAudioDevicePropertyDeviceIsAlive, kAudioDevicePropertyDeviceHasChanged]
     case .sampleRate:

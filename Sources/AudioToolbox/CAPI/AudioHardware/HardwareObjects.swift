@@ -71,7 +71,7 @@ final class HardwareObjects: Sendable {
     let object = DeviceObject(
       device: device, id: Self.firstDevice + Self.objectsOfDevice * AudioObjectID(index))
     if isNew {
-      device.whenChanged { [id = object.id] in HardwareListeners.shared.tell($0, of: id) }
+      device.addObserver { [id = object.id] in HardwareListeners.shared.tell($0, of: id) }
     }
     return object
   }

@@ -10,42 +10,42 @@ enum SystemProperties {
   ]
 
   /// Returns the value of a property.
-  static func value(_ request: HardwareRequest) throws(HardwareError) -> HardwareValue {
+  static func value(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
     let objects = HardwareObjects.shared
     switch request.selector {
-    case kAudioObjectPropertyBaseClass: return HardwareValue(kAudioObjectClassID)
-    case kAudioObjectPropertyClass: return HardwareValue(kAudioSystemObjectClassID)
-    case kAudioObjectPropertyOwner: return HardwareValue(AudioObjectID(kAudioObjectUnknown))
+    case kAudioObjectPropertyBaseClass: return CopiedValue(kAudioObjectClassID)
+    case kAudioObjectPropertyClass: return CopiedValue(kAudioSystemObjectClassID)
+    case kAudioObjectPropertyOwner: return CopiedValue(AudioObjectID(kAudioObjectUnknown))
     case kAudioObjectPropertyName, kAudioObjectPropertyManufacturer:
-      return HardwareValue(string: "Cuejack")
-    case kAudioHardwarePropertyDevices: return HardwareValue(array: objects.reachable.map(\.id))
+      return CopiedValue(string: "Cuejack")
+    case kAudioHardwarePropertyDevices: return CopiedValue(array: objects.reachable.map(\.id))
     case kAudioObjectPropertyOwnedObjects:
-      return HardwareValue(
+      return CopiedValue(
         array: request.keeps(kAudioDeviceClassID) ? objects.reachable.map(\.id) : [])
     case let selector where defaults.contains(selector):
-      return HardwareValue(objects.standard?.id ?? AudioObjectID(kAudioObjectUnknown))
+      return CopiedValue(objects.standard?.id ?? AudioObjectID(kAudioObjectUnknown))
     case kAudioHardwarePropertyTranslateUIDToDevice:
       let device = request.qualifierString.flatMap { objects.device(named: $0) }
-      return HardwareValue(device?.id ?? AudioObjectID(kAudioObjectUnknown))
+      return CopiedValue(device?.id ?? AudioObjectID(kAudioObjectUnknown))
     case kAudioHardwarePropertyDeviceForUID, kAudioHardwarePropertyPlugInForBundleID:
       return try translation(request)
     case kAudioHardwarePropertyTranslateBundleIDToPlugIn:
-      return HardwareValue(AudioObjectID(kAudioObjectUnknown))
-    case kAudioHardwarePropertyPlugInList: return HardwareValue(array: [AudioObjectID]())
+      return CopiedValue(AudioObjectID(kAudioObjectUnknown))
+    case kAudioHardwarePropertyPlugInList: return CopiedValue(array: [AudioObjectID]())
     case kAudioHardwarePropertyRunLoop:
-      return HardwareValue(HardwareListeners.shared.runLoopAddress)
-    case kAudioHardwarePropertyHogModeIsAllowed: return HardwareValue(UInt32(1))
-    case kAudioHardwarePropertyServiceRestarted: return HardwareValue(UInt32(0))
+      return CopiedValue(HardwareListeners.shared.runLoopAddress)
+    case kAudioHardwarePropertyHogModeIsAllowed: return CopiedValue(UInt32(1))
+    case kAudioHardwarePropertyServiceRestarted: return CopiedValue(UInt32(0))
     default: throw .unknownProperty(request.selector, AudioObjectID(kAudioObjectSystemObject))
     }
   }
 
   /// Translates a UID to a device.
   private static func translation(_ request: HardwareRequest) throws(HardwareError)
-    -> HardwareValue
+    -> CopiedValue
   {
     if unsafe request.data.isEmpty {
-      return HardwareValue(bytes: [UInt8](repeating: 0, count: MemoryLayout<Translation>.size))
+      return CopiedValue(bytes: [UInt8](repeating: 0, count: MemoryLayout<Translation>.size))
     }
     let translation = try request.input(Translation.self)
     guard let output = unsafe translation.output,
@@ -60,7 +60,7 @@ enum SystemProperties {
       id = HardwareObjects.shared.device(named: uid)?.id ?? id
     }
     unsafe output.storeBytes(of: id, as: AudioObjectID.self)
-    return HardwareValue(translation)
+    return CopiedValue(translation)
   }
 
   static func isSettable(_ selector: AudioObjectPropertySelector) -> Bool {

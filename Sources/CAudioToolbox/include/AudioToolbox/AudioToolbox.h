@@ -1,6 +1,8 @@
-// Umbrella header of Audio Toolbox: audio queues, sound files, formats, converters and devices.
+// Umbrella header of Audio Toolbox: audio queues, sound files, formats, converters, devices and
+// audio units.
 #ifndef CUEJACK_AUDIOTOOLBOX_H
 #define CUEJACK_AUDIOTOOLBOX_H
+#include "../AudioUnit/AudioUnit.h"
 #include "../CarbonCore/Endian.h"
 #include "../CarbonCore/MacErrors.h"
 #include "../CoreAudio/CoreAudio.h"

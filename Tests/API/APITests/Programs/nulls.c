@@ -570,6 +570,90 @@ static void hardware(void) {
   CHECK_ROWS("hardware", rows);
 }
 
+static OSStatus rendered(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
+                         UInt32 bus, UInt32 frames, AudioBufferList *list) {
+  (void)data, (void)flags, (void)time, (void)bus, (void)frames, (void)list;
+  return noErr;
+}
+
+static void unit_changed(void *data, AudioUnit unit, AudioUnitPropertyID property,
+                         AudioUnitScope scope, AudioUnitElement element) {
+  (void)data, (void)unit, (void)property, (void)scope, (void)element;
+}
+
+#define NO_UNIT(call) ROW(call, badComponentInstance)
+
+static void units(void) {
+  static AudioComponentDescription description = {
+      kAudioUnitType_Output, kAudioUnitSubType_GenericOutput, kAudioUnitManufacturer_Apple, 0, 0};
+  static const AudioTimeStamp time;
+  static AudioBufferList list;
+  static UInt32 size = 4, number;
+  static Float32 value;
+  static AudioUnit made;
+  static AudioComponent component;
+  static AudioUnit unit;
+  component = AudioComponentFindNext(NULL, &description);
+  WORKS(AudioComponentInstanceNew(component, &unit));
+  WORKS(AudioUnitInitialize(unit));
+  const Row rows[] = {
+      ROW(AudioComponentFindNext(NULL, nowhere) == NULL, true),
+      ROW(AudioComponentCount(nowhere), 0),
+      ROW(AudioComponentCopyName(nowhere, (CFStringRef *)&number), invalidComponentID),
+      PARAM(AudioComponentCopyName(component, nowhere)),
+      ROW(AudioComponentGetDescription(nowhere, &description), invalidComponentID),
+      PARAM(AudioComponentGetDescription(component, nowhere)),
+      ROW(AudioComponentGetVersion(nowhere, &number), invalidComponentID),
+      PARAM(AudioComponentGetVersion(component, nowhere)),
+      ROW(AudioComponentInstanceNew(nowhere, &made), invalidComponentID),
+      PARAM(AudioComponentInstanceNew(component, nowhere)),
+      ROW(AudioComponentInstanceDispose(NULL), noErr),
+      ROW(AudioComponentInstanceGetComponent(nowhere) == NULL, true),
+      ROW(FindNextComponent(NULL, nowhere) == NULL, true),
+      ROW(CountComponents(nowhere), 0),
+      ROW(OpenComponent(nowhere) == NULL, true),
+      ROW(OpenAComponent(nowhere, &made), invalidComponentID),
+      PARAM(OpenAComponent(component, nowhere)),
+      ROW(CloseComponent(NULL), noErr),
+      ROW(GetComponentInfo(nowhere, &description, NULL, NULL, NULL), invalidComponentID),
+      ROW(GetComponentInfo(component, NULL, NULL, NULL, NULL), noErr),
+      NO_UNIT(AudioUnitInitialize(nowhere)),
+      NO_UNIT(AudioUnitUninitialize(nowhere)),
+      NO_UNIT(AudioUnitGetPropertyInfo(nowhere, kAudioUnitProperty_Latency, 0, 0, &size, NULL)),
+      ROW(AudioUnitGetPropertyInfo(unit, kAudioUnitProperty_Latency, 0, 0, NULL, NULL), noErr),
+      PARAM(AudioUnitGetProperty(unit, kAudioUnitProperty_Latency, 0, 0, &value, nowhere)),
+      // NULL asks for the size.
+      ROW(AudioUnitGetProperty(unit, kAudioUnitProperty_Latency, 0, 0, nowhere, &size), noErr),
+      PARAM(AudioUnitSetProperty(unit, kAudioUnitProperty_SampleRate, 1, 0, NULL, 8)),
+      ROW(AudioUnitSetProperty(unit, kAudioUnitProperty_SetRenderCallback, 1, 0, NULL, 0), noErr),
+      PARAM(AudioUnitAddPropertyListener(unit, kAudioUnitProperty_Latency,
+                                         NOWHERE(AudioUnitPropertyListenerProc), NULL)),
+      NO_UNIT(
+          AudioUnitAddPropertyListener(nowhere, kAudioUnitProperty_Latency, unit_changed, NULL)),
+      PARAM(AudioUnitRemovePropertyListenerWithUserData(
+          unit, kAudioUnitProperty_Latency, NOWHERE(AudioUnitPropertyListenerProc), NULL)),
+      PARAM(AudioUnitRemovePropertyListener(unit, kAudioUnitProperty_Latency,
+                                            NOWHERE(AudioUnitPropertyListenerProc))),
+      PARAM(AudioUnitAddRenderNotify(unit, NOWHERE(AURenderCallback), NULL)),
+      NO_UNIT(AudioUnitAddRenderNotify(nowhere, rendered, NULL)),
+      PARAM(AudioUnitRemoveRenderNotify(unit, NOWHERE(AURenderCallback), NULL)),
+      PARAM(AudioUnitGetParameter(unit, 0, 0, 0, nowhere)),
+      NO_UNIT(AudioUnitGetParameter(nowhere, 0, 0, 0, &value)),
+      NO_UNIT(AudioUnitSetParameter(nowhere, 0, 0, 0, 1, 0)),
+      PARAM(AudioUnitRender(unit, NULL, nowhere, 0, 64, &list)),
+      PARAM(AudioUnitRender(unit, NULL, &time, 0, 64, nowhere)),
+      NO_UNIT(AudioUnitRender(nowhere, NULL, &time, 0, 64, &list)),
+      NO_UNIT(AudioUnitReset(nowhere, 0, 0)),
+      NO_UNIT(AudioOutputUnitStart(nowhere)),
+      NO_UNIT(AudioOutputUnitStop(nowhere)),
+      // It belongs to no device.
+      PARAM(AudioOutputUnitStart(unit)),
+      PARAM(AudioOutputUnitStop(unit)),
+  };
+  CHECK_ROWS("audio units", rows);
+  WORKS(AudioComponentInstanceDispose(unit));
+}
+
 int main(void) {
   signal(SIGSEGV, crashed);
   signal(SIGILL, crashed);
@@ -582,6 +666,7 @@ int main(void) {
   extended_files();
   streams_and_sounds();
   hardware();
+  units();
   CHECK(rmdir(folder) == 0);
   return 0;
 }

@@ -1,0 +1,188 @@
+import AudioUnits
+public import CAudioToolbox
+import CoreFoundation
+
+// The functions of AudioComponent.h. The header documents each function.
+
+/// Numbers of components are these, times 16: they look like aligned pointers.
+private func reference(_ kind: UnitKind) -> AudioComponent? {
+  unsafe AudioComponent(bitPattern: UInt(kind.rawValue + 1) << 4)
+}
+
+private func kind(_ component: AudioComponent?) throws(AudioUnitError) -> UnitKind {
+  let number = UInt(bitPattern: component)
+  guard number % 16 == 0, number > 0, let kind = UnitKind(rawValue: Int(number >> 4) - 1) else {
+    throw .noSuchComponent
+  }
+  return kind
+}
+
+extension AudioUnits.ComponentDescription {
+  fileprivate init(_ description: AudioComponentDescription) {
+    self.init(
+      type: description.componentType, subtype: description.componentSubType,
+      manufacturer: description.componentManufacturer)
+  }
+}
+
+/// Returns the next component that a description means; nil if there are no more.
+@c @implementation
+public func AudioComponentFindNext(
+  _ inComponent: AudioComponent?, _ inDesc: UnsafePointer<AudioComponentDescription>
+) -> AudioComponent? {
+  if unsafe hasNull([inDesc]) { return nil }
+  let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
+  var first = 0
+  if unsafe inComponent != nil {
+    guard let present = unsafe try? kind(inComponent) else { return nil }
+    first = present.rawValue + 1
+  }
+  for kind in UnitKind.allCases where kind.rawValue >= first && wanted.matches(kind.description) {
+    return unsafe reference(kind)
+  }
+  return nil
+}
+
+/// Returns how many components a description means.
+@c @implementation
+public func AudioComponentCount(_ inDesc: UnsafePointer<AudioComponentDescription>) -> UInt32 {
+  if unsafe hasNull([inDesc]) { return 0 }
+  let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
+  return UInt32(UnitKind.allCases.count { wanted.matches($0.description) })
+}
+
+/// Copies a component's name, which the caller releases.
+///
+/// The header's type of `outName` has no counterpart in Swift that a C function can have.
+@c(AudioComponentCopyName)
+public func copyComponentName(
+  _ inComponent: AudioComponent, _ outName: UnsafeMutablePointer<UnsafeRawPointer?>
+) -> OSStatus {
+  unsafe answer("AudioComponentCopyName", needs: outName) { () throws(AudioUnitError) in
+    let name = "Apple: \(unsafe try kind(inComponent).name)"
+    unsafe outName.pointee = UnsafeRawPointer(Unmanaged.passRetained(name.cfString).toOpaque())
+  }
+}
+
+/// Stores a component's description.
+@c @implementation
+public func AudioComponentGetDescription(
+  _ inComponent: AudioComponent, _ outDesc: UnsafeMutablePointer<AudioComponentDescription>
+) -> OSStatus {
+  unsafe answer("AudioComponentGetDescription", needs: outDesc) { () throws(AudioUnitError) in
+    unsafe outDesc.pointee = description(unsafe try kind(inComponent))
+  }
+}
+
+private func description(_ kind: UnitKind) -> AudioComponentDescription {
+  AudioComponentDescription(
+    componentType: kind.description.type, componentSubType: kind.description.subtype,
+    componentManufacturer: kind.description.manufacturer, componentFlags: 0, componentFlagsMask: 0)
+}
+
+/// Stores a component's version.
+@c @implementation
+public func AudioComponentGetVersion(
+  _ inComponent: AudioComponent, _ outVersion: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  unsafe answer("AudioComponentGetVersion", needs: outVersion) { () throws(AudioUnitError) in
+    _ = unsafe try kind(inComponent)
+    unsafe outVersion.pointee = 0x0001_0000
+  }
+}
+
+/// Makes a unit and its handle.
+private func make(_ component: AudioComponent?) throws(AudioUnitError) -> AudioUnit? {
+  let kind = unsafe try kind(component)
+  let unit = try asking { () throws(UnitError) in
+    try kind.make {
+      HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device
+    }
+  }
+  return unsafe AudioUnit(bitPattern: try UnitHandles.shared.add(unit).handle)
+}
+
+/// Makes an audio unit.
+@c @implementation
+public func AudioComponentInstanceNew(
+  _ inComponent: AudioComponent, _ outInstance: UnsafeMutablePointer<AudioComponentInstance?>
+) -> OSStatus {
+  unsafe answer("AudioComponentInstanceNew", needs: outInstance) { () throws(AudioUnitError) in
+    unsafe outInstance.pointee = nil
+    unsafe outInstance.pointee = unsafe try make(inComponent)
+  }
+}
+
+/// Stops an audio unit and frees it.
+@c @implementation
+public func AudioComponentInstanceDispose(_ inInstance: AudioComponentInstance?) -> OSStatus {
+  guard unsafe inInstance != nil else { return noErr }
+  return answer("AudioComponentInstanceDispose") { () throws(AudioUnitError) in
+    unsafe try UnitHandles.shared.remove(inInstance)
+  }
+}
+
+/// Returns the component of an audio unit.
+@c @implementation
+public func AudioComponentInstanceGetComponent(
+  _ inInstance: AudioComponentInstance
+) -> AudioComponent? {
+  guard let unit = unsafe try? UnitHandles.shared.unit(inInstance) else { return nil }
+  return unsafe reference(unit.unit.kind)
+}
+
+// MARK: Before 10.6
+
+/// Returns the next component, as AudioComponentFindNext does.
+@c @implementation
+public func FindNextComponent(
+  _ aComponent: Component?, _ looking: UnsafeMutablePointer<CAudioToolbox.ComponentDescription>
+) -> Component? {
+  unsafe AudioComponentFindNext(aComponent, looking)
+}
+
+/// Returns how many components a description means.
+@c @implementation
+public func CountComponents(
+  _ looking: UnsafeMutablePointer<CAudioToolbox.ComponentDescription>
+) -> Int {
+  unsafe Int(AudioComponentCount(looking))
+}
+
+/// Makes an audio unit; nil if that fails.
+@c @implementation
+public func OpenComponent(_ aComponent: Component) -> ComponentInstance? {
+  var instance: AudioComponentInstance?
+  _ = unsafe AudioComponentInstanceNew(aComponent, &instance)
+  return unsafe instance
+}
+
+/// Returns a status as one of 16 bits, which older functions return.
+private func short(_ status: OSStatus) -> OSErr { OSErr(exactly: status) ?? OSErr(paramErr) }
+
+/// Makes an audio unit.
+@c @implementation
+public func OpenAComponent(
+  _ aComponent: Component, _ ci: UnsafeMutablePointer<ComponentInstance?>
+) -> OSErr {
+  unsafe short(AudioComponentInstanceNew(aComponent, ci))
+}
+
+/// Stops an audio unit and frees it.
+@c @implementation
+public func CloseComponent(_ aComponentInstance: ComponentInstance?) -> OSErr {
+  unsafe short(AudioComponentInstanceDispose(aComponentInstance))
+}
+
+/// Stores a component's description.
+@c @implementation
+public func GetComponentInfo(
+  _ aComponent: Component, _ cd: UnsafeMutablePointer<CAudioToolbox.ComponentDescription>?,
+  _ componentName: Handle?, _ componentInfo: Handle?, _ componentIcon: Handle?
+) -> OSErr {
+  let status = answer("GetComponentInfo") { () throws(AudioUnitError) in
+    let kind = unsafe try kind(aComponent)
+    if let cd = unsafe cd { unsafe cd.pointee = description(kind) }
+  }
+  return short(status)
+}

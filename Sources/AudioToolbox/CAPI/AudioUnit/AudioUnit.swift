@@ -1,0 +1,267 @@
+import AudioUnits
+public import CAudioToolbox
+import CRealTime
+import RealTime
+
+// The functions of AUComponent.h and AudioOutputUnit.h. The headers document each function.
+
+/// Runs the body of a C function with a unit.
+private func withUnit(
+  _ reference: AudioUnit?, _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (UnitHandle) throws(AudioUnitError) -> Void
+) -> OSStatus {
+  answer(function) { () throws(AudioUnitError) in
+    let unit = unsafe try UnitHandles.shared.unit(reference)
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    try body(unit)
+  }
+}
+
+/// Prepares a unit to render.
+@c @implementation
+public func AudioUnitInitialize(_ inUnit: AudioUnit) -> OSStatus {
+  unsafe withUnit(inUnit, "AudioUnitInitialize") { unit throws(AudioUnitError) in
+    try asking { () throws(UnitError) in try unit.unit.initialize() }
+  }
+}
+
+/// Stops a unit and frees what it renders with.
+@c @implementation
+public func AudioUnitUninitialize(_ inUnit: AudioUnit) -> OSStatus {
+  unsafe withUnit(inUnit, "AudioUnitUninitialize") { unit in unit.unit.uninitialize() }
+}
+
+// MARK: Properties
+
+/// Stores the size of a property's value, and whether it can be set.
+@c @implementation
+public func AudioUnitGetPropertyInfo(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID, _ inScope: AudioUnitScope,
+  _ inElement: AudioUnitElement, _ outDataSize: UnsafeMutablePointer<UInt32>?,
+  _ outWritable: UnsafeMutablePointer<Bool>?
+) -> OSStatus {
+  unsafe withUnit(inUnit, "AudioUnitGetPropertyInfo") { unit throws(AudioUnitError) in
+    let property = UnitProperty(unit, inID, inScope, inElement)
+    let size = try property.byteCount()
+    if let outDataSize = unsafe outDataSize { unsafe outDataSize.pointee = UInt32(size) }
+    if let outWritable = unsafe outWritable {
+      unsafe outWritable.pointee = try property.isWritable()
+    }
+  }
+}
+
+/// Copies a property's value.
+@c @implementation
+public func AudioUnitGetProperty(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID, _ inScope: AudioUnitScope,
+  _ inElement: AudioUnitElement, _ outData: UnsafeMutableRawPointer,
+  _ ioDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  unsafe withUnit(inUnit, "AudioUnitGetProperty", needs: ioDataSize) {
+    unit throws(AudioUnitError) in
+    let property = UnitProperty(unit, inID, inScope, inElement)
+    if UInt(bitPattern: outData) == 0 {
+      // The size alone.
+      unsafe ioDataSize.pointee = UInt32(try property.byteCount())
+      return
+    }
+    let memory = unsafe UnsafeMutableRawBufferPointer(
+      start: outData, count: Int(ioDataSize.pointee))
+    let value = try property.value()
+    unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
+  }
+}
+
+/// Sets a property.
+@c @implementation
+public func AudioUnitSetProperty(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID, _ inScope: AudioUnitScope,
+  _ inElement: AudioUnitElement, _ inData: UnsafeRawPointer?, _ inDataSize: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "AudioUnitSetProperty") { unit throws(AudioUnitError) in
+    let data = unsafe UnsafeRawBufferPointer(
+      start: inData, count: inData == nil ? 0 : Int(inDataSize))
+    try unsafe UnitProperty(unit, inID, inScope, inElement).set(data)
+  }
+}
+
+/// Adds a function to call after each change of a property.
+@c @implementation
+public func AudioUnitAddPropertyListener(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID,
+  _ inProc: @escaping AudioUnitPropertyListenerProc, _ inProcUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withUnit(
+    inUnit, "AudioUnitAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { unit in
+    unsafe unit.add(inProc, inProcUserData, inID)
+  }
+}
+
+/// Removes a function that was added with the same data.
+@c @implementation
+public func AudioUnitRemovePropertyListenerWithUserData(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID,
+  _ inProc: @escaping AudioUnitPropertyListenerProc, _ inProcUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withUnit(
+    inUnit, "AudioUnitRemovePropertyListenerWithUserData",
+    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { unit in
+    unsafe unit.remove(inProc, .some(inProcUserData), inID)
+  }
+}
+
+/// Removes a function, whatever its data.
+@c @implementation
+public func AudioUnitRemovePropertyListener(
+  _ inUnit: AudioUnit, _ inID: AudioUnitPropertyID,
+  _ inProc: @escaping AudioUnitPropertyListenerProc
+) -> OSStatus {
+  unsafe withUnit(
+    inUnit, "AudioUnitRemovePropertyListener",
+    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { unit in
+    unsafe unit.remove(inProc, nil, inID)
+  }
+}
+
+/// Adds a function to call before and after each render.
+@c @implementation
+public func AudioUnitAddRenderNotify(
+  _ inUnit: AudioUnit, _ inProc: @escaping AURenderCallback,
+  _ inProcUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withUnit(
+    inUnit, "AudioUnitAddRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { unit throws(AudioUnitError) in
+    try asking { () throws(UnitError) in
+      try unsafe unit.unit.add(
+        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
+    }
+  }
+}
+
+/// Removes such a function.
+@c @implementation
+public func AudioUnitRemoveRenderNotify(
+  _ inUnit: AudioUnit, _ inProc: @escaping AURenderCallback,
+  _ inProcUserData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withUnit(
+    inUnit, "AudioUnitRemoveRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { unit throws(AudioUnitError) in
+    try asking { () throws(UnitError) in
+      try unsafe unit.unit.remove(
+        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
+    }
+  }
+}
+
+// MARK: Real time
+
+/// Returns a unit that stays until `cue_rt_leave_unit`; nil if there is none.
+@_noLocks private func enter(_ reference: AudioUnit) -> UnsafeMutablePointer<RenderUnit>? {
+  guard let unit = unsafe cue_rt_enter_unit(UInt(bitPattern: reference)) else { return nil }
+  return unsafe unit.assumingMemoryBound(to: RenderUnit.self)
+}
+
+@_noLocks private func isNull(_ pointer: UnsafeRawPointer?) -> Bool {
+  UInt(bitPattern: pointer) == 0
+}
+
+/// The error for a number that stands for no unit: `badComponentInstance`.
+private var noSuchUnit: OSStatus { @_noLocks get { OSStatus(bitPattern: 0x8000_8001) } }
+
+/// Returns a parameter. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitGetParameter(
+  _ inUnit: AudioUnit, _ inID: AudioUnitParameterID, _ inScope: AudioUnitScope,
+  _ inElement: AudioUnitElement, _ outValue: UnsafeMutablePointer<AudioUnitParameterValue>
+) -> OSStatus {
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  var status = RenderError.badArgument
+  if unsafe !isNull(outValue) {
+    status = unsafe unit.pointee.parameter(
+      inID, scope: inScope, element: inElement, into: outValue)
+  }
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
+}
+
+/// Sets a parameter. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitSetParameter(
+  _ inUnit: AudioUnit, _ inID: AudioUnitParameterID, _ inScope: AudioUnitScope,
+  _ inElement: AudioUnitElement, _ inValue: AudioUnitParameterValue,
+  _ inBufferOffsetInFrames: UInt32
+) -> OSStatus {
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  let status = unsafe unit.pointee.setParameter(
+    inID, scope: inScope, element: inElement, to: inValue)
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
+}
+
+/// Forgets the sound of earlier renders. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitReset(
+  _ inUnit: AudioUnit, _ inScope: AudioUnitScope, _ inElement: AudioUnitElement
+) -> OSStatus {
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  unsafe unit.pointee.reset()
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return 0
+}
+
+/// Renders frames of an output. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitRender(
+  _ inUnit: AudioUnit, _ ioActionFlags: UnsafeMutablePointer<AudioUnitRenderActionFlags>?,
+  _ inTimeStamp: UnsafePointer<AudioTimeStamp>, _ inOutputBusNumber: UInt32,
+  _ inNumberFrames: UInt32, _ ioData: UnsafeMutablePointer<AudioBufferList>
+) -> OSStatus {
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  var status = RenderError.badArgument
+  if unsafe !isNull(inTimeStamp) && !isNull(ioData) {
+    var own: UInt32 = 0
+    let time = unsafe UnsafeRawPointer(inTimeStamp).assumingMemoryBound(to: cue_time_stamp.self)
+    let list = unsafe UnsafeMutableRawPointer(ioData).assumingMemoryBound(to: cue_buffer_list.self)
+    if let flags = unsafe ioActionFlags {
+      status = unsafe unit.pointee.render(
+        UnsafeMutableRawPointer(flags).assumingMemoryBound(to: UInt32.self), time,
+        bus: Int(inOutputBusNumber), frames: Int(inNumberFrames), list)
+    } else {
+      status = unsafe unit.pointee.render(
+        &own, time, bus: Int(inOutputBusNumber), frames: Int(inNumberFrames), list)
+    }
+  }
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
+}
+
+// MARK: Output units
+
+private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
+  guard let output = unit.output else {
+    throw .badArgument("\(unit.unit.kind.name) belongs to no device")
+  }
+  return output
+}
+
+/// Starts an output unit.
+@c @implementation
+public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
+  unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
+    let output = try output(unit)
+    try asking { () throws(UnitError) in try output.start() }
+  }
+}
+
+/// Stops an output unit.
+@c @implementation
+public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
+  unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
+    try output(unit).stop()
+  }
+}

@@ -1,0 +1,82 @@
+import AudioUnits
+import CAudioToolbox
+import Logging
+import Server
+
+/// Reason why a function of the audio unit API fails.
+enum AudioUnitError: APIFailure {
+  case badArgument(String)
+  case noSuchUnit
+  case noSuchComponent
+  case unit(UnitError)
+  case hardware(HardwareError)
+
+  var status: OSStatus {
+    switch self {
+    case .badArgument: kAudio_ParamError
+    case .noSuchUnit: badComponentInstance
+    case .noSuchComponent: OSStatus(invalidComponentID)
+    case .hardware(let error): error.status
+    case .unit(let error):
+      switch error {
+      case .invalidProperty: kAudioUnitErr_InvalidProperty
+      case .invalidParameter: kAudioUnitErr_InvalidParameter
+      case .invalidElement: kAudioUnitErr_InvalidElement
+      case .invalidScope: kAudioUnitErr_InvalidScope
+      case .badArgument: kAudio_ParamError
+      case .invalidValue: kAudioUnitErr_InvalidPropertyValue
+      case .formatNotSupported: kAudioUnitErr_FormatNotSupported
+      case .notWritable: kAudioUnitErr_PropertyNotWritable
+      case .uninitialized: kAudioUnitErr_Uninitialized
+      case .initialized: kAudioUnitErr_Initialized
+      case .unsupported: kAudioComponentErr_UnsupportedType
+      case .tooManyInstances: kAudioComponentErr_TooManyInstances
+      case .noDevice: kAudioUnitErr_FailedInitialization
+      case .server(let error): HardwareError.server(error).status
+      }
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .badArgument(let reason): reason
+    case .noSuchUnit: "there is no such audio unit"
+    case .noSuchComponent: "there is no such component"
+    case .hardware(let error): error.reason
+    case .unit(let error):
+      switch error {
+      case .invalidProperty(let id): "the unit has no property \(propertyName(id)) there"
+      case .invalidParameter(let id): "the unit has no parameter \(id) there"
+      case .invalidElement(let element): "the unit has no bus \(element)"
+      case .invalidScope(let scope): "the unit has no scope \(scope)"
+      case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
+        .unsupported(let reason), .noDevice(let reason):
+        reason
+      case .notWritable(let id): "the property \(propertyName(id)) cannot be set there"
+      case .uninitialized: "the unit is not initialised"
+      case .initialized: "the unit is initialised"
+      case .tooManyInstances: "there are too many audio units"
+      case .server(let error): "\(error)"
+      }
+    }
+  }
+
+  /// Programs ask for properties to find out whether they exist.
+  var level: Logger.Level {
+    switch self {
+    case .unit(.invalidProperty): .debug
+    case .hardware(let error): error.level
+    default: .warning
+    }
+  }
+}
+
+/// Returns the number of a property, or the four characters of a device's.
+private func propertyName(_ id: UInt32) -> String {
+  id > 0xFFFF ? "'\(fourCharacters(id))'" : "\(id)"
+}
+
+/// Runs a call of the units' module.
+func asking<R>(_ body: () throws(UnitError) -> R) throws(AudioUnitError) -> R {
+  do throws(UnitError) { return try body() } catch { throw .unit(error) }
+}

@@ -1,0 +1,211 @@
+import AudioUnits
+import CAudioToolbox
+import CRealTime
+import Dispatch
+import Glibc
+import Hardware
+import Logging
+import Server
+import Synchronization
+import System
+
+/// An audio unit as C programs hold it, with its property listeners. Any thread that is not real time.
+final class UnitHandle: Sendable {
+  let unit: Unit
+  let handle: UInt
+
+  @safe private struct Listener: @unchecked Sendable {
+    let property: AudioUnitPropertyID
+    let proc: AudioUnitPropertyListenerProc
+    let data: UnsafeMutableRawPointer?
+    let number: UInt64
+  }
+  private struct State {
+    var listeners: [Listener] = []
+    var next: UInt64 = 0
+    var calling: [(number: UInt64, thread: pthread_t)] = []
+    var isDisposed = false
+    /// Scope and element with which properties of the device were set last.
+    var addresses: [AudioUnitPropertyID: (scope: UInt32, element: UInt32)] = [:]
+    var observed: (device: HardwareDevice, number: UInt64)?
+  }
+  private let state = Mutex(State())
+  private static let queue = DispatchQueue(label: "cuejack.units")
+
+  init(_ unit: Unit, _ handle: UInt) {
+    self.unit = unit
+    self.handle = handle
+    unit.whenChanged { [weak self] in self?.tell($0, scope: $1, element: $2) }
+    observeDevice()
+  }
+
+  /// The unit as an output unit; nil if it is none.
+  var output: OutputUnit? { unit as? OutputUnit }
+
+  // MARK: Listeners
+
+  func add(
+    _ proc: AudioUnitPropertyListenerProc, _ data: UnsafeMutableRawPointer?,
+    _ property: AudioUnitPropertyID
+  ) {
+    state.withLock { state in
+      unsafe state.listeners.append(
+        Listener(property: property, proc: proc, data: data, number: state.next))
+      state.next += 1
+    }
+    // Its client must be open to learn of changes.
+    if property > 0xFFFF { output?.hardware.beginUse() }
+  }
+
+  /// - Parameter data: Nil for any.
+  func remove(
+    _ proc: AudioUnitPropertyListenerProc, _ data: UnsafeMutableRawPointer??,
+    _ property: AudioUnitPropertyID
+  ) {
+    let address = unsafe unsafeBitCast(proc, to: UInt.self)
+    let removed = state.withLock { state in
+      let meant = state.listeners.filter { listener in
+        unsafe listener.property == property
+          && unsafeBitCast(listener.proc, to: UInt.self) == address
+          && (data == nil || listener.data == data!)
+      }.map(\.number)
+      state.listeners.removeAll { meant.contains($0.number) }
+      return meant
+    }
+    for number in removed {
+      if property > 0xFFFF { output?.hardware.endUse() }
+      awaitCall(number)
+    }
+  }
+
+  /// Waits until a listener that was removed has returned, for a second at most.
+  private func awaitCall(_ number: UInt64) {
+    let deadline = HostTime.now + 1_000_000_000
+    while state.withLock({ state in
+      state.calling.contains { $0.number == number && $0.thread != pthread_self() }
+    }) {
+      if HostTime.now > deadline {
+        log.warning("a property listener of an audio unit has not returned for one second")
+        return
+      }
+      usleep(200)
+    }
+  }
+
+  /// Tells listeners of a change, on a thread of the library: the app may hold a lock that they take.
+  private func tell(_ property: UInt32, scope: UInt32, element: UInt32) {
+    if property == kAudioOutputUnitProperty_CurrentDevice { observeDevice() }
+    let numbers = state.withLock { state in
+      state.listeners.filter { $0.property == property }.map(\.number)
+    }
+    for number in numbers {
+      Self.queue.async { self.call(number, scope, element) }
+    }
+  }
+
+  private func call(_ number: UInt64, _ scope: UInt32, _ element: UInt32) {
+    let listener = state.withLock { state -> Listener? in
+      guard !state.isDisposed,
+        let listener = state.listeners.first(where: { $0.number == number })
+      else { return nil }
+      state.calling.append((number, pthread_self()))
+      return listener
+    }
+    guard let listener, let reference = unsafe AudioUnit(bitPattern: handle) else { return }
+    unsafe listener.proc(listener.data, reference, listener.property, scope, element)
+    state.withLock { state in
+      let i = state.calling.firstIndex { $0.number == number && $0.thread == pthread_self() }
+      if let i { state.calling.remove(at: i) }
+    }
+  }
+
+  // MARK: The device
+
+  /// Tells of changes of the device's properties from now on.
+  private func observeDevice() {
+    guard let device = output?.hardware else { return }
+    let number = device.addObserver { [weak self] change in
+      guard let self else { return }
+      for selector in change.deviceSelectors {
+        let address: (scope: UInt32, element: UInt32) =
+          state.withLock { $0.addresses[selector] } ?? (0, 0)
+        tell(selector, scope: address.scope, element: address.element)
+      }
+    }
+    let old = state.withLock { state in
+      defer { state.observed = (device, number) }
+      return state.observed
+    }
+    if let old { old.device.removeObserver(old.number) }
+  }
+
+  /// Notes the scope and element with which a property of the device is set.
+  func note(_ property: AudioUnitPropertyID, scope: UInt32, element: UInt32) {
+    state.withLock { $0.addresses[property] = (scope, element) }
+  }
+
+  /// Ends the unit. When this returns, no listener is called, unless one of them is the caller.
+  func dispose() {
+    let (calling, observed, uses) = state.withLock { state in
+      state.isDisposed = true
+      let uses = state.listeners.count { $0.property > 0xFFFF }
+      state.listeners = []
+      return (state.calling.map(\.number), state.observed, uses)
+    }
+    for number in calling { awaitCall(number) }
+    for _ in 0..<uses { output?.hardware.endUse() }
+    if let observed { observed.device.removeObserver(observed.number) }
+    unit.dispose()
+  }
+}
+
+/// The audio units of this process by the numbers that C programs hold. Any thread that is not real time;
+/// renders look units up through `cue_rt_enter_unit`.
+final class UnitHandles: Sendable {
+  static let shared = UnitHandles()
+
+  private struct State {
+    var units: [UInt: UnitHandle] = [:]
+    var used: Set<UInt> = []
+    var serial: UInt = 1 << 16
+  }
+  private let state = Mutex(State())
+
+  func add(_ unit: Unit) throws(AudioUnitError) -> UnitHandle {
+    let count = UInt(cue_unit_gate_count)
+    let handle = state.withLock { state -> UInt? in
+      state.serial += 1
+      for step in 0..<count {
+        let index = (state.serial + step) % count
+        if state.used.insert(index).inserted { return (state.serial * count + index) << 4 }
+      }
+      return nil
+    }
+    guard let handle else { throw .unit(.tooManyInstances) }
+    let added = UnitHandle(unit, handle)
+    state.withLock { $0.units[handle] = added }
+    unsafe cue_open_unit_gate(handle, UnsafeMutableRawPointer(unit.render))
+    return added
+  }
+
+  func unit(_ reference: AudioUnit?) throws(AudioUnitError) -> UnitHandle {
+    let handle = UInt(bitPattern: reference)
+    guard let unit = state.withLock({ $0.units[handle] }) else { throw .noSuchUnit }
+    return unit
+  }
+
+  /// Removes a unit and ends it.
+  func remove(_ reference: AudioUnit?) throws(AudioUnitError) {
+    let handle = UInt(bitPattern: reference)
+    guard let unit = state.withLock({ $0.units.removeValue(forKey: handle) }) else {
+      throw .noSuchUnit
+    }
+    cue_close_unit_gate(handle)
+    unit.dispose()
+    let deadline = HostTime.now + 2_000_000_000
+    while cue_unit_calls(handle) > 0, !unit.unit.isInside, HostTime.now < deadline { usleep(100) }
+    // A call that goes on may still use the unit.
+    if cue_unit_calls(handle) > 0 { return keepForGood(unit) }
+    state.withLock { _ = $0.used.remove((handle >> 4) % UInt(cue_unit_gate_count)) }
+  }
+}

@@ -1,0 +1,355 @@
+package import CRealTime
+package import Hardware
+package import RealTime
+import Server
+import Synchronization
+import System
+
+/// An output unit: a device calls it in its cycles. Any thread that is not real time; `start` and `stop`
+/// also in its own callbacks.
+///
+/// Bus 0 plays, bus 1 records. The input of bus 0 and the output of bus 1 are the app's; the others have
+/// the device's channels and rate.
+@safe
+package final class OutputUnit: Unit, @unchecked Sendable {
+  private struct DeviceState {
+    var device: HardwareDevice
+    var observer: UInt64 = 0
+    var function: IOFunction?
+    var isStarted = false
+    var plays = true
+    var records = false
+    var countsFromZero = true
+    /// Buses whose format the app has set.
+    var hasFormat = [false, false]
+    var maps: [ChannelMapMemory?] = [nil, nil]
+    var inputProc: NotifyMemory?
+  }
+  private let device: Mutex<DeviceState>
+  /// Held while the unit is started, stopped or moved to another device.
+  private let starting = Mutex<Void>(())
+  let memory: DeviceUnitMemory
+
+  init(_ kind: UnitKind, on device: HardwareDevice) throws(UnitError) {
+    let format = try Self.standardFormat
+    memory = DeviceUnitMemory()
+    self.device = Mutex(DeviceState(device: device))
+    unsafe super.init(
+      kind, inputs: [format, format], outputs: [format, format],
+      Self.makeRender(memory.pointer))
+    makeParameters()
+    guard let parameters = latestParameters else { preconditionFailure("no parameters") }
+    unsafe memory.initialize(render, parameters)
+    observe(device)
+  }
+
+  private func observe(_ device: HardwareDevice) {
+    let number = device.addObserver { [weak self] in self?.deviceChanged($0) }
+    let (old, oldNumber) = self.device.withLock { state in
+      defer {
+        state.device = device
+        state.observer = number
+      }
+      return (state.device, state.observer)
+    }
+    if oldNumber != 0 { old.removeObserver(oldNumber) }
+  }
+
+  /// The device that calls the unit.
+  package var hardware: HardwareDevice { device.withLock { $0.device } }
+
+  override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
+    [UnitParameter(id: 14, name: "volume", meaning: .linearGain, range: 0...1, standard: 1)]
+  }
+  override var parametersIgnoreScope: Bool { true }
+  override package var isInside: Bool { hardware.isInside || super.isInside }
+
+  override func kernel(inputs: Int) -> Kernel {
+    unsafe Kernel(
+      call: cue_unit_kernel(
+        run: { unsafe runPass($0, $1) }, context: UnsafeMutableRawPointer(render)), owner: memory)
+  }
+
+  override func rate(ofInput bus: Int, _ state: borrowing State) -> Double {
+    state.outputs[0].format.sampleRate
+  }
+
+  override func check(_ format: BusFormat, _ side: Side, _ bus: Int, _ state: borrowing State)
+    throws(UnitError)
+  {
+    guard (side == .input) == (bus == 0) else { throw .notWritable(8) }
+    if side == .output {
+      let rate = state.inputs[1].format.sampleRate
+      guard format.sampleRate == rate else {
+        throw .formatNotSupported(
+          "the input of a device has its rate, \(rate) Hz, not \(format.sampleRate) Hz")
+      }
+    }
+  }
+
+  // MARK: Formats
+
+  private func facts() throws(UnitError) -> HardwareFacts {
+    do throws(ServerError) { return try hardware.facts } catch { throw .server(error) }
+  }
+
+  /// Gives the device's buses its rate and channels, and the app's buses its rate unless they have a
+  /// format.
+  private func adoptDevice() throws(UnitError) {
+    let facts = try facts()
+    let hasFormat = device.withLock { $0.hasFormat }
+    func planar(_ channels: Int) throws(UnitError) -> BusFormat {
+      guard let format = BusFormat.planar(channels: channels, sampleRate: facts.sampleRate) else {
+        throw .formatNotSupported("\(channels) channels at \(facts.sampleRate) Hz")
+      }
+      return format
+    }
+    let (input, output, stereo) = (
+      try planar(max(1, facts.inputs)), try planar(max(1, facts.outputs)), try planar(2)
+    )
+    let isKnown = try read { state in
+      state.outputs[0].format == output && state.inputs[1].format == input
+        && (hasFormat[0] || state.inputs[0].format == stereo)
+        && (hasFormat[1] || state.outputs[1].format == stereo)
+    }
+    if isKnown { return }
+    try change { state in
+      state.outputs[0].format = output
+      state.inputs[1].format = input
+      if !hasFormat[0] { state.inputs[0].format = stereo }
+      if !hasFormat[1] { state.outputs[1].format = stereo }
+    }
+  }
+
+  override package func bus(_ side: Side, _ index: UInt32) throws(UnitError) -> Bus {
+    if index < 2 { try adoptDevice() }
+    return try super.bus(side, index)
+  }
+
+  override package func setFormat(_ format: BusFormat, _ side: Side, _ index: UInt32)
+    throws(UnitError)
+  {
+    if index == 1 { try adoptDevice() }
+    try super.setFormat(format, side, index)
+    device.withLock { $0.hasFormat[Int(index)] = true }
+  }
+
+  override package func initialize() throws(UnitError) {
+    try adoptDevice()
+    try super.initialize()
+  }
+
+  override func willUninitialize() { stop() }
+
+  private func deviceChanged(_ change: HardwareChange) {
+    switch change {
+    case .sampleRate, .channels:
+      guard (try? adoptDevice()) != nil else { return }
+      tell(8, scope: 2, element: 0)
+      tell(8, scope: 1, element: 1)
+    default: break
+    }
+  }
+
+  // MARK: Starting and stopping
+
+  package var isRunning: Bool { device.withLock { $0.isStarted } }
+
+  /// Starts the unit. Has no effect if it runs.
+  package func start() throws(UnitError) {
+    guard isInitialized else { throw .uninitialized }
+    if isInside && isRunning { return }
+    let hasBegun = try starting.withLock { _ throws(UnitError) in
+      if isRunning { return false }
+      unsafe memory.pointer.pointee.restart()
+      try run()
+      device.withLock { $0.isStarted = true }
+      return true
+    }
+    if hasBegun { tell(2001) }
+  }
+
+  /// Lets the device call the unit.
+  private func run() throws(UnitError) {
+    let (hardware, function, isNew) = device.withLock { state in
+      if let function = state.function { return (state.device, function, false) }
+      let function = unsafe IOFunction(
+        cue_io_function(
+          run: { unsafe runDeviceUnit($0, $1) },
+          context: UnsafeMutableRawPointer(memory.pointer)), keeping: memory)
+      state.function = function
+      return (state.device, function, true)
+    }
+    let (plays, records) = device.withLock { ($0.plays, $0.records) }
+    function.setUse(input: records, output: plays)
+    unsafe memory.pointer.pointee.setDirections(plays: plays, records: records)
+    if isNew { hardware.add(function) }
+    do throws(ServerError) { try hardware.start(function) } catch { throw .server(error) }
+  }
+
+  /// Stops the unit. Has no effect if it does not run.
+  package func stop() {
+    let wasRunning = device.withLock { state in
+      defer { state.isStarted = false }
+      return state.isStarted
+    }
+    guard wasRunning else { return }
+    halt()
+    tell(2001)
+  }
+
+  /// Lets the device call the unit no more.
+  private func halt() {
+    let (hardware, function) = device.withLock { state in
+      defer { state.function = nil }
+      return (state.device, state.function)
+    }
+    if let function { hardware.remove(function) }
+  }
+
+  override package func dispose() {
+    stop()
+    let (hardware, observer) = device.withLock { ($0.device, $0.observer) }
+    hardware.removeObserver(observer)
+    super.dispose()
+  }
+
+  /// Moves the unit to another device, where it goes on if it runs.
+  package func setHardware(_ next: HardwareDevice) throws(UnitError) {
+    if next === hardware { return }
+    try starting.withLock { _ throws(UnitError) in
+      let wasRunning = isRunning
+      if wasRunning { halt() }
+      observe(next)
+      try adoptDevice()
+      if wasRunning { try run() }
+    }
+    tell(2000)
+  }
+
+  // MARK: Directions
+
+  package var plays: Bool { device.withLock { $0.plays } }
+  package var records: Bool { device.withLock { $0.records } }
+
+  /// Whether the device has inputs, or outputs.
+  package func hasDirection(_ side: Side) throws(UnitError) -> Bool {
+    let facts = try facts()
+    return side == .input ? facts.inputs > 0 : facts.outputs > 0
+  }
+
+  package func setPlays(_ on: Bool) throws(UnitError) {
+    try setDirections { $0.plays = on }
+    tell(2003, scope: 2, element: 0)
+  }
+
+  package func setRecords(_ on: Bool) throws(UnitError) {
+    try setDirections { $0.records = on }
+    tell(2003, scope: 1, element: 1)
+  }
+
+  private func setDirections(_ body: (inout DeviceState) -> Void) throws(UnitError) {
+    let isRunning = device.withLock { state in
+      body(&state)
+      return state.isStarted
+    }
+    if isRunning { try run() }
+  }
+
+  // MARK: What calls read
+
+  package func setInputProc(_ proc: cue_render_proc?, _ data: UnsafeMutableRawPointer?) {
+    let memory = unsafe proc.map { unsafe NotifyMemory(UnitNotify($0, data)) }
+    let old = device.withLock { state in
+      defer { state.inputProc = memory }
+      return state.inputProc
+    }
+    unsafe self.memory.pointer.pointee.setInputProc(memory?.pointer)
+    retireCallMemory(old)
+  }
+
+  /// The channel map of a bus; nil if the app has set none.
+  package func channelMap(_ bus: Int) -> [Int32]? { device.withLock { $0.maps[bus]?.sources } }
+
+  package func setChannelMap(_ sources: [Int32]?, _ bus: Int) {
+    let memory = sources.map { ChannelMapMemory($0) }
+    let old = device.withLock { state in
+      defer { state.maps[bus] = memory }
+      return state.maps[bus]
+    }
+    if bus == 0 {
+      unsafe self.memory.pointer.pointee.setOutputMap(memory?.pointer)
+    } else {
+      unsafe self.memory.pointer.pointee.setInputMap(memory?.pointer)
+    }
+    retireCallMemory(old)
+    tell(2002, scope: bus == 0 ? 2 : 1, element: UInt32(bus))
+  }
+
+  package var countsFromZero: Bool { device.withLock { $0.countsFromZero } }
+  package func setCountsFromZero(_ on: Bool) {
+    device.withLock { $0.countsFromZero = on }
+    unsafe memory.pointer.pointee.setCountsFromZero(on)
+  }
+
+  /// Frees memory once no call reads it.
+  private func retireCallMemory(_ old: (some AnyObject)?) {
+    if let old, !settle() { keepForGood(old) }
+  }
+}
+
+/// Memory of a `DeviceUnit`.
+@safe
+final class DeviceUnitMemory: @unchecked Sendable {
+  let pointer: UnsafeMutablePointer<DeviceUnit>
+  private let state: UnsafeMutablePointer<DeviceUnitState>
+  private var parameters: ParameterMemory?
+
+  init() {
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe state = .allocate(capacity: 1)
+    unsafe state.initialize(to: DeviceUnitState())
+  }
+
+  /// Call once, before anything reads `pointer`.
+  func initialize(_ unit: UnsafeMutablePointer<RenderUnit>, _ parameters: ParameterMemory) {
+    self.parameters = parameters
+    unsafe pointer.initialize(to: DeviceUnit(unit, state, volume: parameters.slots))
+  }
+
+  deinit {
+    if parameters != nil { unsafe pointer.deinitialize(count: 1) }
+    unsafe pointer.deallocate()
+    unsafe state.deallocate()
+  }
+}
+
+@safe
+private final class NotifyMemory: @unchecked Sendable {
+  let pointer: UnsafeMutablePointer<UnitNotify>
+  init(_ notify: UnitNotify) {
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe pointer.initialize(to: notify)
+  }
+  deinit { unsafe pointer.deallocate() }
+}
+
+@safe
+private final class ChannelMapMemory: @unchecked Sendable {
+  let sources: [Int32]
+  let pointer: UnsafeMutablePointer<UnitChannelMap>
+  private let memory: UnsafeMutablePointer<Int32>
+
+  init(_ sources: [Int32]) {
+    self.sources = sources
+    unsafe memory = .allocate(capacity: max(1, sources.count))
+    unsafe memory.initialize(from: sources, count: sources.count)
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe pointer.initialize(to: UnitChannelMap(memory, count: sources.count))
+  }
+
+  deinit {
+    unsafe pointer.deallocate()
+    unsafe memory.deallocate()
+  }
+}

@@ -1,0 +1,37 @@
+import CRealTime
+import RealTime
+
+/// A unit whose output is its input: the converter, and the output that belongs to no device.
+final class PassUnit: Unit, @unchecked Sendable {
+  init(_ kind: UnitKind) throws(UnitError) {
+    let format = try Self.standardFormat
+    unsafe super.init(kind, inputs: [format], outputs: [format], Self.makeRender())
+  }
+
+  override func kernel(inputs: Int) -> Kernel {
+    unsafe Kernel(
+      call: cue_unit_kernel(
+        run: { unsafe runPass($0, $1) }, context: UnsafeMutableRawPointer(render)), owner: nil)
+  }
+}
+
+extension Unit {
+  /// Allocates a unit as renders see it.
+  static func makeRender(
+    _ device: UnsafeMutablePointer<DeviceUnit>? = nil
+  ) -> UnsafeMutablePointer<RenderUnit> {
+    let render = UnsafeMutablePointer<RenderUnit>.allocate(capacity: 1)
+    unsafe render.initialize(to: RenderUnit(device: device))
+    return unsafe render
+  }
+
+  /// The format that buses have at first: stereo at 44,100 Hz.
+  static var standardFormat: BusFormat {
+    get throws(UnitError) {
+      guard let format = BusFormat.planar(channels: 2, sampleRate: 44_100) else {
+        throw .formatNotSupported("stereo floats")
+      }
+      return format
+    }
+  }
+}

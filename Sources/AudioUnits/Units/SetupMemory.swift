@@ -1,0 +1,153 @@
+import CRealTime
+import Codecs
+import RealTime
+import System
+
+/// Memory of a `UnitSetup`, and of all that renders read and write through it.
+@safe
+final class SetupMemory: @unchecked Sendable {
+  let setup: UnsafeMutablePointer<UnitSetup>
+  private let buses: UnsafeMutablePointer<UnitBus>
+  private let cache: UnsafeMutablePointer<RenderCache>
+  private let notifies: UnsafeMutablePointer<UnitNotify>
+  private let parts: [BusMemory]
+  private let owner: AnyObject?
+  /// The units before this one stay as long as a render may ask them.
+  private let sources: [Unit]
+  /// The longest delay of the inputs' sample rate converters in seconds.
+  let delaySeconds: Double
+
+  /// - Parameters:
+  ///   - rates: The rate at which each input's samples are needed.
+  ///   - old: The setup before: its buses' memory and converters are used again where nothing changes.
+  init(
+    _ state: borrowing Unit.State, _ kernel: Unit.Kernel, rates: [Double], reusing old: SetupMemory?
+  ) throws(UnitError) {
+    let frames = state.maximumFrames
+    let all = state.inputs + state.outputs
+    var parts: [BusMemory] = []
+    var sources: [Unit] = []
+    for (i, bus) in all.enumerated() {
+      let isInput = i < state.inputs.count
+      let shape = BusMemory.Shape(
+        format: bus.format, frames: frames, rate: isInput ? rates[i] : bus.format.sampleRate,
+        isInput: isInput, index: isInput ? i : i - state.inputs.count)
+      if let same = old?.parts.first(where: { $0.shape == shape }) {
+        parts.append(same)
+      } else {
+        parts.append(try BusMemory(shape))
+      }
+      if case .unit(let unit, _) = bus.source { sources.append(unit) }
+    }
+    self.parts = parts
+    self.sources = sources
+    owner = kernel.owner
+    delaySeconds = parts.map(\.delaySeconds).max() ?? 0
+    unsafe buses = .allocate(capacity: max(1, all.count))
+    for (i, bus) in all.enumerated() {
+      unsafe (buses + i).initialize(to: parts[i].bus(bus.source))
+    }
+    unsafe notifies = .allocate(capacity: max(1, state.notifies.count))
+    for (i, notify) in state.notifies.enumerated() {
+      unsafe (notifies + i).initialize(to: notify)
+    }
+    unsafe cache = .allocate(capacity: 1)
+    unsafe cache.initialize(to: RenderCache())
+    unsafe setup = .allocate(capacity: 1)
+    unsafe setup.initialize(
+      to: UnitSetup(
+        inputs: buses, inputCount: state.inputs.count, outputs: buses + state.inputs.count,
+        outputCount: state.outputs.count, maximumFrames: frames, kernel: kernel.call, cache: cache,
+        notifies: notifies, notifyCount: state.notifies.count))
+  }
+
+  deinit {
+    unsafe setup.deallocate()
+    unsafe cache.deallocate()
+    unsafe notifies.deallocate()
+    unsafe buses.deallocate()
+  }
+}
+
+/// Memory of a bus.
+@safe
+private final class BusMemory: @unchecked Sendable {
+  struct Shape: Equatable {
+    let format: BusFormat
+    /// Frames of the longest render.
+    let frames: Int
+    /// Rate of the planes.
+    let rate: Double
+    let isInput: Bool
+    let index: Int
+  }
+  let shape: Shape
+  private let planes: Planes
+  private let sourcePlanes: Planes?
+  private let converter: RateConverter?
+  private let memory: UnsafeMutableRawBufferPointer
+  private let list: UnsafeMutablePointer<cue_buffer_list>
+  private let resampling: UnsafeMutablePointer<ResamplingState>
+
+  var delaySeconds: Double { converter?.delaySeconds ?? 0 }
+
+  init(_ shape: Shape) throws(UnitError) {
+    self.shape = shape
+    let format = shape.format
+    planes = Planes(channels: format.channels, capacity: shape.frames)
+    if shape.isInput, shape.rate != format.sampleRate {
+      guard
+        let converter = RateConverter(
+          from: format.sampleRate, to: shape.rate, channels: format.channels,
+          maximumFrames: shape.frames)
+      else {
+        throw .formatNotSupported(
+          "there is no conversion from \(format.sampleRate) to \(shape.rate) Hz")
+      }
+      self.converter = converter
+      sourcePlanes = Planes(channels: format.channels, capacity: UnitSetup.framesToResample)
+    } else {
+      converter = nil
+      sourcePlanes = nil
+    }
+    let bytes = shape.frames * format.bytesPerFrame * format.buffers
+    unsafe memory = .allocate(byteCount: bytes, alignment: 64)
+    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+    unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
+    let listBytes =
+      unsafe MemoryLayout<cue_buffer_list>.size
+      + (format.buffers - 1) * MemoryLayout<cue_buffer>.stride
+    unsafe list = UnsafeMutableRawPointer.allocate(byteCount: listBytes, alignment: 16)
+      .bindMemory(to: cue_buffer_list.self, capacity: 1)
+    unsafe list.initialize(to: cue_buffer_list())
+    unsafe resampling = .allocate(capacity: 1)
+    unsafe resampling.initialize(to: ResamplingState())
+  }
+
+  deinit {
+    unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
+    unsafe memory.deallocate()
+    unsafe list.deallocate()
+    unsafe resampling.deallocate()
+  }
+
+  /// The bus as renders see it.
+  func bus(_ source: Unit.Source) -> UnitBus {
+    var unitSource = UnitSource()
+    switch source {
+    case .none: break
+    case .callback(let proc, let data):
+      unsafe unitSource.proc = proc
+      unsafe unitSource.data = data
+    case .unit(let unit, let output):
+      unsafe unitSource.unit = unit.render
+      unitSource.output = output
+    }
+    return unsafe UnitBus(
+      format: shape.format, planes: planes.pointers(), list: list,
+      memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
+      source: unitSource,
+      resampler: converter?.call ?? cue_resampler(),
+      sourcePlanes: (sourcePlanes ?? planes).pointers(), resampling: resampling)
+  }
+}

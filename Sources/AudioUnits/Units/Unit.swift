@@ -1,0 +1,401 @@
+package import CRealTime
+import Dispatch
+import Glibc
+import Logging
+package import RealTime
+import Server
+import Synchronization
+import System
+
+/// An audio unit: its buses, and what all units have. Any thread that is not real time, except where said.
+///
+/// Subclasses add the kernel that makes the outputs from the inputs.
+@safe
+package class Unit: @unchecked Sendable {
+  /// A bus of the input or of the output.
+  package struct Bus: Sendable {
+    package var format: BusFormat
+    var source = Source.none
+    package var name: String?
+    /// The bytes of a channel layout that the app has set.
+    package var layout: [UInt8] = []
+  }
+
+  /// What supplies an input.
+  @safe
+  package enum Source: @unchecked Sendable {
+    case none
+    case callback(cue_render_proc, UnsafeMutableRawPointer?)
+    case unit(Unit, output: Int)
+  }
+
+  /// A side of a unit.
+  package enum Side: UInt32, Sendable {
+    case input = 1
+    case output = 2
+  }
+
+  /// The function that makes the outputs from the inputs, and the object that owns its context.
+  @safe
+  struct Kernel {
+    let call: cue_unit_kernel
+    let owner: AnyObject?
+  }
+
+  package struct State {
+    var inputs: [Bus]
+    var outputs: [Bus]
+    var maximumFrames = 4096
+    var isInitialized = false
+    var isDisposed = false
+    var memory: SetupMemory?
+    var notifies: [UnitNotify] = []
+    /// Units that take an output of this one.
+    var consumers: [Weak] = []
+  }
+  struct Weak { weak var unit: Unit? }
+
+  package let kind: UnitKind
+  /// The unit as renders see it.
+  package let render: UnsafeMutablePointer<RenderUnit>
+  private let state: Mutex<State>
+  /// Held while a setup is made or replaced. Lock it before `state`.
+  private let control = Mutex<Void>(())
+  private let observer = Mutex<(@Sendable (UInt32, UInt32, UInt32) -> Void)?>(nil)
+  /// The parameters, and those of earlier numbers of buses, which another thread may still set.
+  private let parameterMemory = Mutex<[ParameterMemory]>([])
+
+  static var mostBuses: Int { 1024 }
+  package static var mostNotifies: Int { 16 }
+
+  /// - Parameter render: The unit as renders see it; the unit frees it.
+  init(
+    _ kind: UnitKind, inputs: [BusFormat], outputs: [BusFormat],
+    _ render: UnsafeMutablePointer<RenderUnit>
+  ) {
+    self.kind = kind
+    unsafe self.render = render
+    state = Mutex(
+      State(
+        inputs: inputs.map { Bus(format: $0) }, outputs: outputs.map { Bus(format: $0) }))
+  }
+
+  deinit {
+    unsafe render.deinitialize(count: 1)
+    unsafe render.deallocate()
+  }
+
+  // MARK: What subclasses say
+
+  /// Returns the kernel for a setup.
+  func kernel(inputs: Int) -> Kernel { preconditionFailure("a kind of unit has no kernel") }
+
+  /// Throws unless a bus may have a format, given the others.
+  func check(_ format: BusFormat, _ side: Side, _ bus: Int, _ state: borrowing State)
+    throws(UnitError)
+  {}
+
+  /// Seconds from input to output, beside those of sample rate converters.
+  var ownLatencySeconds: Double { 0 }
+  /// The rate at which an input's samples are needed.
+  func rate(ofInput bus: Int, _ state: borrowing State) -> Double {
+    state.outputs.first?.format.sampleRate ?? state.inputs[bus].format.sampleRate
+  }
+  /// True if a program may set the number of a side's buses.
+  package func canSetBusCount(_ side: Side) -> Bool { false }
+  /// The parameters of a bus, or of the unit (`side` nil).
+  package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] { [] }
+  /// True if a parameter is the same in every scope and element.
+  var parametersIgnoreScope: Bool { false }
+  /// Called before the setup goes.
+  func willUninitialize() {}
+
+  func keep(_ memory: ParameterMemory) { parameterMemory.withLock { $0.append(memory) } }
+  /// The memory of the parameters.
+  var latestParameters: ParameterMemory? { parameterMemory.withLock { $0.last } }
+
+  // MARK: Changes
+
+  /// Sets the function that is told of changes: property, scope and element of the C API.
+  package func whenChanged(_ body: @escaping @Sendable (UInt32, UInt32, UInt32) -> Void) {
+    observer.withLock { $0 = body }
+  }
+
+  package func tell(_ property: UInt32, scope: UInt32 = 0, element: UInt32 = 0) {
+    observer.withLock { $0 }?(property, scope, element)
+  }
+
+  // MARK: Initialising
+
+  package var isInitialized: Bool { state.withLock { $0.isInitialized } }
+
+  /// Prepares the unit to render. Has no effect if it is initialised.
+  package func initialize() throws(UnitError) {
+    try control.withLock { _ throws(UnitError) in
+      if state.withLock({ $0.isInitialized }) { return }
+      try install()
+      state.withLock { $0.isInitialized = true }
+    }
+  }
+
+  /// Ends all renders and frees what they use.
+  package func uninitialize() {
+    willUninitialize()
+    control.withLock { _ in
+      let old = state.withLock { state in
+        state.isInitialized = false
+        defer { state.memory = nil }
+        return state.memory
+      }
+      unsafe render.pointee.swap(nil)
+      retire(old)
+    }
+  }
+
+  /// Makes a setup of the present state and gives it to renders.
+  private func install() throws(UnitError) {
+    let memory = try state.withLock { state throws(UnitError) in
+      let count = state.inputs.count
+      var rates: [Double] = []
+      for bus in 0..<count { rates.append(rate(ofInput: bus, state)) }
+      return try SetupMemory(
+        state, kernel(inputs: count), rates: rates, reusing: state.memory)
+    }
+    let old = state.withLock { state in
+      defer { state.memory = memory }
+      return state.memory
+    }
+    unsafe render.pointee.swap(memory.setup)
+    retire(old)
+  }
+
+  /// Changes the state. If the unit is initialised, the next render sees the change.
+  func change<R: Sendable>(_ body: (inout State) throws(UnitError) -> R) throws(UnitError) -> R {
+    try control.withLock { _ throws(UnitError) in
+      let before = state.withLock { Copy($0) }
+      let result = try state.withLock { state throws(UnitError) in try body(&state) }
+      guard state.withLock({ $0.isInitialized }) else { return result }
+      do throws(UnitError) {
+        try install()
+      } catch {
+        state.withLock { before.restore(&$0) }
+        throw error
+      }
+      return result
+    }
+  }
+
+  /// What a failed change brings back.
+  private struct Copy: Sendable {
+    let inputs: [Bus]
+    let outputs: [Bus]
+    let maximumFrames: Int
+    init(_ state: borrowing State) {
+      inputs = state.inputs
+      outputs = state.outputs
+      maximumFrames = state.maximumFrames
+    }
+    func restore(_ state: inout State) {
+      state.inputs = inputs
+      state.outputs = outputs
+      state.maximumFrames = maximumFrames
+    }
+  }
+
+  func read<R: Sendable>(_ body: (borrowing State) throws(UnitError) -> R) throws(UnitError) -> R {
+    try state.withLock { state throws(UnitError) in try body(state) }
+  }
+
+  /// Frees memory once no render reads it.
+  private func retire(_ old: (some AnyObject)?) {
+    guard let old else { return }
+    if !settle() { keepForGood(old) }
+  }
+
+  /// Waits until no render is in progress, for two seconds at most.
+  ///
+  /// - Returns: False if one still is.
+  @discardableResult
+  func settle() -> Bool {
+    let deadline = HostTime.now + 2_000_000_000
+    while unsafe render.pointee.rendersInProgress > 0 {
+      if isInside { return false }
+      if HostTime.now > deadline {
+        log.warning("a render of an audio unit has not returned for two seconds")
+        return false
+      }
+      usleep(100)
+    }
+    return true
+  }
+
+  /// True if the caller is a callback of this unit.
+  package var isInside: Bool { unsafe render.pointee.isInside }
+
+  /// Ends the unit: nothing renders it, and nothing is told, afterwards.
+  package func dispose() {
+    observer.withLock { $0 = nil }
+    let consumers = state.withLock { state in
+      state.isDisposed = true
+      defer { state.consumers = [] }
+      return state.consumers.compactMap(\.unit)
+    }
+    for consumer in consumers { consumer.disconnect(from: self) }
+    uninitialize()
+    // The render that calls this goes on.
+    if isInside { keepForGood(self) }
+    try? change { state in
+      for bus in state.inputs.indices { state.inputs[bus].source = .none }
+    }
+  }
+
+  private func disconnect(from unit: Unit) {
+    try? change { state in
+      for bus in state.inputs.indices {
+        if case .unit(let source, _) = state.inputs[bus].source, source === unit {
+          state.inputs[bus].source = .none
+        }
+      }
+    }
+  }
+
+  // MARK: Buses
+
+  package func busCount(_ side: Side) -> Int {
+    state.withLock { side == .input ? $0.inputs.count : $0.outputs.count }
+  }
+
+  package func setBusCount(_ count: Int, _ side: Side) throws(UnitError) {
+    guard canSetBusCount(side) else { throw .notWritable(11) }
+    guard (1...Self.mostBuses).contains(count) else {
+      throw .invalidValue("a unit has 1 to \(Self.mostBuses) buses, not \(count)")
+    }
+    if isInitialized {
+      if count == busCount(side) { return }
+      throw .initialized
+    }
+    try change { state throws(UnitError) in
+      while state.inputs.count > count { state.inputs.removeLast() }
+      while state.inputs.count < count {
+        state.inputs.append(Bus(format: state.outputs[0].format))
+      }
+    }
+    makeParameters()
+    tell(11, scope: side.rawValue)
+  }
+
+  /// Returns a bus.
+  package func bus(_ side: Side, _ index: UInt32) throws(UnitError) -> Bus {
+    try state.withLock { state throws(UnitError) in
+      let buses = side == .input ? state.inputs : state.outputs
+      guard index < buses.count else { throw .invalidElement(index) }
+      return buses[Int(index)]
+    }
+  }
+
+  /// Changes a bus.
+  func changeBus(
+    _ side: Side, _ index: UInt32, _ body: (inout Bus, borrowing State) throws(UnitError) -> Void
+  ) throws(UnitError) {
+    try change { state throws(UnitError) in
+      var bus = side == .input ? state.inputs : state.outputs
+      guard index < bus.count else { throw .invalidElement(index) }
+      try body(&bus[Int(index)], state)
+      if side == .input { state.inputs = bus } else { state.outputs = bus }
+    }
+  }
+
+  package func setName(_ name: String?, _ side: Side, _ index: UInt32) throws(UnitError) {
+    try changeBus(side, index) { bus, _ in bus.name = name }
+  }
+
+  package func setLayout(_ bytes: [UInt8], _ side: Side, _ index: UInt32) throws(UnitError) {
+    try changeBus(side, index) { bus, _ in bus.layout = bytes }
+  }
+
+  /// Sets the format of a bus.
+  package func setFormat(_ format: BusFormat, _ side: Side, _ index: UInt32) throws(UnitError) {
+    try changeBus(side, index) { bus, state throws(UnitError) in
+      try check(format, side, Int(index), state)
+      bus.format = format
+    }
+    tell(8, scope: side.rawValue, element: index)
+  }
+
+  package var maximumFrames: Int { state.withLock { $0.maximumFrames } }
+
+  package func setMaximumFrames(_ frames: Int) throws(UnitError) {
+    guard (1...1 << 20).contains(frames) else {
+      throw .invalidValue("a render has 1 to \(1 << 20) frames, not \(frames)")
+    }
+    try change { $0.maximumFrames = frames }
+    tell(14)
+  }
+
+  /// Seconds from input to output.
+  package var latencySeconds: Double {
+    ownLatencySeconds + state.withLock { $0.memory?.delaySeconds ?? 0 }
+  }
+
+  // MARK: Sources
+
+  package func setCallback(
+    _ proc: cue_render_proc?, _ data: UnsafeMutableRawPointer?, _ bus: UInt32
+  ) throws(UnitError) {
+    try changeBus(.input, bus) { bus, _ in
+      bus.source = unsafe proc.map { unsafe .callback($0, data) } ?? .none
+    }
+  }
+
+  /// Puts a unit's output before an input; nil to remove it. The source takes the input's format, if it
+  /// can; else the input takes the source's.
+  package func connect(_ source: Unit?, output: UInt32, to bus: UInt32) throws(UnitError) {
+    guard let source else {
+      try changeBus(.input, bus) { bus, _ in bus.source = .none }
+      return
+    }
+    guard !source.isReachable(from: self) else {
+      throw .invalidValue("the unit would be its own input")
+    }
+    let format = try self.bus(.input, bus).format
+    if try source.bus(.output, output).format != format {
+      do throws(UnitError) {
+        try source.setFormat(format, .output, output)
+      } catch {
+        try setFormat(source.bus(.output, output).format, .input, bus)
+      }
+    }
+    source.state.withLock { $0.consumers.append(Weak(unit: self)) }
+    try changeBus(.input, bus) { bus, _ in bus.source = .unit(source, output: Int(output)) }
+  }
+
+  /// Returns true if this unit, or one before it, is `unit`.
+  private func isReachable(from unit: Unit) -> Bool {
+    if self === unit { return true }
+    let sources = state.withLock { state in
+      state.inputs.compactMap { bus -> Unit? in
+        if case .unit(let source, _) = bus.source { source } else { nil }
+      }
+    }
+    return sources.contains { $0.isReachable(from: unit) }
+  }
+
+  // MARK: Notifications of renders
+
+  package func add(_ notify: UnitNotify) throws(UnitError) {
+    try change { state throws(UnitError) in
+      guard state.notifies.count < Self.mostNotifies else {
+        throw .unsupported("a unit tells \(Self.mostNotifies) functions of its renders at most")
+      }
+      state.notifies.append(notify)
+    }
+  }
+
+  package func remove(_ notify: UnitNotify) throws(UnitError) {
+    try change { state in
+      if let i = state.notifies.firstIndex(where: { $0.isSame(as: notify) }) {
+        state.notifies.remove(at: i)
+      }
+    }
+  }
+}

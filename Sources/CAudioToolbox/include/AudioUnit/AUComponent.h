@@ -1,0 +1,212 @@
+// Audio units: their functions, types and errors. AudioUnitProperties.h has the properties,
+// AudioUnitParameters.h the parameters, AudioOutputUnit.h what starts and stops output units.
+//
+// Any thread that is not real time may call these functions. On the process thread, in a render
+// callback, an app may call AudioUnitRender, AudioUnitSetParameter, AudioUnitGetParameter and
+// AudioUnitReset, and AudioOutputUnitStop of the unit that calls it.
+#ifndef CUEJACK_AUCOMPONENT_H
+#define CUEJACK_AUCOMPONENT_H
+
+#include "AudioComponent.h"
+
+CUE_HEADER_BEGIN
+CF_EXTERN_C_BEGIN
+
+// MARK: Types
+
+/// An audio unit. The pointer is a number that is never followed.
+typedef AudioComponentInstance AudioUnit;
+
+typedef UInt32 AudioUnitPropertyID;
+typedef UInt32 AudioUnitScope;
+typedef UInt32 AudioUnitElement;
+typedef UInt32 AudioUnitParameterID;
+typedef Float32 AudioUnitParameterValue;
+
+CF_ENUM(UInt32) {
+  kAudioUnitType_Output = 'auou',
+  kAudioUnitType_FormatConverter = 'aufc',
+  kAudioUnitType_Mixer = 'aumx'
+};
+
+CF_ENUM(UInt32) { kAudioUnitManufacturer_Apple = 'appl' };
+
+// The output units differ in nothing but their names and the direction that is on at first: RemoteIO
+// and HALOutput can record, too.
+CF_ENUM(UInt32) {
+  /// Plays and records on a device: 'rioc' as on a phone, 'ahal' as on a desktop.
+  kAudioUnitSubType_RemoteIO = 'rioc',
+  kAudioUnitSubType_HALOutput = 'ahal',
+  /// Plays on the default device.
+  kAudioUnitSubType_DefaultOutput = 'def ',
+  kAudioUnitSubType_SystemOutput = 'sys ',
+  /// Refused: see AudioComponentInstanceNew.
+  kAudioUnitSubType_VoiceProcessingIO = 'vpio',
+  /// Belongs to no device: the app calls AudioUnitRender.
+  kAudioUnitSubType_GenericOutput = 'genr'
+};
+
+CF_ENUM(UInt32) {
+  /// Converts sample rate, channels and sample format between its input and its output.
+  kAudioUnitSubType_AUConverter = 'conv'
+};
+
+CF_ENUM(UInt32) {
+  /// Adds any number of mono and stereo buses, each with volume, pan and a switch.
+  kAudioUnitSubType_MultiChannelMixer = 'mcmx',
+  /// The same unit with eight buses at first.
+  kAudioUnitSubType_StereoMixer = 'smxr'
+};
+
+CF_ENUM(AudioUnitScope) {
+  kAudioUnitScope_Global = 0,
+  kAudioUnitScope_Input = 1,
+  kAudioUnitScope_Output = 2
+};
+
+typedef CF_OPTIONS(UInt32, AudioUnitRenderActionFlags){
+    /// In a render notification: before the render, and after it.
+    kAudioUnitRenderAction_PreRender = (1U << 2), kAudioUnitRenderAction_PostRender = (1U << 3),
+    /// Set by a render callback: its buffers are to be taken for silence, whatever they hold.
+    kAudioUnitRenderAction_OutputIsSilence = (1U << 4),
+    kAudioOfflineUnitRenderAction_Preflight = (1U << 5),
+    kAudioOfflineUnitRenderAction_Render = (1U << 6),
+    kAudioOfflineUnitRenderAction_Complete = (1U << 7),
+    /// In a notification after a render that failed.
+    kAudioUnitRenderAction_PostRenderError = (1U << 8),
+    kAudioUnitRenderAction_DoNotCheckRenderArgs = (1U << 9)};
+
+CF_ENUM(OSStatus) {
+  /// The unit does not have the property, at least not in that scope.
+  kAudioUnitErr_InvalidProperty = -10879,
+  kAudioUnitErr_InvalidParameter = -10878,
+  kAudioUnitErr_InvalidElement = -10877,
+  /// The input has no render callback and no connection.
+  kAudioUnitErr_NoConnection = -10876,
+  kAudioUnitErr_FailedInitialization = -10875,
+  /// More frames than kAudioUnitProperty_MaximumFramesPerSlice.
+  kAudioUnitErr_TooManyFramesToProcess = -10874,
+  kAudioUnitErr_InvalidFile = -10871,
+  kAudioUnitErr_UnknownFileType = -10870,
+  kAudioUnitErr_FileNotSpecified = -10869,
+  kAudioUnitErr_FormatNotSupported = -10868,
+  kAudioUnitErr_Uninitialized = -10867,
+  kAudioUnitErr_InvalidScope = -10866,
+  kAudioUnitErr_PropertyNotWritable = -10865,
+  /// A device's input is rendered when none of its cycles calls the unit.
+  kAudioUnitErr_CannotDoInCurrentContext = -10863,
+  kAudioUnitErr_InvalidPropertyValue = -10851,
+  kAudioUnitErr_PropertyNotInUse = -10850,
+  kAudioUnitErr_Initialized = -10849,
+  kAudioUnitErr_InvalidOfflineRender = -10848,
+  kAudioUnitErr_Unauthorized = -10847
+};
+
+/// Supplies a unit's input, or hears of its renders. On the process thread, if an output unit plays
+/// it: it must not allocate, lock or wait then.
+///
+/// - ioActionFlags: see AudioUnitRenderActionFlags.
+/// - inTimeStamp: mSampleTime counts frames at the rate of the bus. mHostTime, where it is valid, is
+///   when the first frame is heard, or came in.
+/// - inBusNumber: the element of the input scope; 1 for the input of a device.
+/// - ioData: memory to fill, with its size in mDataByteSize. The callback may point mData to memory
+///   of its own, which must stay as it is until the next call, and lower mDataByteSize: the rest is
+///   silence. NULL for the input of a device.
+/// - Returns: Any error: the render fails with it.
+typedef OSStatus (*AURenderCallback)(void *inRefCon, AudioUnitRenderActionFlags *ioActionFlags,
+                                     const AudioTimeStamp *inTimeStamp, UInt32 inBusNumber,
+                                     UInt32 inNumberFrames, AudioBufferList *_Nullable ioData);
+
+/// Called after a property has changed, on a thread of the library. Not called after the unit was
+/// disposed of.
+typedef void (*AudioUnitPropertyListenerProc)(void *_Nullable inRefCon, AudioUnit inUnit,
+                                              AudioUnitPropertyID inID, AudioUnitScope inScope,
+                                              AudioUnitElement inElement);
+
+// MARK: Functions
+
+/// Prepares a unit to render. Has no effect if it is initialised.
+extern OSStatus AudioUnitInitialize(AudioUnit inUnit);
+
+/// Stops a unit and frees what it renders with. It keeps its properties and parameters.
+extern OSStatus AudioUnitUninitialize(AudioUnit inUnit);
+
+/// Returns the size of a property's value in bytes.
+extern OSStatus AudioUnitGetPropertyInfo(AudioUnit inUnit, AudioUnitPropertyID inID,
+                                         AudioUnitScope inScope, AudioUnitElement inElement,
+                                         UInt32 *_Nullable outDataSize,
+                                         Boolean *_Nullable outWritable);
+
+/// Copies a property's value, or as much of it as ioDataSize has room for.
+///
+/// - ioDataSize: afterwards the bytes written.
+extern OSStatus AudioUnitGetProperty(AudioUnit inUnit, AudioUnitPropertyID inID,
+                                     AudioUnitScope inScope, AudioUnitElement inElement,
+                                     void *outData, UInt32 *ioDataSize);
+
+/// Sets a property. All but kAudioUnitProperty_ElementCount can be set while the unit is
+/// initialised or runs.
+///
+/// - inData: NULL to remove a callback.
+extern OSStatus AudioUnitSetProperty(AudioUnit inUnit, AudioUnitPropertyID inID,
+                                     AudioUnitScope inScope, AudioUnitElement inElement,
+                                     const void *_Nullable inData, UInt32 inDataSize);
+
+/// Adds a function to call after each change of a property in any scope.
+extern OSStatus AudioUnitAddPropertyListener(AudioUnit inUnit, AudioUnitPropertyID inID,
+                                             AudioUnitPropertyListenerProc inProc,
+                                             void *_Nullable inProcUserData);
+
+/// Removes a function that was added with the same arguments, if there is one.
+extern OSStatus AudioUnitRemovePropertyListenerWithUserData(AudioUnit inUnit,
+                                                            AudioUnitPropertyID inID,
+                                                            AudioUnitPropertyListenerProc inProc,
+                                                            void *_Nullable inProcUserData);
+
+/// Removes a function, whatever its data.
+extern OSStatus AudioUnitRemovePropertyListener(AudioUnit inUnit, AudioUnitPropertyID inID,
+                                                AudioUnitPropertyListenerProc inProc);
+
+/// Adds a function to call before and after each render of an output, at most 16 of them.
+extern OSStatus AudioUnitAddRenderNotify(AudioUnit inUnit, AURenderCallback inProc,
+                                         void *_Nullable inProcUserData);
+
+/// Removes such a function. When this returns, it is not called, unless it is the caller.
+extern OSStatus AudioUnitRemoveRenderNotify(AudioUnit inUnit, AURenderCallback inProc,
+                                            void *_Nullable inProcUserData);
+
+/// Returns a parameter. Real-time safe.
+extern OSStatus AudioUnitGetParameter(AudioUnit inUnit, AudioUnitParameterID inID,
+                                      AudioUnitScope inScope, AudioUnitElement inElement,
+                                      AudioUnitParameterValue *outValue);
+
+/// Sets a parameter, clipped to its range. Real-time safe. A gain reaches its new value at the end
+/// of the next render, in a straight line.
+///
+/// - inBufferOffsetInFrames: ignored: parameters change from the next render on.
+extern OSStatus AudioUnitSetParameter(AudioUnit inUnit, AudioUnitParameterID inID,
+                                      AudioUnitScope inScope, AudioUnitElement inElement,
+                                      AudioUnitParameterValue inValue,
+                                      UInt32 inBufferOffsetInFrames);
+
+/// Renders frames of an output on the calling thread, with all that stands before it. Frames of
+/// one mSampleTime are rendered once: a second call with the same time gets the same frames.
+/// Real-time safe as far as the app's callbacks are.
+///
+/// - ioActionFlags: may be NULL.
+/// - inOutputBusNumber: 1 for what a device has recorded; then in its callbacks only.
+/// - ioData: a buffer for each of the format's. mData NULL: the unit's own memory is put there, which
+///   the next render overwrites. mDataByteSize becomes the size rendered.
+extern OSStatus AudioUnitRender(AudioUnit inUnit,
+                                AudioUnitRenderActionFlags *_Nullable ioActionFlags,
+                                const AudioTimeStamp *inTimeStamp, UInt32 inOutputBusNumber,
+                                UInt32 inNumberFrames, AudioBufferList *ioData);
+
+/// Forgets the sound of earlier renders, from the next render on. Real-time safe.
+extern OSStatus AudioUnitReset(AudioUnit inUnit, AudioUnitScope inScope,
+                               AudioUnitElement inElement);
+
+CF_EXTERN_C_END
+CUE_HEADER_END
+
+#endif

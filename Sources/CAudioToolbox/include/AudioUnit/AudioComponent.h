@@ -1,0 +1,102 @@
+// Audio components: what kinds of audio units there are, and instances of them.
+//
+// Any thread that is not real time may call these functions.
+#ifndef CUEJACK_AUDIOCOMPONENT_H
+#define CUEJACK_AUDIOCOMPONENT_H
+
+#include "../CarbonCore/MacErrors.h"
+#include "../CoreAudioTypes/CoreAudioTypes.h"
+
+CUE_HEADER_BEGIN
+CF_EXTERN_C_BEGIN
+
+// MARK: Components
+
+/// A kind of audio unit. The pointer is a number that is never followed.
+typedef struct OpaqueAudioComponent *AudioComponent;
+
+/// An instance of a component: an audio unit.
+typedef struct OpaqueAudioComponentInstance *AudioComponentInstance;
+
+/// What identifies a component. In a search 0 stands for any type, subtype or manufacturer.
+struct AudioComponentDescription {
+  OSType componentType;
+  OSType componentSubType;
+  OSType componentManufacturer;
+  /// Ignored in a search. No component has flags.
+  UInt32 componentFlags;
+  UInt32 componentFlagsMask;
+};
+typedef struct AudioComponentDescription AudioComponentDescription;
+
+/// Returns the next component that a description means, after `inComponent` (NULL: the first one);
+/// NULL if there are no more.
+extern AudioComponent _Nullable AudioComponentFindNext(AudioComponent _Nullable inComponent,
+                                                       const AudioComponentDescription *inDesc);
+
+/// Returns how many components a description means.
+extern UInt32 AudioComponentCount(const AudioComponentDescription *inDesc);
+
+/// Copies a component's name, "manufacturer: name". The caller releases it.
+extern OSStatus AudioComponentCopyName(AudioComponent inComponent,
+                                       CFStringRef _Nullable *_Nonnull outName);
+
+/// Stores a component's description.
+extern OSStatus AudioComponentGetDescription(AudioComponent inComponent,
+                                             AudioComponentDescription *outDesc);
+
+/// Stores a component's version, 0xMMMMmmDD: major, minor, dot.
+extern OSStatus AudioComponentGetVersion(AudioComponent inComponent, UInt32 *outVersion);
+
+/// Makes an audio unit. The voice-processing unit is refused with
+/// kAudioComponentErr_UnsupportedType: there is no echo cancellation here.
+extern OSStatus AudioComponentInstanceNew(AudioComponent inComponent,
+                                          AudioComponentInstance _Nullable *_Nonnull outInstance);
+
+/// Stops an audio unit and frees it. When this returns, none of the app's functions is called for
+/// it, unless one of them is the caller. NULL is no error.
+extern OSStatus AudioComponentInstanceDispose(AudioComponentInstance _Nullable inInstance);
+
+/// Returns the component of an audio unit; NULL if there is no such unit.
+extern AudioComponent _Nullable
+AudioComponentInstanceGetComponent(AudioComponentInstance inInstance);
+
+CF_ENUM(OSStatus) {
+  kAudioComponentErr_InstanceTimedOut = -66754,
+  kAudioComponentErr_InstanceInvalidated = -66749,
+  kAudioComponentErr_NotPermitted = -66748,
+  kAudioComponentErr_InitializationTimedOut = -66747,
+  kAudioComponentErr_InvalidFormat = -66746,
+  kAudioComponentErr_DuplicateDescription = -66752,
+  kAudioComponentErr_UnsupportedType = -66751,
+  kAudioComponentErr_TooManyInstances = -66750
+};
+
+// MARK: Before 10.6
+
+typedef AudioComponentDescription ComponentDescription;
+typedef AudioComponent Component;
+typedef AudioComponentInstance ComponentInstance;
+typedef SInt32 ComponentResult;
+
+/// Returns the next component, as AudioComponentFindNext does.
+extern Component _Nullable FindNextComponent(Component _Nullable aComponent,
+                                             ComponentDescription *looking);
+/// Returns how many components a description means.
+extern long CountComponents(ComponentDescription *looking);
+/// Makes an audio unit; NULL if that fails.
+extern ComponentInstance _Nullable OpenComponent(Component aComponent);
+/// Makes an audio unit.
+extern OSErr OpenAComponent(Component aComponent, ComponentInstance _Nullable *_Nonnull ci);
+/// Stops an audio unit and frees it.
+extern OSErr CloseComponent(ComponentInstance _Nullable aComponentInstance);
+/// Stores a component's description. `componentName`, `componentInfo` and `componentIcon` are left
+/// alone.
+extern OSErr GetComponentInfo(Component aComponent, ComponentDescription *_Nullable cd,
+                              Handle _Nullable componentName, Handle _Nullable componentInfo,
+                              Handle _Nullable componentIcon);
+
+CF_EXTERN_C_END
+CUE_HEADER_END
+
+#endif

@@ -1,0 +1,159 @@
+// Renders of audio units: what units and render callbacks hand to each other. The layouts are those
+// of the C API.
+#pragma once
+
+#pragma clang assume_nonnull begin
+
+/// Samples of one or more channels, as an AudioBuffer.
+typedef struct cue_buffer {
+  uint32_t channels;
+  uint32_t bytes;
+  void *_Nullable data;
+} cue_buffer;
+
+/// Buffers, as an AudioBufferList. `first` is followed by the others.
+typedef struct cue_buffer_list {
+  uint32_t count;
+  cue_buffer first;
+} cue_buffer_list;
+
+/// Returns the buffers of a list.
+static inline cue_buffer *cue_rt_buffers(cue_buffer_list *list) CUE_REALTIME {
+  return &list->first;
+}
+
+/// Flags of a time stamp: the fields that are valid.
+enum {
+  cue_time_has_sample = 1,
+  cue_time_has_host = 2,
+  cue_time_has_rate = 4
+};
+
+/// A time, as an AudioTimeStamp.
+typedef struct cue_time_stamp {
+  double sample_time;
+  uint64_t host_time;
+  double rate_scalar;
+  uint64_t word_clock_time;
+  uint64_t smpte[3];
+  uint32_t flags;
+  uint32_t reserved;
+} cue_time_stamp;
+
+/// A render callback, as an AURenderCallback.
+typedef int32_t (*cue_render_proc)(void *_Nullable data, uint32_t *flags,
+                                   const cue_time_stamp *time, uint32_t bus, uint32_t frames,
+                                   cue_buffer_list *_Nullable list);
+
+/// Flags of a render.
+enum {
+  cue_render_is_before = 1 << 2,
+  cue_render_is_after = 1 << 3,
+  cue_render_is_silent = 1 << 4,
+  cue_render_has_failed = 1 << 8
+};
+
+/// Calls a render callback.
+static inline int32_t cue_rt_call_render(cue_render_proc proc, void *_Nullable data,
+                                         uint32_t *flags, const cue_time_stamp *time, uint32_t bus,
+                                         uint32_t frames,
+                                         cue_buffer_list *_Nullable list) CUE_REALTIME {
+  CUE_TRUST_BEGIN // A function of the app, by the rules of render callbacks.
+      return proc(data, flags, time, bus, frames, list);
+  CUE_TRUST_END
+}
+
+/// A render of a unit, for its kernel.
+typedef struct cue_unit_call {
+  /// The unit's setup.
+  void *setup;
+  const cue_time_stamp *time;
+  uint32_t frames;
+  uint32_t *flags;
+} cue_unit_call;
+
+/// The function that makes a unit's outputs from its inputs, with its context. Returns an error of
+/// the C API, or 0.
+typedef struct cue_unit_kernel {
+  int32_t (*run)(void *context, const cue_unit_call *call);
+  void *context;
+} cue_unit_kernel;
+
+/// Calls a kernel.
+static inline int32_t cue_rt_run_kernel(cue_unit_kernel kernel,
+                                        const cue_unit_call *call) CUE_REALTIME {
+  CUE_TRUST_BEGIN // A function of RealTime, which the compiler checks where it is defined.
+      return kernel.run(kernel.context, call);
+  CUE_TRUST_END
+}
+
+/// A sample rate converter: it takes `*taken` of `count` frames and gives `*given` of at most
+/// `room`. `run` is NULL for none.
+typedef struct cue_resampler {
+  void (*_Nullable run)(void *context, float *_Nonnull const *_Nonnull input, uint32_t count,
+                        uint32_t *taken, float *_Nonnull const *_Nonnull output, uint32_t room,
+                        uint32_t *given);
+  void *_Nullable context;
+} cue_resampler;
+
+/// Calls a sample rate converter.
+static inline void cue_rt_resample(cue_resampler resampler, float *_Nonnull const *_Nonnull input,
+                                   uint32_t count, uint32_t *taken,
+                                   float *_Nonnull const *_Nonnull output, uint32_t room,
+                                   uint32_t *given) CUE_REALTIME {
+  CUE_TRUST_BEGIN // soxr allocates nothing once its buffers have had their largest contents, which
+                  // Resampling.swift of AudioUnits sees to.
+      resampler.run((void *)resampler.context, input, count, taken, output, room, given);
+  CUE_TRUST_END
+}
+
+// MARK: Handles
+
+/// A unit by the number that the app holds. A number is never used twice.
+typedef struct cue_unit_gate {
+  uintptr_t handle;
+  void *_Nullable unit;
+  /// Calls in progress.
+  int32_t inside;
+} cue_unit_gate;
+
+enum {
+  cue_unit_gate_count = 4096
+};
+extern CUE_HIDDEN cue_unit_gate cue_unit_gates[cue_unit_gate_count];
+
+static inline cue_unit_gate *cue_rt_unit_gate(uintptr_t handle) CUE_REALTIME {
+  return &cue_unit_gates[(handle >> 4) % cue_unit_gate_count];
+}
+
+/// Lets a handle stand for a unit.
+static inline void cue_open_unit_gate(uintptr_t handle, void *unit) {
+  cue_unit_gate *gate = cue_rt_unit_gate(handle);
+  gate->unit = unit;
+  __atomic_store_n(&gate->handle, handle, __ATOMIC_SEQ_CST);
+}
+
+/// Lets it stand for none. The unit may go once `cue_unit_calls` was 0.
+static inline void cue_close_unit_gate(uintptr_t handle) {
+  __atomic_store_n(&cue_rt_unit_gate(handle)->handle, 0, __ATOMIC_SEQ_CST);
+}
+
+/// Returns the number of calls in progress with a handle.
+static inline int32_t cue_unit_calls(uintptr_t handle) {
+  return __atomic_load_n(&cue_rt_unit_gate(handle)->inside, __ATOMIC_SEQ_CST);
+}
+
+/// Returns the unit of a handle, which stays until `cue_rt_leave_unit`; NULL if there is none.
+static inline void *_Nullable cue_rt_enter_unit(uintptr_t handle) CUE_REALTIME {
+  cue_unit_gate *gate = cue_rt_unit_gate(handle);
+  __atomic_add_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
+  if (handle != 0 && __atomic_load_n(&gate->handle, __ATOMIC_SEQ_CST) == handle) return gate->unit;
+  __atomic_sub_fetch(&gate->inside, 1, __ATOMIC_SEQ_CST);
+  return NULL;
+}
+
+static inline void cue_rt_leave_unit(uintptr_t handle) CUE_REALTIME {
+  __atomic_sub_fetch(&cue_rt_unit_gate(handle)->inside, 1, __ATOMIC_SEQ_CST);
+}
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,225 @@
+package import CRealTime
+import Synchronization
+
+/// What only the process thread uses of a device unit.
+@safe
+package struct DeviceUnitState: BitwiseCopyable {
+  /// The call in progress; nil between calls.
+  var io: UnsafePointer<cue_io>?
+  /// Frames played since the unit was started, and whether it was.
+  var position: Int64 = 0
+  var hasStarted = false
+  /// Gain of the latest frame.
+  var gain: Float = 1
+  package init() { unsafe io = nil }
+}
+
+/// Channels of one side of a device unit for those of the other: -1 for silence.
+@safe
+package struct UnitChannelMap: BitwiseCopyable {
+  let sources: UnsafeMutablePointer<Int32>
+  let count: Int
+  package init(_ sources: UnsafeMutablePointer<Int32>, count: Int) {
+    unsafe self.sources = sources
+    self.count = count
+  }
+}
+
+/// An output unit in the cycles of its device: asks for the app's sound, and lends the input.
+///
+/// Owns no memory and has a fixed address.
+@safe
+package struct DeviceUnit: ~Copyable {
+  private let unit: UnsafeMutablePointer<RenderUnit>
+  private let state: UnsafeMutablePointer<DeviceUnitState>
+  private let volume: UnsafeMutablePointer<UnitParameterSlot>
+  private let playsAndRecords = Atomic<UInt8>(1)
+  private let countsFromZero = Atomic<Bool>(true)
+  private let restarts = Atomic<Bool>(false)
+  /// The app's function that hears of new input: a `UnitNotify`.
+  private let inputProc: Atomic<UnsafeMutableRawPointer?>
+  /// The channel maps: a `UnitChannelMap` each.
+  private let outputMap: Atomic<UnsafeMutableRawPointer?>
+  private let inputMap: Atomic<UnsafeMutableRawPointer?>
+
+  package init(
+    _ unit: UnsafeMutablePointer<RenderUnit>, _ state: UnsafeMutablePointer<DeviceUnitState>,
+    volume: UnsafeMutablePointer<UnitParameterSlot>
+  ) {
+    unsafe self.unit = unit
+    unsafe self.volume = volume
+    unsafe self.state = state
+    unsafe inputProc = Atomic(nil)
+    unsafe outputMap = Atomic(nil)
+    unsafe inputMap = Atomic(nil)
+  }
+
+  // MARK: Control side. Memory that is replaced is freed once no call is in progress.
+
+  package func setDirections(plays: Bool, records: Bool) {
+    playsAndRecords.store((plays ? 1 : 0) | (records ? 2 : 0), ordering: .relaxed)
+  }
+  package func setCountsFromZero(_ on: Bool) { countsFromZero.store(on, ordering: .relaxed) }
+  /// Lets the sample time begin anew with the next call.
+  package func restart() { restarts.store(true, ordering: .releasing) }
+  package func setInputProc(_ proc: UnsafeMutablePointer<UnitNotify>?) {
+    unsafe inputProc.store(UnsafeMutableRawPointer(proc), ordering: .sequentiallyConsistent)
+  }
+  package func setOutputMap(_ map: UnsafeMutablePointer<UnitChannelMap>?) {
+    unsafe outputMap.store(UnsafeMutableRawPointer(map), ordering: .sequentiallyConsistent)
+  }
+  package func setInputMap(_ map: UnsafeMutablePointer<UnitChannelMap>?) {
+    unsafe inputMap.store(UnsafeMutableRawPointer(map), ordering: .sequentiallyConsistent)
+  }
+
+  // MARK: Process thread
+
+  /// Runs a call of the device.
+  @_noLocks borrowing func run(_ io: UnsafePointer<cue_io>) {
+    guard let setup = unsafe unit.pointee.begin() else { return }
+    unsafe state.pointee.io = io
+    if restarts.exchange(false, ordering: .acquiring) {
+      unsafe state.pointee.position = 0
+      unsafe state.pointee.gain = gainNow
+    }
+    let directions = playsAndRecords.load(ordering: .relaxed)
+    if directions & 2 != 0, unsafe io.pointee.input != nil { unsafe tellInput(io) }
+    if directions & 1 != 0, unsafe io.pointee.output != nil { unsafe play(io, setup) }
+    unsafe state.pointee.position &+= Int64(io.pointee.frames)
+    unsafe state.pointee.io = nil
+    unsafe unit.pointee.end()
+  }
+
+  private var gainNow: Float {
+    @_noLocks get { unsafe volume.pointee.value }
+  }
+
+  /// Returns the time of a frame of a call: of its output, or of its input.
+  @_noLocks private borrowing func time(
+    _ io: UnsafePointer<cue_io>, _ frame: Int, isInput: Bool
+  ) -> cue_time_stamp {
+    var time = cue_time_stamp()
+    let deviceFrame = unsafe isInput ? io.pointee.input_frame : io.pointee.output_frame
+    let position =
+      countsFromZero.load(ordering: .relaxed) ? unsafe state.pointee.position : deviceFrame
+    time.sample_time = Double(position &+ Int64(frame))
+    time.flags = UInt32(cue_time_has_sample)
+    let hostTime = unsafe isInput ? io.pointee.input_time : io.pointee.output_time
+    if hostTime > 0 {
+      let length = unsafe io.pointee.nanoseconds_per_frame
+      time.host_time = hostTime &+ UInt64(Double(frame) * length)
+      time.flags |= UInt32(cue_time_has_host)
+    }
+    if unsafe io.pointee.rate_scalar > 0 {
+      time.rate_scalar = unsafe io.pointee.rate_scalar
+      time.flags |= UInt32(cue_time_has_rate)
+    }
+    return time
+  }
+
+  @_noLocks private borrowing func tellInput(_ io: UnsafePointer<cue_io>) {
+    guard let pointer = unsafe inputProc.load(ordering: .sequentiallyConsistent) else { return }
+    let proc = unsafe pointer.assumingMemoryBound(to: UnitNotify.self).pointee
+    var time = unsafe time(io, 0, isInput: true)
+    var flags: UInt32 = 0
+    let status = unsafe cue_rt_call_render(
+      proc.proc, proc.data, &flags, &time, 1, io.pointee.frames, nil)
+    unsafe unit.pointee.note(status)
+  }
+
+  /// Adds the app's sound to the device's output, which is silent.
+  @_noLocks private borrowing func play(
+    _ io: UnsafePointer<cue_io>, _ setup: UnsafeMutablePointer<UnitSetup>
+  ) {
+    guard unsafe setup.pointee.inputCount > 0,
+      unsafe !setup.pointee.inputs[0].source.isNone, let output = unsafe io.pointee.output
+    else { return }
+    let input = unsafe setup.pointee.inputs
+    let frames = unsafe Int(io.pointee.frames)
+    let width = unsafe Int(io.pointee.output_channels)
+    let from = unsafe state.pointee.gain
+    let to = gainNow
+    var at = 0
+    while at < frames {
+      let count = unsafe min(frames &- at, setup.pointee.maximumFrames)
+      var time = unsafe time(io, at, isInput: false)
+      var isSilent = false
+      let status = unsafe renderInput(setup, &time, frames: count, isSilent: &isSilent)
+      unsafe unit.pointee.note(status)
+      if status == 0 && !isSilent {
+        let first = from + (to - from) * Float(at) / Float(frames)
+        let step = (to - from) / Float(frames)
+        for channel in 0..<width {
+          let source = unsafe source(of: channel, channels: input.pointee.channels)
+          if source < 0 { continue }
+          let plane = unsafe input.pointee.planes[source]
+          for i in 0..<count {
+            let gain = step == 0 ? to : first + step * Float(i &+ 1)
+            unsafe output[(at &+ i) &* width &+ channel] = plane[i] * gain
+          }
+        }
+      }
+      at &+= count
+    }
+    unsafe state.pointee.gain = to
+  }
+
+  /// Fills the planes of the unit's input, and tells those who listen to its renders.
+  @_noLocks private borrowing func renderInput(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ time: UnsafeMutablePointer<cue_time_stamp>,
+    frames: Int, isSilent: inout Bool
+  ) -> Int32 {
+    let list = unsafe setup.pointee.inputs[0].list
+    unsafe setup.pointee.notify(
+      UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
+    let status = unsafe setup.pointee.pull(0, frames: frames, at: time, isSilent: &isSilent)
+    let after =
+      status == 0
+      ? cue_render_is_after
+      : cue_render_is_after | cue_render_has_failed
+    unsafe setup.pointee.notify(UInt32(after), time, bus: 0, frames: frames, list)
+    return status
+  }
+
+  /// Returns the app's channel that a channel of the device plays; -1 for none.
+  @_noLocks private borrowing func source(of channel: Int, channels: Int) -> Int {
+    if let pointer = unsafe outputMap.load(ordering: .sequentiallyConsistent) {
+      let map = unsafe pointer.assumingMemoryBound(to: UnitChannelMap.self).pointee
+      guard channel < map.count else { return -1 }
+      let source = unsafe Int(map.sources[channel])
+      return source < channels ? source : -1
+    }
+    if channels == 1 { return channel < 2 ? 0 : -1 }
+    return channel < channels ? channel : -1
+  }
+
+  /// Copies what came in during the call in progress to an output's planes.
+  @_noLocks borrowing func capture(_ output: UnsafeMutablePointer<UnitBus>, frames: Int) -> Int32 {
+    guard let io = unsafe state.pointee.io, let input = unsafe io.pointee.input else {
+      return RenderError.wrongContext
+    }
+    guard unsafe frames <= Int(io.pointee.frames) else { return RenderError.tooManyFrames }
+    let width = unsafe Int(io.pointee.input_channels)
+    for channel in unsafe 0..<output.pointee.channels {
+      let plane = unsafe output.pointee.planes[channel]
+      var source = width == 1 ? 0 : channel
+      if let pointer = unsafe inputMap.load(ordering: .sequentiallyConsistent) {
+        let map = unsafe pointer.assumingMemoryBound(to: UnitChannelMap.self).pointee
+        source = unsafe channel < map.count ? Int(map.sources[channel]) : -1
+      }
+      if source < 0 || source >= width {
+        unsafe plane.initialize(repeating: 0, count: frames)
+      } else {
+        for i in 0..<frames { unsafe plane[i] = input[i &* width &+ source] }
+      }
+    }
+    return 0
+  }
+}
+
+/// An I/O function of a device: `context` is a `DeviceUnit`. Process thread.
+@_noLocks package func runDeviceUnit(
+  _ context: UnsafeMutableRawPointer, _ io: UnsafePointer<cue_io>
+) {
+  unsafe context.assumingMemoryBound(to: DeviceUnit.self).pointee.run(io)
+}

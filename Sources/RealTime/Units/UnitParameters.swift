@@ -1,0 +1,71 @@
+import Synchronization
+
+/// A parameter of an audio unit: its address and its value, which any thread sets and reads.
+package struct UnitParameterSlot: ~Copyable {
+  let key: UInt64
+  private let least: Float
+  private let most: Float
+  private let bits: Atomic<UInt32>
+
+  package init(_ key: UInt64, _ range: ClosedRange<Float>, _ value: Float) {
+    self.key = key
+    least = range.lowerBound
+    most = range.upperBound
+    bits = Atomic(value.bitPattern)
+  }
+
+  package var value: Float { @_noLocks get { Float(bitPattern: bits.load(ordering: .relaxed)) } }
+
+  /// Sets the value, clipped to its range.
+  @_noLocks package borrowing func set(_ value: Float) {
+    bits.store(min(max(value, least), most).bitPattern, ordering: .relaxed)
+  }
+}
+
+/// The parameters of a unit, in the order of their keys. Never changed once a thread can read it.
+@safe
+package struct UnitParameters: BitwiseCopyable {
+  package let slots: UnsafeMutablePointer<UnitParameterSlot>
+  private let count: Int
+  private let inputs: Int
+  private let outputs: Int
+  /// True if every scope and element means the same.
+  private let ignoresScope: Bool
+
+  package init(
+    _ slots: UnsafeMutablePointer<UnitParameterSlot>, count: Int, inputs: Int, outputs: Int,
+    ignoresScope: Bool
+  ) {
+    unsafe self.slots = slots
+    self.count = count
+    self.inputs = inputs
+    self.outputs = outputs
+    self.ignoresScope = ignoresScope
+  }
+
+  /// Returns the key of a parameter: by scope, then element, then number.
+  @_noLocks package static func key(scope: UInt32, element: UInt32, id: UInt32) -> UInt64 {
+    UInt64(scope) &<< 62 | UInt64(element) &<< 32 | UInt64(id)
+  }
+
+  /// Returns a parameter; nil with the error if there is none.
+  @_noLocks func find(scope: UInt32, element: UInt32, id: UInt32)
+    -> (UnsafeMutablePointer<UnitParameterSlot>?, Int32)
+  {
+    if scope > 2 { return (nil, RenderError.invalidScope) }
+    let buses = scope == 1 ? inputs : scope == 2 ? outputs : 1
+    if !ignoresScope, Int(element) >= buses { return (nil, RenderError.invalidElement) }
+    let key =
+      ignoresScope
+      ? Self.key(scope: 0, element: 0, id: id) : Self.key(scope: scope, element: element, id: id)
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low &+ high) / 2
+      if unsafe slots[middle].key < key { low = middle &+ 1 } else { high = middle }
+    }
+    guard low < count, unsafe slots[low].key == key else {
+      return (nil, RenderError.invalidParameter)
+    }
+    return (unsafe slots + low, 0)
+  }
+}

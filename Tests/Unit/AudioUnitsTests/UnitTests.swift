@@ -1,0 +1,253 @@
+import CProbe
+import CRealTime
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AudioUnits
+@testable import Hardware
+@testable import RealTime
+@testable import Server
+
+/// A render callback that gives a wave. Used by one thread at a time.
+final class WaveSource: @unchecked Sendable {
+  private(set) var calls = 0
+  private(set) var framesOfCalls: Set<Int> = []
+  private(set) var firstTimes: [Double] = []
+  var gain: Float = 1
+  var keepsCalls = true
+  /// Called in each call.
+  var action: (() -> Void)?
+
+  static func sample(_ frame: Int) -> Float { Float(frame + 1) / 16_777_216 }
+
+  var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  static let proc: cue_render_proc = { data, _, time, _, frames, list in
+    Unmanaged<WaveSource>.fromOpaque(data!)._withUnsafeGuaranteedRef {
+      $0.render(time.pointee, Int(frames), list!)
+    }
+    return 0
+  }
+
+  private func render(
+    _ time: cue_time_stamp, _ frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>
+  ) {
+    calls += 1
+    if keepsCalls {
+      framesOfCalls.insert(frames)
+      firstTimes.append(time.sample_time)
+    }
+    let buffers = cue_rt_buffers(list)
+    for channel in 0..<Int(list.pointee.count) {
+      let samples = buffers[channel].data!.assumingMemoryBound(to: Float.self)
+      for frame in 0..<frames {
+        samples[frame] = Self.sample(Int(time.sample_time) + frame) * gain
+      }
+    }
+    action?()
+  }
+}
+
+/// Audio units in cycles that are driven by hand. `units.c` has the functions of the C API.
+@Suite struct UnitTests {
+  let server = HandDrivenServer()
+  let device: HardwareDevice
+  let unit: OutputUnit
+
+  init() throws {
+    let device = HardwareDevice(server, named: "by-hand", clientName: "units")
+    self.device = device
+    unit = try #require(try UnitKind.remoteIO.make { device } as? OutputUnit)
+  }
+
+  /// Sets the server's period.
+  private func setPeriod(_ frames: Int) { server.periodFrames = frames }
+
+  private var heard: [Float] { server.clients.last!.outputs[0].samples }
+
+  private func planar(_ rate: Double = 48000, _ channels: Int = 2) throws -> BusFormat {
+    try #require(BusFormat.planar(channels: channels, sampleRate: rate))
+  }
+
+  private func end() {
+    unit.dispose()
+    device.closeIfUnused()
+  }
+
+  /// Fills every buffer with a number of samples.
+  private static let constant: cue_render_proc = { _, _, _, _, frames, list in
+    let buffers = cue_rt_buffers(list!)
+    for i in 0..<Int(list!.pointee.count) {
+      let samples = buffers[i].data!.assumingMemoryBound(to: Float.self)
+      for frame in 0..<Int(frames) { samples[frame] = 0.25 }
+    }
+    return 0
+  }
+
+  @Test("a cycle through converters and mixers allocates, locks and retains nothing")
+  func realTime() throws {
+    try #require(cue_probe_works() || isSanitized)
+    let mixer = try UnitKind.multiChannelMixer.make { device }
+    try mixer.setBusCount(2, .input)
+    try mixer.setFormat(planar(), .output, 0)
+    // One bus at another rate, the other in 16 bits.
+    try mixer.setFormat(planar(44100), .input, 0)
+    let integers = try #require(
+      BusFormat(
+        PCMFormat(sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 16),
+        isInterleaved: true))
+    let converter = try UnitKind.converter.make { device }
+    try converter.setFormat(planar(), .input, 0)
+    try converter.setFormat(integers, .output, 0)
+    try mixer.setFormat(integers, .input, 1)
+    try mixer.setCallback(Self.constant, nil, 0)
+    try converter.setCallback(Self.constant, nil, 0)
+    try mixer.connect(converter, output: 0, to: 1)
+    try unit.connect(mixer, output: 0, to: 0)
+    for one in [converter, mixer, unit] { try one.initialize() }
+
+    let pointer = unit.memory.pointer
+    var output = [Float](repeating: 0, count: 2 * 1024)
+    let input = [Float](repeating: 0, count: 2 * 1024)
+    output.withUnsafeMutableBufferPointer { output in
+      input.withUnsafeBufferPointer { input in
+        var io = cue_io()
+        io.input_channels = 2
+        io.output_channels = 2
+        io.input = input.baseAddress
+        io.output = output.baseAddress
+        io.nanoseconds_per_frame = 20_833
+        cue_probe_enter()
+        for i in 0..<60 {
+          io.frames = i % 3 == 0 ? 1024 : i % 3 == 1 ? 64 : 480
+          io.output_time = 1_000_000
+          runDeviceUnit(pointer, &io)
+        }
+        let counts = cue_probe_leave()
+        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+        #expect(counts.retains == 0 && counts.releases == 0)
+        // Both buses are heard.
+        #expect(abs(output[2 * 400] - 0.5) < 1e-3)
+      }
+    }
+    end()
+    for one in [mixer, converter] { one.dispose() }
+  }
+
+  @Test("a unit is asked for no more than its maximum, and its times have no gap")
+  func slices() throws {
+    let source = WaveSource()
+    try unit.setFormat(planar(), .input, 0)
+    try unit.setCallback(WaveSource.proc, source.pointer, 0)
+    try unit.setMaximumFrames(100)
+    try unit.initialize()
+    try unit.start()
+    for _ in 0..<5 { server.cycle(frames: 1024) }
+    #expect(source.framesOfCalls == [100, 24])
+    #expect(
+      source.firstTimes.prefix(12) == [
+        0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1024,
+      ])
+    #expect(heard == (0..<5120).map(WaveSource.sample))
+    end()
+  }
+
+  @Test("a callback that is replaced in a running unit leaves no frame out")
+  func replacing() throws {
+    setPeriod(512)
+    let (first, second) = (WaveSource(), WaveSource())
+    try unit.setFormat(planar(), .input, 0)
+    try unit.setCallback(WaveSource.proc, first.pointer, 0)
+    try unit.initialize()
+    try unit.start()
+    for _ in 0..<3 { server.cycle(frames: 512) }
+    try unit.setCallback(WaveSource.proc, second.pointer, 0)
+    let calls = first.calls
+    for _ in 0..<3 { server.cycle(frames: 512) }
+    #expect(first.calls == calls && second.calls == 3)
+    #expect(heard == (0..<3072).map(WaveSource.sample))
+    // Without one there is silence.
+    try unit.setCallback(nil, nil, 0)
+    server.cycle(frames: 512)
+    #expect(heard.suffix(512).allSatisfy { $0 == 0 })
+    end()
+  }
+
+  @Test("a unit that its own callback stops is not called again, and can go")
+  func stopping() throws {
+    setPeriod(512)
+    let source = WaveSource()
+    try unit.setFormat(planar(), .input, 0)
+    try unit.setCallback(WaveSource.proc, source.pointer, 0)
+    try unit.initialize()
+    try unit.start()
+    source.action = { [unit] in if source.calls == 2 { unit.stop() } }
+    for _ in 0..<6 { server.cycle(frames: 512) }
+    #expect(source.calls == 2 && !unit.isRunning)
+    source.action = nil
+    try unit.start()
+    server.cycle(frames: 512)
+    #expect(source.calls == 3)
+    // The time began anew.
+    #expect(source.firstTimes.last == 0)
+    source.action = { [unit] in unit.dispose() }
+    server.cycle(frames: 512)
+    let calls = source.calls
+    for _ in 0..<3 { server.cycle(frames: 512) }
+    #expect(source.calls == calls)
+    end()
+  }
+
+  @Test("after the server's return at another rate the unit goes on at that rate")
+  func returning() throws {
+    let source = WaveSource()
+    try unit.setCallback(WaveSource.proc, source.pointer, 0)
+    try unit.initialize()
+    #expect(try unit.bus(.input, 0).format.sampleRate == 48000)
+    try unit.start()
+    server.cycle(frames: 1024)
+    server.goAway()
+    #expect(waits { !device.isAlive })
+    server.comeBack(sampleRate: 44100)
+    let calls = source.calls
+    let goesOn = waits {
+      server.cycle(frames: 1024)
+      return source.calls > calls
+    }
+    #expect(goesOn && unit.isRunning)
+    #expect(waits { (try? unit.bus(.input, 0).format.sampleRate) == 44100 })
+    #expect(try unit.bus(.output, 0).format.sampleRate == 44100)
+    end()
+  }
+
+  @Test("a connection gives the source the format, or takes the source's")
+  func connecting() throws {
+    let mixer = try UnitKind.multiChannelMixer.make { device }
+    try unit.setFormat(planar(96000, 1), .input, 0)
+    try unit.connect(mixer, output: 0, to: 0)
+    #expect(try mixer.bus(.output, 0).format == planar(96000, 1))
+    // A device's input is not changed: the mixer takes its format.
+    let other = try UnitKind.converter.make { device }
+    try other.setFormat(planar(44100), .input, 0)
+    try other.connect(unit, output: 1, to: 0)
+    #expect(try other.bus(.input, 0).format == unit.bus(.output, 1).format)
+    #expect(throws: UnitError.self) { try mixer.connect(unit, output: 1, to: 0) }
+    other.dispose()
+    mixer.dispose()
+    end()
+  }
+
+  @Test("a unit cannot be told to have no or too many buses")
+  func counts() throws {
+    let mixer = try UnitKind.multiChannelMixer.make { device }
+    #expect(throws: UnitError.self) { try mixer.setBusCount(0, .input) }
+    #expect(throws: UnitError.self) { try mixer.setBusCount(1025, .input) }
+    #expect(throws: UnitError.self) { try mixer.setBusCount(2, .output) }
+    #expect(throws: UnitError.self) { try unit.setBusCount(2, .input) }
+    try mixer.setBusCount(1024, .input)
+    try mixer.initialize()
+    mixer.dispose()
+    end()
+  }
+}
