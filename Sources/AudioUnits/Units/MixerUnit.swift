@@ -36,6 +36,12 @@ final class MixerUnit: Unit, @unchecked Sendable {
     }
   }
 
+  override func fade(_ bus: Int, out: Bool) -> Bool {
+    guard let memory, bus < busCount(.input) else { return false }
+    unsafe memory.fades[bus].set(out: out)
+    return true
+  }
+
   override func kernel(inputs: Int) -> Kernel {
     guard let parameters = latestParameters else { preconditionFailure("no parameters") }
     let memory: MixerMemory
@@ -57,6 +63,8 @@ final class MixerUnit: Unit, @unchecked Sendable {
 private final class MixerMemory: @unchecked Sendable {
   let mixer: UnsafeMutablePointer<Mixer>
   private let gains: UnsafeMutablePointer<MixerGains>
+  let fades: UnsafeMutablePointer<MixerFade>
+  private let inputs: Int
   private let hasRun: UnsafeMutablePointer<Bool>
   let parameters: ParameterMemory
 
@@ -64,18 +72,24 @@ private final class MixerMemory: @unchecked Sendable {
     self.parameters = parameters
     unsafe gains = .allocate(capacity: inputs + 1)
     unsafe gains.initialize(repeating: MixerGains(0), count: inputs + 1)
+    self.inputs = inputs
+    unsafe fades = .allocate(capacity: inputs)
+    for i in 0..<inputs { unsafe (fades + i).initialize(to: MixerFade()) }
     unsafe hasRun = .allocate(capacity: 1)
     unsafe hasRun.initialize(to: false)
     unsafe mixer = .allocate(capacity: 1)
     unsafe mixer.initialize(
       to: Mixer(
-        parameters: parameters.slots, hasSwitches: hasSwitches, gains: gains, hasRun: hasRun))
+        parameters: parameters.slots, hasSwitches: hasSwitches, gains: gains, fades: fades,
+        hasRun: hasRun))
   }
 
   deinit {
     unsafe mixer.deinitialize(count: 1)
     unsafe mixer.deallocate()
     unsafe hasRun.deallocate()
+    unsafe fades.deinitialize(count: inputs)
+    unsafe fades.deallocate()
     unsafe gains.deallocate()
   }
 }

@@ -64,6 +64,17 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   override var parametersIgnoreScope: Bool { true }
   override package var isInside: Bool { hardware.isInside || super.isInside }
 
+  override func fade(_ bus: Int, out: Bool) -> Bool {
+    guard bus == 0 else { return false }
+    unsafe memory.pointer.pointee.fade(out: out)
+    return true
+  }
+
+  /// Share of its time that the latest cycle took for this unit; 0 while it does not run.
+  package var load: Float { isRunning ? unsafe memory.pointer.pointee.latestLoad : 0 }
+  /// The largest such share since the last call.
+  package func takeMostLoad() -> Float { unsafe memory.pointer.pointee.takeMostLoad() }
+
   override func kernel(inputs: Int) -> Kernel {
     unsafe Kernel(
       call: cue_unit_kernel(

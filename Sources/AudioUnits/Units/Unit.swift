@@ -107,6 +107,10 @@ package class Unit: @unchecked Sendable {
   package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] { [] }
   /// True if a parameter is the same in every scope and element.
   var parametersIgnoreScope: Bool { false }
+  /// Fades an input out, or in again, within one render.
+  ///
+  /// - Returns: False if the unit cannot do that.
+  func fade(_ bus: Int, out: Bool) -> Bool { false }
   /// Called before the setup goes.
   func willUninitialize() {}
 
@@ -347,8 +351,8 @@ package class Unit: @unchecked Sendable {
     }
   }
 
-  /// Puts a unit's output before an input; nil to remove it. The source takes the input's format, if it
-  /// can; else the input takes the source's.
+  /// Puts a unit's output before an input; nil to remove it. The input takes the source's format, if it
+  /// can; else the source takes the input's.
   package func connect(_ source: Unit?, output: UInt32, to bus: UInt32) throws(UnitError) {
     guard let source else {
       try changeBus(.input, bus) { bus, _ in bus.source = .none }
@@ -357,12 +361,13 @@ package class Unit: @unchecked Sendable {
     guard !source.isReachable(from: self) else {
       throw .invalidValue("the unit would be its own input")
     }
-    let format = try self.bus(.input, bus).format
-    if try source.bus(.output, output).format != format {
+    let format = try source.bus(.output, output).format
+    let own = try self.bus(.input, bus).format
+    if own != format {
       do throws(UnitError) {
-        try source.setFormat(format, .output, output)
+        try setFormat(format, .input, bus)
       } catch {
-        try setFormat(source.bus(.output, output).format, .input, bus)
+        try source.setFormat(own, .output, output)
       }
     }
     source.state.withLock { $0.consumers.append(Weak(unit: self)) }

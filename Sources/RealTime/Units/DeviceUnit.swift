@@ -36,6 +36,9 @@ package struct DeviceUnit: ~Copyable {
   private let playsAndRecords = Atomic<UInt8>(1)
   private let countsFromZero = Atomic<Bool>(true)
   private let restarts = Atomic<Bool>(false)
+  private let isFadedOut = Atomic<Bool>(false)
+  private let load = Atomic<UInt32>(0)
+  private let mostLoad = Atomic<UInt32>(0)
   /// The app's function that hears of new input: a `UnitNotify`.
   private let inputProc: Atomic<UnsafeMutableRawPointer?>
   /// The channel maps: a `UnitChannelMap` each.
@@ -60,6 +63,13 @@ package struct DeviceUnit: ~Copyable {
     playsAndRecords.store((plays ? 1 : 0) | (records ? 2 : 0), ordering: .relaxed)
   }
   package func setCountsFromZero(_ on: Bool) { countsFromZero.store(on, ordering: .relaxed) }
+  /// Fades the app's sound out, or in again, within one call.
+  package func fade(out: Bool) { isFadedOut.store(out, ordering: .relaxed) }
+  /// Share of its time that the latest call took, and the largest one since `takeMostLoad`.
+  package var latestLoad: Float { Float(bitPattern: load.load(ordering: .relaxed)) }
+  package func takeMostLoad() -> Float {
+    Float(bitPattern: mostLoad.exchange(0, ordering: .relaxed))
+  }
   /// Lets the sample time begin anew with the next call.
   package func restart() { restarts.store(true, ordering: .releasing) }
   package func setInputProc(_ proc: UnsafeMutablePointer<UnitNotify>?) {
@@ -77,6 +87,7 @@ package struct DeviceUnit: ~Copyable {
   /// Runs a call of the device.
   @_noLocks borrowing func run(_ io: UnsafePointer<cue_io>) {
     guard let setup = unsafe unit.pointee.begin() else { return }
+    let began = cue_rt_nanoseconds()
     unsafe state.pointee.io = io
     if restarts.exchange(false, ordering: .acquiring) {
       unsafe state.pointee.position = 0
@@ -87,11 +98,19 @@ package struct DeviceUnit: ~Copyable {
     if directions & 1 != 0, unsafe io.pointee.output != nil { unsafe play(io, setup) }
     unsafe state.pointee.position &+= Int64(io.pointee.frames)
     unsafe state.pointee.io = nil
+    let length = unsafe Double(io.pointee.frames) * io.pointee.nanoseconds_per_frame
+    if length > 0 {
+      let share = Float(Double(cue_rt_nanoseconds() &- began) / length)
+      load.store(share.bitPattern, ordering: .relaxed)
+      if share > Float(bitPattern: mostLoad.load(ordering: .relaxed)) {
+        mostLoad.store(share.bitPattern, ordering: .relaxed)
+      }
+    }
     unsafe unit.pointee.end()
   }
 
   private var gainNow: Float {
-    @_noLocks get { unsafe volume.pointee.value }
+    @_noLocks get { isFadedOut.load(ordering: .relaxed) ? 0 : unsafe volume.pointee.value }
   }
 
   /// Returns the time of a frame of a call: of its output, or of its input.

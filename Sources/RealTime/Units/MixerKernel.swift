@@ -1,4 +1,5 @@
 package import CRealTime
+import Synchronization
 
 /// Gains of a bus at the end of the latest render: of the second channel, and of all others.
 package struct MixerGains: BitwiseCopyable {
@@ -10,6 +11,14 @@ package struct MixerGains: BitwiseCopyable {
   }
 }
 
+/// Whether a bus of a mixer is faded out, because its source is about to change. Any thread.
+package struct MixerFade: ~Copyable {
+  private let isOut = Atomic<Bool>(false)
+  package init() {}
+  package func set(out: Bool) { isOut.store(out, ordering: .relaxed) }
+  var gain: Float { @_noLocks get { isOut.load(ordering: .relaxed) ? 0 : 1 } }
+}
+
 /// A mixer: adds the inputs of a unit, each with its gain and balance. Owns no memory.
 @safe
 package struct Mixer: ~Copyable {
@@ -19,15 +28,19 @@ package struct Mixer: ~Copyable {
   private let hasSwitches: Bool
   /// One for each input, and one for the output behind them.
   private let gains: UnsafeMutablePointer<MixerGains>
+  /// One for each input.
+  private let fades: UnsafeMutablePointer<MixerFade>
   private let hasRun: UnsafeMutablePointer<Bool>
 
   package init(
     parameters: UnsafeMutablePointer<UnitParameterSlot>, hasSwitches: Bool,
-    gains: UnsafeMutablePointer<MixerGains>, hasRun: UnsafeMutablePointer<Bool>
+    gains: UnsafeMutablePointer<MixerGains>, fades: UnsafeMutablePointer<MixerFade>,
+    hasRun: UnsafeMutablePointer<Bool>
   ) {
     unsafe self.parameters = parameters
     self.hasSwitches = hasSwitches
     unsafe self.gains = gains
+    unsafe self.fades = fades
     unsafe self.hasRun = hasRun
   }
 
@@ -40,7 +53,7 @@ package struct Mixer: ~Copyable {
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
     let first = unsafe parameters + bus &* stride
-    var gains = unsafe MixerGains(isOn(bus) ? first.pointee.value : 0)
+    var gains = unsafe MixerGains(isOn(bus) ? first.pointee.value * fades[bus].gain : 0)
     let pan = unsafe hasSwitches ? first[2].value : 2 * first[1].value - 1
     gains.all *= 1 - max(0, pan)
     gains.second *= 1 + min(0, pan)

@@ -98,7 +98,7 @@ package struct UnitBus: BitwiseCopyable {
 
 /// A function of the app that hears of a unit's renders.
 @safe
-package struct UnitNotify: BitwiseCopyable {
+package struct UnitNotify: BitwiseCopyable, @unchecked Sendable {
   let proc: cue_render_proc
   let data: UnsafeMutableRawPointer?
   package init(_ proc: @escaping cue_render_proc, _ data: UnsafeMutableRawPointer?) {
@@ -266,6 +266,7 @@ package struct UnitSetup: BitwiseCopyable {
 package struct RenderUnit: ~Copyable {
   private let setup: Atomic<UnsafeMutableRawPointer?>
   private let inside = Atomic<Int>(0)
+  private let ended = Atomic<UInt64>(0)
   private let isBusy = Atomic<Bool>(false)
   private let isReset = Atomic<Bool>(false)
   /// The thread that began the latest render.
@@ -295,6 +296,9 @@ package struct RenderUnit: ~Copyable {
 
   /// Renders in progress. Once it was 0 after a `swap`, no render reads the old setup.
   package var rendersInProgress: Int { inside.load(ordering: .sequentiallyConsistent) }
+
+  /// Number of renders that are over.
+  package var rendersOver: UInt64 { ended.load(ordering: .acquiring) }
 
   /// True on the thread that renders, during a render.
   package var isInside: Bool {
@@ -355,7 +359,10 @@ package struct RenderUnit: ~Copyable {
     return nil
   }
 
-  @_noLocks borrowing func end() { inside.subtract(1, ordering: .sequentiallyConsistent) }
+  @_noLocks borrowing func end() {
+    ended.add(1, ordering: .releasing)
+    inside.subtract(1, ordering: .sequentiallyConsistent)
+  }
 
   @_noLocks borrowing func note(_ error: Int32) {
     if error != 0 { latestError.store(error, ordering: .relaxed) }

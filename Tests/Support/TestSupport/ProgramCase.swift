@@ -108,6 +108,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "components", "renders", "formats", "rates", "mixers", "an output unit",
           "an output unit", "volume and channels", "at another rate", "thru", "the device",
         ]),
+      ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",
         passes: [
@@ -185,7 +186,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",
-          "streams and system sounds", "hardware", "audio units",
+          "streams and system sounds", "hardware", "audio units", "graphs",
         ]),
       ProgramCase(
         program: "fileinfo.c",

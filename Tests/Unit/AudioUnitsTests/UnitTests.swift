@@ -221,13 +221,12 @@ final class WaveSource: @unchecked Sendable {
     end()
   }
 
-  @Test("a connection gives the source the format, or takes the source's")
+  @Test("a connection gives the input the format of the source, or the other way round")
   func connecting() throws {
     let mixer = try UnitKind.multiChannelMixer.make { device }
-    try unit.setFormat(planar(96000, 1), .input, 0)
+    try mixer.setFormat(planar(96000, 1), .output, 0)
     try unit.connect(mixer, output: 0, to: 0)
-    #expect(try mixer.bus(.output, 0).format == planar(96000, 1))
-    // A device's input is not changed: the mixer takes its format.
+    #expect(try unit.bus(.input, 0).format == planar(96000, 1))
     let other = try UnitKind.converter.make { device }
     try other.setFormat(planar(44100), .input, 0)
     try other.connect(unit, output: 1, to: 0)

@@ -9,6 +9,12 @@ private func reference(_ kind: UnitKind) -> AudioComponent? {
   unsafe AudioComponent(bitPattern: UInt(kind.rawValue + 1) << 4)
 }
 
+/// Returns the kind of unit that a description means first; nil if there is none.
+func kind(_ description: AudioComponentDescription) -> UnitKind? {
+  let wanted = AudioUnits.ComponentDescription(description)
+  return UnitKind.allCases.first { wanted.matches($0.description) }
+}
+
 private func kind(_ component: AudioComponent?) throws(AudioUnitError) -> UnitKind {
   let number = UInt(bitPattern: component)
   guard number % 16 == 0, number > 0, let kind = UnitKind(rawValue: Int(number >> 4) - 1) else {
@@ -74,7 +80,7 @@ public func AudioComponentGetDescription(
   }
 }
 
-private func description(_ kind: UnitKind) -> AudioComponentDescription {
+func description(_ kind: UnitKind) -> AudioComponentDescription {
   AudioComponentDescription(
     componentType: kind.description.type, componentSubType: kind.description.subtype,
     componentManufacturer: kind.description.manufacturer, componentFlags: 0, componentFlagsMask: 0)
@@ -94,12 +100,15 @@ public func AudioComponentGetVersion(
 /// Makes a unit and its handle.
 private func make(_ component: AudioComponent?) throws(AudioUnitError) -> AudioUnit? {
   let kind = unsafe try kind(component)
-  let unit = try asking { () throws(UnitError) in
-    try kind.make {
-      HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device
-    }
-  }
+  let unit = try asking { () throws(UnitError) in try kind.makeUnit() }
   return unsafe AudioUnit(bitPattern: try UnitHandles.shared.add(unit).handle)
+}
+
+extension UnitKind {
+  /// Makes a unit, on the default device if it is an output unit.
+  func makeUnit() throws(UnitError) -> Unit {
+    try make { HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device }
+  }
 }
 
 /// Makes an audio unit.

@@ -188,6 +188,12 @@ final class UnitHandles: Sendable {
     return added
   }
 
+  /// Returns the number of a unit; nil if it has none.
+  func reference(of unit: Unit) -> AudioUnit? {
+    let handle = state.withLock { state in state.units.first { $0.value.unit === unit }?.key }
+    return unsafe handle.flatMap { unsafe AudioUnit(bitPattern: $0) }
+  }
+
   func unit(_ reference: AudioUnit?) throws(AudioUnitError) -> UnitHandle {
     let handle = UInt(bitPattern: reference)
     guard let unit = state.withLock({ $0.units[handle] }) else { throw .noSuchUnit }

@@ -6,6 +6,7 @@
 #include "../CarbonCore/Endian.h"
 #include "../CarbonCore/MacErrors.h"
 #include "../CoreAudio/CoreAudio.h"
+#include "AUGraph.h"
 #include "AudioCodec.h"
 #include "AudioConverter.h"
 #include "AudioFile.h"

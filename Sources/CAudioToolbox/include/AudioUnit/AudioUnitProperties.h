@@ -13,7 +13,8 @@ CUE_HEADER_BEGIN
 
 CF_ENUM(AudioUnitPropertyID) {
   /// AudioUnitConnection, input: the unit before this one. It takes the place of a render callback.
-  /// A source of NULL removes it. The source gets the input's format for its output, if it can.
+  /// A source of NULL removes it. The input gets the source's format, if it can; else the source gets
+  /// the input's.
   kAudioUnitProperty_MakeConnection = 1,
   /// Float64, input or output: Hz.
   kAudioUnitProperty_SampleRate = 2,

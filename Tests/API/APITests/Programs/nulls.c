@@ -581,6 +581,62 @@ static void unit_changed(void *data, AudioUnit unit, AudioUnitPropertyID propert
   (void)data, (void)unit, (void)property, (void)scope, (void)element;
 }
 
+/// Rows of the functions of AUGraph.h.
+static void graphs(void) {
+  static AudioComponentDescription description = {
+      kAudioUnitType_Output, kAudioUnitSubType_GenericOutput, kAudioUnitManufacturer_Apple, 0, 0};
+  static const AURenderCallbackStruct callback;
+  static AUGraph graph;
+  static AUNode node;
+  static UInt32 number;
+  static Boolean flag;
+  static Float32 load;
+  static AUNodeInteraction found;
+  WORKS(NewAUGraph(&graph));
+  WORKS(AUGraphAddNode(graph, &description, &node));
+  WORKS(AUGraphOpen(graph));
+  const Row rows[] = {
+      PARAM(NewAUGraph(nowhere)),
+      ROW(DisposeAUGraph(NULL), noErr),
+      PARAM(AUGraphAddNode(graph, nowhere, &node)),
+      PARAM(AUGraphAddNode(graph, &description, nowhere)),
+      PARAM(AUGraphRemoveNode(nowhere, 1)),
+      PARAM(AUGraphGetNodeCount(graph, nowhere)),
+      PARAM(AUGraphGetIndNode(graph, 0, nowhere)),
+      ROW(AUGraphNodeInfo(graph, node, NULL, NULL), noErr),
+      PARAM(AUGraphConnectNodeInput(nowhere, 1, 0, 2, 0)),
+      PARAM(AUGraphSetNodeInputCallback(graph, node, 0, nowhere)),
+      PARAM(AUGraphSetNodeInputCallback(nowhere, node, 0, &callback)),
+      PARAM(AUGraphDisconnectNodeInput(nowhere, 1, 0)),
+      PARAM(AUGraphClearConnections(nowhere)),
+      ROW(AUGraphUpdate(graph, NULL), noErr),
+      PARAM(AUGraphGetNumberOfInteractions(graph, nowhere)),
+      PARAM(AUGraphGetInteractionInfo(graph, 0, nowhere)),
+      PARAM(AUGraphCountNodeInteractions(graph, node, nowhere)),
+      PARAM(AUGraphGetNodeInteractions(graph, node, nowhere, &found)),
+      PARAM(AUGraphGetNodeInteractions(graph, node, &number, nowhere)),
+      PARAM(AUGraphOpen(nowhere)),
+      PARAM(AUGraphClose(nowhere)),
+      PARAM(AUGraphInitialize(nowhere)),
+      PARAM(AUGraphUninitialize(nowhere)),
+      PARAM(AUGraphStart(nowhere)),
+      PARAM(AUGraphStop(nowhere)),
+      PARAM(AUGraphIsOpen(graph, nowhere)),
+      PARAM(AUGraphIsInitialized(graph, nowhere)),
+      PARAM(AUGraphIsRunning(graph, nowhere)),
+      PARAM(AUGraphIsRunning(nowhere, &flag)),
+      PARAM(AUGraphGetCPULoad(graph, nowhere)),
+      PARAM(AUGraphGetMaxCPULoad(graph, nowhere)),
+      PARAM(AUGraphGetMaxCPULoad(nowhere, &load)),
+      PARAM(AUGraphAddRenderNotify(graph, NOWHERE(AURenderCallback), NULL)),
+      PARAM(AUGraphRemoveRenderNotify(graph, NOWHERE(AURenderCallback), NULL)),
+      PARAM(AUGraphNewNode(graph, nowhere, 0, NULL, &node)),
+      ROW(AUGraphGetNodeInfo(graph, node, NULL, NULL, NULL, NULL), noErr),
+  };
+  CHECK_ROWS("graphs", rows);
+  WORKS(DisposeAUGraph(graph));
+}
+
 #define NO_UNIT(call) ROW(call, badComponentInstance)
 
 static void units(void) {
@@ -651,6 +707,7 @@ static void units(void) {
       PARAM(AudioOutputUnitStop(unit)),
   };
   CHECK_ROWS("audio units", rows);
+  graphs();
   WORKS(AudioComponentInstanceDispose(unit));
 }
 
