@@ -1,10 +1,5 @@
 // Graphs of audio units: nodes, connections, states, renders, and changes of a graph that plays.
-#include "check.h"
-
-static AudioComponentDescription describe(OSType type, OSType subtype) {
-  AudioComponentDescription description = {type, subtype, kAudioUnitManufacturer_Apple, 0, 0};
-  return description;
-}
+#include "units.h"
 
 static AUNode add(AUGraph graph, OSType type, OSType subtype) {
   AudioComponentDescription description = describe(type, subtype);
@@ -31,26 +26,6 @@ static UInt32 count(AUGraph graph) {
   UInt32 value = 77;
   WORKS(AUGraphGetNumberOfInteractions(graph, &value));
   return value;
-}
-
-static AudioStreamBasicDescription planar(double rate, UInt32 channels) {
-  AudioStreamBasicDescription format = float_format(rate, channels);
-  format.mFormatFlags |= kAudioFormatFlagIsNonInterleaved;
-  format.mBytesPerPacket = format.mBytesPerFrame = 4;
-  return format;
-}
-
-static void set_format(AudioUnit unit, AudioUnitScope scope, UInt32 bus,
-                       AudioStreamBasicDescription format) {
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_StreamFormat, scope, bus, &format,
-                             sizeof format));
-}
-
-static AudioStreamBasicDescription get_format(AudioUnit unit, AudioUnitScope scope, UInt32 bus) {
-  AudioStreamBasicDescription format;
-  UInt32 size = sizeof format;
-  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_StreamFormat, scope, bus, &format, &size));
-  return format;
 }
 
 /// A source of one level.

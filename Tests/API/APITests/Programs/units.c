@@ -1,15 +1,10 @@
 // Audio units: components, properties, renders on the app's own thread, and output units on a
 // device.
-#include "check.h"
+#include "units.h"
 
 #include <errno.h>
 
 static char client[100];
-
-static AudioComponentDescription describe(OSType type, OSType subtype) {
-  AudioComponentDescription description = {type, subtype, kAudioUnitManufacturer_Apple, 0, 0};
-  return description;
-}
 
 static AudioUnit make(OSType type, OSType subtype) {
   AudioComponentDescription description = describe(type, subtype);
@@ -19,20 +14,6 @@ static AudioUnit make(OSType type, OSType subtype) {
   WORKS(AudioComponentInstanceNew(component, &unit));
   CHECK(unit != NULL && AudioComponentInstanceGetComponent(unit) == component);
   return unit;
-}
-
-static void set_format(AudioUnit unit, AudioUnitScope scope, UInt32 bus,
-                       AudioStreamBasicDescription format) {
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_StreamFormat, scope, bus, &format,
-                             sizeof format));
-}
-
-static AudioStreamBasicDescription get_format(AudioUnit unit, AudioUnitScope scope, UInt32 bus) {
-  AudioStreamBasicDescription format;
-  UInt32 size = sizeof format;
-  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_StreamFormat, scope, bus, &format, &size));
-  EQUAL(size, sizeof format);
-  return format;
 }
 
 static UInt32 number(AudioUnit unit, AudioUnitPropertyID property, AudioUnitScope scope,
@@ -45,14 +26,6 @@ static UInt32 number(AudioUnit unit, AudioUnitPropertyID property, AudioUnitScop
 static void set_number(AudioUnit unit, AudioUnitPropertyID property, AudioUnitScope scope,
                        UInt32 element, UInt32 value) {
   WORKS(AudioUnitSetProperty(unit, property, scope, element, &value, sizeof value));
-}
-
-/// Returns a format of floats in a buffer for each channel.
-static AudioStreamBasicDescription planar(double rate, UInt32 channels) {
-  AudioStreamBasicDescription format = float_format(rate, channels);
-  format.mFormatFlags |= kAudioFormatFlagIsNonInterleaved;
-  format.mBytesPerPacket = format.mBytesPerFrame = 4;
-  return format;
 }
 
 static void set_callback(AudioUnit unit, UInt32 bus, AURenderCallback proc, void *data) {
