@@ -102,7 +102,7 @@ static inline void cue_rt_resample(cue_resampler resampler, float *_Nonnull cons
                                    float *_Nonnull const *_Nonnull output, uint32_t room,
                                    uint32_t *given) CUE_REALTIME {
   CUE_TRUST_BEGIN // soxr allocates nothing once its buffers have had their largest contents, which
-                  // Resampling.swift of AudioUnits sees to.
+                  // RateConverter.swift of AudioUnits sees to.
       resampler.run((void *)resampler.context, input, count, taken, output, room, given);
   CUE_TRUST_END
 }
