@@ -88,7 +88,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   override func check(_ format: BusFormat, _ side: Side, _ bus: Int, _ state: borrowing State)
     throws(UnitError)
   {
-    guard (side == .input) == (bus == 0) else { throw .notWritable(8) }
+    guard (side == .input) == (bus == 0) else {
+      throw .notWritable("this side has the format of the device")
+    }
     if side == .output {
       let rate = state.inputs[1].format.sampleRate
       guard format.sampleRate == rate else {
@@ -156,8 +158,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     switch change {
     case .sampleRate, .channels:
       guard (try? adoptDevice()) != nil else { return }
-      tell(8, scope: 2, element: 0)
-      tell(8, scope: 1, element: 1)
+      tell(.format(.output, bus: 0))
+      tell(.format(.input, bus: 1))
     default: break
     }
   }
@@ -177,7 +179,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       device.withLock { $0.isStarted = true }
       return true
     }
-    if hasBegun { tell(2001) }
+    if hasBegun { tell(.running) }
   }
 
   /// Lets the device call the unit.
@@ -206,7 +208,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     }
     guard wasRunning else { return }
     halt()
-    tell(2001)
+    tell(.running)
   }
 
   /// Lets the device call the unit no more.
@@ -235,7 +237,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       try adoptDevice()
       if wasRunning { try run() }
     }
-    tell(2000)
+    tell(.device)
   }
 
   // MARK: Directions
@@ -251,12 +253,12 @@ package final class OutputUnit: Unit, @unchecked Sendable {
 
   package func setPlays(_ on: Bool) throws(UnitError) {
     try setDirections { $0.plays = on }
-    tell(2003, scope: 2, element: 0)
+    tell(.direction(.output))
   }
 
   package func setRecords(_ on: Bool) throws(UnitError) {
     try setDirections { $0.records = on }
-    tell(2003, scope: 1, element: 1)
+    tell(.direction(.input))
   }
 
   private func setDirections(_ body: (inout DeviceState) -> Void) throws(UnitError) {
@@ -294,7 +296,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       unsafe self.memory.pointer.pointee.setInputMap(memory?.pointer)
     }
     retireCallMemory(old)
-    tell(2002, scope: bus == 0 ? 2 : 1, element: UInt32(bus))
+    tell(.channelMap(bus: bus))
   }
 
   package var countsFromZero: Bool { device.withLock { $0.countsFromZero } }

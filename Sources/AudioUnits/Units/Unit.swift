@@ -1,5 +1,4 @@
 package import CRealTime
-import Dispatch
 import Glibc
 import Logging
 package import RealTime
@@ -47,7 +46,6 @@ package class Unit: @unchecked Sendable {
     var outputs: [Bus]
     var maximumFrames = 4096
     var isInitialized = false
-    var isDisposed = false
     var memory: SetupMemory?
     var notifies: [UnitNotify] = []
     /// Units that take an output of this one.
@@ -61,7 +59,7 @@ package class Unit: @unchecked Sendable {
   private let state: Mutex<State>
   /// Held while a setup is made or replaced. Lock it before `state`.
   private let control = Mutex<Void>(())
-  private let observer = Mutex<(@Sendable (UInt32, UInt32, UInt32) -> Void)?>(nil)
+  private let observer = Mutex<(@Sendable (UnitChange) -> Void)?>(nil)
   /// The parameters, and those of earlier numbers of buses, which another thread may still set.
   private let parameterMemory = Mutex<[ParameterMemory]>([])
 
@@ -120,14 +118,12 @@ package class Unit: @unchecked Sendable {
 
   // MARK: Changes
 
-  /// Sets the function that is told of changes: property, scope and element of the C API.
-  package func whenChanged(_ body: @escaping @Sendable (UInt32, UInt32, UInt32) -> Void) {
+  /// Sets the function that is told of changes, on the thread that brings them about.
+  package func whenChanged(_ body: @escaping @Sendable (UnitChange) -> Void) {
     observer.withLock { $0 = body }
   }
 
-  package func tell(_ property: UInt32, scope: UInt32 = 0, element: UInt32 = 0) {
-    observer.withLock { $0 }?(property, scope, element)
-  }
+  func tell(_ change: UnitChange) { observer.withLock { $0 }?(change) }
 
   // MARK: Initialising
 
@@ -240,7 +236,6 @@ package class Unit: @unchecked Sendable {
   package func dispose() {
     observer.withLock { $0 = nil }
     let consumers = state.withLock { state in
-      state.isDisposed = true
       defer { state.consumers = [] }
       return state.consumers.compactMap(\.unit)
     }
@@ -270,7 +265,9 @@ package class Unit: @unchecked Sendable {
   }
 
   package func setBusCount(_ count: Int, _ side: Side) throws(UnitError) {
-    guard canSetBusCount(side) else { throw .notWritable(11) }
+    guard canSetBusCount(side) else {
+      throw .notWritable("\(kind.name) has as many buses as it has")
+    }
     guard (1...Self.mostBuses).contains(count) else {
       throw .invalidValue("a unit has 1 to \(Self.mostBuses) buses, not \(count)")
     }
@@ -285,7 +282,7 @@ package class Unit: @unchecked Sendable {
       }
     }
     makeParameters()
-    tell(11, scope: side.rawValue)
+    tell(.inputCount)
   }
 
   /// Returns a bus.
@@ -323,7 +320,7 @@ package class Unit: @unchecked Sendable {
       try check(format, side, Int(index), state)
       bus.format = format
     }
-    tell(8, scope: side.rawValue, element: index)
+    tell(.format(side, bus: index))
   }
 
   package var maximumFrames: Int { state.withLock { $0.maximumFrames } }
@@ -333,7 +330,7 @@ package class Unit: @unchecked Sendable {
       throw .invalidValue("a render has 1 to \(1 << 20) frames, not \(frames)")
     }
     try change { $0.maximumFrames = frames }
-    tell(14)
+    tell(.maximumFrames)
   }
 
   /// Seconds from input to output.
@@ -370,7 +367,10 @@ package class Unit: @unchecked Sendable {
         try source.setFormat(own, .output, output)
       }
     }
-    source.state.withLock { $0.consumers.append(Weak(unit: self)) }
+    source.state.withLock { state in
+      state.consumers.removeAll { $0.unit == nil || $0.unit === self }
+      state.consumers.append(Weak(unit: self))
+    }
     try changeBus(.input, bus) { bus, _ in bus.source = .unit(source, output: Int(output)) }
   }
 

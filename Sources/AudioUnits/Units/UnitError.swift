@@ -9,7 +9,7 @@ package enum UnitError: Error, Sendable {
   case badArgument(String)
   case invalidValue(String)
   case formatNotSupported(String)
-  case notWritable(UInt32)
+  case notWritable(String)
   case uninitialized
   case initialized
   case unsupported(String)

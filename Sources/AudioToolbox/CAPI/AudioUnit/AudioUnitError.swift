@@ -50,9 +50,8 @@ enum AudioUnitError: APIFailure {
       case .invalidElement(let element): "the unit has no bus \(element)"
       case .invalidScope(let scope): "the unit has no scope \(scope)"
       case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
-        .unsupported(let reason), .noDevice(let reason):
+        .unsupported(let reason), .noDevice(let reason), .notWritable(let reason):
         reason
-      case .notWritable(let id): "the property \(propertyName(id)) cannot be set there"
       case .uninitialized: "the unit is not initialised"
       case .initialized: "the unit is initialised"
       case .tooManyInstances: "there are too many audio units"

@@ -35,7 +35,11 @@ final class UnitHandle: Sendable {
   init(_ unit: Unit, _ handle: UInt) {
     self.unit = unit
     self.handle = handle
-    unit.whenChanged { [weak self] in self?.tell($0, scope: $1, element: $2) }
+    unit.whenChanged { [weak self] change in
+      if case .device = change { self?.observeDevice() }
+      let property = change.property
+      self?.tell(property.id, scope: property.scope, element: property.element)
+    }
     observeDevice()
   }
 
@@ -94,7 +98,6 @@ final class UnitHandle: Sendable {
 
   /// Tells listeners of a change, on a thread of the library: the app may hold a lock that they take.
   private func tell(_ property: UInt32, scope: UInt32, element: UInt32) {
-    if property == kAudioOutputUnitProperty_CurrentDevice { observeDevice() }
     let numbers = state.withLock { state in
       state.listeners.filter { $0.property == property }.map(\.number)
     }
@@ -213,5 +216,25 @@ final class UnitHandles: Sendable {
     // A call that goes on may still use the unit.
     if cue_unit_calls(handle) > 0 { return keepForGood(unit) }
     state.withLock { _ = $0.used.remove((handle >> 4) % UInt(cue_unit_gate_count)) }
+  }
+}
+
+extension UnitChange {
+  /// The property that changes, with its scope and element.
+  fileprivate var property: (id: AudioUnitPropertyID, scope: UInt32, element: UInt32) {
+    switch self {
+    case .format(let side, let bus): (kAudioUnitProperty_StreamFormat, side.rawValue, bus)
+    case .inputCount: (kAudioUnitProperty_ElementCount, kAudioUnitScope_Input, 0)
+    case .maximumFrames: (kAudioUnitProperty_MaximumFramesPerSlice, kAudioUnitScope_Global, 0)
+    case .running: (kAudioOutputUnitProperty_IsRunning, kAudioUnitScope_Global, 0)
+    case .device: (kAudioOutputUnitProperty_CurrentDevice, kAudioUnitScope_Global, 0)
+    case .direction(let side):
+      (kAudioOutputUnitProperty_EnableIO, side.rawValue, side == .input ? 1 : 0)
+    case .channelMap(let bus):
+      (
+        kAudioOutputUnitProperty_ChannelMap,
+        bus == 0 ? kAudioUnitScope_Output : kAudioUnitScope_Input, UInt32(bus)
+      )
+    }
   }
 }

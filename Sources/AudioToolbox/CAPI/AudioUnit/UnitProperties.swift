@@ -189,7 +189,7 @@ struct UnitProperty {
     case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
       kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo:
-      throw .unit(.notWritable(id))
+      throw .unit(.notWritable("the property \(id) cannot be set"))
     default: throw unknown
     }
   }
@@ -294,7 +294,7 @@ struct UnitProperty {
       }
       output.setChannelMap(map.isEmpty ? nil : map, element == 1 ? 1 : 0)
     case kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO:
-      throw .unit(.notWritable(id))
+      throw .unit(.notWritable("the property \(id) cannot be set"))
     default: return false
     }
     return true

@@ -1,0 +1,14 @@
+/// A change of a unit that its observer is told of.
+package enum UnitChange: Sendable {
+  /// The format of a bus.
+  case format(Unit.Side, bus: UInt32)
+  case inputCount
+  case maximumFrames
+  /// The output unit was started or stopped.
+  case running
+  case device
+  /// The direction of an output unit: playing is that of the output, recording that of the input.
+  case direction(Unit.Side)
+  /// The channel map of a bus of an output unit.
+  case channelMap(bus: Int)
+}
