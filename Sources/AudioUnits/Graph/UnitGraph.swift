@@ -26,7 +26,7 @@ package final class UnitGraph: Sendable {
     }
   }
 
-  /// What supplies an input.
+  /// The supplier of an input: an output of another node, or a render callback of the app.
   @safe
   package enum Supply: @unchecked Sendable, Equatable {
     case node(Int32, output: UInt32)
@@ -51,7 +51,7 @@ package final class UnitGraph: Sendable {
   private struct State {
     var nodes: [Node] = []
     var lastNumber: Int32 = 0
-    /// What the app has asked for, and what the units have.
+    /// The suppliers that the app has asked for, and those that the units have.
     var wanted: [(input: Input, supply: Supply)] = []
     var applied: [(input: Input, supply: Supply)] = []
     /// Units of nodes that were removed, until the next update.
@@ -135,7 +135,7 @@ package final class UnitGraph: Sendable {
         state.nodes.removeAll { $0.number == number }
         state.wanted.removeAll { $0.input.node == number || $0.supply.source == number }
         guard let unit = node.unit else { return nil }
-        // What it supplies goes on until the next update.
+        // Inputs that it supplies keep its sound until the next update.
         if state.isInitialized {
           state.leaving.append(unit)
           return nil
@@ -246,7 +246,8 @@ package final class UnitGraph: Sendable {
   /// Waits until the output unit has rendered twice, so that every input is silent that fades out; for
   /// a fifth of a second at most.
   private func awaitRenders() {
-    guard let output = state.withLock({ $0.output?.unit }) else { return }
+    // A callback of the graph waits in vain.
+    guard let output = state.withLock({ $0.output?.unit }), !output.isInside else { return }
     let count = unsafe output.render.pointee.rendersOver + 2
     let deadline = HostTime.now + 200_000_000
     while unsafe output.render.pointee.rendersOver < count, HostTime.now < deadline { usleep(200) }

@@ -197,7 +197,10 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     function.setUse(input: records, output: plays)
     unsafe memory.pointer.pointee.setDirections(plays: plays, records: records)
     if isNew { hardware.add(function) }
-    do throws(ServerError) { try hardware.start(function) } catch { throw .server(error) }
+    do throws(ServerError) { try hardware.start(function) } catch {
+      halt()
+      throw .server(error)
+    }
   }
 
   /// Stops the unit. Has no effect if it does not run.
@@ -231,6 +234,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   package func setHardware(_ next: HardwareDevice) throws(UnitError) {
     if next === hardware { return }
     try starting.withLock { _ throws(UnitError) in
+      // If it cannot be reached, the unit stays where it is.
+      do throws(ServerError) { _ = try next.facts } catch { throw .server(error) }
       let wasRunning = isRunning
       if wasRunning { halt() }
       observe(next)
@@ -269,7 +274,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     if isRunning { try run() }
   }
 
-  // MARK: What calls read
+  // MARK: Callback and channel maps, which the device's calls read
 
   package func setInputProc(_ proc: cue_render_proc?, _ data: UnsafeMutableRawPointer?) {
     let memory = unsafe proc.map { unsafe NotifyMemory(UnitNotify($0, data)) }

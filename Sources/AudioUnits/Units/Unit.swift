@@ -20,7 +20,7 @@ package class Unit: @unchecked Sendable {
     package var layout: [UInt8] = []
   }
 
-  /// What supplies an input.
+  /// The supplier of an input: nothing, a render callback of the app, or an output of another unit.
   @safe
   package enum Source: @unchecked Sendable {
     case none
@@ -83,7 +83,7 @@ package class Unit: @unchecked Sendable {
     unsafe render.deallocate()
   }
 
-  // MARK: What subclasses say
+  // MARK: For subclasses to override
 
   /// Returns the kernel for a setup.
   func kernel(inputs: Int) -> Kernel { preconditionFailure("a kind of unit has no kernel") }
@@ -93,8 +93,6 @@ package class Unit: @unchecked Sendable {
     throws(UnitError)
   {}
 
-  /// Seconds from input to output, beside those of sample rate converters.
-  var ownLatencySeconds: Double { 0 }
   /// The rate at which an input's samples are needed.
   func rate(ofInput bus: Int, _ state: borrowing State) -> Double {
     state.outputs.first?.format.sampleRate ?? state.inputs[bus].format.sampleRate
@@ -185,7 +183,7 @@ package class Unit: @unchecked Sendable {
     }
   }
 
-  /// What a failed change brings back.
+  /// The buses and the maximum of frames before a change, for the case that it fails.
   private struct Copy: Sendable {
     let inputs: [Bus]
     let outputs: [Bus]
@@ -241,8 +239,8 @@ package class Unit: @unchecked Sendable {
     }
     for consumer in consumers { consumer.disconnect(from: self) }
     uninitialize()
-    // The render that calls this goes on.
-    if isInside { keepForGood(self) }
+    // A render that calls this, or that does not return, goes on to use the unit.
+    if unsafe render.pointee.rendersInProgress > 0 { keepForGood(self) }
     try? change { state in
       for bus in state.inputs.indices { state.inputs[bus].source = .none }
     }
@@ -335,7 +333,7 @@ package class Unit: @unchecked Sendable {
 
   /// Seconds from input to output.
   package var latencySeconds: Double {
-    ownLatencySeconds + state.withLock { $0.memory?.delaySeconds ?? 0 }
+    state.withLock { $0.memory?.delaySeconds ?? 0 }
   }
 
   // MARK: Sources

@@ -14,7 +14,5 @@ package enum UnitError: Error, Sendable {
   case initialized
   case unsupported(String)
   case tooManyInstances
-  /// The device has no such direction.
-  case noDevice(String)
   case server(ServerError)
 }

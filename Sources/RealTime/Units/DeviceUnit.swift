@@ -1,7 +1,7 @@
 package import CRealTime
 import Synchronization
 
-/// What only the process thread uses of a device unit.
+/// State of a device unit that only the process thread uses.
 @safe
 package struct DeviceUnitState: BitwiseCopyable {
   /// The call in progress; nil between calls.

@@ -122,7 +122,8 @@ package struct RenderCache: BitwiseCopyable {
   package init() {}
 }
 
-/// What the renders of a unit that is initialised read. Never changed once they can read it.
+/// Buses, kernel and listeners of a unit that is initialised, for its renders. Never changed once a render
+/// can read it.
 @safe
 package struct UnitSetup: BitwiseCopyable {
   package let inputs: UnsafeMutablePointer<UnitBus>

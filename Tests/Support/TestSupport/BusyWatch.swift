@@ -32,7 +32,7 @@ package final class BusyWatch: Sendable {
 /// was too busy meanwhile, twice at most: no program plays on while its threads do not run.
 ///
 /// - Parameter patience: Seconds by which a thread may be late.
-/// - Returns: What was wrong at last; nil if nothing.
+/// - Returns: The words of the last call of `body`; nil if its recording was right.
 package func unlessBusy(patience: Double, _ body: () throws -> String?) rethrows -> String? {
   let watch = BusyWatch(patience: patience)
   defer { watch.end() }

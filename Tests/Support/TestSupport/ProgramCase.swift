@@ -108,6 +108,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "components", "renders", "formats", "rates", "mixers", "an output unit",
           "an output unit", "volume and channels", "at another rate", "thru", "the device",
         ]),
+      ProgramCase(
+        program: "units.c", argument: "blocked",
+        passes: ["components", "a callback that does not return"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",

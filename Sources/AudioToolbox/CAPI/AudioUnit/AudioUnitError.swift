@@ -31,7 +31,6 @@ enum AudioUnitError: APIFailure {
       case .initialized: kAudioUnitErr_Initialized
       case .unsupported: kAudioComponentErr_UnsupportedType
       case .tooManyInstances: kAudioComponentErr_TooManyInstances
-      case .noDevice: kAudioUnitErr_FailedInitialization
       case .server(let error): HardwareError.server(error).status
       }
     }
@@ -50,7 +49,7 @@ enum AudioUnitError: APIFailure {
       case .invalidElement(let element): "the unit has no bus \(element)"
       case .invalidScope(let scope): "the unit has no scope \(scope)"
       case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
-        .unsupported(let reason), .noDevice(let reason), .notWritable(let reason):
+        .unsupported(let reason), .notWritable(let reason):
         reason
       case .uninitialized: "the unit is not initialised"
       case .initialized: "the unit is initialised"

@@ -135,11 +135,16 @@ final class UnitHandle: Sendable {
         tell(selector, scope: address.scope, element: address.element)
       }
     }
-    let old = state.withLock { state in
+    let (old, uses) = state.withLock { state in
       defer { state.observed = (device, number) }
-      return state.observed
+      return (state.observed, state.listeners.count { $0.property > 0xFFFF })
     }
-    if let old { old.device.removeObserver(old.number) }
+    guard let old else { return }
+    old.device.removeObserver(old.number)
+    for _ in 0..<uses {
+      device.beginUse()
+      old.device.endUse()
+    }
   }
 
   /// Notes the scope and element with which a property of the device is set.

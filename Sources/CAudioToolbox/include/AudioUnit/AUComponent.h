@@ -54,7 +54,7 @@ CF_ENUM(UInt32) {
 CF_ENUM(UInt32) {
   /// Adds any number of mono and stereo buses, each with volume, pan and a switch.
   kAudioUnitSubType_MultiChannelMixer = 'mcmx',
-  /// The same unit with eight buses at first.
+  /// Adds mono and stereo buses, eight at first, each with volume and pan.
   kAudioUnitSubType_StereoMixer = 'smxr'
 };
 

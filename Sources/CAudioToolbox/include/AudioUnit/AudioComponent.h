@@ -18,7 +18,7 @@ typedef struct OpaqueAudioComponent *AudioComponent;
 /// An instance of a component: an audio unit.
 typedef struct OpaqueAudioComponentInstance *AudioComponentInstance;
 
-/// What identifies a component. In a search 0 stands for any type, subtype or manufacturer.
+/// The codes that identify a component. In a search 0 stands for any type, subtype or manufacturer.
 struct AudioComponentDescription {
   OSType componentType;
   OSType componentSubType;

@@ -85,7 +85,7 @@ typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
     kAudioUnitParameterFlag_IsReadable = (1UL << 30),
     kAudioUnitParameterFlag_IsWritable = (1UL << 31)};
 
-/// What a parameter is. The caller releases cfNameString.
+/// A parameter's name, unit and range. The caller releases cfNameString.
 struct AudioUnitParameterInfo {
   char name[52];
   CFStringRef _Nullable unitName;

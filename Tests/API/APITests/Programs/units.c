@@ -119,7 +119,7 @@ static void components(void) {
 // MARK: Renders
 
 typedef struct {
-  /// What to give: frames of a wave, times `gain`; the second channel is negative.
+  /// The source gives frames of a wave, times `gain`; the second channel is negative.
   double gain;
   int calls;
   UInt32 frames, bus, channels;
@@ -211,7 +211,7 @@ static void renders(void) {
   EQUAL(this.calls, 2);
   CHECK(notes[0] == 3 && notes[1] == 3 && notes[2] == 0);
 
-  // What a callback may do: memory of its own, fewer bytes, silence, an error.
+  // A callback may give memory of its own, fewer bytes, silence or an error.
   time = at_frame(64);
   this.has_own_memory = true;
   this.missing = 16;
@@ -239,7 +239,7 @@ static void renders(void) {
   this.status = noErr;
   WORKS(AudioUnitRemoveRenderNotify(unit, note, notes));
 
-  // What a caller may not do.
+  // Renders that are refused.
   all = no_memory(2);
   GIVES(AudioUnitRender(unit, NULL, &time, 0, 513, &all.list),
         kAudioUnitErr_TooManyFramesToProcess);
@@ -358,7 +358,7 @@ static void formats(void) {
   EQUAL(plane(&all, 0)[63], wave(63));
   EQUAL(plane(&all, 1)[63], wave(63));
 
-  // What cannot be.
+  // Formats and values that are refused.
   AudioStreamBasicDescription bad = planar(RATE, 2);
   bad.mFormatID = kAudioFormatMPEG4AAC;
   GIVES(AudioUnitSetProperty(second, kAudioUnitProperty_StreamFormat, kAudioUnitScope_Input, 0,
@@ -618,7 +618,7 @@ static void running_changed(void *data, AudioUnit unit, AudioUnitPropertyID prop
                             AudioUnitScope scope, AudioUnitElement element) {
   (void)scope, (void)element;
   CHECK(data == &told_running && property == kAudioOutputUnitProperty_IsRunning);
-  // Whoever starts or stops the unit holds it.
+  // The thread that starts or stops the unit holds the lock.
   pthread_mutex_lock(&lock);
   number(unit, kAudioOutputUnitProperty_IsRunning, kAudioUnitScope_Global, 0);
   pthread_mutex_unlock(&lock);
@@ -883,10 +883,41 @@ static void device(void) {
   passed("the device");
 }
 
+// MARK: A callback that does not return
+
+static _Atomic int blocked, released;
+
+static OSStatus block(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
+                      UInt32 bus, UInt32 frames, AudioBufferList *list) {
+  (void)data, (void)flags, (void)time, (void)bus, (void)frames, (void)list;
+  blocked = 1;
+  while (!released)
+    usleep(1000);
+  return noErr;
+}
+
+/// Disposes of a unit while its callback blocks. The memory that the callback's cycle goes on to
+/// use must stay.
+static void blocks(void) {
+  AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput);
+  set_callback(unit, 0, block, NULL);
+  WORKS(AudioUnitInitialize(unit));
+  WORKS(AudioOutputUnitStart(unit));
+  WAIT(blocked);
+  WORKS(AudioComponentInstanceDispose(unit));
+  released = 1;
+  let_time_pass();
+  passed("a callback that does not return");
+}
+
 int main(int count, char **arguments) {
-  (void)count;
   snprintf(client, sizeof client, "%s", strrchr(arguments[0], '/') + 1);
   components();
+  if (count > 1) {
+    // The unit is kept for good: the leak check of the program's end would find it.
+    blocks();
+    _exit(0);
+  }
   renders();
   formats();
   rates();

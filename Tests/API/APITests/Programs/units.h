@@ -1,4 +1,4 @@
-// What the programs with audio units share: descriptions and formats.
+// Descriptions and formats for the programs with audio units.
 #ifndef UNITS_H
 #define UNITS_H
 
