@@ -2,7 +2,9 @@
 // that reads every sample of every queue, with late and missing cycles in between. Exit code 3:
 // jackd does not answer any more, or its frame counter has jumped farther than the queues are
 // filled. Arguments: own or shared (a client per queue, or one per
-// program), programs, queues per program, seconds, interruptions, process identifier of jackd.
+// program), programs, queues per program, seconds, interruptions, process identifier of jackd. The
+// programs that play get as further arguments their number, and the descriptors of their commands,
+// their answers and the shared memory.
 #include "check.h"
 
 #include <signal.h>
@@ -14,9 +16,10 @@ enum {
   MOST_QUEUES = 1024,
   BUFFERS = 4,
   FRAMES = 16384,
-  FREE = 0,      // index of the count in undisturbed freewheel mode
-  DISTURBED = 1, // index of the count while cycles fail
-  IN_A_ROW = 4,  // interruptions between two parts in freewheel mode
+  FREE = 0,           // index of the count in undisturbed freewheel mode
+  DISTURBED = 1,      // index of the count while cycles fail
+  IN_A_ROW = 4,       // interruptions between two parts in freewheel mode
+  LONGEST_PHASE = 60, // seconds
 };
 
 /// Memory shared by the programs.
@@ -118,6 +121,10 @@ static void play(int program, int commands, int answers) {
 
 // MARK: The counting process
 
+/// What the counting process does now, and since when in seconds.
+static const char *_Atomic phase = "the start of the programs";
+static _Atomic double phase_began;
+
 static pid_t players[MOST_QUEUES];
 static int commands[MOST_QUEUES], answers[MOST_QUEUES];
 static cue_lockstep *lockstep;
@@ -157,6 +164,33 @@ static Float64 hear_all(void) {
   for (int i = 0; i < programs; i++)
     word = await(answers[i]);
   return word;
+}
+
+static void begin_phase(const char *name) {
+  phase = name;
+  phase_began = seconds_now();
+}
+
+/// Writes how far the queues and their server are.
+static void describe(void) {
+  cue_lockstep_count count = cue_lockstep_read(lockstep, FREE);
+  fprintf(stderr, "lockstep: %llu frames of freewheel, %llu cycles stalled, %u xruns; enqueued:",
+          (unsigned long long)count.frames, (unsigned long long)count.stalled,
+          cue_lockstep_xruns(lockstep));
+  for (int i = 0; i < programs * queues_each; i++)
+    fprintf(stderr, " %u", atomic_load(&shared->fed[i]));
+  fprintf(stderr, "\n");
+}
+
+/// Ends a program whose phase takes longer than any should, and says which.
+static void *watch(void *unused) {
+  (void)unused;
+  for (;; sleep(1)) {
+    if (seconds_now() - phase_began < LONGEST_PHASE) continue;
+    fprintf(stderr, "lockstep: %s took longer than %d s\n", phase, LONGEST_PHASE);
+    if (lockstep) describe();
+    _exit(1);
+  }
 }
 
 static void give_up(const char *words) {
@@ -210,10 +244,12 @@ static void count(double seconds, int interruptions, pid_t jackd) {
   freewheel(true);
   for (int part = 0; part < parts; part++) {
     int done = (part - 1) * IN_A_ROW, left = interruptions - done;
+    begin_phase("the disturbed part");
     if (part > 0) disturb(done, left < IN_A_ROW ? left : IN_A_ROW, jackd);
     cue_lockstep_use(lockstep, FREE);
     uint64_t end = total * (uint64_t)(part + 1) / (uint64_t)parts;
     uint64_t frames = 0;
+    begin_phase("a part in freewheel mode");
     for (double since = seconds_now(); frames < end; usleep(1000)) {
       uint64_t before = frames;
       frames = cue_lockstep_read(lockstep, FREE).frames;
@@ -263,6 +299,7 @@ static void report(double took) {
 /// Disposes of the queues of shared clients in order. Their ports are unregistered while the first
 /// queue plays on; finally that one is disposed of, and the client closes.
 static void dispose_of_all(void) {
+  begin_phase("the disposal");
   tell_all(1);
   fprintf(stderr, "lockstep: disposing of %d queues took %.2f s\n", programs * (queues_each - 1),
           hear_all());
@@ -275,7 +312,14 @@ static void dispose_of_all(void) {
   passed("all disposed of");
 }
 
-static void start_players(void) {
+static void map_shared_memory(int memory) {
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  CHECK(shared != MAP_FAILED);
+}
+
+/// Starts the programs that play. Each executes this file again: the runtime of Swift remembers the
+/// number of a thread for its locks, so the library must not be used between fork and exec.
+static void start_players(char **arguments, int memory) {
   for (int i = 0; i < programs; i++) {
     int to[2], from[2];
     CHECK(pipe(to) == 0 && pipe(from) == 0);
@@ -285,8 +329,15 @@ static void start_players(void) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       close(to[1]);
       close(from[0]);
-      play(i, to[0], from[1]);
-      _exit(0);
+      char numbers[4][16], *words[12] = {NULL};
+      const int values[] = {i, to[0], from[1], memory};
+      memcpy(words, arguments, 7 * sizeof *words);
+      for (int word = 0; word < 4; word++) {
+        snprintf(numbers[word], sizeof numbers[word], "%d", values[word]);
+        words[7 + word] = numbers[word];
+      }
+      execv("/proc/self/exe", words);
+      _exit(127);
     }
     close(to[0]);
     close(from[1]);
@@ -296,7 +347,7 @@ static void start_players(void) {
 }
 
 int main(int argc, char **argv) {
-  CHECK(argc == 7);
+  CHECK(argc == 7 || argc == 11);
   is_shared_client = !strcmp(argv[1], "shared");
   programs = atoi(argv[2]);
   queues_each = atoi(argv[3]);
@@ -304,17 +355,28 @@ int main(int argc, char **argv) {
   int interruptions = atoi(argv[5]);
   pid_t jackd = atoi(argv[6]);
   CHECK(programs * queues_each <= MOST_QUEUES);
-  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  CHECK(shared != MAP_FAILED);
   cue_jack_silence();
-  start_players();
+  if (argc == 11) {
+    map_shared_memory(atoi(argv[10]));
+    play(atoi(argv[7]), atoi(argv[8]), atoi(argv[9]));
+    return 0;
+  }
+  int memory = memfd_create("lockstep", 0);
+  CHECK(memory >= 0 && ftruncate(memory, sizeof *shared) == 0);
+  map_shared_memory(memory);
+  begin_phase("the start of the programs");
+  start_players(argv, memory);
+  pthread_t watcher;
+  CHECK(pthread_create(&watcher, NULL, watch, NULL) == 0);
   signal(SIGALRM, alarmed);
   Float64 now = hear_all();
+  begin_phase("the connections");
   connect_all(getenv("JACK_DEFAULT_SERVER"));
   // After all connections and starts, and not a multiple of the period.
   now += (double)(jack_frame_time(cue_lockstep_client(lockstep)) - (uint32_t)(int64_t)now);
   Float64 start = now + RATE * (1 + programs * queues_each / 200) + 101;
   cue_lockstep_begin(lockstep, (uint32_t)(int64_t)start);
+  begin_phase("the start of the queues");
   tell_all(start);
   hear_all();
   uint32_t present = jack_frame_time(cue_lockstep_client(lockstep));
