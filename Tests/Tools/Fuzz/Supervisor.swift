@@ -4,7 +4,6 @@ import Foundation
 struct Supervisor {
   private let options: Fuzz
   private let folder: String
-  private let started = Date()
 
   /// Cases per child process.
   private static let batch = 1000
@@ -31,6 +30,8 @@ struct Supervisor {
       "\(options.subject.rawValue), seed \(options.seed), cases \(options.first) to \(options.first + options.cases - 1)"
     )
 
+    // Without the corpus, which takes a busy machine long to make.
+    let started = Date()
     let end = options.first + options.cases
     var next = options.first
     var pending: [Range<Int>] = []
