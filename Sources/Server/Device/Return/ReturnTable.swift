@@ -65,8 +65,9 @@ final class ReturnTable: @unchecked Sendable {
   /// True once a client was opened: before that, JACK's library has no clock.
   static let hasClock = Atomic<Bool>(false)
 
-  /// How long a client that is back waits for the others, in microseconds.
-  static let patienceMicroseconds: UInt64 = 4_000_000
+  /// How long a client that is back waits for the others, in microseconds: longer than an attempt on a
+  /// server that runs no cycles for five seconds, and the next attempt.
+  static let patienceMicroseconds: UInt64 = 8_000_000
   /// Microseconds from the decision to the first frame, within which all clients must read it.
   static let leadMicroseconds: UInt64 = 250_000
 
