@@ -14,6 +14,21 @@ package var temporaryFolder: String {
   return folder.hasSuffix("/") ? String(folder.dropLast()) : folder
 }
 
+/// Returns the text of a file; nil if it cannot be read. Foundation's functions read no more than a page
+/// of the kernel's files, which have no size.
+package func text(ofSystemFile path: String) -> String? {
+  guard let file = unsafe fopen(path, "re") else { return nil }
+  defer { unsafe fclose(file) }
+  var text: [UInt8] = []
+  var part = [UInt8](repeating: 0, count: 1 << 14)
+  while true {
+    let count = unsafe fread(&part, 1, part.count, file)
+    if count == 0 { break }
+    text += part[..<count]
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
 /// The user's home folder: HOME, or the one in the system's list of users.
 package var homeFolder: String {
   if let folder = environmentVariable("HOME") { return folder }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Graph
+import System
 
 /// A plugin's shared library, loaded for the lifetime of this object. Any thread.
 ///
@@ -36,17 +37,9 @@ final class PluginLibrary {
 
   /// Returns the absolute paths of all loaded libraries.
   private static func loaded() -> Set<String> {
-    guard let maps = unsafe fopen("/proc/self/maps", "r") else { return [] }
-    defer { unsafe fclose(maps) }
     var paths: Set<String> = []
-    var line: UnsafeMutablePointer<CChar>?
-    var capacity = 0
-    defer { unsafe free(line) }
-    while unsafe getline(&line, &capacity, maps) > 0 {
-      guard let path = unsafe line.flatMap({ unsafe strchr($0, CInt(UInt8(ascii: "/"))) }) else {
-        continue
-      }
-      unsafe paths.insert(String(String(cString: path).prefix { !$0.isNewline }))
+    for line in text(ofSystemFile: "/proc/self/maps")?.split(separator: "\n") ?? [] {
+      if let start = line.firstIndex(of: "/") { paths.insert(String(line[start...])) }
     }
     return paths
   }

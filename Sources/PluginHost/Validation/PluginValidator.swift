@@ -213,7 +213,7 @@ private final class ProbeProcess {
     let folder = "/proc/\(process)/task"
     var delays: [String: Double] = [:]
     for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let text = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
+      let text = System.text(ofSystemFile: "\(folder)/\(thread)/schedstat")
       let words = text?.split(separator: " ") ?? []
       if words.count > 1, let delay = Double(words[1]) { delays[thread] = delay / 1e9 }
     }

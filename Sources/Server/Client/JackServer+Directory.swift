@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import System
 
@@ -8,9 +7,7 @@ extension JackServer {
   /// server is the default one.
   package static var runningNames: [String] {
     if PipeWire.isLibrary { return [] }
-    guard let list = try? String(contentsOfFile: "/proc/net/unix", encoding: .utf8) else {
-      return []
-    }
+    guard let list = text(ofSystemFile: "/proc/net/unix") else { return [] }
     let end = "_\(getuid())_0"
     let names = list.split(separator: "\n").compactMap { line -> String? in
       let fields = line.split(separator: " ", omittingEmptySubsequences: true)

@@ -179,9 +179,7 @@ final class StartedServer: Sendable {
 
   /// Number of the first ALSA card that has a playback device.
   private static var firstPlaybackCard: Int? {
-    guard let list = try? String(contentsOfFile: "/proc/asound/pcm", encoding: .utf8) else {
-      return nil
-    }
+    guard let list = text(ofSystemFile: "/proc/asound/pcm") else { return nil }
     let line = list.split(separator: "\n").first { $0.contains("playback") }
     return line.flatMap { Int($0.prefix { $0.isNumber }) }
   }
