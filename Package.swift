@@ -124,7 +124,8 @@ let package = Package(
     .target(
       name: "AudioUnits",
       dependencies: [
-        "CRealTime", "Codecs", "Hardware", "RealTime", "Server", "System",
+        "CPluginRunner", "CRealTime", "Codecs", "Graph", "Hardware", "PluginHost", "RealTime",
+        "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -139,7 +140,8 @@ let package = Package(
     .target(
       name: "Command",
       dependencies: [
-        "AudioQueue", "CGlibc", "Codecs", "Files", "Graph", "PluginHost", "RealTime", "Server",
+        "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Files", "Graph", "PluginHost", "RealTime",
+        "Server",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -245,7 +247,8 @@ let package = Package(
     .testTarget(
       name: "AudioUnitsTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Hardware", "RealTime", "Server", "TestSupport",
+        "AudioUnits", "CProbe", "CRealTime", "Hardware", "PluginHost", "RealTime", "Server",
+        "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
     .testTarget(

@@ -29,6 +29,22 @@ bool cue_plugin_await(cue_plugin *plugin, const cue_control_change *change) CUE_
   return true;
 }
 
+void cue_plugin_note_move(uint64_t *moved, float value) CUE_REALTIME {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  uint64_t count = (__atomic_load_n(moved, __ATOMIC_RELAXED) >> 32) + 1;
+  __atomic_store_n(moved, count << 32 | bits, __ATOMIC_RELEASE);
+}
+
+bool cue_plugin_move(void *plugin_, uint32_t control, float value, int64_t frame,
+                     uint32_t ramp) CUE_REALTIME {
+  cue_plugin *plugin = plugin_;
+  cue_control_change change = {frame, control, value, ramp};
+  if (!cue_plugin_await(plugin, &change)) return false;
+  cue_plugin_note_move(&plugin->controls[control].moved, value);
+  return true;
+}
+
 void cue_plugin_begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME {
   uint32_t count = 0;
   while (count < plugin->pending_count && plugin->pending[count].frame <= now) {

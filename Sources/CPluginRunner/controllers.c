@@ -1,4 +1,4 @@
-#include "CPluginRunner.h"
+#include "plugin_internal.h"
 
 #include <lv2/atom/atom.h>
 #include <lv2/patch/patch.h>
@@ -46,10 +46,7 @@ static void move(cue_plugin *plugin, cue_binding *binding, uint8_t data,
     cue_control_change change = {frame, binding->control, value, binding->ramp};
     if (!cue_plugin_await(plugin, &change)) return;
   }
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  uint64_t count = (__atomic_load_n(binding->moved, __ATOMIC_RELAXED) >> 32) + 1;
-  __atomic_store_n(binding->moved, count << 32 | bits, __ATOMIC_RELEASE);
+  cue_plugin_note_move(binding->moved, value);
 }
 
 /// Assigns a controller to the entry that is learning.

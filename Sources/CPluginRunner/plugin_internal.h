@@ -31,6 +31,9 @@ CUE_HIDDEN uint32_t cue_plugin_step_ramps(cue_plugin *plugin, int64_t now,
 /// Returns all triggers to their usual values.
 CUE_HIDDEN void cue_plugin_reset_triggers(cue_plugin *plugin) CUE_REALTIME;
 
+/// Notes a value that came from a controller or from a unit, for the host.
+CUE_HIDDEN void cue_plugin_note_move(uint64_t *moved, float value) CUE_REALTIME;
+
 // MARK: Messages
 
 /// Moves the host's messages from the ring to the staged messages.

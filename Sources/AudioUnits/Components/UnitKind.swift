@@ -1,36 +1,6 @@
 package import Hardware
 
-/// Numbers that identify a component: four characters each, in a big-endian number.
-package struct ComponentDescription: Hashable, Sendable {
-  package let type: UInt32
-  package let subtype: UInt32
-  package let manufacturer: UInt32
-
-  package init(type: UInt32, subtype: UInt32, manufacturer: UInt32) {
-    self.type = type
-    self.subtype = subtype
-    self.manufacturer = manufacturer
-  }
-
-  /// - Precondition: Four ASCII characters each.
-  init(_ type: StaticString, _ subtype: StaticString) {
-    self.init(
-      type: fourCharacterCode(type), subtype: fourCharacterCode(subtype),
-      manufacturer: fourCharacterCode("appl"))
-  }
-
-  /// Returns true if `other` is this component. 0 in this description stands for anything.
-  package func matches(_ other: ComponentDescription) -> Bool {
-    (type == 0 || type == other.type) && (subtype == 0 || subtype == other.subtype)
-      && (manufacturer == 0 || manufacturer == other.manufacturer)
-  }
-}
-
-private func fourCharacterCode(_ text: StaticString) -> UInt32 {
-  "\(text)".utf8.reduce(0) { $0 << 8 | UInt32($1) }
-}
-
-/// The audio units that there are.
+/// The audio units of the library itself.
 package enum UnitKind: Int, CaseIterable, Sendable {
   case remoteIO, halOutput, defaultOutput, systemOutput, voiceProcessing, genericOutput
   case converter
@@ -72,6 +42,9 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     default: false
     }
   }
+
+  /// True for the unit of a graph that asks all others for sound.
+  var drivesGraphs: Bool { isOutputUnit || self == .genericOutput || self == .voiceProcessing }
 
   /// Makes an audio unit.
   ///

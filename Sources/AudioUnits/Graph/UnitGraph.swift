@@ -44,7 +44,7 @@ package final class UnitGraph: Sendable {
 
   private struct Node {
     let number: Int32
-    let kind: UnitKind
+    let component: UnitComponent
     var unit: Unit?
   }
 
@@ -68,12 +68,12 @@ package final class UnitGraph: Sendable {
       return node
     }
 
-    var output: Node? { nodes.first { $0.kind.drivesGraphs } }
+    var output: Node? { nodes.first { $0.component.drivesGraphs } }
   }
   private let state = Mutex(State())
   /// Held while units are made, changed or disposed of. Lock it before `state`.
   private let control = Mutex<Void>(())
-  private let makeUnit: @Sendable (UnitKind) throws(UnitError) -> Unit
+  private let makeUnit: @Sendable (UnitComponent) throws(UnitError) -> Unit
   private let disposeUnit: @Sendable (Unit) -> Void
 
   /// Creates an empty graph.
@@ -82,7 +82,7 @@ package final class UnitGraph: Sendable {
   ///   - makeUnit: Makes a node's unit.
   ///   - disposeUnit: Disposes of a unit that `makeUnit` has made.
   package init(
-    making makeUnit: @escaping @Sendable (UnitKind) throws(UnitError) -> Unit,
+    making makeUnit: @escaping @Sendable (UnitComponent) throws(UnitError) -> Unit,
     disposing disposeUnit: @escaping @Sendable (Unit) -> Void
   ) {
     self.makeUnit = makeUnit
@@ -97,29 +97,31 @@ package final class UnitGraph: Sendable {
 
   package var nodes: [Int32] { state.withLock { $0.nodes.map(\.number) } }
 
-  /// Returns a node's kind and unit.
-  package func node(_ number: Int32) throws(UnitGraphError) -> (kind: UnitKind, unit: Unit?) {
+  /// Returns a node's component and unit.
+  package func node(_ number: Int32) throws(UnitGraphError) -> (
+    component: UnitComponent, unit: Unit?
+  ) {
     let node = try state.withLock { state throws(UnitGraphError) in try state.node(number) }
-    return (node.kind, node.unit)
+    return (node.component, node.unit)
   }
 
-  package func addNode(_ kind: UnitKind) throws(UnitGraphError) -> Int32 {
+  package func addNode(_ component: UnitComponent) throws(UnitGraphError) -> Int32 {
     try control.withLock { _ throws(UnitGraphError) in
       let (isOpen, isInitialized) = try state.withLock { state throws(UnitGraphError) in
-        if kind.drivesGraphs, state.output != nil {
+        if component.drivesGraphs, state.output != nil {
           throw .outputNode("a graph has one output unit")
         }
         return (state.isOpen, state.isInitialized)
       }
       var unit: Unit?
       if isOpen {
-        let made = try asking { () throws(UnitError) in try makeUnit(kind) }
+        let made = try asking { () throws(UnitError) in try makeUnit(component) }
         unit = made
         if isInitialized { try asking { () throws(UnitError) in try made.initialize() } }
       }
       return state.withLock { state in
         state.lastNumber += 1
-        state.nodes.append(Node(number: state.lastNumber, kind: kind, unit: unit))
+        state.nodes.append(Node(number: state.lastNumber, component: component, unit: unit))
         return state.lastNumber
       }
     }
@@ -129,7 +131,7 @@ package final class UnitGraph: Sendable {
     try control.withLock { _ throws(UnitGraphError) in
       let gone = try state.withLock { state throws(UnitGraphError) -> Unit? in
         let node = try state.node(number)
-        if node.kind.drivesGraphs, state.isRunning {
+        if node.component.drivesGraphs, state.isRunning {
           throw .outputNode("the graph runs")
         }
         state.nodes.removeAll { $0.number == number }
@@ -279,8 +281,8 @@ package final class UnitGraph: Sendable {
       if isOpen { return }
       var made: [Int32: Unit] = [:]
       for number in nodes {
-        let kind = try node(number).kind
-        do throws(UnitError) { made[number] = try makeUnit(kind) } catch {
+        let component = try node(number).component
+        do throws(UnitError) { made[number] = try makeUnit(component) } catch {
           for unit in made.values { disposeUnit(unit) }
           throw .unit(error)
         }
@@ -392,9 +394,4 @@ extension UnitGraph.Supply {
   package var source: Int32? {
     if case .node(let source, _) = self { source } else { nil }
   }
-}
-
-extension UnitKind {
-  /// True for the unit of a graph that asks all others for sound.
-  var drivesGraphs: Bool { isOutputUnit || self == .genericOutput || self == .voiceProcessing }
 }

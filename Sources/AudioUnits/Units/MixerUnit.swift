@@ -7,10 +7,13 @@ final class MixerUnit: Unit, @unchecked Sendable {
   /// callers.
   private var memory: MixerMemory?
 
+  private let kind: UnitKind
+
   init(_ kind: UnitKind) throws(UnitError) {
+    self.kind = kind
     let format = try Self.standardFormat
     unsafe super.init(
-      kind, inputs: Array(repeating: format, count: kind == .stereoMixer ? 8 : 1),
+      kind.name, inputs: Array(repeating: format, count: kind == .stereoMixer ? 8 : 1),
       outputs: [format], Self.makeRender())
     makeParameters()
   }

@@ -35,7 +35,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     memory = DeviceUnitMemory()
     self.device = Mutex(DeviceState(device: device))
     unsafe super.init(
-      kind, inputs: [format, format], outputs: [format, format],
+      kind.name, inputs: [format, format], outputs: [format, format],
       Self.makeRender(memory.pointer))
     makeParameters()
     guard let parameters = latestParameters else { preconditionFailure("no parameters") }

@@ -5,7 +5,7 @@ import RealTime
 final class PassUnit: Unit, @unchecked Sendable {
   init(_ kind: UnitKind) throws(UnitError) {
     let format = try Self.standardFormat
-    unsafe super.init(kind, inputs: [format], outputs: [format], Self.makeRender())
+    unsafe super.init(kind.name, inputs: [format], outputs: [format], Self.makeRender())
   }
 
   override func kernel(inputs: Int) -> Kernel {

@@ -9,6 +9,7 @@ final class SetupMemory: @unchecked Sendable {
   let setup: UnsafeMutablePointer<UnitSetup>
   private let buses: UnsafeMutablePointer<UnitBus>
   private let cache: UnsafeMutablePointer<RenderCache>
+  private let changes: UnsafeMutablePointer<ScheduledChange>
   private let notifies: UnsafeMutablePointer<UnitNotify>
   private let parts: [BusMemory]
   private let owner: AnyObject?
@@ -53,16 +54,18 @@ final class SetupMemory: @unchecked Sendable {
     }
     unsafe cache = .allocate(capacity: 1)
     unsafe cache.initialize(to: RenderCache())
+    unsafe changes = .allocate(capacity: ChangeQueue.capacity)
     unsafe setup = .allocate(capacity: 1)
     unsafe setup.initialize(
       to: UnitSetup(
         inputs: buses, inputCount: state.inputs.count, outputs: buses + state.inputs.count,
         outputCount: state.outputs.count, maximumFrames: frames, kernel: kernel.call, cache: cache,
-        notifies: notifies, notifyCount: state.notifies.count))
+        changes: changes, notifies: notifies, notifyCount: state.notifies.count))
   }
 
   deinit {
     unsafe setup.deallocate()
+    unsafe changes.deallocate()
     unsafe cache.deallocate()
     unsafe notifies.deallocate()
     unsafe buses.deallocate()

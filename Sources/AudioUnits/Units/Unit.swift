@@ -50,10 +50,12 @@ package class Unit: @unchecked Sendable {
     var notifies: [UnitNotify] = []
     /// Units that take an output of this one.
     var consumers: [Weak] = []
+    var preset = UnitPreset(number: -1, name: "Untitled")
   }
   struct Weak { weak var unit: Unit? }
 
-  package let kind: UnitKind
+  /// The name in messages.
+  package let name: String
   /// The unit as renders see it.
   package let render: UnsafeMutablePointer<RenderUnit>
   private let state: Mutex<State>
@@ -68,10 +70,10 @@ package class Unit: @unchecked Sendable {
 
   /// - Parameter render: The unit as renders see it; the unit frees it.
   init(
-    _ kind: UnitKind, inputs: [BusFormat], outputs: [BusFormat],
+    _ name: String, inputs: [BusFormat], outputs: [BusFormat],
     _ render: UnsafeMutablePointer<RenderUnit>
   ) {
-    self.kind = kind
+    self.name = name
     unsafe self.render = render
     state = Mutex(
       State(
@@ -101,12 +103,37 @@ package class Unit: @unchecked Sendable {
   package func canSetBusCount(_ side: Side) -> Bool { false }
   /// The parameters of a bus, or of the unit (`side` nil).
   package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] { [] }
+  /// The name of a group of parameters.
+  package func groupName(_ id: UInt32) -> String? { nil }
   /// True if a parameter is the same in every scope and element.
   var parametersIgnoreScope: Bool { false }
   /// Fades an input out, or in again, within one render.
   ///
   /// - Returns: False if the unit cannot do that.
   func fade(_ bus: Int, out: Bool) -> Bool { false }
+  /// Prepares what `kernel` returns for these formats, while renders may go on.
+  func prepare(inputs: [BusFormat], outputs: [BusFormat], maximumFrames: Int) throws(UnitError) {}
+  /// The channels that the first buses can have; nil if they can have any, as many of one as of the other.
+  package var channelCounts: (inputs: Int, outputs: Int)? { (-1, -2) }
+  /// True if the input takes the output's place; nil if the unit cannot do that.
+  package var isBypassed: Bool? { nil }
+  package func setBypassed(_ on: Bool) {}
+  /// True if renders may take any time.
+  package var isOffline: Bool { false }
+  package func setOffline(_ on: Bool) {}
+  /// Sends a MIDI message to the unit, for a frame of the next render.
+  package func send(midi bytes: [UInt8], offset: Int) throws(UnitError) {
+    throw .unsupported("\(name) hears no MIDI")
+  }
+  /// The presets that the unit brings.
+  package var presets: [UnitPreset] { [] }
+  /// Takes over the preset with a number.
+  func adopt(preset number: Int) throws(UnitError) {}
+  /// A plugin's state; nil for units that are no plugins.
+  package func pluginState() throws(UnitError) -> String? { nil }
+  package func restore(pluginState text: String) throws(UnitError) {
+    throw .invalidValue("\(name) is no plugin")
+  }
   /// Called before the setup goes.
   func willUninitialize() {}
 
@@ -152,6 +179,7 @@ package class Unit: @unchecked Sendable {
 
   /// Makes a setup of the present state and gives it to renders.
   private func install() throws(UnitError) {
+    try prepareKernel()
     let memory = try state.withLock { state throws(UnitError) in
       let count = state.inputs.count
       var rates: [Double] = []
@@ -165,6 +193,20 @@ package class Unit: @unchecked Sendable {
     }
     unsafe render.pointee.swap(memory.setup)
     retire(old)
+  }
+
+  private func prepareKernel() throws(UnitError) {
+    let (inputs, outputs, frames) = state.withLock { state in
+      (state.inputs.map(\.format), state.outputs.map(\.format), state.maximumFrames)
+    }
+    try prepare(inputs: inputs, outputs: outputs, maximumFrames: frames)
+  }
+
+  /// Calls `prepare`. If the unit is initialised, the next render sees what that has changed.
+  func makeInstances() throws(UnitError) {
+    try control.withLock { _ throws(UnitError) in
+      if state.withLock({ $0.isInitialized }) { try install() } else { try prepareKernel() }
+    }
   }
 
   /// Changes the state. If the unit is initialised, the next render sees the change.
@@ -264,7 +306,7 @@ package class Unit: @unchecked Sendable {
 
   package func setBusCount(_ count: Int, _ side: Side) throws(UnitError) {
     guard canSetBusCount(side) else {
-      throw .notWritable("\(kind.name) has as many buses as it has")
+      throw .notWritable("the number of buses of \(name) is fixed")
     }
     guard (1...Self.mostBuses).contains(count) else {
       throw .invalidValue("a unit has 1 to \(Self.mostBuses) buses, not \(count)")
@@ -334,6 +376,14 @@ package class Unit: @unchecked Sendable {
   /// Seconds from input to output.
   package var latencySeconds: Double {
     state.withLock { $0.memory?.delaySeconds ?? 0 }
+  }
+
+  /// The preset that was set last.
+  package var preset: UnitPreset { state.withLock { $0.preset } }
+
+  func note(_ preset: UnitPreset) {
+    state.withLock { $0.preset = preset }
+    tell(.preset)
   }
 
   // MARK: Sources

@@ -12,7 +12,25 @@ package enum UnitError: Error, Sendable {
   case notWritable(String)
   case uninitialized
   case initialized
+  case failedInitialization(String)
   case unsupported(String)
   case tooManyInstances
   case server(ServerError)
+
+  /// The error in words.
+  package var reason: String {
+    switch self {
+    case .invalidProperty(let id): "the unit has no property \(id) there"
+    case .invalidParameter(let id): "the unit has no parameter \(id) there"
+    case .invalidElement(let element): "the unit has no bus \(element)"
+    case .invalidScope(let scope): "the unit has no scope \(scope)"
+    case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
+      .unsupported(let reason), .notWritable(let reason), .failedInitialization(let reason):
+      reason
+    case .uninitialized: "the unit is not initialised"
+    case .initialized: "the unit is initialised"
+    case .tooManyInstances: "there are too many audio units"
+    case .server(let error): "\(error)"
+    }
+  }
 }

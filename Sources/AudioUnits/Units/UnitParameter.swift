@@ -2,12 +2,41 @@ import RealTime
 
 /// A parameter of an audio unit.
 package struct UnitParameter: Sendable {
-  package enum Meaning: Sendable { case linearGain, pan, boolean }
+  package enum Meaning: Hashable, Sendable {
+    case generic, indexed, boolean, percent, seconds, frames, hertz, cents, semitones, midiNote
+    case decibels, linearGain, degrees, pan, metres, octaves, beatsPerMinute, beats, milliseconds
+    case ratio
+    /// Another unit, by its symbol.
+    case custom(String)
+  }
   package let id: UInt32
   package let name: String
   package let meaning: Meaning
   package let range: ClosedRange<Float>
   package let standard: Float
+  /// Names of the whole numbers from the least to the most; empty if they have none.
+  package let valueNames: [String]
+  /// The group that the parameter belongs to, counted from 1.
+  package let group: UInt32?
+  package let isLogarithmic: Bool
+  /// True if a user interface should not show it.
+  package let isHidden: Bool
+
+  init(
+    id: UInt32, name: String, meaning: Meaning, range: ClosedRange<Float>, standard: Float,
+    valueNames: [String] = [], group: UInt32? = nil, isLogarithmic: Bool = false,
+    isHidden: Bool = false
+  ) {
+    self.id = id
+    self.name = name
+    self.meaning = meaning
+    self.range = range
+    self.standard = standard
+    self.valueNames = valueNames
+    self.group = group
+    self.isLogarithmic = isLogarithmic
+    self.isHidden = isHidden
+  }
 }
 
 /// Memory of a unit's parameters.
@@ -17,6 +46,8 @@ final class ParameterMemory: @unchecked Sendable {
   /// The first parameter.
   let slots: UnsafeMutablePointer<UnitParameterSlot>
   private let count: Int
+  private let queue: UnsafeMutablePointer<ChangeQueue>
+  private let places: UnsafeMutablePointer<QueuedChange>
 
   /// Takes the values of the parameters that were there before.
   init(
@@ -34,14 +65,23 @@ final class ParameterMemory: @unchecked Sendable {
       let value = values(item.parameter.id, item.scope, item.element) ?? item.parameter.standard
       unsafe (slots + i).initialize(to: UnitParameterSlot(key, item.parameter.range, value))
     }
+    unsafe places = .allocate(capacity: ChangeQueue.capacity)
+    for i in 0..<ChangeQueue.capacity { unsafe (places + i).initialize(to: QueuedChange(i)) }
+    unsafe queue = .allocate(capacity: 1)
+    unsafe queue.initialize(to: ChangeQueue(places))
     unsafe parameters = .allocate(capacity: 1)
     unsafe parameters.initialize(
       to: UnitParameters(
-        slots, count: sorted.count, inputs: inputs, outputs: outputs, ignoresScope: ignoresScope))
+        slots, count: sorted.count, inputs: inputs, outputs: outputs, ignoresScope: ignoresScope,
+        queue: queue))
   }
 
   deinit {
     unsafe parameters.deallocate()
+    unsafe queue.deinitialize(count: 1)
+    unsafe queue.deallocate()
+    unsafe places.deinitialize(count: ChangeQueue.capacity)
+    unsafe places.deallocate()
     unsafe slots.deinitialize(count: count)
     unsafe slots.deallocate()
   }
@@ -53,17 +93,29 @@ extension Unit {
     parametersIgnoreScope ? parameters(nil, bus: 0) : parameters(Side(rawValue: scope), bus: bus)
   }
 
-  /// Makes the parameters for the present buses. Each keeps its value.
-  func makeParameters() {
+  /// All parameters with their scopes and elements.
+  private var all: [(scope: UInt32, element: UInt32, parameter: UnitParameter)] {
     var list: [(scope: UInt32, element: UInt32, parameter: UnitParameter)] = []
     list += parameters(nil, bus: 0).map { (0, 0, $0) }
-    let (inputs, outputs) = (busCount(.input), busCount(.output))
-    if !parametersIgnoreScope {
-      for bus in 0..<inputs { list += parameters(.input, bus: bus).map { (1, UInt32(bus), $0) } }
-      for bus in 0..<outputs { list += parameters(.output, bus: bus).map { (2, UInt32(bus), $0) } }
+    if parametersIgnoreScope { return list }
+    for bus in 0..<busCount(.input) {
+      list += parameters(.input, bus: bus).map { (1, UInt32(bus), $0) }
     }
+    for bus in 0..<busCount(.output) {
+      list += parameters(.output, bus: bus).map { (2, UInt32(bus), $0) }
+    }
+    return list
+  }
+
+  /// Scope, element and number of each parameter.
+  var addresses: [(scope: UInt32, element: UInt32, id: UInt32)] {
+    all.map { ($0.scope, $0.element, $0.parameter.id) }
+  }
+
+  /// Makes the parameters for the present buses. Each keeps its value.
+  func makeParameters() {
     let memory = ParameterMemory(
-      list, inputs: inputs, outputs: outputs, ignoresScope: parametersIgnoreScope
+      all, inputs: busCount(.input), outputs: busCount(.output), ignoresScope: parametersIgnoreScope
     ) { id, scope, element in
       var value: Float = 0
       let error = unsafe render.pointee.parameter(

@@ -203,6 +203,11 @@ static inline uint64_t cue_plugin_lost(const cue_plugin *plugin) {
 /// Queues a change of a control until its frame; false if there is no room. During a run.
 CUE_HIDDEN bool cue_plugin_await(cue_plugin *plugin, const cue_control_change *change) CUE_REALTIME;
 
+/// Moves a control: the `set` of a cue_control_setter; `plugin` is a cue_plugin. The thread that
+/// runs the plugin, before a run.
+CUE_HIDDEN bool cue_plugin_move(void *plugin, uint32_t control, float value, int64_t frame,
+                                uint32_t ramp) CUE_REALTIME;
+
 /// Queues a message of `head->bytes` bytes until its frame; false if there is no room. During a
 /// run.
 CUE_HIDDEN bool cue_plugin_stage(cue_plugin *plugin, const cue_message_head *head,

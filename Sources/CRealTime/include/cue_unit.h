@@ -107,6 +107,22 @@ static inline void cue_rt_resample(cue_resampler resampler, float *_Nonnull cons
   CUE_TRUST_END
 }
 
+/// A node's function that moves one of its controls, on the thread that runs it and before it does:
+/// at device frame `frame`, over `ramp` frames. False if too many changes wait.
+typedef struct cue_control_setter {
+  bool (*_Nullable set)(void *_Nullable context, uint32_t control, float value, int64_t frame,
+                        uint32_t ramp);
+} cue_control_setter;
+
+/// Moves a control of a node.
+static inline bool cue_rt_set_control(cue_control_setter setter, void *context, uint32_t control,
+                                      float value, int64_t frame, uint32_t ramp) CUE_REALTIME {
+  if (!setter.set) return false;
+  CUE_TRUST_BEGIN // A function of CPluginRunner, which the compiler checks where it is defined.
+      return setter.set(context, control, value, frame, ramp);
+  CUE_TRUST_END
+}
+
 // MARK: Handles
 
 /// A unit by the number that the app holds. A number is never used twice.

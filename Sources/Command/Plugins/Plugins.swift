@@ -1,4 +1,5 @@
 import ArgumentParser
+import AudioUnits
 import Graph
 import PluginHost
 
@@ -92,6 +93,7 @@ struct PluginInfo: ParsableCommand {
     if json { return try printJSON(plugin) }
     print(printable(plugin.uri))
     var rows = [("name", plugin.name), ("class", plugin.className)]
+    rows.append(("audio unit", PluginIdentity.description(of: plugin).characters))
     if let author = plugin.author { rows.append(("author", author)) }
     if let license = plugin.license { rows.append(("license", license)) }
     rows.append(("bundle", plugin.bundle))
@@ -111,7 +113,7 @@ struct PluginInfo: ParsableCommand {
     rows += plugin.problems.map { ("fault", $0) }
     rows += plugin.remarks.map { ("left out", $0) }
     for (name, value) in rows {
-      print("  \(name):\(String(repeating: " ", count: 10 - name.count))\(printable(value))")
+      print("  \(name):\(String(repeating: " ", count: 11 - name.count))\(printable(value))")
     }
   }
 

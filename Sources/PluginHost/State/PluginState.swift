@@ -63,6 +63,36 @@ package final class PluginState: @unchecked Sendable {
     if plugin.isEmpty { throw .unreadableState(path: path) }
   }
 
+  /// Reads a state from text in Turtle, as `text` gives it.
+  ///
+  /// - Throws: `HostError.unreadableState`.
+  package convenience init(text: String, world: World) throws(HostError) {
+    let scan = world.scan
+    let state = unsafe scan.withWorld {
+      unsafe lilv_state_new_from_string($0, URIDs.shared.map, text)
+    }
+    guard let state = unsafe state else { throw .unreadableState(path: "text") }
+    unsafe self.init(state, scan: scan)
+    if plugin.isEmpty { throw .unreadableState(path: "text") }
+  }
+
+  /// The state as text in Turtle; nil if lilv cannot write it. Files that it uses are named by their paths.
+  package var text: String? {
+    text(named: "urn:cuejack:state", base: nil).map { Self.prefixes + $0 }
+  }
+
+  /// Returns lilv's text, without prefixes.
+  private func text(named uri: String, base: String?) -> String? {
+    unsafe scan.withWorld { world in
+      guard
+        let text = unsafe lilv_state_to_string(
+          world, URIDs.shared.map, URIDs.shared.unmap, state, uri, base)
+      else { return nil }
+      defer { unsafe lilv_free(text) }
+      return unsafe String(cString: text)
+    }
+  }
+
   /// The values of its controls, by symbol.
   var portValues: [String: Float] {
     let found = PortValues()
@@ -115,14 +145,7 @@ package final class PluginState: @unchecked Sendable {
   private func write(copyTo folder: String) throws(HostError) {
     let path = folder + "/" + Self.file
     let uri = URL(fileURLWithPath: path).absoluteString
-    let text = unsafe scan.withWorld { world -> String? in
-      guard
-        let text = unsafe lilv_state_to_string(
-          world, URIDs.shared.map, URIDs.shared.unmap, state, uri, uri)
-      else { return nil }
-      defer { unsafe lilv_free(text) }
-      return unsafe String(cString: text)
-    }
+    let text = text(named: uri, base: uri)
     let files = FileManager.default
     do {
       try (Self.prefixes + (text ?? "")).write(toFile: path, atomically: false, encoding: .utf8)

@@ -50,9 +50,14 @@ package struct Mixer: ~Copyable {
     unsafe !hasSwitches || parameters[bus &* 3 &+ 1].value >= 0.5
   }
 
+  /// The parameters of a bus, or of the output behind the last one.
+  @_noLocks private borrowing func slots(_ bus: Int)
+    -> UnsafeMutablePointer<UnitParameterSlot>
+  { unsafe parameters + bus &* stride }
+
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
-    let first = unsafe parameters + bus &* stride
+    let first = unsafe slots(bus)
     var gains = unsafe MixerGains(isOn(bus) ? first.pointee.value * fades[bus].gain : 0)
     let pan = unsafe hasSwitches ? first[2].value : 2 * first[1].value - 1
     gains.all *= 1 - max(0, pan)
@@ -60,42 +65,82 @@ package struct Mixer: ~Copyable {
     return gains
   }
 
+  /// Returns the next part of a render in which gains change in a straight line.
+  ///
+  /// - Parameters:
+  ///   - bus: An input, or the output if it is the number of inputs.
+  ///   - start: The first frame of the part.
+  @_noLocks private borrowing func part(
+    of bus: Int, from start: Int, frames: Int, isFirst: Bool, _ setup: UnitSetup
+  ) -> (end: Int, from: MixerGains, to: MixerGains) {
+    let isOutput = bus == setup.inputCount
+    let slots = unsafe slots(bus)
+    let count = isOutput ? 1 : stride
+    var end = frames
+    var from = unsafe gains[bus]
+    if unsafe setup.hasChanges(of: slots, count: count) {
+      end = setup.nextChange(after: start, frames: frames)
+      unsafe setup.applyChanges(at: start, isEnd: false, to: slots, count: count)
+      if unsafe setup.hasChanges(of: slots, count: count, by: start) {
+        from = unsafe isOutput ? MixerGains(slots.pointee.value) : target(bus)
+      }
+      unsafe setup.applyChanges(at: end, isEnd: true, to: slots, count: count)
+    }
+    let to = unsafe isOutput ? MixerGains(slots.pointee.value) : target(bus)
+    if isFirst && start == 0 && end == frames { from = to }
+    unsafe gains[bus] = to
+    return (end, from, to)
+  }
+
   @_noLocks borrowing func run(_ call: cue_unit_call) -> Int32 {
-    let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self)
+    let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self).pointee
     let frames = unsafe Int(call.frames)
-    let sum = unsafe setup.pointee.outputs
-    unsafe sum.pointee.silence(frames: frames)
+    let sum = unsafe setup.outputs.pointee
+    sum.silence(frames: frames)
     let isFirst = unsafe !hasRun.pointee
     unsafe hasRun.pointee = true
-    for i in unsafe 0..<setup.pointee.inputCount {
-      let input = unsafe setup.pointee.inputs + i
-      let to = target(i)
-      let from = unsafe isFirst ? to : gains[i]
-      unsafe gains[i] = to
-      if unsafe input.pointee.source.isNone { continue }
-      // A bus that is off renders no more once it is silent.
-      if !isOn(i) && from.all == 0 && from.second == 0 { continue }
-      var isSilent = false
-      let status = unsafe setup.pointee.pull(i, frames: frames, at: call.time, isSilent: &isSilent)
-      // One bus without sound does not silence the others.
-      if status != 0 || isSilent { continue }
-      unsafe add(input.pointee, to: sum.pointee, frames: frames, from, to)
-    }
-    let count = unsafe setup.pointee.inputCount
-    let to = unsafe MixerGains(parameters[count &* stride].value)
-    let from = unsafe isFirst ? to : gains[count]
-    unsafe gains[count] = to
-    if from.all != 1 || to.all != 1 {
-      for channel in unsafe 0..<sum.pointee.channels {
-        unsafe scale(sum.pointee.planes[channel], frames, from: from.all, to: to.all)
+    for bus in 0..<setup.inputCount {
+      if setup.isUnconnected(bus) {
+        unsafe gains[bus] = target(bus)
+        continue
       }
+      // A bus that is off renders no more once it is silent.
+      let now = unsafe gains[bus]
+      var hasSound = isOn(bus) || now.all != 0 || now.second != 0
+      if !hasSound { hasSound = unsafe setup.hasChanges(of: slots(bus), count: stride) }
+      if hasSound {
+        var isSilent = false
+        let status = unsafe setup.pull(bus, frames: frames, at: call.time, isSilent: &isSilent)
+        // One bus without sound does not silence the others.
+        hasSound = status == 0 && !isSilent
+      }
+      var start = 0
+      while start < frames {
+        let part = part(of: bus, from: start, frames: frames, isFirst: isFirst, setup)
+        if hasSound {
+          unsafe add(setup.inputs[bus], to: sum, start..<part.end, part.from, part.to)
+        }
+        start = part.end
+      }
+    }
+    var start = 0
+    while start < frames {
+      let part = part(
+        of: setup.inputCount, from: start, frames: frames, isFirst: isFirst, setup)
+      if part.from.all != 1 || part.to.all != 1 {
+        for channel in 0..<sum.channels {
+          unsafe scale(
+            sum.planes[channel] + start, part.end &- start, from: part.from.all, to: part.to.all)
+        }
+      }
+      start = part.end
     }
     return 0
   }
 
   /// Adds a bus to the output. Its gains change in a straight line.
   @_noLocks private func add(
-    _ input: UnitBus, to sum: UnitBus, frames: Int, _ from: MixerGains, _ to: MixerGains
+    _ input: UnitBus, to sum: UnitBus, _ frames: Range<Int>, _ from: MixerGains, _ to: MixerGains
   ) {
     for channel in 0..<sum.channels {
       let source: Int
@@ -107,13 +152,14 @@ package struct Mixer: ~Copyable {
         source = channel
       }
       let (first, last) = channel == 1 ? (from.second, to.second) : (from.all, to.all)
-      let step = (last - first) / Float(frames)
-      let plane = unsafe input.planes[source]
-      let target = unsafe sum.planes[channel]
+      let count = frames.upperBound &- frames.lowerBound
+      let step = (last - first) / Float(count)
+      let plane = unsafe input.planes[source] + frames.lowerBound
+      let target = unsafe sum.planes[channel] + frames.lowerBound
       if step == 0 {
-        for i in 0..<frames { unsafe target[i] += plane[i] * last }
+        for i in 0..<count { unsafe target[i] += plane[i] * last }
       } else {
-        for i in 0..<frames {
+        for i in 0..<count {
           unsafe target[i] += plane[i] * (first + step * Float(i &+ 1))
         }
       }

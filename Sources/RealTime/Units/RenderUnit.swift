@@ -11,253 +11,9 @@ package enum RenderError {
   package static var tooManyFrames: Int32 { @_noLocks get { -10874 } }
   package static var uninitialized: Int32 { @_noLocks get { -10867 } }
   package static var wrongContext: Int32 { @_noLocks get { -10863 } }
-}
-
-/// The supplier of an input bus: a render callback or another unit.
-@safe
-package struct UnitSource: BitwiseCopyable {
-  package var proc: cue_render_proc?
-  package var data: UnsafeMutableRawPointer?
-  package var unit: UnsafeMutablePointer<RenderUnit>?
-  /// The output of `unit`.
-  package var output = 0
-
-  package init() {
-    unsafe proc = nil
-    unsafe data = nil
-    unsafe unit = nil
-  }
-
-  var isNone: Bool { @_noLocks get { unsafe proc == nil && unit == nil } }
-}
-
-/// The source's frames that a bus's resampler has not taken yet.
-package struct ResamplingState: BitwiseCopyable {
-  /// Frames that the source has given.
-  var position = 0.0
-  /// The first frame in the source's planes that was not taken, and their number.
-  var first = 0
-  var count = 0
-  package init() {}
-}
-
-/// A bus of a unit that is initialised, in memory that the unit's owner has.
-@safe
-package struct UnitBus: BitwiseCopyable {
-  /// Format of the samples that the bus exchanges.
-  let format: BusFormat
-  /// The unit's own samples: a plane for each channel, at the unit's rate.
-  package let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  package let channels: Int
-  /// Buffers of the format with memory of the bus, and the bytes of each.
-  let list: UnsafeMutablePointer<cue_buffer_list>
-  let memory: UnsafeMutableRawPointer
-  let bufferBytes: Int
-  package var source: UnitSource
-  let resampler: cue_resampler
-  /// Planes at the source's rate, for the resampler; those of the bus if there is none.
-  let sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  let resampling: UnsafeMutablePointer<ResamplingState>
-
-  package init(
-    format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
-    source: UnitSource, resampler: cue_resampler,
-    sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    resampling: UnsafeMutablePointer<ResamplingState>
-  ) {
-    self.format = format
-    unsafe self.planes = planes
-    channels = format.channels
-    unsafe self.list = list
-    unsafe self.memory = memory
-    self.bufferBytes = bufferBytes
-    self.source = source
-    unsafe self.resampler = unsafe resampler
-    unsafe self.sourcePlanes = sourcePlanes
-    unsafe self.resampling = resampling
-  }
-
-  /// Points the list's buffers at the memory of the bus.
-  @_noLocks func resetList(frames: Int) {
-    let buffers = unsafe cue_rt_buffers(list)
-    unsafe list.pointee.count = UInt32(format.buffers)
-    for i in 0..<format.buffers {
-      unsafe buffers[i].channels = UInt32(format.isInterleaved ? channels : 1)
-      unsafe buffers[i].bytes = UInt32(frames &* format.bytesPerFrame)
-      unsafe buffers[i].data = memory + i &* bufferBytes
-    }
-  }
-
-  @_noLocks package func silence(frames: Int) {
-    for channel in 0..<channels {
-      unsafe planes[channel].initialize(repeating: 0, count: frames)
-    }
-  }
-}
-
-/// A function of the app that hears of a unit's renders.
-@safe
-package struct UnitNotify: BitwiseCopyable, @unchecked Sendable {
-  let proc: cue_render_proc
-  let data: UnsafeMutableRawPointer?
-  package init(_ proc: @escaping cue_render_proc, _ data: UnsafeMutableRawPointer?) {
-    unsafe self.proc = proc
-    unsafe self.data = data
-  }
-
-  /// True if both have the same function and data.
-  package func isSame(as other: UnitNotify) -> Bool {
-    unsafe unsafeBitCast(proc, to: UInt.self) == unsafeBitCast(other.proc, to: UInt.self)
-      && data == other.data
-  }
-}
-
-/// The latest render of a unit. One thread at a time.
-package struct RenderCache: BitwiseCopyable {
-  var sampleTime = 0.0
-  var frames = 0
-  var flags: UInt32 = 0
-  var isValid = false
-  package init() {}
-}
-
-/// Buses, kernel and listeners of a unit that is initialised, for its renders. Never changed once a render
-/// can read it.
-@safe
-package struct UnitSetup: BitwiseCopyable {
-  package let inputs: UnsafeMutablePointer<UnitBus>
-  package let inputCount: Int
-  package let outputs: UnsafeMutablePointer<UnitBus>
-  package let outputCount: Int
-  package let maximumFrames: Int
-  let kernel: cue_unit_kernel
-  let cache: UnsafeMutablePointer<RenderCache>
-  let notifies: UnsafeMutablePointer<UnitNotify>
-  let notifyCount: Int
-
-  package init(
-    inputs: UnsafeMutablePointer<UnitBus>, inputCount: Int,
-    outputs: UnsafeMutablePointer<UnitBus>, outputCount: Int, maximumFrames: Int,
-    kernel: cue_unit_kernel, cache: UnsafeMutablePointer<RenderCache>,
-    notifies: UnsafeMutablePointer<UnitNotify>, notifyCount: Int
-  ) {
-    unsafe self.inputs = inputs
-    self.inputCount = inputCount
-    unsafe self.outputs = outputs
-    self.outputCount = outputCount
-    self.maximumFrames = maximumFrames
-    unsafe self.kernel = unsafe kernel
-    unsafe self.cache = cache
-    unsafe self.notifies = notifies
-    self.notifyCount = notifyCount
-  }
-
-  /// Tells the app's functions of a render.
-  @_noLocks func notify(
-    _ flags: UInt32, _ time: UnsafePointer<cue_time_stamp>, bus: Int, frames: Int,
-    _ list: UnsafeMutablePointer<cue_buffer_list>
-  ) {
-    for i in 0..<notifyCount {
-      var flags = flags
-      _ = unsafe cue_rt_call_render(
-        notifies[i].proc, notifies[i].data, &flags, time, UInt32(bus), UInt32(frames), list)
-    }
-  }
-
-  /// Fills the planes of an input with frames at the unit's rate.
-  ///
-  /// - Parameter isSilent: Set if the source says that all of it is silence.
-  @_noLocks package func pull(
-    _ bus: Int, frames: Int, at time: UnsafePointer<cue_time_stamp>, isSilent: inout Bool
-  ) -> Int32 {
-    let input = unsafe inputs + bus
-    if unsafe input.pointee.resampler.run != nil {
-      isSilent = false
-      return unsafe pullResampled(input, bus, frames: frames, at: time)
-    }
-    return unsafe pullSource(
-      input, bus, frames: frames, at: time, to: input.pointee.planes, isSilent: &isSilent)
-  }
-
-  /// Fills planes with the next frames of a bus's source.
-  @_noLocks private func pullSource(
-    _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
-    at time: UnsafePointer<cue_time_stamp>,
-    to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, isSilent: inout Bool
-  ) -> Int32 {
-    let source = unsafe input.pointee.source
-    let list = unsafe input.pointee.list
-    unsafe input.pointee.resetList(frames: frames)
-    var flags: UInt32 = 0
-    let status: Int32
-    if let unit = unsafe source.unit {
-      status = unsafe unit.pointee.render(&flags, time, bus: source.output, frames: frames, list)
-    } else if let proc = unsafe source.proc {
-      status = unsafe cue_rt_call_render(
-        proc, source.data, &flags, time, UInt32(bus), UInt32(frames), list)
-    } else {
-      status = RenderError.noConnection
-    }
-    isSilent = flags & UInt32(cue_render_is_silent) != 0
-    if status != 0 || isSilent {
-      for channel in unsafe 0..<input.pointee.channels {
-        unsafe planes[channel].initialize(repeating: 0, count: frames)
-      }
-    } else {
-      unsafe input.pointee.format.read(list, frames: frames, to: planes)
-    }
-    return status
-  }
-
-  /// Fills the planes of an input through its resampler.
-  @_noLocks private func pullResampled(
-    _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
-    at time: UnsafePointer<cue_time_stamp>
-  ) -> Int32 {
-    let channels = unsafe input.pointee.channels
-    let state = unsafe input.pointee.resampling
-    var sourceTime = unsafe time.pointee
-    var isSilent = false
-    var made = 0
-    // A resampler that gives nothing has failed.
-    for _ in 0..<frames &+ 1024 {
-      var given: UInt32 = 0
-      var taken: UInt32 = 0
-      let first = unsafe state.pointee.first
-      for channel in 0..<channels {
-        unsafe input.pointee.planes[channel] += made
-        unsafe input.pointee.sourcePlanes[channel] += first
-      }
-      unsafe cue_rt_resample(
-        input.pointee.resampler, input.pointee.sourcePlanes, UInt32(state.pointee.count), &taken,
-        input.pointee.planes, UInt32(frames &- made), &given)
-      for channel in 0..<channels {
-        unsafe input.pointee.planes[channel] -= made
-        unsafe input.pointee.sourcePlanes[channel] -= first
-      }
-      unsafe state.pointee.first &+= Int(taken)
-      unsafe state.pointee.count &-= Int(taken)
-      made &+= Int(given)
-      if made >= frames { return 0 }
-      if unsafe state.pointee.count > 0 { continue }
-      // A few frames at a time, so that the source is asked for no more than is needed now.
-      let count = min(maximumFrames, Self.framesToResample)
-      unsafe sourceTime.sample_time = state.pointee.position
-      sourceTime.flags |= UInt32(cue_time_has_sample)
-      let status = unsafe pullSource(
-        input, bus, frames: count, at: &sourceTime, to: input.pointee.sourcePlanes,
-        isSilent: &isSilent)
-      if status != 0 { return status }
-      unsafe state.pointee.position += Double(count)
-      unsafe state.pointee.first = 0
-      unsafe state.pointee.count = count
-    }
-    return RenderError.badArgument
-  }
-
-  /// Most frames that a resampler gets at a time.
-  package static var framesToResample: Int { @_noLocks get { 64 } }
+  package static var formatNotSupported: Int32 { @_noLocks get { -10868 } }
+  /// Too many scheduled changes wait.
+  package static var memoryFull: Int32 { @_noLocks get { -108 } }
 }
 
 /// An audio unit as renders see it.
@@ -337,14 +93,45 @@ package struct RenderUnit: ~Copyable {
     return 0
   }
 
+  /// Schedules a change of a parameter for a frame of the next render; for that of the present one in a
+  /// notification before it.
+  ///
+  /// - Parameters:
+  ///   - frames: Frames of a ramp from the value `from`; 0 to set the value at once.
+  /// - Returns: 0, or the error.
+  @_noLocks package borrowing func schedule(
+    _ id: UInt32, scope: UInt32, element: UInt32, start: Int, frames: Int, from: Float, to: Float
+  ) -> Int32 {
+    if to.isNaN || from.isNaN || frames < 0 || start < 0 && frames == 0 {
+      return RenderError.badArgument
+    }
+    let (slot, error) = unsafe find(id, scope: scope, element: element)
+    guard let slot = unsafe slot, let parameters = unsafe known else { return error }
+    let change = unsafe ScheduledChange(slot, start: start, frames: frames, from: from, to: to)
+    return unsafe parameters.pointee.queue.pointee.add(change) ? 0 : RenderError.memoryFull
+  }
+
+  @_noLocks private borrowing func takeChanges(_ changes: UnsafeMutablePointer<ScheduledChange>)
+    -> Int
+  {
+    guard let parameters = unsafe known else { return 0 }
+    return unsafe parameters.pointee.queue.pointee.take(changes)
+  }
+
+  /// The parameters; nil if the unit has none.
+  private var known: UnsafeMutablePointer<UnitParameters>? {
+    @_noLocks get {
+      unsafe parameters.load(ordering: .acquiring).map {
+        unsafe $0.assumingMemoryBound(to: UnitParameters.self)
+      }
+    }
+  }
+
   @_noLocks private borrowing func find(_ id: UInt32, scope: UInt32, element: UInt32)
     -> (UnsafeMutablePointer<UnitParameterSlot>?, Int32)
   {
-    guard let parameters = unsafe self.parameters.load(ordering: .acquiring) else {
-      return (nil, RenderError.invalidParameter)
-    }
-    return unsafe parameters.assumingMemoryBound(to: UnitParameters.self).pointee.find(
-      scope: scope, element: element, id: id)
+    guard let parameters = unsafe known else { return (nil, RenderError.invalidParameter) }
+    return unsafe parameters.pointee.find(scope: scope, element: element, id: id)
   }
 
   // MARK: Renders
@@ -429,10 +216,54 @@ package struct RenderUnit: ~Copyable {
     return 0
   }
 
+  /// Renders frames of all outputs from lists of input samples, instead of what stands before the unit.
+  ///
+  /// - Parameters:
+  ///   - inputs: A list for each of the first inputs, at the rate of the unit.
+  ///   - outputs: A list for each of the first outputs. The lists may be those of the inputs.
+  @_noLocks package borrowing func process(
+    _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, frames: Int,
+    _ inputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, inputCount: Int,
+    _ outputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, outputCount: Int
+  ) -> Int32 {
+    guard let setup = unsafe begin() else { return RenderError.uninitialized }
+    var status: Int32 = 0
+    if unsafe frames > setup.pointee.maximumFrames {
+      status = RenderError.tooManyFrames
+    } else if unsafe inputCount > setup.pointee.inputCount
+      || outputCount > setup.pointee.outputCount
+    {
+      status = RenderError.badArgument
+    }
+    for bus in 0..<inputCount where status == 0 {
+      // A converter would need frames of the next call.
+      if unsafe setup.pointee.inputs[bus].resampler.run != nil {
+        status = RenderError.formatNotSupported
+      }
+    }
+    for bus in 0..<outputCount where status == 0 {
+      status = unsafe lend(setup.pointee.outputs + bus, frames: frames, outputs[bus])
+    }
+    if status == 0 {
+      status = unsafe produce(
+        setup, flags, time, frames: frames, given: inputs, givenCount: inputCount)
+    }
+    for bus in 0..<outputCount where status == 0 {
+      let output = unsafe setup.pointee.outputs + bus
+      unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: outputs[bus])
+    }
+    note(status)
+    end()
+    return status
+  }
+
   /// Fills the outputs' planes, unless they hold the frames of this time already.
+  ///
+  /// - Parameter given: Lists for the first inputs, which replace their sources.
   @_noLocks borrowing func produce(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
-    _ time: UnsafePointer<cue_time_stamp>, frames: Int
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int,
+    given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0
   ) -> Int32 {
     // A unit that pulls itself, or is rendered by two threads.
     if isBusy.exchange(true, ordering: .acquiring) { return RenderError.wrongContext }
@@ -440,19 +271,24 @@ package struct RenderUnit: ~Copyable {
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
     if isReset.exchange(false, ordering: .acquiring) { unsafe cache.pointee.isValid = false }
     let isKnown =
-      unsafe hasTime && cache.pointee.isValid
+      unsafe givenCount == 0 && hasTime && cache.pointee.isValid
       && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
     var status: Int32 = 0
     if isKnown {
       unsafe flags.pointee |= cache.pointee.flags
     } else {
+      unsafe cache.pointee.given = given
+      unsafe cache.pointee.givenCount = givenCount
+      unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
       var call = unsafe cue_unit_call(
         setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags)
       status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
+      unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
+      unsafe cache.pointee.givenCount = 0
       unsafe cache.pointee.sampleTime = time.pointee.sample_time
       unsafe cache.pointee.frames = frames
       unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)
-      unsafe cache.pointee.isValid = hasTime && status == 0
+      unsafe cache.pointee.isValid = hasTime && status == 0 && givenCount == 0
     }
     isBusy.store(false, ordering: .releasing)
     return status

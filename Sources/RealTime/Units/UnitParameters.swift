@@ -26,6 +26,7 @@ package struct UnitParameterSlot: ~Copyable {
 @safe
 package struct UnitParameters: BitwiseCopyable {
   package let slots: UnsafeMutablePointer<UnitParameterSlot>
+  let queue: UnsafeMutablePointer<ChangeQueue>
   private let count: Int
   private let inputs: Int
   private let outputs: Int
@@ -34,9 +35,10 @@ package struct UnitParameters: BitwiseCopyable {
 
   package init(
     _ slots: UnsafeMutablePointer<UnitParameterSlot>, count: Int, inputs: Int, outputs: Int,
-    ignoresScope: Bool
+    ignoresScope: Bool, queue: UnsafeMutablePointer<ChangeQueue>
   ) {
     unsafe self.slots = slots
+    unsafe self.queue = queue
     self.count = count
     self.inputs = inputs
     self.outputs = outputs

@@ -39,17 +39,22 @@ import Testing
       }
       try wait(for: "the program to watch") { text(of: output).contains("watching\n") }
       jack.stop()
-      try wait(for: "the server's end to be told") {
-        changes("livn") == 1 && changes("dev#") >= 1
-      }
-      try jack.start()
-      try wait(for: "the server's return to be told") {
-        changes("livn") == 2 && changes("dev#") >= 2
+      // A busy machine may hold up the cycles of a server, which then is not alive for a moment.
+      do {
+        try wait(for: "the server's end to be told") {
+          changes("livn") % 2 == 1 && changes("dev#") >= 1
+        }
+        try jack.start()
+        try wait(for: "the server's return to be told") {
+          changes("livn") >= 2 && changes("livn") % 2 == 0 && changes("dev#") >= 2
+        }
+      } catch {
+        throw SupportError("\(error)\n\(text(of: output))\(text(of: errors))")
       }
       child.send(signal: SIGINT)
       #expect(child.wait(seconds: 60) == 0, "\(text(of: output))\(text(of: errors))")
       let lists = text(of: output).components(separatedBy: "  alive: 1\n").count - 1
-      #expect(lists == 2, "\(text(of: output))")
+      #expect(lists >= 2, "\(text(of: output))")
     }
   }
 

@@ -41,27 +41,37 @@ import Testing
         folder: repository)
       try #require(made.status == 0, "\(made.errors)")
       let clang = try SwiftToolchain().folder.appendingPathComponent("bin").path
-      let build = [
+      let buildEnvironment = [
         "PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path,
         "PATH": "\(clang):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
       ]
-      for (page, name) in [("README.md", "tone"), ("docs/programs.md", "player")] {
-        let blocks = Page(page).blocks
-        let listing = try #require(blocks.first { $0.language == "c" })
+      /// Builds a listing with the page's command, and returns the program.
+      func build(_ listing: Page.Block, _ page: String, _ name: String) throws -> String {
         let command = try #require(
-          blocks.filter { $0.language == "sh" }.flatMap { $0.text.components(separatedBy: "\n") }
+          Page(page).blocks.filter { $0.language == "sh" }
+            .flatMap { $0.text.components(separatedBy: "\n") }
             .first { $0.hasPrefix("clang ") && $0.hasSuffix("-o \(name)") }, "\(page)")
         try Data(listing.text.utf8).write(to: folder.appendingPathComponent("\(name).c"))
         let built = try run(
-          "sh", ["-c", "\(command) -Wall -Werror"], environment: build, folder: folder)
+          "sh", ["-c", "\(command) -Wall -Werror"], environment: buildEnvironment, folder: folder)
         try #require(built.status == 0, "\(page): \(built.errors)")
+        return folder.appendingPathComponent(name).path
+      }
+      for (page, name) in [("README.md", "tone"), ("docs/programs.md", "player")] {
+        let listing = try #require(Page(page).blocks.first { $0.language == "c" })
+        let program = try build(listing, page, name)
         try expectSound { environment in
           let result = try run(
-            folder.appendingPathComponent(name).path,
-            environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
+            program, environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
           #expect(result.status == 0, "\(page): \(result)")
         }
       }
+      let listing = try #require(
+        Page("docs/programs.md").blocks.last { $0.language == "c" })
+      let program = try build(listing, "docs/programs.md", "player")
+      let result = try run(
+        program, environment: ["LD_LIBRARY_PATH": "", "LV2_PATH": "/usr/lib/lv2"])
+      #expect(result.output == "1.000 1.000 0.501 0.501 \n" && result.status == 0, "\(result)")
     }
   }
 

@@ -111,6 +111,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "units.c", argument: "blocked",
         passes: ["components", "a callback that does not return"]),
+      ProgramCase(
+        program: "plugins.c",
+        passes: [
+          "components", "parameters", "renders", "samples given by the caller", "presets",
+          "instruments", "a graph",
+        ]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",

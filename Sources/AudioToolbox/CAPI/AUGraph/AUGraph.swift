@@ -61,10 +61,10 @@ public func NewAUGraph(_ outGraph: UnsafeMutablePointer<AUGraph?>) -> OSStatus {
   answer("NewAUGraph") { () throws(AUGraphError) in
     try unsafe putHandle(in: outGraph, of: graphs) { () throws(AUGraphError) in
       UnitGraph(
-        making: { kind throws(UnitError) in
-          let unit = try kind.makeUnit()
+        making: { component throws(UnitError) in
+          let unit = try component.makeUnit()
           do throws(AudioUnitError) {
-            _ = try UnitHandles.shared.add(unit)
+            _ = try UnitHandles.shared.add(unit, of: component)
           } catch {
             throw .tooManyInstances
           }
@@ -97,10 +97,10 @@ public func AUGraphAddNode(
 ) -> OSStatus {
   unsafe withGraph(inGraph, "AUGraphAddNode", needs: inDescription, outNode) {
     graph throws(UnitGraphError) in
-    guard let kind = unsafe kind(inDescription.pointee) else {
+    guard let component = unsafe component(inDescription.pointee) else {
       throw .unit(.unsupported("there is no such component"))
     }
-    unsafe outNode.pointee = try graph.addNode(kind)
+    unsafe outNode.pointee = try graph.addNode(component)
   }
 }
 
@@ -142,9 +142,9 @@ public func AUGraphNodeInfo(
   _ outAudioUnit: UnsafeMutablePointer<AudioUnit?>?
 ) -> OSStatus {
   unsafe withGraph(inGraph, "AUGraphNodeInfo") { graph throws(UnitGraphError) in
-    let (kind, unit) = try graph.node(inNode)
+    let (component, unit) = try graph.node(inNode)
     if let outDescription = unsafe outDescription {
-      unsafe outDescription.pointee = description(kind)
+      unsafe outDescription.pointee = description(component)
     }
     if let outAudioUnit = unsafe outAudioUnit {
       unsafe outAudioUnit.pointee = unit.flatMap {

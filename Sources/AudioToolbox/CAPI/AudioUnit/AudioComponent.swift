@@ -4,23 +4,22 @@ import CoreFoundation
 
 // The functions of AudioComponent.h. The header documents each function.
 
-/// Numbers of components are these, times 16: they look like aligned pointers.
-private func reference(_ kind: UnitKind) -> AudioComponent? {
-  unsafe AudioComponent(bitPattern: UInt(kind.rawValue + 1) << 4)
+/// Numbers of components are their places in the list, times 16: they look like aligned pointers.
+private func reference(_ component: UnitComponent) -> AudioComponent? {
+  unsafe AudioComponent(bitPattern: UInt(component.number + 1) << 4)
 }
 
-/// Returns the kind of unit that a description means first; nil if there is none.
-func kind(_ description: AudioComponentDescription) -> UnitKind? {
-  let wanted = AudioUnits.ComponentDescription(description)
-  return UnitKind.allCases.first { wanted.matches($0.description) }
+/// Returns the component that a description means first; nil if there is none.
+func component(_ description: AudioComponentDescription) -> UnitComponent? {
+  ComponentList.shared.next(after: nil, matching: AudioUnits.ComponentDescription(description))
 }
 
-private func kind(_ component: AudioComponent?) throws(AudioUnitError) -> UnitKind {
-  let number = UInt(bitPattern: component)
-  guard number % 16 == 0, number > 0, let kind = UnitKind(rawValue: Int(number >> 4) - 1) else {
-    throw .noSuchComponent
-  }
-  return kind
+private func component(_ reference: AudioComponent?) throws(AudioUnitError) -> UnitComponent {
+  let number = UInt(bitPattern: reference)
+  guard number % 16 == 0, number > 0,
+    let component = ComponentList.shared.component(Int(number >> 4) - 1)
+  else { throw .noSuchComponent }
+  return component
 }
 
 extension AudioUnits.ComponentDescription {
@@ -38,15 +37,14 @@ public func AudioComponentFindNext(
 ) -> AudioComponent? {
   if unsafe hasNull([inDesc]) { return nil }
   let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
-  var first = 0
+  var last: Int?
   if unsafe inComponent != nil {
-    guard let present = unsafe try? kind(inComponent) else { return nil }
-    first = present.rawValue + 1
+    guard let present = unsafe try? component(inComponent) else { return nil }
+    last = present.number
   }
-  for kind in UnitKind.allCases where kind.rawValue >= first && wanted.matches(kind.description) {
-    return unsafe reference(kind)
+  return unsafe ComponentList.shared.next(after: last, matching: wanted).flatMap {
+    unsafe reference($0)
   }
-  return nil
 }
 
 /// Returns how many components a description means.
@@ -54,7 +52,7 @@ public func AudioComponentFindNext(
 public func AudioComponentCount(_ inDesc: UnsafePointer<AudioComponentDescription>) -> UInt32 {
   if unsafe hasNull([inDesc]) { return 0 }
   let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
-  return UInt32(UnitKind.allCases.count { wanted.matches($0.description) })
+  return UInt32(ComponentList.shared.all(matching: wanted).count)
 }
 
 /// Copies a component's name, which the caller releases.
@@ -65,7 +63,7 @@ public func copyComponentName(
   _ inComponent: AudioComponent, _ outName: UnsafeMutablePointer<UnsafeRawPointer?>
 ) -> OSStatus {
   unsafe answer("AudioComponentCopyName", needs: outName) { () throws(AudioUnitError) in
-    let name = "Apple: \(unsafe try kind(inComponent).name)"
+    let name = unsafe try component(inComponent).name
     unsafe outName.pointee = UnsafeRawPointer(Unmanaged.passRetained(name.cfString).toOpaque())
   }
 }
@@ -76,14 +74,15 @@ public func AudioComponentGetDescription(
   _ inComponent: AudioComponent, _ outDesc: UnsafeMutablePointer<AudioComponentDescription>
 ) -> OSStatus {
   unsafe answer("AudioComponentGetDescription", needs: outDesc) { () throws(AudioUnitError) in
-    unsafe outDesc.pointee = description(unsafe try kind(inComponent))
+    unsafe outDesc.pointee = description(unsafe try component(inComponent))
   }
 }
 
-func description(_ kind: UnitKind) -> AudioComponentDescription {
+func description(_ component: UnitComponent) -> AudioComponentDescription {
   AudioComponentDescription(
-    componentType: kind.description.type, componentSubType: kind.description.subtype,
-    componentManufacturer: kind.description.manufacturer, componentFlags: 0, componentFlagsMask: 0)
+    componentType: component.description.type, componentSubType: component.description.subtype,
+    componentManufacturer: component.description.manufacturer, componentFlags: 0,
+    componentFlagsMask: 0)
 }
 
 /// Stores a component's version.
@@ -92,19 +91,19 @@ public func AudioComponentGetVersion(
   _ inComponent: AudioComponent, _ outVersion: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe answer("AudioComponentGetVersion", needs: outVersion) { () throws(AudioUnitError) in
-    _ = unsafe try kind(inComponent)
-    unsafe outVersion.pointee = 0x0001_0000
+    unsafe outVersion.pointee = unsafe try component(inComponent).version
   }
 }
 
 /// Makes a unit and its handle.
-private func make(_ component: AudioComponent?) throws(AudioUnitError) -> AudioUnit? {
-  let kind = unsafe try kind(component)
-  let unit = try asking { () throws(UnitError) in try kind.makeUnit() }
-  return unsafe AudioUnit(bitPattern: try UnitHandles.shared.add(unit).handle)
+private func make(_ reference: AudioComponent?) throws(AudioUnitError) -> AudioUnit? {
+  let component = unsafe try component(reference)
+  let unit = try asking { () throws(UnitError) in try component.makeUnit() }
+  return unsafe AudioUnit(
+    bitPattern: try UnitHandles.shared.add(unit, of: component).handle)
 }
 
-extension UnitKind {
+extension UnitComponent {
   /// Makes a unit, on the default device if it is an output unit.
   func makeUnit() throws(UnitError) -> Unit {
     try make { HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device }
@@ -137,7 +136,7 @@ public func AudioComponentInstanceGetComponent(
   _ inInstance: AudioComponentInstance
 ) -> AudioComponent? {
   guard let unit = unsafe try? UnitHandles.shared.unit(inInstance) else { return nil }
-  return unsafe reference(unit.unit.kind)
+  return unsafe reference(unit.component)
 }
 
 // MARK: Before 10.6
@@ -190,8 +189,8 @@ public func GetComponentInfo(
   _ componentName: Handle?, _ componentInfo: Handle?, _ componentIcon: Handle?
 ) -> OSErr {
   let status = answer("GetComponentInfo") { () throws(AudioUnitError) in
-    let kind = unsafe try kind(aComponent)
-    if let cd = unsafe cd { unsafe cd.pointee = description(kind) }
+    let component = unsafe try component(aComponent)
+    if let cd = unsafe cd { unsafe cd.pointee = description(component) }
   }
   return short(status)
 }

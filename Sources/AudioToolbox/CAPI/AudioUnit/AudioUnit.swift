@@ -67,6 +67,10 @@ public func AudioUnitGetProperty(
     }
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: outData, count: Int(ioDataSize.pointee))
+    if let count = try unsafe property.complete(memory) {
+      unsafe ioDataSize.pointee = UInt32(count)
+      return
+    }
     let value = try property.value()
     unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
   }
@@ -197,8 +201,44 @@ public func AudioUnitSetParameter(
   _ inBufferOffsetInFrames: UInt32
 ) -> OSStatus {
   guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
-  let status = unsafe unit.pointee.setParameter(
-    inID, scope: inScope, element: inElement, to: inValue)
+  var status: OSStatus
+  if inBufferOffsetInFrames == 0 {
+    status = unsafe unit.pointee.setParameter(
+      inID, scope: inScope, element: inElement, to: inValue)
+  } else {
+    status = unsafe unit.pointee.schedule(
+      inID, scope: inScope, element: inElement, start: Int(inBufferOffsetInFrames), frames: 0,
+      from: inValue, to: inValue)
+  }
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
+}
+
+/// Schedules changes of parameters for the next render. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitScheduleParameters(
+  _ inUnit: AudioUnit, _ inParameterEvent: UnsafePointer<AudioUnitParameterEvent>,
+  _ inNumParamEvents: UInt32
+) -> OSStatus {
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  var status: OSStatus = unsafe isNull(inParameterEvent) ? RenderError.badArgument : 0
+  for i in 0..<Int(inNumParamEvents) where status == 0 {
+    let event = unsafe inParameterEvent[i]
+    if event.eventType == .parameterEvent_Ramped {
+      let ramp = unsafe event.eventValues.ramp
+      status = unsafe unit.pointee.schedule(
+        event.parameter, scope: event.scope, element: event.element,
+        start: Int(ramp.startBufferOffset), frames: Int(ramp.durationInFrames),
+        from: ramp.startValue, to: ramp.endValue)
+    } else if event.eventType == .parameterEvent_Immediate {
+      let change = unsafe event.eventValues.immediate
+      status = unsafe unit.pointee.schedule(
+        event.parameter, scope: event.scope, element: event.element,
+        start: Int(change.bufferOffset), frames: 0, from: change.value, to: change.value)
+    } else {
+      status = RenderError.badArgument
+    }
+  }
   cue_rt_leave_unit(UInt(bitPattern: inUnit))
   return status
 }
@@ -240,11 +280,68 @@ public func AudioUnitRender(
   return status
 }
 
+/// Renders the first output from given samples, in their place. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitProcess(
+  _ inUnit: AudioUnit, _ ioActionFlags: UnsafeMutablePointer<AudioUnitRenderActionFlags>?,
+  _ inTimeStamp: UnsafePointer<AudioTimeStamp>, _ inNumberFrames: UInt32,
+  _ ioData: UnsafeMutablePointer<AudioBufferList>
+) -> OSStatus {
+  if unsafe isNull(inTimeStamp) || isNull(ioData) { return RenderError.badArgument }
+  var list = unsafe UnsafeMutableRawPointer(ioData).assumingMemoryBound(to: cue_buffer_list.self)
+  return unsafe process(
+    inUnit, ioActionFlags, inTimeStamp, inNumberFrames, &list, 1, &list, 1)
+}
+
+/// Renders outputs from given samples. Real-time safe.
+@c @implementation @_noLocks
+public func AudioUnitProcessMultiple(
+  _ inUnit: AudioUnit, _ ioActionFlags: UnsafeMutablePointer<AudioUnitRenderActionFlags>?,
+  _ inTimeStamp: UnsafePointer<AudioTimeStamp>, _ inNumberFrames: UInt32,
+  _ inNumberInputBufferLists: UInt32,
+  _ inInputBufferLists: UnsafeMutablePointer<UnsafePointer<AudioBufferList>>,
+  _ inNumberOutputBufferLists: UInt32,
+  _ ioOutputBufferLists: UnsafeMutablePointer<UnsafeMutablePointer<AudioBufferList>>
+) -> OSStatus {
+  if unsafe isNull(inTimeStamp)
+    || inNumberInputBufferLists > 0 && isNull(inInputBufferLists)
+    || inNumberOutputBufferLists > 0 && isNull(ioOutputBufferLists)
+  {
+    return RenderError.badArgument
+  }
+  let inputs = unsafe UnsafeMutableRawPointer(inInputBufferLists).assumingMemoryBound(
+    to: UnsafeMutablePointer<cue_buffer_list>.self)
+  let outputs = unsafe UnsafeMutableRawPointer(ioOutputBufferLists).assumingMemoryBound(
+    to: UnsafeMutablePointer<cue_buffer_list>.self)
+  return unsafe process(
+    inUnit, ioActionFlags, inTimeStamp, inNumberFrames, inputs, Int(inNumberInputBufferLists),
+    outputs, Int(inNumberOutputBufferLists))
+}
+
+@_noLocks private func process(
+  _ reference: AudioUnit, _ flags: UnsafeMutablePointer<AudioUnitRenderActionFlags>?,
+  _ time: UnsafePointer<AudioTimeStamp>, _ frames: UInt32,
+  _ inputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, _ inputCount: Int,
+  _ outputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, _ outputCount: Int
+) -> OSStatus {
+  guard let unit = unsafe enter(reference) else { return noSuchUnit }
+  var own: UInt32 = 0
+  let time = unsafe UnsafeRawPointer(time).assumingMemoryBound(to: cue_time_stamp.self)
+  let status = unsafe unit.pointee.process(
+    &own, time, frames: Int(frames), inputs, inputCount: inputCount, outputs,
+    outputCount: outputCount)
+  if let flags = unsafe flags {
+    unsafe flags.pointee = AudioUnitRenderActionFlags(rawValue: flags.pointee.rawValue | own)
+  }
+  cue_rt_leave_unit(UInt(bitPattern: reference))
+  return status
+}
+
 // MARK: Output units
 
 private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
   guard let output = unit.output else {
-    throw .badArgument("\(unit.unit.kind.name) belongs to no device")
+    throw .badArgument("\(unit.unit.name) belongs to no device")
   }
   return output
 }
@@ -263,5 +360,40 @@ public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
 public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
     try output(unit).stop()
+  }
+}
+
+// MARK: Music devices
+
+/// Sends a MIDI channel message to a unit.
+@c @implementation
+public func MusicDeviceMIDIEvent(
+  _ inUnit: MusicDeviceComponent, _ inStatus: UInt32, _ inData1: UInt32, _ inData2: UInt32,
+  _ inOffsetSampleFrame: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceMIDIEvent") { unit throws(AudioUnitError) in
+    guard inStatus >= 0x80, inStatus < 0xF0, inData1 < 0x80, inData2 < 0x80 else {
+      throw .badArgument("\(inStatus) \(inData1) \(inData2) is no channel message")
+    }
+    // Program changes and channel pressure have one data byte.
+    let isShort = inStatus & 0xE0 == 0xC0
+    let bytes = [UInt8(inStatus), UInt8(inData1)] + (isShort ? [] : [UInt8(inData2)])
+    try asking { () throws(UnitError) in
+      try unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame))
+    }
+  }
+}
+
+/// Sends a system exclusive message to a unit.
+@c @implementation
+public func MusicDeviceSysEx(
+  _ inUnit: MusicDeviceComponent, _ inData: UnsafePointer<UInt8>, _ inLength: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceSysEx", needs: inData) { unit throws(AudioUnitError) in
+    let bytes = unsafe Array(UnsafeBufferPointer(start: inData, count: Int(inLength)))
+    guard bytes.first == 0xF0, bytes.last == 0xF7, bytes.count >= 2 else {
+      throw .badArgument("a system exclusive message begins with 0xF0 and ends with 0xF7")
+    }
+    try asking { () throws(UnitError) in try unit.unit.send(midi: bytes, offset: 0) }
   }
 }

@@ -29,6 +29,7 @@ enum AudioUnitError: APIFailure {
       case .notWritable: kAudioUnitErr_PropertyNotWritable
       case .uninitialized: kAudioUnitErr_Uninitialized
       case .initialized: kAudioUnitErr_Initialized
+      case .failedInitialization: kAudioUnitErr_FailedInitialization
       case .unsupported: kAudioComponentErr_UnsupportedType
       case .tooManyInstances: kAudioComponentErr_TooManyInstances
       case .server(let error): HardwareError.server(error).status
@@ -42,20 +43,8 @@ enum AudioUnitError: APIFailure {
     case .noSuchUnit: "there is no such audio unit"
     case .noSuchComponent: "there is no such component"
     case .hardware(let error): error.reason
-    case .unit(let error):
-      switch error {
-      case .invalidProperty(let id): "the unit has no property \(propertyName(id)) there"
-      case .invalidParameter(let id): "the unit has no parameter \(id) there"
-      case .invalidElement(let element): "the unit has no bus \(element)"
-      case .invalidScope(let scope): "the unit has no scope \(scope)"
-      case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
-        .unsupported(let reason), .notWritable(let reason):
-        reason
-      case .uninitialized: "the unit is not initialised"
-      case .initialized: "the unit is initialised"
-      case .tooManyInstances: "there are too many audio units"
-      case .server(let error): "\(error)"
-      }
+    case .unit(.invalidProperty(let id)): "the unit has no property \(propertyName(id)) there"
+    case .unit(let error): error.reason
     }
   }
 

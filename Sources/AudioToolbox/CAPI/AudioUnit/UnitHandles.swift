@@ -12,6 +12,7 @@ import System
 /// An audio unit as C programs hold it, with its property listeners. Any thread that is not real time.
 final class UnitHandle: Sendable {
   let unit: Unit
+  let component: UnitComponent
   let handle: UInt
 
   @safe private struct Listener: @unchecked Sendable {
@@ -32,8 +33,9 @@ final class UnitHandle: Sendable {
   private let state = Mutex(State())
   private static let queue = DispatchQueue(label: "cuejack.units")
 
-  init(_ unit: Unit, _ handle: UInt) {
+  init(_ unit: Unit, _ component: UnitComponent, _ handle: UInt) {
     self.unit = unit
+    self.component = component
     self.handle = handle
     unit.whenChanged { [weak self] change in
       if case .device = change { self?.observeDevice() }
@@ -42,6 +44,30 @@ final class UnitHandle: Sendable {
     }
     observeDevice()
   }
+
+  /// The unit's presets in memory that stays as long as the process runs: programs keep the pointers.
+  var factoryPresets: [UnsafePointer<AUPreset>] {
+    unsafe presetMemory.withLock { unsafe $0.all(unit.presets) }
+  }
+
+  @safe private struct PresetMemory: @unchecked Sendable {
+    private var made: [UnsafePointer<AUPreset>] = unsafe []
+
+    mutating func all(_ presets: [UnitPreset]) -> [UnsafePointer<AUPreset>] {
+      if unsafe made.isEmpty {
+        unsafe made = presets.map { preset in
+          let memory = UnsafeMutablePointer<AUPreset>.allocate(capacity: 1)
+          unsafe memory.initialize(
+            to: AUPreset(
+              presetNumber: preset.number,
+              presetName: Unmanaged.passRetained(preset.name.cfString)))
+          return unsafe UnsafePointer(memory)
+        }
+      }
+      return unsafe made
+    }
+  }
+  private let presetMemory = Mutex(PresetMemory())
 
   /// The unit as an output unit; nil if it is none.
   var output: OutputUnit? { unit as? OutputUnit }
@@ -179,7 +205,7 @@ final class UnitHandles: Sendable {
   }
   private let state = Mutex(State())
 
-  func add(_ unit: Unit) throws(AudioUnitError) -> UnitHandle {
+  func add(_ unit: Unit, of component: UnitComponent) throws(AudioUnitError) -> UnitHandle {
     let count = UInt(cue_unit_gate_count)
     let handle = state.withLock { state -> UInt? in
       state.serial += 1
@@ -190,7 +216,7 @@ final class UnitHandles: Sendable {
       return nil
     }
     guard let handle else { throw .unit(.tooManyInstances) }
-    let added = UnitHandle(unit, handle)
+    let added = UnitHandle(unit, component, handle)
     state.withLock { $0.units[handle] = added }
     unsafe cue_open_unit_gate(handle, UnsafeMutableRawPointer(unit.render))
     return added
@@ -233,6 +259,7 @@ extension UnitChange {
     case .maximumFrames: (kAudioUnitProperty_MaximumFramesPerSlice, kAudioUnitScope_Global, 0)
     case .running: (kAudioOutputUnitProperty_IsRunning, kAudioUnitScope_Global, 0)
     case .device: (kAudioOutputUnitProperty_CurrentDevice, kAudioUnitScope_Global, 0)
+    case .preset: (kAudioUnitProperty_PresentPreset, kAudioUnitScope_Global, 0)
     case .direction(let side):
       (kAudioOutputUnitProperty_EnableIO, side.rawValue, side == .input ? 1 : 0)
     case .channelMap(let bus):

@@ -7,12 +7,12 @@ import RealTime
 
 /// A property of an audio unit, with its scope and element.
 struct UnitProperty {
-  private let handle: UnitHandle
-  private let id: AudioUnitPropertyID
-  private let scope: AudioUnitScope
-  private let element: AudioUnitElement
+  let handle: UnitHandle
+  let id: AudioUnitPropertyID
+  let scope: AudioUnitScope
+  let element: AudioUnitElement
 
-  private var unit: Unit { handle.unit }
+  var unit: Unit { handle.unit }
 
   init(
     _ handle: UnitHandle, _ id: AudioUnitPropertyID, _ scope: AudioUnitScope,
@@ -33,7 +33,7 @@ struct UnitProperty {
     throw .unit(.invalidScope(scope))
   }
 
-  private var unknown: AudioUnitError { .unit(.invalidProperty(id)) }
+  var unknown: AudioUnitError { .unit(.invalidProperty(id)) }
 
   // MARK: Reading
 
@@ -48,7 +48,15 @@ struct UnitProperty {
     case kAudioUnitProperty_SetRenderCallback, kAudioOutputUnitProperty_SetInputCallback:
       return unsafe MemoryLayout<AURenderCallbackStruct>.size
     case kAudioUnitProperty_MakeConnection: return unsafe MemoryLayout<AudioUnitConnection>.size
-    case kAudioUnitProperty_ElementName: return MemoryLayout<UInt>.size
+    case kAudioUnitProperty_ElementName, kAudioUnitProperty_ClassInfo,
+      kAudioUnitProperty_FactoryPresets:
+      return MemoryLayout<UInt>.size
+    case kAudioUnitProperty_ParameterStringFromValue:
+      return unsafe MemoryLayout<CAudioToolbox.AudioUnitParameterStringFromValue>.size
+    case kAudioUnitProperty_ParameterValueFromString:
+      return unsafe MemoryLayout<CAudioToolbox.AudioUnitParameterValueFromString>.size
+    case kAudioUnitProperty_ParameterClumpName:
+      return unsafe MemoryLayout<AudioUnitParameterNameInfo>.size
     default: return try value().byteCount
     }
   }
@@ -66,11 +74,22 @@ struct UnitProperty {
     case kAudioUnitProperty_Latency: return CopiedValue(Float64(unit.latencySeconds))
     case kAudioUnitProperty_TailTime: return CopiedValue(Float64(0))
     case kAudioUnitProperty_SupportedNumChannels:
-      return CopiedValue(array: [AUChannelInfo(inChannels: -1, outChannels: -2)])
+      let counts = unit.channelCounts ?? (-1, -1)
+      return CopiedValue(array: [
+        AUChannelInfo(inChannels: Int16(counts.inputs), outChannels: Int16(counts.outputs))
+      ])
     case kAudioUnitProperty_LastRenderError:
       return CopiedValue(OSStatus(unsafe unit.render.pointee.takeError()))
-    case kAudioUnitProperty_OfflineRender: return CopiedValue(UInt32(0))
+    case kAudioUnitProperty_OfflineRender: return CopiedValue(UInt32(unit.isOffline ? 1 : 0))
+    case kAudioUnitProperty_BypassEffect:
+      guard let isBypassed = unit.isBypassed else { throw unknown }
+      return CopiedValue(UInt32(isBypassed ? 1 : 0))
+    case kAudioUnitProperty_InPlaceProcessing: return CopiedValue(UInt32(0))
     case kAudioUnitProperty_ShouldAllocateBuffer: return CopiedValue(UInt32(1))
+    case kAudioUnitProperty_ClassInfo: return try classInfo()
+    case kAudioUnitProperty_FactoryPresets: return try factoryPresets()
+    case kAudioUnitProperty_PresentPreset: return presentPreset()
+    case kAudioUnitProperty_ParameterValueStrings: return try valueNames()
     case kAudioUnitProperty_ParameterList:
       return CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id))
     case kAudioUnitProperty_ParameterInfo: return try parameterInfo()
@@ -92,29 +111,6 @@ struct UnitProperty {
     return try asking { () throws(UnitError) in try unit.bus(side, element) }
   }
 
-  private func parameterInfo() throws(AudioUnitError) -> CopiedValue {
-    guard let parameter = unit.parameters(scope: scope, bus: 0).first(where: { $0.id == element })
-    else { throw .unit(.invalidParameter(element)) }
-    var info = unsafe AudioUnitParameterInfo()
-    unsafe withUnsafeMutableBytes(of: &info.name) { name in
-      unsafe name.copyBytes(from: parameter.name.utf8.prefix(51))
-    }
-    unsafe info.cfNameString = Unmanaged.passRetained(parameter.name.cfString)
-    unsafe info.unit =
-      switch parameter.meaning {
-      case .linearGain: .linearGain
-      case .pan: .pan
-      case .boolean: .boolean
-      }
-    unsafe info.minValue = parameter.range.lowerBound
-    unsafe info.maxValue = parameter.range.upperBound
-    unsafe info.defaultValue = parameter.standard
-    unsafe info.flags = [
-      .flag_CFNameRelease, .flag_HasCFNameString, .flag_IsReadable, .flag_IsWritable,
-    ]
-    return unsafe CopiedValue(info)
-  }
-
   // MARK: Writing
 
   func isWritable() throws(AudioUnitError) -> Bool {
@@ -134,6 +130,9 @@ struct UnitProperty {
     case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
       kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
+      kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
+      kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
+      kAudioUnitProperty_ParameterClumpName,
       kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO:
       return false
     default: return true
@@ -141,7 +140,7 @@ struct UnitProperty {
   }
 
   /// Returns a value that the app has passed.
-  private func input<Value: BitwiseCopyable>(_ data: UnsafeRawBufferPointer, _ type: Value.Type)
+  func input<Value: BitwiseCopyable>(_ data: UnsafeRawBufferPointer, _ type: Value.Type)
     throws(AudioUnitError) -> Value
   {
     guard data.count >= MemoryLayout<Value>.size else {
@@ -175,8 +174,15 @@ struct UnitProperty {
           callback.proc, callback.data, handle.output == nil ? element : 0)
       }
     case kAudioUnitProperty_MakeConnection: try unsafe connect(data)
-    case kAudioUnitProperty_OfflineRender, kAudioUnitProperty_ShouldAllocateBuffer:
+    case kAudioUnitProperty_ShouldAllocateBuffer, kAudioUnitProperty_InPlaceProcessing:
       _ = unsafe try input(data, UInt32.self)
+    case kAudioUnitProperty_OfflineRender:
+      unit.setOffline(unsafe try input(data, UInt32.self) != 0)
+    case kAudioUnitProperty_BypassEffect:
+      if unit.isBypassed == nil { throw unknown }
+      unit.setBypassed(unsafe try input(data, UInt32.self) != 0)
+    case kAudioUnitProperty_ClassInfo: try unsafe setClassInfo(data)
+    case kAudioUnitProperty_PresentPreset: try unsafe setPresentPreset(data)
     case kAudioUnitProperty_ElementName:
       let name = unsafe try input(data, UnsafeRawPointer?.self)
       let side = try side()
@@ -188,7 +194,10 @@ struct UnitProperty {
       try asking { () throws(UnitError) in try unit.setLayout(unsafe Array(data), side, element) }
     case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
       kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
-      kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo:
+      kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
+      kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
+      kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
+      kAudioUnitProperty_ParameterClumpName:
       throw .unit(.notWritable("the property \(id) cannot be set"))
     default: throw unknown
     }

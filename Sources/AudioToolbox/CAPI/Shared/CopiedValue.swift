@@ -5,8 +5,8 @@ import CoreFoundation
 struct CopiedValue {
   private enum Content {
     case bytes([UInt8])
-    /// A CFString, made when the value is copied: the caller releases it.
-    case string(String)
+    /// A Core Foundation object, which the caller releases.
+    case object(AnyObject)
   }
   private let content: Content
   /// Size in bytes of an item, for arrays: `write` copies as many whole items as fit. Nil for a value that
@@ -30,8 +30,11 @@ struct CopiedValue {
     itemBytes = nil
   }
 
-  init(string: String) {
-    content = .string(string)
+  init(string: String) { self.init(object: string.cfString) }
+
+  /// A Core Foundation object, which the caller releases.
+  init(object: AnyObject) {
+    content = .object(object)
     itemBytes = nil
   }
 
@@ -44,7 +47,7 @@ struct CopiedValue {
   var byteCount: Int {
     switch content {
     case .bytes(let bytes): bytes.count
-    case .string: MemoryLayout<UInt>.size
+    case .object: MemoryLayout<UInt>.size
     }
   }
 
@@ -59,15 +62,15 @@ struct CopiedValue {
       guard count <= room else { return nil }
       unsafe memory.copyBytes(from: bytes.prefix(count))
       return count
-    case .string(let text):
+    case .object(let object):
       guard memory.count >= byteCount else { return nil }
-      let address = unsafe UInt(bitPattern: Unmanaged.passRetained(text.cfString).toOpaque())
+      let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
       unsafe memory.storeBytes(of: address, as: UInt.self)
       return byteCount
     }
   }
 
-  /// Copies as much of the value as there is memory for; of a string all or nothing.
+  /// Copies as much of the value as there is memory for; of an object all or nothing.
   ///
   /// - Returns: The number of bytes written.
   func writePart(to memory: UnsafeMutableRawBufferPointer) -> Int {
@@ -75,7 +78,7 @@ struct CopiedValue {
     case .bytes(let bytes):
       unsafe memory.copyBytes(from: bytes.prefix(memory.count))
       return min(bytes.count, memory.count)
-    case .string: return unsafe write(to: memory) ?? 0
+    case .object: return unsafe write(to: memory) ?? 0
     }
   }
 }

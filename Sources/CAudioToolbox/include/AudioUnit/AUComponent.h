@@ -26,10 +26,26 @@ typedef Float32 AudioUnitParameterValue;
 CF_ENUM(UInt32) {
   kAudioUnitType_Output = 'auou',
   kAudioUnitType_FormatConverter = 'aufc',
-  kAudioUnitType_Mixer = 'aumx'
+  kAudioUnitType_Mixer = 'aumx',
+  // The other types are those of LV2 plugins.
+  /// Instruments: they hear MIDI and have no input.
+  kAudioUnitType_MusicDevice = 'aumu',
+  /// Effects that hear MIDI.
+  kAudioUnitType_MusicEffect = 'aumf',
+  kAudioUnitType_Effect = 'aufx',
+  kAudioUnitType_Panner = 'aupn',
+  /// Without input and MIDI.
+  kAudioUnitType_Generator = 'augn',
+  /// Without sound of their own.
+  kAudioUnitType_MIDIProcessor = 'aumi'
 };
 
-CF_ENUM(UInt32) { kAudioUnitManufacturer_Apple = 'appl' };
+/// LV2 plugins have the manufacturer 'LV2 '; their subtypes are four characters that follow from their
+/// URIs: `cuejack plugins info` shows them.
+CF_ENUM(UInt32) {
+  kAudioUnitManufacturer_Apple = 'appl',
+  kAudioUnitManufacturer_LV2 = 'LV2 '
+};
 
 // The output units differ in nothing but their names and the direction that is on at first: RemoteIO
 // and HALOutput can record, too.
@@ -123,6 +139,34 @@ typedef void (*AudioUnitPropertyListenerProc)(void *_Nullable inRefCon, AudioUni
                                               AudioUnitPropertyID inID, AudioUnitScope inScope,
                                               AudioUnitElement inElement);
 
+typedef CF_ENUM(UInt32, AUParameterEventType){
+    /// The value changes at a frame.
+    kParameterEvent_Immediate = 1,
+    /// The value changes in a straight line.
+    kParameterEvent_Ramped = 2};
+
+/// A change of a parameter in the next render. Offsets are frames from its first one.
+struct AudioUnitParameterEvent {
+  AudioUnitScope scope;
+  AudioUnitElement element;
+  AudioUnitParameterID parameter;
+  AUParameterEventType eventType;
+  union {
+    struct {
+      /// Negative for a ramp that began in an earlier render.
+      SInt32 startBufferOffset;
+      UInt32 durationInFrames;
+      AudioUnitParameterValue startValue;
+      AudioUnitParameterValue endValue;
+    } ramp;
+    struct {
+      UInt32 bufferOffset;
+      AudioUnitParameterValue value;
+    } immediate;
+  } eventValues;
+};
+typedef struct AudioUnitParameterEvent AudioUnitParameterEvent;
+
 // MARK: Functions
 
 /// Prepares a unit to render. Has no effect if it is initialised.
@@ -183,11 +227,21 @@ extern OSStatus AudioUnitGetParameter(AudioUnit inUnit, AudioUnitParameterID inI
 /// Sets a parameter, clipped to its range. Real-time safe. A gain reaches its new value at the end
 /// of the next render, in a straight line.
 ///
-/// - inBufferOffsetInFrames: ignored: parameters change from the next render on.
+/// - inBufferOffsetInFrames: the frame of the next render at which the value changes at once; 0 as
+///   described.
 extern OSStatus AudioUnitSetParameter(AudioUnit inUnit, AudioUnitParameterID inID,
                                       AudioUnitScope inScope, AudioUnitElement inElement,
                                       AudioUnitParameterValue inValue,
                                       UInt32 inBufferOffsetInFrames);
+
+/// Schedules changes of parameters for the next render; in a notification before a render, for that
+/// one. Mixers and plugins follow to the frame (ramps of plugins in steps of 32 frames), other units
+/// have the new values at the end of the render. Real-time safe.
+///
+/// - Returns: kAudio_MemFullError if more than 256 changes wait: the rest is left out.
+extern OSStatus AudioUnitScheduleParameters(AudioUnit inUnit,
+                                            const AudioUnitParameterEvent *inParameterEvent,
+                                            UInt32 inNumParamEvents);
 
 /// Renders frames of an output on the calling thread, with all that stands before it. Frames of
 /// one mSampleTime are rendered once: a second call with the same time gets the same frames.
@@ -201,6 +255,24 @@ extern OSStatus AudioUnitRender(AudioUnit inUnit,
                                 AudioUnitRenderActionFlags *_Nullable ioActionFlags,
                                 const AudioTimeStamp *inTimeStamp, UInt32 inOutputBusNumber,
                                 UInt32 inNumberFrames, AudioBufferList *ioData);
+
+/// Renders the first output from the samples in `ioData`, which take the place of the first input, and
+/// puts it there. Both need the same sample rate and, in `ioData`, the same number of buffers.
+/// Real-time safe.
+extern OSStatus AudioUnitProcess(AudioUnit inUnit,
+                                 AudioUnitRenderActionFlags *_Nullable ioActionFlags,
+                                 const AudioTimeStamp *inTimeStamp, UInt32 inNumberFrames,
+                                 AudioBufferList *ioData);
+
+/// Renders outputs from samples that take the place of the inputs, a list of buffers for each bus from
+/// the first one on. Real-time safe.
+///
+/// - ioOutputBufferLists: as ioData of AudioUnitRender.
+extern OSStatus AudioUnitProcessMultiple(
+    AudioUnit inUnit, AudioUnitRenderActionFlags *_Nullable ioActionFlags,
+    const AudioTimeStamp *inTimeStamp, UInt32 inNumberFrames, UInt32 inNumberInputBufferLists,
+    const AudioBufferList *_Nonnull *_Nonnull inInputBufferLists,
+    UInt32 inNumberOutputBufferLists, AudioBufferList *_Nonnull *_Nonnull ioOutputBufferLists);
 
 /// Forgets the sound of earlier renders, from the next render on. Real-time safe.
 extern OSStatus AudioUnitReset(AudioUnit inUnit, AudioUnitScope inScope,

@@ -6,4 +6,5 @@
 #include "AudioOutputUnit.h"
 #include "AudioUnitParameters.h"
 #include "AudioUnitProperties.h"
+#include "MusicDevice.h"
 #endif

@@ -12,6 +12,9 @@ CUE_HEADER_BEGIN
 // MARK: All units
 
 CF_ENUM(AudioUnitPropertyID) {
+  /// CFPropertyListRef, global: a dictionary with all that the unit saves, and the keys kAUPreset… below.
+  /// The caller releases it.
+  kAudioUnitProperty_ClassInfo = 0,
   /// AudioUnitConnection, input: the unit before this one. It takes the place of a render callback.
   /// A source of NULL removes it. The input gets the source's format, if it can; else the source gets
   /// the input's.
@@ -35,19 +38,39 @@ CF_ENUM(AudioUnitPropertyID) {
   kAudioUnitProperty_SupportedNumChannels = 13,
   /// UInt32: the most frames of one render, at first 4,096.
   kAudioUnitProperty_MaximumFramesPerSlice = 14,
+  /// CFArray of CFString, the element is the parameter: names of the values from the least to the most,
+  /// for parameters with kAudioUnitParameterFlag_ValuesHaveStrings. Read only; the caller releases it.
+  kAudioUnitProperty_ParameterValueStrings = 16,
   /// AudioChannelLayout, input or output: kept, and given back. Channels keep their order.
   kAudioUnitProperty_AudioChannelLayout = 19,
   /// Float64, global: seconds for which sound goes on after the input has ended. Read only.
   kAudioUnitProperty_TailTime = 20,
+  /// UInt32, global, plugins: 1 to pass the input on, without a click.
+  kAudioUnitProperty_BypassEffect = 21,
   /// OSStatus, global: the latest error of a render since the last question. Read only.
   kAudioUnitProperty_LastRenderError = 22,
   /// AURenderCallbackStruct, input: what supplies the bus. It takes the place of a connection. No
   /// function removes it.
   kAudioUnitProperty_SetRenderCallback = 23,
-  /// UInt32, global: 1 if renders may take any time, as they do offline. Has no effect here.
-  kAudioUnitProperty_OfflineRender = 37,
+  /// CFArray of pointers to AUPreset, global: the presets that the unit brings. Read only. The caller
+  /// releases the array; the presets stay as long as the process runs.
+  kAudioUnitProperty_FactoryPresets = 24,
+  /// UInt32: whether renders may overwrite the memory of their source. They never do, whatever is set.
+  kAudioUnitProperty_InPlaceProcessing = 29,
   /// CFString, input or output: a bus's name. The caller releases it.
   kAudioUnitProperty_ElementName = 30,
+  /// AudioUnitParameterStringFromValue, global: a parameter's value in words. Read only.
+  kAudioUnitProperty_ParameterStringFromValue = 33,
+  /// AudioUnitParameterNameInfo, global: the name of a group of parameters. Read only.
+  kAudioUnitProperty_ParameterClumpName = 35,
+  /// AUPreset, global: the preset that was set last. A number of 0 or more takes over one of the unit's
+  /// own presets; a negative one only gives the present settings a name. The caller releases the name.
+  kAudioUnitProperty_PresentPreset = 36,
+  /// UInt32, global: 1 if renders may take any time, as they do offline. Plugins then do at once what
+  /// they leave to a thread of theirs otherwise.
+  kAudioUnitProperty_OfflineRender = 37,
+  /// AudioUnitParameterValueFromString, global: the value that words stand for. Read only.
+  kAudioUnitProperty_ParameterValueFromString = 38,
   /// UInt32: 1, as at first, if the unit has memory of its own for the buffers of callbacks and
   /// renders. It always has, whatever is set.
   kAudioUnitProperty_ShouldAllocateBuffer = 51
@@ -75,20 +98,95 @@ struct AUChannelInfo {
 };
 typedef struct AUChannelInfo AUChannelInfo;
 
+// Keys of a ClassInfo dictionary.
+#define kAUPresetVersionKey      "version"      ///< CFNumber: 0.
+#define kAUPresetTypeKey         "type"         ///< CFNumber: the component's type.
+#define kAUPresetSubtypeKey      "subtype"      ///< CFNumber: its subtype.
+#define kAUPresetManufacturerKey "manufacturer" ///< CFNumber: its manufacturer.
+#define kAUPresetNameKey         "name"         ///< CFString: the name of the preset.
+#define kAUPresetNumberKey       "preset-number" ///< CFNumber: its number.
+/// CFData: for each bus scope, element and number of parameters, then number and value of each; 32
+/// bits each, big endian.
+#define kAUPresetDataKey "data"
+/// CFString: the state of an LV2 plugin, in Turtle. A key of this library.
+#define kAUPresetLV2StateKey "lv2-state"
+
+/// A preset: of a unit, if the number is 0 or more; else of the app.
+struct AUPreset {
+  SInt32 presetNumber;
+  CFStringRef _Nullable presetName;
+};
+typedef struct AUPreset AUPreset;
+
+/// A value of a parameter and its words. inValue NULL means the present value. The caller releases
+/// outString.
+struct AudioUnitParameterStringFromValue {
+  AudioUnitParameterID inParamID;
+  const AudioUnitParameterValue *_Nullable inValue;
+  CFStringRef _Nullable outString;
+};
+typedef struct AudioUnitParameterStringFromValue AudioUnitParameterStringFromValue;
+
+/// Words and the value of a parameter that they stand for.
+struct AudioUnitParameterValueFromString {
+  AudioUnitParameterID inParamID;
+  CFStringRef _Nullable inString;
+  AudioUnitParameterValue outValue;
+};
+typedef struct AudioUnitParameterValueFromString AudioUnitParameterValueFromString;
+
+/// A group of parameters (a clump) and its name, cut to inDesiredLength characters unless that is
+/// kAudioUnitParameterName_Full. The caller releases outName.
+struct AudioUnitParameterNameInfo {
+  UInt32 inID;
+  SInt32 inDesiredLength;
+  CFStringRef _Nullable outName;
+};
+typedef struct AudioUnitParameterNameInfo AudioUnitParameterNameInfo;
+enum {
+  kAudioUnitParameterName_Full = -1
+};
+
 typedef CF_ENUM(UInt32, AudioUnitParameterUnit){
-    kAudioUnitParameterUnit_Generic = 0, kAudioUnitParameterUnit_Boolean = 2,
-    kAudioUnitParameterUnit_Pan = 18, kAudioUnitParameterUnit_LinearGain = 14};
+    kAudioUnitParameterUnit_Generic = 0,
+    kAudioUnitParameterUnit_Indexed = 1,
+    kAudioUnitParameterUnit_Boolean = 2,
+    kAudioUnitParameterUnit_Percent = 3,
+    kAudioUnitParameterUnit_Seconds = 4,
+    kAudioUnitParameterUnit_SampleFrames = 5,
+    kAudioUnitParameterUnit_Hertz = 8,
+    kAudioUnitParameterUnit_Cents = 9,
+    kAudioUnitParameterUnit_RelativeSemiTones = 10,
+    kAudioUnitParameterUnit_MIDINoteNumber = 11,
+    kAudioUnitParameterUnit_Decibels = 13,
+    kAudioUnitParameterUnit_LinearGain = 14,
+    kAudioUnitParameterUnit_Degrees = 15,
+    kAudioUnitParameterUnit_Pan = 18,
+    kAudioUnitParameterUnit_Meters = 19,
+    kAudioUnitParameterUnit_Octaves = 21,
+    kAudioUnitParameterUnit_BPM = 22,
+    kAudioUnitParameterUnit_Beats = 23,
+    kAudioUnitParameterUnit_Milliseconds = 24,
+    kAudioUnitParameterUnit_Ratio = 25,
+    kAudioUnitParameterUnit_CustomUnit = 26};
 
 typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
     kAudioUnitParameterFlag_CFNameRelease = (1UL << 4),
+    kAudioUnitParameterFlag_HasClump = (1UL << 20),
+    kAudioUnitParameterFlag_ValuesHaveStrings = (1UL << 21),
+    kAudioUnitParameterFlag_DisplayLogarithmic = (1UL << 22),
+    kAudioUnitParameterFlag_CanRamp = (1UL << 25),
+    kAudioUnitParameterFlag_ExpertMode = (1UL << 26),
     kAudioUnitParameterFlag_HasCFNameString = (1UL << 27),
     kAudioUnitParameterFlag_IsReadable = (1UL << 30),
     kAudioUnitParameterFlag_IsWritable = (1UL << 31)};
 
-/// A parameter's name, unit and range. The caller releases cfNameString.
+/// A parameter's name, unit and range. The caller releases cfNameString, and unitName where `unit` is
+/// kAudioUnitParameterUnit_CustomUnit.
 struct AudioUnitParameterInfo {
   char name[52];
   CFStringRef _Nullable unitName;
+  /// The group that the parameter belongs to, with kAudioUnitParameterFlag_HasClump.
   UInt32 clumpID;
   CFStringRef _Nullable cfNameString;
   AudioUnitParameterUnit unit;

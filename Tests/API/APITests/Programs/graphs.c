@@ -45,7 +45,7 @@ static OSStatus give(void *data, AudioUnitRenderActionFlags *flags, const AudioT
   return noErr;
 }
 
-static void set_callback(AUGraph graph, AUNode node, UInt32 bus, constant *source) {
+static void set_node_callback(AUGraph graph, AUNode node, UInt32 bus, constant *source) {
   AURenderCallbackStruct callback = {give, source};
   WORKS(AUGraphSetNodeInputCallback(graph, node, bus, &callback));
 }
@@ -79,7 +79,7 @@ static void nodes(void) {
   WORKS(AUGraphConnectNodeInput(graph, converter, 0, mixer, 3));
   WORKS(AUGraphConnectNodeInput(graph, mixer, 0, output, 0));
   constant source = {.level = 0.5f};
-  set_callback(graph, converter, 0, &source);
+  set_node_callback(graph, converter, 0, &source);
   GIVES(AUGraphConnectNodeInput(graph, mixer, 0, converter, 0), kAUGraphErr_InvalidConnection);
   GIVES(AUGraphConnectNodeInput(graph, mixer, 0, mixer, 0), kAUGraphErr_InvalidConnection);
   GIVES(AUGraphConnectNodeInput(graph, 99, 0, mixer, 0), kAUGraphErr_NodeNotFound);
@@ -143,7 +143,7 @@ static void nodes(void) {
   AUNode second = add(graph, kAudioUnitType_FormatConverter, kAudioUnitSubType_AUConverter);
   CHECK(unit_of(graph, second) != NULL);
   constant more = {.level = 0.25f};
-  set_callback(graph, second, 0, &more);
+  set_node_callback(graph, second, 0, &more);
   WORKS(AUGraphConnectNodeInput(graph, second, 0, mixer, 4));
   WORKS(AUGraphRemoveNode(graph, converter));
   GIVES(AUGraphNodeInfo(graph, converter, NULL, NULL), kAUGraphErr_NodeNotFound);
@@ -229,7 +229,7 @@ static void plays(cue_capture *card) {
   static constant sources[8];
   for (int i = 0; i < 8; i++)
     sources[i].level = 0.125f;
-  set_callback(graph, mixer, 0, &sources[0]);
+  set_node_callback(graph, mixer, 0, &sources[0]);
   static _Atomic int notes[2];
   WORKS(AUGraphAddRenderNotify(graph, note, (void *)notes));
   WORKS(AUGraphInitialize(graph));
@@ -249,7 +249,7 @@ static void plays(cue_capture *card) {
     UInt32 bus = (UInt32)(rand_r(&seed) % 7) + 1;
     is_on[bus] = !is_on[bus];
     if (is_on[bus])
-      set_callback(graph, mixer, bus, &sources[bus]);
+      set_node_callback(graph, mixer, bus, &sources[bus]);
     else
       WORKS(AUGraphDisconnectNodeInput(graph, mixer, bus));
     if (i % 3 == 0) WORKS(AUGraphUpdate(graph, NULL));

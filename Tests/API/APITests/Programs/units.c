@@ -6,63 +6,10 @@
 
 static char client[100];
 
-static AudioUnit make(OSType type, OSType subtype) {
-  AudioComponentDescription description = describe(type, subtype);
-  AudioComponent component = AudioComponentFindNext(NULL, &description);
-  CHECK(component != NULL);
-  AudioUnit unit = NULL;
-  WORKS(AudioComponentInstanceNew(component, &unit));
-  CHECK(unit != NULL && AudioComponentInstanceGetComponent(unit) == component);
-  return unit;
-}
-
-static UInt32 number(AudioUnit unit, AudioUnitPropertyID property, AudioUnitScope scope,
-                     UInt32 element) {
-  UInt32 value = 0xABCDEF01, size = sizeof value;
-  WORKS(AudioUnitGetProperty(unit, property, scope, element, &value, &size));
-  return value;
-}
-
-static void set_number(AudioUnit unit, AudioUnitPropertyID property, AudioUnitScope scope,
-                       UInt32 element, UInt32 value) {
-  WORKS(AudioUnitSetProperty(unit, property, scope, element, &value, sizeof value));
-}
-
-static void set_callback(AudioUnit unit, UInt32 bus, AURenderCallback proc, void *data) {
-  AURenderCallbackStruct callback = {proc, data};
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_SetRenderCallback, kAudioUnitScope_Input, bus,
-                             &callback, sizeof callback));
-}
-
-typedef struct {
-  AudioBufferList list;
-  AudioBuffer more[7];
-} buffers;
-
-/// A list of `count` buffers without memory.
-static buffers no_memory(UInt32 count) {
-  buffers all;
-  memset(&all, 0, sizeof all);
-  all.list.mNumberBuffers = count;
-  return all;
-}
-
-static const float *plane(const buffers *all, int i) {
-  return (const float *)all->list.mBuffers[i].mData;
-}
-
-static AudioTimeStamp at_frame(double frame) {
-  AudioTimeStamp time;
-  memset(&time, 0, sizeof time);
-  time.mSampleTime = frame;
-  time.mFlags = kAudioTimeStampSampleTimeValid;
-  return time;
-}
-
 // MARK: Components
 
 static void components(void) {
-  AudioComponentDescription any = {0, 0, 0, 0, 0};
+  AudioComponentDescription any = {0, 0, kAudioUnitManufacturer_Apple, 0, 0};
   AudioComponent component = NULL;
   UInt32 count = 0;
   while ((component = AudioComponentFindNext(component, &any)) != NULL) {

@@ -1,0 +1,178 @@
+import AudioUnits
+import CAudioToolbox
+import CoreFoundation
+import RealTime
+
+// The properties that tell of a unit's parameters.
+
+extension UnitProperty {
+  private func parameter(_ id: AudioUnitParameterID) throws(AudioUnitError) -> UnitParameter {
+    let list = unit.parameters(scope: scope, bus: 0)
+    guard let parameter = list.first(where: { $0.id == id }) else {
+      throw .unit(.invalidParameter(id))
+    }
+    return parameter
+  }
+
+  func parameterInfo() throws(AudioUnitError) -> CopiedValue {
+    let parameter = try parameter(element)
+    var info = unsafe AudioUnitParameterInfo()
+    unsafe withUnsafeMutableBytes(of: &info.name) { name in
+      unsafe name.copyBytes(from: parameter.name.utf8.prefix(51))
+    }
+    unsafe info.cfNameString = Unmanaged.passRetained(parameter.name.cfString)
+    unsafe info.unit = parameter.meaning.unit
+    if case .custom(let name) = parameter.meaning {
+      unsafe info.unitName = Unmanaged.passRetained(name.cfString)
+    }
+    unsafe info.clumpID = parameter.group ?? 0
+    unsafe info.minValue = parameter.range.lowerBound
+    unsafe info.maxValue = parameter.range.upperBound
+    unsafe info.defaultValue = parameter.standard
+    unsafe info.flags = [
+      .flag_CFNameRelease, .flag_HasCFNameString, .flag_IsReadable, .flag_IsWritable,
+      .flag_CanRamp,
+    ]
+    if parameter.group != nil { unsafe info.flags.insert(.flag_HasClump) }
+    if !parameter.valueNames.isEmpty { unsafe info.flags.insert(.flag_ValuesHaveStrings) }
+    if parameter.isLogarithmic { unsafe info.flags.insert(.flag_DisplayLogarithmic) }
+    if parameter.isHidden { unsafe info.flags.insert(.flag_ExpertMode) }
+    return unsafe CopiedValue(info)
+  }
+
+  func valueNames() throws(AudioUnitError) -> CopiedValue {
+    let parameter = try parameter(element)
+    guard !parameter.valueNames.isEmpty else {
+      throw .unit(.invalidValue("the values of parameter \(element) have no names"))
+    }
+    let names = parameter.valueNames.map(\.cfString)
+    return unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) { callbacks in
+      let array = unsafe CFArrayCreateMutable(nil, 0, callbacks)!
+      for name in names {
+        unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(name).toOpaque())
+      }
+      return CopiedValue(object: array)
+    }
+  }
+
+  /// Completes a structure that asks a question and takes the answer.
+  ///
+  /// - Returns: Its size; nil if the property is none of these.
+  func complete(_ memory: UnsafeMutableRawBufferPointer) throws(AudioUnitError) -> Int? {
+    switch id {
+    case kAudioUnitProperty_ParameterStringFromValue:
+      try unsafe complete(memory, as: CAudioToolbox.AudioUnitParameterStringFromValue.self) {
+        question throws(AudioUnitError) in
+        let parameter = unsafe try parameter(question.inParamID)
+        var value: Float = 0
+        if let given = unsafe question.inValue {
+          unsafe value = given.pointee
+        } else {
+          _ = unsafe unit.render.pointee.parameter(
+            parameter.id, scope: scope, element: 0, into: &value)
+        }
+        unsafe question.outString = Unmanaged.passRetained(parameter.words(for: value).cfString)
+      }
+    case kAudioUnitProperty_ParameterValueFromString:
+      try unsafe complete(memory, as: CAudioToolbox.AudioUnitParameterValueFromString.self) {
+        question throws(AudioUnitError) in
+        let parameter = unsafe try parameter(question.inParamID)
+        let words = unsafe question.inString?.takeUnretainedValue().string ?? ""
+        guard let value = parameter.value(of: words) else {
+          throw .unit(.invalidValue("“\(words)” is no value of \(parameter.name)"))
+        }
+        unsafe question.outValue = value
+      }
+    case kAudioUnitProperty_ParameterClumpName:
+      try unsafe complete(memory, as: AudioUnitParameterNameInfo.self) {
+        question throws(AudioUnitError) in
+        guard let name = unsafe unit.groupName(question.inID) else {
+          throw .unit(.invalidValue("there is no group of parameters \(unsafe question.inID)"))
+        }
+        let most = unsafe question.inDesiredLength
+        let cut = most >= 0 ? String(name.prefix(Int(most))) : name
+        unsafe question.outName = Unmanaged.passRetained(cut.cfString)
+      }
+    default: nil
+    }
+  }
+
+  private func complete<Question: BitwiseCopyable>(
+    _ memory: UnsafeMutableRawBufferPointer, as type: Question.Type,
+    _ body: (inout Question) throws(AudioUnitError) -> Void
+  ) throws(AudioUnitError) -> Int {
+    let size = MemoryLayout<Question>.size
+    guard memory.count >= size else {
+      throw .badArgument("the property \(id) has \(size) bytes, not \(memory.count)")
+    }
+    var question = unsafe memory.loadUnaligned(as: type)
+    try body(&question)
+    unsafe withUnsafeBytes(of: question) { unsafe memory.copyMemory(from: $0) }
+    return size
+  }
+}
+
+extension UnitParameter {
+  /// The value in words: its name, or the number with its unit.
+  fileprivate func words(for value: Float) -> String {
+    let index = (value - range.lowerBound).rounded()
+    if !valueNames.isEmpty, index >= 0, Int(index) < valueNames.count {
+      return valueNames[Int(index)]
+    }
+    let unit = meaning.symbol
+    return unit.isEmpty ? "\(value)" : "\(value) \(unit)"
+  }
+
+  /// The value that words stand for: a name, or a number with or without the unit.
+  fileprivate func value(of words: String) -> Float? {
+    if let index = valueNames.firstIndex(of: words) { return range.lowerBound + Float(index) }
+    let number = words.split(separator: " ").first.flatMap { Float($0) }
+    return number.flatMap { range.contains($0) ? $0 : nil }
+  }
+}
+
+extension UnitParameter.Meaning {
+  fileprivate var unit: AudioUnitParameterUnit {
+    switch self {
+    case .generic: .generic
+    case .indexed: .indexed
+    case .boolean: .boolean
+    case .percent: .percent
+    case .seconds: .seconds
+    case .frames: .sampleFrames
+    case .hertz: .hertz
+    case .cents: .cents
+    case .semitones: .relativeSemiTones
+    case .midiNote: .midiNoteNumber
+    case .decibels: .decibels
+    case .linearGain: .linearGain
+    case .degrees: .degrees
+    case .pan: .pan
+    case .metres: .meters
+    case .octaves: .octaves
+    case .beatsPerMinute: .BPM
+    case .beats: .beats
+    case .milliseconds: .milliseconds
+    case .ratio: .ratio
+    case .custom: .customUnit
+    }
+  }
+
+  fileprivate var symbol: String {
+    switch self {
+    case .percent: "%"
+    case .seconds: "s"
+    case .milliseconds: "ms"
+    case .hertz: "Hz"
+    case .cents: "ct"
+    case .semitones: "semitones"
+    case .decibels: "dB"
+    case .degrees: "°"
+    case .metres: "m"
+    case .octaves: "oct"
+    case .beatsPerMinute: "BPM"
+    case .custom(let name): name
+    default: ""
+    }
+  }
+}

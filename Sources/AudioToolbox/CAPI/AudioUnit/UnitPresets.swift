@@ -1,0 +1,168 @@
+import AudioUnits
+import CAudioToolbox
+import CoreFoundation
+import System
+
+// The properties by which a unit is saved and restored.
+
+extension UnitProperty {
+  // MARK: Presets
+
+  func factoryPresets() throws(AudioUnitError) -> CopiedValue {
+    guard !unit.presets.isEmpty else { throw unknown }
+    let array = CFArrayCreateMutable(nil, 0, nil)!
+    unsafe handle.factoryPresets.forEach { unsafe CFArrayAppendValue(array, $0) }
+    return CopiedValue(object: array)
+  }
+
+  func presentPreset() -> CopiedValue {
+    let preset = unit.preset
+    return unsafe CopiedValue(
+      AUPreset(
+        presetNumber: preset.number, presetName: Unmanaged.passRetained(preset.name.cfString)))
+  }
+
+  func setPresentPreset(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
+    let preset = unsafe try input(data, AUPreset.self)
+    let name = unsafe preset.presetName?.takeUnretainedValue().string ?? ""
+    try asking { () throws(UnitError) in
+      try unit.setPreset(UnitPreset(number: unsafe preset.presetNumber, name: name))
+    }
+  }
+
+  // MARK: Class info
+
+  func classInfo() throws(AudioUnitError) -> CopiedValue {
+    let settings = try asking { () throws(UnitError) in try unit.settings() }
+    let description = handle.component.description
+    let data = Self.data(settings.values)
+    var entries: [(String, AnyObject)] = [
+      (kAUPresetVersionKey, number(0)),
+      (kAUPresetTypeKey, number(description.type)),
+      (kAUPresetSubtypeKey, number(description.subtype)),
+      (kAUPresetManufacturerKey, number(description.manufacturer)),
+      (kAUPresetNameKey, settings.preset.name.cfString),
+      (kAUPresetNumberKey, number(UInt32(bitPattern: settings.preset.number))),
+      (kAUPresetDataKey, unsafe CFDataCreate(nil, data, data.count)),
+    ]
+    if let state = settings.pluginState { entries.append((kAUPresetLV2StateKey, state.cfString)) }
+    return unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
+      unsafe withUnsafePointer(to: kCFTypeDictionaryValueCallBacks) { values in
+        let dictionary = unsafe CFDictionaryCreateMutable(nil, 0, keys, values)!
+        for (key, value) in entries {
+          let key = key.cfString
+          unsafe CFDictionarySetValue(
+            dictionary, Unmanaged.passUnretained(key).toOpaque(),
+            Unmanaged.passUnretained(value).toOpaque())
+        }
+        return CopiedValue(object: dictionary)
+      }
+    }
+  }
+
+  private func number(_ value: UInt32) -> CFNumber {
+    var value = Int32(bitPattern: value)
+    return unsafe CFNumberCreate(nil, .sInt32Type, &value)
+  }
+
+  /// Returns the values bus for bus: scope, element and their number, then number and value of each; 32
+  /// bits each, big endian.
+  private static func data(_ values: [UnitSettings.Value]) -> [UInt8] {
+    var words: [UInt32] = []
+    var last: (scope: UInt32, element: UInt32)?
+    for value in values {
+      if last?.scope != value.scope || last?.element != value.element {
+        let count = values.count { $0.scope == value.scope && $0.element == value.element }
+        words += [value.scope, value.element, UInt32(count)]
+        last = (value.scope, value.element)
+      }
+      words += [value.id, value.value.bitPattern]
+    }
+    return words.flatMap { word in unsafe withUnsafeBytes(of: word.bigEndian) { unsafe Array($0) } }
+  }
+
+  private static func values(_ data: [UInt8]) -> [UnitSettings.Value]? {
+    var words = stride(from: 0, to: data.count - data.count % 4, by: 4).map { i in
+      data[i..<i + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    }[...]
+    var values: [UnitSettings.Value] = []
+    while !words.isEmpty {
+      guard words.count >= 3 else { return nil }
+      let head = Array(words.prefix(3))
+      words = words.dropFirst(3)
+      guard words.count / 2 >= Int(head[2]) else { return nil }
+      for _ in 0..<Int(head[2]) {
+        let pair = Array(words.prefix(2))
+        words = words.dropFirst(2)
+        values.append(
+          UnitSettings.Value(
+            scope: head[0], element: head[1], id: pair[0], value: Float(bitPattern: pair[1])))
+      }
+    }
+    return values
+  }
+
+  func setClassInfo(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
+    guard let pointer = unsafe try input(data, UnsafeRawPointer?.self),
+      unsafe CFGetTypeID(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue())
+        == CFDictionaryGetTypeID()
+    else { throw .unit(.invalidValue("a class info is a dictionary")) }
+    let info = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
+    let description = handle.component.description
+    for (key, wanted) in [
+      (kAUPresetTypeKey, description.type), (kAUPresetSubtypeKey, description.subtype),
+      (kAUPresetManufacturerKey, description.manufacturer),
+    ] {
+      guard let number = Self.number(key, in: info) else {
+        throw .unit(.invalidValue("the class info has no “\(key)”"))
+      }
+      if UInt32(truncatingIfNeeded: number) != wanted {
+        throw .unit(.invalidValue("the class info is that of another component"))
+      }
+    }
+    guard let bytes = Self.bytes(kAUPresetDataKey, in: info), let values = Self.values(bytes) else {
+      throw .unit(.invalidValue("the class info has no parameters that can be read"))
+    }
+    let preset = UnitPreset(
+      number: Int32(truncatingIfNeeded: Self.number(kAUPresetNumberKey, in: info) ?? -1),
+      name: Self.text(kAUPresetNameKey, in: info) ?? "")
+    let settings = UnitSettings(
+      values: values, pluginState: Self.text(kAUPresetLV2StateKey, in: info), preset: preset)
+    try asking { () throws(UnitError) in try unit.restore(settings) }
+  }
+
+  /// Returns an entry of a dictionary if it is of a type.
+  private static func object<Object: AnyObject>(
+    _ key: String, in dictionary: CFDictionary, _ typeID: CFTypeID, as type: Object.Type
+  ) -> Object? {
+    let key = key.cfString
+    guard
+      let pointer = unsafe CFDictionaryGetValue(
+        dictionary, Unmanaged.passUnretained(key).toOpaque()),
+      unsafe CFGetTypeID(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()) == typeID
+    else { return nil }
+    return unsafe Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private static func number(_ key: String, in dictionary: CFDictionary) -> Int64? {
+    guard let number = object(key, in: dictionary, CFNumberGetTypeID(), as: CFNumber.self) else {
+      return nil
+    }
+    var value: Int64 = 0
+    return unsafe CFNumberGetValue(number, .sInt64Type, &value) ? value : nil
+  }
+
+  private static func text(_ key: String, in dictionary: CFDictionary) -> String? {
+    object(key, in: dictionary, CFStringGetTypeID(), as: CFString.self)?.string
+  }
+
+  private static func bytes(_ key: String, in dictionary: CFDictionary) -> [UInt8]? {
+    guard let data = object(key, in: dictionary, CFDataGetTypeID(), as: CFData.self) else {
+      return nil
+    }
+    let count = CFDataGetLength(data)
+    var bytes = [UInt8](repeating: 0, count: count)
+    unsafe CFDataGetBytes(data, CFRange(location: 0, length: count), &bytes)
+    return bytes
+  }
+}

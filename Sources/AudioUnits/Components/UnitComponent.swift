@@ -1,0 +1,127 @@
+package import Hardware
+package import PluginHost
+import Synchronization
+
+/// A component: what audio units are made of.
+package struct UnitComponent: Sendable {
+  enum Origin: Sendable {
+    case own(UnitKind)
+    case plugin(PluginDescription, World)
+  }
+
+  /// The place in the list of components, which it keeps while the process runs.
+  package let number: Int
+  package let description: ComponentDescription
+  /// The manufacturer and the name.
+  package let name: String
+  package let version: UInt32
+  let origin: Origin
+
+  /// True for the unit of a graph that asks all others for sound.
+  package var drivesGraphs: Bool {
+    if case .own(let kind) = origin { kind.drivesGraphs } else { false }
+  }
+
+  /// Makes an audio unit.
+  ///
+  /// - Parameter device: Returns the default device, for output units.
+  package func make(on device: () -> HardwareDevice) throws(UnitError) -> Unit {
+    switch origin {
+    case .own(let kind): try kind.make(on: device)
+    case .plugin(let plugin, let world): try LV2Unit(plugin, in: world)
+    }
+  }
+}
+
+/// The components that there are. Any thread that is not real time.
+///
+/// LV2 plugins are looked for when a search can mean one for the first time: reading their bundles takes
+/// longer than all else.
+package final class ComponentList: Sendable {
+  package static let shared = ComponentList { World() }
+
+  private struct State {
+    var components: [UnitComponent]
+    var hasPlugins = false
+  }
+  private let state: Mutex<State>
+  private let makeWorld: @Sendable () -> World
+
+  /// - Parameter makeWorld: Returns the plugins that are installed.
+  package init(_ makeWorld: @escaping @Sendable () -> World) {
+    self.makeWorld = makeWorld
+    let own = UnitKind.allCases.enumerated().map { number, kind in
+      UnitComponent(
+        number: number, description: kind.description, name: "Apple: \(kind.name)",
+        version: 0x0001_0000, origin: .own(kind))
+    }
+    state = Mutex(State(components: own))
+  }
+
+  /// Returns the component with a number; nil if there is none.
+  package func component(_ number: Int) -> UnitComponent? {
+    state.withLock { $0.components.indices.contains(number) ? $0.components[number] : nil }
+  }
+
+  /// Returns the component of one of our own units.
+  package func component(_ kind: UnitKind) -> UnitComponent? {
+    state.withLock { $0.components.first { $0.description == kind.description } }
+  }
+
+  /// Returns all components that a description means, in order.
+  package func all(matching wanted: ComponentDescription) -> [UnitComponent] {
+    if Self.canBePlugin(wanted) { findPlugins() }
+    return state.withLock { $0.components.filter { wanted.matches($0.description) } }
+  }
+
+  /// Returns the first component after a number that a description means; nil if there are no more.
+  package func next(after number: Int?, matching wanted: ComponentDescription) -> UnitComponent? {
+    func find() -> UnitComponent? {
+      state.withLock { state in
+        state.components.first { $0.number > number ?? -1 && wanted.matches($0.description) }
+      }
+    }
+    if let found = find() { return found }
+    guard Self.canBePlugin(wanted), findPlugins() else { return nil }
+    return find()
+  }
+
+  private static func canBePlugin(_ wanted: ComponentDescription) -> Bool {
+    PluginIdentity.types.contains {
+      wanted.matches(
+        ComponentDescription(
+          type: $0, subtype: wanted.subtype, manufacturer: PluginIdentity.manufacturer))
+    }
+  }
+
+  /// - Returns: False if that happened before.
+  @discardableResult
+  private func findPlugins() -> Bool {
+    if state.withLock({ $0.hasPlugins }) { return false }
+    let world = makeWorld()
+    var taken: Set<ComponentDescription> = []
+    let found = world.uris.compactMap { uri -> (ComponentDescription, PluginDescription)? in
+      guard let plugin = try? world.description(of: uri), plugin.problems.isEmpty else {
+        return nil
+      }
+      var attempt = 0
+      while true {
+        let identity = PluginIdentity.description(of: plugin, attempt: attempt)
+        if taken.insert(identity).inserted { return (identity, plugin) }
+        attempt += 1
+      }
+    }
+    return state.withLock { state in
+      if state.hasPlugins { return false }
+      state.hasPlugins = true
+      for (identity, plugin) in found {
+        state.components.append(
+          UnitComponent(
+            number: state.components.count, description: identity,
+            name: "\(plugin.author ?? "LV2"): \(plugin.name)", version: 0x0001_0000,
+            origin: .plugin(plugin, world)))
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import CRealTime
+import Graph
+package import PluginHost
+package import RealTime
+import Synchronization
+
+/// An LV2 plugin as an audio unit. Any thread that is not real time.
+@safe
+package final class LV2Unit: Unit, @unchecked Sendable {
+  package let plugin: PluginDescription
+  private let world: World
+  private let layout: PluginLayout
+  private let switches = SwitchMemory()
+
+  private struct Host {
+    var memory: NodeMemory?
+    /// The state for the next instances; nil for that of the present ones.
+    var wanted: PluginState?
+    /// The rate for which the parameters' ranges are.
+    var sampleRate = 0.0
+    var list: [UnitParameter] = []
+  }
+  private let host = Mutex(Host())
+
+  /// - Throws: `UnitError.formatNotSupported` if the plugin has more channels than a bus can have.
+  init(_ plugin: PluginDescription, in world: World) throws(UnitError) {
+    self.plugin = plugin
+    self.world = world
+    let layout = PluginLayout(plugin)
+    self.layout = layout
+    func formats(_ channels: [Int]) throws(UnitError) -> [BusFormat] {
+      var formats: [BusFormat] = []
+      for count in channels {
+        let wanted = layout.isPerChannel ? 2 : count
+        guard let format = BusFormat.planar(channels: wanted, sampleRate: 44_100) else {
+          throw .formatNotSupported("\(plugin.name) has \(count) channels")
+        }
+        formats.append(format)
+      }
+      return formats
+    }
+    unsafe super.init(
+      plugin.name, inputs: try formats(layout.inputs), outputs: try formats(layout.outputs),
+      Self.makeRender())
+    adopt(sampleRate: 44_100)
+  }
+
+  /// Makes the parameters for a sample rate: their ranges may depend on it.
+  private func adopt(sampleRate: Double) {
+    let isNew = host.withLock { host in
+      let isFirst = host.list.isEmpty
+      let depends = plugin.ports.contains { $0.isSampleRate }
+      if host.sampleRate == sampleRate || !isFirst && !depends { return false }
+      host.sampleRate = sampleRate
+      host.list = plugin.ports.filter { $0.direction == .input && $0.kind == .control }
+        .compactMap { UnitParameter($0, of: plugin, sampleRate: sampleRate) }
+      return true
+    }
+    if isNew { makeParameters() }
+  }
+
+  override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
+    side == nil ? host.withLock { $0.list } : []
+  }
+
+  override package func groupName(_ id: UInt32) -> String? {
+    let index = Int(id) - 1
+    guard plugin.groups.indices.contains(index) else { return nil }
+    return plugin.groups[index].name ?? plugin.groups[index].symbol
+  }
+
+  // MARK: Formats
+
+  /// For each number of a bus's channels that the unit can have: inputs and outputs; nil if it can have
+  /// any, as many of one as of the other.
+  override package var channelCounts: (inputs: Int, outputs: Int)? {
+    layout.isPerChannel ? nil : (layout.inputs.first ?? 0, layout.outputs[0])
+  }
+
+  override func check(_ format: BusFormat, _ side: Side, _ bus: Int, _ state: borrowing State)
+    throws(UnitError)
+  {
+    if layout.isPerChannel { return }
+    let wanted = (side == .input ? layout.inputs : layout.outputs)[bus]
+    if format.channels != wanted {
+      throw .formatNotSupported(
+        "\(plugin.name) has \(wanted) channels there, not \(format.channels)")
+    }
+  }
+
+  /// Sets the format of a bus. The first output takes the rate of the first input and, if there is an
+  /// instance for each channel, its channels.
+  override package func setFormat(_ format: BusFormat, _ side: Side, _ index: UInt32)
+    throws(UnitError)
+  {
+    try super.setFormat(format, side, index)
+    if index != 0 || side == .output && !layout.isPerChannel { return }
+    let otherSide: Side = side == .input ? .output : .input
+    guard let other = try? bus(otherSide, 0).format else { return }
+    let channels = layout.isPerChannel ? format.channels : other.channels
+    let rate = side == .input ? format.sampleRate : other.sampleRate
+    if channels == other.channels && rate == other.sampleRate { return }
+    guard let following = BusFormat.planar(channels: channels, sampleRate: rate) else { return }
+    try super.setFormat(following, otherSide, 0)
+  }
+
+  // MARK: Instances
+
+  override func prepare(inputs: [BusFormat], outputs: [BusFormat], maximumFrames: Int)
+    throws(UnitError)
+  {
+    let settings = PluginSettings(
+      sampleRate: outputs[0].sampleRate, maximumFrames: maximumFrames)
+    let count = layout.isPerChannel ? outputs[0].channels : 1
+    let (old, wanted) = host.withLock { ($0.memory, $0.wanted) }
+    if let old, wanted == nil, old.settings == settings, old.instances.count == count { return }
+    adopt(sampleRate: settings.sampleRate)
+    do throws(HostError) {
+      var state = wanted
+      if state == nil, let old { state = try old.instances[0].capture() }
+      var instances: [PluginInstance] = []
+      for _ in 0..<count {
+        let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
+        if let state { try instance.restore(state) }
+        try instance.prepare(
+          sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
+        instances.append(instance)
+      }
+      guard let parameters = latestParameters else { preconditionFailure("no parameters") }
+      let list = host.withLock { $0.list }
+      let memory = NodeMemory(instances, layout, settings, parameters, list, switches)
+      if wanted != nil { adoptValues(of: instances[0], list) }
+      host.withLock { host in
+        host.memory = memory
+        host.wanted = nil
+      }
+    } catch {
+      throw .failedInitialization("\(error)")
+    }
+  }
+
+  /// Sets the parameters to the values that an instance's controls have.
+  private func adoptValues(of instance: PluginInstance, _ list: [UnitParameter]) {
+    for parameter in list {
+      let symbol = plugin.ports[Int(parameter.id)].symbol
+      guard let value = try? instance.value(of: symbol) else { continue }
+      _ = unsafe render.pointee.setParameter(parameter.id, scope: 0, element: 0, to: value)
+    }
+  }
+
+  override func kernel(inputs: Int) -> Kernel {
+    guard let memory = host.withLock({ $0.memory }) else { preconditionFailure("no instances") }
+    return unsafe Kernel(
+      call: cue_unit_kernel(
+        run: { unsafe runNodes($0, $1) }, context: UnsafeMutableRawPointer(memory.kernel)),
+      owner: memory)
+  }
+
+  override package var latencySeconds: Double {
+    guard let memory = host.withLock({ $0.memory }), isInitialized else { return 0 }
+    return super.latencySeconds
+      + Double(memory.instances[0].latencyFrames) / memory.settings.sampleRate
+  }
+
+  // MARK: Switches
+
+  override package var isBypassed: Bool? { unsafe switches.switches.pointee.bypass }
+  override package func setBypassed(_ on: Bool) { unsafe switches.switches.pointee.bypass(on) }
+  override package var isOffline: Bool { unsafe switches.switches.pointee.offline }
+  override package func setOffline(_ on: Bool) { unsafe switches.switches.pointee.setOffline(on) }
+
+  // MARK: MIDI
+
+  /// Sends a MIDI message to the plugin, for a frame of the next render.
+  ///
+  /// - Throws: `UnitError.unsupported` if the plugin hears no MIDI.
+  override package func send(midi bytes: [UInt8], offset: Int) throws(UnitError) {
+    guard let memory = host.withLock({ $0.memory }), isInitialized else { throw .uninitialized }
+    do throws(HostError) {
+      for instance in memory.instances {
+        try instance.send(midi: bytes, at: Int64(memory.frame + offset))
+      }
+    } catch {
+      throw .unsupported("\(error)")
+    }
+  }
+
+  // MARK: State
+
+  override package var presets: [UnitPreset] {
+    plugin.presets.enumerated().map { UnitPreset(number: Int32($0), name: $1.label) }
+  }
+
+  override func adopt(preset number: Int) throws(UnitError) {
+    do throws(HostError) {
+      try restore(try world.preset(plugin.presets[number].uri, of: plugin.uri))
+    } catch {
+      throw .invalidValue("\(error)")
+    }
+  }
+
+  /// The plugin's state in LV2's format.
+  override package func pluginState() throws(UnitError) -> String? {
+    if host.withLock({ $0.memory == nil }) { try makeInstances() }
+    guard let memory = host.withLock({ $0.memory }) else { return nil }
+    do throws(HostError) { return try memory.instances[0].capture().text } catch {
+      throw .invalidValue("\(error)")
+    }
+  }
+
+  override package func restore(pluginState text: String) throws(UnitError) {
+    do throws(HostError) {
+      let state = try PluginState(text: text, world: world)
+      guard state.plugin == plugin.uri else {
+        throw .stateOfAnother(plugin: plugin.uri, other: state.plugin)
+      }
+      try restore(state)
+    } catch {
+      throw .invalidValue("\(error)")
+    }
+  }
+
+  /// Makes instances with a state. If the unit is initialised, the next render uses them.
+  private func restore(_ state: PluginState) throws(HostError) {
+    host.withLock { $0.wanted = state }
+    do throws(UnitError) {
+      try makeInstances()
+    } catch {
+      host.withLock { $0.wanted = nil }
+      throw .unreadableState(path: error.reason)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CPluginRunner
+import CRealTime
+import PluginHost
+import RealTime
+import System
+
+/// The switches of a unit that runs graph nodes.
+@safe
+final class SwitchMemory: @unchecked Sendable {
+  let switches: UnsafeMutablePointer<NodeSwitches>
+
+  init() {
+    unsafe switches = .allocate(capacity: 1)
+    unsafe switches.initialize(to: NodeSwitches())
+  }
+
+  deinit {
+    unsafe switches.deinitialize(count: 1)
+    unsafe switches.deallocate()
+  }
+}
+
+/// Memory of a `NodeKernel`, and the plugin's instances that it runs.
+@safe
+final class NodeMemory: @unchecked Sendable {
+  let kernel: UnsafeMutablePointer<NodeKernel>
+  let instances: [PluginInstance]
+  let settings: PluginSettings
+  let parameters: ParameterMemory
+  private let switches: SwitchMemory
+  private let state: UnsafeMutablePointer<NodeState>
+  private var blocks: [UnsafeMutableRawPointer] = unsafe []
+
+  /// Frames that were rendered. Any thread.
+  var frame: Int { unsafe state.pointee.frame }
+
+  init(
+    _ instances: [PluginInstance], _ layout: PluginLayout, _ settings: PluginSettings,
+    _ parameters: ParameterMemory, _ list: [UnitParameter], _ switches: SwitchMemory
+  ) {
+    self.instances = instances
+    self.settings = settings
+    self.parameters = parameters
+    self.switches = switches
+    var blocks: [UnsafeMutableRawPointer] = unsafe []
+    /// Allocates memory that renders write or read.
+    func allocate<Item: BitwiseCopyable>(_ items: [Item]) -> UnsafeMutablePointer<Item> {
+      let memory = UnsafeMutablePointer<Item>.allocate(capacity: max(1, items.count))
+      unsafe memory.initialize(from: items, count: items.count)
+      unsafe blocks.append(UnsafeMutableRawPointer(memory))
+      return unsafe memory
+    }
+    let plugin = instances[0].description
+    let planes = layout.planes(instances: instances.count)
+    let silence = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
+    let waste = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
+    let controls = plugin.ports.filter { $0.direction == .input && $0.kind == .control }
+    let numbers = list.map { parameter in
+      UInt32(controls.firstIndex { $0.index == Int(parameter.id) } ?? 0)
+    }
+    let told = list.map { parameter in
+      let port = plugin.ports[Int(parameter.id)]
+      return (try? instances[0].value(of: port.symbol)) ?? .nan
+    }
+    let enabling = controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
+    unsafe state = .allocate(capacity: 1)
+    unsafe state.initialize(to: NodeState())
+    unsafe kernel = .allocate(capacity: 1)
+    unsafe kernel.initialize(
+      to: NodeKernel(
+        nodes: allocate(instances.map { unsafe $0.processor }), count: instances.count,
+        setter: cue_control_setter(set: cue_plugin_move), enabling: enabling.map(UInt32.init),
+        inputs: allocate(planes.inputs), inputCount: planes.inputs.count,
+        outputs: allocate(planes.outputs), outputCount: planes.outputs.count,
+        inputPlanes: allocate(planes.inputs.map { _ in unsafe UnsafePointer(silence) }),
+        outputPlanes: allocate(planes.outputs.map { _ in unsafe waste }),
+        silence: silence, waste: waste, passesInput: layout.passesInput,
+        slots: parameters.slots, controls: allocate(numbers), told: allocate(told),
+        parameterCount: list.count, switches: switches.switches, state: state))
+    unsafe self.blocks = unsafe blocks
+  }
+
+  deinit {
+    unsafe kernel.deinitialize(count: 1)
+    unsafe kernel.deallocate()
+    unsafe state.deinitialize(count: 1)
+    unsafe state.deallocate()
+    unsafe blocks.forEach { unsafe $0.deallocate() }
+  }
+}

@@ -1,0 +1,245 @@
+package import CRealTime
+import Synchronization
+
+/// A channel of a unit's bus, for a plane of a graph node.
+package struct NodePlane: BitwiseCopyable {
+  /// Nil for a plane of silence, or one that nobody reads.
+  let bus: Int?
+  let channel: Int
+  package init(bus: Int?, channel: Int) {
+    self.bus = bus
+    self.channel = channel
+  }
+  /// True if it is a channel of a bus.
+  package var isConnected: Bool { bus != nil }
+}
+
+/// Whether a unit is bypassed, and whether its renders may take any time. Any thread.
+package struct NodeSwitches: ~Copyable {
+  private let isBypassed = Atomic<Bool>(false)
+  private let isOffline = Atomic<Bool>(false)
+  package init() {}
+  package func bypass(_ on: Bool) { isBypassed.store(on, ordering: .relaxed) }
+  package func setOffline(_ on: Bool) { isOffline.store(on, ordering: .relaxed) }
+  package var bypass: Bool { @_noLocks get { isBypassed.load(ordering: .relaxed) } }
+  package var offline: Bool { @_noLocks get { isOffline.load(ordering: .relaxed) } }
+}
+
+/// What a `NodeKernel` knows from one render to the next.
+package struct NodeState: ~Copyable {
+  /// Number of the next render's first frame.
+  private let nextFrame = Atomic<Int>(0)
+  /// Share of the nodes in the output: 0 while the unit is bypassed.
+  fileprivate var share: Float = 1
+  fileprivate var wasBypassed = false
+  package init() {}
+  /// Frames rendered so far. Any thread.
+  package var frame: Int { @_noLocks get { nextFrame.load(ordering: .relaxed) } }
+  @_noLocks fileprivate borrowing func advance(_ frames: Int) {
+    nextFrame.store(frame &+ frames, ordering: .relaxed)
+  }
+}
+
+/// Graph nodes that make up a unit: one, or one for each channel. Owns no memory.
+///
+/// The unit's parameters are the nodes' controls.
+@safe
+package struct NodeKernel: ~Copyable {
+  private let nodes: UnsafeMutablePointer<cue_node>
+  private let nodeCount: Int
+  private let setter: cue_control_setter
+  /// The control by which the nodes bypass themselves; nil if they cannot.
+  private let enabling: UInt32?
+  /// The channels of all nodes' planes, in order, and memory for their addresses.
+  private let inputs: UnsafeMutablePointer<NodePlane>
+  private let inputCount: Int
+  private let outputs: UnsafeMutablePointer<NodePlane>
+  private let outputCount: Int
+  private let inputPlanes: UnsafeMutablePointer<UnsafePointer<Float>>
+  private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  /// A plane that is read where there is no channel, and one that is written.
+  private let silence: UnsafeMutablePointer<Float>
+  private let waste: UnsafeMutablePointer<Float>
+  /// True if the nodes write no sound, and the unit passes its input on.
+  private let passesInput: Bool
+  private let slots: UnsafeMutablePointer<UnitParameterSlot>
+  /// The number of each parameter's control, and the value that the nodes have been told.
+  private let controls: UnsafeMutablePointer<UInt32>
+  private let told: UnsafeMutablePointer<Float>
+  private let parameterCount: Int
+  private let switches: UnsafeMutablePointer<NodeSwitches>
+  /// What changes from render to render.
+  private let state: UnsafeMutablePointer<NodeState>
+
+  /// - Parameters:
+  ///   - inputs: The channels of the first node's inputs, then those of the next.
+  ///   - told: For each parameter the value that the nodes have.
+  package init(
+    nodes: UnsafeMutablePointer<cue_node>, count: Int, setter: cue_control_setter,
+    enabling: UInt32?, inputs: UnsafeMutablePointer<NodePlane>, inputCount: Int,
+    outputs: UnsafeMutablePointer<NodePlane>, outputCount: Int,
+    inputPlanes: UnsafeMutablePointer<UnsafePointer<Float>>,
+    outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    silence: UnsafeMutablePointer<Float>, waste: UnsafeMutablePointer<Float>, passesInput: Bool,
+    slots: UnsafeMutablePointer<UnitParameterSlot>, controls: UnsafeMutablePointer<UInt32>,
+    told: UnsafeMutablePointer<Float>, parameterCount: Int,
+    switches: UnsafeMutablePointer<NodeSwitches>, state: UnsafeMutablePointer<NodeState>
+  ) {
+    unsafe self.nodes = nodes
+    nodeCount = count
+    self.setter = setter
+    self.enabling = enabling
+    unsafe self.inputs = inputs
+    self.inputCount = inputCount
+    unsafe self.outputs = outputs
+    self.outputCount = outputCount
+    unsafe self.inputPlanes = inputPlanes
+    unsafe self.outputPlanes = outputPlanes
+    unsafe self.silence = silence
+    unsafe self.waste = waste
+    self.passesInput = passesInput
+    unsafe self.slots = slots
+    unsafe self.controls = controls
+    unsafe self.told = told
+    self.parameterCount = parameterCount
+    unsafe self.switches = switches
+    unsafe self.state = state
+  }
+
+  @_noLocks borrowing func run(_ call: cue_unit_call) -> Int32 {
+    let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self).pointee
+    let frames = unsafe Int(call.frames)
+    for bus in 0..<setup.inputCount {
+      if setup.isUnconnected(bus) && bus > 0 {
+        unsafe setup.inputs[bus].silence(frames: frames)
+        continue
+      }
+      var isSilent = false
+      let status = unsafe setup.pull(bus, frames: frames, at: call.time, isSilent: &isSilent)
+      if status != 0 { return status }
+    }
+    findPlanes(setup)
+    moveControls(setup)
+    unsafe runNodes(call)
+    cleanOutputs(frames)
+    blend(setup, frames)
+    unsafe state.pointee.advance(frames)
+    return 0
+  }
+
+  /// Looks up the planes of this render: inputs that are resampled may move theirs.
+  @_noLocks private borrowing func findPlanes(_ setup: UnitSetup) {
+    for i in 0..<inputCount {
+      let plane = unsafe inputs[i]
+      unsafe inputPlanes[i] = UnsafePointer(
+        plane.bus.map { unsafe setup.inputs[$0].planes[plane.channel] } ?? silence)
+    }
+    for i in 0..<outputCount {
+      let plane = unsafe outputs[i]
+      unsafe outputPlanes[i] =
+        plane.bus.map { unsafe setup.outputs[$0].planes[plane.channel] } ?? waste
+    }
+  }
+
+  /// Tells the nodes of parameters that were set, and of scheduled changes.
+  @_noLocks private borrowing func moveControls(_ setup: UnitSetup) {
+    let now = unsafe Int64(state.pointee.frame)
+    for i in 0..<parameterCount {
+      let value = unsafe slots[i].value
+      if unsafe value == told[i] { continue }
+      unsafe told[i] = value
+      unsafe move(controls[i], to: value, at: now, over: 0)
+    }
+    for i in 0..<setup.changeCount {
+      let change = unsafe setup.changes[i]
+      let index = unsafe change.slot - slots
+      if index < 0 || index >= parameterCount { continue }
+      let control = unsafe controls[index]
+      let start = now &+ Int64(max(0, change.start))
+      if change.frames == 0 {
+        move(control, to: change.to, at: start, over: 0)
+      } else {
+        let rest = min(change.frames, change.frames &+ change.start)
+        move(control, to: change.value(at: max(0, change.start)), at: start, over: 0)
+        move(control, to: change.to, at: start, over: UInt32(max(0, rest)))
+      }
+      unsafe told[index] = change.to
+    }
+    let isBypassed = unsafe switches.pointee.bypass
+    if let enabling, unsafe isBypassed != state.pointee.wasBypassed {
+      move(enabling, to: isBypassed ? 0 : 1, at: now, over: 0)
+      unsafe state.pointee.wasBypassed = isBypassed
+    }
+  }
+
+  @_noLocks private borrowing func move(
+    _ control: UInt32, to value: Float, at frame: Int64, over ramp: UInt32
+  ) {
+    for i in 0..<nodeCount {
+      _ = unsafe cue_rt_set_control(setter, nodes[i].context, control, value, frame, ramp)
+    }
+  }
+
+  @_noLocks private borrowing func runNodes(_ call: cue_unit_call) {
+    var block = unsafe cue_block()
+    unsafe block.frames = call.frames
+    unsafe block.is_freewheeling = switches.pointee.offline
+    unsafe block.frame = Int64(state.pointee.frame)
+    if unsafe call.time.pointee.flags & UInt32(cue_time_has_host) != 0 {
+      unsafe block.host_time = call.time.pointee.host_time
+    }
+    for i in 0..<nodeCount {
+      unsafe block.inputs = UnsafePointer(inputPlanes + i &* (inputCount / nodeCount))
+      unsafe block.outputs = UnsafePointer(outputPlanes + i &* (outputCount / nodeCount))
+      unsafe cue_rt_run_node(nodes[i], &block)
+    }
+  }
+
+  /// Replaces infinite and NaN samples by silence.
+  @_noLocks private borrowing func cleanOutputs(_ frames: Int) {
+    for i in 0..<outputCount {
+      let plane = unsafe outputPlanes[i]
+      if unsafe cue_rt_are_finite(plane, UInt32(frames)) { continue }
+      for frame in 0..<frames where unsafe !plane[frame].isFinite { unsafe plane[frame] = 0 }
+    }
+  }
+
+  /// Puts the input in the place of the output while the unit is bypassed and the nodes cannot do that, and
+  /// fades between the two.
+  @_noLocks private borrowing func blend(_ setup: UnitSetup, _ frames: Int) {
+    let from = unsafe passesInput ? 0 : state.pointee.share
+    let isBypassed = unsafe enabling == nil && switches.pointee.bypass
+    let to: Float = passesInput || isBypassed ? 0 : 1
+    unsafe state.pointee.share = to
+    if from == 1 && to == 1 { return }
+    let step = (to - from) / Float(frames)
+    for bus in 0..<setup.outputCount {
+      for channel in unsafe 0..<setup.outputs[bus].channels {
+        let plane = unsafe setup.outputs[bus].planes[channel]
+        let dry = unsafe dryPlane(setup, bus, channel)
+        for frame in 0..<frames {
+          let share = from + step * Float(frame &+ 1)
+          unsafe plane[frame] = plane[frame] * share + dry[frame] * (1 - share)
+        }
+      }
+    }
+  }
+
+  /// Returns the input that takes the place of an output.
+  @_noLocks private borrowing func dryPlane(_ setup: UnitSetup, _ bus: Int, _ channel: Int)
+    -> UnsafeMutablePointer<Float>
+  {
+    guard bus < setup.inputCount, unsafe setup.inputs[bus].channels > 0 else {
+      return unsafe silence
+    }
+    let input = unsafe setup.inputs[bus]
+    return unsafe input.planes[min(channel, input.channels &- 1)]
+  }
+}
+
+/// The kernel of units that run graph nodes: `context` is a `NodeKernel`.
+@_noLocks package func runNodes(
+  _ context: UnsafeMutableRawPointer, _ call: UnsafePointer<cue_unit_call>
+) -> Int32 {
+  unsafe context.assumingMemoryBound(to: NodeKernel.self).pointee.run(call.pointee)
+}

@@ -1,0 +1,268 @@
+package import CRealTime
+
+/// The supplier of an input bus: a render callback or another unit.
+@safe
+package struct UnitSource: BitwiseCopyable {
+  package var proc: cue_render_proc?
+  package var data: UnsafeMutableRawPointer?
+  package var unit: UnsafeMutablePointer<RenderUnit>?
+  /// The output of `unit`.
+  package var output = 0
+
+  package init() {
+    unsafe proc = nil
+    unsafe data = nil
+    unsafe unit = nil
+  }
+
+  var isNone: Bool { @_noLocks get { unsafe proc == nil && unit == nil } }
+}
+
+/// The source's frames that a bus's resampler has not taken yet.
+package struct ResamplingState: BitwiseCopyable {
+  /// Frames that the source has given.
+  var position = 0.0
+  /// The first frame in the source's planes that was not taken, and their number.
+  var first = 0
+  var count = 0
+  package init() {}
+}
+
+/// A bus of a unit that is initialised, in memory that the unit's owner has.
+@safe
+package struct UnitBus: BitwiseCopyable {
+  /// Format of the samples that the bus exchanges.
+  let format: BusFormat
+  /// The unit's own samples: a plane for each channel, at the unit's rate.
+  package let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  package let channels: Int
+  /// Buffers of the format with memory of the bus, and the bytes of each.
+  let list: UnsafeMutablePointer<cue_buffer_list>
+  let memory: UnsafeMutableRawPointer
+  let bufferBytes: Int
+  package var source: UnitSource
+  let resampler: cue_resampler
+  /// Planes at the source's rate, for the resampler; those of the bus if there is none.
+  let sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  let resampling: UnsafeMutablePointer<ResamplingState>
+
+  package init(
+    format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
+    source: UnitSource, resampler: cue_resampler,
+    sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    resampling: UnsafeMutablePointer<ResamplingState>
+  ) {
+    self.format = format
+    unsafe self.planes = planes
+    channels = format.channels
+    unsafe self.list = list
+    unsafe self.memory = memory
+    self.bufferBytes = bufferBytes
+    self.source = source
+    unsafe self.resampler = unsafe resampler
+    unsafe self.sourcePlanes = sourcePlanes
+    unsafe self.resampling = resampling
+  }
+
+  /// Points the list's buffers at the memory of the bus.
+  @_noLocks func resetList(frames: Int) {
+    let buffers = unsafe cue_rt_buffers(list)
+    unsafe list.pointee.count = UInt32(format.buffers)
+    for i in 0..<format.buffers {
+      unsafe buffers[i].channels = UInt32(format.isInterleaved ? channels : 1)
+      unsafe buffers[i].bytes = UInt32(frames &* format.bytesPerFrame)
+      unsafe buffers[i].data = memory + i &* bufferBytes
+    }
+  }
+
+  @_noLocks package func silence(frames: Int) {
+    for channel in 0..<channels {
+      unsafe planes[channel].initialize(repeating: 0, count: frames)
+    }
+  }
+}
+
+/// A function of the app that hears of a unit's renders.
+@safe
+package struct UnitNotify: BitwiseCopyable, @unchecked Sendable {
+  let proc: cue_render_proc
+  let data: UnsafeMutableRawPointer?
+  package init(_ proc: @escaping cue_render_proc, _ data: UnsafeMutableRawPointer?) {
+    unsafe self.proc = proc
+    unsafe self.data = data
+  }
+
+  /// True if both have the same function and data.
+  package func isSame(as other: UnitNotify) -> Bool {
+    unsafe unsafeBitCast(proc, to: UInt.self) == unsafeBitCast(other.proc, to: UInt.self)
+      && data == other.data
+  }
+}
+
+/// The latest render of a unit. One thread at a time.
+@safe
+package struct RenderCache: BitwiseCopyable {
+  var sampleTime = 0.0
+  var frames = 0
+  var flags: UInt32 = 0
+  var isValid = false
+  /// The scheduled changes of the render in progress.
+  var changeCount = 0
+  /// Lists that the caller of the render in progress has given for the first inputs.
+  var given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>?
+  var givenCount = 0
+  package init() { unsafe given = nil }
+}
+
+/// Buses, kernel and listeners of a unit that is initialised, for its renders. Never changed once a render
+/// can read it.
+@safe
+package struct UnitSetup: BitwiseCopyable {
+  package let inputs: UnsafeMutablePointer<UnitBus>
+  package let inputCount: Int
+  package let outputs: UnsafeMutablePointer<UnitBus>
+  package let outputCount: Int
+  package let maximumFrames: Int
+  let kernel: cue_unit_kernel
+  let cache: UnsafeMutablePointer<RenderCache>
+  /// Memory for as many scheduled changes as a `ChangeQueue` has.
+  let changes: UnsafeMutablePointer<ScheduledChange>
+  let notifies: UnsafeMutablePointer<UnitNotify>
+  let notifyCount: Int
+
+  package init(
+    inputs: UnsafeMutablePointer<UnitBus>, inputCount: Int,
+    outputs: UnsafeMutablePointer<UnitBus>, outputCount: Int, maximumFrames: Int,
+    kernel: cue_unit_kernel, cache: UnsafeMutablePointer<RenderCache>,
+    changes: UnsafeMutablePointer<ScheduledChange>, notifies: UnsafeMutablePointer<UnitNotify>,
+    notifyCount: Int
+  ) {
+    unsafe self.inputs = inputs
+    self.inputCount = inputCount
+    unsafe self.outputs = outputs
+    self.outputCount = outputCount
+    self.maximumFrames = maximumFrames
+    unsafe self.kernel = unsafe kernel
+    unsafe self.cache = cache
+    unsafe self.changes = changes
+    unsafe self.notifies = notifies
+    self.notifyCount = notifyCount
+  }
+
+  /// Tells the app's functions of a render.
+  @_noLocks func notify(
+    _ flags: UInt32, _ time: UnsafePointer<cue_time_stamp>, bus: Int, frames: Int,
+    _ list: UnsafeMutablePointer<cue_buffer_list>
+  ) {
+    for i in 0..<notifyCount {
+      var flags = flags
+      _ = unsafe cue_rt_call_render(
+        notifies[i].proc, notifies[i].data, &flags, time, UInt32(bus), UInt32(frames), list)
+    }
+  }
+
+  /// Returns true if nothing supplies an input.
+  @_noLocks func isUnconnected(_ bus: Int) -> Bool {
+    unsafe bus >= cache.pointee.givenCount && inputs[bus].source.isNone
+  }
+
+  /// Fills the planes of an input with frames at the unit's rate.
+  ///
+  /// - Parameter isSilent: Set if the source says that all of it is silence.
+  @_noLocks package func pull(
+    _ bus: Int, frames: Int, at time: UnsafePointer<cue_time_stamp>, isSilent: inout Bool
+  ) -> Int32 {
+    let input = unsafe inputs + bus
+    if unsafe input.pointee.resampler.run != nil {
+      isSilent = false
+      return unsafe pullResampled(input, bus, frames: frames, at: time)
+    }
+    return unsafe pullSource(
+      input, bus, frames: frames, at: time, to: input.pointee.planes, isSilent: &isSilent)
+  }
+
+  /// Fills planes with the next frames of a bus's source.
+  @_noLocks private func pullSource(
+    _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
+    at time: UnsafePointer<cue_time_stamp>,
+    to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, isSilent: inout Bool
+  ) -> Int32 {
+    if unsafe bus < cache.pointee.givenCount, let given = unsafe cache.pointee.given {
+      unsafe input.pointee.format.read(given[bus], frames: frames, to: planes)
+      isSilent = false
+      return 0
+    }
+    let source = unsafe input.pointee.source
+    let list = unsafe input.pointee.list
+    unsafe input.pointee.resetList(frames: frames)
+    var flags: UInt32 = 0
+    let status: Int32
+    if let unit = unsafe source.unit {
+      status = unsafe unit.pointee.render(&flags, time, bus: source.output, frames: frames, list)
+    } else if let proc = unsafe source.proc {
+      status = unsafe cue_rt_call_render(
+        proc, source.data, &flags, time, UInt32(bus), UInt32(frames), list)
+    } else {
+      status = RenderError.noConnection
+    }
+    isSilent = flags & UInt32(cue_render_is_silent) != 0
+    if status != 0 || isSilent {
+      for channel in unsafe 0..<input.pointee.channels {
+        unsafe planes[channel].initialize(repeating: 0, count: frames)
+      }
+    } else {
+      unsafe input.pointee.format.read(list, frames: frames, to: planes)
+    }
+    return status
+  }
+
+  /// Fills the planes of an input through its resampler.
+  @_noLocks private func pullResampled(
+    _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
+    at time: UnsafePointer<cue_time_stamp>
+  ) -> Int32 {
+    let channels = unsafe input.pointee.channels
+    let state = unsafe input.pointee.resampling
+    var sourceTime = unsafe time.pointee
+    var isSilent = false
+    var made = 0
+    // A resampler that gives nothing has failed.
+    for _ in 0..<frames &+ 1024 {
+      var given: UInt32 = 0
+      var taken: UInt32 = 0
+      let first = unsafe state.pointee.first
+      for channel in 0..<channels {
+        unsafe input.pointee.planes[channel] += made
+        unsafe input.pointee.sourcePlanes[channel] += first
+      }
+      unsafe cue_rt_resample(
+        input.pointee.resampler, input.pointee.sourcePlanes, UInt32(state.pointee.count), &taken,
+        input.pointee.planes, UInt32(frames &- made), &given)
+      for channel in 0..<channels {
+        unsafe input.pointee.planes[channel] -= made
+        unsafe input.pointee.sourcePlanes[channel] -= first
+      }
+      unsafe state.pointee.first &+= Int(taken)
+      unsafe state.pointee.count &-= Int(taken)
+      made &+= Int(given)
+      if made >= frames { return 0 }
+      if unsafe state.pointee.count > 0 { continue }
+      // A few frames at a time, so that the source is asked for no more than is needed now.
+      let count = min(maximumFrames, Self.framesToResample)
+      unsafe sourceTime.sample_time = state.pointee.position
+      sourceTime.flags |= UInt32(cue_time_has_sample)
+      let status = unsafe pullSource(
+        input, bus, frames: count, at: &sourceTime, to: input.pointee.sourcePlanes,
+        isSilent: &isSilent)
+      if status != 0 { return status }
+      unsafe state.pointee.position += Double(count)
+      unsafe state.pointee.first = 0
+      unsafe state.pointee.count = count
+    }
+    return RenderError.badArgument
+  }
+
+  /// Most frames that a resampler gets at a time.
+  package static var framesToResample: Int { @_noLocks get { 64 } }
+}
