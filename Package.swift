@@ -124,8 +124,7 @@ let package = Package(
     .target(
       name: "AudioUnits",
       dependencies: [
-        "CPluginRunner", "CRealTime", "Codecs", "Graph", "Hardware", "PluginHost", "RealTime",
-        "Server", "System",
+        "CRealTime", "Codecs", "Graph", "Hardware", "PluginHost", "RealTime", "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -22,3 +22,7 @@ static inline const char *cue_program_name(void) {
 
 /// pthread_setname_np: gives a thread a name of at most 15 bytes.
 int cue_thread_set_name(unsigned long thread, const char *name) __asm__("pthread_setname_np");
+
+/// dladdr: stores the file of the library or program that an address belongs to, and three more
+/// words.
+int cue_dladdr(const void *address, const void *information[4]) __asm__("dladdr");

@@ -1,3 +1,4 @@
+import CGlibc
 import Glibc
 
 /// Returns whether a folder belongs to the user and is closed to others; nil if it does not exist.
@@ -12,6 +13,15 @@ package func isPrivateFolder(_ path: String) -> Bool? {
 package var temporaryFolder: String {
   let folder = environmentVariable("TMPDIR") ?? "/tmp"
   return folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+}
+
+/// The folder of the library that Cuejack is in, or of the program that it is linked into. No slash at its
+/// end.
+package var libraryFolder: String? {
+  var words: [UnsafeRawPointer?] = unsafe [nil, nil, nil, nil]
+  guard unsafe cue_dladdr(#dsohandle, &words) != 0, let name = unsafe words[0] else { return nil }
+  let path = unsafe String(cString: name.assumingMemoryBound(to: CChar.self))
+  return path.lastIndex(of: "/").map { String(path[..<$0]) }
 }
 
 /// Returns the text of a file; nil if it cannot be read. Foundation's functions read no more than a page

@@ -5,6 +5,8 @@ package enum UnitKind: Int, CaseIterable, Sendable {
   case remoteIO, halOutput, defaultOutput, systemOutput, voiceProcessing, genericOutput
   case converter
   case multiChannelMixer, stereoMixer
+  case nBandEQ, parametricEQ, lowPassFilter, highPassFilter, bandPassFilter
+  case lowShelfFilter, highShelfFilter, iPodEQ
 
   package var description: ComponentDescription {
     switch self {
@@ -17,6 +19,14 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     case .converter: ComponentDescription("aufc", "conv")
     case .multiChannelMixer: ComponentDescription("aumx", "mcmx")
     case .stereoMixer: ComponentDescription("aumx", "smxr")
+    case .nBandEQ: ComponentDescription("aufx", "nbeq")
+    case .parametricEQ: ComponentDescription("aufx", "pmeq")
+    case .lowPassFilter: ComponentDescription("aufx", "lpas")
+    case .highPassFilter: ComponentDescription("aufx", "hpas")
+    case .bandPassFilter: ComponentDescription("aufx", "bpas")
+    case .lowShelfFilter: ComponentDescription("aufx", "lshf")
+    case .highShelfFilter: ComponentDescription("aufx", "hshf")
+    case .iPodEQ: ComponentDescription("aufx", "ipeq")
     }
   }
 
@@ -32,6 +42,22 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     case .converter: "AUConverter"
     case .multiChannelMixer: "MultiChannelMixer"
     case .stereoMixer: "StereoMixer"
+    default: effect?.name ?? ""
+    }
+  }
+
+  /// The effect that the unit is; nil for others.
+  var effect: Effect? {
+    switch self {
+    case .nBandEQ: .nBandEQ
+    case .parametricEQ: .parametricEQ
+    case .lowPassFilter: .lowPassFilter
+    case .highPassFilter: .highPassFilter
+    case .bandPassFilter: .bandPassFilter
+    case .lowShelfFilter: .lowShelfFilter
+    case .highShelfFilter: .highShelfFilter
+    case .iPodEQ: .iPodEQ
+    default: nil
     }
   }
 
@@ -55,6 +81,10 @@ package enum UnitKind: Int, CaseIterable, Sendable {
       return try OutputUnit(self, on: device())
     case .genericOutput, .converter: return try PassUnit(self)
     case .multiChannelMixer, .stereoMixer: return try MixerUnit(self)
+    case .nBandEQ, .parametricEQ, .lowPassFilter, .highPassFilter, .bandPassFilter,
+      .lowShelfFilter, .highShelfFilter, .iPodEQ:
+      guard let effect else { preconditionFailure("a kind of effect is none") }
+      return try effect.makeUnit()
     case .voiceProcessing: throw .unsupported("there is no echo cancellation here")
     }
   }

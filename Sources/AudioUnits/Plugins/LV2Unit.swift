@@ -4,13 +4,23 @@ package import PluginHost
 package import RealTime
 import Synchronization
 
-/// An LV2 plugin as an audio unit. Any thread that is not real time.
+/// A parameter of a unit and the control of its plugin that it moves.
+struct ControlledParameter: Sendable {
+  let parameter: UnitParameter
+  /// Symbol of the control.
+  let control: String
+  var scale = ControlScale.same
+}
+
+/// An LV2 plugin as an audio unit: with its own parameters, or in the part of an effect that programs know
+/// by other ones. Any thread that is not real time.
 @safe
 package final class LV2Unit: Unit, @unchecked Sendable {
   package let plugin: PluginDescription
   private let world: World
   private let layout: PluginLayout
-  private let switches = SwitchMemory()
+  private let effect: Effect?
+  let switches = SwitchMemory()
 
   private struct Host {
     var memory: NodeMemory?
@@ -18,12 +28,16 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var wanted: PluginState?
     /// The rate for which the parameters' ranges are.
     var sampleRate = 0.0
-    var list: [UnitParameter] = []
+    /// In the order of their numbers.
+    var list: [ControlledParameter] = []
+    /// Bands of an equaliser.
+    var bands = Effect.mostBands
   }
   private let host = Mutex(Host())
 
   /// - Throws: `UnitError.formatNotSupported` if the plugin has more channels than a bus can have.
-  init(_ plugin: PluginDescription, in world: World) throws(UnitError) {
+  init(_ plugin: PluginDescription, in world: World, as effect: Effect? = nil) throws(UnitError) {
+    self.effect = effect
     self.plugin = plugin
     self.world = world
     let layout = PluginLayout(plugin)
@@ -40,7 +54,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       return formats
     }
     unsafe super.init(
-      plugin.name, inputs: try formats(layout.inputs), outputs: try formats(layout.outputs),
+      effect?.name ?? plugin.name, inputs: try formats(layout.inputs),
+      outputs: try formats(layout.outputs),
       Self.makeRender())
     adopt(sampleRate: 44_100)
   }
@@ -49,18 +64,47 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   private func adopt(sampleRate: Double) {
     let isNew = host.withLock { host in
       let isFirst = host.list.isEmpty
-      let depends = plugin.ports.contains { $0.isSampleRate }
+      let depends = effect != nil || plugin.ports.contains { $0.isSampleRate }
       if host.sampleRate == sampleRate || !isFirst && !depends { return false }
       host.sampleRate = sampleRate
-      host.list = plugin.ports.filter { $0.direction == .input && $0.kind == .control }
-        .compactMap { UnitParameter($0, of: plugin, sampleRate: sampleRate) }
+      host.list = list(sampleRate: sampleRate, bands: host.bands)
       return true
     }
     if isNew { makeParameters() }
   }
 
+  /// Returns the parameters in the order of their numbers.
+  private func list(sampleRate: Double, bands: Int) -> [ControlledParameter] {
+    let list =
+      effect?.parameters(plugin, sampleRate: sampleRate, bands: bands)
+      ?? plugin.ports.filter { $0.direction == .input && $0.kind == .control }.compactMap { port in
+        UnitParameter(port, of: plugin, sampleRate: sampleRate).map {
+          ControlledParameter(parameter: $0, control: port.symbol)
+        }
+      }
+    return list.sorted { $0.parameter.id < $1.parameter.id }
+  }
+
   override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
-    side == nil ? host.withLock { $0.list } : []
+    side == nil ? host.withLock { $0.list.map(\.parameter) } : []
+  }
+
+  /// The number of bands of an equaliser; nil if the unit is none.
+  package var bandCount: Int? { effect?.isBanded == true ? host.withLock { $0.bands } : nil }
+
+  package static var mostBands: Int { Effect.mostBands }
+
+  package func setBandCount(_ count: Int) throws(UnitError) {
+    guard (1...Effect.mostBands).contains(count) else {
+      throw .invalidValue("an equaliser has 1 to \(Effect.mostBands) bands, not \(count)")
+    }
+    if isInitialized { throw .initialized }
+    host.withLock { host in
+      host.bands = count
+      host.list = list(sampleRate: host.sampleRate, bands: count)
+      host.memory = nil
+    }
+    makeParameters()
   }
 
   override package func groupName(_ id: UInt32) -> String? {
@@ -121,6 +165,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       var instances: [PluginInstance] = []
       for _ in 0..<count {
         let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
+        for (symbol, value) in effect?.fixed ?? [] { try instance.set(symbol, to: value) }
         if let state { try instance.restore(state) }
         try instance.prepare(
           sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
@@ -140,11 +185,10 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   /// Sets the parameters to the values that an instance's controls have.
-  private func adoptValues(of instance: PluginInstance, _ list: [UnitParameter]) {
-    for parameter in list {
-      let symbol = plugin.ports[Int(parameter.id)].symbol
-      guard let value = try? instance.value(of: symbol) else { continue }
-      _ = unsafe render.pointee.setParameter(parameter.id, scope: 0, element: 0, to: value)
+  private func adoptValues(of instance: PluginInstance, _ list: [ControlledParameter]) {
+    for item in list where item.scale == .same {
+      guard let value = try? instance.value(of: item.control) else { continue }
+      _ = unsafe render.pointee.setParameter(item.parameter.id, scope: 0, element: 0, to: value)
     }
   }
 
@@ -188,10 +232,19 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   // MARK: State
 
   override package var presets: [UnitPreset] {
-    plugin.presets.enumerated().map { UnitPreset(number: Int32($0), name: $1.label) }
+    if let effect {
+      guard let control = effect.presetControl, let port = plugin.port(control) else { return [] }
+      return port.scalePoints.map { UnitPreset(number: Int32($0.value), name: $0.label) }
+    }
+    return plugin.presets.enumerated().map { UnitPreset(number: Int32($0), name: $1.label) }
   }
 
   override func adopt(preset number: Int) throws(UnitError) {
+    if effect != nil {
+      // The control for presets is the first parameter.
+      _ = unsafe render.pointee.setParameter(0, scope: 0, element: 0, to: Float(number))
+      return
+    }
     do throws(HostError) {
       try restore(try world.preset(plugin.presets[number].uri, of: plugin.uri))
     } catch {

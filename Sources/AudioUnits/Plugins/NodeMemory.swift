@@ -1,4 +1,3 @@
-import CPluginRunner
 import CRealTime
 import PluginHost
 import RealTime
@@ -36,7 +35,7 @@ final class NodeMemory: @unchecked Sendable {
 
   init(
     _ instances: [PluginInstance], _ layout: PluginLayout, _ settings: PluginSettings,
-    _ parameters: ParameterMemory, _ list: [UnitParameter], _ switches: SwitchMemory
+    _ parameters: ParameterMemory, _ list: [ControlledParameter], _ switches: SwitchMemory
   ) {
     self.instances = instances
     self.settings = settings
@@ -55,12 +54,11 @@ final class NodeMemory: @unchecked Sendable {
     let silence = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
     let waste = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
     let controls = plugin.ports.filter { $0.direction == .input && $0.kind == .control }
-    let numbers = list.map { parameter in
-      UInt32(controls.firstIndex { $0.index == Int(parameter.id) } ?? 0)
+    let numbers = list.map { item in
+      UInt32(controls.firstIndex { $0.symbol == item.control } ?? 0)
     }
-    let told = list.map { parameter in
-      let port = plugin.ports[Int(parameter.id)]
-      return (try? instances[0].value(of: port.symbol)) ?? .nan
+    let told = list.map { item in
+      item.scale == .same ? (try? instances[0].value(of: item.control)) ?? .nan : .nan
     }
     let enabling = controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
     unsafe state = .allocate(capacity: 1)
@@ -69,13 +67,14 @@ final class NodeMemory: @unchecked Sendable {
     unsafe kernel.initialize(
       to: NodeKernel(
         nodes: allocate(instances.map { unsafe $0.processor }), count: instances.count,
-        setter: cue_control_setter(set: cue_plugin_move), enabling: enabling.map(UInt32.init),
+        setter: PluginInstance.controlSetter, enabling: enabling.map(UInt32.init),
         inputs: allocate(planes.inputs), inputCount: planes.inputs.count,
         outputs: allocate(planes.outputs), outputCount: planes.outputs.count,
         inputPlanes: allocate(planes.inputs.map { _ in unsafe UnsafePointer(silence) }),
         outputPlanes: allocate(planes.outputs.map { _ in unsafe waste }),
         silence: silence, waste: waste, passesInput: layout.passesInput,
-        slots: parameters.slots, controls: allocate(numbers), told: allocate(told),
+        slots: parameters.slots, controls: allocate(numbers),
+        scales: allocate(list.map(\.scale)), told: allocate(told),
         parameterCount: list.count, switches: switches.switches, state: state))
     unsafe self.blocks = unsafe blocks
   }

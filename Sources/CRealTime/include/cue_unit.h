@@ -107,6 +107,18 @@ static inline void cue_rt_resample(cue_resampler resampler, float *_Nonnull cons
   CUE_TRUST_END
 }
 
+static inline double cue_rt_asinh(double value) CUE_REALTIME {
+  CUE_TRUST_BEGIN // libm: computes.
+      return __builtin_asinh(value);
+  CUE_TRUST_END
+}
+
+static inline double cue_rt_power(double base, double exponent) CUE_REALTIME {
+  CUE_TRUST_BEGIN // libm: computes.
+      return __builtin_pow(base, exponent);
+  CUE_TRUST_END
+}
+
 /// A node's function that moves one of its controls, on the thread that runs it and before it does:
 /// at device frame `frame`, over `ramp` frames. False if too many changes wait.
 typedef struct cue_control_setter {

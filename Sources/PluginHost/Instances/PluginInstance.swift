@@ -100,6 +100,10 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   }
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
+  /// Moves a control, by its place among the control inputs, in a cycle before `processor` runs.
+  package static var controlSetter: cue_control_setter {
+    unsafe cue_control_setter(set: cue_plugin_move)
+  }
 
   /// Prepares the plugin for another sample rate or longer blocks. If that requires a new instance, it
   /// restores the old one's state. Afterwards the latency is known, if the plugin can report it before

@@ -14,6 +14,32 @@ package struct NodePlane: BitwiseCopyable {
   package var isConnected: Bool { bus != nil }
 }
 
+/// How a unit's parameter becomes the value of a node's control.
+package enum ControlScale: UInt8, BitwiseCopyable, Sendable {
+  case same
+  /// A quality factor, for a bandwidth in octaves.
+  case quality
+  /// A resonance in decibels, for a bandwidth in octaves.
+  case resonance
+  /// Cents, for octaves.
+  case cents
+
+  @_noLocks func control(_ value: Float) -> Float {
+    switch self {
+    case .same: value
+    case .quality: Self.octaves(Double(value))
+    case .resonance: Self.octaves(cue_rt_power(10, Double(value) / 20))
+    case .cents: value / 1200
+    }
+  }
+
+  /// Returns the bandwidth of a resonance with a quality factor.
+  @_noLocks private static func octaves(_ quality: Double) -> Float {
+    // 2 / ln 2.
+    Float(2.885390081777927 * cue_rt_asinh(1 / (2 * max(quality, 1e-6))))
+  }
+}
+
 /// Whether a unit is bypassed, and whether its renders may take any time. Any thread.
 package struct NodeSwitches: ~Copyable {
   private let isBypassed = Atomic<Bool>(false)
@@ -65,6 +91,7 @@ package struct NodeKernel: ~Copyable {
   private let slots: UnsafeMutablePointer<UnitParameterSlot>
   /// The number of each parameter's control, and the value that the nodes have been told.
   private let controls: UnsafeMutablePointer<UInt32>
+  private let scales: UnsafeMutablePointer<ControlScale>
   private let told: UnsafeMutablePointer<Float>
   private let parameterCount: Int
   private let switches: UnsafeMutablePointer<NodeSwitches>
@@ -82,7 +109,8 @@ package struct NodeKernel: ~Copyable {
     outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     silence: UnsafeMutablePointer<Float>, waste: UnsafeMutablePointer<Float>, passesInput: Bool,
     slots: UnsafeMutablePointer<UnitParameterSlot>, controls: UnsafeMutablePointer<UInt32>,
-    told: UnsafeMutablePointer<Float>, parameterCount: Int,
+    scales: UnsafeMutablePointer<ControlScale>, told: UnsafeMutablePointer<Float>,
+    parameterCount: Int,
     switches: UnsafeMutablePointer<NodeSwitches>, state: UnsafeMutablePointer<NodeState>
   ) {
     unsafe self.nodes = nodes
@@ -100,6 +128,7 @@ package struct NodeKernel: ~Copyable {
     self.passesInput = passesInput
     unsafe self.slots = slots
     unsafe self.controls = controls
+    unsafe self.scales = scales
     unsafe self.told = told
     self.parameterCount = parameterCount
     unsafe self.switches = switches
@@ -148,20 +177,22 @@ package struct NodeKernel: ~Copyable {
       let value = unsafe slots[i].value
       if unsafe value == told[i] { continue }
       unsafe told[i] = value
-      unsafe move(controls[i], to: value, at: now, over: 0)
+      unsafe move(controls[i], to: scales[i].control(value), at: now, over: 0)
     }
     for i in 0..<setup.changeCount {
       let change = unsafe setup.changes[i]
       let index = unsafe change.slot - slots
       if index < 0 || index >= parameterCount { continue }
       let control = unsafe controls[index]
+      let scale = unsafe scales[index]
       let start = now &+ Int64(max(0, change.start))
       if change.frames == 0 {
-        move(control, to: change.to, at: start, over: 0)
+        move(control, to: scale.control(change.to), at: start, over: 0)
       } else {
         let rest = min(change.frames, change.frames &+ change.start)
-        move(control, to: change.value(at: max(0, change.start)), at: start, over: 0)
-        move(control, to: change.to, at: start, over: UInt32(max(0, rest)))
+        let first = scale.control(change.value(at: max(0, change.start)))
+        move(control, to: first, at: start, over: 0)
+        move(control, to: scale.control(change.to), at: start, over: UInt32(max(0, rest)))
       }
       unsafe told[index] = change.to
     }

@@ -83,9 +83,17 @@ import Testing
     let modules = try manager.contentsOfDirectory(atPath: sources).map { "\(sources)/\($0)" }
       .filter { manager.fileExists(atPath: "\($0)/module.modulemap") }
     let built = builtProducts.path
+    let lilv = try run("pkg-config", ["--cflags-only-I", "lilv-0"]).output
+      .split(whereSeparator: \.isWhitespace).map(String.init)
     return
       (modules + ["\(built)/Modules", "\(sources)/CAudioToolbox/include"]).flatMap { ["-I", $0] }
-      + ["-Xcc", "-fmodule-map-file=\(built)/CRealTime.build/module.modulemap"]
+      + lilv
+      + ["CRealTime", "CPluginRunner"].flatMap {
+        [
+          "-Xcc", "-fmodule-map-file=\(built)/\($0).build/module.modulemap", "-I",
+          "\(sources)/\($0)/include",
+        ]
+      }
       + ["-L", built, "-lAudioToolbox", "-Xlinker", "-rpath", "-Xlinker", built]
   }
 

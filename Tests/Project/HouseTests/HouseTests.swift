@@ -20,7 +20,7 @@ import Testing
       "Hardware": ground.union(["Graph", "Server", "System"]),
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
-      "AudioUnits": middle.union(["CPluginRunner", "Graph", "Hardware", "PluginHost"]),
+      "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
       "Command": upper.union(["CGlibc"]),
       "cuejack": ["Command"],

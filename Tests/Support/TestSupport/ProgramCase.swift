@@ -115,7 +115,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "plugins.c",
         passes: [
           "components", "parameters", "renders", "samples given by the caller", "presets",
-          "instruments", "a graph",
+          "instruments", "equalisers", "a graph",
         ]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(

@@ -86,6 +86,10 @@ struct UnitProperty {
       return CopiedValue(UInt32(isBypassed ? 1 : 0))
     case kAudioUnitProperty_InPlaceProcessing: return CopiedValue(UInt32(0))
     case kAudioUnitProperty_ShouldAllocateBuffer: return CopiedValue(UInt32(1))
+    case kAUNBandEQProperty_NumberOfBands, kAUNBandEQProperty_MaxNumberOfBands:
+      guard let count = (unit as? LV2Unit)?.bandCount else { throw unknown }
+      return CopiedValue(
+        UInt32(id == kAUNBandEQProperty_NumberOfBands ? count : LV2Unit.mostBands))
     case kAudioUnitProperty_ClassInfo: return try classInfo()
     case kAudioUnitProperty_FactoryPresets: return try factoryPresets()
     case kAudioUnitProperty_PresentPreset: return presentPreset()
@@ -132,7 +136,7 @@ struct UnitProperty {
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
       kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
-      kAudioUnitProperty_ParameterClumpName,
+      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
       kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO:
       return false
     default: return true
@@ -181,6 +185,10 @@ struct UnitProperty {
     case kAudioUnitProperty_BypassEffect:
       if unit.isBypassed == nil { throw unknown }
       unit.setBypassed(unsafe try input(data, UInt32.self) != 0)
+    case kAUNBandEQProperty_NumberOfBands:
+      guard let equaliser = unit as? LV2Unit, equaliser.bandCount != nil else { throw unknown }
+      let count = unsafe try input(data, UInt32.self)
+      try asking { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
     case kAudioUnitProperty_ClassInfo: try unsafe setClassInfo(data)
     case kAudioUnitProperty_PresentPreset: try unsafe setPresentPreset(data)
     case kAudioUnitProperty_ElementName:
@@ -197,7 +205,7 @@ struct UnitProperty {
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
       kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
-      kAudioUnitProperty_ParameterClumpName:
+      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands:
       throw .unit(.notWritable("the property \(id) cannot be set"))
     default: throw unknown
     }

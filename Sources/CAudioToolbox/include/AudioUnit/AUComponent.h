@@ -74,6 +74,21 @@ CF_ENUM(UInt32) {
   kAudioUnitSubType_StereoMixer = 'smxr'
 };
 
+// Effects: equalisers of this library, which need its LV2 plugins. They have any number of channels.
+CF_ENUM(UInt32) {
+  /// Up to 16 filters of any type, one after another.
+  kAudioUnitSubType_NBandEQ = 'nbeq',
+  /// One filter each.
+  kAudioUnitSubType_ParametricEQ = 'pmeq',
+  kAudioUnitSubType_LowPassFilter = 'lpas',
+  kAudioUnitSubType_HighPassFilter = 'hpas',
+  kAudioUnitSubType_BandPassFilter = 'bpas',
+  kAudioUnitSubType_LowShelfFilter = 'lshf',
+  kAudioUnitSubType_HighShelfFilter = 'hshf',
+  /// 22 presets, which kAudioUnitProperty_FactoryPresets lists.
+  kAudioUnitSubType_AUiPodEQ = 'ipeq'
+};
+
 CF_ENUM(AudioUnitScope) {
   kAudioUnitScope_Global = 0,
   kAudioUnitScope_Input = 1,

@@ -197,6 +197,16 @@ struct AudioUnitParameterInfo {
 };
 typedef struct AudioUnitParameterInfo AudioUnitParameterInfo;
 
+// MARK: Effects
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// UInt32, global: the bands of an NBandEQ, 1 to 16, at first 16. Can be set while the unit is not
+  /// initialised.
+  kAUNBandEQProperty_NumberOfBands = 2200,
+  /// UInt32, global: 16. Read only.
+  kAUNBandEQProperty_MaxNumberOfBands = 2201
+};
+
 // MARK: Output units
 //
 // Element 0 plays: its input is the app's, its output the device's. Element 1 records: its input is

@@ -418,6 +418,70 @@ static void instruments(void) {
   passed("instruments");
 }
 
+// MARK: Equalisers
+
+static void effects(void) {
+  static const OSType subtypes[] = {
+      kAudioUnitSubType_NBandEQ,        kAudioUnitSubType_ParametricEQ,
+      kAudioUnitSubType_LowPassFilter,  kAudioUnitSubType_HighPassFilter,
+      kAudioUnitSubType_BandPassFilter, kAudioUnitSubType_LowShelfFilter,
+      kAudioUnitSubType_HighShelfFilter};
+  for (size_t i = 0; i < sizeof subtypes / sizeof *subtypes; i++) {
+    AudioUnit unit = make_playing(describe(kAudioUnitType_Effect, subtypes[i]), 2);
+    buffers out = render(unit, 2);
+    // Bands that are bypassed or have no gain change nothing.
+    bool is_flat = i < 2 || i > 4;
+    if (is_flat) expect(&out, 0, FRAMES, 1);
+    WORKS(AudioComponentInstanceDispose(unit));
+  }
+  AudioUnit unit = make(kAudioUnitType_Effect, kAudioUnitSubType_NBandEQ);
+  EQUAL(number(unit, kAUNBandEQProperty_MaxNumberOfBands, kAudioUnitScope_Global, 0), 16);
+  set_number(unit, kAUNBandEQProperty_NumberOfBands, kAudioUnitScope_Global, 0, 3);
+  EQUAL(number(unit, kAUNBandEQProperty_NumberOfBands, kAudioUnitScope_Global, 0), 3);
+  set(unit, kAUNBandEQParam_Frequency + 2, 100);
+  GIVES(
+      AudioUnitSetParameter(unit, kAUNBandEQParam_Frequency + 3, kAudioUnitScope_Global, 0, 100, 0),
+      kAudioUnitErr_InvalidParameter);
+  UInt32 count = 17;
+  GIVES(AudioUnitSetProperty(unit, kAUNBandEQProperty_NumberOfBands, kAudioUnitScope_Global, 0,
+                             &count, sizeof count),
+        kAudioUnitErr_InvalidPropertyValue);
+  // Of the gain alone, exactly.
+  set(unit, kAUNBandEQParam_GlobalGain, -96);
+  set_callback(unit, 0, give, NULL);
+  WORKS(AudioUnitInitialize(unit));
+  count = 2;
+  GIVES(AudioUnitSetProperty(unit, kAUNBandEQProperty_NumberOfBands, kAudioUnitScope_Global, 0,
+                             &count, sizeof count),
+        kAudioUnitErr_Initialized);
+  buffers out = render(unit, 2);
+  CHECK(fabsf(plane(&out, 0)[0] / wave((long)now - FRAMES) - 1.58489e-5f) < 1e-9f);
+  WORKS(AudioComponentInstanceDispose(unit));
+
+  unit = make_playing(describe(kAudioUnitType_Effect, kAudioUnitSubType_AUiPodEQ), 2);
+  CFArrayRef list = NULL;
+  UInt32 size = sizeof list;
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_FactoryPresets, kAudioUnitScope_Global, 0,
+                             &list, &size));
+  EQUAL(CFArrayGetCount(list), 22);
+  const AUPreset *rock = CFArrayGetValueAtIndex(list, 16);
+  CHECK(CFEqual(rock->presetName, CFSTR("Rock")));
+  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_PresentPreset, kAudioUnitScope_Global, 0,
+                             rock, sizeof *rock));
+  CFRelease(list);
+  CFArrayRef names = NULL;
+  size = sizeof names;
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterValueStrings, kAudioUnitScope_Global,
+                             0, &names, &size));
+  CHECK(CFArrayGetCount(names) == 22 && CFEqual(CFArrayGetValueAtIndex(names, 16), CFSTR("Rock")));
+  CFRelease(names);
+  EQUAL(get(unit, 0), 16);
+  out = render(unit, 2);
+  CHECK(plane(&out, 0)[FRAMES - 1] != wave((long)now - 1));
+  WORKS(AudioComponentInstanceDispose(unit));
+  passed("equalisers");
+}
+
 // MARK: In a graph
 
 /// A mixer, a plugin and a device's output: the plugin's gain is heard.
@@ -464,6 +528,7 @@ int main(void) {
   processes();
   presets();
   instruments();
+  effects();
   graph();
   return 0;
 }
