@@ -4,32 +4,52 @@ import Synchronization
 
 /// A component: what audio units are made of.
 package struct UnitComponent: Sendable {
-  enum Origin: Sendable {
-    case own(UnitKind)
-    case plugin(PluginDescription, World)
-  }
-
   /// The place in the list of components, which it keeps while the process runs.
   package let number: Int
   package let description: ComponentDescription
   /// The manufacturer and the name.
   package let name: String
   package let version: UInt32
-  let origin: Origin
+  /// The unit of the library that it is; nil for a plugin.
+  let kind: UnitKind?
+  /// The plugin that it is, with the bundles that it is from.
+  private let plugin: PluginDescription?
+  private let world: World?
+
+  fileprivate init(_ kind: UnitKind, number: Int) {
+    self.number = number
+    self.kind = kind
+    description = kind.description
+    name = "Apple: \(kind.name)"
+    version = 0x0001_0000
+    plugin = nil
+    world = nil
+  }
+
+  fileprivate init(
+    _ plugin: PluginDescription, in world: World, _ description: ComponentDescription, number: Int
+  ) {
+    self.number = number
+    self.description = description
+    name = "\(plugin.author ?? "LV2"): \(plugin.name)"
+    version = 0x0001_0000
+    kind = nil
+    self.plugin = plugin
+    self.world = world
+  }
 
   /// True for the unit of a graph that asks all others for sound.
   package var drivesGraphs: Bool {
-    if case .own(let kind) = origin { kind.drivesGraphs } else { false }
+    kind?.drivesGraphs ?? false
   }
 
   /// Makes an audio unit.
   ///
   /// - Parameter device: Returns the default device, for output units.
   package func make(on device: () -> HardwareDevice) throws(UnitError) -> Unit {
-    switch origin {
-    case .own(let kind): try kind.make(on: device)
-    case .plugin(let plugin, let world): try LV2Unit(plugin, in: world)
-    }
+    if let kind { return try kind.make(on: device) }
+    guard let plugin, let world else { preconditionFailure("a component is nothing") }
+    return try LV2Unit(plugin, in: world)
   }
 }
 
@@ -50,11 +70,7 @@ package final class ComponentList: Sendable {
   /// - Parameter makeWorld: Returns the plugins that are installed.
   package init(_ makeWorld: @escaping @Sendable () -> World) {
     self.makeWorld = makeWorld
-    let own = UnitKind.allCases.enumerated().map { number, kind in
-      UnitComponent(
-        number: number, description: kind.description, name: "Apple: \(kind.name)",
-        version: 0x0001_0000, origin: .own(kind))
-    }
+    let own = UnitKind.allCases.enumerated().map { UnitComponent($1, number: $0) }
     state = Mutex(State(components: own))
   }
 
@@ -116,10 +132,7 @@ package final class ComponentList: Sendable {
       state.hasPlugins = true
       for (identity, plugin) in found {
         state.components.append(
-          UnitComponent(
-            number: state.components.count, description: identity,
-            name: "\(plugin.author ?? "LV2"): \(plugin.name)", version: 0x0001_0000,
-            origin: .plugin(plugin, world)))
+          UnitComponent(plugin, in: world, identity, number: state.components.count))
       }
       return true
     }

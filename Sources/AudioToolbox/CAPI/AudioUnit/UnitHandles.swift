@@ -45,30 +45,6 @@ final class UnitHandle: Sendable {
     observeDevice()
   }
 
-  /// The unit's presets in memory that stays as long as the process runs: programs keep the pointers.
-  var factoryPresets: [UnsafePointer<AUPreset>] {
-    unsafe presetMemory.withLock { unsafe $0.all(unit.presets) }
-  }
-
-  @safe private struct PresetMemory: @unchecked Sendable {
-    private var made: [UnsafePointer<AUPreset>] = unsafe []
-
-    mutating func all(_ presets: [UnitPreset]) -> [UnsafePointer<AUPreset>] {
-      if unsafe made.isEmpty {
-        unsafe made = presets.map { preset in
-          let memory = UnsafeMutablePointer<AUPreset>.allocate(capacity: 1)
-          unsafe memory.initialize(
-            to: AUPreset(
-              presetNumber: preset.number,
-              presetName: Unmanaged.passRetained(preset.name.cfString)))
-          return unsafe UnsafePointer(memory)
-        }
-      }
-      return unsafe made
-    }
-  }
-  private let presetMemory = Mutex(PresetMemory())
-
   /// The unit as an output unit; nil if it is none.
   var output: OutputUnit? { unit as? OutputUnit }
 

@@ -1,7 +1,7 @@
 import AudioUnits
 import CAudioToolbox
 import CoreFoundation
-import System
+import Synchronization
 
 // The properties by which a unit is saved and restored.
 
@@ -11,7 +11,8 @@ extension UnitProperty {
   func factoryPresets() throws(AudioUnitError) -> CopiedValue {
     guard !unit.presets.isEmpty else { throw unknown }
     let array = CFArrayCreateMutable(nil, 0, nil)!
-    unsafe handle.factoryPresets.forEach { unsafe CFArrayAppendValue(array, $0) }
+    let presets = unsafe PresetMemory.shared.presets(of: handle)
+    for i in unit.presets.indices { unsafe CFArrayAppendValue(array, presets + i) }
     return CopiedValue(object: array)
   }
 
@@ -164,5 +165,30 @@ extension UnitProperty {
     var bytes = [UInt8](repeating: 0, count: count)
     unsafe CFDataGetBytes(data, CFRange(location: 0, length: count), &bytes)
     return bytes
+  }
+}
+
+/// The presets of components as C structures. They stay as long as the process runs: programs keep the
+/// pointers.
+@safe
+private final class PresetMemory: @unchecked Sendable {
+  static let shared = PresetMemory()
+  private let made = Mutex<[Int: UInt]>([:])
+
+  func presets(of handle: UnitHandle) -> UnsafeMutablePointer<AUPreset> {
+    let address = made.withLock { made in
+      if let known = made[handle.component.number] { return known }
+      let presets = handle.unit.presets
+      let memory = UnsafeMutablePointer<AUPreset>.allocate(capacity: presets.count)
+      for (i, preset) in presets.enumerated() {
+        unsafe (memory + i).initialize(
+          to: AUPreset(
+            presetNumber: preset.number,
+            presetName: Unmanaged.passRetained(preset.name.cfString)))
+      }
+      made[handle.component.number] = UInt(bitPattern: memory)
+      return UInt(bitPattern: memory)
+    }
+    return unsafe UnsafeMutablePointer(bitPattern: address)!
   }
 }
