@@ -58,7 +58,9 @@ let package = Package(
       ]),
     .target(
       name: "CPluginRunner", dependencies: ["CRealTime"],
-      cSettings: [.enableWarning("function-effects"), .treatAllWarnings(as: .error)]),
+      cSettings: [
+        .enableWarning("function-effects"), .treatAllWarnings(as: .error), .unsafeFlags(dwarf4),
+      ]),
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),

@@ -160,13 +160,21 @@ package struct NodeKernel: ~Copyable {
   @_noLocks private borrowing func findPlanes(_ setup: UnitSetup) {
     for i in 0..<inputCount {
       let plane = unsafe inputs[i]
-      unsafe inputPlanes[i] = UnsafePointer(
-        plane.bus.map { unsafe setup.inputs[$0].planes[plane.channel] } ?? silence)
+      unsafe inputPlanes[i] = unsafe UnsafePointer(silence)
+      guard let bus = plane.bus, bus < setup.inputCount else { continue }
+      let input = unsafe setup.inputs[bus]
+      if plane.channel < input.channels {
+        unsafe inputPlanes[i] = unsafe UnsafePointer(input.planes[plane.channel])
+      }
     }
     for i in 0..<outputCount {
       let plane = unsafe outputs[i]
-      unsafe outputPlanes[i] =
-        plane.bus.map { unsafe setup.outputs[$0].planes[plane.channel] } ?? waste
+      unsafe outputPlanes[i] = unsafe waste
+      guard let bus = plane.bus, bus < setup.outputCount else { continue }
+      let output = unsafe setup.outputs[bus]
+      if plane.channel < output.channels {
+        unsafe outputPlanes[i] = unsafe output.planes[plane.channel]
+      }
     }
   }
 

@@ -56,8 +56,10 @@ import Testing
     let words = try plugins(["info", amp])
     #expect(words.status == 0 && words.errors.isEmpty)
     #expect(
-      words.text.contains(
-        "port:      0 gain “Gain”: control in, -90.0 to 24.0, 0.0 at first, in dB; -10.0 -10,"))
+      words.text.contains("audio unit: 'aufx' 'vlBr' 'LV2 '\n")
+        && words.text.contains(
+          "port:       0 gain “Gain”: control in, -90.0 to 24.0, 0.0 at first, in dB; -10.0 -10,")
+    )
     let json = try plugins(["info", "--json", amp])
     let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
     #expect(object?["uri"] as? String == amp)

@@ -289,7 +289,8 @@ extern OSStatus AudioUnitProcessMultiple(
     const AudioBufferList *_Nonnull *_Nonnull inInputBufferLists,
     UInt32 inNumberOutputBufferLists, AudioBufferList *_Nonnull *_Nonnull ioOutputBufferLists);
 
-/// Forgets the sound of earlier renders, from the next render on. Real-time safe.
+/// Forgets the frames of earlier renders, from the next render on; echoes inside a plugin go on.
+/// Real-time safe.
 extern OSStatus AudioUnitReset(AudioUnit inUnit, AudioUnitScope inScope,
                                AudioUnitElement inElement);
 
