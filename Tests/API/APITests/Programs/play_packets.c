@@ -73,6 +73,10 @@ static AudioQueueRef new_player(void) {
   UInt32 size = sizeof cookie;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_MagicCookie, cookie, &size));
   CHECK(size == take.cookie_size && memcmp(cookie, take.cookie, size) == 0);
+  // Read far ahead: a busy machine may hold up the thread that decodes.
+  UInt32 ahead = 16384;
+  WORKS(AudioQueueSetProperty(queue, kAudioQueueProperty_DecodeBufferSizeFrames, &ahead,
+                              sizeof ahead));
   calls = 0;
   return queue;
 }
