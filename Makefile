@@ -89,7 +89,7 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 
 # The order matters: the test runner's summary is the last thing printed.
 .PHONY: test
-test: deps lint embedded-check plugins ## The gate: every check and every test (about 15 min from a fresh clone).
+test: deps lint embedded-check plugins ## The gate: every check and every test (15 to 17 min from a fresh clone).
 	@swift build
 	Tests/Tools/Gates/tests
 
