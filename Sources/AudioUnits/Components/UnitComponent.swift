@@ -2,7 +2,7 @@ package import Hardware
 package import PluginHost
 import Synchronization
 
-/// A component: what audio units are made of.
+/// A component: a kind of audio unit, of the library or an LV2 plugin, that makes instances.
 package struct UnitComponent: Sendable {
   /// The place in the list of components, which it keeps while the process runs.
   package let number: Int
@@ -79,11 +79,6 @@ package final class ComponentList: Sendable {
     state.withLock { $0.components.indices.contains(number) ? $0.components[number] : nil }
   }
 
-  /// Returns the component of one of our own units.
-  package func component(_ kind: UnitKind) -> UnitComponent? {
-    state.withLock { $0.components.first { $0.description == kind.description } }
-  }
-
   /// Returns all components that a description means, in order.
   package func all(matching wanted: ComponentDescription) -> [UnitComponent] {
     if Self.canBePlugin(wanted) { findPlugins() }
@@ -98,7 +93,8 @@ package final class ComponentList: Sendable {
       }
     }
     if let found = find() { return found }
-    guard Self.canBePlugin(wanted), findPlugins() else { return nil }
+    guard Self.canBePlugin(wanted) else { return nil }
+    findPlugins()
     return find()
   }
 
@@ -110,10 +106,9 @@ package final class ComponentList: Sendable {
     }
   }
 
-  /// - Returns: False if that happened before.
-  @discardableResult
-  private func findPlugins() -> Bool {
-    if state.withLock({ $0.hasPlugins }) { return false }
+  /// Adds the installed plugins to the list, once.
+  private func findPlugins() {
+    if state.withLock({ $0.hasPlugins }) { return }
     let world = makeWorld()
     var taken: Set<ComponentDescription> = []
     let found = world.uris.compactMap { uri -> (ComponentDescription, PluginDescription)? in
@@ -127,14 +122,14 @@ package final class ComponentList: Sendable {
         attempt += 1
       }
     }
-    return state.withLock { state in
-      if state.hasPlugins { return false }
+    state.withLock { state in
+      // Another thread may have added them meanwhile.
+      if state.hasPlugins { return }
       state.hasPlugins = true
       for (identity, plugin) in found {
         state.components.append(
           UnitComponent(plugin, in: world, identity, number: state.components.count))
       }
-      return true
     }
   }
 }

@@ -5,7 +5,7 @@ import System
 /// An effect that programs know by its codes and parameters, and the plugin of ours that does it.
 struct Effect: Sendable {
   let name: String
-  /// URI of the plugin: the variant with one channel, of which a unit has an instance for each channel.
+  /// URI of the plugin with one channel. A unit runs an instance of it for each channel.
   let uri: String
   /// Controls with the values that they always have.
   let fixed: [(symbol: String, value: Float)]

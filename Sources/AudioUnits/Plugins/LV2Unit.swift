@@ -245,11 +245,13 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       _ = unsafe render.pointee.setParameter(0, scope: 0, element: 0, to: Float(number))
       return
     }
+    let state: PluginState
     do throws(HostError) {
-      try restore(try world.preset(plugin.presets[number].uri, of: plugin.uri))
+      state = try world.preset(plugin.presets[number].uri, of: plugin.uri)
     } catch {
       throw .invalidValue("\(error)")
     }
+    try restore(state)
   }
 
   /// The plugin's state in LV2's format.
@@ -262,25 +264,26 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   override package func restore(pluginState text: String) throws(UnitError) {
+    let state: PluginState
     do throws(HostError) {
-      let state = try PluginState(text: text, world: world)
+      state = try PluginState(text: text, world: world)
       guard state.plugin == plugin.uri else {
         throw .stateOfAnother(plugin: plugin.uri, other: state.plugin)
       }
-      try restore(state)
     } catch {
       throw .invalidValue("\(error)")
     }
+    try restore(state)
   }
 
   /// Makes instances with a state. If the unit is initialised, the next render uses them.
-  private func restore(_ state: PluginState) throws(HostError) {
+  private func restore(_ state: PluginState) throws(UnitError) {
     host.withLock { $0.wanted = state }
     do throws(UnitError) {
       try makeInstances()
     } catch {
       host.withLock { $0.wanted = nil }
-      throw .unreadableState(path: error.reason)
+      throw error
     }
   }
 }

@@ -12,7 +12,7 @@ package struct UnitPreset: Hashable, Sendable {
   }
 }
 
-/// What a unit saves: the values of its parameters, and the state of a plugin.
+/// The saved settings of a unit: the values of its parameters, and the state of its plugin.
 package struct UnitSettings: Sendable {
   package struct Value: Hashable, Sendable {
     package let scope: UInt32

@@ -51,7 +51,7 @@ package struct NodeSwitches: ~Copyable {
   package var offline: Bool { @_noLocks get { isOffline.load(ordering: .relaxed) } }
 }
 
-/// What a `NodeKernel` knows from one render to the next.
+/// The frame counter and the bypass fade of a `NodeKernel`, kept from one render to the next.
 package struct NodeState: ~Copyable {
   /// Number of the next render's first frame.
   private let nextFrame = Atomic<Int>(0)
@@ -95,7 +95,7 @@ package struct NodeKernel: ~Copyable {
   private let told: UnsafeMutablePointer<Float>
   private let parameterCount: Int
   private let switches: UnsafeMutablePointer<NodeSwitches>
-  /// What changes from render to render.
+  /// The frame counter and the bypass fade.
   private let state: UnsafeMutablePointer<NodeState>
 
   /// - Parameters:

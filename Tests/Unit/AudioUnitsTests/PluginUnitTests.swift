@@ -95,6 +95,20 @@ import Testing
     }
   }
 
+  /// The first searches of several threads all find plugins, whichever of them reads the bundles.
+  @Test func firstSearchesAtOnce() throws {
+    let description = PluginIdentity.description(
+      of: try world.description(of: "http://lv2plug.in/plugins/eg-amp"))
+    for _ in 0..<10 {
+      let list = ComponentList { [world] in world }
+      let found = Flag()
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        if list.next(after: nil, matching: description) != nil { found.raise() }
+      }
+      #expect(found.count == 8)
+    }
+  }
+
   @Test("55: groups of ports are buses, CV ports are none")
   func layouts() throws {
     for uri in world.uris {

@@ -121,7 +121,7 @@ static void play(int program, int commands, int answers) {
 
 // MARK: The counting process
 
-/// What the counting process does now, and since when in seconds.
+/// The present phase of the counting process, and the time in seconds at which it began.
 static const char *_Atomic phase = "the start of the programs";
 static _Atomic double phase_began;
 
