@@ -1,8 +1,8 @@
 import CPlugin
 
 /// A series of filters followed by a gain.
-struct Equalizer: ~Copyable {
-  private var filters = InlineArray<16, Filter> { _ in Filter() }
+struct Equalizer<let bands: Int>: ~Copyable {
+  private var filters = InlineArray<bands, Filter> { _ in Filter() }
   private var gain = Ramp(1)
   private let rate: Double
 

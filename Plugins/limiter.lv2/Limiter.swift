@@ -4,7 +4,7 @@ import CPlugin
 ///
 /// Each frame of the look-ahead needs a gain. The limiter holds the least of them until its frame has
 /// left, and lets it rise by the release. It multiplies the signal by the moving average of these
-/// values. Each value averaged for a frame is at most the gain that this frame needs.
+/// values over the attack. Each value averaged for a frame is at most the gain that this frame needs.
 ///
 /// Gains are integers, so the running sum of the average stays exact.
 @safe
@@ -15,7 +15,7 @@ struct Limiter: Effect, ~Copyable {
       Layout(uri: "urn:cuejack:plugins:limiter-mono", inputs: 1, outputs: 1)
     )
   }
-  static var controlInputs: Int { 4 }
+  static var controlInputs: Int { 5 }
 
   /// The integer that represents a gain of 1.
   private static var unity: Double { 281_474_976_710_656 }
@@ -28,9 +28,12 @@ struct Limiter: Effect, ~Copyable {
   /// in `held`.
   private let frames: UnsafeMutablePointer<SIMD2<Float>>
   private let amplified: UnsafeMutablePointer<SIMD2<Double>>
-  /// The gains in the moving average.
+  /// The gains of the moving average, and older ones.
   private let held: UnsafeMutablePointer<Int64>
   private var place = 0
+  /// The number of gains in the moving average, and their sum.
+  private var window = 1
+  private var wantedWindow = 1
   private var sum: Int64 = 0
   private var least: SlidingLeast
   /// The held gain after the release.
@@ -56,6 +59,8 @@ struct Limiter: Effect, ~Copyable {
     least = unsafe SlidingLeast(slots: slots, count: count)
     unsafe frames = unsafe (memory + 32 * count).bindMemory(to: SIMD2<Float>.self, capacity: count)
     unsafe held = unsafe (memory + 40 * count).bindMemory(to: Int64.self, capacity: count)
+    window = count
+    wantedWindow = count
     reset()
   }
 
@@ -69,22 +74,43 @@ struct Limiter: Effect, ~Copyable {
     }
     least.reset()
     place = 0
-    sum = Int64(Self.unity) * Int64(latency + 1)
+    sum = Int64(Self.unity) * Int64(window)
     risen = Self.unity
     reduction = 1
   }
 
   mutating func update(_ controls: inout Controls, in frames: Int) {
-    gain.aim(at: cue_rt_amplitude(controls.value(1, from: -24, to: 24, else: 0)), in: frames)
+    gain.aim(at: cue_rt_amplitude(controls.value(1, from: -40, to: 40, else: 0)), in: frames)
     // Representable as a sample, so that rounding cannot exceed it. The gains follow it smoothly.
     ceiling = Double(Float(cue_rt_amplitude(controls.value(2, from: -24, to: 0, else: -1))))
     let milliseconds = controls.value(3, from: 1, to: 2000, else: 100)
     rise = 1 - cue_rt_exp(-1000 / (milliseconds * rate))
+    let attack = controls.value(4, from: 0.1, to: 5, else: 5)
+    wantedWindow = 1 + min(latency, max(1, Int((rate * attack / 1000).rounded())))
+    while frames == 0 && window != wantedWindow { changeWindow() }
+  }
+
+  /// Returns the place of a number of frames ago.
+  private func place(before age: Int) -> Int {
+    let index = place - age
+    return index < 0 ? index + latency + 1 : index
+  }
+
+  /// Brings the moving average nearer to its wanted length, by one gain: so the attack changes without a
+  /// click.
+  private mutating func changeWindow() {
+    if window < wantedWindow {
+      window += 1
+      sum += unsafe held[place(before: window)]
+    } else {
+      sum -= unsafe held[place(before: window)]
+      window -= 1
+    }
   }
 
   mutating func process(_ block: inout Block) {
-    let whole = Self.unity * Double(latency + 1)
     for i in 0..<block.count {
+      if window != wantedWindow { changeWindow() }
       unsafe frames[place] = block.frames[i]
       // A value that is not a number would silence the limiter for good.
       let sound = settled(block.wet[i]) * gain.next()
@@ -95,10 +121,10 @@ struct Limiter: Effect, ~Copyable {
       // Close to the target, jump to it.
       risen = wanted - risen < 1e6 ? wanted : risen + (wanted - risen) * rise
       let gain = Int64(risen)
-      sum = unsafe sum - held[place] + gain
+      sum = unsafe sum - held[place(before: window)] + gain
       unsafe held[place] = gain
       place = place == latency ? 0 : place + 1
-      reduction = Double(sum) / whole
+      reduction = Double(sum) / (Self.unity * Double(window))
       // The oldest frame, which arrived `latency` frames ago.
       block.frames[i] = unsafe frames[place]
       block.wet[i] = unsafe amplified[place] * reduction
@@ -108,8 +134,8 @@ struct Limiter: Effect, ~Copyable {
   mutating func settle() {}
 
   mutating func report(_ controls: inout Controls) {
-    controls.write(20 * cue_rt_log10(reduction), to: 4)
-    controls.write(Double(latency), to: 5)
+    controls.write(20 * cue_rt_log10(reduction), to: 5)
+    controls.write(Double(latency), to: 6)
   }
 }
 

@@ -8,7 +8,7 @@ struct ParametricEQ: Effect, ~Copyable {
   }
   static var controlInputs: Int { 2 + 16 * 5 }
 
-  private var equalizer: Equalizer
+  private var equalizer: Equalizer<16>
 
   init?(rate: Double) { equalizer = Equalizer(rate: rate) }
 

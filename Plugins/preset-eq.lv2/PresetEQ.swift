@@ -8,7 +8,7 @@ struct PresetEQ: Effect, ~Copyable {
   }
   static var controlInputs: Int { 3 }
 
-  private var equalizer: Equalizer
+  private var equalizer: Equalizer<10>
 
   init?(rate: Double) { equalizer = Equalizer(rate: rate) }
 

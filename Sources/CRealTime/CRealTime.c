@@ -2,3 +2,4 @@
 #include "CRealTime.h"
 
 cue_unit_gate cue_unit_gates[cue_unit_gate_count];
+_Thread_local const cue_transport *cue_thread_transport;

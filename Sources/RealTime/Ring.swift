@@ -110,6 +110,28 @@ package struct RecordEventRing: ~Copyable {
   @_noLocks package func room() -> Int { ring.room() }
 }
 
+/// Ring of requests to a player of slices. The thread that renders is the consumer.
+package struct PlayerRequestRing: ~Copyable {
+  private let ring: Ring<PlayerRequest>
+  package init(slots: UnsafeMutableBufferPointer<PlayerRequest>) {
+    unsafe ring = Ring(slots: slots)
+  }
+  /// Appends a request; false if the ring is full. Producer only.
+  @_noLocks package func push(_ request: PlayerRequest) -> Bool { ring.push(request) }
+  /// Removes and returns the oldest request; nil if the ring is empty. Consumer only.
+  @_noLocks func pop() -> PlayerRequest? { ring.pop() }
+}
+
+/// Ring of a player's events. The thread that renders is the producer.
+package struct PlayerEventRing: ~Copyable {
+  private let ring: Ring<PlayerEvent>
+  package init(slots: UnsafeMutableBufferPointer<PlayerEvent>) { unsafe ring = Ring(slots: slots) }
+  /// Appends an event; false if the ring is full. Producer only.
+  @_noLocks func push(_ event: PlayerEvent) -> Bool { ring.push(event) }
+  /// Removes and returns the oldest event; nil if the ring is empty. Consumer only.
+  @_noLocks package func pop() -> PlayerEvent? { ring.pop() }
+}
+
 /// Ring of JACK port numbers, from one of JACK's threads to the event thread.
 package struct PortNumberRing: ~Copyable {
   private let ring: Ring<UInt32>

@@ -15,8 +15,11 @@
 
 CUE_MATH(cos)
 CUE_MATH(exp)
+CUE_MATH(floor)
 CUE_MATH(log10)
+CUE_MATH(rint)
 CUE_MATH(sin)
+CUE_MATH(sqrt)
 CUE_MATH(tan)
 
 static inline double cue_rt_power(double base, double exponent) CUE_REALTIME {

@@ -15,6 +15,8 @@ package struct UnitComponent: Sendable {
   /// The plugin that it is, with the bundles that it is from.
   private let plugin: PluginDescription?
   private let world: World?
+  /// The app's component that it is.
+  private let foreign: ForeignComponent?
 
   fileprivate init(_ kind: UnitKind, number: Int) {
     self.number = number
@@ -22,6 +24,21 @@ package struct UnitComponent: Sendable {
     description = kind.description
     name = "Apple: \(kind.name)"
     version = 0x0001_0000
+    plugin = nil
+    world = nil
+    foreign = nil
+  }
+
+  fileprivate init(
+    _ foreign: ForeignComponent, _ description: ComponentDescription, name: String, version: UInt32,
+    number: Int
+  ) {
+    self.number = number
+    self.description = description
+    self.name = name
+    self.version = version
+    self.foreign = foreign
+    kind = nil
     plugin = nil
     world = nil
   }
@@ -34,13 +51,14 @@ package struct UnitComponent: Sendable {
     name = "\(plugin.author ?? "LV2"): \(plugin.name)"
     version = 0x0001_0000
     kind = nil
+    foreign = nil
     self.plugin = plugin
     self.world = world
   }
 
   /// True for the unit of a graph that asks all others for sound.
   package var drivesGraphs: Bool {
-    kind?.drivesGraphs ?? false
+    kind?.drivesGraphs ?? (description.type == ComponentDescription.code("auou"))
   }
 
   /// Makes an audio unit.
@@ -48,6 +66,7 @@ package struct UnitComponent: Sendable {
   /// - Parameter device: Returns the default device, for output units.
   package func make(on device: () -> HardwareDevice) throws(UnitError) -> Unit {
     if let kind { return try kind.make(on: device) }
+    if let foreign { return try ForeignUnit(name, description, foreign) }
     guard let plugin, let world else { preconditionFailure("a component is nothing") }
     return try LV2Unit(plugin, in: world)
   }
@@ -72,6 +91,18 @@ package final class ComponentList: Sendable {
     self.makeWorld = makeWorld
     let own = UnitKind.allCases.enumerated().map { UnitComponent($1, number: $0) }
     state = Mutex(State(components: own))
+  }
+
+  /// Adds a component of the app.
+  package func register(
+    _ foreign: ForeignComponent, _ description: ComponentDescription, name: String, version: UInt32
+  ) -> UnitComponent {
+    state.withLock { state in
+      let component = UnitComponent(
+        foreign, description, name: name, version: version, number: state.components.count)
+      state.components.append(component)
+      return component
+    }
   }
 
   /// Returns the component with a number; nil if there is none.

@@ -1,50 +1,59 @@
 package import Hardware
+import RealTime
 
 /// The audio units of the library itself.
 package enum UnitKind: Int, CaseIterable, Sendable {
   case remoteIO, halOutput, defaultOutput, systemOutput, voiceProcessing, genericOutput
-  case converter
-  case multiChannelMixer, stereoMixer
+  case converter, varispeed, timePitch, newTimePitch
+  case multiChannelMixer, stereoMixer, matrixMixer, spatialMixer, embeddedSpatialMixer
   case nBandEQ, parametricEQ, lowPassFilter, highPassFilter, bandPassFilter
-  case lowShelfFilter, highShelfFilter, iPodEQ
+  case lowShelfFilter, highShelfFilter, iPodEQ, graphicEQ
+  case peakLimiter, dynamicsProcessor, delay, reverb, distortion
+  case soundPlayer, filePlayer
+
+  /// Type, subtype and name.
+  private var facts: (type: String, subtype: String, name: String) {
+    switch self {
+    case .remoteIO: ("auou", "rioc", "RemoteIO")
+    case .halOutput: ("auou", "ahal", "HALOutput")
+    case .defaultOutput: ("auou", "def ", "DefaultOutput")
+    case .systemOutput: ("auou", "sys ", "SystemOutput")
+    case .voiceProcessing: ("auou", "vpio", "VoiceProcessingIO")
+    case .genericOutput: ("auou", "genr", "GenericOutput")
+    case .converter: ("aufc", "conv", "AUConverter")
+    case .varispeed: ("aufc", "vari", "AUVarispeed")
+    case .timePitch: ("aufc", "tmpt", "AUTimePitch")
+    case .newTimePitch: ("aufc", "nutp", "AUNewTimePitch")
+    case .multiChannelMixer: ("aumx", "mcmx", "MultiChannelMixer")
+    case .stereoMixer: ("aumx", "smxr", "StereoMixer")
+    case .matrixMixer: ("aumx", "mxmx", "MatrixMixer")
+    case .spatialMixer: ("aumx", "3dmx", "3DMixer")
+    case .embeddedSpatialMixer: ("aumx", "3dem", "3DMixerEmbedded")
+    case .nBandEQ: ("aufx", "nbeq", Effect.nBandEQ.name)
+    case .parametricEQ: ("aufx", "pmeq", Effect.parametricEQ.name)
+    case .lowPassFilter: ("aufx", "lpas", Effect.lowPassFilter.name)
+    case .highPassFilter: ("aufx", "hpas", Effect.highPassFilter.name)
+    case .bandPassFilter: ("aufx", "bpas", Effect.bandPassFilter.name)
+    case .lowShelfFilter: ("aufx", "lshf", Effect.lowShelfFilter.name)
+    case .highShelfFilter: ("aufx", "hshf", Effect.highShelfFilter.name)
+    case .iPodEQ: ("aufx", "ipeq", Effect.iPodEQ.name)
+    case .graphicEQ: ("aufx", "greq", Effect.graphicEQ.name)
+    case .peakLimiter: ("aufx", "lmtr", Effect.peakLimiter.name)
+    case .dynamicsProcessor: ("aufx", "dcmp", Effect.dynamicsProcessor.name)
+    case .delay: ("aufx", "dely", Effect.delay.name)
+    case .reverb: ("aufx", "rvb2", Effect.reverb.name)
+    case .distortion: ("aufx", "dist", Effect.distortion.name)
+    case .soundPlayer: ("augn", "sspl", "AUScheduledSoundPlayer")
+    case .filePlayer: ("augn", "afpl", "AUAudioFilePlayer")
+    }
+  }
 
   package var description: ComponentDescription {
-    switch self {
-    case .remoteIO: ComponentDescription("auou", "rioc")
-    case .halOutput: ComponentDescription("auou", "ahal")
-    case .defaultOutput: ComponentDescription("auou", "def ")
-    case .systemOutput: ComponentDescription("auou", "sys ")
-    case .voiceProcessing: ComponentDescription("auou", "vpio")
-    case .genericOutput: ComponentDescription("auou", "genr")
-    case .converter: ComponentDescription("aufc", "conv")
-    case .multiChannelMixer: ComponentDescription("aumx", "mcmx")
-    case .stereoMixer: ComponentDescription("aumx", "smxr")
-    case .nBandEQ: ComponentDescription("aufx", "nbeq")
-    case .parametricEQ: ComponentDescription("aufx", "pmeq")
-    case .lowPassFilter: ComponentDescription("aufx", "lpas")
-    case .highPassFilter: ComponentDescription("aufx", "hpas")
-    case .bandPassFilter: ComponentDescription("aufx", "bpas")
-    case .lowShelfFilter: ComponentDescription("aufx", "lshf")
-    case .highShelfFilter: ComponentDescription("aufx", "hshf")
-    case .iPodEQ: ComponentDescription("aufx", "ipeq")
-    }
+    ComponentDescription(facts.type, facts.subtype)
   }
 
   /// The name without the manufacturer's.
-  package var name: String {
-    switch self {
-    case .remoteIO: "RemoteIO"
-    case .halOutput: "HALOutput"
-    case .defaultOutput: "DefaultOutput"
-    case .systemOutput: "SystemOutput"
-    case .voiceProcessing: "VoiceProcessingIO"
-    case .genericOutput: "GenericOutput"
-    case .converter: "AUConverter"
-    case .multiChannelMixer: "MultiChannelMixer"
-    case .stereoMixer: "StereoMixer"
-    default: effect?.name ?? ""
-    }
-  }
+  package var name: String { facts.name }
 
   /// The effect that the unit is; nil for others.
   var effect: Effect? {
@@ -57,6 +66,12 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     case .lowShelfFilter: .lowShelfFilter
     case .highShelfFilter: .highShelfFilter
     case .iPodEQ: .iPodEQ
+    case .graphicEQ: .graphicEQ
+    case .peakLimiter: .peakLimiter
+    case .dynamicsProcessor: .dynamicsProcessor
+    case .delay: .delay
+    case .reverb: .reverb
+    case .distortion: .distortion
     default: nil
     }
   }
@@ -76,16 +91,20 @@ package enum UnitKind: Int, CaseIterable, Sendable {
   ///
   /// - Parameter device: Returns the default device, for output units.
   package func make(on device: () -> HardwareDevice) throws(UnitError) -> Unit {
+    if let effect { return try effect.makeUnit() }
     switch self {
     case .remoteIO, .halOutput, .defaultOutput, .systemOutput:
       return try OutputUnit(self, on: device())
-    case .genericOutput, .converter: return try PassUnit(self)
-    case .multiChannelMixer, .stereoMixer: return try MixerUnit(self)
-    case .nBandEQ, .parametricEQ, .lowPassFilter, .highPassFilter, .bandPassFilter,
-      .lowShelfFilter, .highShelfFilter, .iPodEQ:
-      guard let effect else { preconditionFailure("a kind of effect is none") }
-      return try effect.makeUnit()
+    case .varispeed: return try StretchUnit(self, isTape: true)
+    case .timePitch, .newTimePitch: return try StretchUnit(self, isTape: false)
+    case .multiChannelMixer: return try MixerUnit(self, .multiChannel)
+    case .stereoMixer: return try MixerUnit(self, .stereo)
+    case .spatialMixer, .embeddedSpatialMixer: return try MixerUnit(self, .spatial)
+    case .matrixMixer: return try MatrixUnit()
+    case .soundPlayer: return try PlayerUnit(self)
+    case .filePlayer: return try FilePlayerUnit(self)
     case .voiceProcessing: throw .unsupported("there is no echo cancellation here")
+    default: return try PassUnit(self)
     }
   }
 }

@@ -1,15 +1,14 @@
-import CRealTime
+package import CRealTime
 import Graph
 package import PluginHost
 package import RealTime
+import Server
 import Synchronization
 
-/// A parameter of a unit and the control of its plugin that it moves.
+/// A parameter of a unit and the controls of its plugin that it moves, by their symbols.
 struct ControlledParameter: Sendable {
   let parameter: UnitParameter
-  /// Symbol of the control.
-  let control: String
-  var scale = ControlScale.same
+  let links: [(control: String, scale: ControlScale)]
 }
 
 /// An LV2 plugin as an audio unit: with its own parameters, or in the part of an effect that programs know
@@ -32,6 +31,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var list: [ControlledParameter] = []
     /// Bands of an equaliser.
     var bands = Effect.mostBands
+    var callbacks: HostMemory?
   }
   private let host = Mutex(Host())
 
@@ -79,7 +79,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       effect?.parameters(plugin, sampleRate: sampleRate, bands: bands)
       ?? plugin.ports.filter { $0.direction == .input && $0.kind == .control }.compactMap { port in
         UnitParameter(port, of: plugin, sampleRate: sampleRate).map {
-          ControlledParameter(parameter: $0, control: port.symbol)
+          ControlledParameter(parameter: $0, links: [(port.symbol, .same)])
         }
       }
     return list.sorted { $0.parameter.id < $1.parameter.id }
@@ -186,8 +186,10 @@ package final class LV2Unit: Unit, @unchecked Sendable {
 
   /// Sets the parameters to the values that an instance's controls have.
   private func adoptValues(of instance: PluginInstance, _ list: [ControlledParameter]) {
-    for item in list where item.scale == .same {
-      guard let value = try? instance.value(of: item.control) else { continue }
+    for item in list {
+      guard let link = item.links.first, link.scale == .same,
+        let value = try? instance.value(of: link.control)
+      else { continue }
       _ = unsafe render.pointee.setParameter(item.parameter.id, scope: 0, element: 0, to: value)
     }
   }
@@ -212,6 +214,24 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   override package func setBypassed(_ on: Bool) { unsafe switches.switches.pointee.bypass(on) }
   override package var isOffline: Bool { unsafe switches.switches.pointee.offline }
   override package func setOffline(_ on: Bool) { unsafe switches.switches.pointee.setOffline(on) }
+
+  // MARK: Transport
+
+  /// Sets the functions that tell of the app's beat and transport; nil for JACK's.
+  package func setHostCallbacks(_ callbacks: cue_host_callbacks?) {
+    let memory = unsafe callbacks.map { unsafe HostMemory($0) }
+    let old = host.withLock { host in
+      defer { host.callbacks = memory }
+      return host.callbacks
+    }
+    unsafe switches.switches.pointee.setHost(memory?.callbacks)
+    if let old, !settle() { keepForGood(old) }
+  }
+
+  /// The functions that were set; nil if there are none.
+  package var hostCallbacks: cue_host_callbacks? {
+    unsafe host.withLock { $0.callbacks }?.callbacks.pointee
+  }
 
   // MARK: MIDI
 

@@ -19,6 +19,19 @@ final class SwitchMemory: @unchecked Sendable {
   }
 }
 
+/// Functions of the app that tell of its transport, where renders find them.
+@safe
+final class HostMemory: @unchecked Sendable {
+  let callbacks: UnsafeMutablePointer<cue_host_callbacks>
+
+  init(_ callbacks: cue_host_callbacks) {
+    unsafe self.callbacks = .allocate(capacity: 1)
+    unsafe self.callbacks.initialize(to: callbacks)
+  }
+
+  deinit { unsafe callbacks.deallocate() }
+}
+
 /// Memory of a `NodeKernel`, and the plugin's instances that it runs.
 @safe
 final class NodeMemory: @unchecked Sendable {
@@ -54,11 +67,14 @@ final class NodeMemory: @unchecked Sendable {
     let silence = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
     let waste = unsafe allocate([Float](repeating: 0, count: settings.maximumFrames))
     let controls = plugin.ports.filter { $0.direction == .input && $0.kind == .control }
-    let numbers = list.map { item in
-      UInt32(controls.firstIndex { $0.symbol == item.control } ?? 0)
-    }
-    let told = list.map { item in
-      item.scale == .same ? (try? instances[0].value(of: item.control)) ?? .nan : .nan
+    let links = list.enumerated().flatMap { index, item in
+      item.links.map { link in
+        let value = link.scale == .same ? try? instances[0].value(of: link.control) : nil
+        return ControlLink(
+          parameter: index,
+          control: UInt32(controls.firstIndex { $0.symbol == link.control } ?? 0),
+          scale: link.scale, told: value ?? .nan)
+      }
     }
     let enabling = controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
     unsafe state = .allocate(capacity: 1)
@@ -73,9 +89,8 @@ final class NodeMemory: @unchecked Sendable {
         inputPlanes: allocate(planes.inputs.map { _ in unsafe UnsafePointer(silence) }),
         outputPlanes: allocate(planes.outputs.map { _ in unsafe waste }),
         silence: silence, waste: waste, passesInput: layout.passesInput,
-        slots: parameters.slots, controls: allocate(numbers),
-        scales: allocate(list.map(\.scale)), told: allocate(told),
-        parameterCount: list.count, switches: switches.switches, state: state))
+        slots: parameters.slots, links: allocate(links), linkCount: links.count,
+        switches: switches.switches, state: state))
     unsafe self.blocks = unsafe blocks
   }
 

@@ -1,36 +1,70 @@
 import CRealTime
-import RealTime
+package import RealTime
+import Synchronization
 
 /// A mixer: any number of buses, which are added.
-final class MixerUnit: Unit, @unchecked Sendable {
-  /// The mixer of the latest setup, whose gains go on where they are. Only under the lock of `kernel`'s
-  /// callers.
-  private var memory: MixerMemory?
+package final class MixerUnit: Unit, @unchecked Sendable {
+  /// The mixer of the latest setup, whose gains go on where they are.
+  private let memory = Mutex<MixerMemory?>(nil)
 
-  private let kind: UnitKind
+  private let law: MixerLaw
+  private struct Settings {
+    /// Channels of the buses and of the output for which the parameters are.
+    var channels: [Int] = []
+    /// The buses whose meters are on; the output's has the number -1.
+    var metered: Set<Int> = []
+    var distances: [Int: DistanceRange] = [:]
+  }
+  private let settings = Mutex(Settings())
 
-  init(_ kind: UnitKind) throws(UnitError) {
-    self.kind = kind
+  init(_ kind: UnitKind, _ law: MixerLaw) throws(UnitError) {
+    self.law = law
     let format = try Self.standardFormat
+    let buses =
+      switch law {
+      case .multiChannel: 1
+      case .stereo: 8
+      case .spatial: 64
+      }
     unsafe super.init(
-      kind.name, inputs: Array(repeating: format, count: kind == .stereoMixer ? 8 : 1),
-      outputs: [format], Self.makeRender())
-    makeParameters()
+      kind.name, inputs: Array(repeating: format, count: buses), outputs: [format],
+      Self.makeRender())
+    adoptChannels()
   }
 
-  override func canSetBusCount(_ side: Side) -> Bool { side == .input }
+  override package func canSetBusCount(_ side: Side) -> Bool { side == .input }
 
-  override func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
+  // MARK: Parameters
+
+  override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
+    guard let side else { return [] }
+    let channels = settings.withLock { settings in
+      let count = settings.channels.count
+      let index = side == .output ? count - 1 : bus
+      return index >= 0 && index < count ? settings.channels[index] : 0
+    }
+    return own(side) + UnitParameter.meters(channels: channels)
+  }
+
+  private func own(_ side: Side) -> [UnitParameter] {
     let volume = UnitParameter(
       id: 0, name: "volume", meaning: .linearGain, range: 0...1, standard: 1)
-    switch (side, kind) {
-    case (nil, _): return []
-    case (.output, _): return [volume]
-    case (.input, .stereoMixer):
+    switch (law, side) {
+    case (.spatial, .output): return []
+    case (.spatial, .input):
+      return [
+        UnitParameter(id: 0, name: "azimuth", meaning: .degrees, range: -180...180, standard: 0),
+        UnitParameter(id: 1, name: "elevation", meaning: .degrees, range: -90...90, standard: 0),
+        UnitParameter(id: 2, name: "distance", meaning: .metres, range: 0...10_000, standard: 0),
+        UnitParameter(id: 3, name: "gain", meaning: .decibels, range: -120...20, standard: 0),
+        UnitParameter(id: 5, name: "enable", meaning: .boolean, range: 0...1, standard: 1),
+      ]
+    case (_, .output): return [volume]
+    case (.stereo, .input):
       return [
         volume, UnitParameter(id: 1, name: "pan", meaning: .pan, range: 0...1, standard: 0.5),
       ]
-    case (.input, _):
+    case (.multiChannel, .input):
       return [
         volume,
         UnitParameter(id: 1, name: "enable", meaning: .boolean, range: 0...1, standard: 1),
@@ -39,20 +73,83 @@ final class MixerUnit: Unit, @unchecked Sendable {
     }
   }
 
+  /// Makes the parameters for the present channels: each has its meters.
+  private func adoptChannels() {
+    var channels: [Int] = []
+    for bus in 0..<busCount(.input) {
+      channels.append((try? self.bus(.input, UInt32(bus)).format.channels) ?? 0)
+    }
+    channels.append((try? bus(.output, 0).format.channels) ?? 0)
+    let isNew = settings.withLock { settings in
+      defer { settings.channels = channels }
+      return settings.channels != channels
+    }
+    if isNew { makeParameters() }
+  }
+
+  override func busCountChanged() { adoptChannels() }
+
+  override package func setFormat(_ format: BusFormat, _ side: Side, _ index: UInt32)
+    throws(UnitError)
+  {
+    try super.setFormat(format, side, index)
+    if !isInitialized { adoptChannels() }
+  }
+
+  override func prepare(inputs: [BusFormat], outputs: [BusFormat], maximumFrames: Int)
+    throws(UnitError)
+  { adoptChannels() }
+
+  // MARK: Meters
+
+  override package func isMetering(_ side: Side, bus: Int) -> Bool? {
+    settings.withLock { $0.metered.contains(side == .output ? -1 : bus) }
+  }
+
+  override package func setMetering(_ on: Bool, _ side: Side, bus: Int) {
+    let bus = side == .output ? -1 : bus
+    settings.withLock { settings in
+      if on { settings.metered.insert(bus) } else { settings.metered.remove(bus) }
+    }
+    memory.withLock { $0?.setMetering(on, bus) }
+  }
+
+  // MARK: Distances
+
+  /// How the sound of a bus of a spatial mixer gets softer with its distance; nil for other mixers.
+  package func distance(ofBus bus: Int) -> DistanceRange? {
+    law == .spatial ? settings.withLock { $0.distances[bus] ?? DistanceRange() } : nil
+  }
+
+  package func setDistance(_ range: DistanceRange, ofBus bus: Int) {
+    settings.withLock { $0.distances[bus] = range }
+    memory.withLock { $0?.setDistance(range, bus) }
+  }
+
+  // MARK: Renders
+
   override func fade(_ bus: Int, out: Bool) -> Bool {
-    guard let memory, bus < busCount(.input) else { return false }
-    unsafe memory.fades[bus].set(out: out)
-    return true
+    memory.withLock { memory in
+      memory?.fade(bus, out: out)
+      return memory != nil && bus < busCount(.input)
+    }
   }
 
   override func kernel(inputs: Int) -> Kernel {
     guard let parameters = latestParameters else { preconditionFailure("no parameters") }
     let memory: MixerMemory
-    if let present = self.memory, present.parameters === parameters {
+    if let present = self.memory.withLock({ $0 }), present.parameters === parameters {
       memory = present
     } else {
-      memory = MixerMemory(parameters, inputs: inputs, hasSwitches: kind != .stereoMixer)
-      self.memory = memory
+      let (channels, metered, distances) = settings.withLock {
+        ($0.channels, $0.metered, $0.distances)
+      }
+      memory = MixerMemory(
+        law, parameters, channels: channels,
+        own: [own(.input).count, own(.output).count])
+      for bus in metered { memory.setMetering(true, bus) }
+      for (bus, range) in distances { memory.setDistance(range, bus) }
+      self.memory.withLock { $0 = memory }
     }
     return unsafe Kernel(
       call: cue_unit_kernel(
@@ -61,38 +158,96 @@ final class MixerUnit: Unit, @unchecked Sendable {
   }
 }
 
+/// How a sound gets softer with its distance.
+package struct DistanceRange: Equatable, Sendable {
+  /// Metres up to which the sound is as loud as it is.
+  package var reference: Float
+  /// Metres from which on it gets no softer.
+  package var most: Float
+  /// Decibels by which it gets softer at the most.
+  package var attenuation: Float
+
+  package init(reference: Float = 1, most: Float = 10_000, attenuation: Float = 60) {
+    self.reference = reference
+    self.most = most
+    self.attenuation = attenuation
+  }
+}
+
+extension UnitParameter {
+  /// The meters of channels, in the order of their numbers: average power before the gains from 1000 on,
+  /// held peak from 2000 on, and both after the gains from 3000 and 4000 on.
+  static func meters(channels: Int) -> [UnitParameter] {
+    [
+      (1000, "pre average power"), (2000, "pre peak hold level"), (3000, "post average power"),
+      (4000, "post peak hold level"),
+    ].flatMap { first, name in
+      (0..<channels).map { channel in
+        UnitParameter(
+          id: UInt32(first + channel), name: channels == 1 ? name : "\(name) \(channel + 1)",
+          meaning: .decibels, range: -120...40, standard: -120, isMeter: true)
+      }
+    }
+  }
+}
+
 /// Memory of a `Mixer`.
 @safe
 private final class MixerMemory: @unchecked Sendable {
   let mixer: UnsafeMutablePointer<Mixer>
-  private let gains: UnsafeMutablePointer<MixerGains>
-  let fades: UnsafeMutablePointer<MixerFade>
-  private let inputs: Int
+  private let buses: UnsafeMutablePointer<MixerBus>
+  private let count: Int
   private let hasRun: UnsafeMutablePointer<Bool>
+  private let meters: [MeterMemory]
   let parameters: ParameterMemory
 
-  init(_ parameters: ParameterMemory, inputs: Int, hasSwitches: Bool) {
+  /// - Parameters:
+  ///   - channels: Those of each bus, and last those of the output.
+  ///   - own: Parameters of a bus, and of the output, before those of the meters.
+  init(_ law: MixerLaw, _ parameters: ParameterMemory, channels: [Int], own: [Int]) {
     self.parameters = parameters
-    unsafe gains = .allocate(capacity: inputs + 1)
-    unsafe gains.initialize(repeating: MixerGains(0), count: inputs + 1)
-    self.inputs = inputs
-    unsafe fades = .allocate(capacity: inputs)
-    for i in 0..<inputs { unsafe (fades + i).initialize(to: MixerFade()) }
+    count = channels.count
+    unsafe buses = .allocate(capacity: count)
+    var first = 0
+    var meters: [MeterMemory] = []
+    for (i, width) in channels.enumerated() {
+      let memory = MeterMemory(channels: width)
+      meters.append(memory)
+      let ownCount = i == channels.count - 1 ? own[1] : own[0]
+      let slots = unsafe parameters.slots + first
+      unsafe (buses + i).initialize(
+        to: MixerBus(slots, MeterBank(memory, channels: width, slots + ownCount)))
+      first += ownCount + 4 * width
+    }
+    self.meters = meters
     unsafe hasRun = .allocate(capacity: 1)
     unsafe hasRun.initialize(to: false)
     unsafe mixer = .allocate(capacity: 1)
-    unsafe mixer.initialize(
-      to: Mixer(
-        parameters: parameters.slots, hasSwitches: hasSwitches, gains: gains, fades: fades,
-        hasRun: hasRun))
+    unsafe mixer.initialize(to: Mixer(law, buses: buses, hasRun: hasRun))
   }
 
   deinit {
     unsafe mixer.deinitialize(count: 1)
     unsafe mixer.deallocate()
     unsafe hasRun.deallocate()
-    unsafe fades.deinitialize(count: inputs)
-    unsafe fades.deallocate()
-    unsafe gains.deallocate()
+    unsafe buses.deinitialize(count: count)
+    unsafe buses.deallocate()
+    for memory in meters { memory.free() }
+  }
+
+  func fade(_ bus: Int, out: Bool) {
+    if bus < count - 1 { unsafe buses[bus].fade(out: out) }
+  }
+
+  /// - Parameter bus: -1 for the output.
+  func setMetering(_ on: Bool, _ bus: Int) {
+    let index = bus < 0 ? count - 1 : bus
+    if index < count { unsafe buses[index].meters.setOn(on) }
+  }
+
+  func setDistance(_ range: DistanceRange, _ bus: Int) {
+    guard bus < count - 1 else { return }
+    unsafe buses[bus].distance.set(
+      reference: range.reference, most: range.most, decibels: range.attenuation)
   }
 }

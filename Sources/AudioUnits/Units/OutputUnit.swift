@@ -61,7 +61,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
     [UnitParameter(id: 14, name: "volume", meaning: .linearGain, range: 0...1, standard: 1)]
   }
-  override var parametersIgnoreScope: Bool { true }
+  override var elements: ParameterElements { .ignored }
   override package var isInside: Bool { hardware.isInside || super.isInside }
 
   override func fade(_ bus: Int, out: Bool) -> Bool {

@@ -18,10 +18,11 @@ final class PassUnit: Unit, @unchecked Sendable {
 extension Unit {
   /// Allocates a unit as renders see it.
   static func makeRender(
-    _ device: UnsafeMutablePointer<DeviceUnit>? = nil
+    _ device: UnsafeMutablePointer<DeviceUnit>? = nil,
+    foreign: UnsafeMutablePointer<cue_foreign>? = nil
   ) -> UnsafeMutablePointer<RenderUnit> {
     let render = UnsafeMutablePointer<RenderUnit>.allocate(capacity: 1)
-    unsafe render.initialize(to: RenderUnit(device: device))
+    unsafe render.initialize(to: RenderUnit(device: device, foreign: foreign))
     return unsafe render
   }
 

@@ -2,36 +2,56 @@ import CRealTime
 import Codecs
 import RealTime
 
+/// A converter between the source of an input and the unit.
+protocol BusConverter: AnyObject, Sendable {
+  /// The converter as renders call it. It allocates nothing.
+  var call: cue_resampler { get }
+  /// Delay of its output in seconds.
+  var delaySeconds: Double { get }
+}
+
 /// The sample rate converter of a bus, which has had silence already: so a render gets frames at once and
 /// allocates nothing.
 @safe
-final class RateConverter: @unchecked Sendable {
+final class RateConverter: BusConverter, @unchecked Sendable {
   private let resampler: Resampler
-  /// Delay of its output in seconds.
   let delaySeconds: Double
 
-  /// - Returns: Nil if the rates cannot be converted.
-  init?(from inputRate: Double, to outputRate: Double, channels: Int, maximumFrames: Int) {
+  init(_ shape: BusShape) throws(UnitError) {
+    let (from, to) = (shape.format.sampleRate, shape.rate)
+    let unknown = UnitError.formatNotSupported("there is no conversion from \(from) to \(to) Hz")
     guard
       let resampler = Resampler(
-        from: inputRate, to: outputRate, channels: channels, quality: Resampler.Quality(.high))
-    else { return nil }
+        from: from, to: to, channels: shape.format.channels, quality: Resampler.Quality(.high))
+    else { throw unknown }
     self.resampler = resampler
-    let input = Planes(channels: channels, capacity: UnitSetup.framesToResample)
-    let output = Planes(channels: channels, capacity: maximumFrames)
-    var silent = 0.0
-    // Until its output flows, and then as long again, so that its buffers have their final size.
-    for _ in 0..<10_000 {
-      let made = try? unsafe resampler.process(
-        input.pointers(), frames: UnitSetup.framesToResample, into: output.pointers(),
-        room: maximumFrames)
-      guard let made else { return nil }
-      silent += made.produced > 0 ? 1 : 0
-      if silent > 64 { break }
-    }
-    delaySeconds = resampler.delayFrames / outputRate
+    guard unsafe warmUp(resampler.realTimeCall, shape) else { throw unknown }
+    delaySeconds = resampler.delayFrames / to
   }
 
-  /// The converter as renders call it.
   var call: cue_resampler { unsafe resampler.realTimeCall }
+}
+
+/// Gives a converter silence until its output flows, and then as long again, so that its buffers have their
+/// final size.
+///
+/// - Returns: False if no output comes.
+func warmUp(_ converter: cue_resampler, _ shape: BusShape) -> Bool {
+  let count = UnitSetup.framesToResample
+  let channels = shape.format.channels
+  let input = Planes(channels: channels, capacity: count)
+  let output = Planes(channels: channels, capacity: shape.frames)
+  var left = 0
+  var silent = 0
+  for _ in 0..<10_000 {
+    if left == 0 { left = count }
+    var (taken, given): (UInt32, UInt32) = (0, 0)
+    unsafe cue_rt_resample(
+      converter, input.pointers(), UInt32(left), &taken, output.pointers(), UInt32(shape.frames),
+      &given)
+    left -= Int(taken)
+    silent += given > 0 ? 1 : 0
+    if silent > 64 { return true }
+  }
+  return false
 }

@@ -22,7 +22,9 @@ final class SetupMemory: @unchecked Sendable {
   ///   - rates: The rate at which each input's samples are needed.
   ///   - old: The setup before: its buses' memory and converters are used again where nothing changes.
   init(
-    _ state: borrowing Unit.State, _ kernel: Unit.Kernel, rates: [Double], reusing old: SetupMemory?
+    _ state: borrowing Unit.State, _ kernel: Unit.Kernel, rates: [Double],
+    reusing old: SetupMemory?,
+    _ convert: (BusShape) throws(UnitError) -> (any BusConverter)?
   ) throws(UnitError) {
     let frames = state.maximumFrames
     let all = state.inputs + state.outputs
@@ -30,13 +32,13 @@ final class SetupMemory: @unchecked Sendable {
     var sources: [Unit] = []
     for (i, bus) in all.enumerated() {
       let isInput = i < state.inputs.count
-      let shape = BusMemory.Shape(
+      let shape = BusShape(
         format: bus.format, frames: frames, rate: isInput ? rates[i] : bus.format.sampleRate,
         isInput: isInput, index: isInput ? i : i - state.inputs.count)
       if let same = old?.parts.first(where: { $0.shape == shape }) {
         parts.append(same)
       } else {
-        parts.append(try BusMemory(shape))
+        parts.append(BusMemory(shape, try isInput ? convert(shape) : nil))
       }
       if case .unit(let unit, _) = bus.source { sources.append(unit) }
     }
@@ -72,47 +74,38 @@ final class SetupMemory: @unchecked Sendable {
   }
 }
 
+/// All that the memory of a bus depends on.
+struct BusShape: Equatable {
+  let format: BusFormat
+  /// Frames of the longest render.
+  let frames: Int
+  /// Rate of the planes.
+  let rate: Double
+  let isInput: Bool
+  let index: Int
+}
+
 /// Memory of a bus.
 @safe
 private final class BusMemory: @unchecked Sendable {
-  struct Shape: Equatable {
-    let format: BusFormat
-    /// Frames of the longest render.
-    let frames: Int
-    /// Rate of the planes.
-    let rate: Double
-    let isInput: Bool
-    let index: Int
-  }
-  let shape: Shape
+  let shape: BusShape
   private let planes: Planes
   private let sourcePlanes: Planes?
-  private let converter: RateConverter?
+  private let converter: (any BusConverter)?
   private let memory: UnsafeMutableRawBufferPointer
   private let list: UnsafeMutablePointer<cue_buffer_list>
   private let resampling: UnsafeMutablePointer<ResamplingState>
 
   var delaySeconds: Double { converter?.delaySeconds ?? 0 }
 
-  init(_ shape: Shape) throws(UnitError) {
+  init(_ shape: BusShape, _ converter: (any BusConverter)?) {
     self.shape = shape
+    self.converter = converter
     let format = shape.format
     planes = Planes(channels: format.channels, capacity: shape.frames)
-    if shape.isInput, shape.rate != format.sampleRate {
-      guard
-        let converter = RateConverter(
-          from: format.sampleRate, to: shape.rate, channels: format.channels,
-          maximumFrames: shape.frames)
-      else {
-        throw .formatNotSupported(
-          "there is no conversion from \(format.sampleRate) to \(shape.rate) Hz")
-      }
-      self.converter = converter
-      sourcePlanes = Planes(channels: format.channels, capacity: UnitSetup.framesToResample)
-    } else {
-      converter = nil
-      sourcePlanes = nil
-    }
+    sourcePlanes =
+      converter == nil
+      ? nil : Planes(channels: format.channels, capacity: UnitSetup.framesToResample)
     let bytes = shape.frames * format.bytesPerFrame * format.buffers
     unsafe memory = .allocate(byteCount: bytes, alignment: 64)
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)

@@ -3,7 +3,7 @@ import Glibc
 import Logging
 package import RealTime
 import Server
-import Synchronization
+package import Synchronization
 import System
 
 /// An audio unit: its buses, and what all units have. Any thread that is not real time, except where said.
@@ -56,6 +56,8 @@ package class Unit: @unchecked Sendable {
 
   /// The name in messages.
   package let name: String
+  /// The number by which C programs know the unit; 0 if they do not.
+  package let handle = Atomic<UInt>(0)
   /// The unit as renders see it.
   package let render: UnsafeMutablePointer<RenderUnit>
   private let state: Mutex<State>
@@ -99,14 +101,29 @@ package class Unit: @unchecked Sendable {
   func rate(ofInput bus: Int, _ state: borrowing State) -> Double {
     state.outputs.first?.format.sampleRate ?? state.inputs[bus].format.sampleRate
   }
+  /// Returns the converter of an input's sample rate; nil if it needs none.
+  func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
+    if shape.rate == shape.format.sampleRate { return nil }
+    return try RateConverter(shape)
+  }
   /// True if a program may set the number of a side's buses.
   package func canSetBusCount(_ side: Side) -> Bool { false }
   /// The parameters of a bus, or of the unit (`side` nil).
   package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] { [] }
   /// The name of a group of parameters.
   package func groupName(_ id: UInt32) -> String? { nil }
-  /// True if a parameter is the same in every scope and element.
-  var parametersIgnoreScope: Bool { false }
+  /// What the elements of the parameters are.
+  var elements: ParameterElements { .buses }
+  /// The elements of a scope that have parameters.
+  func elements(_ side: Side?) -> [UInt32] {
+    guard let side else { return [0] }
+    return (0..<UInt32(busCount(side))).map { $0 }
+  }
+  /// Called when the number of buses has changed.
+  func busCountChanged() { makeParameters() }
+  /// True if the meters of a bus are on; nil if it has none.
+  package func isMetering(_ side: Side, bus: Int) -> Bool? { nil }
+  package func setMetering(_ on: Bool, _ side: Side, bus: Int) {}
   /// Fades an input out, or in again, within one render.
   ///
   /// - Returns: False if the unit cannot do that.
@@ -185,7 +202,8 @@ package class Unit: @unchecked Sendable {
       var rates: [Double] = []
       for bus in 0..<count { rates.append(rate(ofInput: bus, state)) }
       return try SetupMemory(
-        state, kernel(inputs: count), rates: rates, reusing: state.memory)
+        state, kernel(inputs: count), rates: rates, reusing: state.memory
+      ) { shape throws(UnitError) in try converter(shape) }
     }
     let old = state.withLock { state in
       defer { state.memory = memory }
@@ -316,13 +334,13 @@ package class Unit: @unchecked Sendable {
       throw .initialized
     }
     try change { state throws(UnitError) in
-      while state.inputs.count > count { state.inputs.removeLast() }
-      while state.inputs.count < count {
-        state.inputs.append(Bus(format: state.outputs[0].format))
-      }
+      var buses = side == .input ? state.inputs : state.outputs
+      while buses.count > count { buses.removeLast() }
+      while buses.count < count { buses.append(Bus(format: state.outputs[0].format)) }
+      if side == .input { state.inputs = buses } else { state.outputs = buses }
     }
-    makeParameters()
-    tell(.inputCount)
+    busCountChanged()
+    tell(.busCount(side))
   }
 
   /// Returns a bus.

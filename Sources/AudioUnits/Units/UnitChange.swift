@@ -2,7 +2,7 @@
 package enum UnitChange: Sendable {
   /// The format of a bus.
   case format(Unit.Side, bus: UInt32)
-  case inputCount
+  case busCount(Unit.Side)
   case maximumFrames
   /// The output unit was started or stopped.
   case running

@@ -15,6 +15,8 @@ package enum UnitError: Error, Sendable {
   case failedInitialization(String)
   case unsupported(String)
   case tooManyInstances
+  /// A code that a unit of the app has returned.
+  case status(Int32)
   case server(ServerError)
 
   /// The error in words.
@@ -30,6 +32,7 @@ package enum UnitError: Error, Sendable {
     case .uninitialized: "the unit is not initialised"
     case .initialized: "the unit is initialised"
     case .tooManyInstances: "there are too many audio units"
+    case .status(let status): "the app's unit has returned \(status)"
     case .server(let error): "\(error)"
     }
   }

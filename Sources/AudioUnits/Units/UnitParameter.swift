@@ -21,11 +21,13 @@ package struct UnitParameter: Sendable {
   package let isLogarithmic: Bool
   /// True if a user interface should not show it.
   package let isHidden: Bool
+  /// True if the unit sets the value, and programs only read it.
+  package let isMeter: Bool
 
   init(
     id: UInt32, name: String, meaning: Meaning, range: ClosedRange<Float>, standard: Float,
     valueNames: [String] = [], group: UInt32? = nil, isLogarithmic: Bool = false,
-    isHidden: Bool = false
+    isHidden: Bool = false, isMeter: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -36,6 +38,7 @@ package struct UnitParameter: Sendable {
     self.group = group
     self.isLogarithmic = isLogarithmic
     self.isHidden = isHidden
+    self.isMeter = isMeter
   }
 }
 
@@ -52,7 +55,7 @@ final class ParameterMemory: @unchecked Sendable {
   /// Takes the values of the parameters that were there before.
   init(
     _ list: [(scope: UInt32, element: UInt32, parameter: UnitParameter)], inputs: Int,
-    outputs: Int, ignoresScope: Bool, values: (UInt32, UInt32, UInt32) -> Float?
+    outputs: Int, elements: ParameterElements, values: (UInt32, UInt32, UInt32) -> Float?
   ) {
     let sorted = list.map { item in
       (
@@ -63,7 +66,9 @@ final class ParameterMemory: @unchecked Sendable {
     unsafe slots = .allocate(capacity: max(1, sorted.count))
     for (i, (key, item)) in sorted.enumerated() {
       let value = values(item.parameter.id, item.scope, item.element) ?? item.parameter.standard
-      unsafe (slots + i).initialize(to: UnitParameterSlot(key, item.parameter.range, value))
+      let parameter = item.parameter
+      unsafe (slots + i).initialize(
+        to: UnitParameterSlot(key, parameter.range, value, isMeter: parameter.isMeter))
     }
     unsafe places = .allocate(capacity: ChangeQueue.capacity)
     for i in 0..<ChangeQueue.capacity { unsafe (places + i).initialize(to: QueuedChange(i)) }
@@ -72,7 +77,7 @@ final class ParameterMemory: @unchecked Sendable {
     unsafe parameters = .allocate(capacity: 1)
     unsafe parameters.initialize(
       to: UnitParameters(
-        slots, count: sorted.count, inputs: inputs, outputs: outputs, ignoresScope: ignoresScope,
+        slots, count: sorted.count, inputs: inputs, outputs: outputs, elements: elements,
         queue: queue))
   }
 
@@ -90,32 +95,29 @@ final class ParameterMemory: @unchecked Sendable {
 extension Unit {
   /// The parameters of a scope of the C API: 0, or that of a side.
   package func parameters(scope: UInt32, bus: Int) -> [UnitParameter] {
-    parametersIgnoreScope ? parameters(nil, bus: 0) : parameters(Side(rawValue: scope), bus: bus)
+    elements == .ignored
+      ? parameters(nil, bus: 0) : parameters(Side(rawValue: scope), bus: bus)
   }
 
   /// All parameters with their scopes and elements.
   private var all: [(scope: UInt32, element: UInt32, parameter: UnitParameter)] {
-    var list: [(scope: UInt32, element: UInt32, parameter: UnitParameter)] = []
-    list += parameters(nil, bus: 0).map { (0, 0, $0) }
-    if parametersIgnoreScope { return list }
-    for bus in 0..<busCount(.input) {
-      list += parameters(.input, bus: bus).map { (1, UInt32(bus), $0) }
+    if elements == .ignored { return parameters(nil, bus: 0).map { (0, 0, $0) } }
+    return [nil, Side.input, .output].flatMap { side in
+      elements(side).flatMap { element in
+        parameters(side, bus: Int(element)).map { (side?.rawValue ?? 0, element, $0) }
+      }
     }
-    for bus in 0..<busCount(.output) {
-      list += parameters(.output, bus: bus).map { (2, UInt32(bus), $0) }
-    }
-    return list
   }
 
-  /// Scope, element and number of each parameter.
+  /// Scope, element and number of each parameter that programs set.
   var addresses: [(scope: UInt32, element: UInt32, id: UInt32)] {
-    all.map { ($0.scope, $0.element, $0.parameter.id) }
+    all.filter { !$0.parameter.isMeter }.map { ($0.scope, $0.element, $0.parameter.id) }
   }
 
   /// Makes the parameters for the present buses. Each keeps its value.
   func makeParameters() {
     let memory = ParameterMemory(
-      all, inputs: busCount(.input), outputs: busCount(.output), ignoresScope: parametersIgnoreScope
+      all, inputs: elements(.input).count, outputs: elements(.output).count, elements: elements
     ) { id, scope, element in
       var value: Float = 0
       let error = unsafe render.pointee.parameter(

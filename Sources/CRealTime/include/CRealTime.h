@@ -279,4 +279,5 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #include "cue_events.h"
 #include "cue_io.h"
 #include "cue_transport.h"
+#include "cue_foreign.h"
 #include "cue_unit.h"

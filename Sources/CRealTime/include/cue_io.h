@@ -22,6 +22,8 @@ typedef struct cue_io {
   double rate_scalar;
   /// The same length in nanoseconds; 0 if unknown.
   double nanoseconds_per_frame;
+  /// Transport state at the cycle's first frame; NULL if unknown.
+  const struct cue_transport *_Nullable transport;
 } cue_io;
 
 /// An I/O function with its context.

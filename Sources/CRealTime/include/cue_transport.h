@@ -104,4 +104,21 @@ static inline const cue_transport *cue_rt_follow_transport(cue_transport_course 
   return &course->now;
 }
 
+/// The transport state of the cycle that the thread runs; NULL outside a cycle.
+extern CUE_HIDDEN _Thread_local const cue_transport *_Nullable cue_thread_transport
+    __attribute__((tls_model("initial-exec")));
+
+static inline const cue_transport *_Nullable cue_rt_thread_transport(void) CUE_REALTIME {
+  CUE_TRUST_BEGIN // In the block that each thread has from its beginning: no memory is allocated.
+      return cue_thread_transport;
+  CUE_TRUST_END
+}
+
+/// Sets the transport state that this thread's renders see.
+static inline void cue_rt_set_thread_transport(const cue_transport *_Nullable now) CUE_REALTIME {
+  CUE_TRUST_BEGIN // As above.
+      cue_thread_transport = now;
+  CUE_TRUST_END
+}
+
 #pragma clang assume_nonnull end

@@ -70,6 +70,8 @@ typedef struct cue_unit_call {
   const cue_time_stamp *time;
   uint32_t frames;
   uint32_t *flags;
+  /// How often the unit was reset.
+  uint64_t resets;
 } cue_unit_call;
 
 /// The function that makes a unit's outputs from its inputs, with its context. Returns an error of
@@ -93,16 +95,28 @@ typedef struct cue_resampler {
   void (*_Nullable run)(void *context, float *_Nonnull const *_Nonnull input, uint32_t count,
                         uint32_t *taken, float *_Nonnull const *_Nonnull output, uint32_t room,
                         uint32_t *given);
+  /// Sets how many input frames make an output frame, and by how much frequencies, in cycles per frame,
+  /// are multiplied. NULL for a converter whose ratio is fixed. One that resamples ignores `pitch`.
+  void (*_Nullable set)(void *context, double ratio, double pitch);
   void *_Nullable context;
 } cue_resampler;
+
+/// Sets ratio and pitch of a converter that can change them.
+static inline void cue_rt_set_ratio(cue_resampler resampler, double ratio,
+                                    double pitch) CUE_REALTIME {
+  if (!resampler.set) return;
+  CUE_TRUST_BEGIN // soxr and Rubber Band only compute there.
+      resampler.set((void *)resampler.context, ratio, pitch);
+  CUE_TRUST_END
+}
 
 /// Calls a sample rate converter.
 static inline void cue_rt_resample(cue_resampler resampler, float *_Nonnull const *_Nonnull input,
                                    uint32_t count, uint32_t *taken,
                                    float *_Nonnull const *_Nonnull output, uint32_t room,
                                    uint32_t *given) CUE_REALTIME {
-  CUE_TRUST_BEGIN // soxr allocates nothing once its buffers have had their largest contents, which
-                  // RateConverter.swift of AudioUnits sees to.
+  CUE_TRUST_BEGIN // soxr and Rubber Band allocate nothing once their buffers have had their largest
+                  // contents, which RateConverter.swift of AudioUnits sees to.
       resampler.run((void *)resampler.context, input, count, taken, output, room, given);
   CUE_TRUST_END
 }
@@ -113,10 +127,70 @@ static inline double cue_rt_asinh(double value) CUE_REALTIME {
   CUE_TRUST_END
 }
 
+static inline double cue_rt_log10(double value) CUE_REALTIME {
+  CUE_TRUST_BEGIN // libm: computes.
+      return __builtin_log10(value);
+  CUE_TRUST_END
+}
+
+static inline double cue_rt_sine(double angle) CUE_REALTIME {
+  CUE_TRUST_BEGIN // libm: computes.
+      return __builtin_sin(angle);
+  CUE_TRUST_END
+}
+
 static inline double cue_rt_power(double base, double exponent) CUE_REALTIME {
   CUE_TRUST_BEGIN // libm: computes.
       return __builtin_pow(base, exponent);
   CUE_TRUST_END
+}
+
+/// Functions of the app that tell of its beat and transport, as a HostCallbackInfo. Any may be NULL.
+/// Each returns 0, or an error.
+typedef struct cue_host_callbacks {
+  void *_Nullable data;
+  int32_t (*_Nullable beat_and_tempo)(void *_Nullable data, double *_Nullable beat,
+                                      double *_Nullable tempo);
+  int32_t (*_Nullable musical_time)(void *_Nullable data, uint32_t *_Nullable frames_to_beat,
+                                    float *_Nullable beats, uint32_t *_Nullable unit,
+                                    double *_Nullable down_beat);
+  int32_t (*_Nullable transport_state)(void *_Nullable data, bool *_Nullable is_playing,
+                                       bool *_Nullable has_changed, double *_Nullable frame,
+                                       bool *_Nullable is_cycling, double *_Nullable cycle_start,
+                                       double *_Nullable cycle_end);
+  void *_Nullable transport_state_2;
+} cue_host_callbacks;
+
+/// Asks the app for its transport state.
+static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
+                                            double sample_rate) CUE_REALTIME {
+  cue_transport now = {.frames_per_second = sample_rate};
+  double beat = 0, tempo = 0, frame = 0, down_beat = 0, cycle_start, cycle_end;
+  float beats = 4;
+  uint32_t unit = 4, frames_to_beat;
+  bool has_changed, is_cycling;
+  CUE_TRUST_BEGIN // Functions of the app, by the rules of render callbacks.
+      if (host->transport_state &&
+          host->transport_state(host->data, &now.is_rolling, &has_changed, &frame, &is_cycling,
+                                &cycle_start, &cycle_end) != 0) now.is_rolling = false;
+  if (host->beat_and_tempo && host->beat_and_tempo(host->data, &beat, &tempo) == 0)
+    now.has_beats = tempo > 0;
+  if (host->musical_time &&
+      host->musical_time(host->data, &frames_to_beat, &beats, &unit, &down_beat) != 0) {
+    beats = 4;
+    unit = 4;
+    down_beat = 0;
+  }
+  CUE_TRUST_END
+  now.frame = (int64_t)frame;
+  if (!now.has_beats || !(beats > 0)) return now;
+  now.beat_unit = (int32_t)unit;
+  now.beats_per_bar = beats;
+  now.beats_per_minute = tempo;
+  now.bar = (int64_t)__builtin_floor(down_beat / (double)beats + 1e-9);
+  now.bar_beat = beat - (double)now.bar * (double)beats;
+  now.beat_slack = 1e-3;
+  return now;
 }
 
 /// A node's function that moves one of its controls, on the thread that runs it and before it does:

@@ -41,6 +41,7 @@ package final class Resampler {
 
   private let resampler: soxr_t
   private let channels: Int
+  private let isVariable: Bool
 
   /// Creates a resampler; nil if soxr does not support the rates or channels.
   ///
@@ -59,12 +60,14 @@ package final class Resampler {
   /// - Parameter mostRatio: The largest ratio that will be set.
   package convenience init?(variableUpTo mostRatio: Double, channels: Int) {
     unsafe self.init(
-      mostRatio, 1, channels, unsafe soxr_quality_spec(UInt(SOXR_20_BITQ), UInt(SOXR_VR)))
+      mostRatio, 1, channels, unsafe soxr_quality_spec(UInt(SOXR_20_BITQ), UInt(SOXR_VR)),
+      isVariable: true)
     setRatio(1)
   }
 
   private init?(
-    _ inputRate: Double, _ outputRate: Double, _ channels: Int, _ quality: soxr_quality_spec_t
+    _ inputRate: Double, _ outputRate: Double, _ channels: Int, _ quality: soxr_quality_spec_t,
+    isVariable: Bool = false
   ) {
     var failure: soxr_error_t?
     var io = unsafe soxr_io_spec(SOXR_FLOAT32_S, SOXR_FLOAT32_S)
@@ -77,6 +80,7 @@ package final class Resampler {
     else { return nil }
     unsafe self.resampler = resampler
     self.channels = channels
+    self.isVariable = isVariable
   }
 
   deinit { unsafe soxr_delete(resampler) }
@@ -117,7 +121,10 @@ package final class Resampler {
           UnsafeMutableRawPointer(mutating: output), Int(room), &produced)
         unsafe taken.pointee = UInt32(consumed)
         unsafe given.pointee = UInt32(produced)
-      }, context: UnsafeMutableRawPointer(resampler))
+      },
+      set: isVariable
+        ? { context, ratio, _ in _ = unsafe soxr_set_io_ratio(OpaquePointer(context), ratio, 0) }
+        : nil, context: UnsafeMutableRawPointer(resampler))
   }
 
   /// Frames of the output that the input so far lacks: the delay of a stream without an end.

@@ -241,6 +241,7 @@ package struct IOCycle: ~Copyable {
     let rate = Double(bitPattern: sampleRate.load(ordering: .relaxed))
     unsafe io.rate_scalar = block.nanoseconds_per_frame * rate / 1e9
     unsafe io.nanoseconds_per_frame = block.nanoseconds_per_frame
+    unsafe io.transport = block.transport
     // All of the input came in before the cycle, whatever the server says.
     let inputLatency = unsafe max(
       Int64(inputLatency.load(ordering: .relaxed)), Int64(block.frames))

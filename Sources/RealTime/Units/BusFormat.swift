@@ -36,8 +36,8 @@ package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
       isInterleaved: false)
   }
 
-  package var sampleRate: Double { pcm.sampleRate }
-  package var channels: Int { pcm.channels }
+  package var sampleRate: Double { @_noLocks get { pcm.sampleRate } }
+  package var channels: Int { @_noLocks get { pcm.channels } }
   /// Buffers of a list, and bytes of a frame in one of them.
   package var buffers: Int { @_noLocks get { isInterleaved ? 1 : pcm.channels } }
   package var bytesPerFrame: Int {

@@ -89,6 +89,7 @@ package struct DeviceUnit: ~Copyable {
     guard let setup = unsafe unit.pointee.begin() else { return }
     let began = cue_rt_nanoseconds()
     unsafe state.pointee.io = io
+    unsafe cue_rt_set_thread_transport(io.pointee.transport)
     if restarts.exchange(false, ordering: .acquiring) {
       unsafe state.pointee.position = 0
       unsafe state.pointee.gain = gainNow
@@ -98,6 +99,7 @@ package struct DeviceUnit: ~Copyable {
     if directions & 1 != 0, unsafe io.pointee.output != nil { unsafe play(io, setup) }
     unsafe state.pointee.position &+= Int64(io.pointee.frames)
     unsafe state.pointee.io = nil
+    cue_rt_set_thread_transport(nil)
     let length = unsafe Double(io.pointee.frames) * io.pointee.nanoseconds_per_frame
     if length > 0 {
       let share = Float(Double(cue_rt_nanoseconds() &- began) / length)

@@ -1,68 +1,158 @@
 package import CRealTime
 import Synchronization
 
-/// Gains of a bus at the end of the latest render: of the second channel, and of all others.
-package struct MixerGains: BitwiseCopyable {
+/// The parameters of a mixer's buses, and how they become gains.
+package enum MixerLaw: BitwiseCopyable, Sendable {
+  /// Volume, switch, and pan of -1 to 1.
+  case multiChannel
+  /// Volume, and pan of 0 to 1.
+  case stereo
+  /// Azimuth, elevation, distance, gain in decibels, and switch.
+  case spatial
+
+  /// Parameters of a bus.
+  fileprivate var count: Int {
+    @_noLocks get {
+      switch self {
+      case .multiChannel: 3
+      case .stereo: 2
+      case .spatial: 5
+      }
+    }
+  }
+
+  /// The place of the switch among them; nil if there is none.
+  fileprivate var switchPlace: Int? {
+    @_noLocks get {
+      switch self {
+      case .multiChannel: 1
+      case .stereo: nil
+      case .spatial: 4
+      }
+    }
+  }
+}
+
+/// Gains of a bus: of the second channel, and of all others.
+struct MixerGains: BitwiseCopyable {
   var all: Float
   var second: Float
-  package init(_ gain: Float) {
+  @_noLocks init(_ gain: Float) {
     all = gain
     second = gain
   }
 }
 
-/// Whether a bus of a mixer is faded out, because its source is about to change. Any thread.
-package struct MixerFade: ~Copyable {
-  private let isOut = Atomic<Bool>(false)
+/// How a sound gets softer with its distance in metres. Control side: any thread.
+package struct DistanceLaw: ~Copyable {
+  private let reference = Atomic<UInt32>(Float(1).bitPattern)
+  private let most = Atomic<UInt32>(Float(10_000).bitPattern)
+  private let decibels = Atomic<UInt32>(Float(60).bitPattern)
   package init() {}
-  package func set(out: Bool) { isOut.store(out, ordering: .relaxed) }
-  var gain: Float { @_noLocks get { isOut.load(ordering: .relaxed) ? 0 : 1 } }
+
+  /// - Parameters:
+  ///   - reference: Up to there the sound is as loud as it is.
+  ///   - most: From there on it gets no softer.
+  ///   - decibels: It never gets softer by more.
+  package func set(reference: Float, most: Float, decibels: Float) {
+    self.reference.store(reference.bitPattern, ordering: .relaxed)
+    self.most.store(most.bitPattern, ordering: .relaxed)
+    self.decibels.store(decibels.bitPattern, ordering: .relaxed)
+  }
+
+  /// The reference, the farthest distance, and the largest attenuation in decibels.
+  package var values: (reference: Float, most: Float, decibels: Float) {
+    @_noLocks get {
+      (
+        Float(bitPattern: reference.load(ordering: .relaxed)),
+        Float(bitPattern: most.load(ordering: .relaxed)),
+        Float(bitPattern: decibels.load(ordering: .relaxed))
+      )
+    }
+  }
+
+  /// Returns the gain at a distance: the reference over the distance.
+  @_noLocks borrowing func gain(at distance: Float) -> Float {
+    let (reference, most, decibels) = values
+    let near = max(reference, 1e-6)
+    let gain = near / max(near, min(distance, most))
+    return max(gain, Float(cue_rt_power(10, -Double(decibels) / 20)))
+  }
+}
+
+/// A bus of a mixer, or its output.
+@safe
+package struct MixerBus: ~Copyable {
+  fileprivate let slots: UnsafeMutablePointer<UnitParameterSlot>
+  package var meters: MeterBank
+  package let distance = DistanceLaw()
+  /// True while the bus is faded out, because its source is about to change.
+  private let isOut = Atomic<Bool>(false)
+  /// The gains at the end of the latest render.
+  fileprivate var gains = MixerGains(0)
+
+  package init(_ slots: UnsafeMutablePointer<UnitParameterSlot>, _ meters: consuming MeterBank) {
+    unsafe self.slots = slots
+    self.meters = meters
+  }
+
+  /// Fades the bus out, or in again, within one render. Any thread.
+  package func fade(out: Bool) { isOut.store(out, ordering: .relaxed) }
+  fileprivate var fade: Float { @_noLocks get { isOut.load(ordering: .relaxed) ? 0 : 1 } }
 }
 
 /// A mixer: adds the inputs of a unit, each with its gain and balance. Owns no memory.
 @safe
 package struct Mixer: ~Copyable {
-  /// Parameters of the first bus. Those of each bus are volume, switch and pan, or volume and pan of 0
-  /// to 1; behind those of the last bus is the output's volume.
-  private let parameters: UnsafeMutablePointer<UnitParameterSlot>
-  private let hasSwitches: Bool
+  private let law: MixerLaw
   /// One for each input, and one for the output behind them.
-  private let gains: UnsafeMutablePointer<MixerGains>
-  /// One for each input.
-  private let fades: UnsafeMutablePointer<MixerFade>
+  private let buses: UnsafeMutablePointer<MixerBus>
   private let hasRun: UnsafeMutablePointer<Bool>
 
   package init(
-    parameters: UnsafeMutablePointer<UnitParameterSlot>, hasSwitches: Bool,
-    gains: UnsafeMutablePointer<MixerGains>, fades: UnsafeMutablePointer<MixerFade>,
-    hasRun: UnsafeMutablePointer<Bool>
+    _ law: MixerLaw, buses: UnsafeMutablePointer<MixerBus>, hasRun: UnsafeMutablePointer<Bool>
   ) {
-    unsafe self.parameters = parameters
-    self.hasSwitches = hasSwitches
-    unsafe self.gains = gains
-    unsafe self.fades = fades
+    self.law = law
+    unsafe self.buses = buses
     unsafe self.hasRun = hasRun
   }
 
-  private var stride: Int { @_noLocks get { hasSwitches ? 3 : 2 } }
-
   @_noLocks private borrowing func isOn(_ bus: Int) -> Bool {
-    unsafe !hasSwitches || parameters[bus &* 3 &+ 1].value >= 0.5
+    guard let place = law.switchPlace else { return true }
+    return unsafe buses[bus].slots[place].value >= 0.5
   }
-
-  /// The parameters of a bus, or of the output behind the last one.
-  @_noLocks private borrowing func slots(_ bus: Int)
-    -> UnsafeMutablePointer<UnitParameterSlot>
-  { unsafe parameters + bus &* stride }
 
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
-    let first = unsafe slots(bus)
-    var gains = unsafe MixerGains(isOn(bus) ? first.pointee.value * fades[bus].gain : 0)
-    let pan = unsafe hasSwitches ? first[2].value : 2 * first[1].value - 1
-    gains.all *= 1 - max(0, pan)
-    gains.second *= 1 + min(0, pan)
+    let slots = unsafe buses[bus].slots
+    let base = unsafe isOn(bus) ? buses[bus].fade : 0
+    var gains: MixerGains
+    switch law {
+    case .multiChannel, .stereo:
+      gains = unsafe MixerGains(slots[0].value * base)
+      let pan = unsafe law == .stereo ? 2 * slots[1].value - 1 : slots[2].value
+      gains.all *= 1 - max(0, pan)
+      gains.second *= 1 + min(0, pan)
+    case .spatial:
+      let turn = Double.pi / 180
+      let azimuth = unsafe Double(slots[0].value)
+      let elevation = unsafe Double(slots[1].value)
+      let side = cue_rt_sine(azimuth * turn) * cue_rt_sine((90 - abs(elevation)) * turn)
+      let decibels = unsafe Double(slots[3].value)
+      let gain = unsafe buses[bus].distance.gain(at: slots[2].value) * base
+      gains = MixerGains(gain * Float(cue_rt_power(10, decibels / 20)))
+      // Of one power wherever it is: the angle goes from 0 on the left to a quarter turn on the right.
+      let angle = (side + 1) * Double.pi / 4
+      gains.all *= Float(cue_rt_sine(Double.pi / 2 - angle))
+      gains.second *= Float(cue_rt_sine(angle))
+    }
     return gains
+  }
+
+  /// Returns the gains of a bus, or of the output behind the last one.
+  @_noLocks private borrowing func wanted(_ bus: Int, isOutput: Bool) -> MixerGains {
+    if !isOutput { return target(bus) }
+    return unsafe law == .spatial ? MixerGains(1) : MixerGains(buses[bus].slots.pointee.value)
   }
 
   /// Returns the next part of a render in which gains change in a straight line.
@@ -74,21 +164,21 @@ package struct Mixer: ~Copyable {
     of bus: Int, from start: Int, frames: Int, isFirst: Bool, _ setup: UnitSetup
   ) -> (end: Int, from: MixerGains, to: MixerGains) {
     let isOutput = bus == setup.inputCount
-    let slots = unsafe slots(bus)
-    let count = isOutput ? 1 : stride
+    let slots = unsafe buses[bus].slots
+    let count = isOutput ? (law == .spatial ? 0 : 1) : law.count
     var end = frames
-    var from = unsafe gains[bus]
+    var from = unsafe buses[bus].gains
     if unsafe setup.hasChanges(of: slots, count: count) {
       end = setup.nextChange(after: start, frames: frames)
       unsafe setup.applyChanges(at: start, isEnd: false, to: slots, count: count)
       if unsafe setup.hasChanges(of: slots, count: count, by: start) {
-        from = unsafe isOutput ? MixerGains(slots.pointee.value) : target(bus)
+        from = wanted(bus, isOutput: isOutput)
       }
       unsafe setup.applyChanges(at: end, isEnd: true, to: slots, count: count)
     }
-    let to = unsafe isOutput ? MixerGains(slots.pointee.value) : target(bus)
+    let to = wanted(bus, isOutput: isOutput)
     if isFirst && start == 0 && end == frames { from = to }
-    unsafe gains[bus] = to
+    unsafe buses[bus].gains = to
     return (end, from, to)
   }
 
@@ -96,18 +186,22 @@ package struct Mixer: ~Copyable {
     let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self).pointee
     let frames = unsafe Int(call.frames)
     let sum = unsafe setup.outputs.pointee
+    let rate = sum.format.sampleRate
     sum.silence(frames: frames)
     let isFirst = unsafe !hasRun.pointee
     unsafe hasRun.pointee = true
     for bus in 0..<setup.inputCount {
       if setup.isUnconnected(bus) {
-        unsafe gains[bus] = target(bus)
+        unsafe buses[bus].gains = target(bus)
+        unsafe buses[bus].meters.finish(frames: frames, sampleRate: rate)
         continue
       }
       // A bus that is off renders no more once it is silent.
-      let now = unsafe gains[bus]
+      let now = unsafe buses[bus].gains
       var hasSound = isOn(bus) || now.all != 0 || now.second != 0
-      if !hasSound { hasSound = unsafe setup.hasChanges(of: slots(bus), count: stride) }
+      if !hasSound {
+        hasSound = unsafe setup.hasChanges(of: buses[bus].slots, count: law.count)
+      }
       if hasSound {
         var isSilent = false
         let status = unsafe setup.pull(bus, frames: frames, at: call.time, isSilent: &isSilent)
@@ -118,30 +212,42 @@ package struct Mixer: ~Copyable {
       while start < frames {
         let part = part(of: bus, from: start, frames: frames, isFirst: isFirst, setup)
         if hasSound {
-          unsafe add(setup.inputs[bus], to: sum, start..<part.end, part.from, part.to)
+          unsafe add(bus, setup.inputs[bus], to: sum, start..<part.end, part.from, part.to)
         }
         start = part.end
       }
+      unsafe buses[bus].meters.finish(frames: frames, sampleRate: rate)
     }
-    var start = 0
-    while start < frames {
-      let part = part(
-        of: setup.inputCount, from: start, frames: frames, isFirst: isFirst, setup)
-      if part.from.all != 1 || part.to.all != 1 {
-        for channel in 0..<sum.channels {
-          unsafe scale(
-            sum.planes[channel] + start, part.end &- start, from: part.from.all, to: part.to.all)
-        }
-      }
-      start = part.end
-    }
+    finishOutput(setup, sum, frames: frames, isFirst: isFirst)
     return 0
   }
 
-  /// Adds a bus to the output. Its gains change in a straight line.
-  @_noLocks private func add(
-    _ input: UnitBus, to sum: UnitBus, _ frames: Range<Int>, _ from: MixerGains, _ to: MixerGains
+  /// Multiplies the sum by the output's gain.
+  @_noLocks private borrowing func finishOutput(
+    _ setup: UnitSetup, _ sum: UnitBus, frames: Int, isFirst: Bool
   ) {
+    let output = setup.inputCount
+    var start = 0
+    while start < frames {
+      let part = part(of: output, from: start, frames: frames, isFirst: isFirst, setup)
+      let (from, to) = (part.from.all, part.to.all)
+      let count = part.end &- start
+      for channel in 0..<sum.channels {
+        let plane = unsafe sum.planes[channel] + start
+        unsafe buses[output].meters.add(channel, plane, count, from: from, to: to)
+        if from != 1 || to != 1 { unsafe scale(plane, count, from: from, to: to) }
+      }
+      start = part.end
+    }
+    unsafe buses[output].meters.finish(frames: frames, sampleRate: sum.format.sampleRate)
+  }
+
+  /// Adds a bus to the output. Its gains change in a straight line.
+  @_noLocks private borrowing func add(
+    _ bus: Int, _ input: UnitBus, to sum: UnitBus, _ frames: Range<Int>, _ from: MixerGains,
+    _ to: MixerGains
+  ) {
+    let count = frames.upperBound &- frames.lowerBound
     for channel in 0..<sum.channels {
       let source: Int
       if input.channels == 1 {
@@ -152,10 +258,10 @@ package struct Mixer: ~Copyable {
         source = channel
       }
       let (first, last) = channel == 1 ? (from.second, to.second) : (from.all, to.all)
-      let count = frames.upperBound &- frames.lowerBound
       let step = (last - first) / Float(count)
       let plane = unsafe input.planes[source] + frames.lowerBound
       let target = unsafe sum.planes[channel] + frames.lowerBound
+      unsafe buses[bus].meters.add(channel, plane, count, from: first, to: last)
       if step == 0 {
         for i in 0..<count { unsafe target[i] += plane[i] * last }
       } else {

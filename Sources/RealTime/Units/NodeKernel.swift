@@ -15,21 +15,21 @@ package struct NodePlane: BitwiseCopyable {
 }
 
 /// How a unit's parameter becomes the value of a node's control.
-package enum ControlScale: UInt8, BitwiseCopyable, Sendable {
+package enum ControlScale: BitwiseCopyable, Sendable, Equatable {
   case same
   /// A quality factor, for a bandwidth in octaves.
   case quality
   /// A resonance in decibels, for a bandwidth in octaves.
   case resonance
-  /// Cents, for octaves.
-  case cents
+  /// A multiple of the value, plus a number.
+  case line(factor: Float, plus: Float = 0)
 
   @_noLocks func control(_ value: Float) -> Float {
     switch self {
     case .same: value
     case .quality: Self.octaves(Double(value))
     case .resonance: Self.octaves(cue_rt_power(10, Double(value) / 20))
-    case .cents: value / 1200
+    case .line(let factor, let plus): value * factor + plus
     }
   }
 
@@ -40,15 +40,47 @@ package enum ControlScale: UInt8, BitwiseCopyable, Sendable {
   }
 }
 
-/// Whether a unit is bypassed, and whether its renders may take any time. Any thread.
+/// A control that follows a parameter of the unit.
+package struct ControlLink: BitwiseCopyable {
+  /// The place of the parameter.
+  let parameter: Int
+  /// The number of the control.
+  let control: UInt32
+  let scale: ControlScale
+  /// The parameter's value that the nodes have been told; NaN for none.
+  var told: Float
+
+  package init(parameter: Int, control: UInt32, scale: ControlScale, told: Float) {
+    self.parameter = parameter
+    self.control = control
+    self.scale = scale
+    self.told = told
+  }
+}
+
+/// Whether a unit is bypassed, whether its renders may take any time, and whose transport it follows. Any
+/// thread.
+@safe
 package struct NodeSwitches: ~Copyable {
   private let isBypassed = Atomic<Bool>(false)
   private let isOffline = Atomic<Bool>(false)
-  package init() {}
+  /// Functions of the app that tell of its transport: a `cue_host_callbacks`.
+  private let host: Atomic<UnsafeMutableRawPointer?>
+  package init() { unsafe host = Atomic(nil) }
   package func bypass(_ on: Bool) { isBypassed.store(on, ordering: .relaxed) }
   package func setOffline(_ on: Bool) { isOffline.store(on, ordering: .relaxed) }
   package var bypass: Bool { @_noLocks get { isBypassed.load(ordering: .relaxed) } }
   package var offline: Bool { @_noLocks get { isOffline.load(ordering: .relaxed) } }
+  /// Sets the functions that tell of the app's transport; nil for JACK's. Memory that is replaced is freed
+  /// once no render is in progress.
+  package func setHost(_ callbacks: UnsafeMutablePointer<cue_host_callbacks>?) {
+    unsafe host.store(UnsafeMutableRawPointer(callbacks), ordering: .sequentiallyConsistent)
+  }
+  @_noLocks fileprivate borrowing func transport(sampleRate: Double) -> cue_transport? {
+    guard let callbacks = unsafe host.load(ordering: .sequentiallyConsistent) else { return nil }
+    return unsafe cue_rt_ask_host(
+      callbacks.assumingMemoryBound(to: cue_host_callbacks.self), sampleRate)
+  }
 }
 
 /// The frame counter and the bypass fade of a `NodeKernel`, kept from one render to the next.
@@ -58,6 +90,8 @@ package struct NodeState: ~Copyable {
   /// Share of the nodes in the output: 0 while the unit is bypassed.
   fileprivate var share: Float = 1
   fileprivate var wasBypassed = false
+  /// The app's transport.
+  fileprivate var course = cue_transport_course()
   package init() {}
   /// Frames rendered so far. Any thread.
   package var frame: Int { @_noLocks get { nextFrame.load(ordering: .relaxed) } }
@@ -89,18 +123,14 @@ package struct NodeKernel: ~Copyable {
   /// True if the nodes write no sound, and the unit passes its input on.
   private let passesInput: Bool
   private let slots: UnsafeMutablePointer<UnitParameterSlot>
-  /// The number of each parameter's control, and the value that the nodes have been told.
-  private let controls: UnsafeMutablePointer<UInt32>
-  private let scales: UnsafeMutablePointer<ControlScale>
-  private let told: UnsafeMutablePointer<Float>
-  private let parameterCount: Int
+  private let links: UnsafeMutablePointer<ControlLink>
+  private let linkCount: Int
   private let switches: UnsafeMutablePointer<NodeSwitches>
   /// The frame counter and the bypass fade.
   private let state: UnsafeMutablePointer<NodeState>
 
   /// - Parameters:
   ///   - inputs: The channels of the first node's inputs, then those of the next.
-  ///   - told: For each parameter the value that the nodes have.
   package init(
     nodes: UnsafeMutablePointer<cue_node>, count: Int, setter: cue_control_setter,
     enabling: UInt32?, inputs: UnsafeMutablePointer<NodePlane>, inputCount: Int,
@@ -108,10 +138,9 @@ package struct NodeKernel: ~Copyable {
     inputPlanes: UnsafeMutablePointer<UnsafePointer<Float>>,
     outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     silence: UnsafeMutablePointer<Float>, waste: UnsafeMutablePointer<Float>, passesInput: Bool,
-    slots: UnsafeMutablePointer<UnitParameterSlot>, controls: UnsafeMutablePointer<UInt32>,
-    scales: UnsafeMutablePointer<ControlScale>, told: UnsafeMutablePointer<Float>,
-    parameterCount: Int,
-    switches: UnsafeMutablePointer<NodeSwitches>, state: UnsafeMutablePointer<NodeState>
+    slots: UnsafeMutablePointer<UnitParameterSlot>, links: UnsafeMutablePointer<ControlLink>,
+    linkCount: Int, switches: UnsafeMutablePointer<NodeSwitches>,
+    state: UnsafeMutablePointer<NodeState>
   ) {
     unsafe self.nodes = nodes
     nodeCount = count
@@ -127,10 +156,8 @@ package struct NodeKernel: ~Copyable {
     unsafe self.waste = waste
     self.passesInput = passesInput
     unsafe self.slots = slots
-    unsafe self.controls = controls
-    unsafe self.scales = scales
-    unsafe self.told = told
-    self.parameterCount = parameterCount
+    unsafe self.links = links
+    self.linkCount = linkCount
     unsafe self.switches = switches
     unsafe self.state = state
   }
@@ -149,7 +176,7 @@ package struct NodeKernel: ~Copyable {
     }
     findPlanes(setup)
     moveControls(setup)
-    unsafe runNodes(call)
+    unsafe runNodes(call, setup.outputs.pointee.format.sampleRate)
     cleanOutputs(frames)
     blend(setup, frames)
     unsafe state.pointee.advance(frames)
@@ -181,34 +208,40 @@ package struct NodeKernel: ~Copyable {
   /// Tells the nodes of parameters that were set, and of scheduled changes.
   @_noLocks private borrowing func moveControls(_ setup: UnitSetup) {
     let now = unsafe Int64(state.pointee.frame)
-    for i in 0..<parameterCount {
-      let value = unsafe slots[i].value
-      if unsafe value == told[i] { continue }
-      unsafe told[i] = value
-      unsafe move(controls[i], to: scales[i].control(value), at: now, over: 0)
+    for i in 0..<linkCount {
+      let link = unsafe links[i]
+      let value = unsafe slots[link.parameter].value
+      if value == link.told { continue }
+      unsafe links[i].told = value
+      move(link.control, to: link.scale.control(value), at: now, over: 0)
     }
     for i in 0..<setup.changeCount {
       let change = unsafe setup.changes[i]
       let index = unsafe change.slot - slots
-      if index < 0 || index >= parameterCount { continue }
-      let control = unsafe controls[index]
-      let scale = unsafe scales[index]
-      let start = now &+ Int64(max(0, change.start))
-      if change.frames == 0 {
-        move(control, to: scale.control(change.to), at: start, over: 0)
-      } else {
-        let rest = min(change.frames, change.frames &+ change.start)
-        let first = scale.control(change.value(at: max(0, change.start)))
-        move(control, to: first, at: start, over: 0)
-        move(control, to: scale.control(change.to), at: start, over: UInt32(max(0, rest)))
+      for j in 0..<linkCount where unsafe links[j].parameter == index {
+        schedule(unsafe links[j], change, now)
+        unsafe links[j].told = change.to
       }
-      unsafe told[index] = change.to
     }
     let isBypassed = unsafe switches.pointee.bypass
     if let enabling, unsafe isBypassed != state.pointee.wasBypassed {
       move(enabling, to: isBypassed ? 0 : 1, at: now, over: 0)
       unsafe state.pointee.wasBypassed = isBypassed
     }
+  }
+
+  @_noLocks private borrowing func schedule(
+    _ link: ControlLink, _ change: ScheduledChange, _ now: Int64
+  ) {
+    let start = now &+ Int64(max(0, change.start))
+    if change.frames == 0 {
+      move(link.control, to: link.scale.control(change.to), at: start, over: 0)
+      return
+    }
+    let rest = min(change.frames, change.frames &+ change.start)
+    let first = link.scale.control(change.value(at: max(0, change.start)))
+    move(link.control, to: first, at: start, over: 0)
+    move(link.control, to: link.scale.control(change.to), at: start, over: UInt32(max(0, rest)))
   }
 
   @_noLocks private borrowing func move(
@@ -219,8 +252,13 @@ package struct NodeKernel: ~Copyable {
     }
   }
 
-  @_noLocks private borrowing func runNodes(_ call: cue_unit_call) {
+  @_noLocks private borrowing func runNodes(_ call: cue_unit_call, _ sampleRate: Double) {
     var block = unsafe cue_block()
+    if var now = unsafe switches.pointee.transport(sampleRate: sampleRate) {
+      unsafe block.transport = cue_rt_follow_transport(&state.pointee.course, &now, call.frames)
+    } else {
+      unsafe block.transport = cue_rt_thread_transport()
+    }
     unsafe block.frames = call.frames
     unsafe block.is_freewheeling = switches.pointee.offline
     unsafe block.frame = Int64(state.pointee.frame)

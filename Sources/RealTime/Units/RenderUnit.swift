@@ -25,15 +25,21 @@ package struct RenderUnit: ~Copyable {
   private let inside = Atomic<Int>(0)
   private let ended = Atomic<UInt64>(0)
   private let isBusy = Atomic<Bool>(false)
-  private let isReset = Atomic<Bool>(false)
+  private let resets = Atomic<UInt64>(0)
   /// The thread that began the latest render.
   private let thread = Atomic<UInt>(0)
   private let latestError = Atomic<Int32>(0)
   private let parameters: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
   private let device: UnsafeMutablePointer<DeviceUnit>?
+  /// The app's functions, for a unit of the app, which has nothing else here.
+  private let foreign: UnsafeMutablePointer<cue_foreign>?
 
-  package init(device: UnsafeMutablePointer<DeviceUnit>? = nil) {
+  package init(
+    device: UnsafeMutablePointer<DeviceUnit>? = nil,
+    foreign: UnsafeMutablePointer<cue_foreign>? = nil
+  ) {
+    unsafe self.foreign = foreign
     unsafe setup = Atomic(nil)
     unsafe parameters = Atomic(nil)
     unsafe self.device = device
@@ -66,7 +72,14 @@ package struct RenderUnit: ~Copyable {
   package func takeError() -> Int32 { latestError.exchange(0, ordering: .relaxed) }
 
   /// Forgets earlier sound with the next render. Any thread, real time included.
-  @_noLocks package borrowing func reset() { isReset.store(true, ordering: .releasing) }
+  @_noLocks package borrowing func reset(scope: UInt32 = 0, element: UInt32 = 0) -> Int32 {
+    if let foreign = unsafe foreign { return unsafe cue_rt_foreign_reset(foreign, scope, element) }
+    resets.add(1, ordering: .releasing)
+    return 0
+  }
+
+  /// How often the unit was reset. Any thread.
+  package var resetCount: UInt64 { resets.load(ordering: .acquiring) }
 
   // MARK: Parameters. Any thread, real time included.
 
@@ -74,9 +87,13 @@ package struct RenderUnit: ~Copyable {
   @_noLocks package borrowing func setParameter(
     _ id: UInt32, scope: UInt32, element: UInt32, to value: Float
   ) -> Int32 {
+    if let foreign = unsafe foreign {
+      return unsafe cue_rt_foreign_set(foreign, id, scope, element, value, 0)
+    }
     let (slot, error) = unsafe find(id, scope: scope, element: element)
     guard let slot = unsafe slot else { return error }
     if value.isNaN { return RenderError.badArgument }
+    if unsafe slot.pointee.isMeter { return RenderError.invalidParameter }
     unsafe slot.pointee.set(value)
     return 0
   }
@@ -87,10 +104,21 @@ package struct RenderUnit: ~Copyable {
   @_noLocks package borrowing func parameter(
     _ id: UInt32, scope: UInt32, element: UInt32, into value: UnsafeMutablePointer<Float>
   ) -> Int32 {
+    if let foreign = unsafe foreign {
+      return unsafe cue_rt_foreign_get(foreign, id, scope, element, value)
+    }
     let (slot, error) = unsafe find(id, scope: scope, element: element)
     guard let slot = unsafe slot else { return error }
     unsafe value.pointee = slot.pointee.value
     return 0
+  }
+
+  /// Hands changes of parameters to a unit of the app, as AudioUnitParameterEvents.
+  ///
+  /// - Returns: 0 or the error; nil for a unit of the library.
+  @_noLocks package borrowing func schedule(events: UnsafeRawPointer, count: Int) -> Int32? {
+    guard let foreign = unsafe foreign else { return nil }
+    return unsafe cue_rt_foreign_schedule(foreign, events, UInt32(count))
   }
 
   /// Schedules a change of a parameter for a frame of the next render; for that of the present one in a
@@ -105,8 +133,12 @@ package struct RenderUnit: ~Copyable {
     if to.isNaN || from.isNaN || frames < 0 || start < 0 && frames == 0 {
       return RenderError.badArgument
     }
+    if let foreign = unsafe foreign {
+      return unsafe cue_rt_foreign_set(foreign, id, scope, element, to, UInt32(max(0, start)))
+    }
     let (slot, error) = unsafe find(id, scope: scope, element: element)
     guard let slot = unsafe slot, let parameters = unsafe known else { return error }
+    if unsafe slot.pointee.isMeter { return RenderError.invalidParameter }
     let change = unsafe ScheduledChange(slot, start: start, frames: frames, from: from, to: to)
     return unsafe parameters.pointee.queue.pointee.add(change) ? 0 : RenderError.memoryFull
   }
@@ -161,6 +193,14 @@ package struct RenderUnit: ~Copyable {
     _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, bus: Int,
     frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>
   ) -> Int32 {
+    if let foreign = unsafe foreign {
+      inside.add(1, ordering: .sequentiallyConsistent)
+      thread.store(UInt(cue_rt_thread()), ordering: .relaxed)
+      let status = unsafe cue_rt_foreign_render(
+        foreign, flags, time, UInt32(bus), UInt32(frames), list)
+      end()
+      return status
+    }
     guard let setup = unsafe begin() else { return RenderError.uninitialized }
     var status: Int32 = 0
     if unsafe bus < 0 || bus >= setup.pointee.outputCount {
@@ -226,6 +266,11 @@ package struct RenderUnit: ~Copyable {
     _ inputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, inputCount: Int,
     _ outputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, outputCount: Int
   ) -> Int32 {
+    if let foreign = unsafe foreign {
+      return unsafe cue_rt_foreign_process(
+        foreign, flags, time, UInt32(frames), UInt32(inputCount), inputs, UInt32(outputCount),
+        outputs)
+    }
     guard let setup = unsafe begin() else { return RenderError.uninitialized }
     var status: Int32 = 0
     if unsafe frames > setup.pointee.maximumFrames {
@@ -269,7 +314,11 @@ package struct RenderUnit: ~Copyable {
     if isBusy.exchange(true, ordering: .acquiring) { return RenderError.wrongContext }
     let cache = unsafe setup.pointee.cache
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
-    if isReset.exchange(false, ordering: .acquiring) { unsafe cache.pointee.isValid = false }
+    let resets = resets.load(ordering: .acquiring)
+    if unsafe cache.pointee.resets != resets {
+      unsafe cache.pointee.resets = resets
+      unsafe cache.pointee.isValid = false
+    }
     let isKnown =
       unsafe givenCount == 0 && hasTime && cache.pointee.isValid
       && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
@@ -281,7 +330,8 @@ package struct RenderUnit: ~Copyable {
       unsafe cache.pointee.givenCount = givenCount
       unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
       var call = unsafe cue_unit_call(
-        setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags)
+        setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,
+        resets: resets)
       status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
       unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
       unsafe cache.pointee.givenCount = 0

@@ -1,14 +1,27 @@
 import Synchronization
 
+/// What the elements of a unit's parameters are.
+package enum ParameterElements: BitwiseCopyable, Sendable {
+  /// Buses.
+  case buses
+  /// Channels of all buses; in the global scope their crossings, and 0xFFFFFFFF for the unit.
+  case channels
+  /// Every scope and element means the same.
+  case ignored
+}
+
 /// A parameter of an audio unit: its address and its value, which any thread sets and reads.
 package struct UnitParameterSlot: ~Copyable {
   let key: UInt64
+  /// True if the unit sets the value, and programs only read it.
+  let isMeter: Bool
   private let least: Float
   private let most: Float
   private let bits: Atomic<UInt32>
 
-  package init(_ key: UInt64, _ range: ClosedRange<Float>, _ value: Float) {
+  package init(_ key: UInt64, _ range: ClosedRange<Float>, _ value: Float, isMeter: Bool) {
     self.key = key
+    self.isMeter = isMeter
     least = range.lowerBound
     most = range.upperBound
     bits = Atomic(value.bitPattern)
@@ -28,21 +41,21 @@ package struct UnitParameters: BitwiseCopyable {
   package let slots: UnsafeMutablePointer<UnitParameterSlot>
   let queue: UnsafeMutablePointer<ChangeQueue>
   private let count: Int
+  /// The number of elements of each side.
   private let inputs: Int
   private let outputs: Int
-  /// True if every scope and element means the same.
-  private let ignoresScope: Bool
+  private let elements: ParameterElements
 
   package init(
     _ slots: UnsafeMutablePointer<UnitParameterSlot>, count: Int, inputs: Int, outputs: Int,
-    ignoresScope: Bool, queue: UnsafeMutablePointer<ChangeQueue>
+    elements: ParameterElements, queue: UnsafeMutablePointer<ChangeQueue>
   ) {
     unsafe self.slots = slots
     unsafe self.queue = queue
     self.count = count
     self.inputs = inputs
     self.outputs = outputs
-    self.ignoresScope = ignoresScope
+    self.elements = elements
   }
 
   /// Returns the key of a parameter: by scope, then element, then number.
@@ -50,15 +63,21 @@ package struct UnitParameters: BitwiseCopyable {
     UInt64(scope) &<< 62 | UInt64(element) &<< 32 | UInt64(id)
   }
 
+  @_noLocks private func has(scope: UInt32, element: UInt32) -> Bool {
+    if elements == .ignored { return true }
+    if scope != 0 { return Int(element) < (scope == 1 ? inputs : outputs) }
+    if elements == .buses { return element == 0 }
+    return element == .max || Int(element &>> 16) < inputs && Int(element & 0xFFFF) < outputs
+  }
+
   /// Returns a parameter; nil with the error if there is none.
   @_noLocks func find(scope: UInt32, element: UInt32, id: UInt32)
     -> (UnsafeMutablePointer<UnitParameterSlot>?, Int32)
   {
     if scope > 2 { return (nil, RenderError.invalidScope) }
-    let buses = scope == 1 ? inputs : scope == 2 ? outputs : 1
-    if !ignoresScope, Int(element) >= buses { return (nil, RenderError.invalidElement) }
+    if !has(scope: scope, element: element) { return (nil, RenderError.invalidElement) }
     let key =
-      ignoresScope
+      elements == .ignored
       ? Self.key(scope: 0, element: 0, id: id) : Self.key(scope: scope, element: element, id: id)
     var (low, high) = (0, count)
     while low < high {

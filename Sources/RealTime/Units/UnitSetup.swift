@@ -86,8 +86,8 @@ package struct UnitBus: BitwiseCopyable {
 /// A function of the app that hears of a unit's renders.
 @safe
 package struct UnitNotify: BitwiseCopyable, @unchecked Sendable {
-  let proc: cue_render_proc
-  let data: UnsafeMutableRawPointer?
+  package let proc: cue_render_proc
+  package let data: UnsafeMutableRawPointer?
   package init(_ proc: @escaping cue_render_proc, _ data: UnsafeMutableRawPointer?) {
     unsafe self.proc = proc
     unsafe self.data = data
@@ -107,6 +107,8 @@ package struct RenderCache: BitwiseCopyable {
   var frames = 0
   var flags: UInt32 = 0
   var isValid = false
+  /// The resets that the unit has followed.
+  var resets: UInt64 = 0
   /// The scheduled changes of the render in progress.
   var changeCount = 0
   /// Lists that the caller of the render in progress has given for the first inputs.

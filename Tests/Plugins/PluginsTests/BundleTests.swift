@@ -33,7 +33,7 @@ extension PluginsTests {
     @Test func theTurtleIsValid() throws {
       let folder = Bundles.folder
       let files = try turtle(in: folder)
-      #expect(files.count == 14)
+      #expect(files.count == 22)
       let result = try validate(files)
       #expect(result.status == 0 && result.errors.isEmpty, "\(result.output)\(result.errors)")
       // Check that the validator detects a port without a symbol.

@@ -17,6 +17,15 @@ extension PluginsTests {
         ]
       }
       if name.hasPrefix("preset") { return ["preset": 16] }
+      if name.hasPrefix("graphic") { return ["bands": 1, "gain_3": 6, "gain_17": -9, "gain": 1] }
+      if name.hasPrefix("delay") { return ["time": 0.01, "feedback": 60, "cutoff": 4000] }
+      if name.hasPrefix("dynamics") { return ["threshold": -30, "floor": -10, "gain": 3] }
+      if name.hasPrefix("distortion") {
+        return [
+          "delay": 5, "delay_mix": 40, "decimation": 30, "decimation_mix": 50,
+          "squared": 3, "cubic": 2, "polynomial_mix": 50, "frequency_2": 700, "ring_mix": 30,
+        ]
+      }
       return [:]
     }
 

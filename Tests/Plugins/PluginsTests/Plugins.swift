@@ -17,7 +17,9 @@ final class Bundles: @unchecked Sendable {
   static var shared: Bundles { get throws { try made.get() } }
 
   static let names = [
-    "channel-strip", "dc-blocker", "limiter", "meter", "parametric-eq", "preset-eq",
+    "channel-strip", "dc-blocker", "delay", "distortion", "dynamics", "graphic-eq", "limiter",
+    "meter",
+    "parametric-eq", "preset-eq",
   ]
   /// The stereo and the mono plugin of each bundle, by the last part of their URIs.
   static let plugins = names.flatMap { [$0, "\($0)-mono"] }

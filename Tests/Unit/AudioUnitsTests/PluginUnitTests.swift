@@ -161,7 +161,7 @@ import Testing
 
   @Test("56: a mixer follows scheduled changes to the frame")
   func scheduledGains() throws {
-    let mixer = try MixerUnit(.multiChannelMixer)
+    let mixer = try MixerUnit(.multiChannelMixer, .multiChannel)
     try mixer.setFormat(planar(2), .output, 0)
     try mixer.setFormat(planar(2), .input, 0)
     try mixer.setCallback(Self.ones, nil, 0)
@@ -198,7 +198,7 @@ import Testing
 
   @Test("56: changes of many threads all arrive, and too many are refused")
   func manyThreads() throws {
-    let mixer = try MixerUnit(.multiChannelMixer)
+    let mixer = try MixerUnit(.multiChannelMixer, .multiChannel)
     try mixer.setCallback(Self.ones, nil, 0)
     try mixer.initialize()
     for i in 0..<ChangeQueue.capacity { #expect(schedule(mixer, 0, 1, start: i, to: 1) == 0) }

@@ -1,6 +1,8 @@
 import AudioUnits
 public import CAudioToolbox
+import CRealTime
 import CoreFoundation
+import RealTime
 
 // The functions of AudioComponent.h. The header documents each function.
 
@@ -137,6 +139,46 @@ public func AudioComponentInstanceGetComponent(
 ) -> AudioComponent? {
   guard let unit = unsafe try? UnitHandles.shared.unit(inInstance) else { return nil }
   return unsafe reference(unit.component)
+}
+
+/// Adds a component of the app.
+///
+/// The header's types of functions with any arguments have no counterparts in Swift.
+@c(AudioComponentRegister)
+public func registerComponent(
+  _ inDesc: UnsafePointer<AudioComponentDescription>, _ inName: UnsafeRawPointer?,
+  _ inVersion: UInt32,
+  _ inFactory: UnsafeRawPointer?
+) -> AudioComponent? {
+  guard unsafe !hasNull([inDesc]), let inName = unsafe inName, let factory = unsafe inFactory else {
+    return nil
+  }
+  let description = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
+  guard description.type != 0, description.subtype != 0, description.manufacturer != 0 else {
+    return nil
+  }
+  typealias Factory =
+    @convention(c) (UnsafePointer<AudioComponentDescription>)
+    -> UnsafeMutablePointer<cue_foreign_interface>?
+  let make = unsafe unsafeBitCast(factory, to: Factory.self)
+  let component = ComponentList.shared.register(
+    unsafe ForeignComponent(
+      make: { wanted in
+        var wanted = AudioComponentDescription(
+          componentType: wanted.type, componentSubType: wanted.subtype,
+          componentManufacturer: wanted.manufacturer, componentFlags: 0, componentFlagsMask: 0)
+        return unsafe make(&wanted)
+      },
+      encode: { format in
+        unsafe withUnsafeBytes(of: format.streamDescription) { unsafe Array($0) }
+      },
+      decode: { bytes in
+        unsafe BusFormat(
+          bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: AudioStreamBasicDescription.self) })
+      }), description,
+    name: unsafe Unmanaged<CFString>.fromOpaque(inName).takeUnretainedValue().string,
+    version: inVersion)
+  return unsafe reference(component)
 }
 
 // MARK: Before 10.6

@@ -6,7 +6,7 @@ import RealTime
 // The functions of AUComponent.h and AudioOutputUnit.h. The headers document each function.
 
 /// Runs the body of a C function with a unit.
-private func withUnit(
+func withUnit(
   _ reference: AudioUnit?, _ function: String, needs pointers: UnsafeRawPointer?...,
   body: (UnitHandle) throws(AudioUnitError) -> Void
 ) -> OSStatus {
@@ -15,6 +15,11 @@ private func withUnit(
     if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
     try body(unit)
   }
+}
+
+/// Throws the error that a unit of the app has returned.
+private func checkForeign(_ status: OSStatus) throws(AudioUnitError) {
+  if status != noErr { throw .unit(.status(status)) }
 }
 
 /// Prepares a unit to render.
@@ -41,6 +46,10 @@ public func AudioUnitGetPropertyInfo(
   _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   unsafe withUnit(inUnit, "AudioUnitGetPropertyInfo") { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.propertyInfo(inID, inScope, inElement, outDataSize, outWritable))
+    }
     let property = UnitProperty(unit, inID, inScope, inElement)
     let size = try property.byteCount()
     if let outDataSize = unsafe outDataSize { unsafe outDataSize.pointee = UInt32(size) }
@@ -59,6 +68,10 @@ public func AudioUnitGetProperty(
 ) -> OSStatus {
   unsafe withUnit(inUnit, "AudioUnitGetProperty", needs: ioDataSize) {
     unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.property(inID, inScope, inElement, outData, ioDataSize))
+    }
     let property = UnitProperty(unit, inID, inScope, inElement)
     if UInt(bitPattern: outData) == 0 {
       // The size alone.
@@ -83,6 +96,10 @@ public func AudioUnitSetProperty(
   _ inElement: AudioUnitElement, _ inData: UnsafeRawPointer?, _ inDataSize: UInt32
 ) -> OSStatus {
   unsafe withUnit(inUnit, "AudioUnitSetProperty") { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.setProperty(inID, inScope, inElement, inData, inDataSize))
+    }
     let data = unsafe UnsafeRawBufferPointer(
       start: inData, count: inData == nil ? 0 : Int(inDataSize))
     try unsafe UnitProperty(unit, inID, inScope, inElement).set(data)
@@ -97,7 +114,12 @@ public func AudioUnitAddPropertyListener(
 ) -> OSStatus {
   unsafe withUnit(
     inUnit, "AudioUnitAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { unit in
+  ) { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.addListener(
+          inID, unsafeBitCast(inProc, to: UnsafeMutableRawPointer.self), inProcUserData))
+    }
     unsafe unit.add(inProc, inProcUserData, inID)
   }
 }
@@ -111,7 +133,12 @@ public func AudioUnitRemovePropertyListenerWithUserData(
   unsafe withUnit(
     inUnit, "AudioUnitRemovePropertyListenerWithUserData",
     needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { unit in
+  ) { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.removeListener(
+          inID, unsafeBitCast(inProc, to: UnsafeMutableRawPointer.self), .some(inProcUserData)))
+    }
     unsafe unit.remove(inProc, .some(inProcUserData), inID)
   }
 }
@@ -125,7 +152,12 @@ public func AudioUnitRemovePropertyListener(
   unsafe withUnit(
     inUnit, "AudioUnitRemovePropertyListener",
     needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { unit in
+  ) { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try checkForeign(
+        unsafe foreign.removeListener(
+          inID, unsafeBitCast(inProc, to: UnsafeMutableRawPointer.self), nil))
+    }
     unsafe unit.remove(inProc, nil, inID)
   }
 }
@@ -222,7 +254,14 @@ public func AudioUnitScheduleParameters(
 ) -> OSStatus {
   guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
   var status: OSStatus = unsafe isNull(inParameterEvent) ? RenderError.badArgument : 0
-  for i in 0..<Int(inNumParamEvents) where status == 0 {
+  var count = Int(inNumParamEvents)
+  if status == 0,
+    let handed = unsafe unit.pointee.schedule(events: inParameterEvent, count: count)
+  {
+    status = handed
+    count = 0
+  }
+  for i in 0..<count where status == 0 {
     let event = unsafe inParameterEvent[i]
     if event.eventType == .parameterEvent_Ramped {
       let ramp = unsafe event.eventValues.ramp
@@ -249,9 +288,9 @@ public func AudioUnitReset(
   _ inUnit: AudioUnit, _ inScope: AudioUnitScope, _ inElement: AudioUnitElement
 ) -> OSStatus {
   guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
-  unsafe unit.pointee.reset()
+  let status = unsafe unit.pointee.reset(scope: inScope, element: inElement)
   cue_rt_leave_unit(UInt(bitPattern: inUnit))
-  return 0
+  return status
 }
 
 /// Renders frames of an output. Real-time safe.
@@ -350,6 +389,9 @@ private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
 @c @implementation
 public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try asking { () throws(UnitError) in try foreign.start(true) }
+    }
     let output = try output(unit)
     try asking { () throws(UnitError) in try output.start() }
   }
@@ -359,41 +401,9 @@ public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
 @c @implementation
 public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
+    if let foreign = unit.foreign {
+      return try asking { () throws(UnitError) in try foreign.start(false) }
+    }
     try output(unit).stop()
-  }
-}
-
-// MARK: Music devices
-
-/// Sends a MIDI channel message to a unit.
-@c @implementation
-public func MusicDeviceMIDIEvent(
-  _ inUnit: MusicDeviceComponent, _ inStatus: UInt32, _ inData1: UInt32, _ inData2: UInt32,
-  _ inOffsetSampleFrame: UInt32
-) -> OSStatus {
-  unsafe withUnit(inUnit, "MusicDeviceMIDIEvent") { unit throws(AudioUnitError) in
-    guard inStatus >= 0x80, inStatus < 0xF0, inData1 < 0x80, inData2 < 0x80 else {
-      throw .badArgument("\(inStatus) \(inData1) \(inData2) is no channel message")
-    }
-    // Program changes and channel pressure have one data byte.
-    let isShort = inStatus & 0xE0 == 0xC0
-    let bytes = [UInt8(inStatus), UInt8(inData1)] + (isShort ? [] : [UInt8(inData2)])
-    try asking { () throws(UnitError) in
-      try unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame))
-    }
-  }
-}
-
-/// Sends a system exclusive message to a unit.
-@c @implementation
-public func MusicDeviceSysEx(
-  _ inUnit: MusicDeviceComponent, _ inData: UnsafePointer<UInt8>, _ inLength: UInt32
-) -> OSStatus {
-  unsafe withUnit(inUnit, "MusicDeviceSysEx", needs: inData) { unit throws(AudioUnitError) in
-    let bytes = unsafe Array(UnsafeBufferPointer(start: inData, count: Int(inLength)))
-    guard bytes.first == 0xF0, bytes.last == 0xF7, bytes.count >= 2 else {
-      throw .badArgument("a system exclusive message begins with 0xF0 and ends with 0xF7")
-    }
-    try asking { () throws(UnitError) in try unit.unit.send(midi: bytes, offset: 0) }
   }
 }

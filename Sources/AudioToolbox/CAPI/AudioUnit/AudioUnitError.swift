@@ -10,6 +10,8 @@ enum AudioUnitError: APIFailure {
   case noSuchComponent
   case unit(UnitError)
   case hardware(HardwareError)
+  /// A code of its own, with the reason.
+  case status(OSStatus, String)
 
   var status: OSStatus {
     switch self {
@@ -17,6 +19,7 @@ enum AudioUnitError: APIFailure {
     case .noSuchUnit: badComponentInstance
     case .noSuchComponent: OSStatus(invalidComponentID)
     case .hardware(let error): error.status
+    case .status(let status, _): status
     case .unit(let error):
       switch error {
       case .invalidProperty: kAudioUnitErr_InvalidProperty
@@ -32,6 +35,7 @@ enum AudioUnitError: APIFailure {
       case .failedInitialization: kAudioUnitErr_FailedInitialization
       case .unsupported: kAudioComponentErr_UnsupportedType
       case .tooManyInstances: kAudioComponentErr_TooManyInstances
+      case .status(let status): status
       case .server(let error): HardwareError.server(error).status
       }
     }
@@ -43,6 +47,7 @@ enum AudioUnitError: APIFailure {
     case .noSuchUnit: "there is no such audio unit"
     case .noSuchComponent: "there is no such component"
     case .hardware(let error): error.reason
+    case .status(_, let reason): reason
     case .unit(.invalidProperty(let id)): "the unit has no property \(propertyName(id)) there"
     case .unit(let error): error.reason
     }

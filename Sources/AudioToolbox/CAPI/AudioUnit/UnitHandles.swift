@@ -29,7 +29,11 @@ final class UnitHandle: Sendable {
     /// Scope and element with which properties of the device were set last.
     var addresses: [AudioUnitPropertyID: (scope: UInt32, element: UInt32)] = [:]
     var observed: (device: HardwareDevice, number: UInt64)?
+    /// Functions of the library that hear of properties, each with its owner.
+    var watchers: [(owner: ObjectIdentifier, property: UInt32, body: Watcher)] = []
   }
+  /// Hears of the scope and element of a property that has changed.
+  typealias Watcher = @Sendable (_ scope: UInt32, _ element: UInt32) -> Void
   private let state = Mutex(State())
   private static let queue = DispatchQueue(label: "cuejack.units")
 
@@ -44,6 +48,9 @@ final class UnitHandle: Sendable {
     }
     observeDevice()
   }
+
+  /// The unit as one of the app's own; nil if it is none.
+  var foreign: ForeignUnit? { unit as? ForeignUnit }
 
   /// The unit as an output unit; nil if it is none.
   var output: OutputUnit? { unit as? OutputUnit }
@@ -105,6 +112,18 @@ final class UnitHandle: Sendable {
     }
     for number in numbers {
       Self.queue.async { self.call(number, scope, element) }
+    }
+    let watchers = state.withLock { state in
+      state.watchers.filter { $0.property == property }.map(\.body)
+    }
+    for watcher in watchers { watcher(scope, element) }
+  }
+
+  /// Adds the function of an owner that hears of a property; nil removes it.
+  func observe(_ body: Watcher?, _ property: UInt32, of owner: ObjectIdentifier) {
+    state.withLock { state in
+      state.watchers.removeAll { $0.owner == owner && $0.property == property }
+      if let body { state.watchers.append((owner, property, body)) }
     }
   }
 
@@ -193,15 +212,20 @@ final class UnitHandles: Sendable {
     }
     guard let handle else { throw .unit(.tooManyInstances) }
     let added = UnitHandle(unit, component, handle)
+    unit.handle.store(handle, ordering: .relaxed)
     state.withLock { $0.units[handle] = added }
     unsafe cue_open_unit_gate(handle, UnsafeMutableRawPointer(unit.render))
+    guard let foreign = unit as? ForeignUnit else { return added }
+    do throws(UnitError) { try foreign.open() } catch {
+      try? unsafe remove(AudioUnit(bitPattern: handle))
+      throw .unit(error)
+    }
     return added
   }
 
   /// Returns the number of a unit; nil if it has none.
   func reference(of unit: Unit) -> AudioUnit? {
-    let handle = state.withLock { state in state.units.first { $0.value.unit === unit }?.key }
-    return unsafe handle.flatMap { unsafe AudioUnit(bitPattern: $0) }
+    unsafe AudioUnit(bitPattern: unit.handle.load(ordering: .relaxed))
   }
 
   func unit(_ reference: AudioUnit?) throws(AudioUnitError) -> UnitHandle {
@@ -231,7 +255,7 @@ extension UnitChange {
   fileprivate var property: (id: AudioUnitPropertyID, scope: UInt32, element: UInt32) {
     switch self {
     case .format(let side, let bus): (kAudioUnitProperty_StreamFormat, side.rawValue, bus)
-    case .inputCount: (kAudioUnitProperty_ElementCount, kAudioUnitScope_Input, 0)
+    case .busCount(let side): (kAudioUnitProperty_ElementCount, side.rawValue, 0)
     case .maximumFrames: (kAudioUnitProperty_MaximumFramesPerSlice, kAudioUnitScope_Global, 0)
     case .running: (kAudioOutputUnitProperty_IsRunning, kAudioUnitScope_Global, 0)
     case .device: (kAudioOutputUnitProperty_CurrentDevice, kAudioUnitScope_Global, 0)

@@ -7,7 +7,11 @@ import RealTime
 
 extension UnitProperty {
   private func parameter(_ id: AudioUnitParameterID) throws(AudioUnitError) -> UnitParameter {
-    let list = unit.parameters(scope: scope, bus: 0)
+    // Those of the first bus have the numbers of all, except for meters.
+    var list = unit.parameters(scope: scope, bus: 0)
+    if !list.contains(where: { $0.id == id }), let side = Unit.Side(rawValue: scope) {
+      list = (0..<unit.busCount(side)).flatMap { unit.parameters(scope: scope, bus: $0) }
+    }
     guard let parameter = list.first(where: { $0.id == id }) else {
       throw .unit(.invalidParameter(id))
     }
@@ -29,10 +33,12 @@ extension UnitProperty {
     unsafe info.minValue = parameter.range.lowerBound
     unsafe info.maxValue = parameter.range.upperBound
     unsafe info.defaultValue = parameter.standard
-    unsafe info.flags = [
-      .flag_CFNameRelease, .flag_HasCFNameString, .flag_IsReadable, .flag_IsWritable,
-      .flag_CanRamp,
-    ]
+    unsafe info.flags = [.flag_CFNameRelease, .flag_HasCFNameString, .flag_IsReadable]
+    if parameter.isMeter {
+      unsafe info.flags.insert(.flag_MeterReadOnly)
+    } else {
+      unsafe info.flags.formUnion([.flag_IsWritable, .flag_CanRamp])
+    }
     if parameter.group != nil { unsafe info.flags.insert(.flag_HasClump) }
     if !parameter.valueNames.isEmpty { unsafe info.flags.insert(.flag_ValuesHaveStrings) }
     if parameter.isLogarithmic { unsafe info.flags.insert(.flag_DisplayLogarithmic) }

@@ -28,7 +28,7 @@ struct UnitProperty {
   private var isOfDevice: Bool { id > 0xFFFF }
 
   /// The side that the scope names.
-  private func side() throws(AudioUnitError) -> Unit.Side {
+  func side() throws(AudioUnitError) -> Unit.Side {
     if let side = Unit.Side(rawValue: scope) { return side }
     throw .unit(.invalidScope(scope))
   }
@@ -48,6 +48,10 @@ struct UnitProperty {
     case kAudioUnitProperty_SetRenderCallback, kAudioOutputUnitProperty_SetInputCallback:
       return unsafe MemoryLayout<AURenderCallbackStruct>.size
     case kAudioUnitProperty_MakeConnection: return unsafe MemoryLayout<AudioUnitConnection>.size
+    case kAudioUnitProperty_ScheduleAudioSlice: return unsafe MemoryLayout<ScheduledAudioSlice>.size
+    case kAudioUnitProperty_ScheduledFileRegion:
+      return unsafe MemoryLayout<ScheduledAudioFileRegion>.size
+    case kAudioUnitProperty_ScheduledFilePrime: return MemoryLayout<UInt32>.size
     case kAudioUnitProperty_ElementName, kAudioUnitProperty_ClassInfo,
       kAudioUnitProperty_FactoryPresets:
       return MemoryLayout<UInt>.size
@@ -105,7 +109,11 @@ struct UnitProperty {
       return bus.layout.isEmpty
         ? CopiedValue(bytes: ChannelLayout(channels: bus.format.channels).bytes)
         : CopiedValue(bytes: bus.layout)
-    default: throw unknown
+    default:
+      if let value = hostCallbacks() { return value }
+      if let value = try mixerValue() { return value }
+      if let value = playerValue() { return value }
+      throw unknown
     }
   }
 
@@ -130,14 +138,16 @@ struct UnitProperty {
       if handle.output == nil { return true }
       return (scope == kAudioUnitScope_Input) == (element == 0)
     case kAudioUnitProperty_ElementCount:
-      return scope == kAudioUnitScope_Input && unit.canSetBusCount(.input)
+      return Unit.Side(rawValue: scope).map { unit.canSetBusCount($0) } ?? false
     case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
       kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
       kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
       kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
-      kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO:
+      kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO,
+      kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
+      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime:
       return false
     default: return true
     }
@@ -205,9 +215,15 @@ struct UnitProperty {
       kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
       kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
-      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands:
+      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
+      kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
+      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime:
       throw .unit(.notWritable("the property \(id) cannot be set"))
-    default: throw unknown
+    default:
+      if try unsafe setHostCallbacks(data) { return }
+      if try unsafe setMixerValue(data) { return }
+      if try unsafe setPlayerValue(data) { return }
+      throw unknown
     }
   }
 
@@ -261,6 +277,7 @@ struct UnitProperty {
         HardwareObjects.shared.device(ofServer: output.hardware.serverName).id)
     case kAudioOutputUnitProperty_IsRunning:
       return CopiedValue(UInt32(output.isRunning ? 1 : 0))
+    case kAudioUnitProperty_CPULoad: return CopiedValue(Float32(output.load))
     case kAudioOutputUnitProperty_EnableIO:
       return CopiedValue(UInt32((element == 1 ? output.records : output.plays) ? 1 : 0))
     case kAudioOutputUnitProperty_HasIO:

@@ -23,6 +23,11 @@ final class HandleTable<Object: Sendable>: Sendable {
   /// Returns the object of a handle, or nil if there is none.
   func object(_ handle: UInt) -> Object? { objects.withLock { $0[handle] } }
 
+  /// All handles with their objects.
+  var entries: [(handle: UInt, object: Object)] {
+    objects.withLock { $0.map { ($0.key, $0.value) } }
+  }
+
   /// Replaces the object of a handle, if the handle is in the table.
   func replace(_ handle: UInt, with object: Object) {
     objects.withLock { if $0[handle] != nil { $0[handle] = object } }

@@ -15,6 +15,7 @@
 #include "AudioHardwareService.h"
 #include "AudioQueue.h"
 #include "AudioServices.h"
+#include "AudioUnitUtilities.h"
 #include "CAFFile.h"
 #include "ExtendedAudioFile.h"
 #endif

@@ -64,17 +64,35 @@ CF_ENUM(UInt32) {
 
 CF_ENUM(UInt32) {
   /// Converts sample rate, channels and sample format between its input and its output.
-  kAudioUnitSubType_AUConverter = 'conv'
+  kAudioUnitSubType_AUConverter = 'conv',
+  /// Plays its input faster or slower, with the pitch that follows from it, as on a tape.
+  kAudioUnitSubType_Varispeed = 'vari',
+  /// Change speed and pitch independently. They need Rubber Band: a build without it refuses them.
+  kAudioUnitSubType_TimePitch = 'tmpt',
+  kAudioUnitSubType_NewTimePitch = 'nutp'
 };
 
 CF_ENUM(UInt32) {
   /// Adds any number of mono and stereo buses, each with volume, pan and a switch.
   kAudioUnitSubType_MultiChannelMixer = 'mcmx',
   /// Adds mono and stereo buses, eight at first, each with volume and pan.
-  kAudioUnitSubType_StereoMixer = 'smxr'
+  kAudioUnitSubType_StereoMixer = 'smxr',
+  /// Adds all channels of its inputs into each channel of its outputs, with a volume for each crossing.
+  kAudioUnitSubType_MatrixMixer = 'mxmx',
+  /// Places mono and stereo buses, 64 at first, between left and right by direction and distance.
+  kAudioUnitSubType_3DMixer = '3dmx',
+  kAudioUnitSubType_AU3DMixerEmbedded = '3dem',
+  kAudioUnitSubType_SpatialMixer = '3dem'
 };
 
-// Effects: equalisers of this library, which need its LV2 plugins. They have any number of channels.
+CF_ENUM(UInt32) {
+  /// Plays samples of the app at their frames.
+  kAudioUnitSubType_ScheduledSoundPlayer = 'sspl',
+  /// Plays regions of sound files at their frames, which a thread reads ahead.
+  kAudioUnitSubType_AudioFilePlayer = 'afpl'
+};
+
+// Effects of this library, which need its LV2 plugins. They have any number of channels, each by itself.
 CF_ENUM(UInt32) {
   /// Up to 16 filters of any type, one after another.
   kAudioUnitSubType_NBandEQ = 'nbeq',
@@ -86,7 +104,18 @@ CF_ENUM(UInt32) {
   kAudioUnitSubType_LowShelfFilter = 'lshf',
   kAudioUnitSubType_HighShelfFilter = 'hshf',
   /// 22 presets, which kAudioUnitProperty_FactoryPresets lists.
-  kAudioUnitSubType_AUiPodEQ = 'ipeq'
+  kAudioUnitSubType_AUiPodEQ = 'ipeq',
+  /// 10 bands of an octave, or 31 of a third of an octave.
+  kAudioUnitSubType_GraphicEQ = 'greq',
+  /// No sample comes out above full scale. It delays the sound by 5 ms.
+  kAudioUnitSubType_PeakLimiter = 'lmtr',
+  /// A compressor and an expander.
+  kAudioUnitSubType_DynamicsProcessor = 'dcmp',
+  kAudioUnitSubType_Delay = 'dely',
+  /// Stereo. It is the hall of the Debian package dragonfly-reverb-lv2: AudioComponentInstanceNew says
+  /// so where that is not installed.
+  kAudioUnitSubType_Reverb2 = 'rvb2',
+  kAudioUnitSubType_Distortion = 'dist'
 };
 
 CF_ENUM(AudioUnitScope) {
@@ -181,6 +210,34 @@ struct AudioUnitParameterEvent {
   } eventValues;
 };
 typedef struct AudioUnitParameterEvent AudioUnitParameterEvent;
+
+/// Selectors of a unit of the app: see AudioComponentPlugInInterface.
+enum {
+  kAudioUnitRange = 0x0000,
+  kAudioUnitInitializeSelect = 0x0001,
+  kAudioUnitUninitializeSelect = 0x0002,
+  kAudioUnitGetPropertyInfoSelect = 0x0003,
+  kAudioUnitGetPropertySelect = 0x0004,
+  kAudioUnitSetPropertySelect = 0x0005,
+  kAudioUnitGetParameterSelect = 0x0006,
+  kAudioUnitSetParameterSelect = 0x0007,
+  kAudioUnitResetSelect = 0x0009,
+  kAudioUnitAddPropertyListenerSelect = 0x000A,
+  kAudioUnitRemovePropertyListenerSelect = 0x000B,
+  kAudioUnitRenderSelect = 0x000E,
+  kAudioUnitAddRenderNotifySelect = 0x000F,
+  kAudioUnitRemoveRenderNotifySelect = 0x0010,
+  kAudioUnitScheduleParametersSelect = 0x0011,
+  kAudioUnitRemovePropertyListenerWithUserDataSelect = 0x0012,
+  kAudioUnitProcessSelect = 0x0014,
+  kAudioUnitProcessMultipleSelect = 0x0015,
+  kMusicDeviceRange = 0x0100,
+  kMusicDeviceMIDIEventSelect = 0x0101,
+  kMusicDeviceSysExSelect = 0x0102,
+  kAudioOutputUnitRange = 0x0200,
+  kAudioOutputUnitStartSelect = 0x0201,
+  kAudioOutputUnitStopSelect = 0x0202
+};
 
 // MARK: Functions
 

@@ -61,6 +61,37 @@ extern OSStatus AudioComponentInstanceDispose(AudioComponentInstance _Nullable i
 extern AudioComponent _Nullable
 AudioComponentInstanceGetComponent(AudioComponentInstance inInstance);
 
+// MARK: Components of the app
+
+/// A function of a unit, with the parameters of the function of AUComponent.h or MusicDevice.h that it
+/// stands for, the first one being the AudioComponentPlugInInterface.
+typedef OSStatus (*AudioComponentMethod)(void *self, ...);
+
+/// An instance of a unit of the app: the first bytes of a structure of its own.
+struct AudioComponentPlugInInterface {
+  /// Called once with the number that the instance has got.
+  OSStatus (*Open)(void *self, AudioComponentInstance mInstance);
+  /// Called when it is disposed of: frees the structure.
+  OSStatus (*Close)(void *self);
+  /// Returns the function for a selector, kAudioUnit…Select; NULL if the unit does not have it.
+  AudioComponentMethod _Nullable (*_Nonnull Lookup)(SInt16 selector);
+  void *_Nullable reserved;
+};
+typedef struct AudioComponentPlugInInterface AudioComponentPlugInInterface;
+
+/// Makes an instance; NULL if it cannot.
+typedef AudioComponentPlugInInterface *_Nullable (*AudioComponentFactoryFunction)(
+    const AudioComponentDescription *inDesc);
+
+/// Adds a component of the app, as long as the process runs. Its units work wherever others do: behind and
+/// before them, in graphs, on threads that render.
+///
+/// - inName: "manufacturer: name".
+/// - Returns: NULL if an argument is NULL, or a code of the description is 0.
+extern AudioComponent _Nullable
+AudioComponentRegister(const AudioComponentDescription *inDesc, CFStringRef inName,
+                       UInt32 inVersion, AudioComponentFactoryFunction inFactory);
+
 CF_ENUM(OSStatus) {
   kAudioComponentErr_InstanceTimedOut = -66754,
   kAudioComponentErr_InstanceInvalidated = -66749,

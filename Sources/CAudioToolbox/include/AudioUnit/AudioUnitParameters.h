@@ -19,13 +19,80 @@ CF_ENUM(AudioUnitParameterID) {
   /// Input: 0 to leave the bus out, without a click. At first 1.
   kMultiChannelMixerParam_Enable = 1,
   /// Input: -1 to 1, at first 0.
-  kMultiChannelMixerParam_Pan = 2
+  kMultiChannelMixerParam_Pan = 2,
+  // Input, and output, plus the channel, counted from 0; read only: dB, -120 for silence, while
+  // kAudioUnitProperty_MeteringMode is on. The average is that of the power, within 300 ms; a held peak
+  // falls by 20 dB in a second.
+  kMultiChannelMixerParam_PreAveragePower = 1000,
+  kMultiChannelMixerParam_PrePeakHoldLevel = 2000,
+  kMultiChannelMixerParam_PostAveragePower = 3000,
+  kMultiChannelMixerParam_PostPeakHoldLevel = 4000
 };
 CF_ENUM(AudioUnitParameterID) {
   /// As kMultiChannelMixerParam_Volume.
   kStereoMixerParam_Volume = 0,
   /// Input: 0 to 1, at first 0.5, the centre.
-  kStereoMixerParam_Pan = 1
+  kStereoMixerParam_Pan = 1,
+  // As those of the multichannel mixer.
+  kStereoMixerParam_PreAveragePower = 1000,
+  kStereoMixerParam_PrePeakHoldLevel = 2000,
+  kStereoMixerParam_PostAveragePower = 3000,
+  kStereoMixerParam_PostPeakHoldLevel = 4000
+};
+
+// Matrix mixers. In the input and output scopes an element is a channel, counted through all buses. In
+// the global scope 0xFFFFFFFF is the whole mixer, and (input channel << 16 | output channel) a crossing.
+// A sound passes the volumes of its input channel, the crossing, its output channel and the mixer.
+CF_ENUM(AudioUnitParameterID) {
+  /// 0 to 1; at first 0 for crossings, else 1.
+  kMatrixMixerParam_Volume = 0,
+  /// Input, and output: 0 or 1, at first 1.
+  kMatrixMixerParam_Enable = 1,
+  // Input, and output, as those of the multichannel mixer.
+  kMatrixMixerParam_PreAveragePower = 1000,
+  kMatrixMixerParam_PrePeakHoldLevel = 2000,
+  kMatrixMixerParam_PostAveragePower = 3000,
+  kMatrixMixerParam_PostPeakHoldLevel = 4000
+};
+
+// 3D mixers, input. A mono bus plays into the first two channels with the same power wherever it is: the
+// angle of sin(azimuth) · cos(elevation) between left and right. A stereo bus keeps its sides, each with
+// that gain.
+CF_ENUM(AudioUnitParameterID) {
+  /// Degrees, -180 to 180, at first 0, ahead; 90 is on the right.
+  k3DMixerParam_Azimuth = 0,
+  /// Degrees, -90 to 90, at first 0.
+  k3DMixerParam_Elevation = 1,
+  /// Metres, 0 to 10,000, at first 0: see kAudioUnitProperty_3DMixerDistanceParams.
+  k3DMixerParam_Distance = 2,
+  /// dB, -120 to 20, at first 0.
+  k3DMixerParam_Gain = 3,
+  /// 0 or 1, at first 1.
+  k3DMixerParam_Enable = 5,
+  // As those of the multichannel mixer.
+  k3DMixerParam_PreAveragePower = 1000,
+  k3DMixerParam_PrePeakHoldLevel = 2000,
+  k3DMixerParam_PostAveragePower = 3000,
+  k3DMixerParam_PostPeakHoldLevel = 4000
+};
+
+// Converters of speed, global scope. A change takes effect with the next render.
+CF_ENUM(AudioUnitParameterID) {
+  /// 0.25 to 4, at first 1: frames of the input for each of the output.
+  kVarispeedParam_PlaybackRate = 0,
+  /// Cents, -2,400 to 2,400, at first 0. The speed is the rate times 2^(cents / 1200), within 0.25 to 4.
+  kVarispeedParam_PlaybackCents = 1
+};
+CF_ENUM(AudioUnitParameterID) {
+  /// Speed, 0.25 to 4, at first 1.
+  kTimePitchParam_Rate = 0,
+  /// Cents, -2,400 to 2,400, at first 0.
+  kTimePitchParam_Pitch = 1
+};
+CF_ENUM(AudioUnitParameterID) {
+  /// As those of kAudioUnitSubType_TimePitch.
+  kNewTimePitchParam_Rate = 0,
+  kNewTimePitchParam_Pitch = 1
 };
 
 // Effects, global scope. A change takes 20 ms, without a click. Frequencies end at half the sample
@@ -101,6 +168,91 @@ CF_ENUM(AudioUnitParameterID) {
   kHighShelfParam_CutOffFrequency = 0,
   /// dB, -40 to 24.
   kHighShelfParam_Gain = 1
+};
+
+CF_ENUM(AudioUnitParameterID) {
+  // 0 to 30: the gain of each band in dB, -20 to 20.
+  /// 0 for 10 bands of an octave, from 31.25 Hz on; 1, as at first, for 31 of a third, from 20 Hz on.
+  kGraphicEQParam_NumberOfBands = 10000
+};
+
+CF_ENUM(AudioUnitParameterID) {
+  /// Seconds, 0.001 to 0.03, at first 0.012; held at 0.005.
+  kLimiterParam_AttackTime = 0,
+  /// Seconds, 0.001 to 0.06, at first 0.024.
+  kLimiterParam_DecayTime = 1,
+  /// dB, -40 to 40, at first 0.
+  kLimiterParam_PreGain = 2
+};
+
+// A level L above the threshold T becomes T + H · (1 - e^((T - L) / H)), with the headroom H. A level
+// below the expansion threshold falls by the ratio.
+CF_ENUM(AudioUnitParameterID) {
+  /// dB, -40 to 20, at first -20.
+  kDynamicsProcessorParam_Threshold = 0,
+  /// dB, 0.1 to 40, at first 5.
+  kDynamicsProcessorParam_HeadRoom = 1,
+  /// 1 to 50, at first 2.
+  kDynamicsProcessorParam_ExpansionRatio = 2,
+  /// dB, -120, as at first, to 0.
+  kDynamicsProcessorParam_ExpansionThreshold = 3,
+  /// Seconds, 0.0001 to 0.2, at first 0.05.
+  kDynamicsProcessorParam_AttackTime = 4,
+  /// Seconds, 0.01 to 3, at first 0.05.
+  kDynamicsProcessorParam_ReleaseTime = 5,
+  /// dB, -40 to 40, at first 0.
+  kDynamicsProcessorParam_OverallGain = 6,
+  kDynamicsProcessorParam_MasterGain = 6
+};
+
+CF_ENUM(AudioUnitParameterID) {
+  /// Percent, 0 to 100, at first 50.
+  kDelayParam_WetDryMix = 0,
+  /// Seconds, 0 to 2, at first 1.
+  kDelayParam_DelayTime = 1,
+  /// Percent, -100 to 100, at first 50; held within 99.9.
+  kDelayParam_Feedback = 2,
+  /// Hz, 10 to half the sample rate, at first 15,000.
+  kDelayParam_LopassCutoff = 3
+};
+
+CF_ENUM(AudioUnitParameterID) {
+  /// Percent, 0 to 100, at first 100.
+  kReverb2Param_DryWetMix = 0,
+  /// Seconds before the first reflection, 0.0001 to 0.1, at first 0.008.
+  kReverb2Param_MinDelayTime = 2,
+  /// Seconds, 0.1 to 10, at first 1.
+  kReverb2Param_DecayTimeAt0Hz = 4
+};
+
+// One after another: echo, decimation, ring modulation, polynomial, soft limit. Mixes are percent, 0 to
+// 100, at first 0 except the last one.
+CF_ENUM(AudioUnitParameterID) {
+  /// Milliseconds, 0.1 to 500, at first 0.1.
+  kDistortionParam_Delay = 0,
+  /// Delays in which the echo falls by 60 dB, 0.1 to 50, at first 1.
+  kDistortionParam_Decay = 1,
+  kDistortionParam_DelayMix = 2,
+  /// Percent: a sample is held for up to 100 frames.
+  kDistortionParam_Decimation = 3,
+  /// Percent: 24 bits down to 2.
+  kDistortionParam_Rounding = 4,
+  kDistortionParam_DecimationMix = 5,
+  // Factors: 0 to 1, at first 1; 0 to 20, at first 0.
+  kDistortionParam_LinearTerm = 6,
+  kDistortionParam_SquaredTerm = 7,
+  kDistortionParam_CubicTerm = 8,
+  kDistortionParam_PolynomialMix = 9,
+  /// Hz, 0.5 to 8,000, at first 100.
+  kDistortionParam_RingModFreq1 = 10,
+  kDistortionParam_RingModFreq2 = 11,
+  /// Percent of the second one, at first 50.
+  kDistortionParam_RingModBalance = 12,
+  kDistortionParam_RingModMix = 13,
+  /// dB, -80 to 20, at first -6: x becomes x / sqrt(1 + x^2) after this gain.
+  kDistortionParam_SoftClipGain = 14,
+  /// Percent, at first 50.
+  kDistortionParam_FinalMix = 15
 };
 
 CUE_HEADER_END

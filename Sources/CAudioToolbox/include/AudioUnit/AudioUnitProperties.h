@@ -25,12 +25,15 @@ CF_ENUM(AudioUnitPropertyID) {
   kAudioUnitProperty_ParameterList = 3,
   /// AudioUnitParameterInfo, the element is the parameter. Read only.
   kAudioUnitProperty_ParameterInfo = 4,
+  /// Float32, global, output units: the share of its time that the latest cycle took for the unit. Read
+  /// only.
+  kAudioUnitProperty_CPULoad = 6,
   /// AudioStreamBasicDescription, input or output: linear PCM of any rate, 1 to 64 channels, in any
   /// sample format of the queues, or signed 8.24 fixed point; interleaved or not. At first floats,
   /// not interleaved.
   kAudioUnitProperty_StreamFormat = 8,
-  /// UInt32, input or output: number of buses. Writable for the inputs of mixers that are not
-  /// initialised.
+  /// UInt32, input or output: number of buses. Writable for the inputs of mixers, and the outputs of
+  /// matrix mixers, that are not initialised.
   kAudioUnitProperty_ElementCount = 11,
   /// Float64, global: seconds from input to output. Read only.
   kAudioUnitProperty_Latency = 12,
@@ -55,6 +58,10 @@ CF_ENUM(AudioUnitPropertyID) {
   /// CFArray of pointers to AUPreset, global: the presets that the unit brings. Read only. The caller
   /// releases the array; the presets stay as long as the process runs.
   kAudioUnitProperty_FactoryPresets = 24,
+  /// HostCallbackInfo, global. Set for a plugin: it follows the beat and transport that these functions
+  /// tell, instead of JACK's. Read from an output unit: functions that tell of JACK's, in renders of that
+  /// unit only. A smaller size, without the last functions, will do.
+  kAudioUnitProperty_HostCallbacks = 27,
   /// UInt32: whether renders may overwrite the memory of their source. They never do, whatever is set.
   kAudioUnitProperty_InPlaceProcessing = 29,
   /// CFString, input or output: a bus's name. The caller releases it.
@@ -172,6 +179,8 @@ typedef CF_ENUM(UInt32, AudioUnitParameterUnit){
 
 typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
     kAudioUnitParameterFlag_CFNameRelease = (1UL << 4),
+    /// The unit sets the value; programs only read it.
+    kAudioUnitParameterFlag_MeterReadOnly = (1UL << 15),
     kAudioUnitParameterFlag_HasClump = (1UL << 20),
     kAudioUnitParameterFlag_ValuesHaveStrings = (1UL << 21),
     kAudioUnitParameterFlag_DisplayLogarithmic = (1UL << 22),
@@ -196,6 +205,139 @@ struct AudioUnitParameterInfo {
   AudioUnitParameterOptions flags;
 };
 typedef struct AudioUnitParameterInfo AudioUnitParameterInfo;
+
+/// Stores the beat since the beginning and the tempo in beats per minute.
+///
+/// These functions are called in renders. Pointers may be NULL. They return an error if they know nothing.
+typedef OSStatus (*HostCallback_GetBeatAndTempo)(void *_Nullable inHostUserData,
+                                                 Float64 *_Nullable outCurrentBeat,
+                                                 Float64 *_Nullable outCurrentTempo);
+/// Stores the frames to the next beat, the time signature, and the beat with which the bar began.
+typedef OSStatus (*HostCallback_GetMusicalTimeLocation)(
+    void *_Nullable inHostUserData, UInt32 *_Nullable outDeltaSampleOffsetToNextBeat,
+    Float32 *_Nullable outTimeSig_Numerator, UInt32 *_Nullable outTimeSig_Denominator,
+    Float64 *_Nullable outCurrentMeasureDownBeat);
+/// Stores whether the transport rolls and has changed, its frame, and the beats of a loop.
+typedef OSStatus (*HostCallback_GetTransportState)(
+    void *_Nullable inHostUserData, Boolean *_Nullable outIsPlaying,
+    Boolean *_Nullable outTransportStateChanged, Float64 *_Nullable outCurrentSampleInTimeLine,
+    Boolean *_Nullable outIsCycling, Float64 *_Nullable outCycleStartBeat,
+    Float64 *_Nullable outCycleEndBeat);
+/// The same, and whether the app records.
+typedef OSStatus (*HostCallback_GetTransportState2)(
+    void *_Nullable inHostUserData, Boolean *_Nullable outIsPlaying,
+    Boolean *_Nullable outIsRecording, Boolean *_Nullable outTransportStateChanged,
+    Float64 *_Nullable outCurrentSampleInTimeLine, Boolean *_Nullable outIsCycling,
+    Float64 *_Nullable outCycleStartBeat, Float64 *_Nullable outCycleEndBeat);
+
+/// Functions of a host that tell of its beat and transport. Plugins are told of the first three.
+struct HostCallbackInfo {
+  void *_Nullable hostUserData;
+  HostCallback_GetBeatAndTempo _Nullable beatAndTempoProc;
+  HostCallback_GetMusicalTimeLocation _Nullable musicalTimeLocationProc;
+  HostCallback_GetTransportState _Nullable transportStateProc;
+  HostCallback_GetTransportState2 _Nullable transportStateProc2;
+};
+typedef struct HostCallbackInfo HostCallbackInfo;
+
+// MARK: Mixers
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// Array of Float32, global, matrix mixers: a row of volumes for each input channel, with its own
+  /// volume at the end, and a row with the volumes of the output channels and of the mixer. Read only.
+  kAudioUnitProperty_MatrixLevels = 3006,
+  /// UInt32, input or output, the element is the bus, or the channel of a matrix mixer: 1 to measure
+  /// levels, which the …Power and …Level parameters show. At first 0.
+  kAudioUnitProperty_MeteringMode = 3007,
+  /// Two UInt32, global, matrix mixers: channels of all inputs, and of all outputs. Read only.
+  kAudioUnitProperty_MatrixDimensions = 3009,
+  /// MixerDistanceParams, input, 3D mixers.
+  kAudioUnitProperty_3DMixerDistanceParams = 3010
+};
+
+/// How the sound of a bus gets softer with its distance: beyond the reference distance by the ratio of
+/// both, up to the maximum distance, and by mMaxAttenuation dB at the most. At first 1 m, 10,000 m and
+/// 60 dB.
+struct MixerDistanceParams {
+  Float32 mReferenceDistance;
+  Float32 mMaxDistance;
+  Float32 mMaxAttenuation;
+};
+typedef struct MixerDistanceParams MixerDistanceParams;
+
+// MARK: Players
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// ScheduledAudioSlice, global: adds samples to play. The structure and its samples stay where they
+  /// are until it is complete. Write only. AudioUnitReset removes all of them, and the start.
+  kAudioUnitProperty_ScheduleAudioSlice = 3300,
+  /// AudioTimeStamp, global: the moment from which the times of slices and regions count. A sample time
+  /// of the renders, a host time, or -1 as sample time for the next render.
+  kAudioUnitProperty_ScheduleStartTimeStamp = 3301,
+  /// AudioTimeStamp, global: frames rendered since the start, -1 before it. Read only.
+  kAudioUnitProperty_CurrentPlayTime = 3302,
+  /// Array of AudioFileID, global: the files that regions use. They stay open while they are used.
+  kAudioUnitProperty_ScheduledFileIDs = 3310,
+  /// ScheduledAudioFileRegion, global: adds a region, and reads its beginning. Write only.
+  kAudioUnitProperty_ScheduledFileRegion = 3311,
+  /// UInt32, global: reads ahead as far as there are buffers, whatever the number of frames. Write only.
+  kAudioUnitProperty_ScheduledFilePrime = 3312,
+  /// UInt32, global: frames of each buffer that is read ahead, at first 16,384.
+  kAudioUnitProperty_ScheduledFileBufferSizeFrames = 3313,
+  /// UInt32, global: the number of these buffers, at first 4.
+  kAudioUnitProperty_ScheduledFileNumberBuffers = 3314
+};
+
+typedef CF_OPTIONS(UInt32, AUScheduledAudioSliceFlags){
+    /// It has been played, or removed by a reset; the library does not touch it any more.
+    kScheduledAudioSliceFlag_Complete = 0x01,
+    kScheduledAudioSliceFlag_BeganToRender = 0x02,
+    /// Its first frames were too late, and left out.
+    kScheduledAudioSliceFlag_BeganToRenderLate = 0x04};
+
+typedef struct ScheduledAudioSlice ScheduledAudioSlice;
+
+/// Called when a slice is complete, on a thread of the library; not after the unit was disposed of.
+typedef void (*ScheduledAudioSliceCompletionProc)(void *_Nullable userData,
+                                                  ScheduledAudioSlice *bufferList);
+
+/// Samples in the format of the unit's output.
+struct ScheduledAudioSlice {
+  /// A sample time, counted from the start of the unit; invalid for the end of the slice before. A slice
+  /// that would begin before that begins then.
+  AudioTimeStamp mTimeStamp;
+  ScheduledAudioSliceCompletionProc _Nullable mCompletionProc;
+  void *_Nullable mCompletionProcUserData;
+  /// The library sets these.
+  AUScheduledAudioSliceFlags mFlags;
+  UInt32 mReserved;
+  void *_Nullable mReserved2;
+  UInt32 mNumberFrames;
+  AudioBufferList *mBufferList;
+};
+
+typedef struct ScheduledAudioFileRegion ScheduledAudioFileRegion;
+
+/// Called once when a region has been played, was removed by a reset (userCanceledErr) or could not be
+/// read, on a thread of the library; not after the unit was disposed of. `fileRegion` is the structure that
+/// was given, which the program keeps until then if it gives a function.
+typedef void (*ScheduledAudioFileRegionCompletionProc)(void *_Nullable userData,
+                                                       ScheduledAudioFileRegion *fileRegion,
+                                                       OSStatus result);
+
+/// A part of a sound file.
+struct ScheduledAudioFileRegion {
+  /// A sample time at the unit's rate, counted from its start; invalid for the end of the region before.
+  AudioTimeStamp mTimeStamp;
+  ScheduledAudioFileRegionCompletionProc _Nullable mCompletionProc;
+  void *_Nullable mCompletionProcUserData;
+  struct OpaqueAudioFileID *mAudioFile;
+  /// How often it is repeated; 0xFFFFFFFF for always.
+  UInt32 mLoopCount;
+  /// The first frame and the number of frames, at the file's rate; 0xFFFFFFFF for all up to the end.
+  SInt64 mStartFrame;
+  UInt32 mFramesToPlay;
+};
 
 // MARK: Effects
 

@@ -1,0 +1,105 @@
+import AudioUnits
+public import CAudioToolbox
+
+// The functions of MusicDevice.h and MIDIServices.h. The headers document each function.
+
+/// Sends a MIDI channel message to a unit.
+@c @implementation
+public func MusicDeviceMIDIEvent(
+  _ inUnit: MusicDeviceComponent, _ inStatus: UInt32, _ inData1: UInt32, _ inData2: UInt32,
+  _ inOffsetSampleFrame: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceMIDIEvent") { unit throws(AudioUnitError) in
+    guard inStatus >= 0x80, inStatus < 0xF0, inData1 < 0x80, inData2 < 0x80 else {
+      throw .badArgument("\(inStatus) \(inData1) \(inData2) is no channel message")
+    }
+    // Program changes and channel pressure have one data byte.
+    let isShort = inStatus & 0xE0 == 0xC0
+    let bytes = [UInt8(inStatus), UInt8(inData1)] + (isShort ? [] : [UInt8(inData2)])
+    try asking { () throws(UnitError) in
+      try unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame))
+    }
+  }
+}
+
+/// Sends a system exclusive message to a unit.
+@c @implementation
+public func MusicDeviceSysEx(
+  _ inUnit: MusicDeviceComponent, _ inData: UnsafePointer<UInt8>, _ inLength: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceSysEx", needs: inData) { unit throws(AudioUnitError) in
+    let bytes = unsafe Array(UnsafeBufferPointer(start: inData, count: Int(inLength)))
+    guard bytes.first == 0xF0, bytes.last == 0xF7, bytes.count >= 2 else {
+      throw .badArgument("a system exclusive message begins with 0xF0 and ends with 0xF7")
+    }
+    try asking { () throws(UnitError) in try unit.unit.send(midi: bytes, offset: 0) }
+  }
+}
+
+/// Sends MIDI messages in universal packets to a unit.
+@c @implementation
+public func MusicDeviceMIDIEventList(
+  _ inUnit: MusicDeviceComponent, _ inOffsetSampleFrame: UInt32,
+  _ evtList: UnsafePointer<MIDIEventList>
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceMIDIEventList", needs: evtList) {
+    unit throws(AudioUnitError) in
+    var reader = UniversalMIDI()
+    for packet in unsafe packets(evtList) {
+      for message in reader.messages(packet) {
+        try asking { () throws(UnitError) in
+          try unit.unit.send(midi: message, offset: Int(inOffsetSampleFrame))
+        }
+      }
+    }
+  }
+}
+
+/// Returns the words of the packets of a list.
+private func packets(_ list: UnsafePointer<MIDIEventList>) -> [[UInt32]] {
+  let first = unsafe UnsafeRawPointer(list) + MemoryLayout<MIDIEventList>.offset(of: \.packet)!
+  var packet = unsafe first
+  return unsafe (0..<list.pointee.numPackets).map { _ in
+    let count = unsafe packet.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
+    let words = (0..<Int(min(count, 64))).map { i in
+      unsafe packet.loadUnaligned(fromByteOffset: 12 + 4 * i, as: UInt32.self)
+    }
+    unsafe packet += 12 + 4 * words.count
+    return words
+  }
+}
+
+/// Empties a list.
+@c @implementation
+public func MIDIEventListInit(
+  _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ protocol: MIDIProtocolID
+) -> UnsafeMutablePointer<MIDIEventPacket>? {
+  if unsafe hasNull([evtlist]) { return nil }
+  unsafe evtlist.pointee.protocol = `protocol`
+  unsafe evtlist.pointee.numPackets = 0
+  let first =
+    unsafe UnsafeMutableRawPointer(evtlist) + MemoryLayout<MIDIEventList>.offset(of: \.packet)!
+  return unsafe first.assumingMemoryBound(to: MIDIEventPacket.self)
+}
+
+/// Adds a packet to a list.
+@c @implementation
+public func MIDIEventListAdd(
+  _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ listSize: Int,
+  _ curPacket: UnsafeMutablePointer<MIDIEventPacket>, _ time: MIDITimeStamp, _ wordCount: Int,
+  _ words: UnsafePointer<UInt32>
+) -> UnsafeMutablePointer<MIDIEventPacket>? {
+  if unsafe hasNull([
+    UnsafeRawPointer(evtlist), UnsafeRawPointer(curPacket), UnsafeRawPointer(words),
+  ]) || wordCount < 1 || wordCount > 64 {
+    return nil
+  }
+  let packet = UnsafeMutableRawPointer(curPacket)
+  let end = unsafe packet + 12 + 4 * wordCount
+  if unsafe end > UnsafeMutableRawPointer(evtlist) + listSize { return nil }
+  unsafe packet.storeBytes(of: time, as: UInt64.self)
+  unsafe packet.storeBytes(of: UInt32(wordCount), toByteOffset: 8, as: UInt32.self)
+  unsafe (packet + 12).copyMemory(from: words, byteCount: 4 * wordCount)
+  unsafe evtlist.pointee.numPackets += 1
+  return unsafe end.assumingMemoryBound(to: MIDIEventPacket.self)
+}

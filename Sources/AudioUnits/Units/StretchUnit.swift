@@ -1,0 +1,112 @@
+import CRealTime
+import Codecs
+import RealTime
+
+/// A unit whose input runs at another speed than its output: as on a tape, or with a pitch of its own.
+final class StretchUnit: Unit, @unchecked Sendable {
+  private let isTape: Bool
+
+  /// - Throws: `UnitError.unsupported` if this build is without Rubber Band, which pitches need.
+  init(_ kind: UnitKind, isTape: Bool) throws(UnitError) {
+    if !isTape, !TimePitch.isAvailable {
+      throw .unsupported("\(kind.name) needs Rubber Band, and this build is without it")
+    }
+    self.isTape = isTape
+    let format = try Self.standardFormat
+    unsafe super.init(kind.name, inputs: [format], outputs: [format], Self.makeRender())
+    makeParameters()
+  }
+
+  override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
+    if side != nil { return [] }
+    let speeds = Float(Stretch.slowest)...Float(Stretch.fastest)
+    return [
+      UnitParameter(
+        id: 0, name: isTape ? "playback rate" : "rate", meaning: .ratio, range: speeds,
+        standard: 1),
+      UnitParameter(
+        id: 1, name: isTape ? "playback cents" : "pitch", meaning: .cents, range: -2400...2400,
+        standard: 0),
+    ]
+  }
+
+  override func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
+    guard shape.isInput else { return nil }
+    return try StretchConverter(shape, isTape: isTape)
+  }
+
+  override func kernel(inputs: Int) -> Kernel {
+    guard let parameters = latestParameters else { preconditionFailure("no parameters") }
+    let memory = StretchMemory(parameters, isTape: isTape)
+    return unsafe Kernel(
+      call: cue_unit_kernel(
+        run: { unsafe runStretch($0, $1) }, context: UnsafeMutableRawPointer(memory.stretch)),
+      owner: memory)
+  }
+}
+
+/// The converter of a `StretchUnit`, which has had silence at its least and its largest speed.
+@safe
+private final class StretchConverter: BusConverter, @unchecked Sendable {
+  let call: cue_resampler
+  let delaySeconds: Double
+  private let owner: AnyObject
+
+  init(_ shape: BusShape, isTape: Bool) throws(UnitError) {
+    let rates = shape.format.sampleRate / shape.rate
+    let channels = shape.format.channels
+    let failure = UnitError.formatNotSupported(
+      "there is no change of speed from \(shape.format.sampleRate) to \(shape.rate) Hz")
+    let delay: () -> Double
+    if isTape {
+      guard
+        let resampler = Resampler(
+          variableUpTo: max(1, Stretch.fastest * rates), channels: channels)
+      else { throw failure }
+      owner = resampler
+      unsafe call = unsafe resampler.realTimeCall
+      delay = { resampler.delayFrames }
+    } else {
+      #if RubberBand
+        guard
+          let stream = PitchStream(
+            sampleRate: shape.rate, channels: channels, maximumInput: UnitSetup.framesToResample)
+        else { throw failure }
+        owner = stream
+        unsafe call = unsafe stream.realTimeCall
+        delay = { Double(stream.delayFrames) }
+      #else
+        throw failure
+      #endif
+    }
+    for (speed, pitch) in [
+      (Stretch.fastest, 4), (Stretch.slowest, 0.25), (Stretch.fastest, 0.25), (1, 1.0),
+    ] {
+      unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
+      guard unsafe warmUp(call, shape) else { throw failure }
+    }
+    delaySeconds = delay() / shape.rate
+  }
+}
+
+/// Memory of a `Stretch`.
+@safe
+private final class StretchMemory: @unchecked Sendable {
+  let stretch: UnsafeMutablePointer<Stretch>
+  private let told: UnsafeMutablePointer<SIMD2<Float>>
+  private let parameters: ParameterMemory
+
+  init(_ parameters: ParameterMemory, isTape: Bool) {
+    self.parameters = parameters
+    unsafe told = .allocate(capacity: 1)
+    unsafe told.initialize(to: SIMD2(.nan, .nan))
+    unsafe stretch = .allocate(capacity: 1)
+    unsafe stretch.initialize(to: Stretch(parameters.slots, isTape: isTape, told: told))
+  }
+
+  deinit {
+    unsafe stretch.deinitialize(count: 1)
+    unsafe stretch.deallocate()
+    unsafe told.deallocate()
+  }
+}

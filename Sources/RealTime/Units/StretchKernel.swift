@@ -1,0 +1,47 @@
+package import CRealTime
+
+/// A unit whose input runs at another speed than its output. Owns no memory.
+///
+/// The parameters are the speed and the pitch in cents.
+@safe
+package struct Stretch: ~Copyable {
+  private let slots: UnsafeMutablePointer<UnitParameterSlot>
+  /// True if speed and pitch change together, as on a tape.
+  private let isTape: Bool
+  /// Speed and pitch that the converter has been told.
+  private let told: UnsafeMutablePointer<SIMD2<Float>>
+
+  package init(
+    _ slots: UnsafeMutablePointer<UnitParameterSlot>, isTape: Bool,
+    told: UnsafeMutablePointer<SIMD2<Float>>
+  ) {
+    unsafe self.slots = slots
+    self.isTape = isTape
+    unsafe self.told = told
+  }
+
+  /// The least and the largest speed.
+  package static var slowest: Double { @_noLocks get { 0.25 } }
+  package static var fastest: Double { @_noLocks get { 4 } }
+
+  @_noLocks borrowing func follow(_ setup: UnitSetup) {
+    let values = unsafe SIMD2(slots[0].value, slots[1].value)
+    if unsafe values.x == told.pointee.x && values.y == told.pointee.y { return }
+    unsafe told.pointee = values
+    let input = unsafe setup.inputs.pointee
+    let rates = unsafe input.format.sampleRate / setup.outputs.pointee.format.sampleRate
+    let pitch = cue_rt_power(2, Double(values.y) / 1200)
+    let speed = Double(values.x) * (isTape ? pitch : 1)
+    let held = min(max(speed, Self.slowest), Self.fastest)
+    unsafe cue_rt_set_ratio(input.resampler, held * rates, pitch * rates)
+  }
+}
+
+/// The kernel of units that stretch: `context` is a `Stretch`.
+@_noLocks package func runStretch(
+  _ context: UnsafeMutableRawPointer, _ call: UnsafePointer<cue_unit_call>
+) -> Int32 {
+  let setup = unsafe call.pointee.setup.assumingMemoryBound(to: UnitSetup.self)
+  unsafe context.assumingMemoryBound(to: Stretch.self).pointee.follow(setup.pointee)
+  return unsafe runPass(context, call)
+}

@@ -1,0 +1,98 @@
+import CProbe
+import CRealTime
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AudioUnits
+@testable import RealTime
+
+/// The units that change speed and pitch.
+@Suite struct StretchTests {
+  /// A sine of 1,000 Hz at 48,000 Hz.
+  private static let sine: cue_render_proc = { _, _, time, _, frames, list in
+    let buffers = cue_rt_buffers(list!)
+    for channel in 0..<Int(list!.pointee.count) {
+      let samples = buffers[channel].data!.assumingMemoryBound(to: Float.self)
+      for i in 0..<Int(frames) {
+        samples[i] = Float(sin((time.pointee.sample_time + Double(i)) * 2 * .pi * 1000 / 48000))
+      }
+    }
+    return 0
+  }
+
+  /// Returns the frequency of a sound by its zero crossings.
+  private func frequency(_ samples: [Float], rate: Double) -> Double {
+    let crossings = samples.indices.dropFirst().filter { samples[$0 - 1] < 0 && samples[$0] >= 0 }
+    guard let first = crossings.first, let last = crossings.last, last > first else { return 0 }
+    return Double(crossings.count - 1) * rate / Double(last - first)
+  }
+
+  private func sound(_ unit: AudioUnits.Unit, seconds: Double, rate: Double) throws -> [Float] {
+    let renderer = Renderer(unit)
+    var found: [Float] = []
+    while Double(found.count) < seconds * rate { found += try renderer.render(512)[0] }
+    return Array(found.suffix(Int(rate / 2)))
+  }
+
+  @Test(
+    arguments: [(1, 0), (0.5, 0), (2, 0), (1, 1200), (1.5, -300), (4, 0), (0.25, 0)]
+      as [(Float, Float)])
+  func theTapeChangesThePitchWithTheSpeed(speed: Float, cents: Float) throws {
+    for rate in [48000.0, 44100] {
+      let unit = try make(.varispeed)
+      try unit.setFormat(planar(2, 48000), .input, 0)
+      try unit.setFormat(planar(2, rate), .output, 0)
+      try unit.setCallback(Self.sine, nil, 0)
+      #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+      try unit.initialize()
+      let found = try sound(unit, seconds: 1, rate: rate)
+      let wanted = 1000 * Double(speed) * pow(2, Double(cents) / 1200)
+      #expect(
+        abs(frequency(found, rate: rate) - wanted) < wanted * 0.001, "\(speed), \(cents), \(rate)")
+      #expect(abs((found.max() ?? 0) - 1) < 0.02)
+      unit.dispose()
+    }
+  }
+
+  #if RubberBand
+    @Test(arguments: [(1, 0), (0.5, 0), (2, 0), (1, 700), (1.25, -500)] as [(Float, Float)])
+    func speedAndPitchAreIndependent(speed: Float, cents: Float) throws {
+      for kind in [UnitKind.timePitch, .newTimePitch] {
+        let unit = try make(kind)
+        try unit.setFormat(planar(1, 48000), .input, 0)
+        try unit.setFormat(planar(1, 44100), .output, 0)
+        try unit.setCallback(Self.sine, nil, 0)
+        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        try unit.initialize()
+        #expect(unit.latencySeconds > 0 && unit.latencySeconds < 0.5)
+        let found = try sound(unit, seconds: 3, rate: 44100)
+        let wanted = 1000 * pow(2, Double(cents) / 1200)
+        #expect(
+          abs(frequency(found, rate: 44100) - wanted) < wanted * 0.01,
+          "\(speed), \(cents): \(frequency(found, rate: 44100))")
+        unit.dispose()
+      }
+    }
+  #endif
+
+  @Test func rendersAllocateNothing() throws {
+    try #require(cue_probe_works() || isSanitized)
+    var kinds = [UnitKind.varispeed]
+    #if RubberBand
+      kinds.append(.newTimePitch)
+    #endif
+    for kind in kinds {
+      let unit = try make(kind)
+      try unit.setFormat(planar(2, 44100), .input, 0)
+      try unit.setFormat(planar(2, 48000), .output, 0)
+      try unit.setCallback(steps, nil, 0)
+      try unit.initialize()
+      for (speed, cents) in [(1, 0), (0.25, 2400), (4, -2400), (1.1, 100)] as [(Float, Float)] {
+        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        #expect(try countingCalls(unit) == 0, "\(kind) at \(speed), \(cents)")
+      }
+      unit.dispose()
+    }
+  }
+}
