@@ -117,6 +117,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "components", "parameters", "renders", "samples given by the caller", "presets",
           "instruments", "equalisers", "a graph",
         ]),
+      ProgramCase(
+        program: "generators.c",
+        passes: [
+          "samples", "files", "mixers", "speeds", "units of the app", "listeners", "MIDI",
+          "the transport",
+        ]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",

@@ -126,6 +126,120 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 1] as [Float])
+  func theBandsOfTheGraphicEqualiserAddUp(bands: Float) throws {
+    let unit = try make(.graphicEQ, rate: 48000)
+    // 31.25 Hz and octaves from there; 1,000 Hz and thirds of an octave below and above.
+    let wanted: [(band: UInt32, gain: Double, frequency: Double)] =
+      bands == 0
+      ? [(2, 6, 125), (5, -9, 1000), (9, 12, 16_000)]
+      : [(8, 6, 1000 / pow(2, 3)), (17, -9, 1000), (29, 12, 16_000)]
+    set(unit, [10000: Double(bands)])
+    for item in wanted { set(unit, [item.band: item.gain]) }
+    let filters = wanted.map {
+      Biquad(
+        type: 0, frequency: $0.frequency, bandwidth: bands == 0 ? 1 : 1.0 / 3, gain: $0.gain,
+        rate: 48000)
+    }
+    try check(
+      unit, rate: 48000,
+      { frequency in filters.reduce(0) { $0 + $1.response(at: frequency, rate: 48000) } },
+      "\(bands)")
+  }
+
+  @Test func aDelayRepeatsTheSoundSofter() throws {
+    let unit = try make(.delay, rate: 48000, channels: 1)
+    // Half of it wet, 10 ms, each echo half as loud, no low pass to speak of.
+    set(unit, [0: 50, 1: 0.01, 2: 50, 3: 24_000])
+    let found = try responses(unit, channels: 1)[0]
+    #expect(abs(found[0] - 0.5) < 1e-6)
+    // The low pass keeps the sum.
+    for echo in 1...4 {
+      let sum = found[(480 * echo - 40)..<(480 * echo + 400)].reduce(0, +)
+      #expect(abs(sum - 0.5 * pow(0.5, Double(echo - 1))) < 1e-4, "echo \(echo): \(sum)")
+    }
+    #expect(found[1..<440].allSatisfy { abs($0) < 1e-9 })
+  }
+
+  /// Renders a constant of a level until all is settled.
+  private func settled(_ effect: Effect, _ level: Float, _ values: [UInt32: Double]) throws
+    -> Double
+  {
+    let unit = try make(effect, rate: 48000, channels: 1)
+    var level = level
+    return try withUnsafeMutablePointer(to: &level) { level in
+      try unit.setCallback(
+        { data, _, _, _, frames, list in
+          let samples = cue_rt_buffers(list!)[0].data!.assumingMemoryBound(to: Float.self)
+          samples.update(
+            repeating: data!.assumingMemoryBound(to: Float.self).pointee, count: Int(frames))
+          return 0
+        }, level, 0)
+      set(unit, values)
+      try unit.initialize()
+      let renderer = Renderer(unit)
+      for _ in 0..<40 { _ = try renderer.render(2048) }
+      let found = Double(try renderer.render(2048)[0][2047])
+      unit.dispose()
+      return found
+    }
+  }
+
+  @Test(arguments: [-60, -30, -20, -15, -10, 0] as [Double])
+  func levelsFollowTheCurveOfTheDynamics(input: Double) throws {
+    let values: [UInt32: Double] = [0: -20, 1: 5, 2: 2, 3: -40, 4: 0.001, 5: 0.01, 6: 3]
+    let level = Float(pow(10, input / 20))
+    let found = 20 * log10(try settled(.dynamicsProcessor, level, values))
+    var wanted = input
+    if input > -20 { wanted = -20 + 5 * (1 - exp((-20 - input) / 5)) }
+    if input < -40 { wanted = input - (-40 - input) }
+    #expect(abs(found - wanted - 3) < 0.05, "\(found) dB instead of \(wanted + 3)")
+  }
+
+  @Test func theLimiterHoldsFullScale() throws {
+    for attack in [0.001, 0.03] {
+      let found = try settled(.peakLimiter, 0.5, [0: attack, 1: 0.06, 2: 20])
+      #expect(abs(found - 1) < 1e-3 && found <= 1, "\(found)")
+    }
+    #expect(abs(try settled(.peakLimiter, 0.5, [:]) - 0.5) < 1e-6)
+  }
+
+  @Test(arguments: [-0.8, -0.1, 0.3, 0.9] as [Float])
+  func theDistortionFollowsItsFormula(input: Float) throws {
+    func soft(_ value: Double) -> Double { value / (value * value + 1).squareRoot() }
+    let x = Double(input)
+    let cubic = 0.5 * x + 2 * x * x + 3 * x * x * x
+    let polynomial = try settled(
+      .distortion, input, [6: 0.5, 7: 2, 8: 3, 9: 75, 14: 0, 15: 100])
+    #expect(abs(polynomial - soft(x + 0.75 * (cubic - x))) < 1e-5)
+    // Two steps of the amplitude on each side of zero.
+    let rounded = try settled(.distortion, input, [4: 100, 5: 100, 14: 6, 15: 50])
+    let wanted = soft((x * 2).rounded(.toNearestOrEven) / 2 * pow(10, 6.0 / 20))
+    #expect(abs(rounded - (x + wanted) / 2) < 1e-5, "\(rounded)")
+  }
+
+  @Test func aReverberationGoesOn() throws {
+    let unit = try Effect.reverb.makeUnit()
+    try unit.setFormat(#require(BusFormat.planar(channels: 2, sampleRate: 48000)), .input, 0)
+    try unit.setCallback(Self.impulse, nil, 0)
+    set(unit, [0: 50, 2: 0.02, 4: 2])
+    let found = try responses(unit)
+    func power(_ frames: Range<Int>) -> Double { found[0][frames].reduce(0) { $0 + $1 * $1 } }
+    #expect(power(24_000..<34_000) > 1e-9 && power(2000..<12_000) > power(24_000..<34_000))
+    #expect(power(50_000..<60_000) < power(24_000..<34_000))
+  }
+
+  @Test func anEffectWithoutItsPluginNamesThePackage() throws {
+    var effect = Effect("AUMissing", uri: "urn:cuejack:tests:missing") { _, _, _ in [] }
+    effect.package = "some-plugins"
+    #expect {
+      _ = try effect.makeUnit()
+    } throws: { error in
+      guard case UnitError.unsupported(let reason) = error else { return false }
+      return reason.contains("some-plugins") && reason.contains("urn:cuejack:tests:missing")
+    }
+  }
+
   @Test func thePresetsOfTheIPodsEqualiserSoundDifferent() throws {
     let unit = try make(.iPodEQ, rate: 48000)
     let presets = unit.presets

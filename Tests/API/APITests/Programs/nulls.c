@@ -639,11 +639,78 @@ static void graphs(void) {
 
 #define NO_UNIT(call) ROW(call, badComponentInstance)
 
+static AudioComponentPlugInInterface *make_nothing(const AudioComponentDescription *description) {
+  (void)description;
+  return NULL;
+}
+
+static void heard(void *data, void *object, const AudioUnitParameter *parameter, Float32 value) {
+  (void)data, (void)object, (void)parameter, (void)value;
+}
+
+static void happened(void *data, void *object, const AudioUnitEvent *event, UInt64 time,
+                     Float32 value) {
+  (void)data, (void)object, (void)event, (void)time, (void)value;
+}
+
+/// Listeners of events, lists of MIDI, and components of the app.
+static void listeners(AudioUnit unit) {
+  static AudioComponentDescription description = {'aufx', 'null', 'Test', 0, 0};
+  static AUParameterListenerRef made;
+  static AUEventListenerRef events;
+  static AudioUnitParameter parameter;
+  static AudioUnitEvent event;
+  static MIDIEventList list;
+  static UInt32 word = 0x20904064;
+  static AudioComponent empty;
+  static AudioUnit instance;
+  parameter.mAudioUnit = unit;
+  event.mArgument.mParameter = parameter;
+  MIDIEventListInit(&list, kMIDIProtocol_1_0);
+  empty = AudioComponentRegister(&description, CFSTR("Test: Null"), 1, make_nothing);
+  CHECK(empty != NULL);
+  WORKS(AUListenerCreate(heard, NULL, NULL, NULL, 0, &made));
+  WORKS(AUEventListenerCreate(happened, NULL, NULL, NULL, 0, 0, &events));
+  const Row rows[] = {
+      PARAM(AUListenerCreate(NOWHERE(AUParameterListenerProc), NULL, NULL, NULL, 0, &made)),
+      PARAM(AUListenerCreate(heard, NULL, NULL, NULL, 0, nowhere)),
+      PARAM(AUEventListenerCreate(NOWHERE(AUEventListenerProc), NULL, NULL, NULL, 0, 0, &events)),
+      PARAM(AUEventListenerCreate(happened, NULL, NULL, NULL, 0, 0, nowhere)),
+      PARAM(AUListenerAddParameter(nowhere, NULL, &parameter)),
+      PARAM(AUListenerAddParameter(made, NULL, nowhere)),
+      PARAM(AUListenerRemoveParameter(nowhere, NULL, &parameter)),
+      PARAM(AUListenerRemoveParameter(made, NULL, nowhere)),
+      PARAM(AUParameterSet(NULL, NULL, nowhere, 0, 0)),
+      PARAM(AUParameterListenerNotify(NULL, NULL, nowhere)),
+      PARAM(AUEventListenerAddEventType(nowhere, NULL, &event)),
+      PARAM(AUEventListenerAddEventType(events, NULL, nowhere)),
+      PARAM(AUEventListenerRemoveEventType(nowhere, NULL, &event)),
+      PARAM(AUEventListenerRemoveEventType(events, NULL, nowhere)),
+      PARAM(AUEventListenerNotify(NULL, NULL, nowhere)),
+      ROW(AUListenerDispose(nowhere), noErr),
+      ROW(MIDIEventListInit(nowhere, kMIDIProtocol_1_0) == NULL, true),
+      ROW(MIDIEventListAdd(nowhere, sizeof list, list.packet, 0, 1, &word) == NULL, true),
+      ROW(MIDIEventListAdd(&list, sizeof list, nowhere, 0, 1, &word) == NULL, true),
+      ROW(MIDIEventListAdd(&list, sizeof list, list.packet, 0, 1, nowhere) == NULL, true),
+      ROW(AudioComponentRegister(nowhere, CFSTR("A: B"), 1, make_nothing) == NULL, true),
+      ROW(AudioComponentRegister(&description, nowhere, 1, make_nothing) == NULL, true),
+      ROW(AudioComponentRegister(&description, CFSTR("A: B"), 1,
+                                 NOWHERE(AudioComponentFactoryFunction)) == NULL,
+          true),
+      // Its function makes nothing.
+      ROW(AudioComponentInstanceNew(empty, &instance), kAudioUnitErr_FailedInitialization),
+  };
+  CHECK_ROWS("listeners, MIDI and components of the app", rows);
+  WORKS(AUListenerDispose(made));
+  WORKS(AUListenerDispose(events));
+}
+
 static void units(void) {
   static AudioComponentDescription description = {
       kAudioUnitType_Output, kAudioUnitSubType_GenericOutput, kAudioUnitManufacturer_Apple, 0, 0};
   static const AudioTimeStamp time;
   static AudioBufferList list;
+  static MIDIEventList events;
   static UInt32 size = 4, number;
   static Float32 value;
   static AudioUnit made;
@@ -713,6 +780,8 @@ static void units(void) {
       ROW(MusicDeviceMIDIEvent(unit, 0x90, 60, 100, 0), kAudioComponentErr_UnsupportedType),
       PARAM(MusicDeviceSysEx(unit, nowhere, 4)),
       NO_UNIT(MusicDeviceSysEx(nowhere, (const UInt8 *)"\xF0\xF7", 2)),
+      PARAM(MusicDeviceMIDIEventList(unit, 0, nowhere)),
+      NO_UNIT(MusicDeviceMIDIEventList(nowhere, 0, &events)),
       NO_UNIT(AudioOutputUnitStart(nowhere)),
       NO_UNIT(AudioOutputUnitStop(nowhere)),
       // It belongs to no device.
@@ -720,6 +789,7 @@ static void units(void) {
       PARAM(AudioOutputUnitStop(unit)),
   };
   CHECK_ROWS("audio units", rows);
+  listeners(unit);
   graphs();
   WORKS(AudioComponentInstanceDispose(unit));
 }
