@@ -203,7 +203,7 @@ let package = Package(
       path: "Tests/Support/TestSupport", exclude: ["PipeWire"], swiftSettings: relaxed),
     .executableTarget(
       name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support/JackPeer",
-      cSettings: [.treatAllWarnings(as: .error)]),
+      cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("m")]),
     .testTarget(
       name: "SupportTests", dependencies: ["TestSupport"], path: "Tests/Support/SupportTests",
       swiftSettings: relaxed),

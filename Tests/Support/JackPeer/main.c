@@ -9,6 +9,11 @@
 //   jack-peer key OFFSET                on SIGUSR1, sends a note from its MIDI port keys:out,
 //                                       OFFSET frames into the next cycle; prints “note FRAME”, its
 //                                       frame time, at the end
+//   jack-peer tone HZ AMPLITUDE OFFSET
+//                                       plays a sine with an offset from its outputs tone:out_1 and
+//                                       tone:out_2. These look like those of a sound card, which
+//                                       programs connect to before they start. The second one has
+//                                       half the amplitude and no offset
 //   jack-peer capture FILE CHANNELS SECONDS PORT…
 //                                       records the output ports on in_1 … and writes FILE at the
 //                                       end
@@ -24,6 +29,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jack/midiport.h>
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -134,6 +140,40 @@ static void play_numbers(unsigned channels, char **ports, size_t count) {
     printf("end %" PRIu32 " %" PRIu64 "\n", frame, microseconds);
   fflush(stdout);
   cue_emitter_close(emitter);
+}
+
+// MARK: A tone
+
+static struct {
+  jack_port_t *ports[2];
+  double step, amplitude, offset, phase;
+} tone;
+
+static int tone_cycle(jack_nframes_t frames, void *argument) {
+  (void)argument;
+  float *first = jack_port_get_buffer(tone.ports[0], frames);
+  float *second = jack_port_get_buffer(tone.ports[1], frames);
+  for (jack_nframes_t i = 0; i < frames; i++) {
+    double sample = tone.amplitude * sin(tone.phase);
+    first[i] = (float)(sample + tone.offset);
+    second[i] = (float)(sample / 2);
+    tone.phase = fmod(tone.phase + tone.step, 2 * M_PI);
+  }
+  return 0;
+}
+
+static void play_tone(double hertz, double amplitude, double offset) {
+  jack_client_t *client = open_client("tone");
+  tone.step = 2 * M_PI * hertz / jack_get_sample_rate(client);
+  tone.amplitude = amplitude;
+  tone.offset = offset;
+  for (size_t i = 0; i < 2; i++)
+    tone.ports[i] =
+        add_port(client, "out", i + 1, JackPortIsOutput | JackPortIsPhysical | JackPortIsTerminal);
+  jack_set_process_callback(client, tone_cycle, NULL);
+  if (jack_activate(client)) fail("cannot activate", "tone");
+  await_end();
+  jack_client_close(client);
 }
 
 // MARK: A key
@@ -249,12 +289,14 @@ int main(int count, char **words) {
     play_numbers((unsigned)atoi(words[2]), words + 3, (size_t)count - 3);
   } else if (!strcmp(command, "key") && count > 2) {
     play_key((jack_nframes_t)atoi(words[2]));
+  } else if (!strcmp(command, "tone") && count == 5) {
+    play_tone(atof(words[2]), atof(words[3]), atof(words[4]));
   } else if (!strcmp(command, "capture") && count > 4) {
     record(words[2], (size_t)atoi(words[3]), atof(words[4]), NULL, words + 5, (size_t)count - 5);
   } else if (!strcmp(command, "card") && count == 6) {
     record(words[2], (size_t)atoi(words[3]), atof(words[4]), words[5], NULL, 0);
   } else {
-    fprintf(stderr, "usage: jack-peer silence|numbers|key|capture|card …\n");
+    fprintf(stderr, "usage: jack-peer silence|numbers|key|tone|capture|card …\n");
     return 64;
   }
   return 0;

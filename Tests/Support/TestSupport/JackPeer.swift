@@ -88,6 +88,15 @@ package final class JackPeer: @unchecked Sendable {
     return frame
   }
 
+  /// Plays a sine with an offset from its outputs `tone:out_1` and `tone:out_2`. These look like those of
+  /// a sound card. On a server without capture ports, programs connect to them before they start. The
+  /// second one has half the amplitude and no offset.
+  package static func tone(
+    hertz: Double, amplitude: Double, offset: Double = 0, on server: any PeerServer
+  ) throws -> JackPeer {
+    try JackPeer(["tone", "\(hertz)", "\(amplitude)", "\(offset)"], on: server)
+  }
+
   /// Ends a `numbers`, or waits until it has ended with its server.
   ///
   /// - Returns: The end of its last cycle: JACK frame time and predicted host time in microseconds.
