@@ -164,6 +164,12 @@ let package = Package(
     .executableTarget(
       name: "recorder-swift", dependencies: ["AudioToolbox"], path: "Examples/RecorderSwift",
       swiftSettings: relaxed),
+    .executableTarget(
+      name: "player-class-swift", dependencies: ["AudioToolbox"],
+      path: "Examples/PlayerClassSwift", swiftSettings: relaxed),
+    .executableTarget(
+      name: "mixer-host-swift", dependencies: ["AudioToolbox"], path: "Examples/MixerHostSwift",
+      swiftSettings: relaxed),
 
     // What `make bench` runs.
     .executableTarget(
@@ -323,7 +329,10 @@ let package = Package(
       name: "BenchmarkTests", dependencies: ["TestSupport", "cuejack-bench"],
       path: "Tests/Project/BenchmarkTests", swiftSettings: relaxed),
     .testTarget(
-      name: "ExamplesTests", dependencies: ["TestSupport", "player-swift", "recorder-swift"],
-      path: "Tests/Project/ExamplesTests", swiftSettings: relaxed),
+      name: "ExamplesTests",
+      dependencies: [
+        "TestSupport", "jack-peer", "mixer-host-swift", "player-class-swift", "player-swift",
+        "recorder-swift",
+      ], path: "Tests/Project/ExamplesTests", swiftSettings: relaxed),
   ]
 )

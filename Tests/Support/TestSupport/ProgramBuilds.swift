@@ -5,6 +5,8 @@ package final class ProgramBuilds: Sendable {
   package static let shared = Result { try ProgramBuilds() }
 
   private let folder: URL
+  /// The folder that Cuejack is installed to.
+  package var installation: URL { folder.appendingPathComponent("installed") }
   /// Held while a client program is built.
   private let lock = NSLock()
 
