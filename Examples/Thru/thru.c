@@ -16,9 +16,9 @@
 //
 // RemoteIO has two elements: element 0 plays, element 1 records. The render callback of element 0
 // renders element 1 into the very buffers that are played. Both belong to one JACK client, so the
-// sound is not later than JACK's own latency. The callback runs on JACK's process thread: it neither
-// allocates nor locks. The rest of the program sets its atomic switches, and reads frames of the
-// history that it does not write at the time.
+// sound is not later than JACK's own latency. The callback runs on JACK's process thread: it
+// neither allocates nor locks. The rest of the program sets its atomic switches, and reads frames
+// of the history that it does not write at the time.
 
 #include <AudioToolbox/AudioToolbox.h>
 
