@@ -65,7 +65,8 @@ static AudioStreamBasicDescription planar_floats(Float64 rate, UInt32 channels) 
   };
 }
 
-/// Reads a whole file, with its channels mixed to those of the loop, and its rate converted.
+/// Reads a whole file at a sample rate. A stereo loop has a mono file on both channels, a mono loop
+/// the first channel of a stereo file.
 static void read_loop(struct loop *loop, const char *path, Float64 rate, UInt32 channels) {
   CFURLRef url = CFURLCreateFromFileSystemRepresentation(NULL, (const UInt8 *)path,
                                                          (CFIndex)strlen(path), false);

@@ -42,7 +42,8 @@ struct Loop {
   let frames: Int
   var next = 0
 
-  /// Reads a whole file, with its channels mixed to `channels`, and its rate converted.
+  /// Reads a whole file at a sample rate. A stereo loop has a mono file on both channels, a mono loop
+  /// the first channel of a stereo file.
   init(_ path: String, rate: Double, channels: Int) throws(Failure) {
     var opened: ExtAudioFileRef?
     try check(ExtAudioFileOpenURL(URL(fileURLWithPath: path).cfURL, &opened), path)
