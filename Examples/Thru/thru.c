@@ -99,17 +99,16 @@ static OSStatus render(void *data, AudioUnitRenderActionFlags *flags, const Audi
   struct thru *thru = data;
   OSStatus status = AudioUnitRender(thru->unit, flags, time, 1, frames, list);
   if (status != noErr) return status;
-  for (int channel = 0; channel < CHANNELS; channel++)
-    if (atomic_load(&thru->filters))
-      remove_dc(thru, channel, list->mBuffers[channel].mData, frames);
+  bool filters = atomic_load(&thru->filters), is_muted = atomic_load(&thru->is_muted);
+  for (int channel = 0; filters && channel < CHANNELS; channel++)
+    remove_dc(thru, channel, list->mBuffers[channel].mData, frames);
   unsigned long number = atomic_load(&thru->frames);
   const float *first = list->mBuffers[0].mData;
   for (UInt32 i = 0; i < frames; i++)
     thru->history[(number + i) % HISTORY] = first[i];
   atomic_store(&thru->frames, number + frames);
-  for (int channel = 0; channel < CHANNELS; channel++)
-    if (atomic_load(&thru->is_muted))
-      memset(list->mBuffers[channel].mData, 0, frames * sizeof(float));
+  for (int channel = 0; is_muted && channel < CHANNELS; channel++)
+    memset(list->mBuffers[channel].mData, 0, frames * sizeof(float));
   return noErr;
 }
 
