@@ -143,12 +143,13 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	root='$(DESTDIR)$(PREFIX)'
 	install -Dm755 -t "$$root/bin" "$$built/cuejack"
 	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
-	# function of the headers; it exports nothing else. Libraries that it does not need are left out.
+	# function of the headers; it exports nothing else. Libraries that it does not need are left out. The compiler keeps
+	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
 	libraries=$$(sed -n 's/.*pkgConfig: "\([^"]*\)".*/\1/p' Package.swift |
 	  while read -r name; do pkg-config --silence-errors --libs "$$name" || true; done |
 	  sed 's/[^ ][^ ]*/-Xlinker &/g')
 	install -d "$$root/lib/.debug"
-	"$$toolchain/bin/swiftc" -emit-library -g -o "$$root/lib/$(LIBRARY)" \
+	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$root/lib/$(LIBRARY)" \
 	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation \
 	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id
 	objcopy --only-keep-debug "$$root/lib/$(LIBRARY)" "$$root/lib/.debug/$(LIBRARY).debug"
