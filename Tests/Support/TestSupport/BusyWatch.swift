@@ -29,14 +29,14 @@ package final class BusyWatch: Sendable {
 }
 
 /// Calls `body`, which returns how a recording is wrong, or nil. Calls it again if it is wrong and a processor
-/// was too busy meanwhile, twice at most: no program plays on while its threads do not run.
+/// was too busy meanwhile, four times at most: no program plays on while its threads do not run.
 ///
 /// - Parameter patience: Seconds by which a thread may be late.
 /// - Returns: The words of the last call of `body`; nil if its recording was right.
 package func unlessBusy(patience: Double, _ body: () throws -> String?) rethrows -> String? {
   let watch = BusyWatch(patience: patience)
   defer { watch.end() }
-  for _ in 1...2 {
+  for _ in 1...4 {
     let before = watch.lateWakes
     guard let wrong = try body() else { return nil }
     guard watch.lateWakes > before else { return wrong }

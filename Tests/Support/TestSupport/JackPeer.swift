@@ -38,7 +38,7 @@ package final class JackPeer: @unchecked Sendable {
     if !locksPeriod { environment["PIPEWIRE_PROPS"] = "{ node.lock-quantum = false }" }
     child = try Child(
       builtProduct(named: "jack-peer").path, arguments, environment: environment, output: output)
-    let end = Date(timeIntervalSinceNow: 30)
+    let end = Date(timeIntervalSinceNow: 90)
     while !text(of: output).contains("ready") {
       if child.wait(seconds: 0.005) != nil || Date() > end {
         throw SupportError("jack-peer is not ready: \(text(of: output))\n\(server.log)")

@@ -55,7 +55,7 @@ static inline void check_equal(const char *file, int line, const char *what, dou
 #define WORKS(call)         GIVES(call, noErr)
 
 /// Timeout of waits in seconds.
-#define PATIENCE 20
+#define PATIENCE 60
 
 static inline double seconds_now(void) {
   return (double)mach_absolute_time() / 1e9;

@@ -19,7 +19,9 @@ enum {
   FREE = 0,           // index of the count in undisturbed freewheel mode
   DISTURBED = 1,      // index of the count while cycles fail
   IN_A_ROW = 4,       // interruptions between two parts in freewheel mode
-  LONGEST_PHASE = 60, // seconds
+  LONGEST_PHASE = 90, // seconds
+  // Seconds for a change to freewheel, and without a cycle, after which jackd hangs.
+  SERVER_PATIENCE = 20,
 };
 
 /// Memory shared by the programs.
@@ -206,7 +208,7 @@ static void alarmed(int signal) {
 /// Sets freewheel mode. jackd occasionally hangs if cycles fail at the same moment, so an alarm
 /// guards the call.
 static void freewheel(bool on) {
-  alarm(PATIENCE);
+  alarm(SERVER_PATIENCE);
   EQUAL(jack_set_freewheel(cue_lockstep_client(lockstep), on), 0);
   alarm(0);
 }
@@ -254,7 +256,7 @@ static void count(double seconds, int interruptions, pid_t jackd) {
       uint64_t before = frames;
       frames = cue_lockstep_read(lockstep, FREE).frames;
       if (frames > before) since = seconds_now();
-      if (seconds_now() - since > PATIENCE) give_up("jackd runs no cycles any more\n");
+      if (seconds_now() - since > SERVER_PATIENCE) give_up("jackd runs no cycles any more\n");
       if (cue_lockstep_jump(lockstep) > (BUFFERS - 1) * FRAMES)
         give_up("jackd's frame counter has jumped farther than the queues are filled\n");
     }
