@@ -29,6 +29,8 @@ final class QueueCore<Part: QueuePart>: Sendable {
   let control = ControlLock()
   /// The server, or the device of another queue, to use.
   let target: Mutex<DeviceTarget>
+  /// The input slots of a graph to which the queue writes, instead of ports.
+  let graphInputs = Mutex<[ClientPort]?>(nil)
   /// Called once the queue has given its device back.
   private let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
   private let callbacks = Mutex<Callbacks?>(nil)
@@ -151,6 +153,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
     let others: [String]
     switch options.connections {
     case .none, .graphInputs: others = []
+    case .physical where graphInputs.withLock({ $0 != nil }): others = []
     case .ports(let ports): others = ports
     case .physical:
       // A single playback channel goes to two outputs.

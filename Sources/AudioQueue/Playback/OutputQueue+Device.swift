@@ -1,7 +1,7 @@
 import Codecs
 import Logging
 import RealTime
-import Server
+package import Server
 import Synchronization
 import System
 import Timeline
@@ -69,8 +69,26 @@ extension OutputQueue {
 
   /// The graph input slots for the channels; nil if they go to ports. Offline there is no graph.
   private var graphInputs: [ClientPort]? {
+    if state.read({ $0.part.isOffline }) { return nil }
+    if let inputs = core.graphInputs.withLock({ $0 }) { return inputs }
     guard case .graphInputs(let inputs) = options.connections else { return nil }
-    return state.read { $0.part.isOffline } ? nil : inputs
+    return inputs
+  }
+
+  /// Lets the queue write to input slots of a device's graph, one for each channel; nil lets it have ports of
+  /// a client of its own again.
+  ///
+  /// - Throws: `QueueError.invalidRunState` unless the queue is idle.
+  package func play(through route: (device: Device, inputs: [ClientPort])?, else server: any Server)
+    throws(QueueError)
+  {
+    try core.online { () throws(QueueError) in
+      try checkNotPrimed()
+      closeDevice()
+      core.graphInputs.withLock { $0 = route?.inputs }
+      core.target.withLock { $0 = route.map { .device($0.device) } ?? .server(server) }
+      announce(.device)
+    }
   }
 
   // MARK: Properties

@@ -24,14 +24,16 @@ import Testing
           [
             "refill.c", "stopping.c", "buffers.c", "properties.c", "running.c", "schedule.c",
             "clock.c", "times.c", "seek.c", "record.c", "timelines.c", "freewheel.c", "exits.c",
-            "hardware.c", "units.c", "plugins.c", "generators.c", "graphs.c",
+            "hardware.c", "units.c", "plugins.c", "generators.c",
+            "effects.c", "graphs.c",
           ]
         case .monitor:
           [
             "refill.c", "priming.c", "stopping.c", "dispose.c", "driver.c", "listeners.c",
             "settings.c", "running.c", "offline.c", "schedule.c", "clock.c", "taps.c", "sounds.c",
             "record_aac.c", "play_packets.c", "player.cc", "freewheel.c", "converted.c",
-            "hardware.c", "units.c", "plugins.c", "generators.c", "graphs.c",
+            "hardware.c", "units.c", "plugins.c", "generators.c",
+            "effects.c", "graphs.c",
           ]
         case .idleMonitor: ["seek.c", "clock.c", "schedule.c", "settings.c"]
         }

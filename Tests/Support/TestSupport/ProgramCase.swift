@@ -123,6 +123,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "samples", "files", "mixers", "speeds", "units of the app", "listeners", "MIDI",
           "the transport",
         ]),
+      ProgramCase(program: "effects.c", passes: ["effects", "a mixer", "mistakes"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",

@@ -78,7 +78,10 @@ final class QueueHandle: @unchecked Sendable {
     self.queue = queue
     description = queue.streamFormat.streamDescription
     state = Mutex(State(channelLayout: ChannelLayout(channels: queue.format.channels)))
-    queue.whenDisposed { Self.all.remove(handle)?.forgetTap() }
+    queue.whenDisposed {
+      Self.all.remove(handle)?.forgetTap()
+      QueueRoutes.shared.forget(handle)
+    }
   }
 
   /// The queue as a playback queue. Throws if it is a recording queue.

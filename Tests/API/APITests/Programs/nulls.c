@@ -2,6 +2,8 @@
 // `NullTests` checks that every function with pointers has a row here.
 #include "soundfiles.h"
 
+#include <Cuejack/QueueEffects.h>
+
 #include <signal.h>
 
 #define NOWHERE(type) ((type)nowhere)
@@ -701,6 +703,19 @@ static void listeners(AudioUnit unit) {
       ROW(AudioComponentInstanceNew(empty, &instance), kAudioUnitErr_FailedInitialization),
   };
   CHECK_ROWS("listeners, MIDI and components of the app", rows);
+  static AudioQueueRef queue;
+  static UInt32 count = 1;
+  AudioStreamBasicDescription format = float_format(RATE, 2);
+  WORKS(AudioQueueNewOutput(&format, played, NULL, NULL, NULL, 0, &queue));
+  const Row effects[] = {
+      PARAM(CueQueueSetEffects(nowhere, 0, NULL)),
+      PARAM(CueQueueSetEffects(queue, 1, NULL)),
+      PARAM(CueQueueGetEffects(nowhere, &count, NULL)),
+      PARAM(CueQueueGetEffects(queue, nowhere, NULL)),
+      PARAM(CueQueueSetMixer(nowhere, unit, 0)),
+  };
+  CHECK_ROWS("queues through units", effects);
+  WORKS(AudioQueueDispose(queue, true));
   WORKS(AUListenerDispose(made));
   WORKS(AUListenerDispose(events));
 }
