@@ -303,7 +303,10 @@ let package = Package(
       path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
-      dependencies: ["AudioToolbox", "Codecs", "FileSupport", "Files", "RealTime", "TestSupport"],
+      dependencies: [
+        "AudioToolbox", "AudioUnits", "Codecs", "FileSupport", "Files", "Hardware", "RealTime",
+        "Server", "TestSupport",
+      ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word but for its casts.
     .executableTarget(

@@ -153,6 +153,8 @@ package final class HardwareDevice: Sendable {
   package func beginUse() { state.withLock { $0.uses += 1 } }
   package func endUse() { state.withLock { $0.uses -= 1 } }
 
+  /// True while the client is open.
+  package var isOpen: Bool { state.withLock { $0.device } != nil }
   /// True unless the server has gone.
   package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
 
@@ -172,7 +174,7 @@ package final class HardwareDevice: Sendable {
     let (inputs, outputs) = (client.physicalInputs.count, client.physicalOutputs.count)
     return HardwareFacts(
       sampleRate: client.sampleRate, periodFrames: client.periodFrames,
-      inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,
+      cardInputs: inputs, inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,
       inputLatency: client.cardLatency(.input),
       outputLatency: client.cardLatency(.output), xruns: device.xruns,
       isPipeWire: client.isPipeWire)
@@ -191,7 +193,7 @@ package final class HardwareDevice: Sendable {
     }
     if old == new { return }
     if old.sampleRate != new.sampleRate { tell(.sampleRate) }
-    if old.inputs != new.inputs || old.outputs != new.outputs { tell(.channels) }
+    if old.cardInputs != new.cardInputs || old.outputs != new.outputs { tell(.channels) }
     if old.inputLatency != new.inputLatency || old.outputLatency != new.outputLatency {
       tell(.latency)
     }
@@ -232,7 +234,7 @@ package final class HardwareDevice: Sendable {
   }
 
   /// Tells of the frames of a call, if they have changed.
-  private func tellBufferFrames() {
+  func tellBufferFrames() {
     let period = known.withLock { $0?.periodFrames }
     let hasChanged = state.withLock { state in
       let followed = period.map { min($0, IOCycle.mostCallFrames) }

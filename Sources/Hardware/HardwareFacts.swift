@@ -4,6 +4,8 @@ package struct HardwareFacts: Equatable, Sendable {
   package var sampleRate: Double
   /// Frames of a cycle.
   package var periodFrames: Int
+  /// Number of the sound card's inputs.
+  package var cardInputs: Int
   /// Channels of the sound card. A direction in which it has none has two, which are connected to nothing:
   /// users patch them.
   package var inputs, outputs: Int

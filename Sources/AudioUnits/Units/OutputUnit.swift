@@ -184,6 +184,11 @@ package final class OutputUnit: Unit, @unchecked Sendable {
 
   /// Lets the device call the unit.
   private func run() throws(UnitError) {
+    let (plays, records) = device.withLock { ($0.plays, $0.records) }
+    let isHeard: Bool
+    do throws(SessionError) {
+      isHeard = try AudioSession.admit(plays: plays, records: records)
+    } catch { throw .session(error) }
     let (hardware, function, isNew) = device.withLock { state in
       if let function = state.function { return (state.device, function, false) }
       let function = unsafe IOFunction(
@@ -193,8 +198,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       state.function = function
       return (state.device, function, true)
     }
-    let (plays, records) = device.withLock { ($0.plays, $0.records) }
-    function.setUse(input: records, output: plays)
+    function.setUse(input: records, output: plays && isHeard)
     unsafe memory.pointer.pointee.setDirections(plays: plays, records: records)
     if isNew { hardware.add(function) }
     do throws(ServerError) { try hardware.start(function) } catch {

@@ -18,6 +18,7 @@ package enum UnitError: Error, Sendable {
   /// A code that a unit of the app has returned.
   case status(Int32)
   case server(ServerError)
+  case session(SessionError)
 
   /// The error in words.
   package var reason: String {
@@ -34,6 +35,7 @@ package enum UnitError: Error, Sendable {
     case .tooManyInstances: "there are too many audio units"
     case .status(let status): "the app's unit has returned \(status)"
     case .server(let error): "\(error)"
+    case .session(let error): error.reason
     }
   }
 }

@@ -39,14 +39,18 @@ extension JackClient {
     return latencies?.max() ?? 0
   }
 
-  var cardIsInUse: Bool {
-    let ports = physicalInputs + physicalOutputs
-    return whileOpen {
-      ports.contains { name in
-        guard let port = unsafe jack_port_by_name(client, name) else { return false }
-        return unsafe !Self.strings(jack_port_get_all_connections(client, port)).isEmpty
+  var cardIsInUse: Bool { !connections(ofCard: physicalInputs + physicalOutputs).isEmpty }
+
+  var cardSources: [String] { connections(ofCard: physicalOutputs) }
+
+  /// Returns the full names of the ports connected to any of the ports `names`.
+  private func connections(ofCard names: [String]) -> [String] {
+    whileOpen {
+      names.flatMap { name -> [String] in
+        guard let port = unsafe jack_port_by_name(client, name) else { return [] }
+        return unsafe Self.strings(jack_port_get_all_connections(client, port))
       }
-    } ?? false
+    } ?? []
   }
 
   func setPeriod(_ frames: Int) -> Bool {

@@ -19,7 +19,7 @@ package final class Device: Sendable {
   private let losses = Losses()
   private let notices: DeviceNotices
   private let eventThread = EventThread()
-  private let connections: Connections
+  let connections: Connections
   let attachments: Attachments
   private let voices: VoicePorts
   private let retired: RetiredVoices
@@ -263,10 +263,18 @@ package final class Device: Sendable {
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
     if !isLost { atMost(watchdog.check()) }
     if isLost { return reconnection.comeBack(self) }
-    connections.takeChanges(&patience)
+    let changes = connections.takeChanges(&patience)
+    if !changes.isEmpty {
+      CardRoutes.shared.report(of: self) {
+        connections.note(changes)
+        return changes
+      }
+    }
     client.updateLatencies()
     if notices.portsAppeared.exchange(false, ordering: .acquiringAndReleasing) {
-      connections.makeMissing(attachments.direction(of:))
+      CardRoutes.shared.report(of: self) {
+        connections.makeMissing(attachments.direction(of:))
+      }
     }
     atMost(retired.dismiss())
     return patience

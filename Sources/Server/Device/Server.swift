@@ -53,6 +53,8 @@ package protocol ServerClient: AnyObject, Sendable {
   func cardLatency(_ direction: PortDirection) -> Int
   /// True if a client of any process is connected to a port of the sound card.
   var cardIsInUse: Bool { get }
+  /// Full names of the ports of any client that are connected to `physicalOutputs`.
+  var cardSources: [String] { get }
   /// Asks the server for cycles of `frames` frames.
   ///
   /// - Returns: False if it refuses them.
@@ -111,6 +113,7 @@ extension ServerClient {
   package var realTimePriority: Int? { nil }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
   package var cardIsInUse: Bool { false }
+  package var cardSources: [String] { [] }
   package func setPeriod(_ frames: Int) -> Bool { frames == periodFrames }
   package func setLatencies(_ latencies: [PortLatency]) {}
   package func updateLatencies() {}

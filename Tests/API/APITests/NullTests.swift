@@ -10,7 +10,9 @@ import Testing
     "AudioGetHostClockFrequency", "AudioGetHostClockMinimumTimeDelta",
     "AudioHardwareDestroyAggregateDevice", "AudioHardwareUnload", "AudioObjectShow",
     "AudioServicesDisposeSystemSoundID", "AudioServicesPlayAlertSound",
-    "AudioServicesPlaySystemSound", "AudioServicesRemoveSystemSoundCompletion", "getprogname",
+    "AudioServicesPlaySystemSound", "AudioServicesRemoveSystemSoundCompletion",
+    "AudioSessionRemovePropertyListener", "AudioSessionSetActive",
+    "AudioSessionSetActiveWithFlags", "getprogname",
   ]
   /// Functions of the C library, which needs strings.
   private static let ofStrings: Set = ["strlcat", "strlcpy"]

@@ -10,6 +10,7 @@ package import Timeline
 ///
 /// Call `cycle(frames:)` on one thread at a time, and everything else on any thread.
 package final class HandDrivenServer: Server, @unchecked Sendable {
+  package let name: String
   private var _sampleRate: Double
   /// Sample rate in Hz. A change affects clients opened afterwards.
   package var sampleRate: Double {
@@ -53,9 +54,10 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var portLimit = Int.max
 
   package init(
-    sampleRate: Double = 48000, counter: UInt32 = 0, maximumFrames: Int = 8192,
-    keepsSamples: Bool = true
+    name: String = "by-hand", sampleRate: Double = 48000, counter: UInt32 = 0,
+    maximumFrames: Int = 8192, keepsSamples: Bool = true
   ) {
+    self.name = name
     _sampleRate = sampleRate
     _counter = counter
     self.keepsSamples = keepsSamples
@@ -64,7 +66,7 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
     if let failure { throw failure }
-    if lock.withLock({ _isGone }) { throw .unknownServer("by-hand") }
+    if lock.withLock({ _isGone }) { throw .unknownServer(self.name) }
     let client = HandDrivenClient(self, name: name)
     lock.withLock { _clients.append(client) }
     return client
@@ -136,7 +138,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     package var samples: [Float] = []
     package var isRemoved = false
   }
-  package let serverName = "by-hand"
+  package let serverName: String
   package let name: String
   package var outputs: [Output] { lock.withLock { _outputs } }
   package struct Input {
@@ -166,6 +168,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
 
   init(_ server: HandDrivenServer, name: String) {
     self.server = server
+    serverName = server.name
     self.name = name
     keepsSamples = server.keepsSamples
     maximumFrames = server.maximumFrames

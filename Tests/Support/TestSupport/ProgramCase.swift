@@ -124,6 +124,13 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "the transport",
         ]),
       ProgramCase(program: "effects.c", passes: ["effects", "a mixer", "mistakes"]),
+      ProgramCase(
+        program: "session.c",
+        passes: [
+          "initialising", "properties", "mistakes", "modes", "categories", "preferences",
+          "listeners", "the route of a queue", "the route of an output unit", "changes", "activity",
+        ]),
+      ProgramCase(program: "session.c", argument: "interruption", passes: ["interruptions"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
         program: "codes.c",
@@ -202,7 +209,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",
-          "streams and system sounds", "hardware", "audio units", "graphs",
+          "streams and system sounds", "hardware", "audio units", "graphs", "the audio session",
         ]),
       ProgramCase(
         program: "fileinfo.c",

@@ -381,9 +381,8 @@ struct DeviceProperties {
       throw .refused(
         "a buffer has \(range.lowerBound) to \(range.upperBound) frames, not \(frames)")
     }
-    let asksServer = unsafe getenv("CUEJACK_SET_PERIOD").map { unsafe $0[0] == 49 } ?? false
     let isDone = try asking { () throws(ServerError) in
-      try device.setBufferFrames(frames, askingServer: asksServer)
+      try device.setBufferFrames(frames, askingServer: HardwareDevice.asksServerForPeriod)
     }
     if !isDone { throw .refused("the server refuses a period of \(frames) frames") }
   }

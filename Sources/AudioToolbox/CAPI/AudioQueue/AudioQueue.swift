@@ -1,4 +1,5 @@
 import AudioQueue
+import AudioUnits
 public import CAudioToolbox
 import Codecs
 public import CoreFoundation
@@ -240,9 +241,22 @@ private func extents(_ packets: UnsafePointer<AudioStreamPacketDescription>, _ c
 public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<AudioTimeStamp>?)
   -> OSStatus
 {
-  unsafe withQueue(inAQ, "AudioQueueStart") { (handle) throws(QueueError) in
+  let admission = admit(QueueHandle.all.object(UInt(bitPattern: inAQ))?.queue)
+  if admission != noErr { return admission }
+  return unsafe withQueue(inAQ, "AudioQueueStart") { (handle) throws(QueueError) in
     try handle.checkCodec()
     try unsafe handle.queue.start(at: StartTime(inStartTime?.pointee))
+  }
+}
+
+/// Asks the audio session whether a queue may start. One that renders offline always may.
+private func admit(_ queue: (any Queue)?) -> OSStatus {
+  guard let queue, (try? queue.checkOnline()) != nil else { return noErr }
+  return answer("AudioQueueStart") { () throws(SessionFailure) in
+    let records = queue is InputQueue
+    do throws(SessionError) {
+      _ = try AudioSession.admit(plays: !records, records: records)
+    } catch { throw .session(error) }
   }
 }
 

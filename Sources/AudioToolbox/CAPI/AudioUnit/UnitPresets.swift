@@ -47,24 +47,10 @@ extension UnitProperty {
       (kAUPresetDataKey, unsafe CFDataCreate(nil, data, data.count)),
     ]
     if let state = settings.pluginState { entries.append((kAUPresetLV2StateKey, state.cfString)) }
-    return unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
-      unsafe withUnsafePointer(to: kCFTypeDictionaryValueCallBacks) { values in
-        let dictionary = unsafe CFDictionaryCreateMutable(nil, 0, keys, values)!
-        for (key, value) in entries {
-          let key = key.cfString
-          unsafe CFDictionarySetValue(
-            dictionary, Unmanaged.passUnretained(key).toOpaque(),
-            Unmanaged.passUnretained(value).toOpaque())
-        }
-        return CopiedValue(object: dictionary)
-      }
-    }
+    return CopiedValue(object: makeDictionary(entries))
   }
 
-  private func number(_ value: UInt32) -> CFNumber {
-    var value = Int32(bitPattern: value)
-    return unsafe CFNumberCreate(nil, .sInt32Type, &value)
-  }
+  private func number(_ value: UInt32) -> CFNumber { makeNumber(Int32(bitPattern: value)) }
 
   /// Returns the values bus for bus: scope, element and their number, then number and value of each; 32
   /// bits each, big endian.

@@ -107,5 +107,6 @@ CF_EXTERN_C_END
 CUE_HEADER_END
 
 #include "AudioHardwareService.h"
+#include "AudioSession.h"
 
 #endif

@@ -117,6 +117,23 @@ final class Attachments: Sendable {
     }
   }
 
+  /// Whether voices, recorders or the graph have ports of a direction.
+  func hasPorts(_ direction: PortDirection) -> Bool {
+    withLock { state in
+      state.graphPorts.values.contains { $0.direction == direction }
+        || state.entries.contains {
+          $0.memory.direction == direction && !$0.portNames.isEmpty && $0.retirement == nil
+        }
+    }
+  }
+
+  /// Names of the ports of voices that are held for good.
+  var retiredPortNames: Set<String> {
+    withLock { state in
+      Set(state.entries.lazy.filter { $0.retirement != nil }.flatMap(\.portNames))
+    }
+  }
+
   // MARK: The process list
 
   /// Replaces the process list after `edit` has changed what is attached. The list is empty while the

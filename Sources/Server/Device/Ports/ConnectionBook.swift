@@ -73,6 +73,8 @@ struct ConnectionBook {
 
   /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
+    // An earlier one may have ended with an earlier port of that name.
+    ended.removeAll { $0.port == port && $0.other == other }
     if !connections[port, default: []].contains(other) {
       connections[port, default: []].append(other)
     }

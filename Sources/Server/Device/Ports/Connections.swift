@@ -16,24 +16,47 @@ final class Connections: Sendable {
   ///
   /// - Parameter direction: Direction of the port; nil if it is unknown, which counts as an output.
   func connect(_ name: String, _ direction: PortDirection?, to other: String) throws(ServerError) {
-    switch direction {
-    case .input: try link.client.connect(other, toOurs: name)
-    case .output, nil: try link.client.connect(name, to: other)
+    // Noted first: the event thread may see the connection before this returns.
+    let wasMade = patchbay.withLock { patchbay in
+      defer { patchbay.connected(name, to: other) }
+      return patchbay.isMade(name, to: other)
     }
-    patchbay.withLock { $0.connected(name, to: other) }
+    do throws(ServerError) {
+      switch direction {
+      case .input: try link.client.connect(other, toOurs: name)
+      case .output, nil: try link.client.connect(name, to: other)
+      }
+    } catch {
+      patchbay.withLock { patchbay in
+        switch wasMade {
+        case nil: patchbay.disconnected(name, from: other)
+        case false?: patchbay.interrupted(name, to: other)
+        case true?: break
+        }
+      }
+      throw error
+    }
   }
 
   /// Removes such a connection for good, if it exists.
   func disconnect(_ name: String, from other: String) {
-    link.client.disconnect(name, from: other)
     patchbay.withLock { $0.disconnected(name, from: other) }
+    link.client.disconnect(name, from: other)
+  }
+
+  /// Connections of the ports, as far as they are known.
+  var made: [(port: String, other: String)] { patchbay.withLock { $0.made } }
+
+  /// Returns how other programs have changed connections, which `note` takes. Event thread.
+  ///
+  /// - Parameter patience: Lowered to the seconds after which to call again in any case.
+  func takeChanges(_ patience: inout Double?) -> [ConnectionChange] {
+    link.client.takeConnectionChanges(&patience)
   }
 
   /// Notes how connections have changed. Event thread.
-  ///
-  /// - Parameter patience: Lowered to the seconds after which to call again in any case.
-  func takeChanges(_ patience: inout Double?) {
-    for change in link.client.takeConnectionChanges(&patience) {
+  func note(_ changes: [ConnectionChange]) {
+    for change in changes {
       patchbay.withLock { patchbay in
         switch change.kind {
         case .made: patchbay.connected(change.port, to: change.other)
@@ -44,17 +67,21 @@ final class Connections: Sendable {
     }
   }
 
-  /// Makes the connections whose other port exists.
+  /// Makes the connections whose other port exists, and returns them.
   ///
   /// - Parameter direction: Returns the direction of a port of this client.
-  func makeMissing(_ direction: (String) -> PortDirection?) {
+  @discardableResult
+  func makeMissing(_ direction: (String) -> PortDirection?) -> [ConnectionChange] {
+    var changes: [ConnectionChange] = []
     for (port, destination) in patchbay.withLock({ $0.missing }) {
       do throws(ServerError) {
         try connect(port, direction(port), to: destination)
+        changes.append(ConnectionChange(kind: .made, port: port, other: destination))
       } catch {
         log.debug("not connected yet: \(error)")
       }
     }
+    return changes
   }
 
   /// Forgets ports that no longer exist.

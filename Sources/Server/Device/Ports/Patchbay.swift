@@ -14,6 +14,16 @@ struct Patchbay {
     wires.filter { !$0.isMade }.map { ($0.port, $0.destination) }
   }
 
+  /// Existing connections.
+  var made: [(port: String, other: String)] {
+    wires.filter(\.isMade).map { ($0.port, $0.destination) }
+  }
+
+  /// Returns whether a connection exists; nil if it is not to be made either.
+  func isMade(_ port: String, to destination: String) -> Bool? {
+    wires.first { $0.port == port && $0.destination == destination }?.isMade
+  }
+
   mutating func connected(_ port: String, to destination: String) {
     if let i = wires.firstIndex(where: { $0.port == port && $0.destination == destination }) {
       wires[i].isMade = true

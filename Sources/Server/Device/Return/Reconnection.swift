@@ -102,7 +102,7 @@ final class Reconnection: Sendable {
     // Take the changes up to here. Connections that a server removes while it ends are not changes
     // that anybody wants.
     var patience: Double?
-    connections.takeChanges(&patience)
+    connections.note(connections.takeChanges(&patience))
     let times = engine.times
     let rate = link.client.sampleRate
     away.withLock { away in

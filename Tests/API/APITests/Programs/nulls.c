@@ -572,6 +572,30 @@ static void hardware(void) {
   CHECK_ROWS("hardware", rows);
 }
 
+static void session_changed(void *data, AudioSessionPropertyID property, UInt32 size,
+                            const void *value) {
+  (void)data, (void)property, (void)size, (void)value;
+}
+
+static void session(void) {
+  static const AudioSessionPropertyID volume = kAudioSessionProperty_CurrentHardwareOutputVolume;
+  static UInt32 number, size = 4;
+  const Row rows[] = {
+      PARAM(AudioSessionGetProperty(volume, nowhere, &number)),
+      PARAM(AudioSessionGetProperty(volume, &size, nowhere)),
+      PARAM(AudioSessionSetProperty(kAudioSessionProperty_AudioCategory, 4, nowhere)),
+      PARAM(AudioSessionGetPropertySize(volume, nowhere)),
+      PARAM(AudioSessionAddPropertyListener(volume, NOWHERE(AudioSessionPropertyListener), NULL)),
+      ROW(AudioSessionInitialize(NULL, NULL, NULL, NULL), noErr),
+      PARAM(AudioSessionGetProperty(volume, nowhere, &number)),
+      ROW(AudioSessionAddPropertyListener(volume, session_changed, NULL), noErr),
+      PARAM(AudioSessionRemovePropertyListenerWithUserData(
+          volume, NOWHERE(AudioSessionPropertyListener), NULL)),
+      ROW(AudioSessionRemovePropertyListenerWithUserData(volume, session_changed, NULL), noErr),
+  };
+  CHECK_ROWS("the audio session", rows);
+}
+
 static OSStatus rendered(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
                          UInt32 bus, UInt32 frames, AudioBufferList *list) {
   (void)data, (void)flags, (void)time, (void)bus, (void)frames, (void)list;
@@ -822,6 +846,7 @@ int main(void) {
   streams_and_sounds();
   hardware();
   units();
+  session();
   CHECK(rmdir(folder) == 0);
   return 0;
 }

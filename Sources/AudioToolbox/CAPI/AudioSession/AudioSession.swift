@@ -1,0 +1,157 @@
+import AudioUnits
+public import CAudioToolbox
+import CoreFoundation
+import Hardware
+
+// The functions of AudioSession.h. The header documents each function and its units.
+
+extension AudioSession {
+  /// The session of this process, on the default server.
+  static let shared = AudioSession {
+    HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device
+  }
+}
+
+/// Runs the body of a function that needs an initialised session.
+private func withSession(
+  _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (AudioSession) throws(SessionFailure) -> Void
+) -> OSStatus {
+  answer(function) { () throws(SessionFailure) in
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    guard SessionListeners.shared.hasBegun else { throw .notInitialized }
+    try body(.shared)
+  }
+}
+
+/// Implements `AudioSessionInitialize`. Raw pointers replace the Core Foundation references.
+@c(AudioSessionInitialize)
+public func initializeAudioSession(
+  _ inRunLoop: UnsafeRawPointer?, _ inRunLoopMode: UnsafeRawPointer?,
+  _ inInterruptionListener: AudioSessionInterruptionListener?,
+  _ inClientData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  answer("AudioSessionInitialize") { () throws(SessionFailure) in
+    let loop = unsafe inRunLoop.map { unsafe Unmanaged<CFRunLoop>.fromOpaque($0) }
+    let mode = unsafe inRunLoopMode.map { unsafe Unmanaged<CFString>.fromOpaque($0) }
+    let interruption = unsafe inInterruptionListener.map {
+      unsafe SessionListeners.Interruption(function: $0, data: inClientData)
+    }
+    let isFirst = unsafe SessionListeners.shared.begin(
+      loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
+      mode: mode?.takeUnretainedValue() ?? kCFRunLoopDefaultMode, interruption)
+    guard isFirst else { throw .alreadyInitialized }
+    AudioSession.shared.use()
+    AudioSession.shared.addObserver { SessionListeners.shared.tell($0) }
+  }
+}
+
+/// Makes the session active, or not.
+@c @implementation
+public func AudioSessionSetActive(_ active: Bool) -> OSStatus {
+  setActive("AudioSessionSetActive", active)
+}
+
+/// Makes the session active, or not.
+@c @implementation
+public func AudioSessionSetActiveWithFlags(_ active: Bool, _ inFlags: UInt32) -> OSStatus {
+  setActive("AudioSessionSetActiveWithFlags", active)
+}
+
+private func setActive(_ function: String, _ active: Bool) -> OSStatus {
+  unsafe withSession(function) { (session) throws(SessionFailure) in
+    if active {
+      try asking { () throws(SessionError) in try session.activate() }
+    } else {
+      session.deactivate()
+    }
+  }
+}
+
+/// Copies a property's value.
+@c @implementation
+public func AudioSessionGetProperty(
+  _ inID: AudioSessionPropertyID, _ ioDataSize: UnsafeMutablePointer<UInt32>,
+  _ outData: UnsafeMutableRawPointer
+) -> OSStatus {
+  unsafe withSession("AudioSessionGetProperty", needs: ioDataSize, outData) {
+    (session) throws(SessionFailure) in
+    let property = try SessionProperty(inID)
+    guard property.isReadable else { throw .notReadable(inID) }
+    let size = unsafe ioDataSize.pointee
+    // An object that does not fit would be made in vain.
+    guard size >= property.byteCount else {
+      throw .wrongSize(inID, needed: property.byteCount, size: size)
+    }
+    let value = try SessionProperties(session: session).value(inID)
+    let memory = unsafe UnsafeMutableRawBufferPointer(start: outData, count: property.byteCount)
+    unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
+  }
+}
+
+/// Sets a property.
+@c @implementation
+public func AudioSessionSetProperty(
+  _ inID: AudioSessionPropertyID, _ inDataSize: UInt32, _ inData: UnsafeRawPointer
+) -> OSStatus {
+  unsafe withSession("AudioSessionSetProperty", needs: inData) {
+    (session) throws(SessionFailure) in
+    try unsafe SessionProperties(session: session).set(
+      inID, unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataSize)))
+  }
+}
+
+/// Returns the size of a property's value in bytes.
+@c @implementation
+public func AudioSessionGetPropertySize(
+  _ inID: AudioSessionPropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
+) -> OSStatus {
+  unsafe withSession("AudioSessionGetPropertySize", needs: outDataSize) {
+    (_) throws(SessionFailure) in
+    unsafe outDataSize.pointee = UInt32(try SessionProperty(inID).byteCount)
+  }
+}
+
+/// Throws unless a property has listeners.
+private func checkListeners(of id: AudioSessionPropertyID) throws(SessionFailure) {
+  guard try SessionProperty(id).hasListeners else { throw .notListenable(id) }
+}
+
+/// Adds a function to call when a property changes.
+@c @implementation
+public func AudioSessionAddPropertyListener(
+  _ inID: AudioSessionPropertyID, _ inProc: @escaping AudioSessionPropertyListener,
+  _ inClientData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withSession(
+    "AudioSessionAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { (_) throws(SessionFailure) in
+    try checkListeners(of: inID)
+    unsafe SessionListeners.shared.add(inProc, inClientData, to: inID)
+  }
+}
+
+/// Removes all functions that are called when a property changes.
+@c @implementation
+public func AudioSessionRemovePropertyListener(_ inID: AudioSessionPropertyID) -> OSStatus {
+  unsafe withSession("AudioSessionRemovePropertyListener") { (_) throws(SessionFailure) in
+    try checkListeners(of: inID)
+    SessionListeners.shared.remove(nil, from: inID)
+  }
+}
+
+/// Removes a function that was added with these data.
+@c @implementation
+public func AudioSessionRemovePropertyListenerWithUserData(
+  _ inID: AudioSessionPropertyID, _ inProc: @escaping AudioSessionPropertyListener,
+  _ inClientData: UnsafeMutableRawPointer?
+) -> OSStatus {
+  unsafe withSession(
+    "AudioSessionRemovePropertyListenerWithUserData",
+    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
+  ) { (_) throws(SessionFailure) in
+    try checkListeners(of: inID)
+    unsafe SessionListeners.shared.remove(
+      (unsafeBitCast(inProc, to: UInt.self), UInt(bitPattern: inClientData)), from: inID)
+  }
+}

@@ -1,0 +1,54 @@
+import AudioUnits
+import CAudioToolbox
+import Logging
+
+/// The reason why a call for the audio session fails.
+enum SessionFailure: APIFailure {
+  case badArgument(String)
+  case notInitialized
+  case alreadyInitialized
+  case unknownProperty(AudioSessionPropertyID)
+  case notReadable(AudioSessionPropertyID)
+  case notSettable(AudioSessionPropertyID)
+  case notListenable(AudioSessionPropertyID)
+  /// The property does not take a value.
+  case badValue(AudioSessionPropertyID, UInt32)
+  case wrongSize(AudioSessionPropertyID, needed: Int, size: UInt32)
+  case session(SessionError)
+
+  var status: OSStatus {
+    switch self {
+    case .badArgument: kAudio_ParamError
+    case .notInitialized: kAudioSessionNotInitialized
+    case .alreadyInitialized: kAudioSessionAlreadyInitialized
+    case .unknownProperty, .notReadable, .notSettable, .notListenable, .badValue,
+      .session(.badValue):
+      kAudioSessionUnsupportedPropertyError
+    case .wrongSize: kAudioSessionBadPropertySizeError
+    case .session(.incompatibleCategory): kAudioSessionIncompatibleCategory
+    case .session(.noHardware): kAudioServicesNoHardwareError
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .badArgument(let text): text
+    case .notInitialized: "AudioSessionInitialize has not been called"
+    case .alreadyInitialized: "AudioSessionInitialize has been called before"
+    case .unknownProperty(let id): "there is no property '\(fourCharacters(id))'"
+    case .notReadable(let id): "the property '\(fourCharacters(id))' cannot be read now"
+    case .notSettable(let id): "the property '\(fourCharacters(id))' cannot be set"
+    case .notListenable(let id): "the property '\(fourCharacters(id))' has no listeners"
+    case .badValue(let id, let value):
+      "the property '\(fourCharacters(id))' does not take '\(fourCharacters(value))'"
+    case .wrongSize(let id, let needed, let size):
+      "the property '\(fourCharacters(id))' has \(needed) bytes, not \(size)"
+    case .session(let error): error.reason
+    }
+  }
+}
+
+/// Runs a call of the session.
+func asking<R>(_ body: () throws(SessionError) -> R) throws(SessionFailure) -> R {
+  do throws(SessionError) { return try body() } catch { throw .session(error) }
+}

@@ -1,0 +1,255 @@
+import AudioQueue
+import AudioUnits
+import CAudioToolbox
+import CoreFoundation
+import Dispatch
+import Glibc
+import Hardware
+import Logging
+import Synchronization
+import System
+
+/// The functions that the app wants called when the audio session changes. Any thread.
+///
+/// They are called one after another on the run loop of AudioSessionInitialize, or on a thread of the
+/// library if that loop does not run.
+final class SessionListeners: Sendable {
+  static let shared = SessionListeners()
+
+  /// The app's function for interruptions, and its data.
+  @safe struct Interruption: @unchecked Sendable {
+    let function: AudioSessionInterruptionListener
+    let data: UnsafeMutableRawPointer?
+  }
+
+  @safe private struct Listener: @unchecked Sendable {
+    let number: UInt64
+    let id: AudioSessionPropertyID
+    let function: AudioSessionPropertyListener
+    let data: UnsafeMutableRawPointer?
+
+    func isSame(_ id: AudioSessionPropertyID, _ function: UInt, _ data: UInt) -> Bool {
+      unsafe self.id == id && unsafeBitCast(self.function, to: UInt.self) == function
+        && UInt(bitPattern: self.data) == data
+    }
+  }
+
+  /// A value for property listeners.
+  private enum Payload: Sendable {
+    case number(UInt32)
+    case float(Float32)
+    case dictionary(SentDictionary)
+  }
+  /// Nothing changes the dictionary any more.
+  private struct SentDictionary: @unchecked Sendable { let dictionary: CFDictionary }
+
+  private enum Call: Sendable {
+    case interruption(state: UInt32)
+    case property(AudioSessionPropertyID, Payload)
+  }
+
+  private struct State {
+    var context: (any CallbackContext)?
+    var interruption: Interruption?
+    var listeners: [Listener] = []
+    var next: UInt64 = 0
+    var pending: [Call] = []
+    var isDelivering = false
+    /// The listener that is being called, and the calling thread.
+    var calling: [(number: UInt64, thread: pthread_t)] = []
+    /// The thread that tells the end of an interruption.
+    var endingThread: pthread_t?
+  }
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "cuejack.session.listeners")
+
+  /// Milliseconds that a run loop gets to take a call before a thread of the library makes it: programs
+  /// run their loops in slices.
+  private static let patience = 100
+
+  // MARK: Adding and removing
+
+  /// Sets the run loop and the app's function for interruptions.
+  ///
+  /// - Returns: False if they have been set before.
+  func begin(_ loop: CFRunLoop, mode: CFString, _ interruption: Interruption?) -> Bool {
+    let isFirst = state.withLock { $0.context == nil }
+    guard isFirst else { return false }
+    let context = makeCallbackContext(.runLoop(loop, mode: mode)) { [weak self] in self?.deliver() }
+    let isSet = state.withLock { state in
+      guard state.context == nil else { return false }
+      state.context = context
+      state.interruption = interruption
+      return true
+    }
+    if !isSet { context.invalidate() }
+    return isSet
+  }
+
+  /// True once `begin` has been called.
+  var hasBegun: Bool { state.withLock { $0.context != nil } }
+
+  /// Adds a function, unless it is there with the same data.
+  func add(
+    _ function: @escaping AudioSessionPropertyListener, _ data: UnsafeMutableRawPointer?,
+    to id: AudioSessionPropertyID
+  ) {
+    let identity = unsafe (unsafeBitCast(function, to: UInt.self), UInt(bitPattern: data))
+    let isNew = state.withLock { state in
+      if state.listeners.contains(where: { $0.isSame(id, identity.0, identity.1) }) { return false }
+      unsafe state.listeners.append(
+        Listener(number: state.next, id: id, function: function, data: data))
+      state.next += 1
+      return true
+    }
+    if isNew { AudioSession.shared.beginListening() }
+  }
+
+  /// Removes a function with its data, or all functions of a property. No call of them begins
+  /// afterwards.
+  func remove(_ listener: (function: UInt, data: UInt)?, from id: AudioSessionPropertyID) {
+    let removed = state.withLock { state in
+      func isMeant(_ other: Listener) -> Bool {
+        listener.map { other.isSame(id, $0.function, $0.data) } ?? (other.id == id)
+      }
+      defer { state.listeners.removeAll(where: isMeant) }
+      return state.listeners.filter(isMeant).map(\.number)
+    }
+    for number in removed {
+      AudioSession.shared.endListening()
+      let deadline = HostTime.now + 1_000_000_000
+      while isCalledElsewhere(number) {
+        if HostTime.now > deadline {
+          log.warning("a listener of the audio session has not returned for one second")
+          break
+        }
+        usleep(200)
+      }
+    }
+  }
+
+  private func isCalledElsewhere(_ number: UInt64) -> Bool {
+    state.withLock { state in
+      state.calling.contains { $0.number == number && $0.thread != pthread_self() }
+    }
+  }
+
+  /// True inside the app's function for interruptions, when one has ended.
+  var isEndingInterruption: Bool { state.withLock { $0.endingThread == pthread_self() } }
+
+  // MARK: Telling
+
+  /// Tells the app of an event.
+  func tell(_ event: SessionEvent) {
+    switch event {
+    case .interruptionBegan:
+      send([
+        .interruption(state: kAudioSessionBeginInterruption),
+        .property(kAudioSessionProperty_ServerDied, .number(1)),
+      ])
+    case .interruptionEnded: send([.interruption(state: kAudioSessionEndInterruption)])
+    case .routeChanged(let reason, let old, let new):
+      let server = AudioSession.shared.device.serverName
+      let change = SentDictionary(
+        dictionary: routeChange(reason, old: old, new: new, server: server))
+      send([.property(kAudioSessionProperty_AudioRouteChange, .dictionary(change))])
+    case .inputsChanged(let old, let new):
+      send([
+        .property(kAudioSessionProperty_CurrentHardwareInputNumberChannels, .number(UInt32(new)))
+      ])
+      if (old > 0) != (new > 0) {
+        send([.property(kAudioSessionProperty_AudioInputAvailable, .number(new > 0 ? 1 : 0))])
+      }
+    case .outputsChanged(let count):
+      send([
+        .property(kAudioSessionProperty_CurrentHardwareOutputNumberChannels, .number(UInt32(count)))
+      ])
+    case .volumeChanged(let volume):
+      send([.property(kAudioSessionProperty_CurrentHardwareOutputVolume, .float(volume))])
+    }
+  }
+
+  private func send(_ calls: [Call]) {
+    let context = state.withLock { state in
+      state.pending += calls
+      return state.context
+    }
+    context?.wake()
+    deliverLater()
+  }
+
+  /// Makes calls on a thread of the library if the run loop has not taken them by then.
+  private func deliverLater() {
+    queue.asyncAfter(deadline: .now() + .milliseconds(Self.patience)) { [self] in
+      let (isPending, context) = state.withLock { (!$0.pending.isEmpty, $0.context) }
+      guard isPending else { return }
+      if context?.isServed == true { deliverLater() } else { deliver() }
+    }
+  }
+
+  /// Makes all pending calls, unless another thread makes them.
+  private func deliver() {
+    let isFree = state.withLock { state in
+      defer { state.isDelivering = true }
+      return !state.isDelivering
+    }
+    guard isFree else { return }
+    while let call = nextCall() {
+      switch call {
+      case .interruption(let interruptionState): tellInterruption(interruptionState)
+      case .property(let id, let payload): tell(id, payload)
+      }
+    }
+  }
+
+  /// Takes a call; nil ends the delivery.
+  private func nextCall() -> Call? {
+    state.withLock { state in
+      if state.pending.isEmpty {
+        state.isDelivering = false
+        return nil
+      }
+      return state.pending.removeFirst()
+    }
+  }
+
+  private func tellInterruption(_ interruptionState: UInt32) {
+    guard let interruption = state.withLock({ $0.interruption }) else { return }
+    if interruptionState == kAudioSessionEndInterruption {
+      state.withLock { $0.endingThread = pthread_self() }
+    }
+    unsafe interruption.function(interruption.data, interruptionState)
+    state.withLock { $0.endingThread = nil }
+  }
+
+  private func tell(_ id: AudioSessionPropertyID, _ payload: Payload) {
+    for number in state.withLock({ $0.listeners.filter { $0.id == id }.map(\.number) }) {
+      let listener = state.withLock { state -> Listener? in
+        let listener = state.listeners.first { $0.number == number }
+        if listener != nil { state.calling.append((number, pthread_self())) }
+        return listener
+      }
+      guard let listener else { continue }
+      switch payload {
+      case .number(let value): call(listener, value)
+      case .float(let value): call(listener, value)
+      case .dictionary(let sent):
+        withExtendedLifetime(sent.dictionary) {
+          unsafe listener.function(
+            listener.data, id, UInt32(MemoryLayout<UInt>.size),
+            Unmanaged.passUnretained(sent.dictionary).toOpaque())
+        }
+      }
+      state.withLock { state in
+        let i = state.calling.firstIndex { $0.number == number && $0.thread == pthread_self() }
+        if let i { state.calling.remove(at: i) }
+      }
+    }
+  }
+
+  private func call<Value: BitwiseCopyable>(_ listener: Listener, _ value: Value) {
+    unsafe withUnsafeBytes(of: value) { bytes in
+      unsafe listener.function(listener.data, listener.id, UInt32(bytes.count), bytes.baseAddress)
+    }
+  }
+}
