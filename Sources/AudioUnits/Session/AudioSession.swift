@@ -30,6 +30,7 @@ package final class AudioSession: Sendable {
     /// The sound card's channels, as they were read last.
     var channels: (inputs: Int, outputs: Int)?
     var device: HardwareDevice?
+    var routeObserver: UInt64?
   }
   private let state = Mutex(State())
   /// Held while preferences take effect, so that the latest ones win.
@@ -88,7 +89,14 @@ package final class AudioSession: Sendable {
     guard isFirst else { return }
     if decides { Self.current.withLock { $0 = self } }
     device.addObserver { [weak self] in self?.deviceChanged($0) }
-    _ = CardRoutes.shared.addObserver { [weak self] in self?.routeChanged($0) }
+    let number = CardRoutes.shared.addObserver { [weak self] in self?.routeChanged($0) }
+    state.withLock { $0.routeObserver = number }
+  }
+
+  deinit {
+    if let number = state.withLock({ $0.routeObserver }) {
+      CardRoutes.shared.removeObserver(number)
+    }
   }
 
   // MARK: Category and mode
