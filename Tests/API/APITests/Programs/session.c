@@ -199,8 +199,9 @@ static void properties(void) {
   EQUAL(rate, RATE);
   EQUAL(real(kAudioSessionProperty_CurrentHardwareIOBufferDuration), (Float32)(1024.0 / RATE));
   EQUAL(number(kAudioSessionProperty_CurrentHardwareOutputNumberChannels), 2);
-  EQUAL(number(kAudioSessionProperty_CurrentHardwareInputNumberChannels), 0);
-  EQUAL(number(kAudioSessionProperty_AudioInputAvailable), 0);
+  EQUAL(number(kAudioSessionProperty_CurrentHardwareInputNumberChannels), 2);
+  // The category hides the inputs from the route only.
+  EQUAL(number(kAudioSessionProperty_AudioInputAvailable), 1);
   EQUAL(number(kAudioSessionProperty_InputGainAvailable), 0);
   EQUAL(real(kAudioSessionProperty_CurrentHardwareOutputVolume), 1);
   // The latencies are those of AudioHardware.h.
@@ -529,20 +530,21 @@ static void listeners(void) {
       jack_port_register(microphone, "capture_1", JACK_DEFAULT_AUDIO_TYPE,
                          JackPortIsOutput | JackPortIsPhysical | JackPortIsTerminal, 0);
   CHECK(port != NULL);
-  WAIT(inputs.calls == 1 && available.calls == 1);
-  CHECK(inputs.value == 1 && available.value == 1);
-  EQUAL(number(kAudioSessionProperty_AudioInputAvailable), 1);
-  // The category hides it from the route only.
+  WAIT(inputs.calls == 1);
+  EQUAL(inputs.value, 3);
   check_route("", "card:in_1 card:in_2");
   check_route_name("LineOut");
   set_category(kAudioSessionCategory_PlayAndRecord);
-  check_route("microphone:capture_1", "card:in_1 card:in_2");
+  check_route("system:capture_1 system:capture_2 microphone:capture_1", "card:in_1 card:in_2");
   check_route_name("LineInOut");
   set_category(kAudioSessionCategory_RecordAudio);
+  check_route("system:capture_1 system:capture_2 microphone:capture_1", "");
   check_route_name("LineIn");
   CHECK(jack_port_unregister(microphone, port) == 0);
-  WAIT(inputs.calls == 2 && available.calls == 2);
-  CHECK(inputs.value == 0 && available.value == 0);
+  WAIT(inputs.calls == 2);
+  EQUAL(inputs.value, 2);
+  // There is an input all the time.
+  EQUAL(available.calls, 0);
   cue_client_close(microphone);
   WORKS(
       AudioSessionRemovePropertyListener(kAudioSessionProperty_CurrentHardwareInputNumberChannels));
@@ -673,14 +675,14 @@ static void routes(cue_capture *card) {
                "card:in_1 card:in_2");
   set_category(kAudioSessionCategory_RecordAudio);
   await_changes(++changes);
-  check_change(kAudioSessionRouteChangeReason_NoSuitableRouteForCategory, "LineOut",
-               "card:in_1 card:in_2", "");
+  check_change(kAudioSessionRouteChangeReason_CategoryChange, "LineOut", "card:in_1 card:in_2", "");
   set_category(kAudioSessionCategory_RecordAudio);
   WORKS(AudioSessionRemovePropertyListener(kAudioSessionProperty_AudioRouteChange));
   set_category(kAudioSessionCategory_MediaPlayback);
   usleep(300000);
   EQUAL(route_changes, changes);
   CFRelease(latest_route);
+  latest_route = NULL;
   cue_capture_close(other);
   passed("changes");
 }
@@ -734,12 +736,13 @@ static void died(void *data, AudioSessionPropertyID id, UInt32 size, const void 
   interruptions.deaths++;
 }
 
-static pid_t start_server(const char *name) {
+static pid_t start_server(const char *name, const char *inputs) {
   pid_t server = fork();
   if (server == 0) {
     freopen("/dev/null", "w", stdout);
     freopen("/dev/null", "w", stderr);
-    execlp("jackd", "jackd", "-n", name, "-r", "-d", "dummy", "-p", "1024", (char *)NULL);
+    execlp("jackd", "jackd", "-n", name, "-r", "-d", "dummy", "-p", "1024", "-C", inputs,
+           (char *)NULL);
     _exit(127);
   }
   CHECK(server > 0);
@@ -757,6 +760,9 @@ static void interruption(void) {
   setenv("JACK_DEFAULT_SERVER", name, 1);
   WORKS(AudioSessionInitialize(CFRunLoopGetCurrent(), NULL, interrupted, &interruptions));
   WORKS(AudioSessionAddPropertyListener(kAudioSessionProperty_ServerDied, died, NULL));
+  static note available;
+  WORKS(AudioSessionAddPropertyListener(kAudioSessionProperty_AudioInputAvailable, changed,
+                                        &available));
   UInt32 value = 0, size = sizeof value;
   GIVES(AudioSessionSetActive(true), kAudioServicesNoHardwareError);
   GIVES(AudioSessionGetProperty(kAudioSessionProperty_AudioInputAvailable, &size, &value),
@@ -764,7 +770,7 @@ static void interruption(void) {
   // Preferences wait for the server.
   WORKS(set_duration(0.005f));
 
-  pid_t server = start_server(name);
+  pid_t server = start_server(name, "2");
   OSStatus status = kAudioServicesNoHardwareError;
   for (int i = 0; i < PATIENCE && status != noErr; i++) {
     sleep(1);
@@ -784,7 +790,8 @@ static void interruption(void) {
     CHECK(pthread_equal(interruptions.thread, pthread_self()));
     EQUAL(interruptions.ends, i - 1);
     EQUAL(number(kAudioSessionProperty_CurrentHardwareOutputNumberChannels), 2);
-    server = start_server(name);
+    // The last one has no inputs.
+    server = start_server(name, i == 1 ? "2" : "0");
     RUN_LOOP_UNTIL(interruptions.ends == i);
     EQUAL(interruptions.type, kAudioSessionInterruptionType_ShouldResume);
     GIVES(AudioSessionGetProperty(kAudioSessionProperty_InterruptionType, &size, &value),
@@ -793,7 +800,20 @@ static void interruption(void) {
     deactivates = true;
   }
   EQUAL(real(kAudioSessionProperty_CurrentHardwareIOBufferDuration), 240.0f / RATE);
+  RUN_LOOP_UNTIL(available.calls == 1);
+  EQUAL(available.value, 0);
+  EQUAL(number(kAudioSessionProperty_AudioInputAvailable), 0);
+  EQUAL(number(kAudioSessionProperty_CurrentHardwareInputNumberChannels), 0);
   WAIT(AudioQueuePause(queue) == noErr);
+  WORKS(AudioSessionAddPropertyListener(kAudioSessionProperty_AudioRouteChange, route_changed,
+                                        (void *)&route_changes));
+  set_category(kAudioSessionCategory_RecordAudio);
+  RUN_LOOP_UNTIL(route_changes == 1);
+  check_change(kAudioSessionRouteChangeReason_NoSuitableRouteForCategory, "LineOut",
+               "system:playback_1 system:playback_2", "");
+  CFRelease(latest_route);
+  WORKS(AudioSessionRemovePropertyListener(kAudioSessionProperty_AudioRouteChange));
+  WORKS(AudioSessionRemovePropertyListener(kAudioSessionProperty_AudioInputAvailable));
   WORKS(AudioQueueDispose(queue, true));
   // An inactive session is not interrupted.
   WORKS(AudioSessionRemovePropertyListener(kAudioSessionProperty_ServerDied));
