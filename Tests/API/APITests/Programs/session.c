@@ -821,6 +821,7 @@ static void interruption(void) {
   end_server(server);
   usleep(1500000);
   EQUAL(interruptions.begins, 2);
+  WORKS(AudioHardwareUnload());
   passed("interruptions");
 }
 
