@@ -171,7 +171,9 @@ package final class HardwareDevice: Sendable {
 
   private static func facts(of device: Device) -> HardwareFacts {
     let client = device.client
-    let (inputs, outputs) = (client.physicalInputs.count, client.physicalOutputs.count)
+    let card = CardRoute(inputs: client.physicalInputs, outputs: client.physicalOutputs)
+    CardRoutes.shared.learn(card, on: client.serverName)
+    let (inputs, outputs) = (card.inputs.count, card.outputs.count)
     return HardwareFacts(
       sampleRate: client.sampleRate, periodFrames: client.periodFrames,
       cardInputs: inputs, inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,

@@ -1,5 +1,6 @@
 import AudioUnits
 import CAudioToolbox
+import CoreFoundation
 public import Foundation
 import Hardware
 import Server
@@ -23,9 +24,13 @@ import Synchronization
 /// the library. The methods may be called on any thread that is not real-time.
 public final class AVAudioSession: Sendable {
   let core: AudioSession
-  private static let shared = AVAudioSession(.shared)
+  private static let shared: AVAudioSession = {
+    beginListeners(on: CFRunLoopGetMain(), mode: kCFRunLoopDefaultMode, nil)
+    return AVAudioSession(.shared)
+  }()
 
-  /// Returns the session of this process.
+  /// Returns the session of this process. The functions of `AudioSession.h` can be called afterwards
+  /// without AudioSessionInitialize; their listeners run on the main thread's run loop.
   public static func sharedInstance() -> AVAudioSession { shared }
 
   init(_ core: AudioSession) {

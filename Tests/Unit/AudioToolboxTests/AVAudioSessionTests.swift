@@ -131,6 +131,16 @@ import Testing
     try end()
   }
 
+  /// Programs set the session up in Swift and call C for what Apple's class lacked.
+  @Test func theFunctionsOfCWorkBesideIt() {
+    #expect(AVAudioSession.sharedInstance() === AVAudioSession.sharedInstance())
+    var size: UInt32 = 0
+    #expect(
+      AudioSessionGetPropertySize(kAudioSessionProperty_AudioRouteDescription, &size) == noErr)
+    #expect(size == 8)
+    #expect(AudioSessionInitialize(nil, nil, nil, nil) == kAudioSessionAlreadyInitialized)
+  }
+
   @Test func whatHappensIsPosted() throws {
     let notes = Notes()
     notes.listen(to: session)

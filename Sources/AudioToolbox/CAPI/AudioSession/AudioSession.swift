@@ -12,6 +12,19 @@ extension AudioSession {
   }
 }
 
+/// Sets the run loop of C listeners and the app's function for interruptions, and lets both hear of
+/// events.
+///
+/// - Returns: False if that has been done before.
+@discardableResult
+func beginListeners(
+  on loop: CFRunLoop, mode: CFString, _ interruption: SessionListeners.Interruption?
+) -> Bool {
+  guard SessionListeners.shared.begin(loop, mode: mode, interruption) else { return false }
+  AudioSession.shared.addObserver { SessionListeners.shared.tell($0) }
+  return true
+}
+
 /// Runs the body of a function that needs an initialised session.
 private func withSession(
   _ function: String, needs pointers: UnsafeRawPointer?...,
@@ -37,12 +50,11 @@ public func initializeAudioSession(
     let interruption = unsafe inInterruptionListener.map {
       unsafe SessionListeners.Interruption(function: $0, data: inClientData)
     }
-    let isFirst = unsafe SessionListeners.shared.begin(
-      loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
+    let isFirst = unsafe beginListeners(
+      on: loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
       mode: mode?.takeUnretainedValue() ?? kCFRunLoopDefaultMode, interruption)
     guard isFirst else { throw .alreadyInitialized }
     AudioSession.shared.use()
-    AudioSession.shared.addObserver { SessionListeners.shared.tell($0) }
   }
 }
 

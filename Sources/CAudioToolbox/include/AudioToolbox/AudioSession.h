@@ -239,7 +239,8 @@ typedef void (*AudioSessionPropertyListener)(void *_Nullable inClientData,
 ///
 /// Listeners are called on the run loop (NULL: the main thread's) in the mode (NULL: the default
 /// one) if it runs, otherwise on a thread of the library. They are never called inside a function
-/// of this header.
+/// of this header. AVAudioSession.sharedInstance() of Swift initialises the session, too, for the main
+/// thread's run loop.
 extern OSStatus
 AudioSessionInitialize(CFRunLoopRef _Nullable inRunLoop, CFStringRef _Nullable inRunLoopMode,
                        AudioSessionInterruptionListener _Nullable inInterruptionListener,

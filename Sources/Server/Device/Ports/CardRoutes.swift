@@ -78,8 +78,10 @@ package final class CardRoutes: Sendable {
     DeviceRegistry.shared.all.filter { $0.client.serverName == server }
   }
 
-  /// Adds ports of the sound card to the known ones, and returns all of them.
-  private func learn(_ present: CardRoute, on server: String) -> CardRoute {
+  /// Adds ports of the sound card to the known ones, and returns all of them. A connection to a port
+  /// that goes is reported only if the port is known before.
+  @discardableResult
+  package func learn(_ present: CardRoute, on server: String) -> CardRoute {
     known.withLock { known in
       var card = known[server] ?? CardRoute()
       card.inputs += present.inputs.filter { !card.inputs.contains($0) }

@@ -597,6 +597,42 @@ static void await_changes(int count) {
   EQUAL(route_changes, count);
 }
 
+static jack_port_t *plug(jack_client_t *headphones) {
+  jack_port_t *port =
+      jack_port_register(headphones, "playback_1", JACK_DEFAULT_AUDIO_TYPE,
+                         JackPortIsInput | JackPortIsPhysical | JackPortIsTerminal, 0);
+  CHECK(port != NULL);
+  return port;
+}
+
+/// Connects a client that plays to headphones, which are unplugged and plugged in again.
+static void unplug(jack_client_t *jack, const char *client) {
+  char left[100];
+  snprintf(left, sizeof left, "%s:out_1", client);
+  jack_client_t *headphones =
+      jack_client_open("headphones", JackServerName, NULL, getenv("JACK_DEFAULT_SERVER"));
+  CHECK(headphones != NULL && jack_activate(headphones) == 0);
+  jack_port_t *port = plug(headphones);
+  int changes = route_changes;
+  CHECK(jack_connect(jack, left, "headphones:playback_1") == 0);
+  await_changes(++changes);
+  check_change(kAudioSessionRouteChangeReason_NewDeviceAvailable, "LineOut", "card:in_1 card:in_2",
+               "card:in_1 card:in_2 headphones:playback_1");
+  CHECK(jack_port_unregister(headphones, port) == 0);
+  await_changes(++changes);
+  check_change(kAudioSessionRouteChangeReason_OldDeviceUnavailable, "LineOut",
+               "card:in_1 card:in_2 headphones:playback_1", "card:in_1 card:in_2");
+  port = plug(headphones);
+  // The connection is made again.
+  await_changes(++changes);
+  check_change(kAudioSessionRouteChangeReason_NewDeviceAvailable, "LineOut", "card:in_1 card:in_2",
+               "card:in_1 card:in_2 headphones:playback_1");
+  CHECK(jack_disconnect(jack, left, "headphones:playback_1") == 0);
+  await_changes(++changes);
+  CHECK(jack_port_unregister(headphones, port) == 0);
+  cue_client_close(headphones);
+}
+
 /// Disconnects and connects the ports of a client that plays.
 static void reroute(jack_client_t *jack, const char *client) {
   char left[100], right[100];
@@ -639,6 +675,7 @@ static void routes(cue_capture *card) {
   check_route("", "card:in_1 card:in_2");
   char name[100];
   client_of(queue, name, sizeof name);
+  unplug(jack, name);
   reroute(jack, name);
   WORKS(AudioQueueDispose(queue, true));
   passed("the route of a queue");
