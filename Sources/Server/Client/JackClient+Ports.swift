@@ -79,6 +79,7 @@ extension JackClient {
   private func addPort(named name: String, _ direction: PortDirection, _ type: String)
     throws(ServerError) -> ClientPort
   {
+    connectionBook.withLock { $0.begin(name) }
     let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
     let port = whileOpen {
       requests.withLock { change in
@@ -96,6 +97,11 @@ extension JackClient {
   }
 
   func isolate(_ port: ClientPort) {
+    let name = whileOpen { () -> String? in
+      guard let port = unsafe port.handle.port else { return nil }
+      return unsafe jack_port_short_name(port).map { unsafe String(cString: $0) }
+    }
+    if let name, let name { connectionBook.withLock { $0.remove(name) } }
     unsafe request(of: port) { unsafe jack_port_disconnect($0, $1) }
   }
 

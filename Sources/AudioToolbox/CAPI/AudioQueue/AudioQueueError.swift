@@ -96,6 +96,9 @@ extension AudioQueueError: CustomStringConvertible, LocalizedError {
     kAudioFormatUnsupportedDataFormatError: (
       "kAudioFormatUnsupportedDataFormatError", "this is not a format that the queue plays"
     ),
+    kAudioSessionIncompatibleCategory: (
+      "kAudioSessionIncompatibleCategory", "the audio session's category does not allow the start"
+    ),
     kAudio_ParamError: ("kAudio_ParamError", "an argument is wrong; the log says which"),
     kAudio_MemFullError: ("kAudio_MemFullError", "there is no memory left"),
     cancelled.status: ("userCanceledErr", "the task was cancelled"),

@@ -42,6 +42,9 @@ struct ConnectionBook {
   /// Connections that ended, with the host time in nanoseconds at which that was noticed.
   private var ended: [(port: String, other: String, at: UInt64)] = []
 
+  /// Ports that this client is about to remove: the end of their connections is no change.
+  private var leaving: Set<String> = []
+
   /// Ports to check because their connections may have changed, each with the host time until which
   /// to check it.
   private var watched: [String: UInt64] = [:]
@@ -71,10 +74,22 @@ struct ConnectionBook {
     return Array(watched.keys)
   }
 
+  /// Forgets a port that this client is about to remove.
+  mutating func remove(_ port: String) {
+    connections[port] = nil
+    ended.removeAll { $0.port == port }
+    leaving.insert(port)
+  }
+
+  /// Begins with a new port, which has the name of one that has been removed or of none.
+  mutating func begin(_ port: String) {
+    connections[port] = nil
+    ended.removeAll { $0.port == port }
+    leaving.remove(port)
+  }
+
   /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
-    // An earlier one may have ended with an earlier port of that name.
-    ended.removeAll { $0.port == port && $0.other == other }
     if !connections[port, default: []].contains(other) {
       connections[port, default: []].append(other)
     }
@@ -82,6 +97,7 @@ struct ConnectionBook {
 
   /// Compares the connections of port `port` with those known before, and notes the changes.
   mutating func note(_ port: String, isConnectedTo others: [String]) {
+    if leaving.contains(port) { return }
     let before = connections[port] ?? []
     connections[port] = others
     for other in others where !before.contains(other) {
