@@ -178,7 +178,7 @@ private final class MatrixMemory: @unchecked Sendable {
       meters.append(memory)
       // Behind volume and switch.
       let first = unsafe parameters.slots + inputs * outputs + channel * width + 2
-      unsafe (banks + channel).initialize(to: MeterBank(memory, channels: 1, first))
+      unsafe (banks + channel).initialize(to: MeterBank(memory.meters, channels: 1, first))
     }
     self.meters = meters
     unsafe hasRun = .allocate(capacity: 1)
@@ -199,7 +199,6 @@ private final class MatrixMemory: @unchecked Sendable {
     unsafe hasRun.deallocate()
     unsafe banks.deinitialize(count: count)
     unsafe banks.deallocate()
-    for memory in meters { memory.free() }
     unsafe gains.deallocate()
   }
 

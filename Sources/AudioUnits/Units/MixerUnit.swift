@@ -191,6 +191,19 @@ extension UnitParameter {
   }
 }
 
+/// Memory of the meters of a bus.
+@safe
+final class MeterMemory: @unchecked Sendable {
+  let meters: UnsafeMutablePointer<MixerMeter>
+
+  init(channels: Int) {
+    unsafe meters = .allocate(capacity: max(1, 2 * channels))
+    unsafe meters.initialize(repeating: MixerMeter(), count: 2 * channels)
+  }
+
+  deinit { unsafe meters.deallocate() }
+}
+
 /// Memory of a `Mixer`.
 @safe
 private final class MixerMemory: @unchecked Sendable {
@@ -216,7 +229,7 @@ private final class MixerMemory: @unchecked Sendable {
       let ownCount = i == channels.count - 1 ? own[1] : own[0]
       let slots = unsafe parameters.slots + first
       unsafe (buses + i).initialize(
-        to: MixerBus(slots, MeterBank(memory, channels: width, slots + ownCount)))
+        to: MixerBus(slots, MeterBank(memory.meters, channels: width, slots + ownCount)))
       first += ownCount + 4 * width
     }
     self.meters = meters
@@ -232,7 +245,6 @@ private final class MixerMemory: @unchecked Sendable {
     unsafe hasRun.deallocate()
     unsafe buses.deinitialize(count: count)
     unsafe buses.deallocate()
-    for memory in meters { memory.free() }
   }
 
   func fade(_ bus: Int, out: Bool) {

@@ -1,5 +1,5 @@
-// Audio units of the app: the functions of an AudioComponentPlugInInterface. The types are those of the C
-// API without its names.
+// Audio units of the app: the functions of an AudioComponentPlugInInterface. The types are those of
+// the C API without its names.
 #pragma once
 
 #include "cue_unit.h"
@@ -22,10 +22,10 @@ typedef struct cue_foreign {
   int32_t (*_Nullable get_property_info)(void *self, uint32_t property, uint32_t scope,
                                          uint32_t element, uint32_t *_Nullable bytes,
                                          bool *_Nullable is_writable);
-  int32_t (*_Nullable get_property)(void *self, uint32_t property, uint32_t scope,
-                                    uint32_t element, void *_Nullable value, uint32_t *bytes);
-  int32_t (*_Nullable set_property)(void *self, uint32_t property, uint32_t scope,
-                                    uint32_t element, const void *_Nullable value, uint32_t bytes);
+  int32_t (*_Nullable get_property)(void *self, uint32_t property, uint32_t scope, uint32_t element,
+                                    void *_Nullable value, uint32_t *bytes);
+  int32_t (*_Nullable set_property)(void *self, uint32_t property, uint32_t scope, uint32_t element,
+                                    const void *_Nullable value, uint32_t bytes);
   int32_t (*_Nullable add_listener)(void *self, uint32_t property, void *proc,
                                     void *_Nullable data);
   int32_t (*_Nullable remove_listener)(void *self, uint32_t property, void *proc);
@@ -60,8 +60,8 @@ typedef struct cue_foreign {
 static inline cue_foreign cue_foreign_functions(cue_foreign_interface *interface) {
   cue_foreign found = {.interface = interface};
   if (!interface->lookup) return found;
-  // The selectors of the C API. A pointer to a function and one to data have one form on all systems that
-  // have shared libraries.
+    // The selectors of the C API. A pointer to a function and one to data have one form on all
+    // systems that have shared libraries.
 #define CUE_LOOK_UP(name, selector) *(void **)&found.name = interface->lookup(selector)
   CUE_LOOK_UP(initialize, 0x0001);
   CUE_LOOK_UP(uninitialize, 0x0002);
@@ -137,8 +137,8 @@ static inline int32_t cue_rt_foreign_reset(const cue_foreign *unit, uint32_t sco
   CUE_TRUST_END
 }
 
-/// Calls the unit's function for one list if it is given one that is input and output, else that for
-/// several lists.
+/// Calls the unit's function for one list if it is given one that is input and output, else that
+/// for several lists.
 static inline int32_t
 cue_rt_foreign_process(const cue_foreign *unit, uint32_t *flags, const cue_time_stamp *time,
                        uint32_t frames, uint32_t input_count,
@@ -149,8 +149,8 @@ cue_rt_foreign_process(const cue_foreign *unit, uint32_t *flags, const cue_time_
   if (is_in_place ? !unit->process : !unit->process_multiple) return cue_foreign_lacks_it;
   CUE_TRUST_BEGIN // A function of the app.
       if (is_in_place) return unit->process(unit->interface, flags, time, frames, inputs[0]);
-  return unit->process_multiple(unit->interface, flags, time, frames, input_count, inputs, output_count,
-                                outputs);
+  return unit->process_multiple(unit->interface, flags, time, frames, input_count, inputs,
+                                output_count, outputs);
   CUE_TRUST_END
 }
 

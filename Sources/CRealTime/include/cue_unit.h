@@ -95,8 +95,9 @@ typedef struct cue_resampler {
   void (*_Nullable run)(void *context, float *_Nonnull const *_Nonnull input, uint32_t count,
                         uint32_t *taken, float *_Nonnull const *_Nonnull output, uint32_t room,
                         uint32_t *given);
-  /// Sets how many input frames make an output frame, and by how much frequencies, in cycles per frame,
-  /// are multiplied. NULL for a converter whose ratio is fixed. One that resamples ignores `pitch`.
+  /// Sets how many input frames make an output frame, and by how much frequencies, in cycles per
+  /// frame, are multiplied. NULL for a converter whose ratio is fixed. One that resamples ignores
+  /// `pitch`.
   void (*_Nullable set)(void *context, double ratio, double pitch);
   void *_Nullable context;
 } cue_resampler;
@@ -145,8 +146,8 @@ static inline double cue_rt_power(double base, double exponent) CUE_REALTIME {
   CUE_TRUST_END
 }
 
-/// Functions of the app that tell of its beat and transport, as a HostCallbackInfo. Any may be NULL.
-/// Each returns 0, or an error.
+/// Functions of the app that tell of its beat and transport, as a HostCallbackInfo. Any may be
+/// NULL. Each returns 0, or an error.
 typedef struct cue_host_callbacks {
   void *_Nullable data;
   int32_t (*_Nullable beat_and_tempo)(void *_Nullable data, double *_Nullable beat,

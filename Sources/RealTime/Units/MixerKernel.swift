@@ -2,7 +2,7 @@ package import CRealTime
 import Synchronization
 
 /// The parameters of a mixer's buses, and how they become gains.
-package enum MixerLaw: BitwiseCopyable, Sendable {
+package enum MixerLaw: UInt8, BitwiseCopyable, Sendable {
   /// Volume, switch, and pan of -1 to 1.
   case multiChannel
   /// Volume, and pan of 0 to 1.

@@ -3,14 +3,14 @@ import Synchronization
 
 /// The level of a channel of a mixer, before or after its gains, in two parameters that only the mixer
 /// sets. Process thread.
-struct MixerMeter: BitwiseCopyable {
+package struct MixerMeter: BitwiseCopyable {
   /// Squares added, and the largest magnitude, of the render in progress.
   private var sum: Float = 0
   private var largest: Float = 0
   /// Mean square and peak, which fall slowly.
   private var power: Float = 0
   private var peak: Float = 0
-  init() {}
+  package init() {}
 
   /// The level of silence, in decibels.
   static var silence: Float { @_noLocks get { -120 } }
@@ -69,11 +69,12 @@ package struct MeterBank: ~Copyable {
   private let isOn = Atomic<Bool>(false)
   private var wasOn = false
 
-  /// - Parameter memory: For two meters of each channel.
+  /// - Parameter meters: Two of each channel.
   package init(
-    _ memory: MeterMemory, channels: Int, _ slots: UnsafeMutablePointer<UnitParameterSlot>
+    _ meters: UnsafeMutablePointer<MixerMeter>, channels: Int,
+    _ slots: UnsafeMutablePointer<UnitParameterSlot>
   ) {
-    unsafe meters = memory.meters
+    unsafe self.meters = meters
     self.channels = channels
     unsafe self.slots = slots
   }
@@ -109,17 +110,4 @@ package struct MeterBank: ~Copyable {
     }
     wasOn = isOn
   }
-}
-
-/// Memory of the meters of a bus. The owner frees it.
-@safe
-package struct MeterMemory: BitwiseCopyable {
-  fileprivate let meters: UnsafeMutablePointer<MixerMeter>
-
-  package init(channels: Int) {
-    unsafe meters = .allocate(capacity: max(1, 2 * channels))
-    unsafe meters.initialize(repeating: MixerMeter(), count: 2 * channels)
-  }
-
-  package func free() { unsafe meters.deallocate() }
 }

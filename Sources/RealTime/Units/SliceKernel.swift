@@ -42,7 +42,7 @@ package enum PlayerRequest: BitwiseCopyable {
 
 /// Something that has happened to a slice.
 package struct PlayerEvent: BitwiseCopyable, Equatable, Sendable {
-  package enum Kind: BitwiseCopyable, Sendable {
+  package enum Kind: UInt8, BitwiseCopyable, Sendable {
     case began
     /// It began after its first frame should have been played.
     case beganLate

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What the elements of a unit's parameters are.
-package enum ParameterElements: BitwiseCopyable, Sendable {
+package enum ParameterElements: UInt8, BitwiseCopyable, Sendable {
   /// Buses.
   case buses
   /// Channels of all buses; in the global scope their crossings, and 0xFFFFFFFF for the unit.

@@ -25,8 +25,9 @@ extern OSStatus MusicDeviceMIDIEvent(MusicDeviceComponent inUnit, UInt32 inStatu
 /// Sends a system exclusive message, from 0xF0 to 0xF7, with the next render.
 extern OSStatus MusicDeviceSysEx(MusicDeviceComponent inUnit, const UInt8 *inData, UInt32 inLength);
 
-/// Sends Universal MIDI Packets to a unit, which hears them as MIDI 1.0: values lose the bits that this has
-/// no room for, and messages for single notes are left out. The times in the list are ignored.
+/// Sends Universal MIDI Packets to a unit, which hears them as MIDI 1.0: values lose the bits that
+/// this has no room for, and messages for single notes are left out. The times in the list are
+/// ignored.
 ///
 /// - inOffsetSampleFrame: the frame of the next render at which all of them happen.
 extern OSStatus MusicDeviceMIDIEventList(MusicDeviceComponent inUnit, UInt32 inOffsetSampleFrame,
