@@ -209,7 +209,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "nulls.c",
         passes: [
           "queues", "converters and formats", "sound files", "extended files",
-          "streams and system sounds", "hardware", "audio units", "graphs", "the audio session",
+          "streams and system sounds", "hardware", "audio units",
+          "listeners, MIDI and components of the app", "queues through units", "graphs",
+          "the audio session",
         ]),
       ProgramCase(
         program: "fileinfo.c",

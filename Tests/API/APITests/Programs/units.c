@@ -477,7 +477,10 @@ static void mixers(void) {
   UInt32 size = sizeof list;
   WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterList, kAudioUnitScope_Input, 0, list,
                              &size));
-  EQUAL(size, 3 * sizeof *list);
+  // Volume, switch and pan, and four meters of the one channel.
+  EQUAL(size, 7 * sizeof *list);
+  CHECK(list[2] == kMultiChannelMixerParam_Pan &&
+        list[3] == kMultiChannelMixerParam_PreAveragePower);
   AudioUnitParameterInfo info;
   size = sizeof info;
   WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterInfo, kAudioUnitScope_Input,
