@@ -61,6 +61,9 @@ let package = Package(
       cSettings: [
         .enableWarning("function-effects"), .treatAllWarnings(as: .error), .unsafeFlags(dwarf4),
       ]),
+    .target(
+      name: "CCallbackChecks", dependencies: ["CRealTime"],
+      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
@@ -108,7 +111,7 @@ let package = Package(
     .target(
       name: "Hardware",
       dependencies: [
-        "CRealTime", "Graph", "RealTime", "Server", "System",
+        "CCallbackChecks", "CRealTime", "Graph", "RealTime", "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -409,6 +409,7 @@ package final class HardwareDevice: Sendable {
       )
     }
     if let present, present == (reads, writes) { return }
+    CallbackChecks.start
     if present != nil { detachGraph() }
     let device = try openLocked()
     if device.isLost { throw .lost(server: serverName) }

@@ -276,6 +276,7 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 
 #pragma clang assume_nonnull end
 
+#include "cue_check.h"
 #include "cue_events.h"
 #include "cue_io.h"
 #include "cue_transport.h"

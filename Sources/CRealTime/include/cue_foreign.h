@@ -98,43 +98,68 @@ static inline int32_t cue_rt_foreign_get(const cue_foreign *unit, uint32_t param
                                          uint32_t scope, uint32_t element,
                                          float *value) CUE_REALTIME {
   if (!unit->get_parameter) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)unit->get_parameter);
   CUE_TRUST_BEGIN // A function of the app.
-      return unit->get_parameter(unit->interface, parameter, scope, element, value);
+      status = unit->get_parameter(unit->interface, parameter, scope, element, value);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 static inline int32_t cue_rt_foreign_set(const cue_foreign *unit, uint32_t parameter,
                                          uint32_t scope, uint32_t element, float value,
                                          uint32_t frame) CUE_REALTIME {
   if (!unit->set_parameter) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)unit->set_parameter);
   CUE_TRUST_BEGIN // A function of the app.
-      return unit->set_parameter(unit->interface, parameter, scope, element, value, frame);
+      status = unit->set_parameter(unit->interface, parameter, scope, element, value, frame);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 static inline int32_t cue_rt_foreign_schedule(const cue_foreign *unit, const void *events,
                                               uint32_t count) CUE_REALTIME {
   if (!unit->schedule) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)unit->schedule);
   CUE_TRUST_BEGIN // A function of the app.
-      return unit->schedule(unit->interface, events, count);
+      status = unit->schedule(unit->interface, events, count);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 static inline int32_t cue_rt_foreign_render(const cue_foreign *unit, uint32_t *flags,
                                             const cue_time_stamp *time, uint32_t bus,
                                             uint32_t frames, cue_buffer_list *list) CUE_REALTIME {
   if (!unit->render) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)unit->render);
   CUE_TRUST_BEGIN // A function of the app.
-      return unit->render(unit->interface, flags, time, bus, frames, list);
+      status = unit->render(unit->interface, flags, time, bus, frames, list);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 static inline int32_t cue_rt_foreign_reset(const cue_foreign *unit, uint32_t scope,
                                            uint32_t element) CUE_REALTIME {
   if (!unit->reset) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)unit->reset);
   CUE_TRUST_BEGIN // A function of the app.
-      return unit->reset(unit->interface, scope, element);
+      status = unit->reset(unit->interface, scope, element);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 /// Calls the unit's function for one list if it is given one that is input and output, else that
@@ -147,11 +172,17 @@ cue_rt_foreign_process(const cue_foreign *unit, uint32_t *flags, const cue_time_
   bool is_in_place =
       input_count == 1 && output_count == 1 && inputs && outputs && inputs[0] == outputs[0];
   if (is_in_place ? !unit->process : !unit->process_multiple) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, is_in_place ? (const void *)unit->process
+                                         : (const void *)unit->process_multiple);
   CUE_TRUST_BEGIN // A function of the app.
-      if (is_in_place) return unit->process(unit->interface, flags, time, frames, inputs[0]);
-  return unit->process_multiple(unit->interface, flags, time, frames, input_count, inputs,
-                                output_count, outputs);
+      status = is_in_place ? unit->process(unit->interface, flags, time, frames, inputs[0])
+                           : unit->process_multiple(unit->interface, flags, time, frames,
+                                                    input_count, inputs, output_count, outputs);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 #pragma clang assume_nonnull end

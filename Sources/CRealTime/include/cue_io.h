@@ -22,6 +22,8 @@ typedef struct cue_io {
   double rate_scalar;
   /// The same length in nanoseconds; 0 if unknown.
   double nanoseconds_per_frame;
+  /// Nanoseconds after which a callback of the app is late; UINT64_MAX for no limit.
+  uint64_t allowed_time;
   /// Transport state at the cycle's first frame; NULL if unknown.
   const struct cue_transport *_Nullable transport;
 } cue_io;
@@ -34,9 +36,11 @@ typedef struct cue_io_function {
 
 /// Calls an I/O function.
 static inline void cue_rt_run_io(cue_io_function function, const cue_io *io) CUE_REALTIME {
+  cue_rt_begin_checked_calls(io->allowed_time);
   CUE_TRUST_BEGIN // A function of the app, by the rules of render callbacks.
       function.run(function.context, io);
   CUE_TRUST_END
+  cue_rt_end_checked_calls();
 }
 
 /// An I/O function as C programs write it: device, present time, input, its time, output, its time,
@@ -49,9 +53,12 @@ typedef int32_t (*cue_io_proc)(uint32_t device, const void *now, const void *inp
 static inline void cue_rt_call_io_proc(cue_io_proc proc, uint32_t device, const void *now,
                                        const void *input, const void *input_time, void *output,
                                        const void *output_time, void *_Nullable data) CUE_REALTIME {
+  cue_check check;
+  cue_rt_begin_check(&check, (const void *)proc);
   CUE_TRUST_BEGIN // As above.
       (void) proc(device, now, input, input_time, output, output_time, data);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
 }
 
 /// Returns a number that identifies the calling thread.

@@ -58,9 +58,14 @@ static inline int32_t cue_rt_call_render(cue_render_proc proc, void *_Nullable d
                                          uint32_t *flags, const cue_time_stamp *time, uint32_t bus,
                                          uint32_t frames,
                                          cue_buffer_list *_Nullable list) CUE_REALTIME {
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, (const void *)proc);
   CUE_TRUST_BEGIN // A function of the app, by the rules of render callbacks.
-      return proc(data, flags, time, bus, frames, list);
+      status = proc(data, flags, time, bus, frames, list);
   CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
 }
 
 /// A render of a unit, for its kernel.
@@ -170,12 +175,18 @@ static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
   float beats = 4;
   uint32_t unit = 4, frames_to_beat;
   bool has_changed, is_cycling;
+  cue_check check;
+  cue_rt_begin_check(&check, (const void *)host->transport_state);
   CUE_TRUST_BEGIN // Functions of the app, by the rules of render callbacks.
       if (host->transport_state &&
           host->transport_state(host->data, &now.is_rolling, &has_changed, &frame, &is_cycling,
                                 &cycle_start, &cycle_end) != 0) now.is_rolling = false;
+  cue_rt_end_check(&check);
+  cue_rt_begin_check(&check, (const void *)host->beat_and_tempo);
   if (host->beat_and_tempo && host->beat_and_tempo(host->data, &beat, &tempo) == 0)
     now.has_beats = tempo > 0;
+  cue_rt_end_check(&check);
+  cue_rt_begin_check(&check, (const void *)host->musical_time);
   if (host->musical_time &&
       host->musical_time(host->data, &frames_to_beat, &beats, &unit, &down_beat) != 0) {
     beats = 4;
@@ -183,6 +194,7 @@ static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
     down_beat = 0;
   }
   CUE_TRUST_END
+  cue_rt_end_check(&check);
   now.frame = (int64_t)frame;
   if (!now.has_beats || !(beats > 0)) return now;
   now.beat_unit = (int32_t)unit;

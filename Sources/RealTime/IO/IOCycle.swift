@@ -239,8 +239,12 @@ package struct IOCycle: ~Copyable {
     unsafe io.now_frame = block.frame
     unsafe io.now_time = block.host_time
     let rate = Double(bitPattern: sampleRate.load(ordering: .relaxed))
+    let measured = unsafe block.nanoseconds_per_frame
+    let frameTime = measured > 0 ? measured : 1e9 / max(rate, 1)
     unsafe io.rate_scalar = block.nanoseconds_per_frame * rate / 1e9
     unsafe io.nanoseconds_per_frame = block.nanoseconds_per_frame
+    unsafe io.allowed_time =
+      block.is_freewheeling ? .max : UInt64(Double(min(frames, Int(block.frames))) * frameTime)
     unsafe io.transport = block.transport
     // All of the input came in before the cycle, whatever the server says.
     let inputLatency = unsafe max(

@@ -17,7 +17,7 @@ import Testing
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand", "System"]),
       "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg", "System"]),
       "Graph": ground.union(["Server", "System"]),
-      "Hardware": ground.union(["Graph", "Server", "System"]),
+      "Hardware": ground.union(["CCallbackChecks", "Graph", "Server", "System"]),
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
