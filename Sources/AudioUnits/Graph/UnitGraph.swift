@@ -196,7 +196,7 @@ package final class UnitGraph: Sendable {
   }
 
   /// Gives the units' inputs what the app has asked for, from the first unit to the last. In a graph that
-  /// runs, inputs fade out before and in afterwards.
+  /// runs, inputs fade out before and in afterwards. For an input that cannot, those behind it do.
   private func apply() throws(UnitGraphError) {
     let (wanted, applied, isRunning) = state.withLock { ($0.wanted, $0.applied, $0.isRunning) }
     let changed = Set(wanted.map(\.input)).union(applied.map(\.input)).filter { input in
@@ -207,17 +207,12 @@ package final class UnitGraph: Sendable {
       let (first, second) = (order.firstIndex(of: a.node) ?? 0, order.firstIndex(of: b.node) ?? 0)
       return (first, a.bus) < (second, b.bus)
     }
-    var faded: [(unit: Unit, bus: Int)] = []
+    var faded: [Input: Unit] = [:]
     if isRunning {
-      for input in inputs {
-        guard let unit = try? node(input.node).unit, unit.fade(Int(input.bus), out: true) else {
-          continue
-        }
-        faded.append((unit, Int(input.bus)))
-      }
+      for input in inputs { fadeOut(input, applied, into: &faded) }
       if !faded.isEmpty { awaitRenders() }
     }
-    defer { for item in faded { _ = item.unit.fade(item.bus, out: false) } }
+    defer { for (input, unit) in faded { _ = unit.fade(Int(input.bus), out: false) } }
     for input in inputs {
       guard let unit = try? node(input.node).unit else {
         state.withLock { $0.applied.removeAll { $0.input == input } }
@@ -243,6 +238,20 @@ package final class UnitGraph: Sendable {
       return state.leaving
     }
     for unit in leaving { disposeUnit(unit) }
+  }
+
+  /// Fades an input out. If its unit cannot do that, fades the inputs that its sound goes to.
+  private func fadeOut(
+    _ input: Input, _ supplies: [(input: Input, supply: Supply)], into faded: inout [Input: Unit]
+  ) {
+    guard faded[input] == nil, let unit = try? node(input.node).unit else { return }
+    if unit.fade(Int(input.bus), out: true) {
+      faded[input] = unit
+      return
+    }
+    for item in supplies where item.supply.source == input.node {
+      fadeOut(item.input, supplies, into: &faded)
+    }
   }
 
   /// Waits until the output unit has rendered twice, so that every input is silent that fades out; for

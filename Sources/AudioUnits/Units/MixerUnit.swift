@@ -149,7 +149,10 @@ package final class MixerUnit: Unit, @unchecked Sendable {
         own: [own(.input).count, own(.output).count])
       for bus in metered { memory.setMetering(true, bus) }
       for (bus, range) in distances { memory.setDistance(range, bus) }
-      self.memory.withLock { $0 = memory }
+      self.memory.withLock { present in
+        if let present { memory.takeFades(of: present) }
+        present = memory
+      }
     }
     return unsafe Kernel(
       call: cue_unit_kernel(
@@ -249,6 +252,13 @@ private final class MixerMemory: @unchecked Sendable {
 
   func fade(_ bus: Int, out: Bool) {
     if bus < count - 1 { unsafe buses[bus].fade(out: out) }
+  }
+
+  /// Fades out the buses that are faded out in the memory before this one.
+  func takeFades(of other: MixerMemory) {
+    for bus in 0..<min(count, other.count) - 1 {
+      unsafe buses[bus].fade(out: other.buses[bus].isFadedOut)
+    }
   }
 
   /// - Parameter bus: -1 for the output.

@@ -427,10 +427,14 @@ package class Unit: @unchecked Sendable {
     let format = try source.bus(.output, output).format
     let own = try self.bus(.input, bus).format
     if own != format {
+      let before = try self.bus(.input, bus).source
+      // No render may ask the source before this one for the new format.
+      if isInitialized { try changeBus(.input, bus) { bus, _ in bus.source = .none } }
       do throws(UnitError) {
-        try setFormat(format, .input, bus)
+        try takeFormat(format, of: source, output: output, to: bus)
       } catch {
-        try source.setFormat(own, .output, output)
+        try? changeBus(.input, bus) { bus, _ in bus.source = before }
+        throw error
       }
     }
     source.state.withLock { state in
@@ -438,6 +442,17 @@ package class Unit: @unchecked Sendable {
       state.consumers.append(Weak(unit: self))
     }
     try changeBus(.input, bus) { bus, _ in bus.source = .unit(source, output: Int(output)) }
+  }
+
+  /// Gives an input the format of a source's output; the other way round if the unit cannot take it.
+  private func takeFormat(_ format: BusFormat, of source: Unit, output: UInt32, to bus: UInt32)
+    throws(UnitError)
+  {
+    do throws(UnitError) {
+      try setFormat(format, .input, bus)
+    } catch {
+      try source.setFormat(try self.bus(.input, bus).format, .output, output)
+    }
   }
 
   /// Returns true if this unit, or one before it, is `unit`.

@@ -11,18 +11,27 @@ package struct SampleBuffers {
   /// Layout of one of the buffers.
   private let layout: SampleLayout
   private let channelsPerBuffer: Int
+  /// Value of the largest sample: a power of two; 1 unless the samples are fixed point.
+  private let fullScale: Double
 
   /// Creates the buffers; nil if their number does not fit, or the format is not supported.
   ///
   /// - Parameters:
   ///   - format: Format of the stream. The number of buffers tells whether it is interleaved.
+  ///   - fractionBits: Bits behind the binary point of signed integers; 0 if full scale is 1.
   ///   - pointers: Memory that outlives this value. It need not be aligned.
-  package init?(_ format: PCMFormat, at pointers: [UnsafeMutableRawPointer]) {
+  package init?(
+    _ format: PCMFormat, fractionBits: Int = 0, at pointers: [UnsafeMutableRawPointer]
+  ) {
     buffers = unsafe pointers.count
     guard format.layout != nil, buffers == 1 || buffers == format.channels else { return nil }
     var one = format
     one.channels = format.channels / buffers
     guard let layout = one.layout else { return nil }
+    guard fractionBits == 0 || format.takesFractionBits(fractionBits) else { return nil }
+    fullScale =
+      fractionBits == 0
+      ? 1 : Double(sign: .plus, exponent: format.bitsPerSample - 1 - fractionBits, significand: 1)
     self.format = format
     unsafe self.pointers = pointers
     self.layout = layout
@@ -37,12 +46,22 @@ package struct SampleBuffers {
     for index in 0..<buffers {
       unsafe layout.copy(
         pointers[index] + frame * bytesPerFrame, planeFrames: 0, frames: frames,
-        gain: ChannelGain(1), to: planes + index * channelsPerBuffer, at: 0)
+        gain: ChannelGain(Float(fullScale)), to: planes + index * channelsPerBuffer, at: 0)
     }
   }
 
   /// Converts frames of planes into the buffers.
   func write(_ planes: Planes.Pointers, frames: Int, at frame: Int) {
+    if fullScale != 1 {
+      unsafe withUnsafeTemporaryAllocation(of: Double.self, capacity: frames) { numbers in
+        guard let start = numbers.baseAddress else { return }
+        for channel in 0..<format.channels {
+          for i in 0..<frames { unsafe numbers[i] = Double(planes[channel][i]) }
+          unsafe write(channel: channel, start, frames: frames, at: frame)
+        }
+      }
+      return
+    }
     for index in 0..<buffers {
       unsafe layout.store(
         from: planes + index * channelsPerBuffer, at: 0, frames: frames,
@@ -56,7 +75,7 @@ package struct SampleBuffers {
   var isWide: Bool { format.isWide }
 
   /// Copies one channel's frames as 64-bit floats, which hold every sample exactly. Full scale is
-  /// 1.
+  /// 1, or what fixed point holds.
   func read(channel: Int, from frame: Int, frames: Int, into numbers: UnsafeMutablePointer<Double>)
   {
     let source = unsafe pointer(channel, frame)
@@ -88,7 +107,7 @@ package struct SampleBuffers {
             << UInt32(8 * byte)
         }
         let whole = Int32(bitPattern: ((raw << shift) & mask) ^ flip)
-        unsafe numbers[i] = Double(whole) * 0x1p-31
+        unsafe numbers[i] = Double(whole) * 0x1p-31 * fullScale
       }
     }
   }
@@ -108,14 +127,15 @@ package struct SampleBuffers {
     default:
       let bits = format.bitsPerSample
       let width = format.bytesPerSample
-      let scale = Double(sign: .plus, exponent: bits - 1, significand: 1)
+      let limit = Double(sign: .plus, exponent: bits - 1, significand: 1)
+      let scale = limit / fullScale
       let top = UInt32(32 - bits)
       let shift = UInt32(32 - (format.isHighAligned ? 8 * width : bits))
       let isUnsigned = format.kind == .unsignedInteger
       for i in 0..<frames {
         let value = unsafe numbers[i]
         let real = value.isNaN ? 0 : value * scale
-        let whole = Int32(min(max(real.rounded(.toNearestOrEven), -scale), scale - 1)) << top
+        let whole = Int32(min(max(real.rounded(.toNearestOrEven), -limit), limit - 1)) << top
         // Unused high bits of a signed integer repeat its sign.
         let raw =
           isUnsigned
@@ -151,6 +171,11 @@ package struct SampleBuffers {
 }
 
 extension PCMFormat {
+  /// True if samples of the format can be fixed point with this number of bits behind the point.
+  package func takesFractionBits(_ bits: Int) -> Bool {
+    kind == .signedInteger && (0..<bitsPerSample).contains(bits)
+  }
+
   /// True if a 32-bit float cannot hold every sample exactly.
   var isWide: Bool { kind == .float ? bytesPerSample == 8 : bitsPerSample > 24 }
 }

@@ -2,10 +2,10 @@ import FileSupport
 import Foundation
 import Testing
 
-private let package = URL(fileURLWithPath: #filePath)
+let package = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   .deletingLastPathComponent().path
-private let include = "\(package)/Sources/CAudioToolbox/include"
+let include = "\(package)/Sources/CAudioToolbox/include"
 private let programs = "\(package)/Tests/API/HeadersTests/Programs"
 
 /// Languages and standards in which programs include the headers. Objective-C files of such programs
@@ -31,7 +31,7 @@ private let headers: [String] =
   .compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".h") }.sorted()
 
 /// Runs clang with the flags of the installed pkg-config file and all warnings.
-private func clang(_ arguments: [String]) throws -> Outcome {
+func clang(_ arguments: [String]) throws -> Outcome {
   let root = try toolchain()
   return try run(
     "\(root)/bin/clang",
@@ -42,7 +42,7 @@ private func clang(_ arguments: [String]) throws -> Outcome {
 }
 
 /// Returns the flags to link with the built package.
-private func linking() throws -> [String] {
+func linking() throws -> [String] {
   let folders = [try buildFolder(), "\(try toolchain())/lib/swift/linux"]
   return folders.flatMap { ["-L\($0)", "-Wl,-rpath,\($0)"] } + ["-lAudioToolbox", "-lFoundation"]
 }

@@ -158,12 +158,10 @@ public func AudioConverterConvertBuffer(
     "AudioConverterConvertBuffer", needs: inInputData, ioOutputDataSize, outOutputData
   ) { () throws(AudioConverterError) in
     let core = try unsafe converter(inAudioConverter)
-    guard core.stream.isImmediate, case .pcm(let input) = core.input.stream,
-      case .pcm(let output) = core.output.stream
-    else { throw .notImmediate }
+    guard core.stream.isImmediate else { throw .notImmediate }
     guard
-      let from = unsafe SampleBuffers(input, at: [UnsafeMutableRawPointer(mutating: inInputData)]),
-      let to = unsafe SampleBuffers(output, at: [outOutputData]), core.input.buffers == 1,
+      let from = unsafe core.input.samples(at: [UnsafeMutableRawPointer(mutating: inInputData)]),
+      let to = unsafe core.output.samples(at: [outOutputData]), core.input.buffers == 1,
       core.output.buffers == 1
     else { throw .badArgument("a format is not interleaved") }
     let (frames, rest) = Int(inInputDataSize).quotientAndRemainder(dividingBy: from.bytesPerFrame)

@@ -57,8 +57,8 @@ final class AudioConverterCore: @unchecked Sendable {
     self.settings = settings
     options = settings.options(inputs: input.stream.channels, outputs: output.stream.channels)
     stream = try Self.stream(input, output, options)
-    self.input = ConverterFormat(stream.input, isPlanar: input.isPlanar)
-    self.output = ConverterFormat(stream.output, isPlanar: output.isPlanar)
+    self.input = ConverterFormat(stream.input, like: input)
+    self.output = ConverterFormat(stream.output, like: output)
     wanted = output
     list = OwnedBufferList(buffers: input.buffers, channelsPerBuffer: input.channelsPerBuffer)
   }
@@ -87,8 +87,8 @@ final class AudioConverterCore: @unchecked Sendable {
   {
     let wanted = wanted ?? self.wanted
     stream = try Self.stream(input, wanted, options)
-    input = ConverterFormat(stream.input, isPlanar: input.isPlanar)
-    output = ConverterFormat(stream.output, isPlanar: wanted.isPlanar)
+    input = ConverterFormat(stream.input, like: input)
+    output = ConverterFormat(stream.output, like: wanted)
     self.wanted = wanted
     self.options = options
     given = .nothing

@@ -2,10 +2,13 @@ import CAudioToolbox
 import Codecs
 import RealTime
 
-/// The input or output format of a converter, and whether linear PCM has one buffer per channel.
+/// The input or output format of a converter, and whether linear PCM has one buffer per channel, or is
+/// fixed point.
 struct ConverterFormat {
   var stream: StreamFormat
   let isPlanar: Bool
+  /// Bits behind the binary point of a fixed-point sample; 0 if full scale is 1.
+  let fractionBits: Int
 
   /// Creates a format; nil if the description is contradictory or cannot be converted.
   init?(_ description: AudioStreamBasicDescription) {
@@ -17,7 +20,19 @@ struct ConverterFormat {
       one.mFormatFlags &= ~kAudioFormatFlagIsNonInterleaved
       one.mChannelsPerFrame = 1
     }
+    var fraction = 0
+    if description.mFormatID == kAudioFormatLinearPCM,
+      description.mFormatFlags & kAudioFormatFlagIsFloat == 0
+    {
+      let mask = kLinearPCMFormatFlagsSampleFractionMask
+      fraction = Int((one.mFormatFlags & mask) >> kLinearPCMFormatFlagsSampleFractionShift)
+      one.mFormatFlags &= ~mask
+    }
+    fractionBits = fraction
     guard let stream = StreamFormat(one) else { return nil }
+    if fraction > 0 {
+      guard case .pcm(let pcm) = stream, pcm.takesFractionBits(fraction) else { return nil }
+    }
     self.stream = stream
     if isPlanar, case .pcm(var pcm) = stream {
       pcm.channels = Int(description.mChannelsPerFrame)
@@ -26,17 +41,21 @@ struct ConverterFormat {
     }
   }
 
-  init(_ stream: StreamFormat, isPlanar: Bool = false) {
+  /// Creates a format that has another one's buffers and samples.
+  init(_ stream: StreamFormat, like other: ConverterFormat? = nil) {
     self.stream = stream
-    self.isPlanar = isPlanar
+    isPlanar = other?.isPlanar ?? false
+    fractionBits = other?.fractionBits ?? 0
   }
 
   var streamDescription: AudioStreamBasicDescription {
-    guard isPlanar, case .pcm(var pcm) = stream else { return stream.streamDescription }
+    guard case .pcm(var pcm) = stream else { return stream.streamDescription }
     let channels = UInt32(pcm.channels)
-    pcm.channels = 1
+    if isPlanar { pcm.channels = 1 }
     var description = pcm.streamDescription
-    description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
+    if isPlanar { description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved }
+    description.mFormatFlags |= AudioFormatFlags(
+      UInt32(fractionBits) << kLinearPCMFormatFlagsSampleFractionShift)
     description.mChannelsPerFrame = channels
     return description
   }
@@ -65,9 +84,14 @@ struct ConverterFormat {
   /// Returns the linear PCM samples in the buffers; nil if the buffer count is wrong or a data
   /// pointer is NULL.
   func samples(_ list: BufferList) -> SampleBuffers? {
-    guard case .pcm(let format) = stream, list.count == buffers, let pointers = unsafe list.pointers
-    else { return nil }
-    return unsafe SampleBuffers(format, at: pointers)
+    guard list.count == buffers, let pointers = unsafe list.pointers else { return nil }
+    return unsafe samples(at: pointers)
+  }
+
+  /// Returns linear PCM samples in buffers of the format; nil for packets.
+  func samples(at pointers: [UnsafeMutableRawPointer]) -> SampleBuffers? {
+    guard case .pcm(let format) = stream else { return nil }
+    return unsafe SampleBuffers(format, fractionBits: fractionBits, at: pointers)
   }
 }
 

@@ -270,7 +270,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
       // At least four seconds, to bridge times when the disk is busy.
       capacity: max(1 << 15, Int(4 * format.sampleRate))
     ) { [unowned self] pointers, frames in
-      guard let samples = unsafe SampleBuffers(format, at: pointers.pointers) else { return noErr }
+      guard let samples = unsafe client.samples(at: pointers.pointers) else { return noErr }
       return lock.withLock { _ in
         do throws(ExtAudioFileError) {
           try write(samples, frames: frames)

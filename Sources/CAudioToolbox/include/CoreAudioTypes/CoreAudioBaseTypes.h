@@ -58,8 +58,21 @@ struct AudioBufferList {
 };
 typedef struct AudioBufferList AudioBufferList;
 
+// A program that defines CA_PREFER_FIXED_POINT as 1 before it includes any header gets the sample types
+// of Apple's phones: 16-bit integers, and 8.24 fixed point at the edges of units.
+#ifndef CA_PREFER_FIXED_POINT
+#define CA_PREFER_FIXED_POINT 0
+#endif
+
+#if CA_PREFER_FIXED_POINT
+typedef SInt16 AudioSampleType;
+typedef SInt32 AudioUnitSampleType;
+/// Bits of a sample after its point.
+#define kAudioUnitSampleFractionBits 24
+#else
 typedef Float32 AudioSampleType;
 typedef Float32 AudioUnitSampleType;
+#endif
 
 // MARK: Formats
 
@@ -179,9 +192,22 @@ CF_ENUM(AudioFormatFlags) {
   /// 32-bit or 64-bit floating point in this machine's byte order.
   kAudioFormatFlagsNativeFloatPacked =
       kAudioFormatFlagIsFloat | kAudioFormatFlagsNativeEndian | kAudioFormatFlagIsPacked,
+#if CA_PREFER_FIXED_POINT
+  /// Flags of AudioSampleType, interleaved.
+  kAudioFormatFlagsCanonical =
+      kAudioFormatFlagIsSignedInteger | kAudioFormatFlagsNativeEndian | kAudioFormatFlagIsPacked,
+  /// Flags of AudioUnitSampleType, not interleaved.
+  kAudioFormatFlagsAudioUnitCanonical =
+      kAudioFormatFlagIsSignedInteger | kAudioFormatFlagsNativeEndian | kAudioFormatFlagIsPacked |
+      kAudioFormatFlagIsNonInterleaved |
+      (kAudioUnitSampleFractionBits << kLinearPCMFormatFlagsSampleFractionShift)
+#else
+  /// Flags of AudioSampleType, interleaved.
   kAudioFormatFlagsCanonical = kAudioFormatFlagsNativeFloatPacked,
+  /// Flags of AudioUnitSampleType, not interleaved.
   kAudioFormatFlagsAudioUnitCanonical =
       kAudioFormatFlagsNativeFloatPacked | kAudioFormatFlagIsNonInterleaved
+#endif
 };
 
 /// True if `f` is linear PCM in this machine's byte order.
