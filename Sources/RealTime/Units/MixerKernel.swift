@@ -98,7 +98,7 @@ package struct MixerBus: ~Copyable {
 
   /// Fades the bus out, or in again, within one render. Any thread.
   package func fade(out: Bool) { isOut.store(out, ordering: .relaxed) }
-  fileprivate var fade: Float { @_noLocks get { isOut.load(ordering: .relaxed) ? 0 : 1 } }
+  package var isFadedOut: Bool { @_noLocks get { isOut.load(ordering: .relaxed) } }
 }
 
 /// A mixer: adds the inputs of a unit, each with its gain and balance. Owns no memory.
@@ -125,7 +125,7 @@ package struct Mixer: ~Copyable {
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
     let slots = unsafe buses[bus].slots
-    let base = unsafe isOn(bus) ? buses[bus].fade : 0
+    let base = unsafe isOn(bus) && !buses[bus].isFadedOut ? 1 : 0
     var gains: MixerGains
     switch law {
     case .multiChannel, .stereo:
