@@ -28,18 +28,18 @@ enum CallbackChecks {
 
   /// Writes what was recorded since the last time. Any thread.
   private static func report() {
-    var report = unsafe cue_check_report()
-    for i in 0..<UInt32(cue_check_record_count.rawValue) where unsafe cue_take_report(i, &report) {
-      log.error("\(unsafe text(of: report))")
+    var report = cue_check_report()
+    for i in 0..<UInt32(cue_check_record_count) where unsafe cue_take_report(i, &report) {
+      log.error("\(text(of: report))")
     }
   }
 
   private static func text(of report: cue_check_report) -> String {
     var done: [String] = []
-    let calls = unsafe report.calls
-    withUnsafeBytes(of: calls) { bytes in
+    let calls = report.calls
+    unsafe withUnsafeBytes(of: calls) { bytes in
       let counts = unsafe bytes.assumingMemoryBound(to: UInt32.self)
-      for (i, count) in unsafe counts.enumerated() where count > 0 {
+      for unsafe (i, count) in unsafe counts.enumerated() where count > 0 {
         guard let function = unsafe cue_hooked_function(UInt32(i)) else { continue }
         done.append("called \(unsafe String(cString: function)) \(times(count))")
       }
@@ -63,8 +63,8 @@ enum CallbackChecks {
   /// Returns the name of the function at an address, and the file that contains it. Without a name, its
   /// distance from the file's beginning, for addr2line.
   private static func name(_ address: UInt) -> String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2048) { name in
-      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { object in
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2048) { name in
+      unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { object in
         var offset: UInt = 0
         guard
           unsafe cue_find_function(

@@ -23,7 +23,7 @@ extension Converter {
   /// The number of converted frames below which the next cycles run dry before the grace period is
   /// over.
   private func fewFrames(_ state: PlaybackState) -> Int {
-    let period = state.part.periodFrames
+    let period = state.part.longestPeriodFrames
     let margin = Int(deviceRate * Self.graceSeconds * 1.4)
     return period >= 2 * margin ? period : period + margin
   }

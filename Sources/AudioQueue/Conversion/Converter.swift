@@ -120,7 +120,7 @@ final class Converter: @unchecked Sendable {
   /// The number of frames to convert ahead of the process thread. The caller must hold the state
   /// lock.
   private func framesAhead(_ state: PlaybackState) -> Int {
-    plan.framesAhead(period: state.part.periodFrames)
+    plan.framesAhead(period: state.part.longestPeriodFrames)
   }
 
   /// The length of a staging buffer of the pool in frames.

@@ -226,6 +226,7 @@ extension OutputQueue {
       state.device = device
       state.converter = converter
       state.part.freeStagingBuffers = []
+      state.part.announcedPeriodFrames = nil
       state.part.periodFrames = device.client.periodFrames
       forgetRing(&state)
       pump(&state)

@@ -199,7 +199,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   package func deliverEvents() {
     let period = state.read { $0.device }?.periodFrames
     let hasNotices = state.change { state in
-      if let period { state.part.periodFrames = period }
+      if let period { state.part.setPeriod(period) }
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty
@@ -210,7 +210,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   /// Converts as far ahead as the longer cycles need, before the first of them comes.
   package func deviceWillChangePeriod(to frames: Int) {
     guard let converter = state.read({ $0.isRunning ? $0.converter : nil }) else { return }
-    state.change { $0.part.periodFrames = frames }
+    state.change { $0.part.announcedPeriodFrames = frames }
     _ = state.wait(seconds: 0.2) { converter.isAhead($0) ? () : nil }
   }
 

@@ -96,6 +96,8 @@ struct PlaybackPart: QueuePart {
   var playedFrames: UInt64 = 0
   /// The length of the server's cycles in frames.
   var periodFrames = 1024
+  /// The length of the next cycles, from the time when the server announces it until they have it.
+  var announcedPeriodFrames: Int?
   /// The free staging buffers of the converter's pool.
   var freeStagingBuffers: [StagingBuffer] = []
   /// The number of device frames that each waiting `prime` call needs.
@@ -122,6 +124,15 @@ struct PlaybackPart: QueuePart {
 
   static func pendingStart(_ state: PlaybackState) -> StartPoint? {
     state.part.isBeginning ? state.start : state.part.starts.first
+  }
+
+  /// The length of the present cycles or of the next ones, whichever is longer.
+  var longestPeriodFrames: Int { max(periodFrames, announcedPeriodFrames ?? 0) }
+
+  /// Sets the length of the present cycles.
+  mutating func setPeriod(_ frames: Int) {
+    periodFrames = frames
+    if announcedPeriodFrames == frames { announcedPeriodFrames = nil }
   }
 
   /// The number of converted frames in the ring.

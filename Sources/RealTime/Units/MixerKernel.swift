@@ -125,7 +125,7 @@ package struct Mixer: ~Copyable {
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
     let slots = unsafe buses[bus].slots
-    let base = unsafe isOn(bus) && !buses[bus].isFadedOut ? 1 : 0
+    let base: Float = unsafe isOn(bus) && !buses[bus].isFadedOut ? 1 : 0
     var gains: MixerGains
     switch law {
     case .multiChannel, .stereo:

@@ -100,6 +100,7 @@ import Testing
               gain = 0.0 dB
               ceiling = -1.0 dB
               release = 100.0 ms
+              attack = 5.0 ms
               reduction → 0.0 dB
               latency → 240.0 frames
           6 ports: JACK outputs, 2 in, 240 frames late
