@@ -6,6 +6,7 @@ import Synchronization
 package final class MixerUnit: Unit, @unchecked Sendable {
   /// The mixer of the latest setup, whose gains go on where they are.
   private let memory = Mutex<MixerMemory?>(nil)
+  private let levels = Mutex<MixerLevels?>(nil)
 
   private let law: MixerLaw
   private struct Settings {
@@ -129,10 +130,9 @@ package final class MixerUnit: Unit, @unchecked Sendable {
   // MARK: Renders
 
   override func fade(_ bus: Int, out: Bool) -> Bool {
-    memory.withLock { memory in
-      memory?.fade(bus, out: out)
-      return memory != nil && bus < busCount(.input)
-    }
+    guard let levels = levels.withLock({ $0 }), bus < levels.count - 1 else { return false }
+    unsafe levels.levels[bus].fade(out: out)
+    return true
   }
 
   override func kernel(inputs: Int) -> Kernel {
@@ -144,15 +144,16 @@ package final class MixerUnit: Unit, @unchecked Sendable {
       let (channels, metered, distances) = settings.withLock {
         ($0.channels, $0.metered, $0.distances)
       }
+      let levels = levels.withLock { levels in
+        if levels?.count != channels.count { levels = MixerLevels(count: channels.count) }
+        return levels!
+      }
       memory = MixerMemory(
-        law, parameters, channels: channels,
+        law, parameters, levels, channels: channels,
         own: [own(.input).count, own(.output).count])
       for bus in metered { memory.setMetering(true, bus) }
       for (bus, range) in distances { memory.setDistance(range, bus) }
-      self.memory.withLock { present in
-        if let present { memory.takeFades(of: present) }
-        present = memory
-      }
+      self.memory.withLock { $0 = memory }
     }
     return unsafe Kernel(
       call: cue_unit_kernel(
@@ -207,21 +208,43 @@ final class MeterMemory: @unchecked Sendable {
   deinit { unsafe meters.deallocate() }
 }
 
+/// The levels of a mixer's buses, and last that of its output.
+@safe
+private final class MixerLevels: @unchecked Sendable {
+  let levels: UnsafeMutablePointer<MixerBusLevel>
+  let count: Int
+
+  init(count: Int) {
+    self.count = count
+    unsafe levels = .allocate(capacity: count)
+    for i in 0..<count { unsafe (levels + i).initialize(to: MixerBusLevel()) }
+  }
+
+  deinit {
+    unsafe levels.deinitialize(count: count)
+    unsafe levels.deallocate()
+  }
+}
+
 /// Memory of a `Mixer`.
 @safe
 private final class MixerMemory: @unchecked Sendable {
   let mixer: UnsafeMutablePointer<Mixer>
   private let buses: UnsafeMutablePointer<MixerBus>
   private let count: Int
-  private let hasRun: UnsafeMutablePointer<Bool>
+  private let levels: MixerLevels
   private let meters: [MeterMemory]
   let parameters: ParameterMemory
 
   /// - Parameters:
   ///   - channels: Those of each bus, and last those of the output.
   ///   - own: Parameters of a bus, and of the output, before those of the meters.
-  init(_ law: MixerLaw, _ parameters: ParameterMemory, channels: [Int], own: [Int]) {
+  init(
+    _ law: MixerLaw, _ parameters: ParameterMemory, _ levels: MixerLevels, channels: [Int],
+    own: [Int]
+  ) {
     self.parameters = parameters
+    self.levels = levels
     count = channels.count
     unsafe buses = .allocate(capacity: count)
     var first = 0
@@ -232,33 +255,19 @@ private final class MixerMemory: @unchecked Sendable {
       let ownCount = i == channels.count - 1 ? own[1] : own[0]
       let slots = unsafe parameters.slots + first
       unsafe (buses + i).initialize(
-        to: MixerBus(slots, MeterBank(memory.meters, channels: width, slots + ownCount)))
+        to: MixerBus(slots, levels.levels + i, MeterBank(memory.meters, channels: width, slots + ownCount)))
       first += ownCount + 4 * width
     }
     self.meters = meters
-    unsafe hasRun = .allocate(capacity: 1)
-    unsafe hasRun.initialize(to: false)
     unsafe mixer = .allocate(capacity: 1)
-    unsafe mixer.initialize(to: Mixer(law, buses: buses, hasRun: hasRun))
+    unsafe mixer.initialize(to: Mixer(law, buses: buses))
   }
 
   deinit {
     unsafe mixer.deinitialize(count: 1)
     unsafe mixer.deallocate()
-    unsafe hasRun.deallocate()
     unsafe buses.deinitialize(count: count)
     unsafe buses.deallocate()
-  }
-
-  func fade(_ bus: Int, out: Bool) {
-    if bus < count - 1 { unsafe buses[bus].fade(out: out) }
-  }
-
-  /// Fades out the buses that are faded out in the memory before this one.
-  func takeFades(of other: MixerMemory) {
-    for bus in 0..<min(count, other.count) - 1 {
-      unsafe buses[bus].fade(out: other.buses[bus].isFadedOut)
-    }
   }
 
   /// - Parameter bus: -1 for the output.

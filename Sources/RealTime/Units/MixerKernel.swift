@@ -80,25 +80,38 @@ package struct DistanceLaw: ~Copyable {
   }
 }
 
-/// A bus of a mixer, or its output.
-@safe
-package struct MixerBus: ~Copyable {
-  fileprivate let slots: UnsafeMutablePointer<UnitParameterSlot>
-  package var meters: MeterBank
-  package let distance = DistanceLaw()
+/// The gains that a bus of a mixer has reached. They stay when the unit gets other formats and with them
+/// another `MixerBus`.
+package struct MixerBusLevel: ~Copyable {
   /// True while the bus is faded out, because its source is about to change.
   private let isOut = Atomic<Bool>(false)
   /// The gains at the end of the latest render.
   fileprivate var gains = MixerGains(0)
+  fileprivate var hasRun = false
 
-  package init(_ slots: UnsafeMutablePointer<UnitParameterSlot>, _ meters: consuming MeterBank) {
-    unsafe self.slots = slots
-    self.meters = meters
-  }
+  package init() {}
 
   /// Fades the bus out, or in again, within one render. Any thread.
   package func fade(out: Bool) { isOut.store(out, ordering: .relaxed) }
-  package var isFadedOut: Bool { @_noLocks get { isOut.load(ordering: .relaxed) } }
+  fileprivate var isFadedOut: Bool { @_noLocks get { isOut.load(ordering: .relaxed) } }
+}
+
+/// A bus of a mixer, or its output.
+@safe
+package struct MixerBus: ~Copyable {
+  fileprivate let slots: UnsafeMutablePointer<UnitParameterSlot>
+  fileprivate let level: UnsafeMutablePointer<MixerBusLevel>
+  package var meters: MeterBank
+  package let distance = DistanceLaw()
+
+  package init(
+    _ slots: UnsafeMutablePointer<UnitParameterSlot>, _ level: UnsafeMutablePointer<MixerBusLevel>,
+    _ meters: consuming MeterBank
+  ) {
+    unsafe self.slots = slots
+    unsafe self.level = level
+    self.meters = meters
+  }
 }
 
 /// A mixer: adds the inputs of a unit, each with its gain and balance. Owns no memory.
@@ -107,14 +120,10 @@ package struct Mixer: ~Copyable {
   private let law: MixerLaw
   /// One for each input, and one for the output behind them.
   private let buses: UnsafeMutablePointer<MixerBus>
-  private let hasRun: UnsafeMutablePointer<Bool>
 
-  package init(
-    _ law: MixerLaw, buses: UnsafeMutablePointer<MixerBus>, hasRun: UnsafeMutablePointer<Bool>
-  ) {
+  package init(_ law: MixerLaw, buses: UnsafeMutablePointer<MixerBus>) {
     self.law = law
     unsafe self.buses = buses
-    unsafe self.hasRun = hasRun
   }
 
   @_noLocks private borrowing func isOn(_ bus: Int) -> Bool {
@@ -125,7 +134,7 @@ package struct Mixer: ~Copyable {
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
     let slots = unsafe buses[bus].slots
-    let base: Float = unsafe isOn(bus) && !buses[bus].isFadedOut ? 1 : 0
+    let base: Float = unsafe isOn(bus) && !buses[bus].level.pointee.isFadedOut ? 1 : 0
     var gains: MixerGains
     switch law {
     case .multiChannel, .stereo:
@@ -161,13 +170,14 @@ package struct Mixer: ~Copyable {
   ///   - bus: An input, or the output if it is the number of inputs.
   ///   - start: The first frame of the part.
   @_noLocks private borrowing func part(
-    of bus: Int, from start: Int, frames: Int, isFirst: Bool, _ setup: UnitSetup
+    of bus: Int, from start: Int, frames: Int, _ setup: UnitSetup
   ) -> (end: Int, from: MixerGains, to: MixerGains) {
     let isOutput = bus == setup.inputCount
     let slots = unsafe buses[bus].slots
     let count = isOutput ? (law == .spatial ? 0 : 1) : law.count
     var end = frames
-    var from = unsafe buses[bus].gains
+    let level = unsafe buses[bus].level
+    var from = unsafe level.pointee.gains
     if unsafe setup.hasChanges(of: slots, count: count) {
       end = setup.nextChange(after: start, frames: frames)
       unsafe setup.applyChanges(at: start, isEnd: false, to: slots, count: count)
@@ -177,8 +187,9 @@ package struct Mixer: ~Copyable {
       unsafe setup.applyChanges(at: end, isEnd: true, to: slots, count: count)
     }
     let to = wanted(bus, isOutput: isOutput)
-    if isFirst && start == 0 && end == frames { from = to }
-    unsafe buses[bus].gains = to
+    if unsafe !level.pointee.hasRun && start == 0 && end == frames { from = to }
+    unsafe level.pointee.gains = to
+    unsafe level.pointee.hasRun = true
     return (end, from, to)
   }
 
@@ -188,16 +199,15 @@ package struct Mixer: ~Copyable {
     let sum = unsafe setup.outputs.pointee
     let rate = sum.format.sampleRate
     sum.silence(frames: frames)
-    let isFirst = unsafe !hasRun.pointee
-    unsafe hasRun.pointee = true
     for bus in 0..<setup.inputCount {
       if setup.isUnconnected(bus) {
-        unsafe buses[bus].gains = target(bus)
+        unsafe buses[bus].level.pointee.gains = target(bus)
+        unsafe buses[bus].level.pointee.hasRun = true
         unsafe buses[bus].meters.finish(frames: frames, sampleRate: rate)
         continue
       }
       // A bus that is off renders no more once it is silent.
-      let now = unsafe buses[bus].gains
+      let now = unsafe buses[bus].level.pointee.gains
       var hasSound = isOn(bus) || now.all != 0 || now.second != 0
       if !hasSound {
         hasSound = unsafe setup.hasChanges(of: buses[bus].slots, count: law.count)
@@ -210,7 +220,7 @@ package struct Mixer: ~Copyable {
       }
       var start = 0
       while start < frames {
-        let part = part(of: bus, from: start, frames: frames, isFirst: isFirst, setup)
+        let part = part(of: bus, from: start, frames: frames, setup)
         if hasSound {
           unsafe add(bus, setup.inputs[bus], to: sum, start..<part.end, part.from, part.to)
         }
@@ -218,18 +228,16 @@ package struct Mixer: ~Copyable {
       }
       unsafe buses[bus].meters.finish(frames: frames, sampleRate: rate)
     }
-    finishOutput(setup, sum, frames: frames, isFirst: isFirst)
+    finishOutput(setup, sum, frames: frames)
     return 0
   }
 
   /// Multiplies the sum by the output's gain.
-  @_noLocks private borrowing func finishOutput(
-    _ setup: UnitSetup, _ sum: UnitBus, frames: Int, isFirst: Bool
-  ) {
+  @_noLocks private borrowing func finishOutput(_ setup: UnitSetup, _ sum: UnitBus, frames: Int) {
     let output = setup.inputCount
     var start = 0
     while start < frames {
-      let part = part(of: output, from: start, frames: frames, isFirst: isFirst, setup)
+      let part = part(of: output, from: start, frames: frames, setup)
       let (from, to) = (part.from.all, part.to.all)
       let count = part.end &- start
       for channel in 0..<sum.channels {
