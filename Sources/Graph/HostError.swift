@@ -28,6 +28,8 @@ package enum HostError: Error, Hashable, Codable, Sendable {
   case missingFeatures(uri: String, features: [String])
   /// The dynamic loader refused the plugin's library.
   case libraryNotLoaded(uri: String, reason: String)
+  /// The user may not read the plugin's library.
+  case notPermitted(uri: String, library: String)
   /// The plugin's instantiate function failed, or its library does not contain the plugin.
   case notInstantiated(uri: String, sampleRate: Double)
   /// The plugin has no port with this symbol that can be used this way.
@@ -92,6 +94,8 @@ extension HostError: CustomStringConvertible {
         + " have it"
     case .libraryNotLoaded(let uri, let reason):
       "the library of the plugin <\(uri)> cannot be loaded: \(reason)"
+    case .notPermitted(let uri, let library):
+      "the plugin <\(uri)> cannot be loaded: this user may not read \(library)"
     case .unknownPort(let plugin, let symbol): "<\(plugin)> has no such control as “\(symbol)”"
     case .valueOutOfRange(let plugin, let symbol, let value, let range):
       "\(value) is no value for “\(symbol)” of <\(plugin)>: \(range.lowerBound) to \(range.upperBound)"

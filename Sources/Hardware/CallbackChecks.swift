@@ -39,7 +39,7 @@ enum CallbackChecks {
     let calls = report.calls
     unsafe withUnsafeBytes(of: calls) { bytes in
       let counts = unsafe bytes.assumingMemoryBound(to: UInt32.self)
-      for unsafe (i, count) in unsafe counts.enumerated() where count > 0 {
+      for unsafe(i, count) in unsafe counts.enumerated() where count > 0 {
         guard let function = unsafe cue_hooked_function(UInt32(i)) else { continue }
         done.append("called \(unsafe String(cString: function)) \(times(count))")
       }

@@ -180,6 +180,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
         host.wanted = nil
       }
     } catch {
+      if case .notPermitted = error { throw .unauthorized("\(error)") }
       throw .failedInitialization("\(error)")
     }
   }

@@ -255,7 +255,8 @@ private final class MixerMemory: @unchecked Sendable {
       let ownCount = i == channels.count - 1 ? own[1] : own[0]
       let slots = unsafe parameters.slots + first
       unsafe (buses + i).initialize(
-        to: MixerBus(slots, levels.levels + i, MeterBank(memory.meters, channels: width, slots + ownCount)))
+        to: MixerBus(
+          slots, levels.levels + i, MeterBank(memory.meters, channels: width, slots + ownCount)))
       first += ownCount + 4 * width
     }
     self.meters = meters

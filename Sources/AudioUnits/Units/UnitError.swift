@@ -13,6 +13,7 @@ package enum UnitError: Error, Sendable {
   case uninitialized
   case initialized
   case failedInitialization(String)
+  case unauthorized(String)
   case unsupported(String)
   case tooManyInstances
   /// A code that a unit of the app has returned.
@@ -28,7 +29,8 @@ package enum UnitError: Error, Sendable {
     case .invalidElement(let element): "the unit has no bus \(element)"
     case .invalidScope(let scope): "the unit has no scope \(scope)"
     case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
-      .unsupported(let reason), .notWritable(let reason), .failedInitialization(let reason):
+      .unsupported(let reason), .notWritable(let reason), .failedInitialization(let reason),
+      .unauthorized(let reason):
       reason
     case .uninitialized: "the unit is not initialised"
     case .initialized: "the unit is initialised"

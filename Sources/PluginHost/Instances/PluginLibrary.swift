@@ -14,8 +14,11 @@ final class PluginLibrary {
 
   /// Loads the library at a path.
   ///
-  /// - Throws: `HostError.libraryNotLoaded`.
+  /// - Throws: `HostError`: `.notPermitted`, `.libraryNotLoaded`.
   init(_ path: String, of uri: String) throws(HostError) {
+    if unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0, errno == EACCES {
+      throw .notPermitted(uri: uri, library: path)
+    }
     let before = Self.loaded()
     guard let handle = unsafe dlopen(path, RTLD_NOW) else {
       let reason = unsafe dlerror().map { unsafe String(cString: $0) }

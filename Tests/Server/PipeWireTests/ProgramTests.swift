@@ -25,7 +25,7 @@ import Testing
             "refill.c", "stopping.c", "buffers.c", "properties.c", "running.c", "schedule.c",
             "clock.c", "times.c", "seek.c", "record.c", "timelines.c", "freewheel.c", "exits.c",
             "hardware.c", "units.c", "plugins.c", "generators.c",
-            "effects.c", "graphs.c",
+            "effects.c", "graphs.c", "edits.c", "canonical.c",
           ]
         case .monitor:
           [

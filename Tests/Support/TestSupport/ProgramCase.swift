@@ -132,6 +132,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         ]),
       ProgramCase(program: "session.c", argument: "interruption", passes: ["interruptions"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
+      ProgramCase(program: "private.c", passes: ["a private library"]),
+      ProgramCase(program: "edits.c", passes: ["edits"]),
+      ProgramCase(program: "canonical.c", passes: ["files", "mixers", "an output unit"]),
       ProgramCase(
         program: "codes.c",
         passes: [

@@ -33,6 +33,7 @@ enum AudioUnitError: APIFailure {
       case .uninitialized: kAudioUnitErr_Uninitialized
       case .initialized: kAudioUnitErr_Initialized
       case .failedInitialization: kAudioUnitErr_FailedInitialization
+      case .unauthorized: kAudioUnitErr_Unauthorized
       case .unsupported: kAudioComponentErr_UnsupportedType
       case .tooManyInstances: kAudioComponentErr_TooManyInstances
       case .status(let status): status

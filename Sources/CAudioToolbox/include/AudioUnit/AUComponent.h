@@ -159,6 +159,7 @@ CF_ENUM(OSStatus) {
   kAudioUnitErr_PropertyNotInUse = -10850,
   kAudioUnitErr_Initialized = -10849,
   kAudioUnitErr_InvalidOfflineRender = -10848,
+  /// The user may not read the library of an LV2 plugin.
   kAudioUnitErr_Unauthorized = -10847
 };
 
