@@ -114,13 +114,14 @@ portability: ## Builds the release, plays the demo and runs the tests of PipeWir
 
 # A machine that does other things as well takes longer: nothing is judged by the clock.
 .PHONY: conformance
-conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin, and writes the table anew.
+conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin and each audio unit, and writes the tables anew.
 	@Tests/Tools/Gates/deps Tests/Tools/Conformance/packages.txt Tests/Tools/Conformance/tools.txt
 	swift build -c release --product plain-lv2-host
 	built=$$(swift build -c release --show-bin-path)
 	export CUEJACK=$$built/cuejack PLAIN=$$built/plain-lv2-host
 	plugins=$$(Tests/Tools/Conformance/list)
 	Tests/Tools/Conformance/run --seconds $(SECONDS_OF_NOISE) --processes $$(nproc) Tests/Tools/Conformance/table.md <<<"$$plugins"
+	Tests/Tools/Conformance/components Tests/Tools/Conformance/components.md
 
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.

@@ -52,8 +52,10 @@ struct UnitProperty {
     case kAudioUnitProperty_ScheduledFileRegion:
       return unsafe MemoryLayout<ScheduledAudioFileRegion>.size
     case kAudioUnitProperty_ScheduledFilePrime: return MemoryLayout<UInt32>.size
-    case kAudioUnitProperty_ElementName, kAudioUnitProperty_ClassInfo,
-      kAudioUnitProperty_FactoryPresets:
+    case kAudioUnitProperty_ElementName, kAudioUnitProperty_ClassInfo:
+      return MemoryLayout<UInt>.size
+    case kAudioUnitProperty_FactoryPresets:
+      guard !unit.presets.isEmpty else { throw unknown }
       return MemoryLayout<UInt>.size
     case kAudioUnitProperty_ParameterStringFromValue:
       return unsafe MemoryLayout<CAudioToolbox.AudioUnitParameterStringFromValue>.size

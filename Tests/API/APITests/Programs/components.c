@@ -1,0 +1,223 @@
+// Every audio unit that needs no server: found, made, initialised, rendered for a second, asked for
+// all its properties and parameters, saved, and restored to the same output.
+//
+//   components          all of them
+//   components count    prints their number
+//   components NUMBER   one, by its place in the list from 0; also prints its manufacturer and name
+#include "units.h"
+
+#include <malloc.h>
+
+enum {
+  FRAMES = 512,
+  SLICES = RATE / FRAMES,
+  CHANNELS = 8,
+  /// Most parameters of a unit that are asked for.
+  PARAMETERS = 4096
+};
+
+/// Returns the next component that needs no server.
+static AudioComponent next(AudioComponent component) {
+  const AudioComponentDescription any = {0};
+  while ((component = AudioComponentFindNext(component, &any)) != NULL) {
+    AudioComponentDescription description;
+    WORKS(AudioComponentGetDescription(component, &description));
+    if (description.componentType != kAudioUnitType_Output ||
+        description.componentSubType == kAudioUnitSubType_GenericOutput)
+      break;
+  }
+  return component;
+}
+
+static const char *name_of(AudioComponent component) {
+  static char text[512];
+  CFStringRef name = NULL;
+  WORKS(AudioComponentCopyName(component, &name));
+  CHECK(CFStringGetCString(name, text, sizeof text, kCFStringEncodingUTF8));
+  CFRelease(name);
+  return text;
+}
+
+/// The wave, another one on each channel.
+static OSStatus give(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
+                     UInt32 bus, UInt32 frames, AudioBufferList *list) {
+  (void)data, (void)flags;
+  for (UInt32 channel = 0; channel < list->mNumberBuffers; channel++) {
+    float *samples = list->mBuffers[channel].mData;
+    for (UInt32 i = 0; i < frames; i++)
+      samples[i] = wave((long)time->mSampleTime + i + 100 * (long)(channel + bus)) / 4;
+  }
+  return noErr;
+}
+
+/// Asks for the parameters of a scope, and sets them to a value in their range.
+static void ask_parameters(AudioUnit unit, AudioUnitScope scope) {
+  static AudioUnitParameterID ids[PARAMETERS];
+  UInt32 size = sizeof ids;
+  if (AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterList, scope, 0, ids, &size) != noErr)
+    return;
+  for (UInt32 i = 0; i < size / sizeof *ids; i++) {
+    AudioUnitParameterInfo info;
+    UInt32 info_size = sizeof info;
+    WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterInfo, scope, ids[i], &info,
+                               &info_size));
+    CHECK(info.minValue <= info.defaultValue && info.defaultValue <= info.maxValue);
+    if (info.flags & kAudioUnitParameterFlag_CFNameRelease) CFRelease(info.cfNameString);
+    Float32 value = 0;
+    WORKS(AudioUnitGetParameter(unit, ids[i], scope, 0, &value));
+    CHECK(value == value);
+    if (info.flags & kAudioUnitParameterFlag_IsWritable)
+      WORKS(AudioUnitSetParameter(unit, ids[i], scope, 0, value, 0));
+  }
+}
+
+/// Asks for each property that the unit has in a scope.
+static void ask_properties(AudioUnit unit, AudioUnitScope scope) {
+  const AudioUnitPropertyID ids[] = {
+      kAudioUnitProperty_ClassInfo,
+      kAudioUnitProperty_MakeConnection,
+      kAudioUnitProperty_SampleRate,
+      kAudioUnitProperty_ParameterList,
+      kAudioUnitProperty_StreamFormat,
+      kAudioUnitProperty_ElementCount,
+      kAudioUnitProperty_Latency,
+      kAudioUnitProperty_SupportedNumChannels,
+      kAudioUnitProperty_MaximumFramesPerSlice,
+      kAudioUnitProperty_AudioChannelLayout,
+      kAudioUnitProperty_TailTime,
+      kAudioUnitProperty_BypassEffect,
+      kAudioUnitProperty_LastRenderError,
+      kAudioUnitProperty_SetRenderCallback,
+      kAudioUnitProperty_FactoryPresets,
+      kAudioUnitProperty_InPlaceProcessing,
+      kAudioUnitProperty_ElementName,
+      kAudioUnitProperty_PresentPreset,
+      kAudioUnitProperty_OfflineRender,
+      kAudioUnitProperty_CPULoad,
+      kAudioUnitProperty_ShouldAllocateBuffer,
+  };
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    UInt32 size = 0;
+    Boolean is_writable = false;
+    if (AudioUnitGetPropertyInfo(unit, ids[i], scope, 0, &size, &is_writable) != noErr) continue;
+    if (size == 0) continue;
+    void *value = calloc(1, size);
+    OSStatus status = AudioUnitGetProperty(unit, ids[i], scope, 0, value, &size);
+    bool is_object = ids[i] == kAudioUnitProperty_ClassInfo ||
+                     ids[i] == kAudioUnitProperty_FactoryPresets ||
+                     ids[i] == kAudioUnitProperty_ElementName;
+    if (status == noErr && is_object && *(CFTypeRef *)value) CFRelease(*(CFTypeRef *)value);
+    if (status == noErr && ids[i] == kAudioUnitProperty_PresentPreset) {
+      CFStringRef name = ((AUPreset *)value)->presetName;
+      if (name) CFRelease(name);
+    }
+    if (status != noErr && !is_writable) {
+      fprintf(stderr, "property %u in scope %u gave %d\n", ids[i], scope, status);
+      exit(1);
+    }
+    free(value);
+  }
+}
+
+/// A unit ready to render, with input on all its buses. New memory is filled with a byte: units
+/// that read what they have not written tell by it.
+static AudioUnit ready(AudioComponent component, CFPropertyListRef state, int byte) {
+  mallopt(M_PERTURB, byte);
+  AudioUnit unit = NULL;
+  WORKS(AudioComponentInstanceNew(component, &unit));
+  UInt32 size = sizeof state;
+  if (state)
+    WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ClassInfo, kAudioUnitScope_Global, 0,
+                               &state, size));
+  UInt32 inputs = 0;
+  size = sizeof inputs;
+  if (AudioUnitGetProperty(unit, kAudioUnitProperty_ElementCount, kAudioUnitScope_Input, 0, &inputs,
+                           &size) != noErr)
+    inputs = 0;
+  AURenderCallbackStruct callback = {give, NULL};
+  for (UInt32 i = 0; i < inputs; i++)
+    WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_SetRenderCallback, kAudioUnitScope_Input, i,
+                               &callback, sizeof callback));
+  UInt32 offline = 1;
+  AudioUnitSetProperty(unit, kAudioUnitProperty_OfflineRender, kAudioUnitScope_Global, 0, &offline,
+                       sizeof offline);
+  WORKS(AudioUnitInitialize(unit));
+  return unit;
+}
+
+/// Renders a second, and returns its samples, channel after channel. The caller frees them.
+static float *render(AudioUnit unit, UInt32 *channels) {
+  *channels = get_format(unit, kAudioUnitScope_Output, 0).mChannelsPerFrame;
+  CHECK(*channels <= CHANNELS);
+  // Instruments play a note. Other units hear no MIDI, or may do with it what they like.
+  (void)MusicDeviceMIDIEvent(unit, 0x90, 60, 100, 0);
+  float *all = calloc((size_t)*channels * SLICES * FRAMES, sizeof *all);
+  for (int slice = 0; slice < SLICES; slice++) {
+    buffers list = no_memory(*channels);
+    AudioTimeStamp time = at_frame(slice * FRAMES);
+    WORKS(AudioUnitRender(unit, NULL, &time, 0, FRAMES, &list.list));
+    for (UInt32 c = 0; c < *channels; c++)
+      memcpy(all + ((size_t)c * SLICES + (size_t)slice) * FRAMES, plane(&list, (int)c),
+             FRAMES * sizeof *all);
+  }
+  return all;
+}
+
+static void check(AudioComponent component) {
+  AudioUnit unit = ready(component, NULL, 1);
+  for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++) {
+    ask_properties(unit, scope);
+    ask_parameters(unit, scope);
+  }
+  CFPropertyListRef state = NULL;
+  UInt32 size = sizeof state;
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ClassInfo, kAudioUnitScope_Global, 0, &state,
+                             &size));
+  UInt32 channels, again;
+  float *first = render(unit, &channels);
+  AudioUnit restored = ready(component, state, 1);
+  float *second = render(restored, &again);
+  EQUAL(again, channels);
+  size_t bytes = (size_t)channels * SLICES * FRAMES * sizeof *first;
+  if (memcmp(first, second, bytes) != 0) {
+    // A unit with chance in it gives another output each time.
+    AudioUnit other = ready(component, NULL, 85);
+    float *third = render(other, &again);
+    if (memcmp(first, third, bytes) == 0) {
+      fprintf(stderr, "%s is not restored to the same output\n", name_of(component));
+      exit(1);
+    }
+    fprintf(stderr, "%s: no two instances give the same\n", name_of(component));
+    free(third);
+    WORKS(AudioComponentInstanceDispose(other));
+  }
+  CFRelease(state);
+  free(first);
+  free(second);
+  WORKS(AudioComponentInstanceDispose(restored));
+  WORKS(AudioUnitReset(unit, kAudioUnitScope_Global, 0));
+  WORKS(AudioUnitUninitialize(unit));
+  WORKS(AudioComponentInstanceDispose(unit));
+}
+
+int main(int count, char **arguments) {
+  int number = 0;
+  bool counts = count > 1 && strcmp(arguments[1], "count") == 0;
+  int wanted = count > 1 && !counts ? atoi(arguments[1]) : -1;
+  for (AudioComponent component = next(NULL); component; component = next(component), number++) {
+    if (counts || (wanted >= 0 && wanted != number)) continue;
+    AudioComponentDescription description;
+    WORKS(AudioComponentGetDescription(component, &description));
+    bool is_ours = description.componentManufacturer == kAudioUnitManufacturer_Apple;
+    if (wanted >= 0) {
+      printf("%s %s\n", is_ours ? "Cuejack" : "LV2", name_of(component));
+      fflush(stdout);
+    } else {
+      fprintf(stderr, "%s\n", name_of(component));
+    }
+    check(component);
+  }
+  if (counts) printf("%d\n", number);
+  if (wanted < 0 && !counts) passed("components");
+  return 0;
+}
