@@ -16,7 +16,8 @@ struct Bench: ParsableCommand {
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
       with a flag. Starvation is silence of a queue that is converted and of one that is not, with idle \
       and with busy cores. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
-      Chains are rows of LV2 plugins in our host, ecasound and jalv, against a plain loop in C. \
+      Chains are rows of LV2 plugins in our host, ecasound and jalv, against a plain loop in C; \
+      a mix of equalisers is audio units, and chains of ecasound. \
       Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
       """)
 
@@ -50,6 +51,7 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var host: String?
   @Option(help: .hidden) var hostPlugins = ""
   @Option(help: .hidden) var hostChannels = 1
+  @Flag(help: .hidden) var hostMixes = false
   @Option(help: .hidden) var hostServer = ""
 
   func run() throws {
@@ -67,7 +69,7 @@ struct Bench: ParsableCommand {
       return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
     }
     if let host, let host = PluginHost(rawValue: host) {
-      return try HostJob.run(host, hostPlugins, channels: hostChannels, server: hostServer)
+      return try HostJob.run(host, hostPlugins, channels: hostChannels, isMix: hostMixes, server: hostServer)
     }
     var report = Report(versions: try Versions())
     show(report.head)
@@ -140,12 +142,12 @@ struct Effort {
     codings: 3, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 10,
     queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 5,
-    chainCycles: 400, mixRuns: 5, mixes: 3, silentSeconds: 2)
+    chainCycles: 400, mixRuns: 5, mixes: 4, silentSeconds: 2)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
-    queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 1,
+    queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
     silentSeconds: 0)
 }
 

@@ -73,6 +73,10 @@ struct ChainCost: Row {
         Subject(name: "Cuejack, by hand", floor: "floor, by hand") {
           try byHand($0, HandDrivenRow.runGraph)
         })
+      subjects.append(
+        Subject(name: "units, by hand", floor: "floor, by hand") {
+          try byHand($0, HandDrivenRow.runUnits)
+        })
       let absent = PluginHost.allCases.filter { !$0.isThere }.map {
         ChainCost(host: $0.rawValue, count: 0, runs: 0, xruns: 0, missing: $0.absence)
       }
@@ -123,6 +127,7 @@ struct ChainCost: Row {
 private final class HandDrivenRow {
   private let graph: Graph
   private let floor: Floor
+  private let units: UnitChain
   private let period: Int
   private var frame: Int64 = 0
   private let input, output, floorOutput: UnsafeMutablePointer<Float>
@@ -136,6 +141,7 @@ private final class HandDrivenRow {
     output.initialize(repeating: 0, count: period)
     floorOutput.initialize(repeating: 0, count: period)
     floor = try Floor(row.plugins, channels: 1, frames: period)
+    units = try UnitChain(row.plugins, in: world, period: period, input: input)
     let chain = try PluginChain(
       row.plugins.map { PluginChoice(uri: $0.uri, values: $0.values) }, in: world, channels: 1,
       sampleRate: 48000, isOffline: false)
@@ -155,6 +161,10 @@ private final class HandDrivenRow {
     guard memcmp(output, floorOutput, 4 * period) == 0 else {
       throw SupportError("\(row.name): the graph and the floor do not agree")
     }
+    runUnits(1)
+    guard memcmp(output, floorOutput, 4 * period) == 0 else {
+      throw SupportError("\(row.name): the units and the floor do not agree")
+    }
   }
 
   deinit {
@@ -170,6 +180,8 @@ private final class HandDrivenRow {
     }
   }
 
+  func runUnits(_ cycles: Int) { units.run(cycles, frames: period, output: output) }
+
   func runFloor(_ cycles: Int) {
     var (input, output) = (Optional(input), Optional(floorOutput))
     for _ in 0..<cycles { cue_floor_run(floor.chain, &input, &output, UInt32(period)) }
@@ -183,7 +195,8 @@ extension ChainCost {
       "Rows of LV2's eg-amp, cycles of \(period) frames of noise at 48 kHz, from before the first"
         + " plugin to behind the last, in the same cycle",
       "(medians of \(effort.chainRuns); the floor is a plain loop in C; jalv has a client for"
-        + " each plugin, and jackd room for 64)",
+        + " each plugin, and jackd room for 64; units are audio units,",
+      "each of which asks the one before it)",
       "",
       "host               plugins     in a cycle        each    beyond floor   xruns",
     ]

@@ -29,6 +29,7 @@ struct MixCost: Row {
     var name: String
     var plugins: [ChainPlugin]
     var channels: Int
+    var isMix = false
     /// Hosts that cannot load one of the plugins, with the reason.
     var refusals: [PluginHost: String] = [:]
     /// Debian packages that contain the plugins.
@@ -49,6 +50,9 @@ struct MixCost: Row {
       values: bands)
     let room = ChainPlugin(uri: "http://drobilla.net/plugins/mda/Ambience")
     let compressor = ChainPlugin(uri: "http://calf.sourceforge.net/plugins/Compressor")
+    let bus = ChainPlugin(
+      uri: "http://plugin.org.uk/swh-plugins/triplePara",
+      values: ["gain_1": 3, "gain_2": -3, "gain_3": 3])
     let packages = "x42-plugins lsp-plugins-lv2 mda-lv2 calf-plugins"
     return [
       Mix(
@@ -57,6 +61,10 @@ struct MixCost: Row {
       Mix(
         name: "x16, Ambience, Compressor", plugins: [large, room, compressor], channels: 2,
         packages: packages),
+      Mix(
+        name: "8 equalisers side by side", plugins: Array(repeating: bus, count: 8), channels: 1,
+        isMix: true, refusals: [.floor: "mixes nothing", .jalv: "mixes nothing"],
+        packages: "swh-lv2"),
       Mix(
         name: "32 eg-amp", plugins: Array(repeating: ChainPlugin(uri: ChainCost.uri), count: 32),
         channels: 1, refusals: [.jalv: "see above"], packages: "lv2-examples"),
@@ -71,7 +79,7 @@ struct MixCost: Row {
       for mix in mixes.suffix(effort.mixes) {
         let row: PluginRow
         do throws(HostError) {
-          row = try PluginRow(mix.name, mix.plugins, channels: mix.channels, in: world)
+          row = try PluginRow(mix.name, mix.plugins, channels: mix.channels, isMix: mix.isMix, in: world)
         } catch {
           for host in PluginHost.allCases {
             found(MixCost(mix, host, missing: "\(error): Debian packages \(mix.packages)"))
@@ -132,7 +140,7 @@ extension MixCost {
   static func head(_ effort: Effort) -> [String] {
     [
       "",
-      "Plugins one after another, stereo, cycles of \(ChainCost.period) frames at 48 kHz: from before the first"
+      "Plugins one after another, or side by side, cycles of \(ChainCost.period) frames at 48 kHz: from before the first"
         + " to behind the last, and JACK's load (medians of \(effort.mixRuns))",
       "",
       "                                                 noise                silence after it       denormals",

@@ -21,11 +21,16 @@ struct PluginRow {
   var name: String
   var plugins: [ChainPlugin]
   var channels: Int
+  /// True if the plugins stand side by side: all get the input, and their outputs are added.
+  var isMix = false
   /// The plugins' descriptions from their bundles, in order.
   let descriptions: [PluginDescription]
 
   /// - Throws: `HostError.unknownPlugin` if a plugin is not installed.
-  init(_ name: String, _ plugins: [ChainPlugin], channels: Int, in world: World) throws(HostError) {
+  init(
+    _ name: String, _ plugins: [ChainPlugin], channels: Int, isMix: Bool = false, in world: World
+  ) throws(HostError) {
+    self.isMix = isMix
     self.name = name
     self.plugins = plugins
     self.channels = channels
@@ -134,6 +139,13 @@ final class HostedRow {
     return place.path
   }
 
+  /// Returns ecasound's options for a chain with each of the effects, all with one input, and their sum.
+  private static func sideBySide(_ effects: [String]) -> [String] {
+    let names = effects.indices.map { "\($0 + 1)" }
+    return ["-a:" + names.joined(separator: ","), "-i:jack"]
+      + zip(names, effects).flatMap { ["-a:" + $0, $1] } + ["-a:all", "-o:jack"]
+  }
+
   /// Returns the clients' names and the commands that start them.
   private static func commands(
     _ host: PluginHost, _ row: PluginRow, period: Int, _ server: String
@@ -147,7 +159,7 @@ final class HostedRow {
           [
             "--host", host.rawValue, "--host-plugins", plugins, "--host-channels",
             "\(row.channels)", "--host-server", server,
-          ]
+          ] + (row.isMix ? ["--host-mixes"] : [])
         )
       ]
     case .ecasound:
@@ -163,8 +175,8 @@ final class HostedRow {
           "row", "setsid",
           [
             "ecasound", "-q", "-B:rt", "-b:\(period)", "-f:f32_le,\(row.channels),48000",
-            "-G:jack,row,notransport", "-i:jack", "-o:jack",
-          ] + chain
+            "-G:jack,row,notransport",
+          ] + (row.isMix ? sideBySide(chain) : ["-i:jack", "-o:jack"] + chain)
         )
       ]
     case .jalv:
@@ -182,10 +194,15 @@ final class HostedRow {
 
 /// The measured host process. It never returns.
 enum HostJob {
-  static func run(_ host: PluginHost, _ plugins: String, channels: Int, server: String) throws {
+  static func run(
+    _ host: PluginHost, _ plugins: String, channels: Int, isMix: Bool, server: String
+  ) throws {
     let plugins = try JSONDecoder().decode([ChainPlugin].self, from: Data(plugins.utf8))
     // The plugins stay loaded for as long as the process runs.
     switch host {
+    case .cuejack where isMix:
+      let mix = try UnitMix(plugins, on: server, named: "row")
+      withExtendedLifetime(mix) { wait() }
     case .floor:
       let floor = try Floor(plugins, channels: channels, frames: 8192)
       guard cue_floor_serve(floor.chain, server, "row") else {

@@ -36,7 +36,11 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   private let host = Mutex(Host())
 
   /// - Throws: `UnitError.formatNotSupported` if the plugin has more channels than a bus can have.
-  init(_ plugin: PluginDescription, in world: World, as effect: Effect? = nil) throws(UnitError) {
+  package convenience init(_ plugin: PluginDescription, in world: World) throws(UnitError) {
+    try self.init(plugin, in: world, as: nil)
+  }
+
+  init(_ plugin: PluginDescription, in world: World, as effect: Effect?) throws(UnitError) {
     self.effect = effect
     self.plugin = plugin
     self.world = world
