@@ -178,8 +178,10 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "AudioUnits", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs", "Files",
-        "Graph", "Hardware", "PluginHost", "RealTime", "Server", "System", "TestSupport", "Timeline",
+        "AudioQueue", "AudioUnits", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs",
+        "Files",
+        "Graph", "Hardware", "PluginHost", "RealTime", "Server", "System", "TestSupport",
+        "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),
     .target(name: "CBench", dependencies: ["CJack", "CLilv"], path: "Benchmarks/C"),

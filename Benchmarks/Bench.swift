@@ -69,7 +69,8 @@ struct Bench: ParsableCommand {
       return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
     }
     if let host, let host = PluginHost(rawValue: host) {
-      return try HostJob.run(host, hostPlugins, channels: hostChannels, isMix: hostMixes, server: hostServer)
+      return try HostJob.run(
+        host, hostPlugins, channels: hostChannels, isMix: hostMixes, server: hostServer)
     }
     var report = Report(versions: try Versions())
     show(report.head)

@@ -79,7 +79,8 @@ struct MixCost: Row {
       for mix in mixes.suffix(effort.mixes) {
         let row: PluginRow
         do throws(HostError) {
-          row = try PluginRow(mix.name, mix.plugins, channels: mix.channels, isMix: mix.isMix, in: world)
+          row = try PluginRow(
+            mix.name, mix.plugins, channels: mix.channels, isMix: mix.isMix, in: world)
         } catch {
           for host in PluginHost.allCases {
             found(MixCost(mix, host, missing: "\(error): Debian packages \(mix.packages)"))

@@ -84,7 +84,10 @@ import Testing
       #expect(found.allSatisfy { $0.isFinite }, "\(graph)")
     }
     let chains = try #require(report["chains"] as? [[String: Any]])
-    let hosts = ["floor", "Cuejack", "ecasound", "jalv", "floor, by hand", "Cuejack, by hand", "units, by hand"]
+    let hosts = [
+      "floor", "Cuejack", "ecasound", "jalv", "floor, by hand", "Cuejack, by hand",
+      "units, by hand",
+    ]
     #expect(
       chains.map { "\($0["host"]!) \($0["count"]!)" } == hosts.flatMap { ["\($0) 1", "\($0) 2"] })
     for chain in chains {
