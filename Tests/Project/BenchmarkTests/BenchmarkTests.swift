@@ -102,9 +102,9 @@ import Testing
     let four = Array(hosts.prefix(4))
     #expect(mixes.map { $0["host"] as? String } == four + four)
     // No plugins side by side for the floor and for jalv, and too many plugins for jalv.
-    let measured = mixes.filter { $0["missing"] == nil }
-    #expect(measured.map { $0["host"] as? String } == ["Cuejack", "ecasound"] + four.dropLast())
-    for mix in measured {
+    let loaded = mixes.filter { $0["missing"] == nil }
+    #expect(loaded.map { $0["host"] as? String } == ["Cuejack", "ecasound"] + four.dropLast())
+    for mix in loaded {
       for sound in ["noise", "silence", "denormals"] {
         let load = mix[sound] as? [String: Double] ?? [:]
         #expect(load["microseconds"] ?? 0 > 0 && load["load"] ?? -1 >= 0, "\(sound) in \(mix)")
