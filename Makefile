@@ -94,7 +94,7 @@ test: deps lint embedded-check plugins ## The gate: every check and every test (
 	Tests/Tools/Gates/tests
 
 .PHONY: proof
-proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, more random calls (about 2 h).
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, more random calls (hours: one recording lasts an hour).
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
 	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|StressTests|ServerReturnTests|everyStartOfARow'
 

@@ -28,7 +28,7 @@ struct Bench: ParsableCommand {
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
-    case cycles, players, renders, codecs, latency, starvation, graph, chains, queues
+    case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -82,7 +82,7 @@ struct Bench: ParsableCommand {
     report.starvations = try measure(.starvation, effort, Starvation.all)
     report.graphs = try measure(.graph, effort, GraphCost.all)
     report.chains = try measure(.chains, effort, ChainCost.all)
-    report.mixes = try measure(.chains, effort, MixCost.all)
+    report.mixes = try measure(.mixes, effort, MixCost.all)
     report.queues = try measure(.queues, effort, QueueCost.all)
     if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
   }
@@ -142,8 +142,8 @@ struct Effort {
     rounds: 301, framesPerRound: 32768, runs: 3, seconds: (12, 2), renderedSeconds: 120,
     codings: 3, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 10,
-    queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 5,
-    chainCycles: 400, mixRuns: 5, mixes: 4, silentSeconds: 2)
+    queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 3,
+    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 2)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
