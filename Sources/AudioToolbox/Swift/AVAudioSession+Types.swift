@@ -105,7 +105,7 @@ extension AVAudioSession {
     case began = 1
   }
 
-  /// What a program should do after an interruption.
+  /// Advice to a program at the end of an interruption.
   public struct InterruptionOptions: OptionSet, Sendable {
     /// The options as bits.
     public let rawValue: UInt

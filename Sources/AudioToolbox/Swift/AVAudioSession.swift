@@ -116,7 +116,8 @@ public final class AVAudioSession: Sendable {
   // MARK: Activity
 
   /// Makes the session active, or not. An active session hears of interruptions; a queue or an output
-  /// unit that starts makes it active, too. What runs goes on when the session becomes inactive.
+  /// unit that starts makes it active, too. Queues and units that run keep running when the session
+  /// becomes inactive.
   ///
   /// - Parameter options: They change nothing here.
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.

@@ -192,7 +192,7 @@ package final class AudioSession: Sendable {
     applyDuration()
   }
 
-  /// Makes the session inactive. What runs goes on.
+  /// Makes the session inactive. Queues and units that run keep running.
   package func deactivate() {
     let lets = state.withLock { state in
       state.isActive = false
@@ -373,7 +373,7 @@ package final class AudioSession: Sendable {
     let (hasEnded, lets) = state.withLock { state in
       guard state.isInterrupted else { return (false, false) }
       state.isInterrupted = false
-      // What played goes on by itself.
+      // Queues and units that played continue by themselves.
       state.isActive = state.resumes
       defer { if !state.resumes { state.holdsDevice = false } }
       return (true, !state.resumes && state.holdsDevice)

@@ -1,4 +1,4 @@
-/// What a session is for. It decides whether the program may play and record.
+/// The category of an audio session: it decides whether the program may play and record.
 package enum SessionCategory: CaseIterable, Sendable {
   case ambient, soloAmbient, playback, record, playAndRecord, processing
 

@@ -1,4 +1,4 @@
-// What the checks of callbacks need besides CRealTime: hooks for the C library's functions that a
+// The part of the callback checks that is not real time: hooks for the C library's functions that a
 // cycle must not call, and the names of callbacks.
 //
 // The hooks are written into the tables (global offset tables) by which the loaded objects call the

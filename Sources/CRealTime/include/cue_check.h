@@ -23,7 +23,7 @@ typedef struct cue_check {
   uint64_t start, nested;
 } cue_check;
 
-/// What a callback did since it was last taken. Times are in microseconds.
+/// The counts of a callback since the previous report. Times are in microseconds.
 typedef struct cue_check_report {
   uintptr_t callback;
   uint32_t calls[cue_checked_function_limit];
@@ -46,7 +46,7 @@ void cue_start_checks(void) CUE_HIDDEN;
 /// Returns false if there are none.
 bool cue_take_report(uint32_t index, cue_check_report *report) CUE_HIDDEN;
 
-// What the inline functions below do while callbacks are checked.
+// The inline functions below call these three while callbacks are checked.
 void cue_rt_open_check(cue_check *check, const void *callback) CUE_REALTIME CUE_HIDDEN;
 void cue_rt_close_check(cue_check *check) CUE_REALTIME CUE_HIDDEN;
 void cue_rt_set_allowed_time(uint64_t nanoseconds) CUE_REALTIME CUE_HIDDEN;

@@ -247,8 +247,8 @@ AudioSessionInitialize(CFRunLoopRef _Nullable inRunLoop, CFStringRef _Nullable i
                        void *_Nullable inClientData);
 
 /// Makes the session active, or not. An active session keeps a JACK client open and hears of
-/// interruptions; a queue or an output unit that starts makes it active, too. What runs goes on
-/// when the session becomes inactive.
+/// interruptions; a queue or an output unit that starts makes it active, too. Queues and units
+/// that run keep running when the session becomes inactive.
 ///
 /// - Returns: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
 extern OSStatus AudioSessionSetActive(Boolean active);

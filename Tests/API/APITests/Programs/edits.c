@@ -49,7 +49,7 @@ static AudioUnit unit_of(AUNode node) {
   return unit;
 }
 
-/// What a thread has done.
+/// An editing thread: its part of the graph, and how many edits of each kind it has made.
 typedef struct {
   unsigned seed;
   /// The first of its inputs of the mixer, and the one behind the last.
@@ -279,7 +279,7 @@ static void plays(cue_capture *card, unsigned seed) {
           end - start, (double)largest, (double)most, (double)least);
   CHECK(largest <= most);
   CHECK(least >= LEVEL);
-  // What is asked for in the end is heard in the end.
+  // The last level is that of the connections which both threads have left.
   EQUAL(left[end - 2048], (float)buses * LEVEL);
   EQUAL(right[end - 2048], (float)buses * LEVEL);
   WORKS(DisposeAUGraph(graph));

@@ -654,7 +654,7 @@ static void reroute(jack_client_t *jack, const char *client) {
   CHECK(jack_connect(jack, left, "card:in_1") == 0);
   await_changes(++changes);
   check_route("", "card:in_1 card:in_2");
-  // What does not concern the card.
+  // Connections that do not concern the card.
   CHECK(jack_connect(jack, right, "other:in_1") == 0);
   CHECK(jack_disconnect(jack, right, "other:in_1") == 0);
   usleep(400000);
@@ -688,7 +688,7 @@ static void routes(cue_capture *card) {
   snprintf(name, sizeof name, "%.*s", (int)(strchr(ports[0], ':') - ports[0]), ports[0]);
   jack_free(ports);
   reroute(jack, name);
-  // What the program does itself is no route change.
+  // Connections that the program makes itself are no route change.
   changes = route_changes;
   for (int i = 0; i < 3; i++) {
     WORKS(AudioOutputUnitStop(unit));
@@ -730,7 +730,7 @@ static void activity(void) {
   AudioQueueRef queue = new_output();
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
-  // What runs goes on, and a start makes the session active.
+  // A queue that runs keeps running, and a start makes the session active.
   WORKS(
       AudioSessionSetActiveWithFlags(false, kAudioSessionSetActiveFlag_NotifyOthersOnDeactivation));
   WORKS(AudioSessionSetActive(false));
