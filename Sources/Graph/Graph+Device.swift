@@ -15,7 +15,7 @@ extension Graph: DeviceGraph {
       attachment.withLock { $0.device = nil }
       throw .server(error)
     }
-    let teller = GraphReportServer(client: device.client.name) { [weak self] in
+    let teller = ReportServer(of: .graph, client: device.client.name) { [weak self] in
       try? self?.report.json()
     }
     attachment.withLock { $0.teller = teller }

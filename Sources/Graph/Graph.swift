@@ -64,7 +64,7 @@ package final class Graph: @unchecked Sendable {
   let preparing = Mutex<Void>(())
   struct Attachment: @unchecked Sendable {
     weak var device: Device?
-    var teller: GraphReportServer?
+    var teller: ReportServer?
   }
   let attachment = Mutex(Attachment())
   /// Whether a cycle that does not end was already logged.

@@ -1,10 +1,34 @@
 import Glibc
 import System
 
-/// The folders for the sockets of running graphs. Other users cannot read them.
-enum GraphFolder {
-  /// The possible folders, the best one first.
-  static var candidates: [String] {
+/// What a process reports to other processes of its user.
+package enum ReportKind: Sendable {
+  /// A running plugin graph, which `cuejack graph` shows.
+  case graph
+  /// A running session, which `cuejack osc` and `cuejack set` control.
+  case session
+
+  /// The folder in the folder of Cuejack's sockets.
+  fileprivate var subfolder: String {
+    switch self {
+    case .graph: ""
+    case .session: "/sessions"
+    }
+  }
+
+  /// The subject and the commands that look for it, in words.
+  var words: (subject: String, commands: String) {
+    switch self {
+    case .graph: ("graph", "“cuejack graph”")
+    case .session: ("session", "“cuejack osc” and “cuejack set”")
+    }
+  }
+}
+
+/// The folders for the sockets of running graphs and sessions. Other users cannot read them.
+enum ReportFolder {
+  /// The possible folders of Cuejack's sockets, the best one first.
+  private static var roots: [String] {
     var folders: [String] = []
     if let runtime = environmentVariable("XDG_RUNTIME_DIR"),
       runtime.hasPrefix("/"), isPrivateFolder(runtime) == true
@@ -14,13 +38,19 @@ enum GraphFolder {
     return folders + ["\(temporaryFolder)/cuejack-\(geteuid())"]
   }
 
+  /// Returns the possible folders for a kind of reports, the best one first.
+  static func candidates(for kind: ReportKind) -> [String] { roots.map { $0 + kind.subfolder } }
+
   /// Returns a folder for this process's sockets, creating it if necessary, or nil if none can be
   /// created.
-  static func forServing() -> String? {
-    candidates.first { folder in
-      unsafe mkdir(folder, 0o700)
-      return isPrivateFolder(folder) == true
-    }
+  static func forServing(_ kind: ReportKind) -> String? {
+    roots.lazy.compactMap { root in
+      for folder in [root, root + kind.subfolder] {
+        unsafe mkdir(folder, 0o700)
+        if isPrivateFolder(folder) != true { return nil }
+      }
+      return root + kind.subfolder
+    }.first
   }
 
   /// Returns whether the socket belongs to the user, or nil if there is no socket at the path.

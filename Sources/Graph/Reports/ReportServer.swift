@@ -1,16 +1,16 @@
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 import Logging
 import Server
 import Synchronization
 import System
 
-/// Server that sends a graph's current `GraphReport` as JSON to every process of the user that connects
-/// to its socket.
+/// Server that sends the current report of a graph or session as JSON to every process of the user that
+/// connects to its socket.
 ///
 /// It serves one client after another on a thread of its own, which is not real-time.
 @safe
-final class GraphReportServer: Sendable {
+package final class ReportServer: Sendable {
   private let socket: Int32
   private let path: String
   private let isOver = Atomic<Bool>(false)
@@ -19,20 +19,23 @@ final class GraphReportServer: Sendable {
   private static let patience = 2
 
   /// Starts serving the result of `report` at a path made of the process identifier and the client's
-  /// name. Returns nil if no socket can be made there; the graph runs without it.
-  init?(client: String, report: @escaping @Sendable () -> Data?) {
-    guard let folder = GraphFolder.forServing(), let socket = GraphFolder.newSocket() else {
-      log.info("“cuejack graph” will not find the graph: there is no folder for its socket")
+  /// name. Returns nil if no socket can be made there; the graph or session runs without it.
+  package init?(
+    of kind: ReportKind, client: String, report: @escaping @Sendable () -> Data?
+  ) {
+    let (subject, commands) = kind.words
+    guard let folder = ReportFolder.forServing(kind), let socket = ReportFolder.newSocket() else {
+      log.info("\(commands) will not find the \(subject): there is no folder for its socket")
       return nil
     }
     guard let path = Self.listen(socket, in: folder, client: client) else {
-      log.info("“cuejack graph” will not find the graph: no socket can be made in \(folder)")
+      log.info("\(commands) will not find the \(subject): no socket can be made in \(folder)")
       Glibc.close(socket)
       return nil
     }
     self.socket = socket
     self.path = path
-    startThread(named: "cuejack-graph") { [self] in serve(report) }
+    startThread(named: "cuejack-\(subject)") { [self] in serve(report) }
   }
 
   /// Starts listening on the socket and links it to an unused path. Returns nil on failure.
@@ -42,13 +45,13 @@ final class GraphReportServer: Sendable {
   private static func listen(_ socket: Int32, in folder: String, client: String) -> String? {
     let hidden = "\(folder)/.\(UUID().uuidString.prefix(13))"
     defer { unsafe unlink(hidden) }
-    let isBound = unsafe GraphFolder.withAddress(of: hidden) { address, bytes in
+    let isBound = unsafe ReportFolder.withAddress(of: hidden) { address, bytes in
       unsafe bind(socket, address, bytes) == 0
     }
     guard isBound == true, Glibc.listen(socket, 16) == 0 else { return nil }
     let characters = client.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
     let start = "\(folder)/\(getpid())-"
-    let room = GraphFolder.longestPath - start.utf8.count - 3
+    let room = ReportFolder.longestPath - start.utf8.count - 3
     guard room > 0 else { return nil }
     for number in 1...99 {
       let path = start + characters.prefix(room) + (number == 1 ? "" : "-\(number)")
@@ -94,7 +97,7 @@ final class GraphReportServer: Sendable {
   }
 
   /// Stops serving. Call it once.
-  func end() {
+  package func end() {
     unsafe unlink(path)
     isOver.store(true, ordering: .releasing)
     // Wakes the thread, which then ends.
