@@ -80,6 +80,7 @@ let package = Package(
     .systemLibrary(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
+    .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
 
     // The house, from the ground up. Arrows point down only.
     .target(
@@ -142,10 +143,16 @@ let package = Package(
       // CoreFoundation is in it. The library and the programs that call it share one.
       linkerSettings: [.linkedLibrary("Foundation")]),
     .target(
+      name: "Sessions",
+      dependencies: [
+        "CLiblo", "Graph", "Server", "System",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
       name: "Command",
       dependencies: [
         "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Files", "Graph", "PluginHost", "RealTime",
-        "Server",
+        "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -190,7 +197,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "System",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "Sessions", "System",
         "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
@@ -263,6 +270,12 @@ let package = Package(
         "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "SessionsTests",
+      dependencies: [
+        "CLiblo", "Server", "Sessions", "System", "TestSupport",
+      ],
+      path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
     .testTarget(
       name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
       path: "Tests/Plugins/PluginsTests", swiftSettings: relaxed),

@@ -7,6 +7,7 @@ import Testing
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
     ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"],
+    ["osc"], ["set"],
   ]
 
   /// The help of each subcommand, by its words.
@@ -72,7 +73,7 @@ import Testing
   }
 
   /// command.md has a section per subcommand, with all of its options and no others.
-  @Test(arguments: ["play", "record", "convert", "info", "plugins", "graph"])
+  @Test(arguments: ["play", "record", "convert", "info", "plugins", "graph", "osc", "set"])
   func theSectionOfASubcommandHasItsOptions(name: String) throws {
     let section = Page("docs/command.md").section(ofCommand: name)
     #expect(!section.isEmpty)

@@ -22,7 +22,8 @@ import Testing
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
-      "Command": upper.union(["CGlibc"]),
+      "Sessions": upper.union(["CLiblo"]),
+      "Command": upper.union(["CGlibc", "Sessions"]),
       "cuejack": ["Command"],
     ]
   }()

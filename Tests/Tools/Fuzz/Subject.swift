@@ -17,6 +17,8 @@ enum Kind: String, CaseIterable {
   case memory
   /// Graph reports received from other processes.
   case reports
+  /// OSC packets for the remote control of a session.
+  case packets
 
   /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
@@ -25,7 +27,7 @@ enum Kind: String, CaseIterable {
     case .bundles: try Bundles.make(in: folder)
     case .reports: try Reports.make(in: folder)
     // The case number determines the case.
-    case .memory: break
+    case .memory, .packets: break
     }
   }
 
@@ -36,6 +38,7 @@ enum Kind: String, CaseIterable {
     case .bundles: try Bundles(folder: folder)
     case .memory: SharedMemory()
     case .reports: Reports(try Corpus(folder: folder, only: only))
+    case .packets: Packets()
     }
   }
 }
