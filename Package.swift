@@ -222,6 +222,10 @@ let package = Package(
     .executableTarget(
       name: "jack-peer", dependencies: ["CJack", "CTestSupport"], path: "Tests/Support/JackPeer",
       cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("m")]),
+    // A program under session managers and remote control.
+    .executableTarget(
+      name: "managed-session", dependencies: ["Server", "Sessions", "System"],
+      path: "Tests/Support/ManagedSession", swiftSettings: relaxed),
     .testTarget(
       name: "SupportTests", dependencies: ["TestSupport"], path: "Tests/Support/SupportTests",
       swiftSettings: relaxed),
@@ -273,7 +277,7 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "CLiblo", "Server", "Sessions", "System", "TestSupport",
+        "CJack", "CLiblo", "Server", "Sessions", "System", "TestSupport", "managed-session",
       ],
       path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
     .testTarget(
@@ -292,7 +296,7 @@ let package = Package(
       path: "Tests/Unit/AudioQueueTests", swiftSettings: relaxed),
     .testTarget(
       name: "PipeWireTests",
-      dependencies: ["Server", "TestSupport", "jack-peer", "player-swift"],
+      dependencies: ["Server", "TestSupport", "jack-peer", "managed-session", "player-swift"],
       path: "Tests/Server/PipeWireTests", swiftSettings: relaxed),
     .testTarget(
       name: "HouseTests", dependencies: ["TestSupport"], path: "Tests/Project/HouseTests",
@@ -301,7 +305,7 @@ let package = Package(
       name: "DocsTests", dependencies: ["TestSupport"], path: "Tests/Project/DocsTests",
       swiftSettings: relaxed),
     .testTarget(
-      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport"],
+      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport", "managed-session"],
       path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",

@@ -12,17 +12,53 @@
 /// A client of jackd listens for notifications on a socket that has the client's name, but not the
 /// server's. If clients of one name are opened on two servers at once, one of them fails with
 /// `JackServerError`, though its server runs. It is tried again then, for 150 ms in all.
-static inline jack_client_t *cue_jack_client_open(const char *name, const char *server,
-                                                  jack_status_t *status) {
+///
+/// `session` is the identifier that a session manager gave the client when it saved it, or NULL.
+/// The server then gives the client the name that the manager has reserved for it.
+static inline jack_client_t *cue_jack_client_open_again(const char *name, const char *server,
+                                                        const char *session,
+                                                        jack_status_t *status) {
+  int options = JackNoStartServer | (server ? JackServerName : 0) | (session ? JackSessionID : 0);
+  const char *first = server ? server : session;
   useconds_t pause = 10000;
   for (;;) {
-    jack_client_t *client =
-        server ? jack_client_open(name, (jack_options_t)(JackNoStartServer | JackServerName),
-                                  status, server)
-               : jack_client_open(name, JackNoStartServer, status);
+    jack_client_t *client = jack_client_open(name, (jack_options_t)options, status, first, session);
     int error = *status & (JackServerError | JackServerFailed);
     if (client || error != JackServerError || pause > 80000) return client;
     usleep(pause);
     pause *= 2;
   }
 }
+
+/// Opens a client that no session manager has saved.
+static inline jack_client_t *cue_jack_client_open(const char *name, const char *server,
+                                                  jack_status_t *status) {
+  return cue_jack_client_open_again(name, server, NULL, status);
+}
+
+// The session functions are deprecated, and PipeWire's library before 0.3.60 lacks some of them.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+
+/// jack_set_session_callback. Returns -1 or a negative error number if the server has no sessions.
+static inline int cue_jack_set_session_callback(jack_client_t *client, JackSessionCallback callback,
+                                                void *argument) {
+  return jack_set_session_callback ? jack_set_session_callback(client, callback, argument) : -1;
+}
+
+/// jack_session_reply
+static inline int cue_jack_session_reply(jack_client_t *client, jack_session_event_t *event) {
+  return jack_session_reply ? jack_session_reply(client, event) : -1;
+}
+
+/// jack_session_event_free
+static inline void cue_jack_session_event_free(jack_session_event_t *event) {
+  if (jack_session_event_free) jack_session_event_free(event);
+}
+
+/// jack_session_commands_free, for session managers.
+static inline void cue_jack_session_commands_free(jack_session_command_t *commands) {
+  if (jack_session_commands_free) jack_session_commands_free(commands);
+}
+
+#pragma clang diagnostic pop

@@ -11,6 +11,8 @@ package struct JackServer: Server {
   package let requestedName: String?
   /// Name of the media that the clients play or record, such as a file name; nil if unknown.
   private let mediaName: String?
+  /// Identifier under which a session manager saved the next client; nil if none did.
+  var sessionID: String?
 
   /// Creates a reference to the server called `name`, which must be running. Nil is the default
   /// server, which is started if it does not run.
@@ -130,7 +132,8 @@ package struct JackServer: Server {
     // jackd numbers names up to 99, and PipeWire does not number them.
     var requested = name.text
     for _ in 0..<10 {
-      if let opened, !opened.shares(requested) { break }
+      // A session manager has reserved the name of a client that it saved.
+      if let opened, sessionID != nil || !opened.shares(requested) { break }
       // A refused client needs a probe client that asks which names are free.
       guard let asked = opened ?? open("cuejack-probe", others, on: server).client else { break }
       let free = opened != nil || asked.finds(name.text) ? name.free(by: asked) : nil
@@ -160,7 +163,7 @@ package struct JackServer: Server {
       for connection in JackConnection.all(to: server).subtracting(others) { connection.breakOff() }
     } _: {
       PipeWire.withProperties(mediaName.map { [("media.name", $0)] } ?? []) {
-        unsafe cue_jack_client_open(name, requestedName, &status).map {
+        unsafe cue_jack_client_open_again(name, requestedName, sessionID, &status).map {
           unsafe OpenedClient(handle: $0)
         }
       }

@@ -1,0 +1,20 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// JACK's session API on PipeWire, which has none.
+@Suite(.serialized) struct SessionAPITests {
+  @Test func aSessionRunsWithoutIt() throws {
+    let daemon = try PipeWireDaemon()
+    let output = daemon.folder.appendingPathComponent("session")
+    let session = try Child(
+      builtProduct(named: "managed-session").path, ["--jack-session", "default"],
+      environment: ProcessInfo.processInfo.environment.merging(daemon.environment) { $1 },
+      output: output)
+    try wait(for: "the client") { text(of: output).contains("client number") }
+    #expect(text(of: output).contains("client number unsupported"))
+    session.send(signal: SIGTERM)
+    #expect(session.wait(seconds: 60) == 0, "\(text(of: output))")
+    #expect(text(of: output).contains("ended"))
+  }
+}
