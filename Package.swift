@@ -76,6 +76,7 @@ let package = Package(
       cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
@@ -145,7 +146,7 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "CLiblo", "Graph", "Server", "System",
+        "CLiblo", "CPNG", "Graph", "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -277,9 +278,14 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "CJack", "CLiblo", "Server", "Sessions", "System", "TestSupport", "managed-session",
+        "CJack", "CLiblo", "FileSupport", "Server", "Sessions", "System", "TestSupport",
+        "managed-session", "session-editor",
       ],
       path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
+    // What the tests of sessions kill.
+    .executableTarget(
+      name: "session-editor", dependencies: ["Sessions"], path: "Tests/Support/SessionEditor",
+      swiftSettings: relaxed),
     .testTarget(
       name: "PluginsTests", dependencies: ["CLilv", "CProbe", "TestSupport"],
       path: "Tests/Plugins/PluginsTests", swiftSettings: relaxed),

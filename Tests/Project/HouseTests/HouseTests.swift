@@ -22,7 +22,7 @@ import Testing
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
-      "Sessions": upper.union(["CLiblo"]),
+      "Sessions": upper.union(["CLiblo", "CPNG"]),
       "Command": upper.union(["CGlibc", "Sessions"]),
       "cuejack": ["Command"],
     ]

@@ -1,0 +1,2 @@
+// libpng's simplified interface, as Swift sees it.
+#include <png.h>

@@ -1,0 +1,290 @@
+/// A check of everything in a document that the form of single values does not show: names, references, files,
+/// plugins and formats.
+package struct SessionCheck {
+  /// The state of a file that a session uses.
+  package enum File: Sendable {
+    case present
+    case missing
+    /// It exists but cannot be used, for this reason.
+    case unusable(String)
+  }
+
+  /// Looks for a file of the session by its path in the document; nil to look for none.
+  package var file: ((String) -> File)?
+  /// Returns why the plugin with a URI cannot run, or nil if it can. Nil to ask for no plugin.
+  package var plugin: ((SessionPlugin) -> String?)?
+  /// Returns why a recording's format cannot be written, or nil if it can. Nil to check no format.
+  package var format: ((SessionRecording) -> String?)?
+
+  package init() {}
+
+  /// Returns all faults, errors and warnings, in the order of the document.
+  package func faults(of document: SessionDocument) -> [SessionFault] {
+    var faults = Self.references(of: document)
+    checkFiles(document, &faults)
+    if let plugin {
+      for (path, item) in document.plugins {
+        if let reason = plugin(item) {
+          faults.append(SessionFault(.error, path.appending(key: "uri"), reason))
+        }
+      }
+    }
+    if let format {
+      for (index, recording) in document.recordings.enumerated() {
+        if let reason = format(recording) {
+          faults.append(
+            SessionFault(.error, SessionPath([.key("recordings"), .index(index)]), reason))
+        }
+      }
+    }
+    return faults
+  }
+
+  private func checkFiles(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+    guard let file else { return }
+    func check(_ name: String, _ path: SessionPath) {
+      switch file(name) {
+      case .present: break
+      // A session with a missing file still loads, so that it can be mended.
+      case .missing: faults.append(SessionFault(.warning, path, "there is no file \(name)"))
+      case .unusable(let reason): faults.append(SessionFault(.error, path, "\(name): \(reason)"))
+      }
+    }
+    for (index, track) in document.tracks.enumerated() {
+      let path = SessionPath([.key("tracks"), .index(index), .key("file")])
+      for (number, name) in track.files.enumerated() {
+        check(name, track.files.count > 1 ? path.appending(index: number) : path)
+      }
+    }
+    for (path, plugin) in document.plugins {
+      guard let state = plugin.state else { continue }
+      check(state + "/state.ttl", path.appending(key: "state"))
+    }
+  }
+
+  // MARK: References
+
+  /// Returns the faults of names and references: doubled names and ids, buses and tracks that do not exist, cycles of
+  /// buses, targets of controllers, and fields that contradict each other.
+  package static func references(of document: SessionDocument) -> [SessionFault] {
+    var faults: [SessionFault] = []
+    let lists: [(String, [String])] = [
+      ("tracks", document.tracks.map(\.name)), ("buses", document.buses.map(\.name)),
+      ("recordings", document.recordings.map(\.name)), ("groups", document.groups.map(\.name)),
+    ]
+    for (list, names) in lists {
+      checkUnique(
+        names.enumerated().map { (SessionPath([.key(list), .index($0), .key("name")]), $1) },
+        &faults)
+    }
+    checkUnique(document.plugins.map { ($0.path.appending(key: "id"), $0.plugin.id) }, &faults)
+    checkUnique(
+      document.plugins.map { ($0.path.appending(key: "state"), $0.plugin.stateFolder) }, &faults)
+    checkUnique(
+      document.recordings.enumerated().map {
+        (SessionPath([.key("recordings"), .index($0), .key("file")]), $1.file)
+      }, &faults)
+    checkBuses(document, &faults)
+    checkTracks(document, &faults)
+    checkGroups(document, &faults)
+    checkControllers(document, &faults)
+    checkConnections(document, &faults)
+    return faults
+  }
+
+  private static func checkUnique(
+    _ names: [(path: SessionPath, name: String)], _ faults: inout [SessionFault]
+  ) {
+    var first: [String: SessionPath] = [:]
+    for (path, name) in names {
+      if let other = first[name] {
+        faults.append(SessionFault(.error, path, "“\(name)” is there twice: \(other) has it, too"))
+      } else {
+        first[name] = path
+      }
+    }
+  }
+
+  private static func checkBuses(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+    let names = document.buses.map(\.name)
+    let known = Set(names)
+    func check(_ bus: String?, _ ports: [String], _ path: SessionPath) {
+      guard let bus else { return }
+      if !known.contains(bus) {
+        let near = NearMiss.find(bus, in: names).map { "; did you mean “\($0)”?" } ?? ""
+        faults.append(
+          SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
+      }
+      if !ports.isEmpty {
+        faults.append(
+          SessionFault(
+            .error, path.appending(key: "ports"),
+            "it goes to the bus “\(bus)” and has no JACK ports of its own to connect"))
+      }
+    }
+    for (index, track) in document.tracks.enumerated() {
+      check(track.bus, track.ports, SessionPath([.key("tracks"), .index(index)]))
+    }
+    let outputs = Dictionary(
+      document.buses.map { ($0.name, $0.bus) }, uniquingKeysWith: { first, _ in first })
+    var told: Set<String> = []
+    for (index, bus) in document.buses.enumerated() {
+      let path = SessionPath([.key("buses"), .index(index)])
+      check(bus.bus, bus.ports, path)
+      var walk = [bus.name]
+      while let next = outputs[walk[walk.count - 1]] ?? nil, walk.count <= names.count {
+        walk.append(next)
+        if next == bus.name { break }
+      }
+      // Each cycle is reported once, at its first bus.
+      if walk.count > 1, walk.last == bus.name, !told.contains(bus.name) {
+        told.formUnion(walk)
+        faults.append(
+          SessionFault(
+            .error, path.appending(key: "bus"),
+            "the buses feed each other in a cycle: \(walk.joined(separator: " -> "))"))
+      }
+    }
+  }
+
+  private static func checkTracks(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+    for (index, track) in document.tracks.enumerated() {
+      let path = SessionPath([.key("tracks"), .index(index)])
+      guard let end = track.trimEnd else { continue }
+      if end <= track.trimStart {
+        faults.append(
+          SessionFault(
+            .error, path.appending(key: "trimEnd"),
+            "\(plain(end)) seconds is not after trimStart, \(plain(track.trimStart)) seconds"))
+      } else if track.fadeIn + track.fadeOut > (end - track.trimStart) / track.rate {
+        faults.append(
+          SessionFault(
+            .warning, path.appending(key: "fadeOut"),
+            "the fades are longer than the \(plain(end - track.trimStart)) seconds that play"))
+      }
+    }
+    for (index, recording) in document.recordings.enumerated() where recording.ports.isEmpty {
+      faults.append(
+        SessionFault(
+          .warning, SessionPath([.key("recordings"), .index(index), .key("ports")]),
+          "there are no ports to record"))
+    }
+  }
+
+  private static func checkGroups(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+    let names = document.tracks.map(\.name)
+    let known = Set(names)
+    var owners: [String: String] = [:]
+    for (index, group) in document.groups.enumerated() {
+      let path = SessionPath([.key("groups"), .index(index), .key("tracks")])
+      for (number, name) in group.tracks.enumerated() {
+        let path = path.appending(index: number)
+        if !known.contains(name) {
+          let near = NearMiss.find(name, in: names).map { "; did you mean “\($0)”?" } ?? ""
+          faults.append(SessionFault(.error, path, "there is no track “\(name)”\(near)"))
+        } else if let owner = owners.updateValue(group.name, forKey: name) {
+          faults.append(SessionFault(.error, path, "the group “\(owner)” has this track already"))
+        }
+      }
+    }
+  }
+
+  private static func checkControllers(
+    _ document: SessionDocument, _ faults: inout [SessionFault]
+  ) {
+    let targets = document.controllers.isEmpty ? nil : SessionTargets(document)
+    for (index, mapping) in document.controllers.enumerated() {
+      let path = SessionPath([.key("controllers"), .index(index)])
+      let shape: SessionShape
+      do throws(SessionError) {
+        guard let found = try targets?.shape(at: try SessionPath(mapping.target)) else { continue }
+        shape = found
+      } catch {
+        faults.append(SessionFault(.error, path.appending(key: "target"), error.description))
+        continue
+      }
+      let range: ClosedRange<Double>
+      switch shape {
+      case .flag: range = 0...1
+      case .number(let bounds, _): range = bounds
+      case .integer(let bounds, _): range = Double(bounds.lowerBound)...Double(bounds.upperBound)
+      default:
+        faults.append(
+          SessionFault(
+            .error, path.appending(key: "target"),
+            "a controller moves numbers and switches, not \(shape.wanted)"))
+        continue
+      }
+      for (key, value) in [("low", mapping.low), ("high", mapping.high)] {
+        if let value, !range.contains(value) {
+          faults.append(
+            SessionFault(
+              .error, path.appending(key: key),
+              "\(plain(value)) is out of the target's range: \(shape.wanted)"))
+        }
+      }
+    }
+  }
+
+  private static func checkConnections(
+    _ document: SessionDocument, _ faults: inout [SessionFault]
+  ) {
+    var seen: Set<SessionConnection> = []
+    for (index, connection) in document.connections.enumerated()
+    where !seen.insert(connection).inserted {
+      faults.append(
+        SessionFault(
+          .warning, SessionPath([.key("connections"), .index(index)]),
+          "this connection is there twice"))
+    }
+  }
+}
+
+/// The shapes of a document's values by path, for many paths of one document.
+private struct SessionTargets {
+  private let document: SessionDocument
+  private let tracks, buses: [String: Int]
+
+  init(_ document: SessionDocument) {
+    self.document = document
+    tracks = Self.indices(document.tracks.map(\.name))
+    buses = Self.indices(document.buses.map(\.name))
+  }
+
+  private static func indices(_ names: [String]) -> [String: Int] {
+    Dictionary(names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Returns the shape at a path. Looks at the track or bus of the path alone.
+  func shape(at path: SessionPath) throws(SessionError) -> SessionShape {
+    var single = SessionDocument()
+    var path = path
+    guard path.steps.count > 1, case .key(let list) = path.steps[0] else {
+      return try document.shape(at: path)
+    }
+    switch (list, path.steps[1]) {
+    case ("tracks", .name(let name)):
+      guard let index = tracks[name] else { throw unknown(name, among: tracks, path) }
+      single.tracks = [document.tracks[index]]
+    case ("tracks", .index(let index)) where document.tracks.indices.contains(index):
+      single.tracks = [document.tracks[index]]
+    case ("buses", .name(let name)):
+      guard let index = buses[name] else { throw unknown(name, among: buses, path) }
+      single.buses = [document.buses[index]]
+    case ("buses", .index(let index)) where document.buses.indices.contains(index):
+      single.buses = [document.buses[index]]
+    default: return try document.shape(at: path)
+    }
+    path.steps[1] = .index(0)
+    return try single.shape(at: path)
+  }
+
+  private func unknown(_ name: String, among names: [String: Int], _ path: SessionPath)
+    -> SessionError
+  {
+    let near = NearMiss.find(name, in: names.keys.sorted())
+    return .edit(
+      path: path.description,
+      reason: "there is no element “\(name)”" + (near.map { "; did you mean “\($0)”?" } ?? ""))
+  }
+}

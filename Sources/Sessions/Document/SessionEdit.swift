@@ -1,0 +1,426 @@
+/// An edit of a session document. The journal, `cuejack set` and OSC use it.
+package enum SessionEdit: Sendable, Equatable {
+  /// Sets the value at a path. Null restores the default, or removes an optional value.
+  case set(SessionPath, JSONValue)
+  /// Inserts an element into the list at a path, before the element with this index or at the end.
+  case add(SessionPath, JSONValue, at: Int?)
+  /// Removes the element of a list, or the member of an object with free keys, at a path.
+  case remove(SessionPath)
+  /// Moves the element of a list at a path, so that it has this index afterwards.
+  case move(SessionPath, to: Int)
+  /// Replaces the whole document.
+  case replace(JSONValue)
+
+  /// Parses `PATH=VALUE`. The value is JSON5, or any text where the field is a text.
+  ///
+  /// - Throws: `SessionError.edit` or `.syntax`.
+  package init(assignment text: String, in document: SessionDocument) throws(SessionError) {
+    guard let sign = Self.sign(of: text) else {
+      throw .edit(path: excerpt(text), reason: "this is no PATH=VALUE")
+    }
+    let path = try SessionPath(String(text[..<sign]))
+    let value = String(text[text.index(after: sign)...])
+    self = .set(path, try document.value(from: value, at: path))
+  }
+
+  /// Returns the first equals sign that is not inside brackets.
+  private static func sign(of text: String) -> String.Index? {
+    var depth = 0
+    for index in text.indices {
+      switch text[index] {
+      case "[": depth += 1
+      case "]": depth -= 1
+      case "=" where depth <= 0: return index
+      default: break
+      }
+    }
+    return nil
+  }
+}
+
+extension SessionEdit {
+  /// The edit as JSON, as the journal has it.
+  package var json: JSONValue {
+    switch self {
+    case .set(let path, let value): .table(["set": .text(path.description), "value": value])
+    case .add(let path, let value, let index):
+      .table(
+        ["add": .text(path.description), "value": value].merging(
+          index.map { ["at": .integer(Int64($0))] } ?? [:]
+        ) { $1 })
+    case .remove(let path): .table(["remove": .text(path.description)])
+    case .move(let path, let index):
+      .table(["move": .text(path.description), "to": .integer(Int64(index))])
+    case .replace(let value): .table(["replace": value])
+    }
+  }
+
+  /// Creates an edit from its JSON.
+  ///
+  /// - Throws: `SessionError.edit`.
+  package init(json: JSONValue) throws(SessionError) {
+    let members = json.members ?? [:]
+    func index(_ key: String) -> Int? { members[key]?.int64.flatMap { Int(exactly: $0) } }
+    if let path = members["set"]?.string, let value = members["value"] {
+      self = .set(try SessionPath(path), value)
+    } else if let path = members["add"]?.string, let value = members["value"] {
+      self = .add(try SessionPath(path), value, at: index("at"))
+    } else if let path = members["remove"]?.string {
+      self = .remove(try SessionPath(path))
+    } else if let path = members["move"]?.string, let index = index("to") {
+      self = .move(try SessionPath(path), to: index)
+    } else if let value = members["replace"] {
+      self = .replace(value)
+    } else {
+      throw .edit(path: "", reason: "this is no edit: set, add, remove, move or replace")
+    }
+  }
+}
+
+// MARK: - Applying
+
+extension SessionDocument {
+  /// Applies an edit. The document stays as it is if the edit is refused.
+  ///
+  /// The new value must have the right form, names must stay unique, and everything that is referred to
+  /// by name must exist. A new name is carried to all references.
+  ///
+  /// - Throws: `SessionError.edit` or `.faults`.
+  package mutating func apply(_ edit: SessionEdit) throws(SessionError) {
+    self = try edited([edit])
+  }
+
+  /// Returns the document after several edits, which are checked together.
+  package func edited(_ edits: [SessionEdit]) throws(SessionError) -> SessionDocument {
+    var tree = json
+    for edit in edits { try Self.apply(edit, to: &tree) }
+    guard let document = SessionDocument(json: tree) else {
+      throw .edit(path: "", reason: "the document is no object")
+    }
+    let faults = SessionCheck.references(of: document).filter { $0.severity == .error }
+    // Faults that the document had before do not stand in the way.
+    if !faults.isEmpty {
+      let before = SessionCheck.references(of: self)
+      let new = faults.filter { !before.contains($0) }
+      if !new.isEmpty { throw .faults(file: "edit", new) }
+    }
+    return document
+  }
+
+  /// Returns the value at a path, with defaults for absent fields.
+  ///
+  /// - Throws: `SessionError.edit` if there is no such field or element.
+  package func value(at path: SessionPath) throws(SessionError) -> JSONValue {
+    var found = JSONValue.null
+    var tree = json
+    try Self.visit(&tree, .record(Self.shape), path) { value, _, absent throws(SessionError) in
+      found = value ?? absent ?? .null
+    }
+    return found
+  }
+
+  /// Returns the shape of the value at a path, and its value.
+  ///
+  /// - Throws: `SessionError.edit` if there is no such field or element.
+  package func shape(at path: SessionPath) throws(SessionError) -> SessionShape {
+    var found = SessionShape.record(Self.shape)
+    var tree = json
+    try Self.visit(&tree, .record(Self.shape), path) { _, shape, _ throws(SessionError) in
+      found = shape
+    }
+    return found
+  }
+
+  /// Returns the JSON of a value that a user typed for the field at a path.
+  fileprivate func value(from text: String, at path: SessionPath) throws(SessionError) -> JSONValue
+  {
+    switch try shape(at: path) {
+    case .text, .word: return .text(text)
+    case .texts where !text.hasPrefix("["): return .text(text)
+    default: break
+    }
+    do throws(JSON5Fault) {
+      return try JSON5Parser.parse(Array(text.utf8))
+    } catch {
+      throw .edit(
+        path: path.description, reason: "“\(excerpt(text))” is no value: \(error.reason)")
+    }
+  }
+
+  /// Applies an edit to a tree, and checks the form of what it changes.
+  private static func apply(_ edit: SessionEdit, to tree: inout JSONValue) throws(SessionError) {
+    switch edit {
+    case .replace(let value):
+      try check(value, .record(shape), .root)
+      tree = value
+    case .set(let path, let value):
+      if path.isEmpty { return try apply(.replace(value), to: &tree) }
+      let old = try name(at: path, in: &tree)
+      try set(value, at: path, in: &tree)
+      if let old, let new = value.string, old != new { rename(path, from: old, to: new, in: &tree) }
+    case .add(let path, let value, let index):
+      try visit(&tree, .record(shape), path) { slot, shape, absent throws(SessionError) in
+        guard let element = shape.element, var elements = (slot ?? absent)?.elements else {
+          throw .edit(path: path.description, reason: "it is no list")
+        }
+        let index = index ?? elements.count
+        guard (0...elements.count).contains(index) else {
+          throw .edit(
+            path: path.description, reason: "the index \(index) is none of 0 to \(elements.count)")
+        }
+        try check(value, element, path.appending(index: index))
+        elements.insert(value, at: index)
+        try check(.list(elements), shape, path)
+        slot = .list(elements)
+      }
+    case .remove(let path):
+      try withList(of: path, in: &tree) { elements, index throws(SessionError) in
+        elements.remove(at: index)
+      }
+    case .move(let path, let index):
+      try withList(of: path, in: &tree) { elements, from throws(SessionError) in
+        guard elements.indices.contains(index) else {
+          throw .edit(
+            path: path.description,
+            reason: "the index \(index) is none of 0 to \(elements.count - 1)")
+        }
+        elements.insert(elements.remove(at: from), at: index)
+      }
+    }
+  }
+
+  private static func check(_ value: JSONValue, _ shape: SessionShape, _ path: SessionPath)
+    throws(SessionError)
+  {
+    var faults: [SessionFault] = []
+    shape.check(value, at: path, &faults)
+    if !faults.isEmpty { throw .faults(file: "edit", faults) }
+  }
+
+  private static func set(_ value: JSONValue, at path: SessionPath, in tree: inout JSONValue)
+    throws(SessionError)
+  {
+    let parent = SessionPath(path.steps.dropLast())
+    let last = path.steps[(path.steps.count - 1)...]
+    try visit(&tree, .record(shape), parent) { slot, shape, absent throws(SessionError) in
+      try visit(&slot, shape, absent, last, path) { slot, shape, _ throws(SessionError) in
+        if value == .null {
+          slot = nil
+        } else {
+          try check(value, shape, path)
+          slot = value
+        }
+      }
+      switch (shape, last.first, slot) {
+      case (.record(let record), .key(let key), _):
+        if record[key]?.isRequired == true, slot?.members?[key] == nil {
+          throw .edit(path: path.description, reason: "it cannot be removed")
+        }
+      case (.choice, .key(let key), .some(.table(let members))):
+        // A choice has one member: the others go.
+        slot = members[key].map { .table([key: $0]) }
+      case (.numbers, _, .some(let value)), (.texts, _, .some(let value)):
+        try check(value, shape, parent)
+      default: break
+      }
+    }
+  }
+
+  /// Edits the list that has the element at a path.
+  private static func withList(
+    of path: SessionPath, in tree: inout JSONValue,
+    _ body: (inout [JSONValue], Int) throws(SessionError) -> Void
+  ) throws(SessionError) {
+    let parent = SessionPath(path.steps.dropLast())
+    guard let last = path.steps.last else {
+      throw .edit(path: "", reason: "the whole session cannot be removed or moved")
+    }
+    try visit(&tree, .record(shape), parent) { slot, shape, absent throws(SessionError) in
+      if case .numbers = shape, case .table(var members) = slot ?? .table([:]) {
+        guard let key = last.word, members.removeValue(forKey: key) != nil else {
+          throw .edit(path: path.description, reason: "there is no such member")
+        }
+        slot = .table(members)
+        return
+      }
+      guard var elements = (slot ?? absent)?.elements, shape.element != nil else {
+        throw .edit(path: path.description, reason: "it is no element of a list")
+      }
+      let index = try Self.index(of: last, in: elements, path)
+      try body(&elements, index)
+      slot = .list(elements)
+    }
+  }
+
+  // MARK: Finding values
+
+  /// Calls `body` with the value at a path, its shape and its default. `body` may change the value; nil stands for an
+  /// absent one.
+  private static func visit(
+    _ tree: inout JSONValue, _ shape: SessionShape, _ path: SessionPath,
+    _ body: (inout JSONValue?, SessionShape, JSONValue?) throws(SessionError) -> Void
+  ) throws(SessionError) {
+    var slot: JSONValue? = tree
+    try visit(&slot, shape, nil, path.steps[...], path, body)
+    tree = slot ?? .table([:])
+  }
+
+  private static func visit(
+    _ slot: inout JSONValue?, _ shape: SessionShape, _ absent: JSONValue?,
+    _ steps: ArraySlice<SessionPath.Step>, _ path: SessionPath,
+    _ body: (inout JSONValue?, SessionShape, JSONValue?) throws(SessionError) -> Void
+  ) throws(SessionError) {
+    guard let step = steps.first else { return try body(&slot, shape, absent) }
+    let rest = steps.dropFirst()
+    let done = SessionPath(Array(path.steps.prefix(path.steps.count - rest.count)))
+    func visitMember(_ key: String, _ shape: SessionShape, _ usual: JSONValue?)
+      throws(SessionError)
+    {
+      var members = (slot ?? absent)?.members ?? [:]
+      // Taken out, so that the member is changed in place.
+      var member = members.removeValue(forKey: key)
+      try visit(&member, shape, usual, rest, path, body)
+      members[key] = member
+      slot = .table(members)
+    }
+    switch shape {
+    case .record(let record):
+      guard case .key(let key) = step, let field = record[key] else {
+        throw unknown(step, among: record.fields, at: done)
+      }
+      try visitMember(key, field.shape, field.absent)
+    case .choice(let fields):
+      guard case .key(let key) = step, let field = fields.first(where: { $0.key == key }) else {
+        throw unknown(step, among: fields, at: done)
+      }
+      try visitMember(key, field.shape, nil)
+    case .numbers(let keys, let range, _):
+      guard let key = step.word, keys.allows(key) else {
+        throw .edit(path: done.description, reason: "this key is not allowed: \(keys.words)")
+      }
+      try visitMember(key, .number(range, unit: ""), nil)
+    case .list(let element, _):
+      var elements = (slot ?? absent)?.elements ?? []
+      let index = try index(of: step, in: elements, done)
+      var value: JSONValue? = elements[index]
+      elements[index] = .null
+      try visit(&value, element, nil, rest, path, body)
+      guard let value else {
+        throw .edit(path: path.description, reason: "an element is removed, not set to null")
+      }
+      elements[index] = value
+      slot = .list(elements)
+    case .texts(let rule, let most):
+      if let text = slot?.string { slot = .list([.text(text)]) }
+      try visit(&slot, .list(of: .text(rule), upTo: most), absent, steps, path, body)
+      if let elements = slot?.elements, elements.count == 1 { slot = elements[0] }
+    default:
+      throw .edit(path: done.description, reason: "there is nothing inside a value like this")
+    }
+  }
+
+  private static func unknown(
+    _ step: SessionPath.Step, among fields: [FieldShape], at path: SessionPath
+  ) -> SessionError {
+    let near = step.word.flatMap { NearMiss.find($0, in: fields) }
+    let hint = near.map { "; did you mean “\($0)”?" }
+    return .edit(
+      path: path.description,
+      reason: "unknown key\(hint ?? ": it is none of \(fields.map(\.key).joined(separator: ", "))")"
+    )
+  }
+
+  private static func index(
+    of step: SessionPath.Step, in elements: [JSONValue], _ path: SessionPath
+  ) throws(SessionError) -> Int {
+    switch step {
+    case .index(let index):
+      if elements.indices.contains(index) { return index }
+      throw .edit(
+        path: path.description,
+        reason: elements.isEmpty
+          ? "the list is empty"
+          : "there is no element \(index): 0 to \(elements.count - 1) are there")
+    case .name(let name), .key(let name):
+      if let index = elements.firstIndex(where: { label(of: $0) == name }) { return index }
+      let names = elements.compactMap(label)
+      let near = NearMiss.find(name, in: names).map { "; did you mean “\($0)”?" } ?? ""
+      throw .edit(path: path.description, reason: "there is no element with this name\(near)")
+    }
+  }
+
+  /// Returns the name or id of an element.
+  private static func label(of element: JSONValue) -> String? {
+    (element.members?["name"] ?? element.members?["id"])?.string
+  }
+}
+
+extension SessionPath.Step {
+  /// The key or name; nil for an index.
+  var word: String? {
+    switch self {
+    case .key(let word), .name(let word): word
+    case .index: nil
+    }
+  }
+}
+
+extension SessionShape {
+  /// The shape of a list's elements; nil for other shapes.
+  fileprivate var element: SessionShape? {
+    switch self {
+    case .list(let element, _): element
+    case .texts(let rule, _): .text(rule)
+    default: nil
+    }
+  }
+}
+
+// MARK: - Names
+
+extension SessionDocument {
+  /// Returns the name at a path such as `tracks[2].name`; nil for any other path.
+  private static func name(at path: SessionPath, in tree: inout JSONValue) throws(SessionError)
+    -> String?
+  {
+    guard path.steps.count == 3, path.steps[2] == .key("name") else { return nil }
+    var name: String?
+    try visit(&tree, .record(shape), path) { slot, _, _ throws(SessionError) in
+      name = slot?.string
+    }
+    return name
+  }
+
+  /// Carries the new name of a track or bus to everything that refers to it.
+  private static func rename(
+    _ path: SessionPath, from old: String, to new: String, in tree: inout JSONValue
+  ) {
+    guard case .key(let list) = path.steps[0], case .table(var members) = tree else { return }
+    func rewrite(_ list: String, _ key: String, _ change: (JSONValue) -> JSONValue) {
+      guard case .list(let elements) = members[list] else { return }
+      members[list] = .list(
+        elements.map { element in
+          guard case .table(var fields) = element, let value = fields[key] else { return element }
+          fields[key] = change(value)
+          return .table(fields)
+        })
+    }
+    let renamed = { (value: JSONValue) in value == .text(old) ? .text(new) : value }
+    switch list {
+    case "buses":
+      rewrite("tracks", "bus", renamed)
+      rewrite("buses", "bus", renamed)
+    case "tracks":
+      rewrite("groups", "tracks") { .list(($0.elements ?? []).map(renamed)) }
+    default: break
+    }
+    rewrite("controllers", "target") { target in
+      guard let text = target.string, var path = try? SessionPath(text), path.steps.count > 1,
+        path.steps[0] == .key(list), path.steps[1] == .name(old)
+      else { return target }
+      path.steps[1] = .name(new)
+      return .text(path.description)
+    }
+    tree = .table(members)
+  }
+}

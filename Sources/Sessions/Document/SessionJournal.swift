@@ -1,0 +1,237 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The journal of the edits that `session.json` does not have yet: a text file, a line per edit.
+///
+/// A line is a checksum of 16 hexadecimal digits, a space, and JSON. The first line has the checksum of the
+/// `session.json` that the edits belong to. A save first appends the new file's checksum, then replaces
+/// `session.json`, and then empties the journal; so a crash in between loses no edit and repeats none.
+///
+/// Each edit is written before `append` returns, and is therefore safe when the process is killed. It is on disk, and so safe
+/// from a power failure, at most a second later.
+package final class SessionJournal: Sendable {
+  package static let file = "session.journal"
+  /// A journal that was set aside because its edits belong to another `session.json`.
+  package static let oldFile = "session.journal.old"
+  /// The greatest size that is read. `SessionStore` rewrites a journal long before it reaches that.
+  static let mostBytes: Int64 = 64 << 20
+
+  private struct State {
+    var descriptor: CInt
+    /// Edits in the file.
+    var edits: Int
+    var bytes: Int64
+    var isSynchronizing = false
+    /// A write that failed in the background.
+    var failure: SessionError?
+  }
+  private let state: Mutex<State>
+  private let path: String
+  private let folder: SessionFolder
+  private static let queue = DispatchQueue(label: "cuejack.session-journal", qos: .utility)
+
+  /// Opens or creates the journal of a folder, and drops everything behind its undamaged part.
+  ///
+  /// - Parameter contents: The undamaged part, as read before.
+  init(_ folder: SessionFolder, continuing contents: Contents) throws(SessionError) {
+    let descriptor = try folder.open(Self.file, O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+    path = "\(folder.path)/\(Self.file)"
+    self.folder = folder
+    guard ftruncate(descriptor, off_t(contents.validBytes)) == 0 else {
+      let error = SessionFolder.failure("write", path)
+      close(descriptor)
+      throw error
+    }
+    state = Mutex(
+      State(
+        descriptor: descriptor, edits: contents.editCount, bytes: Int64(contents.validBytes)))
+  }
+
+  deinit {
+    state.withLock { state in
+      _ = fdatasync(state.descriptor)
+      close(state.descriptor)
+    }
+  }
+
+  /// Number of edits in the file.
+  var editCount: Int { state.withLock { $0.edits } }
+  /// Size of the file.
+  var byteCount: Int64 { state.withLock { $0.bytes } }
+
+  /// Appends an edit.
+  ///
+  /// - Parameter base: Checksum of the `session.json` that the journal's edits belong to.
+  func append(_ edit: SessionEdit, base: UInt64) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      if let failure = state.failure { throw failure }
+      var lines: [UInt8] = []
+      if state.bytes == 0 { lines = Self.header(base) }
+      lines += Self.line(edit.json)
+      try write(lines, &state)
+      state.edits += 1
+      synchronizeSoon(&state)
+    }
+  }
+
+  /// Notes the checksum of the `session.json` that is about to be written, and waits until all is on disk.
+  func noteSave(_ checksum: UInt64) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      if state.bytes == 0 { return }
+      try write(Self.line(.table(["saving": .text(hexadecimal(checksum))])), &state)
+      guard fdatasync(state.descriptor) == 0 else { throw SessionFolder.failure("write", path) }
+    }
+  }
+
+  /// Empties the journal.
+  func clear() throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      guard ftruncate(state.descriptor, 0) == 0 else { throw SessionFolder.failure("write", path) }
+      state.bytes = 0
+      state.edits = 0
+      state.failure = nil
+    }
+  }
+
+  /// Replaces all edits by one that sets the whole document.
+  func compact(to document: SessionDocument, base: UInt64) throws(SessionError) {
+    let bytes = Self.header(base) + Self.line(SessionEdit.replace(document.json).json)
+    try state.withLock { state throws(SessionError) in
+      try folder.replace(Self.file, with: bytes, mode: 0o600)
+      let descriptor = try folder.open(Self.file, O_RDWR | O_APPEND)
+      close(state.descriptor)
+      state.descriptor = descriptor
+      state.bytes = Int64(bytes.count)
+      state.edits = 1
+    }
+  }
+
+  private func write(_ lines: [UInt8], _ state: inout State) throws(SessionError) {
+    do throws(SessionError) {
+      try SessionFolder.write(lines, to: state.descriptor, path: path)
+    } catch {
+      // Half a line would hide the lines after it.
+      _ = ftruncate(state.descriptor, off_t(state.bytes))
+      throw error
+    }
+    state.bytes += Int64(lines.count)
+  }
+
+  /// Has the file's data written to disk within a second.
+  private func synchronizeSoon(_ state: inout State) {
+    guard !state.isSynchronizing else { return }
+    state.isSynchronizing = true
+    Self.queue.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
+      self?.synchronize()
+    }
+  }
+
+  /// Waits until all edits are on disk.
+  package func synchronize() {
+    state.withLock { state in
+      state.isSynchronizing = false
+      if fdatasync(state.descriptor) != 0, state.failure == nil {
+        state.failure = SessionFolder.failure("write", path)
+      }
+    }
+  }
+
+  // MARK: Lines
+
+  private static func line(_ json: JSONValue) -> [UInt8] {
+    let bytes = json.bytes(isPretty: false)
+    return Array("\(hexadecimal(checksum(bytes))) ".utf8) + bytes + [0x0A]
+  }
+
+  private static func header(_ base: UInt64) -> [UInt8] {
+    line(.table(["base": .text(hexadecimal(base)), "version": .integer(1)]))
+  }
+
+  /// The undamaged part of a journal.
+  struct Contents {
+    /// The edits that are not in `session.json`.
+    var edits: [SessionEdit] = []
+    /// The edits in the file, with those that a save has carried out.
+    var editCount = 0
+    /// Length of the undamaged part; 0 if it is not continued.
+    var validBytes = 0
+    /// Number of the first damaged line; nil if there is none.
+    var damagedLine: Int?
+    /// Edits that belong to another `session.json`.
+    var foreignEdits = 0
+  }
+
+  /// Reads a journal up to the first damaged line.
+  ///
+  /// - Parameter checksum: Checksum of the current `session.json`.
+  static func read(_ bytes: [UInt8], for checksum: UInt64) -> Contents {
+    var contents = Contents()
+    var base: String?
+    var edits: [SessionEdit] = []
+    // The number of edits before the last save that was carried out.
+    var saved: Int?
+    var number = 0
+    var start = 0
+    while start < bytes.count {
+      number += 1
+      let end = bytes[start...].firstIndex(of: 0x0A)
+      guard let end, let json = value(of: bytes[start..<end]) else {
+        contents.damagedLine = number
+        break
+      }
+      if number == 1 {
+        guard let text = json.members?["base"]?.string, json.members?["version"] == .integer(1)
+        else {
+          contents.damagedLine = 1
+          break
+        }
+        base = text
+      } else if let text = json.members?["saving"]?.string {
+        if text == hexadecimal(checksum) { saved = edits.count }
+      } else {
+        do throws(SessionError) {
+          edits.append(try SessionEdit(json: json))
+        } catch {
+          contents.damagedLine = number
+          break
+        }
+      }
+      start = end + 1
+    }
+    if let saved {
+      contents.edits = Array(edits[saved...])
+    } else if base == hexadecimal(checksum) {
+      contents.edits = edits
+    } else {
+      contents.foreignEdits = edits.count
+      return contents
+    }
+    contents.editCount = edits.count
+    contents.validBytes = start
+    return contents
+  }
+
+  /// Returns the JSON of a line; nil if it is damaged.
+  private static func value(of line: ArraySlice<UInt8>) -> JSONValue? {
+    guard line.count > 17, line[line.startIndex + 16] == 0x20 else { return nil }
+    let json = Array(line.dropFirst(17))
+    guard String(decoding: line.prefix(16), as: UTF8.self) == hexadecimal(checksum(json)) else {
+      return nil
+    }
+    return try? JSON5Parser.parse(json)
+  }
+}
+
+/// Returns the FNV-1a checksum of bytes. It detects damage, not forgery.
+func checksum(_ bytes: some Sequence<UInt8>) -> UInt64 {
+  var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+  for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  return sum
+}
+
+/// Formats a number as 16 hexadecimal digits.
+func hexadecimal(_ number: UInt64) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,257 @@
+/// The form that a value in `session.json` must have: its type, unit, range and length.
+///
+/// The shapes of all fields are one table. Reading, checking, editing by path and the published JSON
+/// schema use it.
+package indirect enum SessionShape: Sendable {
+  case flag
+  case text(TextRule)
+  /// One of these words.
+  case word([String])
+  case number(ClosedRange<Double>, unit: String)
+  case integer(ClosedRange<Int64>, unit: String)
+  case record(RecordShape)
+  /// An object with exactly one of these members.
+  case choice([FieldShape])
+  case list(of: SessionShape, upTo: Int)
+  /// A text, or a list of them.
+  case texts(TextRule, upTo: Int)
+  /// An object of numbers with keys of the writer's choice.
+  case numbers(keys: TextRule, ClosedRange<Double>, upTo: Int)
+}
+
+/// A field of a record: its key, shape and default.
+package struct FieldShape: Sendable {
+  package let key: String
+  package let shape: SessionShape
+  package let isRequired: Bool
+  /// The value of an absent field; nil if there is none.
+  package let absent: JSONValue?
+  /// One sentence for the JSON schema.
+  package let summary: String
+  /// Other words for the key that people try.
+  let synonyms: [String]
+}
+
+/// The shape of an object with a fixed set of keys.
+package final class RecordShape: Sendable {
+  /// Name in the JSON schema.
+  package let name: String
+  package let fields: [FieldShape]
+  private let indices: [String: Int]
+
+  package init(_ name: String, _ fields: [FieldShape]) {
+    self.name = name
+    self.fields = fields
+    indices = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.key, $0) })
+  }
+
+  /// Returns the field with a key.
+  package subscript(_ key: String) -> FieldShape? { indices[key].map { fields[$0] } }
+}
+
+/// A rule for texts.
+package struct TextRule: Sendable {
+  /// Description of the texts that are allowed, such as "1 to 200 characters without control characters".
+  package let words: String
+  /// The rule as a regular expression of JSON schema; nil if it has none.
+  package let pattern: String?
+  /// The greatest length in bytes of UTF-8.
+  let mostBytes: Int
+  private let isAllowed: @Sendable (String) -> Bool
+
+  init(
+    _ words: String, pattern: String? = nil, upTo mostBytes: Int,
+    _ isAllowed: @escaping @Sendable (String) -> Bool
+  ) {
+    self.words = words
+    self.pattern = pattern
+    self.mostBytes = mostBytes
+    self.isAllowed = isAllowed
+  }
+
+  /// Returns whether the rule allows a text.
+  package func allows(_ text: String) -> Bool {
+    text.utf8.count <= mostBytes && isAllowed(text)
+  }
+}
+
+// MARK: - Checking
+
+extension SessionShape {
+  /// Checks a value and everything in it, and adds the faults with their paths.
+  package func check(_ value: JSONValue, at path: SessionPath, _ faults: inout [SessionFault]) {
+    func fault(_ message: String) { faults.append(SessionFault(.error, path, message)) }
+    switch (self, value) {
+    case (.flag, .flag): break
+    case (.text(let rule), .text(let text)), (.texts(let rule, _), .text(let text)):
+      if !rule.allows(text) { fault("“\(excerpt(text))” is not allowed: \(rule.words)") }
+    case (.word(let words), .text(let text)):
+      if !words.contains(text) {
+        let near = NearMiss.find(text, in: words).map { "; did you mean “\($0)”?" } ?? ""
+        fault("“\(excerpt(text))” is none of \(words.joined(separator: ", "))\(near)")
+      }
+    case (.number(let range, let unit), .integer), (.number(let range, let unit), .number):
+      check(value, range, unit, fault)
+    case (.integer(let range, let unit), .integer(let number)):
+      if !range.contains(number) { fault(outside("\(number)", range, unit)) }
+    case (.integer(let range, let unit), .number(let number)):
+      guard let integer = Int64(exactly: number) else {
+        return fault("\(number) is not allowed: \(wanted)")
+      }
+      if !range.contains(integer) { fault(outside("\(integer)", range, unit)) }
+    case (.record(let record), .table(let members)): check(members, record, path, &faults)
+    case (.choice(let fields), .table(let members)): check(members, fields, path, &faults)
+    case (.list(let shape, let most), .list(let elements)):
+      if elements.count > most {
+        return fault("\(elements.count) elements are too many: \(most) at most")
+      }
+      for (index, element) in elements.enumerated() {
+        shape.check(element, at: path.appending(index: index), &faults)
+      }
+    case (.texts(let rule, let most), .list(let elements)):
+      if elements.isEmpty { fault("the list is empty") }
+      SessionShape.list(of: .text(rule), upTo: most).check(value, at: path, &faults)
+    case (.numbers(let keys, let range, let most), .table(let members)):
+      if members.count > most {
+        return fault("\(members.count) members are too many: \(most) at most")
+      }
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        let path = path.appending(name: key)
+        if !keys.allows(key) {
+          faults.append(SessionFault(.error, path, "this key is not allowed: \(keys.words)"))
+        }
+        SessionShape.number(range, unit: "").check(value, at: path, &faults)
+      }
+    default: fault("\(value.typeName) is not allowed: \(wanted)")
+    }
+  }
+
+  private func check(
+    _ value: JSONValue, _ range: ClosedRange<Double>, _ unit: String, _ fault: (String) -> Void
+  ) {
+    guard let number = value.double, number.isFinite else {
+      return fault("the number is not finite")
+    }
+    if !range.contains(number) { fault(outside(plain(number), range, unit)) }
+  }
+
+  private func outside<Bound>(_ number: String, _ range: ClosedRange<Bound>, _ unit: String)
+    -> String
+  { "\(number) is out of range: \(words(range, unit))" }
+
+  private func check(
+    _ members: [String: JSONValue], _ record: RecordShape, _ path: SessionPath,
+    _ faults: inout [SessionFault]
+  ) {
+    for key in members.keys.sorted() where record[key] == nil {
+      faults.append(unknown(key, among: record.fields, at: path))
+    }
+    for field in record.fields {
+      let path = path.appending(key: field.key)
+      if let value = members[field.key] {
+        field.shape.check(value, at: path, &faults)
+      } else if field.isRequired {
+        faults.append(SessionFault(.error, path, "it is missing: \(field.shape.wanted)"))
+      }
+    }
+  }
+
+  private func check(
+    _ members: [String: JSONValue], _ fields: [FieldShape], _ path: SessionPath,
+    _ faults: inout [SessionFault]
+  ) {
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+      if let field = fields.first(where: { $0.key == key }) {
+        field.shape.check(value, at: path.appending(key: key), &faults)
+      } else {
+        faults.append(unknown(key, among: fields, at: path))
+      }
+    }
+    if members.count != 1 {
+      faults.append(SessionFault(.error, path, "it needs exactly one member: \(wanted)"))
+    }
+  }
+
+  private func unknown(_ key: String, among fields: [FieldShape], at path: SessionPath)
+    -> SessionFault
+  {
+    let near = NearMiss.find(key, in: fields).map { "; did you mean “\($0)”?" } ?? ""
+    return SessionFault(.error, path.appending(name: key), "unknown key\(near)")
+  }
+
+  /// Description of the values that the shape allows.
+  package var wanted: String {
+    switch self {
+    case .flag: "true or false"
+    case .text(let rule): "a text, \(rule.words)"
+    case .word(let words): "one of \(words.joined(separator: ", "))"
+    case .number(let range, let unit): "a number, \(words(range, unit))"
+    case .integer(let range, let unit): "a whole number, \(words(range, unit))"
+    case .record: "an object"
+    case .choice(let fields): "an object with one of \(fields.map(\.key).joined(separator: ", "))"
+    case .list: "a list"
+    case .texts(let rule, _): "a text or a list of texts, each \(rule.words)"
+    case .numbers: "an object of numbers"
+    }
+  }
+
+  private func words<Bound>(_ range: ClosedRange<Bound>, _ unit: String) -> String {
+    let (low, high) = (range.lowerBound, range.upperBound)
+    let bounds =
+      if let low = low as? Double, let high = high as? Double {
+        "\(plain(low)) to \(plain(high))"
+      } else {
+        "\(low) to \(high)"
+      }
+    return unit.isEmpty ? bounds : "\(bounds) \(unit)"
+  }
+}
+
+/// Formats a number without a fraction of zero.
+func plain(_ number: Double) -> String {
+  number == number.rounded() && abs(number) < 1e15 ? "\(Int64(number))" : "\(number)"
+}
+
+/// Shortens a text for a message.
+func excerpt(_ text: String) -> String {
+  text.count > 60 ? "\(text.prefix(60))…" : text
+}
+
+/// A search for the known word that an unknown one was probably meant to be.
+enum NearMiss {
+  /// Returns the key of a field that `word` resembles, or for which it is a synonym.
+  static func find(_ word: String, in fields: [FieldShape]) -> String? {
+    let lower = word.lowercased()
+    return fields.first { $0.synonyms.contains(lower) }?.key ?? find(word, in: fields.map(\.key))
+  }
+
+  /// Returns the word at the least distance from `word`, if that is a third of its length at most.
+  static func find(_ word: String, in words: [String]) -> String? {
+    // A long word is no slip of the keyboard, and comparing it takes long.
+    guard word.utf8.count <= 64 else { return nil }
+    let lower = Array(word.lowercased())
+    let distances = words.map { (word: $0, distance: distance(lower, Array($0.lowercased()))) }
+    guard let best = distances.min(by: { $0.distance < $1.distance }),
+      best.distance <= max(1, best.word.count / 3)
+    else { return nil }
+    return best.word
+  }
+
+  /// Returns the number of edits between two words, with a swap of neighbours as one edit.
+  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var beforeLast = Array(0...b.count)
+    var last = beforeLast
+    for i in a.indices {
+      var row = [i + 1]
+      for j in b.indices {
+        var cost = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+          cost = min(cost, beforeLast[j - 1] + 1)
+        }
+        row.append(cost)
+      }
+      (beforeLast, last) = (last, row)
+    }
+    return last[b.count]
+  }
+}

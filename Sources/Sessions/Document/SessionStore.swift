@@ -1,0 +1,224 @@
+import Synchronization
+
+/// An open session: its document, its folder and its journal.
+///
+/// Any thread; calls block while they write.
+package final class SessionStore: Sendable {
+  package let folder: SessionFolder
+  private let lock: SessionFolder.SessionLock
+  private let journal: SessionJournal
+  /// Messages about what happened when the session was opened, such as restored edits.
+  package let notices: [String]
+
+  private struct State {
+    var document: SessionDocument
+    /// Checksum of `session.json`.
+    var base: UInt64
+    /// Whether the document has edits that `session.json` does not have.
+    var isEdited: Bool
+  }
+  private let state: Mutex<State>
+
+  package static let file = "session.json"
+  /// The greatest `session.json` that is read.
+  package static let mostBytes: Int64 = 8 << 20
+  /// The journal is rewritten as one edit when it has more edits or bytes than these.
+  private static let mostEdits = 4096
+  private static let mostJournalBytes: Int64 = 8 << 20
+
+  // MARK: Opening
+
+  /// Creates a session in a folder, which is created if there is none.
+  ///
+  /// - Throws: `SessionError`; `exists` if the folder has a session.
+  package init(creating path: String, _ document: SessionDocument) throws(SessionError) {
+    folder = try SessionFolder(creating: path)
+    lock = try folder.lock()
+    if try folder.holds(Self.file) { throw .exists(file: "\(folder.path)/\(Self.file)") }
+    let bytes = try Self.writableText(of: document, folder)
+    try folder.replace(Self.file, with: bytes)
+    // A journal without a session belongs to nothing.
+    if try folder.holds(SessionJournal.file) {
+      try folder.rename(SessionJournal.file, to: SessionJournal.oldFile)
+    }
+    journal = try SessionJournal(folder, continuing: SessionJournal.Contents())
+    notices = []
+    state = Mutex(State(document: document, base: checksum(bytes), isEdited: false))
+  }
+
+  /// Opens a session, locks it, and restores the edits of its journal.
+  ///
+  /// The values have the right form. Names and files may be wrong all the same: `SessionCheck` tells.
+  ///
+  /// - Throws: `SessionError`.
+  package init(opening path: String) throws(SessionError) {
+    folder = try SessionFolder(opening: path)
+    lock = try folder.lock()
+    let reading = try Self.read(folder)
+    notices = reading.notices
+    if reading.journal.validBytes == 0, try folder.holds(SessionJournal.file) {
+      if reading.journal.foreignEdits > 0 || reading.journal.damagedLine != nil {
+        try folder.rename(SessionJournal.file, to: SessionJournal.oldFile)
+      }
+    }
+    journal = try SessionJournal(folder, continuing: reading.journal)
+    state = Mutex(
+      State(document: reading.document, base: reading.base, isEdited: reading.restored > 0))
+  }
+
+  /// A session as read from its folder.
+  package struct Reading: Sendable {
+    package let document: SessionDocument
+    /// Number of edits from the journal.
+    package let restored: Int
+    package let notices: [String]
+    fileprivate let base: UInt64
+    fileprivate let journal: SessionJournal.Contents
+  }
+
+  /// Reads a session with the edits of its journal, without locking or changing anything.
+  ///
+  /// - Throws: `SessionError`.
+  package static func read(_ path: String) throws(SessionError) -> Reading {
+    try read(try SessionFolder(opening: path))
+  }
+
+  private static func read(_ folder: SessionFolder) throws(SessionError) -> Reading {
+    let path = "\(folder.path)/\(file)"
+    guard let bytes = try folder.contents(of: file, limit: mostBytes) else {
+      throw .system(
+        file: path, action: "open", code: 2, text: "no such file: this folder is no session")
+    }
+    let document = try parse(bytes, path: path)
+    let base = checksum(bytes)
+    var contents = SessionJournal.Contents()
+    if let bytes = try folder.contents(of: SessionJournal.file, limit: SessionJournal.mostBytes) {
+      contents = SessionJournal.read(bytes, for: base)
+    }
+    let journalPath = "\(folder.path)/\(SessionJournal.file)"
+    var notices: [String] = []
+    if let line = contents.damagedLine {
+      notices.append("\(journalPath): damaged from line \(line) on; edits from there are lost")
+    }
+    if contents.foreignEdits > 0 {
+      notices.append(
+        "\(journalPath): its edits (\(contents.foreignEdits)) belong to another \(file) and are not restored; "
+          + "they are kept in \(SessionJournal.oldFile)")
+    }
+    let (restored, number) = replay(contents.edits, on: document, &notices, journalPath)
+    if number > 0 { notices.append("\(folder.path): restored \(count(number)) not saved") }
+    return Reading(
+      document: restored, restored: number, notices: notices, base: base, journal: contents)
+  }
+
+  /// Returns the document with as many of the edits as can be applied, and their number.
+  private static func replay(
+    _ edits: [SessionEdit], on document: SessionDocument, _ notices: inout [String],
+    _ journal: String
+  ) -> (SessionDocument, Int) {
+    if edits.isEmpty { return (document, 0) }
+    // Together, as they were checked one by one when they were made.
+    if let edited = try? document.edited(edits) { return (edited, edits.count) }
+    var document = document
+    for (index, edit) in edits.enumerated() {
+      do throws(SessionError) {
+        try document.apply(edit)
+      } catch {
+        notices.append("\(journal): the edit \(index + 1) cannot be restored: \(error)")
+        return (document, index)
+      }
+    }
+    return (document, edits.count)
+  }
+
+  private static func count(_ edits: Int) -> String {
+    edits == 1 ? "1 edit that was" : "\(edits) edits that were"
+  }
+
+  /// Parses the text of a `session.json`.
+  ///
+  /// - Parameter path: The file's name in error messages.
+  /// - Throws: `SessionError`: `syntax`, or `faults` with all values of a wrong form.
+  package static func parse(_ bytes: [UInt8], path: String) throws(SessionError) -> SessionDocument
+  {
+    let json: JSONValue
+    do throws(JSON5Fault) {
+      json = try JSON5Parser.parse(bytes)
+    } catch {
+      throw .syntax(file: path, line: error.line, column: error.column, reason: error.reason)
+    }
+    var faults: [SessionFault] = []
+    // Later versions have keys and values that this one does not know.
+    if let version = json.members?["version"]?.int64,
+      version > Int64(SessionDocument.currentVersion)
+    {
+      let message =
+        "this session has version \(version); this program reads up to version \(SessionDocument.currentVersion)"
+      throw .faults(file: path, [SessionFault(.error, SessionPath([.key("version")]), message)])
+    }
+    SessionShape.record(SessionDocument.shape).check(json, at: .root, &faults)
+    guard faults.isEmpty, let document = SessionDocument(json: json) else {
+      throw .faults(file: path, faults)
+    }
+    return document
+  }
+
+  /// Returns the text of a document's `session.json`.
+  package static func text(of document: SessionDocument) -> [UInt8] {
+    document.json.bytes(isPretty: true) + [0x0A]
+  }
+
+  /// Returns the text to write, unless it would be too large to be read again.
+  private static func writableText(of document: SessionDocument, _ folder: SessionFolder)
+    throws(SessionError) -> [UInt8]
+  {
+    let bytes = text(of: document)
+    guard bytes.count <= mostBytes else {
+      throw .tooLarge(
+        file: "\(folder.path)/\(file)", bytes: Int64(bytes.count), limit: mostBytes)
+    }
+    return bytes
+  }
+
+  // MARK: Editing and saving
+
+  package var document: SessionDocument { state.withLock { $0.document } }
+
+  /// Whether the document has edits that are only in the journal.
+  package var isEdited: Bool { state.withLock { $0.isEdited } }
+
+  /// Applies an edit, and writes it to the journal.
+  ///
+  /// - Throws: `SessionError`. The document is then unchanged.
+  package func apply(_ edit: SessionEdit) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      let document = try state.document.edited([edit])
+      if document == state.document { return }
+      try journal.append(edit, base: state.base)
+      state.document = document
+      state.isEdited = true
+      if journal.editCount > Self.mostEdits || journal.byteCount > Self.mostJournalBytes {
+        try journal.compact(to: document, base: state.base)
+      }
+    }
+  }
+
+  /// Writes `session.json`, and empties the journal. After a crash, the old or the new file is there, whole, with the edits
+  /// that it lacks in the journal.
+  ///
+  /// - Throws: `SessionError`. The edits are then still in the journal.
+  package func save() throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      let bytes = try Self.writableText(of: state.document, folder)
+      let sum = checksum(bytes)
+      try journal.noteSave(sum)
+      try folder.replace(Self.file, with: bytes)
+      state.base = sum
+      state.isEdited = false
+      try journal.clear()
+    }
+  }
+
+  /// Waits until all edits are on disk.
+  package func synchronize() { journal.synchronize() }
+}

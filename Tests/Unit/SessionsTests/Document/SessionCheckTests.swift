@@ -1,0 +1,72 @@
+import Sessions
+import Testing
+
+@Suite struct SessionCheckTests {
+  private func references(_ text: String) throws -> [String] {
+    SessionCheck.references(of: try parsed(text)).map(\.description)
+  }
+
+  @Test func theSampleHasNoFault() {
+    #expect(SessionCheck().faults(of: sampleSession()).isEmpty)
+  }
+
+  @Test func namesAndReferencesAreChecked() throws {
+    #expect(
+      try references(
+        """
+        {version: 1,
+         tracks: [{name: 'a', file: 'a.wav', bus: 'mian', trimStart: 2, trimEnd: 1},
+                  {name: 'a', file: 'b.wav', bus: 'main', ports: ['x:y'], fadeIn: 2, trimEnd: 1,
+                   chain: [{id: 'p', uri: 'urn:p'}]}],
+         buses: [{name: 'main', bus: 'sub', chain: [{id: 'p', uri: 'urn:q'}]}, {name: 'sub', bus: 'sup'},
+                 {name: 'sup', bus: 'main'}, {name: 'self', bus: 'self'}],
+         recordings: [{name: 'r', ports: [], file: 'r.wav'}, {name: 's', ports: ['a:b'], file: 'r.wav'}],
+         connections: [{from: 'a:b', to: 'c:d'}, {from: 'a:b', to: 'c:d'}],
+         controllers: [{controller: 'cc1', target: 'tracks[a].volume', low: -200},
+                       {controller: 'cc2', target: 'tracks[b].volume'},
+                       {controller: 'cc3', target: 'tracks[0].name'},
+                       {controller: 'cc4', target: 'transport.bpn'},
+                       {controller: 'cc5', target: 'tracks[0].mute', high: 1}],
+         groups: [{name: 'g', tracks: ['a', 'c']}, {name: 'h', tracks: ['a']}]}
+        """) == [
+          "tracks[1].name: “a” is there twice: tracks[0].name has it, too",
+          "buses[0].chain[0].id: “p” is there twice: tracks[1].chain[0].id has it, too",
+          "buses[0].chain[0].state: “plugins/p.lv2” is there twice: tracks[1].chain[0].state has it, too",
+          "recordings[1].file: “r.wav” is there twice: recordings[0].file has it, too",
+          "tracks[0].bus: there is no bus “mian”; did you mean “main”?",
+          "tracks[1].ports: it goes to the bus “main” and has no JACK ports of its own to connect",
+          "buses[0].bus: the buses feed each other in a cycle: main -> sub -> sup -> main",
+          "buses[3].bus: the buses feed each other in a cycle: self -> self",
+          "tracks[0].trimEnd: 1 seconds is not after trimStart, 2 seconds",
+          "tracks[1].fadeOut: warning: the fades are longer than the 1 seconds that play",
+          "recordings[0].ports: warning: there are no ports to record",
+          "groups[0].tracks[1]: there is no track “c”; did you mean “a”?",
+          "groups[1].tracks[0]: the group “g” has this track already",
+          "controllers[0].low: -200 is out of the target's range: a number, -120 to 24 dB",
+          "controllers[1].target: tracks[b].volume: there is no element “b”; did you mean “a”?",
+          "controllers[2].target: a controller moves numbers and switches, not a text, 1 to 200 bytes without control characters",
+          "controllers[3].target: transport.bpn: unknown key; did you mean “bpm”?",
+          "connections[1]: warning: this connection is there twice",
+        ])
+  }
+
+  @Test func filesPluginsAndFormatsAreAskedFor() {
+    var check = SessionCheck()
+    check.file = { name in
+      switch name {
+      case "audio/drums.wav": .missing
+      case "audio/b.wav": .unusable("not a sound file")
+      default: .present
+      }
+    }
+    check.plugin = { $0.uri.hasPrefix("urn:") ? "it is not installed" : nil }
+    check.format = { $0.format == "flac" ? "FLAC keeps 16 or 24 bits" : nil }
+    #expect(
+      check.faults(of: sampleSession()).map(\.description) == [
+        "tracks[0].file: warning: there is no file audio/drums.wav",
+        "tracks[1].file[1]: audio/b.wav: not a sound file",
+        "buses[0].chain[0].uri: it is not installed",
+        "recordings[0]: FLAC keeps 16 or 24 bits",
+      ])
+  }
+}

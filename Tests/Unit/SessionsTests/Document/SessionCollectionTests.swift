@@ -1,0 +1,103 @@
+import FileSupport
+import Foundation
+import Sessions
+import Testing
+
+@Suite struct SessionCollectionTests {
+  let folder: TemporaryFolder
+  let root: String
+  let session: String
+  init() throws {
+    folder = try TemporaryFolder()
+    root = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
+    session = root + "/set"
+    for name in ["a", "b"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(root)/\(name)", withIntermediateDirectories: true)
+    }
+  }
+
+  private func put(_ text: String, _ path: String) throws {
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try text.write(toFile: path, atomically: false, encoding: .utf8)
+  }
+  private func text(_ path: String) throws -> String {
+    try String(contentsOfFile: path, encoding: .utf8)
+  }
+
+  /// A session of a track per list of files.
+  private func make(_ files: [[String]]) throws -> SessionStore {
+    var document = SessionDocument(name: "set")
+    document.tracks = files.enumerated().map { SessionTrack(name: "t\($0)", files: $1) }
+    return try SessionStore(creating: session, document)
+  }
+
+  @Test func filesOutsideAreCopiedOnceAndUnderNewNames() throws {
+    try put("one", "\(root)/a/kick.wav")
+    try put("two", "\(root)/b/kick.wav")
+    try put("three", "\(root)/b/no extension")
+    try put("precious", "\(session)/audio/kick.wav")
+    let store = try make([
+      ["\(root)/a/kick.wav"], ["../b/kick.wav", "\(root)/a/kick.wav", "audio/kick.wav"],
+      ["\(root)/b/no extension"],
+    ])
+    let outcome = try SessionCollection(store) { _ in nil }.run()
+    #expect(
+      store.document.tracks.map(\.files) == [
+        ["audio/kick-2.wav"], ["audio/kick-3.wav", "audio/kick-2.wav", "audio/kick.wav"],
+        ["audio/no extension"],
+      ])
+    #expect(outcome.items.map(\.bytes) == [3, 3, 5] && outcome.remarks.isEmpty)
+    #expect(outcome.items.allSatisfy { !$0.wasThere })
+    #expect(try text("\(session)/audio/kick.wav") == "precious")
+    #expect(try text("\(session)/audio/kick-2.wav") == "one")
+    #expect(try text("\(session)/audio/kick-3.wav") == "two")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: session + "/audio").sorted() == [
+        "kick-2.wav", "kick-3.wav", "kick.wav", "no extension",
+      ])
+    #expect(try SessionCollection(store) { _ in nil }.run().items.isEmpty)
+  }
+
+  @Test func anInterruptedRunIsContinued() throws {
+    try put("one", "\(root)/a/kick.wav")
+    let store = try make([["\(root)/a/kick.wav"]])
+    // The first run copied the file and was killed before the edit, the next one in the middle of a copy.
+    try put("one", "\(session)/audio/kick.wav")
+    try put("o", "\(session)/audio/.collect.part")
+    let outcome = try SessionCollection(store) { _ in nil }.run()
+    #expect(outcome.items.map(\.wasThere) == [true])
+    #expect(store.document.tracks[0].files == ["audio/kick.wav"])
+  }
+
+  @Test func otherFilesAndLinksAreNotCopied() throws {
+    try put("key", "\(root)/a/secret")
+    try put("precious", "\(root)/a/precious")
+    let store = try make([["\(root)/a/secret"], ["audio/link.wav"], ["/nowhere/x.wav"]])
+    try FileManager.default.createDirectory(
+      atPath: session + "/audio", withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      atPath: session + "/audio/link.wav", withDestinationPath: "\(root)/a/secret")
+    let outcome = try SessionCollection(store) { "\($0): not a sound file" }.run()
+    #expect(
+      outcome.remarks == [
+        "\(root)/a/secret: not a sound file",
+        "\(session)/audio/link.wav: a symbolic link, which is not followed",
+        "/nowhere/x.wav: not a sound file",
+      ])
+    #expect(store.document.tracks[0].files == ["\(root)/a/secret"])
+  }
+
+  @Test func aFolderThatIsALinkIsNotWrittenThrough() throws {
+    try put("one", "\(root)/a/kick.wav")
+    let store = try make([["\(root)/a/kick.wav"]])
+    try FileManager.default.createSymbolicLink(
+      atPath: session + "/audio", withDestinationPath: "\(root)/b")
+    let error = try #require(throws: SessionError.self) {
+      try SessionCollection(store) { _ in nil }.run()
+    }
+    #expect("\(error)".contains("a symbolic link"), "\(error)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/b").isEmpty)
+  }
+}

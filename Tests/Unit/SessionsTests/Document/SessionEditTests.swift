@@ -1,0 +1,205 @@
+import Sessions
+import Testing
+
+@Suite struct SessionEditTests {
+  private func edited(_ edit: (inout SessionDocument) throws -> Void) rethrows -> SessionDocument {
+    var document = sampleSession()
+    try edit(&document)
+    return document
+  }
+
+  private func set(_ text: String, in document: inout SessionDocument) throws(SessionError) {
+    try document.apply(try SessionEdit(assignment: text, in: document))
+  }
+
+  @Test(arguments: [
+    "tracks[drums].volume", "tracks[0]", "buses[main].chain[0].parameters.gain", "transport.bpm",
+    "tracks[\"2\"].pan", "tracks[a b.c=].start.beat", "tracks[\"a]\\\"b\"].name", "",
+    "tracks[1].chain[x].parameters[urn:a#b]",
+  ])
+  func aPathHasOneText(text: String) throws {
+    #expect(try SessionPath(text).description == text)
+  }
+
+  @Test(arguments: [
+    "tracks[", "tracks[]", "tracks]", ".a", "a..b", "a.", "a b", "tracks[\"a]", "tracks[\"a\"",
+    "tracks[99999999999]", "0", "a[0]b", String(repeating: "a.", count: 20) + "a",
+    String(repeating: "a", count: 2000),
+  ])
+  func aBrokenPathIsRefused(text: String) {
+    #expect(throws: SessionError.self) { try SessionPath(text) }
+  }
+
+  @Test func valuesAreSetByIndexAndName() throws {
+    let document = try edited { document in
+      try set("tracks[drums].volume=-6", in: &document)
+      try set("tracks[1].volume=+1.5", in: &document)
+      try set("buses[1].gain=-0.5", in: &document)
+      try set("tracks[0].chain[amp].parameters.gain=3", in: &document)
+      try set("tracks[0].chain[0].parameters.mix=.25", in: &document)
+      try set("tracks[0].chain[0].bypass=true", in: &document)
+      try set("transport.mode=follow", in: &document)
+      try set("tracks[bass].start.seconds=2.5", in: &document)
+      try set("tracks[bass].file[1]=c.wav", in: &document)
+      try set("tracks[drums].file=audio/kit.wav", in: &document)
+      try set("tracks[bass].trimEnd=null", in: &document)
+      try set("recordings[take].armed=false", in: &document)
+      try set("name=With = sign", in: &document)
+    }
+    var expected = sampleSession()
+    expected.tracks[0].volume = -6
+    expected.tracks[1].volume = 1.5
+    expected.buses[1].gain = -0.5
+    expected.tracks[0].chain[0].parameters = ["gain": 3, "mix": 0.25]
+    expected.tracks[0].chain[0].bypass = true
+    expected.transport.mode = .follow
+    expected.tracks[1].start = .seconds(2.5)
+    expected.tracks[1].files = ["audio/a.wav", "c.wav"]
+    expected.tracks[0].files = ["audio/kit.wav"]
+    expected.tracks[1].trimEnd = nil
+    expected.recordings[0].armed = false
+    expected.name = "With = sign"
+    #expect(document == expected)
+  }
+
+  @Test func elementsAreAddedRemovedAndMoved() throws {
+    let document = try edited { document in
+      try document.apply(
+        .add(
+          SessionPath("tracks"), .table(["name": .text("pad"), "file": .text("pad.wav")]), at: 1))
+      try document.apply(.move(SessionPath("tracks[pad]"), to: 2))
+      try document.apply(.remove(SessionPath("connections[1]")))
+      try document.apply(.remove(SessionPath("tracks[drums].chain[amp].parameters.gain")))
+      try document.apply(.add(SessionPath("tracks[bass].file"), .text("d.wav"), at: nil))
+    }
+    #expect(document.tracks.map(\.name) == ["drums", "bass", "pad"])
+    #expect(document.connections.count == 1)
+    #expect(document.tracks[0].chain[0].parameters.isEmpty)
+    #expect(document.tracks[1].files == ["audio/a.wav", "audio/b.wav", "d.wav"])
+  }
+
+  @Test func aNewNameIsCarriedToAllReferences() throws {
+    let document = try edited { document in
+      try set("tracks[drums].name=kit", in: &document)
+      try set("buses[main].name=out", in: &document)
+    }
+    #expect(document.groups[0].tracks == ["kit", "bass"])
+    #expect(document.tracks[0].bus == "out" && document.buses[1].bus == "out")
+    #expect(
+      document.controllers.map(\.target) == [
+        "tracks[kit].volume", "buses[out].chain[limiter].parameters.drive",
+      ])
+    #expect(SessionCheck.references(of: document).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("tracks[drums].gain=1", "tracks[drums].gain: unknown key; did you mean “volume”?"),
+    (
+      "tracks[drum].volume=1",
+      "tracks[drum]: there is no element with this name; did you mean “drums”?"
+    ),
+    ("tracks[7].volume=1", "tracks[7]: there is no element 7: 0 to 1 are there"),
+    ("recordings[take].file=../x.wav", "edit: recordings[take].file: “../x.wav” is not allowed"),
+    ("tracks[drums].volume=99", "edit: tracks[drums].volume: 99 is out of range: -120 to 24 dB"),
+    ("tracks[drums].volume=loud", "tracks[drums].volume: “loud” is no value"),
+    ("tracks[drums].volume.x=1", "tracks[drums].volume.x: there is nothing inside"),
+    ("tracks[drums].bus=mani", "edit: tracks[0].bus: there is no bus “mani”; did you mean “main”?"),
+    ("buses[main].bus=reverb", "edit: buses[0].ports: it goes to the bus “reverb”"),
+    ("buses[reverb].bus=reverb", "edit: buses[1].bus: the buses feed each other in a cycle"),
+    ("tracks[bass].name=drums", "edit: tracks[1].name: “drums” is there twice"),
+    ("tracks[bass].name=null", "“name”"), ("tracks[bass].file=null", "“file”"),
+    ("tracks[0]=null", "an element is removed, not set to null"), ("volume", "is no PATH=VALUE"),
+    ("tracks[0].chain[0].parameters[a b]=1", "this key is not allowed"),
+    ("tracks[0].chain[0].parameters.gain=null", ""),
+  ])
+  func aWrongEditIsRefusedAndChangesNothing(text: String, message: String) throws {
+    var document = sampleSession()
+    if message.isEmpty || message == "“name”" || message == "“file”" {
+      // “null” is a text for a text's field.
+      if message.isEmpty {
+        try set(text, in: &document)
+      } else {
+        let path = try SessionPath(String(text.prefix { $0 != "=" }))
+        let error = try #require(throws: SessionError.self) {
+          try document.apply(.set(path, .null))
+        }
+        #expect("\(error)".contains("it cannot be removed"), "\(error)")
+      }
+      return
+    }
+    let error = try #require(throws: SessionError.self) { try set(text, in: &document) }
+    #expect("\(error)".contains(message), "\(error)")
+    #expect(document == sampleSession())
+  }
+
+  @Test func whatIsReferredToCannotBeRemoved() throws {
+    var document = sampleSession()
+    for path in ["buses[main]", "tracks[drums]"] {
+      #expect(throws: SessionError.self) { try document.apply(.remove(try SessionPath(path))) }
+    }
+    #expect(document == sampleSession())
+  }
+
+  @Test func anEditSurvivesWritingAndReading() throws {
+    for edit in [
+      SessionEdit.set(try SessionPath("tracks[\"2\"].volume"), .number(-1.5)),
+      .add(try SessionPath("tracks"), .table(["name": .text("a")]), at: 3),
+      .add(try SessionPath("tracks"), .null, at: nil), .remove(try SessionPath("buses[a.b]")),
+      .move(try SessionPath("tracks[1]"), to: 0), .replace(sampleSession().json),
+    ] {
+      let json = try JSON5Parser.parse(edit.json.bytes(isPretty: false))
+      #expect(try SessionEdit(json: json) == edit)
+    }
+    #expect(throws: SessionError.self) { try SessionEdit(json: .table(["sett": .text("a")])) }
+  }
+
+  @Test func valuesAreReadWithTheirDefaults() throws {
+    let document = sampleSession()
+    #expect(try document.value(at: SessionPath("tracks[bass].volume")) == .integer(0))
+    #expect(try document.value(at: SessionPath("tracks[drums].volume")) == .number(-3.5))
+    #expect(try document.value(at: SessionPath("buses[reverb].channels")) == .integer(2))
+    #expect(try document.value(at: SessionPath("tracks[bass].bus")) == .null)
+    #expect(try document.value(at: SessionPath("transport.beatUnit")) == .integer(4))
+  }
+
+  /// Random edits never make a document that cannot be written and read again.
+  @Test func randomEditsKeepTheDocumentWhole() throws {
+    var generator = SystemRandomNumberGenerator()
+    var document = sampleSession()
+    let paths = [
+      "tracks", "tracks[0]", "tracks[1]", "tracks[drums].chain", "tracks[0].start", "buses[0].bus",
+      "buses", "groups[0].tracks", "groups[0].trigger.beat", "tracks[0].file", "tracks[0].file[0]",
+      "transport", "transport.bpm", "name", "tracks[0].name", "buses[0].name", "connections",
+      "controllers[0].target", "tracks[0].chain[0].parameters.gain", "sampleRate", "version",
+    ]
+    let values: [JSONValue] = [
+      .null, .flag(true), .integer(1), .number(-2.5), .text("drums"), .text("main"), .list([]),
+      .list([.text("a"), .text("b")]), .table([:]),
+      .table(["name": .text("x"), "file": .text("y")]),
+      .table(["beat": .integer(1)]), .number(.nan), .text("tracks[0].pan"),
+    ]
+    var accepted = 0
+    for _ in 0..<3000 {
+      let path = try SessionPath(paths.randomElement(using: &generator)!)
+      let value = values.randomElement(using: &generator)!
+      let edit: SessionEdit =
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: .add(path, value, at: Bool.random(using: &generator) ? 0 : nil)
+        case 1: .remove(path)
+        case 2: .move(path, to: Int.random(in: 0..<3, using: &generator))
+        default: .set(path, value)
+        }
+      let before = document
+      do {
+        try document.apply(edit)
+        accepted += 1
+      } catch {
+        #expect(document == before)
+      }
+      #expect(
+        try SessionStore.parse(SessionStore.text(of: document), path: "x") == document, "\(edit)")
+      if accepted % 50 == 49 { document = sampleSession() }
+    }
+    #expect(accepted > 100)
+  }
+}

@@ -1,0 +1,70 @@
+import FileSupport
+import Foundation
+import Sessions
+import TestSupport
+import Testing
+
+/// A process that edits and saves a session is killed at random moments. `make proof` does that 1,000 times.
+@Suite struct SessionKillTests {
+  @Test func aKilledProcessLosesAtMostItsLastEdit() throws {
+    let folder = try TemporaryFolder()
+    let session = folder.file("killed")
+    var expected = SessionDocument(name: "edit 0")
+    do { _ = try SessionStore(creating: session, expected) }
+    let editor = try builtProduct(named: "session-editor")
+    var count = 0
+    var restored = 0
+    for round in 0..<(proof == nil ? 60 : 1000) {
+      let output = folder.file("output")
+      let process = Process()
+      process.executableURL = editor
+      process.arguments = [session]
+      #expect(FileManager.default.createFile(atPath: output, contents: nil))
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+      process.standardOutput = file
+      try process.run()
+      // From before the session is open to hundreds of edits.
+      usleep(UInt32.random(in: 0...60_000))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      try file.close()
+      let lines = try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n")
+      // The kill may have cut the last line off.
+      let text = try String(contentsOfFile: output, encoding: .utf8)
+      let whole = text.hasSuffix("\n") ? lines[...] : lines.dropLast()
+      let told = whole.compactMap { Int($0.split(separator: " ").last ?? "") }.last ?? count
+
+      let reading = try SessionStore.read(session)
+      restored += reading.restored
+      let found = Script.count(of: reading.document)
+      #expect(found == told || found == told + 1, "round \(round): \(found), told \(told)")
+      while count < found {
+        count += 1
+        try expected.apply(Script.edit(count, in: expected))
+      }
+      #expect(reading.document == expected, "round \(round)")
+      guard reading.document == expected else { return }
+    }
+    // Otherwise, nothing was tried.
+    #expect(count > 60 && restored > 0, "\(count) edits, \(restored) restored")
+    print("\(count) edits, \(restored) of them restored from the journal")
+  }
+}
+
+/// The script of Tests/Support/SessionEditor.
+private enum Script {
+  static func count(of document: SessionDocument) -> Int {
+    ([document.name] + document.tracks.map(\.name))
+      .compactMap { Int($0.split(separator: " ").last ?? "") }.max() ?? 0
+  }
+
+  static func edit(_ number: Int, in document: SessionDocument) throws -> SessionEdit {
+    if number % 2 == 1 { return .set(try SessionPath("name"), .text("edit \(number)")) }
+    if document.tracks.count < 20 {
+      return .add(
+        try SessionPath("tracks"),
+        .table(["name": .text("track \(number)"), "file": .text("a.wav")]), at: 0)
+    }
+    return .set(try SessionPath("tracks[\(number / 2 % 20)].name"), .text("track \(number)"))
+  }
+}
