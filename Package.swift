@@ -278,7 +278,7 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "CJack", "CLiblo", "FileSupport", "Server", "Sessions", "System", "TestSupport",
+        "CJack", "CLiblo", "CPNG", "FileSupport", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
       ],
       path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),

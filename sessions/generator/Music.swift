@@ -15,6 +15,21 @@ enum Music {
     return Double(bar) * Self.bar + (Double(sixteenth) + late) * beat / 4
   }
 
+  // MARK: Click
+
+  /// One bar of a metronome, which can be repeated without a gap.
+  static func click(rate: Double) -> Sound {
+    var sound = Sound(seconds: bar, rate: rate)
+    for number in 0..<4 {
+      let pitch = number == 0 ? 1600.0 : 1200.0
+      sound.add(at: Double(number) * beat, seconds: 0.05, gain: number == 0 ? 1 : 0.7) { time in
+        sin(2 * .pi * pitch * time) * exp(-time / 0.012) * min(1, time / 0.0005)
+      }
+    }
+    sound.finish(peak: 0.5, fade: 0.01)
+    return sound
+  }
+
   // MARK: Drums
 
   static func drums(rate: Double) -> Sound {

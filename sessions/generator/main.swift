@@ -1,4 +1,5 @@
-// Makes the sound files of the demo: three that belong together, in three formats and at two rates.
+// Makes the sound files of the demo and of the example sessions: three that belong together, in three formats and
+// at two rates, and a click in their tempo.
 //
 //   make-sessions FOLDER
 
@@ -39,5 +40,6 @@ do {
 write(Music.bass(rate: 48000), to: "\(folder)/bass.aiff", format: SF_FORMAT_AIFF | SF_FORMAT_PCM_24)
 write(
   Music.chords(rate: 44100), to: "\(folder)/chords.caf", format: SF_FORMAT_CAF | SF_FORMAT_FLOAT)
+write(Music.click(rate: 48000), to: "\(folder)/click.wav", format: SF_FORMAT_WAV | SF_FORMAT_PCM_16)
 // Last: the Makefile takes this one as the sign that all are there.
 write(Music.drums(rate: 48000), to: "\(folder)/drums.wav", format: SF_FORMAT_WAV | SF_FORMAT_PCM_16)

@@ -68,7 +68,10 @@ extension TextRule {
 
   /// The path of a field of the session.
   static let target = TextRule(
-    "the path of a number or switch, such as tracks[drums].volume", pattern: "^[a-z].*$", upTo: 1024
+    "the path of a number or switch, such as tracks[drums].volume",
+    pattern:
+      #"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[("([^"\\]|\\.)*"|[^\]"][^\]]*)\])*$"#,
+    upTo: 1024
   ) { text in (try? SessionPath(text))?.isEmpty == false }
 
   /// A MIDI controller.
