@@ -94,13 +94,13 @@ test: deps lint embedded-check plugins ## The gate: every check and every test (
 	Tests/Tools/Gates/tests
 
 .PHONY: proof
-proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, more random calls (hours: one recording lasts an hour).
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 1,000 kills of a session, more random calls (hours: one recording lasts an hour).
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
-	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|StressTests|ServerReturnTests|everyStartOfARow'
+	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|SessionKillTests|StressTests|ServerReturnTests|everyStartOfARow'
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports and OSC packets to what reads them, under AddressSanitizer.
+fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions and OSC packets to what reads them, under AddressSanitizer.
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
@@ -108,6 +108,7 @@ fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports a
 	.build-fuzz/release/cuejack-fuzz memory --cases 100000
 	.build-fuzz/release/cuejack-fuzz reports --cases 100000
 	.build-fuzz/release/cuejack-fuzz packets --cases 100000
+	.build-fuzz/release/cuejack-fuzz sessions --cases 100000
 
 .PHONY: portability
 portability: ## Builds the release, plays the demo and runs the tests of PipeWire in a Debian 13 root (needs root and a mirror; about 10 min).

@@ -7,7 +7,7 @@ struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",
     subcommands: [
-      Convert.self, Info.self, Play.self, Plugins.self, Record.self, SetValue.self,
+      Convert.self, Info.self, Play.self, Plugins.self, Record.self, Session.self, SetValue.self,
       ShowGraph.self, ShowOSC.self,
     ])
 }

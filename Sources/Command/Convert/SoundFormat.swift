@@ -122,13 +122,22 @@ struct SoundFormat {
   init(
     path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
   ) throws(SoundFileError) {
+    try self.init(
+      path: path, coding: options.format, bits: options.bits, pcm: pcm, losslessBits: losslessBits)
+  }
+
+  /// Takes the container from the file's name, and the coding from `coding` and `bits` or the container.
+  init(
+    path: String, coding chosen: SoundCoding?, bits chosenBits: Int?, pcm: SoundCoding,
+    losslessBits: Int
+  ) throws(SoundFileError) {
     guard let container = Container(forPath: path) else {
       throw SoundFileError(
         .cannotWrite("its name has to end in one of \(Self.extensions)"), path: path)
     }
-    let integers = options.bits.map { SoundCoding.integers(bits: $0, in: container) }
-    let coding = options.format ?? Self.usualCoding(of: container) ?? integers ?? pcm
-    if let bits = options.bits, case .packets(let codec) = coding,
+    let integers = chosenBits.map { SoundCoding.integers(bits: $0, in: container) }
+    let coding = chosen ?? Self.usualCoding(of: container) ?? integers ?? pcm
+    if let bits = chosenBits, case .packets(let codec) = coding,
       !codec.encodedBits.contains(bits)
     {
       let kept = codec.encodedBits.map(String.init).joined(separator: " or ")
@@ -138,7 +147,7 @@ struct SoundFormat {
             ? "\(codec.name) keeps \(kept) bits of a sample, not \(bits)"
             : "\(codec.name) has no bits of a sample to choose: leave --bits out"), path: path)
     }
-    self.init(container, coding, losslessBits: options.bits ?? losslessBits)
+    self.init(container, coding, losslessBits: chosenBits ?? losslessBits)
   }
 
   /// Creates a format from a container and a coding.

@@ -9,10 +9,12 @@ package struct SessionCheck {
     case unusable(String)
   }
 
-  /// Looks for a file of the session by its path in the document; nil to look for none.
-  package var file: ((String) -> File)?
-  /// Returns why the plugin with a URI cannot run, or nil if it can. Nil to ask for no plugin.
-  package var plugin: ((SessionPlugin) -> String?)?
+  /// Looks at a sound file by its path in the document; nil to look at none.
+  package var sound: ((String) -> File)?
+  /// Looks for the folder of a plugin's state by its path in the document; nil to look for none.
+  package var state: ((String) -> File)?
+  /// Returns the faults of a plugin, with paths that begin at it, such as `uri`. Nil to ask for no plugin.
+  package var plugin: ((SessionPlugin) -> [SessionFault])?
   /// Returns why a recording's format cannot be written, or nil if it can. Nil to check no format.
   package var format: ((SessionRecording) -> String?)?
 
@@ -24,8 +26,9 @@ package struct SessionCheck {
     checkFiles(document, &faults)
     if let plugin {
       for (path, item) in document.plugins {
-        if let reason = plugin(item) {
-          faults.append(SessionFault(.error, path.appending(key: "uri"), reason))
+        for fault in plugin(item) {
+          let path = SessionPath(path.steps + fault.path.steps)
+          faults.append(SessionFault(fault.severity, path, fault.message))
         }
       }
     }
@@ -41,24 +44,24 @@ package struct SessionCheck {
   }
 
   private func checkFiles(_ document: SessionDocument, _ faults: inout [SessionFault]) {
-    guard let file else { return }
-    func check(_ name: String, _ path: SessionPath) {
-      switch file(name) {
+    func check(_ found: File, _ name: String, _ path: SessionPath) {
+      switch found {
       case .present: break
       // A session with a missing file still loads, so that it can be mended.
-      case .missing: faults.append(SessionFault(.warning, path, "there is no file \(name)"))
+      case .missing: faults.append(SessionFault(.warning, path, "there is no \(name)"))
       case .unusable(let reason): faults.append(SessionFault(.error, path, "\(name): \(reason)"))
       }
     }
     for (index, track) in document.tracks.enumerated() {
       let path = SessionPath([.key("tracks"), .index(index), .key("file")])
       for (number, name) in track.files.enumerated() {
-        check(name, track.files.count > 1 ? path.appending(index: number) : path)
+        guard let sound else { break }
+        check(sound(name), name, track.files.count > 1 ? path.appending(index: number) : path)
       }
     }
     for (path, plugin) in document.plugins {
-      guard let state = plugin.state else { continue }
-      check(state + "/state.ttl", path.appending(key: "state"))
+      guard let name = plugin.state, let state else { continue }
+      check(state(name), name, path.appending(key: "state"))
     }
   }
 
@@ -163,11 +166,21 @@ package struct SessionCheck {
             "the fades are longer than the \(plain(end - track.trimStart)) seconds that play"))
       }
     }
-    for (index, recording) in document.recordings.enumerated() where recording.ports.isEmpty {
-      faults.append(
-        SessionFault(
-          .warning, SessionPath([.key("recordings"), .index(index), .key("ports")]),
-          "there are no ports to record"))
+    let played = Dictionary(
+      document.tracks.flatMap { track in track.files.map { ($0, track.name) } },
+      uniquingKeysWith: { first, _ in first })
+    for (index, recording) in document.recordings.enumerated() {
+      let path = SessionPath([.key("recordings"), .index(index)])
+      if let track = played[recording.file] {
+        faults.append(
+          SessionFault(
+            .error, path.appending(key: "file"),
+            "the track “\(track)” plays the file \(recording.file)"))
+      }
+      if recording.ports.isEmpty {
+        faults.append(
+          SessionFault(.warning, path.appending(key: "ports"), "there are no ports to record"))
+      }
     }
   }
 

@@ -11,16 +11,22 @@ package enum SessionEdit: Sendable, Equatable {
   /// Replaces the whole document.
   case replace(JSONValue)
 
-  /// Parses `PATH=VALUE`. The value is JSON5, or any text where the field is a text.
+  /// Parses `PATH=VALUE`, or `PATH+=VALUE` for another element of a list. The value is JSON5, or any text where the field is
+  /// a text.
   ///
   /// - Throws: `SessionError.edit` or `.syntax`.
   package init(assignment text: String, in document: SessionDocument) throws(SessionError) {
     guard let sign = Self.sign(of: text) else {
       throw .edit(path: excerpt(text), reason: "this is no PATH=VALUE")
     }
-    let path = try SessionPath(String(text[..<sign]))
-    let value = String(text[text.index(after: sign)...])
-    self = .set(path, try document.value(from: value, at: path))
+    var left = text[..<sign]
+    let isAddition = left.last == "+"
+    if isAddition { left.removeLast() }
+    let path = try SessionPath(String(left))
+    let shape = try document.shape(at: path)
+    let value = try shape.value(
+      from: String(text[text.index(after: sign)...]), at: path, isElement: isAddition)
+    self = isAddition ? .add(path, value, at: nil) : .set(path, value)
   }
 
   /// Returns the first equals sign that is not inside brackets.
@@ -102,7 +108,7 @@ extension SessionDocument {
     if !faults.isEmpty {
       let before = SessionCheck.references(of: self)
       let new = faults.filter { !before.contains($0) }
-      if !new.isEmpty { throw .faults(file: "edit", new) }
+      if !new.isEmpty { throw .faults(file: "", new) }
     }
     return document
   }
@@ -129,22 +135,6 @@ extension SessionDocument {
       found = shape
     }
     return found
-  }
-
-  /// Returns the JSON of a value that a user typed for the field at a path.
-  fileprivate func value(from text: String, at path: SessionPath) throws(SessionError) -> JSONValue
-  {
-    switch try shape(at: path) {
-    case .text, .word: return .text(text)
-    case .texts where !text.hasPrefix("["): return .text(text)
-    default: break
-    }
-    do throws(JSON5Fault) {
-      return try JSON5Parser.parse(Array(text.utf8))
-    } catch {
-      throw .edit(
-        path: path.description, reason: "“\(excerpt(text))” is no value: \(error.reason)")
-    }
   }
 
   /// Applies an edit to a tree, and checks the form of what it changes.
@@ -194,7 +184,7 @@ extension SessionDocument {
   {
     var faults: [SessionFault] = []
     shape.check(value, at: path, &faults)
-    if !faults.isEmpty { throw .faults(file: "edit", faults) }
+    if !faults.isEmpty { throw .faults(file: "", faults) }
   }
 
   private static func set(_ value: JSONValue, at path: SessionPath, in tree: inout JSONValue)
@@ -366,6 +356,23 @@ extension SessionPath.Step {
 }
 
 extension SessionShape {
+  /// Returns the JSON of a value that a user typed for this field, or for an element of this list.
+  fileprivate func value(from text: String, at path: SessionPath, isElement: Bool)
+    throws(SessionError) -> JSONValue
+  {
+    switch isElement ? element ?? self : self {
+    case .text, .word: return .text(text)
+    case .texts where !text.hasPrefix("["): return .text(text)
+    default: break
+    }
+    do throws(JSON5Fault) {
+      return try JSON5Parser.parse(Array(text.utf8))
+    } catch {
+      throw .edit(
+        path: path.description, reason: "“\(excerpt(text))” is no value: \(error.reason)")
+    }
+  }
+
   /// The shape of a list's elements; nil for other shapes.
   fileprivate var element: SessionShape? {
     switch self {

@@ -26,7 +26,7 @@ package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible
 package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not JSON5. Line and column count from 1.
   case syntax(file: String, line: Int, column: Int, reason: String)
-  /// The values are wrong. The list has at least one error.
+  /// The values are wrong. The list has at least one error. The file is empty if the values come from an edit.
   case faults(file: String, [SessionFault])
   /// The operating system refused a call; `code` is its error number, `text` what it means.
   case system(file: String, action: String, code: Int32, text: String)
@@ -45,7 +45,7 @@ package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .syntax(let file, let line, let column, let reason): "\(file):\(line):\(column): \(reason)"
     case .faults(let file, let faults):
-      faults.map { "\(file): \($0)" }.joined(separator: "\n")
+      faults.map { file.isEmpty ? $0.description : "\(file): \($0)" }.joined(separator: "\n")
     case .system(let file, let action, _, let text): "cannot \(action) \(file): \(text)"
     case .tooLarge(let file, let bytes, let limit):
       "\(file): \(bytes) bytes are too many: \(limit) at most"

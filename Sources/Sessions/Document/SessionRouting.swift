@@ -33,7 +33,7 @@ package struct SessionPlugin: SessionRecord {
       synonyms: ["plugin", "url"]),
     Field("preset", \.preset, .text(.uri), "URI of the preset that is loaded first."),
     Field(
-      "state", \.state, .text(.pathInside),
+      "state", \.state, .text(.pathWritten),
       "Folder of the saved LV2 state, inside the session's folder. It is loaded after the preset."),
     Field(
       "parameters", \.parameters,
@@ -113,7 +113,7 @@ package struct SessionRecording: SessionRecord {
       "JACK output ports that are recorded, a channel each.", isRequired: true,
       synonyms: ["port", "connect"]),
     Field(
-      "file", \.file, .text(.pathInside),
+      "file", \.file, .text(.pathWritten),
       "Path of the sound file, inside the session's folder. Its extension selects the container.",
       isRequired: true, synonyms: ["path"]),
     Field(

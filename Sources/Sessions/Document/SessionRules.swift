@@ -27,14 +27,24 @@ extension TextRule {
     pattern: "^[^\\u0000-\\u001f\\u007f]+$", upTo: 4095
   ) { !$0.isEmpty && !hasControls($0) && !$0.hasSuffix("/") }
 
-  /// A path of a file or folder that is written. It must lie in the session's folder.
+  /// A path inside the session's folder.
   static let pathInside = TextRule(
-    "a path inside the session's folder, relative and without “..”",
-    pattern: "^(?!/)(?!(.*/)?\\.\\.?(/|$))[^\\u0000-\\u001f\\u007f]+$", upTo: 1024
+    "a path inside the session's folder, relative and without “..”", upTo: 1024
   ) { text in
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     return !hasControls(text)
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.count <= 255 }
+  }
+
+  /// A path of a file or folder that the session writes. It is none of the session's own files, and not hidden.
+  static let pathWritten = TextRule(
+    "a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal "
+      + "and session.lock and has no part that begins with a dot",
+    pattern: #"^(?!session\.(json|journal|lock))([^/.\u0000-\u001f\u007f][^/\u0000-\u001f\u007f]*)"#
+      + #"(/[^/.\u0000-\u001f\u007f][^/\u0000-\u001f\u007f]*)*$"#, upTo: 1024
+  ) { text in
+    pathInside.allows(text) && !text.hasPrefix(".") && !text.contains("/.")
+      && !["session.json", "session.journal", "session.lock"].contains { text.hasPrefix($0) }
   }
 
   /// A URI, such as a plugin's.

@@ -32,8 +32,8 @@ import Testing
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
-  /// Bundles of plugins, memory shared with a plugin's process, graph reports, and OSC packets.
-  @Test(arguments: ["bundles", "memory", "reports", "packets"])
+  /// Bundles of plugins, memory shared with a plugin's process, graph reports, sessions, and OSC packets.
+  @Test(arguments: ["bundles", "memory", "reports", "sessions", "packets"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
     let result = try fuzz([subject, "--cases", "100000", "--seconds", "8", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")

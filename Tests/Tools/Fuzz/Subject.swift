@@ -19,6 +19,8 @@ enum Kind: String, CaseIterable {
   case reports
   /// OSC packets for the remote control of a session.
   case packets
+  /// Sessions: their files, journals and folders.
+  case sessions
 
   /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
@@ -26,6 +28,7 @@ enum Kind: String, CaseIterable {
     case .sounds: try Corpus.make(in: folder, only: only)
     case .bundles: try Bundles.make(in: folder)
     case .reports: try Reports.make(in: folder)
+    case .sessions: try SessionFiles.make(in: folder)
     // The case number determines the case.
     case .memory, .packets: break
     }
@@ -39,6 +42,7 @@ enum Kind: String, CaseIterable {
     case .memory: SharedMemory()
     case .reports: Reports(try Corpus(folder: folder, only: only))
     case .packets: Packets()
+    case .sessions: SessionFiles(try Corpus(folder: folder, only: only))
     }
   }
 }

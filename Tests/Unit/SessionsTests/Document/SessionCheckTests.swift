@@ -20,7 +20,8 @@ import Testing
                    chain: [{id: 'p', uri: 'urn:p'}]}],
          buses: [{name: 'main', bus: 'sub', chain: [{id: 'p', uri: 'urn:q'}]}, {name: 'sub', bus: 'sup'},
                  {name: 'sup', bus: 'main'}, {name: 'self', bus: 'self'}],
-         recordings: [{name: 'r', ports: [], file: 'r.wav'}, {name: 's', ports: ['a:b'], file: 'r.wav'}],
+         recordings: [{name: 'r', ports: [], file: 'r.wav'}, {name: 's', ports: ['a:b'], file: 'r.wav'},
+                      {name: 't', ports: ['a:b'], file: 'b.wav'}],
          connections: [{from: 'a:b', to: 'c:d'}, {from: 'a:b', to: 'c:d'}],
          controllers: [{controller: 'cc1', target: 'tracks[a].volume', low: -200},
                        {controller: 'cc2', target: 'tracks[b].volume'},
@@ -40,6 +41,7 @@ import Testing
           "tracks[0].trimEnd: 1 seconds is not after trimStart, 2 seconds",
           "tracks[1].fadeOut: warning: the fades are longer than the 1 seconds that play",
           "recordings[0].ports: warning: there are no ports to record",
+          "recordings[2].file: the track “a” plays the file b.wav",
           "groups[0].tracks[1]: there is no track “c”; did you mean “a”?",
           "groups[1].tracks[0]: the group “g” has this track already",
           "controllers[0].low: -200 is out of the target's range: a number, -120 to 24 dB",
@@ -52,19 +54,24 @@ import Testing
 
   @Test func filesPluginsAndFormatsAreAskedFor() {
     var check = SessionCheck()
-    check.file = { name in
+    check.sound = { name in
       switch name {
       case "audio/drums.wav": .missing
       case "audio/b.wav": .unusable("not a sound file")
       default: .present
       }
     }
-    check.plugin = { $0.uri.hasPrefix("urn:") ? "it is not installed" : nil }
+    check.state = { _ in .missing }
+    check.plugin = { plugin in
+      plugin.uri.hasPrefix("urn:")
+        ? [SessionFault(.error, SessionPath([.key("uri")]), "it is not installed")] : []
+    }
     check.format = { $0.format == "flac" ? "FLAC keeps 16 or 24 bits" : nil }
     #expect(
       check.faults(of: sampleSession()).map(\.description) == [
-        "tracks[0].file: warning: there is no file audio/drums.wav",
+        "tracks[0].file: warning: there is no audio/drums.wav",
         "tracks[1].file[1]: audio/b.wav: not a sound file",
+        "buses[0].chain[0].state: warning: there is no plugins/limiter.lv2",
         "buses[0].chain[0].uri: it is not installed",
         "recordings[0]: FLAC keeps 16 or 24 bits",
       ])

@@ -91,8 +91,8 @@ import Testing
           "buses[0].chanels: unknown key; did you mean “channels”?",
           "buses[0].channels: 2.5 is not allowed: a whole number, 1 to 64 channels",
           "recordings[0].ports[0]: “x” is not allowed: a JACK port as CLIENT:PORT, of up to 320 bytes",
-          "recordings[0].file: “../r.wav” is not allowed: a path inside the session's folder, relative and without “..”",
-          "recordings[1].file: “/etc/s.wav” is not allowed: a path inside the session's folder, relative and without “..”",
+          "recordings[0].file: “../r.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
+          "recordings[1].file: “/etc/s.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
           "groups[0].trigger.note: “128” is not allowed: a MIDI note number from 0 to 127, with @1 to @16 for one channel",
         ])
   }
@@ -126,7 +126,11 @@ import Testing
       let text = "{version: 1, tracks: [{name: 'a', file: 'a', start: {frame: \(number)}}]}"
       #expect(faults(in: text).count == 1, "\(number)")
     }
-    for path in ["a/../../b", "..", "./a", "a//b", "a/", "/a", "", "a/\u{1}"] {
+    for path in [
+      "a/../../b", "..", "./a", "a//b", "a/", "/a", "", "a/\u{1}", "session.json",
+      "session.journal.old", ".a",
+      "takes/.a", "session.lock",
+    ] {
       let text = JSONValue.table(["p": .text(path)]).bytes(isPretty: false).dropFirst(5).dropLast()
       let json =
         "{version: 1, recordings: [{name: 'r', ports: [], file: \(String(decoding: text, as: UTF8.self))}]}"

@@ -45,6 +45,9 @@ import Testing
       try set("tracks[bass].trimEnd=null", in: &document)
       try set("recordings[take].armed=false", in: &document)
       try set("name=With = sign", in: &document)
+      try set("groups[all].trigger={osc: '/go'}", in: &document)
+      try set("tracks[bass].ports+=system:playback_2", in: &document)
+      try set("buses+={name: 'fx', bus: 'main'}", in: &document)
     }
     var expected = sampleSession()
     expected.tracks[0].volume = -6
@@ -59,6 +62,11 @@ import Testing
     expected.tracks[1].trimEnd = nil
     expected.recordings[0].armed = false
     expected.name = "With = sign"
+    expected.groups[0].trigger = .osc("/go")
+    expected.tracks[1].ports.append("system:playback_2")
+    var effects = SessionBus(name: "fx")
+    effects.bus = "main"
+    expected.buses.append(effects)
     #expect(document == expected)
   }
 
@@ -99,14 +107,14 @@ import Testing
       "tracks[drum]: there is no element with this name; did you mean “drums”?"
     ),
     ("tracks[7].volume=1", "tracks[7]: there is no element 7: 0 to 1 are there"),
-    ("recordings[take].file=../x.wav", "edit: recordings[take].file: “../x.wav” is not allowed"),
-    ("tracks[drums].volume=99", "edit: tracks[drums].volume: 99 is out of range: -120 to 24 dB"),
+    ("recordings[take].file=../x.wav", "recordings[take].file: “../x.wav” is not allowed"),
+    ("tracks[drums].volume=99", "tracks[drums].volume: 99 is out of range: -120 to 24 dB"),
     ("tracks[drums].volume=loud", "tracks[drums].volume: “loud” is no value"),
     ("tracks[drums].volume.x=1", "tracks[drums].volume.x: there is nothing inside"),
-    ("tracks[drums].bus=mani", "edit: tracks[0].bus: there is no bus “mani”; did you mean “main”?"),
-    ("buses[main].bus=reverb", "edit: buses[0].ports: it goes to the bus “reverb”"),
-    ("buses[reverb].bus=reverb", "edit: buses[1].bus: the buses feed each other in a cycle"),
-    ("tracks[bass].name=drums", "edit: tracks[1].name: “drums” is there twice"),
+    ("tracks[drums].bus=mani", "tracks[0].bus: there is no bus “mani”; did you mean “main”?"),
+    ("buses[main].bus=reverb", "buses[0].ports: it goes to the bus “reverb”"),
+    ("buses[reverb].bus=reverb", "buses[1].bus: the buses feed each other in a cycle"),
+    ("tracks[bass].name=drums", "tracks[1].name: “drums” is there twice"),
     ("tracks[bass].name=null", "“name”"), ("tracks[bass].file=null", "“file”"),
     ("tracks[0]=null", "an element is removed, not set to null"), ("volume", "is no PATH=VALUE"),
     ("tracks[0].chain[0].parameters[a b]=1", "this key is not allowed"),

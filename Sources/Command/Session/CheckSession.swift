@@ -1,0 +1,168 @@
+import ArgumentParser
+import Files
+import Graph
+import PluginHost
+import RealTime
+import Sessions
+
+/// `cuejack session check`.
+struct CheckSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Check a session's file, names, sounds, plugins and formats.",
+    discussion: """
+      A syntax error is named with its line and column, any other fault with its path, such as \
+      tracks[3].volume. All faults are listed. The exit code is 1 if there is an error. A sound file that \
+      is missing is a warning: the session loads without it.
+      """)
+
+  @Flag(help: "Print a JSON object. Its member “faults” is a list.")
+  var json = false
+
+  @Flag(help: "Do not look for plugins.")
+  var noPlugins = false
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  /// The property names are the JSON keys, so they must not change.
+  private struct Report: Encodable {
+    struct Fault: Encodable {
+      let severity: SessionFault.Severity
+      /// Path of the value; absent for a syntax error.
+      let path: String?
+      /// Line and column of a syntax error.
+      var line, column: Int?
+      let message: String
+    }
+    let file: String
+    var faults: [Fault] = []
+    /// Number of edits that are only in the journal.
+    var unsavedEdits = 0
+  }
+
+  func run() throws {
+    var report = Report(file: "\(folder)/\(SessionStore.file)")
+    do throws(SessionError) {
+      let reading = try SessionStore.read(folder)
+      report.unsavedEdits = reading.restored
+      for notice in reading.notices { Screen.shared.remark(notice) }
+      let place = try SessionFolder(opening: folder)
+      add(Self.check(in: place, looksForPlugins: !noPlugins).faults(of: reading.document), &report)
+    } catch {
+      switch error {
+      case .faults(_, let faults): add(faults, &report)
+      case .syntax(_, let line, let column, let reason):
+        report.faults.append(
+          Report.Fault(severity: .error, path: nil, line: line, column: column, message: reason))
+      default:
+        Screen.shared.remark(error.description)
+        throw ExitCode.failure
+      }
+    }
+    if json {
+      try printJSON(report)
+    } else {
+      for fault in report.faults { Screen.shared.remark(words(for: fault, report.file)) }
+      let count = report.faults.count
+      Screen.shared.say(
+        count == 0 ? "\(folder): no faults" : "\(folder): \(count) fault\(count == 1 ? "" : "s")")
+    }
+    if report.faults.contains(where: { $0.severity == .error }) { throw ExitCode.failure }
+  }
+
+  private func add(_ faults: [SessionFault], _ report: inout Report) {
+    report.faults += faults.map {
+      Report.Fault(severity: $0.severity, path: $0.path.description, message: $0.message)
+    }
+  }
+
+  private func words(for fault: Report.Fault, _ file: String) -> String {
+    var words = file
+    if let line = fault.line, let column = fault.column { words += ":\(line):\(column)" }
+    if let path = fault.path, !path.isEmpty { words += ": \(path)" }
+    return words + (fault.severity == .warning ? ": warning: " : ": ") + fault.message
+  }
+
+  /// Returns the check of a session in a folder, on this machine.
+  static func check(in folder: SessionFolder, looksForPlugins: Bool) -> SessionCheck {
+    var check = SessionCheck()
+    check.sound = { SoundFiles.check(folder.location(of: $0)) }
+    check.state = { name in
+      do throws(SessionError) {
+        return try folder.pathOfFolder(name) == nil ? .missing : .present
+      } catch {
+        return .unusable(error.description)
+      }
+    }
+    check.format = { recording in
+      do throws(SoundFileError) {
+        return try faultOfFormat(recording)
+      } catch {
+        return error.description
+      }
+    }
+    if looksForPlugins {
+      let world = World()
+      check.plugin = { faults(of: $0, in: world) }
+    }
+    return check
+  }
+
+  /// Returns why the file of a recording cannot be written; nil if it can.
+  private static func faultOfFormat(_ recording: SessionRecording) throws(SoundFileError) -> String?
+  {
+    var coding: SoundCoding?
+    if let name = recording.format {
+      coding = SoundCoding(argument: name)
+      if coding == nil {
+        let names = SoundCoding.allValueStrings.joined(separator: ", ")
+        return "there is no format “\(name)”, but \(names)"
+      }
+    }
+    if recording.bits != nil, case .pcm = coding {
+      return "the format \(recording.format ?? "") says how many bits: leave “bits” out"
+    }
+    let format = try SoundFormat(
+      path: recording.file, coding: coding, bits: recording.bits,
+      pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
+    let channels = max(1, recording.ports.count)
+    let stream = format.stream(sampleRate: format.usableRate(for: 48000), channels: channels)
+    if MediaFiles.canWrite(stream, in: format.container) { return nil }
+    return "\(recording.file): \(format.container) files cannot hold \(stream.words)"
+  }
+
+  /// Returns the faults of a plugin: it is not installed, or has no such preset or control.
+  private static func faults(of plugin: SessionPlugin, in world: World) -> [SessionFault] {
+    let description: PluginDescription
+    do throws(HostError) {
+      description = try world.description(of: plugin.uri)
+    } catch {
+      return [SessionFault(.error, SessionPath([.key("uri")]), error.description)]
+    }
+    var faults = description.problems.map {
+      SessionFault(.error, SessionPath([.key("uri")]), $0)
+    }
+    if let preset = plugin.preset, !description.presets.contains(where: { $0.uri == preset }) {
+      faults.append(
+        SessionFault(.error, SessionPath([.key("preset")]), "the plugin has no preset \(preset)"))
+    }
+    for (name, value) in plugin.parameters.sorted(by: { $0.key < $1.key }) {
+      let path = SessionPath([.key("parameters")]).appending(name: name)
+      if let port = description.port(name), port.kind == .control, port.direction == .input {
+        guard !port.isSampleRate, let low = port.minimum, let high = port.maximum, low <= high,
+          !(Double(low)...Double(high)).contains(value)
+        else { continue }
+        faults.append(
+          SessionFault(.warning, path, "\(value) is out of the control's range, \(low) to \(high)"))
+      } else if !description.parameters.contains(where: { $0.uri == name && $0.isWritable }) {
+        let controls = description.ports.filter { $0.kind == .control && $0.direction == .input }
+        let names = controls.prefix(12).map(\.symbol).joined(separator: ", ")
+        faults.append(
+          SessionFault(
+            .error, path, "the plugin has no such control" + (names.isEmpty ? "" : ", but \(names)")
+          ))
+      }
+    }
+    return faults
+  }
+}

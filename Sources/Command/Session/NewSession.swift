@@ -1,0 +1,152 @@
+import ArgumentParser
+import Sessions
+
+/// Options for new tracks of `cuejack session new` and `add`.
+struct TrackOptions: ParsableArguments {
+  @Argument(
+    help: ArgumentHelp(
+      "Sound files, each for a track of its own.", valueName: "file"))
+  var files: [String] = []
+
+  @Flag(help: "Make one track, which plays the files in a row without a gap.")
+  var row = false
+
+  @Option(
+    name: .customLong("with"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Set a value of each new track, such as volume=-6 or start.beat=4. Repeatable.",
+      valueName: "key=value"))
+  var values: [String] = []
+
+  /// Adds the tracks. Each file must be a sound file.
+  func add(to store: SessionStore) throws {
+    for file in files {
+      if let reason = SoundFiles.reasonAgainst(file) {
+        Screen.shared.remark(reason)
+        throw ExitCode.failure
+      }
+    }
+    for group in row && !files.isEmpty ? [files] : files.map({ [$0] }) {
+      try Session.telling { () throws(SessionError) in
+        let document = store.document
+        let name = document.trackName(for: group[0])
+        var next = document
+        next.tracks.append(
+          SessionTrack(name: name, files: group.map { store.folder.name(ofGiven: $0) }))
+        // The values are set before the track is added, so that a wrong one adds nothing.
+        for value in values {
+          let path = SessionPath([.key("tracks"), .index(next.tracks.count - 1)])
+          try next.apply(try SessionEdit(assignment: "\(path).\(value)", in: next))
+        }
+        guard let track = next.tracks.last else { return }
+        try store.apply(.add(SessionPath([.key("tracks")]), track.json, at: nil))
+        let files = track.files.joined(separator: ", ")
+        Screen.shared.say("\(track.name): \(files)")
+      }
+    }
+  }
+}
+
+/// `cuejack session new`.
+struct NewSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "new", abstract: "Make a session in a folder, with a track for each file.",
+    discussion: """
+      The folder is created if there is none. Files inside it, or near it, are named by relative paths.
+      """)
+
+  @Option(help: "The session's name. Default: the folder's.")
+  var name: String?
+
+  @Option(help: ArgumentHelp("The sample rate that the session is made for.", valueName: "hertz"))
+  var rate: Double?
+
+  @Option(help: ArgumentHelp("The tempo.", valueName: "beats per minute"))
+  var bpm: Double?
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  @OptionGroup var tracks: TrackOptions
+
+  func run() throws {
+    let store = try Session.telling { () throws(SessionError) in
+      var document = SessionDocument(name: "session")
+      for (key, value) in [
+        ("name", JSONValue.text(name ?? fileName(folder))),
+        ("sampleRate", rate.map { JSONValue($0) } ?? .null),
+        ("transport.bpm", bpm.map { JSONValue($0) } ?? .null),
+      ] where value != .null {
+        try document.apply(.set(try SessionPath(key), value))
+      }
+      return try SessionStore(creating: folder, document)
+    }
+    try tracks.add(to: store)
+    try Session.telling { () throws(SessionError) in try store.save() }
+    Screen.shared.say("\(store.folder.path)/\(SessionStore.file)")
+  }
+}
+
+/// `cuejack session add`.
+struct AddToSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a track for each file.")
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  @OptionGroup var tracks: TrackOptions
+
+  func validate() throws { try check(!tracks.files.isEmpty, "give the files to add") }
+
+  func run() throws {
+    let store = try Session.open(folder)
+    try tracks.add(to: store)
+    try Session.telling { () throws(SessionError) in try store.save() }
+  }
+}
+
+/// `cuejack session set`.
+struct SetInSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Set values by their paths, add elements, and remove them.",
+    discussion: """
+      tracks[drums].volume=-6 sets a value, tracks[0].bus=null removes one or restores its default, and \
+      'buses+={name: "main"}' adds an element to a list. Elements are given by their name, id or index, \
+      from 0 on. All values are set, or none. sessions/session.schema.json lists the keys.
+      """)
+
+  @Option(
+    help: ArgumentHelp("Remove an element of a list. Repeatable.", valueName: "path"))
+  var remove: [String] = []
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  @Argument(help: ArgumentHelp("Values to set, in order.", valueName: "path=value"))
+  var values: [String] = []
+
+  func validate() throws {
+    try check(!values.isEmpty || !remove.isEmpty, "give a PATH=VALUE or --remove PATH")
+  }
+
+  func run() throws {
+    let store = try Session.open(folder)
+    try Session.telling { () throws(SessionError) in
+      var document = store.document
+      var edits: [SessionEdit] = []
+      for value in values {
+        let edit = try SessionEdit(assignment: value, in: document)
+        try document.apply(edit)
+        edits.append(edit)
+      }
+      for path in remove {
+        let edit = SessionEdit.remove(try SessionPath(path))
+        try document.apply(edit)
+        edits.append(edit)
+      }
+      for edit in edits { try store.apply(edit) }
+      try store.save()
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Sessions
+
+/// `cuejack session`: commands for sessions in folders.
+struct Session: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make, edit, check and draw sessions.",
+    discussion: """
+      A session is a folder with the file session.json: tracks, buses, plugins, recordings, connections of \
+      JACK ports, MIDI controllers and start groups. The file may be written by hand, in JSON5. Edits that \
+      were not saved when a program ended are in session.journal, and are restored.
+      """,
+    subcommands: [
+      NewSession.self, AddToSession.self, SetInSession.self, CheckSession.self, ShowSession.self,
+      CollectSession.self,
+    ])
+
+  /// Runs `body`. Prints its error, a line for each fault, and ends the command.
+  static func telling<R>(_ body: () throws(SessionError) -> R) throws -> R {
+    do throws(SessionError) {
+      return try body()
+    } catch {
+      for line in error.description.split(separator: "\n") { Screen.shared.remark(String(line)) }
+      throw ExitCode.failure
+    }
+  }
+
+  /// Opens a session for editing, and prints what was restored.
+  static func open(_ folder: String) throws -> SessionStore {
+    let store = try telling { () throws(SessionError) in try SessionStore(opening: folder) }
+    for notice in store.notices { Screen.shared.remark(notice) }
+    return store
+  }
+}
+
+extension SessionFolder {
+  /// Returns how the document should name a file that the user gave relative to the current folder.
+  func name(ofGiven path: String) -> String {
+    let absolute =
+      path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+    // Links are resolved up to the file itself, as in the path of the session's folder.
+    let slash = absolute.lastIndex(of: "/") ?? absolute.startIndex
+    let parent = slash == absolute.startIndex ? "/" : String(absolute[..<slash])
+    guard let real = unsafe realpath(parent, nil) else { return name(for: absolute) }
+    defer { unsafe free(real) }
+    return name(for: unsafe String(cString: real) + String(absolute[slash...]))
+  }
+}
+
+extension SessionDocument {
+  /// Returns a name for a track that plays a file: the file's, with a number if another track has it.
+  func trackName(for path: String) -> String {
+    let file = fileName(path)
+    let stem =
+      file.lastIndex(of: ".").flatMap { $0 == file.startIndex ? nil : $0 }
+      .map { String(file[..<$0]) } ?? file
+    var name = String(printable(stem).prefix(60))
+    if name.isEmpty { name = "track" }
+    let known = Set(tracks.map(\.name))
+    guard known.contains(name) else { return name }
+    return (2...).lazy.map { "\(name)-\($0)" }.first { !known.contains($0) } ?? name
+  }
+}

@@ -1,0 +1,199 @@
+import ArgumentParser
+import Files
+import Glibc
+import Sessions
+
+/// `cuejack session show`.
+struct ShowSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "List a session, or draw its graph and its timeline.",
+    discussion: """
+      The graph shows tracks, plugins, buses, recordings and ports from left to right. The timeline below it \
+      shows the tracks with their waveforms, in seconds and bars. Edits in the journal are included.
+      """)
+
+  @Flag(help: "Draw an SVG file.")
+  var svg = false
+
+  @Flag(help: "Draw a PNG file.")
+  var png = false
+
+  @Flag(help: "Print the graph in the DOT language of Graphviz.")
+  var dot = false
+
+  @Flag(help: "Print the session as JSON, as session.json has it, with unsaved edits.")
+  var json = false
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("Write to this file, not to standard output.", valueName: "file"))
+  var output: String?
+
+  @Flag(help: "Replace an existing file.")
+  var force = false
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  func validate() throws {
+    try check(
+      [svg, png, dot, json].count { $0 } <= 1, "--svg, --png, --dot and --json exclude each other")
+    try check(
+      output == nil || svg || png || dot || json, "--output needs --svg, --png, --dot or --json")
+  }
+
+  func run() throws {
+    let (reading, place) = try Session.telling { () throws(SessionError) in
+      (try SessionStore.read(folder), try SessionFolder(opening: folder))
+    }
+    for notice in reading.notices { Screen.shared.remark(notice) }
+    let document = reading.document
+    if json {
+      try write(SessionStore.text(of: document))
+    } else if dot {
+      try write(Array(SessionGraph(document).dot.utf8))
+    } else if svg || png {
+      let timeline = SessionTimeline(document, waveforms: FileWaveforms(place))
+      let picture = SessionGraph(document).picture.above(timeline.picture)
+      if svg { return try write(Array(picture.svg.utf8)) }
+      if output == nil, isatty(STDOUT_FILENO) == 1 {
+        throw ValidationError("a picture is not for a terminal: give --output")
+      }
+      guard let bytes = picture.png else {
+        Screen.shared.remark("\(folder): the picture is too large for --png; --svg draws it")
+        throw ExitCode.failure
+      }
+      try write(bytes)
+    } else {
+      for line in Self.lines(document) { Screen.shared.say(line) }
+    }
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    guard let output else {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = unsafe rest.withUnsafeBytes { rest in
+          unsafe Glibc.write(STDOUT_FILENO, rest.baseAddress, rest.count)
+        }
+        if count < 0, errno == EINTR { continue }
+        if count <= 0 { throw ExitCode.failure }
+        rest = rest.dropFirst(count)
+      }
+      return
+    }
+    do throws(SoundFileError) {
+      let file = try UnfinishedFile(output, isReplacing: force)
+      try file.naming { () throws(SoundFileError) in
+        try file.store.write(bytes, at: 0)
+      }
+      try file.finish()
+    } catch {
+      Screen.shared.complain("\(error)")
+      if error.kind == .exists { Screen.shared.remark("--force replaces it") }
+      throw ExitCode.failure
+    }
+  }
+
+  /// The session in lines of text.
+  private static func lines(_ document: SessionDocument) -> [String] {
+    var lines = [document.name]
+    let transport = document.transport
+    var tempo = "\(number(transport.bpm)) beats per minute"
+    tempo += ", \(number(transport.beatsPerBar))/\(transport.beatUnit)"
+    if transport.mode != .none { tempo += ", transport: \(transport.mode.rawValue)" }
+    if let rate = document.sampleRate { tempo += ", \(hertz(rate))" }
+    lines.append("  \(tempo)")
+    func row(_ kind: String, _ name: String, _ words: [String]) {
+      lines.append("  \(kind) \(name): \(words.filter { !$0.isEmpty }.joined(separator: ", "))")
+    }
+    func output(_ bus: String?, _ ports: [String]) -> String {
+      bus.map { "to \($0)" } ?? (ports.isEmpty ? "" : "to \(ports.joined(separator: " "))")
+    }
+    func chain(_ plugins: [SessionPlugin]) -> String {
+      plugins.map { "\($0.id) <\($0.uri)>\($0.bypass ? " (bypassed)" : "")" }
+        .joined(separator: " -> ")
+    }
+    for track in document.tracks {
+      row(
+        "track", track.name,
+        [
+          track.files.joined(separator: " "),
+          track.volume == 0 ? "" : "\(number(track.volume)) dB", track.mute ? "muted" : "",
+          track.solo ? "solo" : "", track.loop ? "looped" : "", chain(track.chain),
+          output(track.bus, track.ports),
+        ])
+    }
+    for bus in document.buses {
+      row(
+        "bus", bus.name,
+        [
+          bus.gain == 0 ? "" : "\(number(bus.gain)) dB", bus.mute ? "muted" : "",
+          chain(bus.chain), output(bus.bus, bus.ports),
+        ])
+    }
+    for recording in document.recordings {
+      let ports = "from \(recording.ports.joined(separator: " "))"
+      row("recording", recording.name, [recording.file, ports, recording.armed ? "armed" : ""])
+    }
+    for connection in document.connections {
+      lines.append("  connection \(connection.from) -> \(connection.to)")
+    }
+    for mapping in document.controllers {
+      lines.append("  controller \(mapping.controller) -> \(mapping.target)")
+    }
+    for group in document.groups {
+      row("group", group.name, [group.tracks.joined(separator: ", "), words(for: group.trigger)])
+    }
+    return lines
+  }
+
+  private static func words(for trigger: SessionTrigger) -> String {
+    switch trigger {
+    case .manual: ""
+    case .frame(let frame): "starts at frame \(frame)"
+    case .hostTime(let time): "starts at \(time)ns"
+    case .beat(let beat): "starts at beat \(number(beat))"
+    case .rolls: "starts with the transport"
+    case .note(let note): "starts at MIDI note \(note)"
+    case .osc(let address): "starts at \(address)"
+    }
+  }
+
+  private static func number(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
+  }
+}
+
+/// `cuejack session collect`.
+struct CollectSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "collect", abstract: "Copy sound files from outside into the session's folder.",
+    discussion: """
+      The files go to the folder audio, under new names where a name is taken; nothing is overwritten. After \
+      an interruption, the next run continues. The exit code is 1 if a file cannot be collected.
+      """)
+
+  @Flag(help: "Print an array of JSON objects, one for each file.")
+  var json = false
+
+  @Argument(help: "The folder of the session.")
+  var folder: String
+
+  func run() throws {
+    let store = try Session.open(folder)
+    let outcome = try Session.telling { () throws(SessionError) in
+      let outcome = try SessionCollection(store, reasonAgainst: SoundFiles.reasonAgainst).run {
+        item in
+        if json { return }
+        let verb = item.wasThere ? "is already" : "copied to"
+        Screen.shared.say("\(item.source) \(verb) \(item.file) (\(byteCount(item.bytes)))")
+      }
+      try store.save()
+      return outcome
+    }
+    if json { try printJSON(outcome.items) }
+    for remark in outcome.remarks { Screen.shared.remark(remark) }
+    if !outcome.remarks.isEmpty { throw ExitCode.failure }
+  }
+}
