@@ -146,7 +146,8 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "CLiblo", "CPNG", "Graph", "Server", "System",
+        "AudioQueue", "CLiblo", "CPNG", "CRealTime", "Codecs", "Files", "Graph", "PluginHost",
+        "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -278,7 +279,8 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "CJack", "CLiblo", "CPNG", "FileSupport", "Server", "Sessions", "System", "TestSupport",
+        "AudioQueue", "CJack", "CLiblo", "CPNG", "FileSupport", "Files", "Graph", "PluginHost",
+        "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
       ],
       path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
@@ -351,7 +353,7 @@ let package = Package(
       name: "CuejackTests",
       dependencies: [
         "AudioQueue", "Codecs", "Command", "FileSupport", "Files", "RealTime", "Server",
-        "TestSupport", "Timeline",
+        "Sessions", "TestSupport", "Timeline",
       ], path: "Tests/Command/CuejackTests", swiftSettings: relaxed),
     .testTarget(
       name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"],

@@ -1,6 +1,7 @@
 import Codecs
 import Files
 import RealTime
+import Sessions
 
 /// The conversion of one file by `cuejack convert`.
 struct Conversion {
@@ -186,7 +187,7 @@ struct Conversion {
   func summary(_ frames: Int64) -> String {
     let seconds = exactClock(Double(frames) / target.sampleRate)
     let way = copies ? ", packets copied" : ""
-    return "\(output): \(kind.container): \(target.words), \(frames) frames (\(seconds))\(way)"
+    return "\(output): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
   }
 }
 

@@ -3,6 +3,7 @@ import Codecs
 import Files
 import Glibc
 import RealTime
+import Sessions
 
 /// `cuejack convert`: converts a sound file to another format.
 struct Convert: ParsableCommand {

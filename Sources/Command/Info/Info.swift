@@ -2,6 +2,7 @@ import ArgumentParser
 import Codecs
 import Files
 import RealTime
+import Sessions
 
 /// `cuejack info`: shows the properties of sound files.
 struct Info: ParsableCommand {
@@ -136,21 +137,21 @@ struct FileReport: Encodable {
     coding = file.coding
     switch file.format {
     case .pcm(let pcm):
-      format = pcm.words
+      format = pcm.summary
       bitsPerSample = pcm.bitsPerSample
       sampleType = pcm.sampleType
       byteOrder = pcm.isBigEndian ? "big" : "little"
       framesPerPacket = 1
       bytesPerPacket = pcm.bytesPerFrame
     case .packets(let packets):
-      format = packets.words
+      format = packets.summary
       bitsPerSample = packets.bitsPerSample > 0 ? packets.bitsPerSample : nil
       sampleType = nil
       byteOrder = nil
       framesPerPacket = packets.framesPerPacket > 0 ? packets.framesPerPacket : nil
       bytesPerPacket = packets.bytesPerPacket > 0 ? packets.bytesPerPacket : nil
     }
-    formats = [file.format.words]
+    formats = [file.format.summary]
     sourceBits = file.sourceBits > 0 ? file.sourceBits : nil
     channels = file.format.channels
     layoutTag = try file.channelLayoutTag

@@ -5,6 +5,7 @@ import Glibc
 import PluginHost
 import RealTime
 import Server
+import Sessions
 import Timeline
 
 /// Choosing the frame that all players start on, and announcing it.

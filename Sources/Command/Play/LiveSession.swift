@@ -4,6 +4,7 @@ import Dispatch
 import PluginHost
 import RealTime
 import Server
+import Sessions
 
 /// `cuejack play` on a server: a player for each file, and a client for the plugins if there are any.
 struct LiveSession {

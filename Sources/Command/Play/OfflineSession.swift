@@ -3,6 +3,7 @@ import AudioQueue
 import Files
 import Glibc
 import RealTime
+import Sessions
 
 /// `cuejack play --render`: the files, rendered to a file without a server.
 struct OfflineSession {

@@ -5,6 +5,7 @@ import Files
 import PluginHost
 import RealTime
 import Server
+import Sessions
 
 /// `cuejack play`: plays sound files in sync, starting on one frame.
 struct Play: ParsableCommand {
@@ -237,7 +238,8 @@ struct Play: ParsableCommand {
     try telling(file) { () throws(QueueError) in
       try FilePlayer(
         file, clip(ofFile: index, file), options: options(forFile: index, inputs: inputs),
-        server: client.jackServer(for: [file.path]), onEnd: onEnd)
+        server: client.jackServer(for: [file.path]), onFailure: { Screen.shared.complain($0) },
+        onEnd: onEnd)
     }
   }
 
@@ -248,7 +250,7 @@ struct Play: ParsableCommand {
   }
 
   /// Runs `body`. An error is reported with the file's path and ends the command.
-  func telling<R>(_ file: SoundReader, _ body: () throws(QueueError) -> R) throws -> R {
+  func telling<R>(_ file: any SoundSource, _ body: () throws(QueueError) -> R) throws -> R {
     try client.telling(file.path, cannotBe: "played", body)
   }
 }

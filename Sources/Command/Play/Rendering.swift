@@ -4,6 +4,7 @@ import Files
 import Graph
 import PluginHost
 import RealTime
+import Sessions
 
 /// An offline rendering of the sum of all players to a file (`cuejack play --render`).
 ///

@@ -5,6 +5,7 @@ import Graph
 import PluginHost
 import RealTime
 import Server
+import Sessions
 import System
 
 /// The value of `--plugin`: a plugin, optionally a preset, and control values.

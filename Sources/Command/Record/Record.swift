@@ -6,6 +6,7 @@ import Files
 import Glibc
 import RealTime
 import Server
+import Sessions
 import System
 import Timeline
 
@@ -117,7 +118,8 @@ struct Record: ParsableCommand {
     func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
       try FileRecorder(
         kind.stream(sampleRate: rate, channels: channels).decoded, options: options,
-        server: client.jackServer(for: [file]), onEvent: onEvent)
+        server: client.jackServer(for: [file]), onFailure: { Screen.shared.complain($0) },
+        onEvent: onEvent)
     }
     let first = try recorder(coding.rate ?? 0)
     let rate = kind.usableRate(for: first.queue.format.sampleRate)
@@ -146,7 +148,7 @@ struct Record: ParsableCommand {
     let start = start.map { ", \($0.words)" } ?? ""
     Screen.shared.say(
       "\(file): server \(statistics.serverName), client \(statistics.clientName), "
-        + "\(plan.container): \(plan.format.words)\(start)")
+        + "\(plan.container): \(plan.format.summary)\(start)")
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
       Screen.shared.say("  \(listed(connections)) -> \(statistics.clientName):\(port)")
     }

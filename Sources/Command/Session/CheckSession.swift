@@ -113,9 +113,9 @@ struct CheckSession: ParsableCommand {
   {
     var coding: SoundCoding?
     if let name = recording.format {
-      coding = SoundCoding(argument: name)
+      coding = SoundCoding(name)
       if coding == nil {
-        let names = SoundCoding.allValueStrings.joined(separator: ", ")
+        let names = SoundCoding.names.joined(separator: ", ")
         return "there is no format “\(name)”, but \(names)"
       }
     }
@@ -128,7 +128,7 @@ struct CheckSession: ParsableCommand {
     let channels = max(1, recording.ports.count)
     let stream = format.stream(sampleRate: format.usableRate(for: 48000), channels: channels)
     if MediaFiles.canWrite(stream, in: format.container) { return nil }
-    return "\(recording.file): \(format.container) files cannot hold \(stream.words)"
+    return "\(recording.file): \(format.container) files cannot hold \(stream.summary)"
   }
 
   /// Returns the faults of a plugin: it is not installed, or has no such preset or control.

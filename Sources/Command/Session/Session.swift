@@ -6,7 +6,7 @@ import Sessions
 /// `cuejack session`: commands for sessions in folders.
 struct Session: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make, edit, check and draw sessions.",
+    abstract: "Make, edit, check, draw, run and render sessions.",
     discussion: """
       A session is a folder with the file session.json: tracks, buses, plugins, recordings, connections of \
       JACK ports, MIDI controllers and start groups. The file may be written by hand, in JSON5. Edits that \
@@ -14,7 +14,7 @@ struct Session: ParsableCommand {
       """,
     subcommands: [
       NewSession.self, AddToSession.self, SetInSession.self, CheckSession.self, ShowSession.self,
-      CollectSession.self,
+      CollectSession.self, RunSession.self, SaveSession.self, RenderSession.self,
     ])
 
   /// Runs `body`. Prints its error, a line for each fault, and ends the command.

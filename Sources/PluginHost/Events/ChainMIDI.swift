@@ -10,14 +10,14 @@ struct ChainMIDI {
   /// Connects each plugin that outputs MIDI to the MIDI plugins behind it.
   ///
   /// - Returns: The output of the last plugin that outputs MIDI, unless a later plugin reads it.
-  mutating func connect(in graph: Graph) throws(HostError) -> (id: NodeID, output: Int)? {
+  mutating func connect(_ wiring: inout Wiring) throws(HostError) -> (id: NodeID, output: Int)? {
     var writer: (id: NodeID, output: Int)?
     var isHeard = false
     for stage in stages {
       if let input = stage[0].plugin.ports.eventInput(for: LV2.midi("MidiEvent")) {
         for (id, _) in stage {
           if let writer {
-            try graph.connect(Wire(from: writer.id, writer.output, to: id, input, isEvent: true))
+            try wiring.connect(Wire(from: writer.id, writer.output, to: id, input, isEvent: true))
           } else {
             listeners.append((id, input))
           }
@@ -32,17 +32,16 @@ struct ChainMIDI {
     return isHeard ? nil : writer
   }
 
-  /// Connects a MIDI input port to the listeners, and its controllers to all plugins if asked.
-  func connect(port: String, in graph: Graph, _ hearsControllers: Bool) throws(HostError) {
-    let source = try graph.addInputs(named: "MIDI", audio: [], midi: [port])
-    let (listeners, stages) = (listeners, stages)
-    try graph.edit { wiring throws(HostError) in
-      for (id, input) in listeners {
-        try wiring.connect(Wire(from: source, to: id, input, isEvent: true))
-      }
-      for (id, _) in hearsControllers ? stages.flatMap({ $0 }) : [] {
-        try wiring.connectControllers(source, 0, to: id)
-      }
+  /// Connects the node of a MIDI input port to the listeners, and its controllers to all plugins if
+  /// asked.
+  func connect(_ source: NodeID, _ hearsControllers: Bool, _ wiring: inout Wiring)
+    throws(HostError)
+  {
+    for (id, input) in listeners {
+      try wiring.connect(Wire(from: source, to: id, input, isEvent: true))
+    }
+    for (id, _) in hearsControllers ? stages.flatMap({ $0 }) : [] {
+      try wiring.connectControllers(source, 0, to: id)
     }
   }
 }

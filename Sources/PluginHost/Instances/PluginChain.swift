@@ -21,6 +21,10 @@ package struct PluginChoice: Hashable, Sendable {
   package var preset: String?
   /// Values of controls by symbol, applied after the preset.
   package var values: [String: Float]
+  /// Folder of a saved state, applied after the preset and before the values.
+  package var stateFolder: String?
+  /// Values of parameters by URI, applied last.
+  package var parameters: [String: Float] = [:]
   /// Whether the plugin runs in a process of its own.
   package var isIsolated = false
 
@@ -64,8 +68,12 @@ package struct PluginChoice: Hashable, Sendable {
       ? try IsolatedPlugin(uri, in: world, settings: settings, priority: priority)
       : try PluginInstance(uri, in: world, settings: settings)
     if let preset { try instance.restore(world.preset(preset, of: uri)) }
+    if let stateFolder { try instance.restore(PluginState(folder: stateFolder, world: world)) }
     for (symbol, value) in values.sorted(by: { $0.key < $1.key }) {
       try instance.set(symbol, to: value, at: nil, over: 0)
+    }
+    for (uri, value) in parameters.sorted(by: { $0.key < $1.key }) {
+      try instance.setParameter(uri, to: .float(value), at: nil)
     }
     return instance
   }
@@ -99,11 +107,7 @@ package struct PluginChain: Sendable {
 
   /// Creates a chain for sound of `channels` channels.
   ///
-  /// A plugin with one audio input and one output gets an instance for each channel. Other plugins
-  /// receive the channels mixed up or down. The output of a plugin without audio inputs is added to the
-  /// signal so far; a plugin without audio outputs passes the signal on.
-  ///
-  /// MIDI input reaches each MIDI plugin up to the first one that outputs MIDI. That one feeds the
+  /// The plugins are connected as in `PluginStages`. MIDI input reaches each MIDI plugin up to the first one that outputs MIDI. That one feeds the
   /// plugins behind it instead, and so on. Offline, there is no MIDI input.
   ///
   /// - Parameters:
@@ -120,69 +124,32 @@ package struct PluginChain: Sendable {
       sampleRate: sampleRate, maximumFrames: blockFrames, isOffline: isOffline)
     self.channels = channels
     entrance = graph.addMixer(named: "mix", channels: channels)
-    var last = entrance
-    var outputs = Array(0..<channels)
-    var midi = ChainMIDI()
-    for choice in choices {
-      let first = try choice.instance(in: world, settings, priority: priority)
-      func indices(_ direction: PluginPort.Direction) -> [Int] {
-        let planes = first.description.planes(direction)
-        return planes.indices.filter { planes[$0].kind == .audio }
-      }
-      let (ins, outs) = (indices(.input), indices(.output))
-      midi.stages.append([])
-      if ins.count == 1, outs.count == 1, outputs.count > 1 {
-        let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
-        for (channel, output) in outputs.enumerated() {
-          let instance =
-            try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
-          let id = try graph.add(instance)
-          midi.stages[midi.stages.count - 1].append((id, instance))
-          try graph.connect(Wire(from: last, output, to: id, ins[0]))
-          try graph.connect(Wire(from: id, outs[0], to: join, channel))
-        }
-        last = join
-        outputs = Array(outputs.indices)
-      } else {
-        guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil
-        else {
-          throw .doesNotFit(node: first.name)
-        }
-        let id = try graph.add(first)
-        midi.stages[midi.stages.count - 1].append((id, first))
-        let (from, sent) = (last, outputs)
-        if !ins.isEmpty {
-          try graph.edit { wiring throws(HostError) in
-            try wiring.connect(from, sent, to: id, ins)
-          }
-        }
-        if outs.isEmpty { continue }
-        last = id
-        outputs = outs
-        if ins.isEmpty {
-          let all = Array(0..<(sent.count == 1 ? min(outs.count, 2) : sent.count))
-          let sum = graph.addMixer(named: "+ \(first.name)", channels: all.count)
-          try graph.edit { wiring throws(HostError) in
-            try wiring.connect(from, sent, to: sum, all)
-            try wiring.connect(id, outs, to: sum, all)
-          }
-          last = sum
-          outputs = all
-        }
-      }
+    let row = try PluginStages(
+      choices, in: world, behind: entrance, Array(0..<channels), of: graph, settings,
+      priority: priority)
+    portNames = row.outputs.indices.map { "out_\($0 + 1)" }
+    stages = row.stages.map { $0.map(\.plugin) }
+    let (midi, written) = try graph.edit { wiring throws(HostError) in
+      try row.connect(&wiring)
+      var midi = ChainMIDI()
+      midi.stages = row.stages
+      let written = try midi.connect(&wiring)
+      return (midi, written)
     }
-    portNames = outputs.indices.map { "out_\($0 + 1)" }
-    stages = midi.stages.map { $0.map(\.plugin) }
-    let written = try midi.connect(in: graph)
     midiInput =
       !isOffline && (hearsControllers || !midi.listeners.isEmpty) ? "midi_in" : nil
     midiOutput = isOffline || written == nil ? nil : "midi_out"
-    if let midiInput { try midi.connect(port: midiInput, in: graph, hearsControllers) }
+    if let midiInput {
+      let source = try graph.addInputs(named: "MIDI", audio: [], midi: [midiInput])
+      try graph.edit { wiring throws(HostError) in
+        try midi.connect(source, hearsControllers, &wiring)
+      }
+    }
     exit = try graph.addOutputs(
       named: "ports", audio: portNames, midi: midiOutput.map { [$0] } ?? [])
-    let (from, sent, to) = (last, outputs, exit)
+    let to = exit
     try graph.edit { wiring throws(HostError) in
-      try wiring.connect(from, sent, to: to, Array(sent.indices))
+      try wiring.connect(row.last, row.outputs, to: to, Array(row.outputs.indices))
     }
     if midiOutput != nil, let written {
       try graph.connect(Wire(from: written.id, written.output, to: exit, isEvent: true))

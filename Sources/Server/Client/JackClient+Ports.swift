@@ -39,6 +39,8 @@ extension JackClient {
     return latencies?.max() ?? 0
   }
 
+  var load: Float { whileOpen { unsafe jack_cpu_load(client) } ?? 0 }
+
   var cardIsInUse: Bool { !connections(ofCard: physicalInputs + physicalOutputs).isEmpty }
 
   var cardSources: [String] { connections(ofCard: physicalOutputs) }

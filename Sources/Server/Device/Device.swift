@@ -217,6 +217,15 @@ package final class Device: Sendable {
     try connections.connect(name, attachments.direction(of: name), to: other)
   }
 
+  /// Connects port `name` to `other` once a port of that name appears on the server.
+  package func connect(_ name: String, whenThere other: String) {
+    connections.want(name, to: other)
+  }
+
+  /// Connections that exist, or that are made again when the other port or the server returns. `port` is the
+  /// name of a port of this client, `other` the full name of the other one.
+  package var knownConnections: [(port: String, other: String)] { connections.all }
+
   /// Removes such a connection for good, if it exists.
   package func disconnect(_ name: String, from destination: String) {
     connections.disconnect(name, from: destination)

@@ -51,6 +51,8 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
+  /// The server's load in percent of the time of a cycle.
+  var load: Float { get }
   /// True if a client of any process is connected to a port of the sound card.
   var cardIsInUse: Bool { get }
   /// Full names of the ports of any client that are connected to `physicalOutputs`.
@@ -112,6 +114,7 @@ extension ServerClient {
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
+  package var load: Float { 0 }
   package var cardIsInUse: Bool { false }
   package var cardSources: [String] { [] }
   package func setPeriod(_ frames: Int) -> Bool { frames == periodFrames }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Glibc
 
 /// The folder of a session. Every access goes through its descriptor and follows no symbolic link, so that a hostile
@@ -314,6 +315,13 @@ package final class SessionFolder: Sendable {
     let (parent, name) = try openParent(of: file, isCreating: false)
     defer { close(parent) }
     if unsafe unlinkat(parent, name, 0) != 0, errno != ENOENT { throw failure("remove", file) }
+  }
+
+  /// Removes a folder inside this one with all that is in it, such as a plugin's old state. Links in it are
+  /// not followed. Fails silently.
+  package func removeFolder(_ name: String) {
+    guard let path = (try? pathOfFolder(name)) ?? nil else { return }
+    try? FileManager.default.removeItem(atPath: path)
   }
 
   /// Waits until the folder's entries are on disk.

@@ -69,7 +69,7 @@ import Testing
     let server = HandDrivenServer(sampleRate: 2048)
     let recorder = try FileRecorder(
       format, options: .init(clientName: "recorder", connections: .none), server: server,
-      onEvent: {})
+      onFailure: { _ in }, onEvent: {})
     defer { recorder.close() }
     try recorder.prepare()
     try recorder.start(file(path, format), at: .atOnce, limit: nil)
@@ -95,7 +95,7 @@ import Testing
       let server = HandDrivenServer()
       let recorder = try FileRecorder(
         format, options: .init(clientName: "recorder", connections: .none), server: server,
-        onEvent: {})
+        onFailure: { _ in }, onEvent: {})
       defer { recorder.close() }
       try recorder.prepare()
       let file = try file(path, format)

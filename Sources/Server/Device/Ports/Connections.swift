@@ -38,6 +38,13 @@ final class Connections: Sendable {
     }
   }
 
+  /// Makes the connection once the other port exists.
+  func want(_ name: String, to other: String) { patchbay.withLock { $0.want(name, to: other) } }
+
+  /// Connections of the ports that exist, or that are to be made again when the other port or the server
+  /// returns.
+  var all: [(port: String, other: String)] { patchbay.withLock { $0.all } }
+
   /// Removes such a connection for good, if it exists.
   func disconnect(_ name: String, from other: String) {
     patchbay.withLock { $0.disconnected(name, from: other) }

@@ -24,6 +24,15 @@ struct Patchbay {
     wires.first { $0.port == port && $0.destination == destination }?.isMade
   }
 
+  /// All connections, in the order in which they were added.
+  var all: [(port: String, other: String)] { wires.map { ($0.port, $0.destination) } }
+
+  /// Adds a connection to be made once the other port exists.
+  mutating func want(_ port: String, to destination: String) {
+    guard isMade(port, to: destination) == nil else { return }
+    wires.append(Wire(port: port, destination: destination, isMade: false))
+  }
+
   mutating func connected(_ port: String, to destination: String) {
     if let i = wires.firstIndex(where: { $0.port == port && $0.destination == destination }) {
       wires[i].isMade = true

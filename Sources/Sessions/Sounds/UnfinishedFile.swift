@@ -1,17 +1,17 @@
-import Files
+package import Files
 import Glibc
 
 /// A file that appears under its name only when it is complete. One thread at a time.
-final class UnfinishedFile {
+package final class UnfinishedFile {
   /// The hidden temporary file, in the same folder.
-  let store: FileStore
+  package let store: FileStore
   private let path: String
   private let isReplacing: Bool
   private var isFinished = false
 
   /// Creates the temporary file. Fails if the file cannot be written, or exists and may not be
   /// replaced.
-  init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
+  package init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
     self.path = path
     self.isReplacing = isReplacing
     try Self.check(path, isReplacing: isReplacing)
@@ -37,7 +37,7 @@ final class UnfinishedFile {
   }
 
   /// Runs `body`, and replaces the temporary file's path in its errors by the final one.
-  func naming<R>(_ body: () throws(SoundFileError) -> R) throws(SoundFileError) -> R {
+  package func naming<R>(_ body: () throws(SoundFileError) -> R) throws(SoundFileError) -> R {
     do throws(SoundFileError) {
       return try body()
     } catch {
@@ -47,7 +47,7 @@ final class UnfinishedFile {
 
   /// Renames the complete file to its final name, once it is on disk as far as the system reports
   /// it.
-  func finish() throws(SoundFileError) {
+  package func finish() throws(SoundFileError) {
     try naming { () throws(SoundFileError) in try store.synchronize() }
     // Another process may have created the file in the meantime.
     try Self.check(path, isReplacing: isReplacing)

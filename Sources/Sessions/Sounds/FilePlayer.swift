@@ -1,52 +1,65 @@
-import AudioQueue
+package import AudioQueue
 import Files
 import RealTime
-import Server
+package import Server
 import Synchronization
 import Timeline
 
-/// The part of a file to play, with delay, volume, pan, rate and fades.
-struct Clip: Sendable {
-  /// The part of the file, in its frames.
-  var part: Range<Int64>
+/// The part of a sound to play, with delay, volume, pan, rate and fades.
+package struct Clip: Sendable {
+  /// The part of the sound, in its frames.
+  package var part: Range<Int64>
   /// Total frames to play: more than the part has if it repeats; nil for an endless loop.
-  var frames: Int64?
+  package var frames: Int64?
   /// Frames of silence before the first frame, at the file's rate.
-  var delay: Int64 = 0
+  package var delay: Int64 = 0
   /// Gain between the fades.
-  var volume: Float = 1
+  package var volume: Float = 1
   /// The balance, -1 to 1.
-  var pan: Float = 0
+  package var pan: Float = 0
   /// Speed factor, and pitch shift in cents.
-  var rate = 1.0
-  var cents = 0.0
+  package var rate = 1.0
+  package var cents = 0.0
   /// Fade times in seconds.
-  var fadeIn: Double = 0
-  var fadeOut: Double = 0
+  package var fadeIn: Double = 0
+  package var fadeOut: Double = 0
+
+  /// Creates a clip that plays `part` once, or in an endless loop if `frames` is nil.
+  package init(
+    part: Range<Int64>, frames: Int64? = nil, volume: Float = 1, pan: Float = 0, rate: Double = 1,
+    cents: Double = 0
+  ) {
+    self.part = part
+    self.frames = frames
+    self.volume = volume
+    self.pan = pan
+    self.rate = rate
+    self.cents = cents
+  }
 }
 
-/// A sound file and the queue that plays it. Any thread that is not real time.
-final class FilePlayer: Sendable {
-  let file: SoundReader
-  let queue: OutputQueue
+/// A sound and the queue that plays it. Any thread that is not real time.
+package final class FilePlayer: Sendable {
+  package let file: any SoundSource
+  package let queue: OutputQueue
   private let feed: Feed
   private let over: Ended
 
   /// The part of the file to play.
-  let clip: Clip
+  package let clip: Clip
   /// True once the last frame has been played.
-  var isOver: Bool { over.flag.load(ordering: .acquiring) }
+  package var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// Playing time in seconds; nil if it is endless.
-  var duration: Double? {
+  package var duration: Double? {
     clip.frames.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
   /// True if the part that is played includes the file's last frame.
-  var playsToTheEnd: Bool {
+  package var playsToTheEnd: Bool {
     clip.part.upperBound == file.frames
       && clip.frames.map { $0 >= Int64(clip.part.count) } ?? true
   }
   /// True if a read failed before the end.
-  var hasFailed: Bool { feed.hasFailed }
+  package var hasFailed: Bool { feed.hasFailed }
 
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
@@ -54,12 +67,13 @@ final class FilePlayer: Sendable {
   /// The position displayed last, in seconds.
   private let shownPosition = Mutex(0.0)
 
-  /// Creates a player for `clip` of `file`. `onEnd` is called when it has been played.
-  init(
-    _ file: SoundReader, _ clip: Clip, options: OutputQueue.Options, server: JackServer,
-    onEnd: @escaping @Sendable () -> Void
+  /// Creates a player for `clip` of `file`. `onEnd` is called when it has been played, and `onFailure`
+  /// with the reason if the file cannot be read to the clip's end.
+  package init(
+    _ file: any SoundSource, _ clip: Clip, options: OutputQueue.Options, server: any Server,
+    onFailure: @escaping @Sendable (String) -> Void, onEnd: @escaping @Sendable () -> Void
   ) throws(QueueError) {
-    let feed = Feed(file, clip)
+    let feed = Feed(file, clip, onFailure)
     let over = Ended()
     self.file = file
     self.clip = clip
@@ -82,23 +96,44 @@ final class FilePlayer: Sendable {
       try queue.setTimePitchEnabled(true)
       try queue.change(TimePitchChanges(rate: clip.rate, cents: clip.cents))
     }
-    try queue.change(
-      ParameterChanges(volume: clip.fadeIn > 0 ? 0 : clip.volume, pan: clip.pan))
+    try queue.change(ParameterChanges(volume: feed.fade(at: 0).volume, pan: clip.pan))
   }
 
   /// Opens and connects the client, and prepares the first second of sound. Blocks; may start a
   /// server.
   ///
-  /// - Returns: False if the file cannot be read; the error has been printed.
-  func prime() throws(QueueError) -> Bool {
-    try feed.begin(queue)
+  /// - Returns: False if the file cannot be read; `onFailure` has been called.
+  package func prime() throws(QueueError) -> Bool {
+    try feed.begin(queue, at: 0)
     if hasFailed { return false }
     _ = try queue.prime(frames: 0)
     return true
   }
 
+  /// Stops playing, and prepares a run that begins with `frame` of the clip. Fades are as if the clip
+  /// had been played up to there. Blocks. After the clip's end there is nothing to play: `isOver`.
+  ///
+  /// - Returns: False if the file cannot be read; `onFailure` has been called.
+  package func rewind(to frame: Int64) throws(QueueError) -> Bool {
+    try halt()
+    if let frames = clip.frames, frame >= frames { return true }
+    try queue.change(ParameterChanges(volume: feed.fade(at: frame).volume, rampSeconds: 0))
+    over.flag.store(false, ordering: .releasing)
+    try feed.begin(queue, at: frame)
+    if hasFailed { return false }
+    _ = try queue.prime(frames: 0)
+    return true
+  }
+
+  /// Stops playing at once. `rewind` prepares another run.
+  package func halt() throws(QueueError) {
+    feed.end()
+    try queue.stop()
+    over.flag.store(true, ordering: .releasing)
+  }
+
   /// Stops playing immediately and closes the client.
-  func close() {
+  package func close() {
     feed.end()
     // Either call fails if there is nothing left to do.
     try? queue.stop()
@@ -107,7 +142,7 @@ final class FilePlayer: Sendable {
 
   /// Returns the position in seconds from the first frame; negative before it. It stands still
   /// while the server is gone.
-  func position(startingAt frame: Int64?) -> Double {
+  package func position(startingAt frame: Int64?) -> Double {
     if queue.isLost { return shownPosition.withLock { $0 } }
     let position = currentPosition(startingAt: frame)
     shownPosition.withLock { $0 = position }
@@ -126,8 +161,9 @@ final class FilePlayer: Sendable {
 
 /// The source of a queue's buffers, which it fills from a file.
 private final class Feed: Sendable {
-  private let file: SoundReader
+  private let file: any SoundSource
   private let clip: Clip
+  private let onFailure: @Sendable (String) -> Void
   /// A quarter of a second per buffer. With four buffers, a read may take most of a second.
   private let framesPerBuffer: Int
   private static let bufferCount = 4
@@ -143,7 +179,8 @@ private final class Feed: Sendable {
 
   private struct State {
     var buffers: [UInt32: QueueBuffer] = [:]
-    /// Frames read for the queue so far.
+    /// The clip's frame that the run begins with, and the next one to read for the queue.
+    var first: Int64 = 0
     var played: Int64 = 0
     var isOver = false
     var hasFailed = false
@@ -152,9 +189,10 @@ private final class Feed: Sendable {
   }
   private let state = Mutex(State())
 
-  init(_ file: SoundReader, _ clip: Clip) {
+  init(_ file: any SoundSource, _ clip: Clip, _ onFailure: @escaping @Sendable (String) -> Void) {
     self.file = file
     self.clip = clip
+    self.onFailure = onFailure
     framesPerBuffer = max(1024, Int(file.format.sampleRate / 4))
   }
 
@@ -163,14 +201,23 @@ private final class Feed: Sendable {
   /// Prevents further buffers from being filled.
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Allocates the buffers, and fills them as the queue's callback does later.
-  func begin(_ queue: OutputQueue) throws(QueueError) {
+  /// Allocates the buffers on the first call, and fills them as the queue's callback does later. The
+  /// queue does not run, and the clip has frames from `frame` on.
+  func begin(_ queue: OutputQueue, at frame: Int64) throws(QueueError) {
     let capacity = framesPerBuffer * file.format.bytesPerFrame
-    for _ in 0..<Self.bufferCount {
+    while state.withLock({ $0.buffers.count }) < Self.bufferCount {
       let buffer = try queue.allocateBuffer(capacity: capacity)
       state.withLock { $0.buffers[buffer.id] = buffer }
-      fill(buffer.id, of: queue)
     }
+    let buffers = state.withLock { state in
+      state.first = frame
+      state.played = frame
+      state.pieces = []
+      state.isOver = false
+      state.hasFailed = false
+      return state.buffers.keys.sorted()
+    }
+    for buffer in buffers { fill(buffer, of: queue) }
   }
 
   /// The frame at which the fade-out begins, counted from the first frame played.
@@ -183,20 +230,30 @@ private final class Feed: Sendable {
     Int64((seconds * file.format.sampleRate).rounded())
   }
 
+  /// Returns the volume with which a run that begins with `frame` starts, and its first ramp.
+  func fade(at frame: Int64) -> (volume: Float, changes: ParameterChanges) {
+    func seconds(_ frames: Int64) -> Double {
+      Double(frames) / (file.format.sampleRate * clip.rate)
+    }
+    if let end = fadeOutFrame, frame >= end {
+      let left = clip.fadeOut - seconds(frame - end)
+      // Replaces the fade-in if both fades begin with the first frame.
+      let volume = frame == 0 && clip.fadeIn > 0 ? 0 : clip.volume * Float(left / clip.fadeOut)
+      return (volume, ParameterChanges(volume: 0, rampSeconds: Float(left)))
+    }
+    let left = clip.fadeIn - seconds(frame)
+    guard left > 0 else { return (clip.volume, ParameterChanges()) }
+    return (
+      clip.volume * Float(1 - left / clip.fadeIn),
+      ParameterChanges(volume: clip.volume, rampSeconds: Float(left))
+    )
+  }
+
   /// Returns the schedule of the buffer that begins with frame `played`.
-  private func schedule(at played: Int64) -> OutputQueue.Schedule {
+  private func schedule(at played: Int64, isFirst: Bool) -> OutputQueue.Schedule {
     var schedule = OutputQueue.Schedule()
-    if played == 0 {
-      if clip.delay > 0 { schedule.start = clip.delay }
-      if clip.fadeIn > 0 {
-        schedule.changes = ParameterChanges(
-          volume: clip.volume, rampSeconds: Float(clip.fadeIn))
-      }
-    }
-    if played == fadeOutFrame {
-      // Replaces the fade-in if both fades begin in this buffer.
-      schedule.changes = ParameterChanges(volume: 0, rampSeconds: Float(clip.fadeOut))
-    }
+    if played == 0, clip.delay > 0 { schedule.start = clip.delay }
+    if isFirst || played == fadeOutFrame { schedule.changes = fade(at: played).changes }
     return schedule
   }
 
@@ -227,10 +284,12 @@ private final class Feed: Sendable {
       if isLast { state.isOver = true }
       if failure != nil { state.hasFailed = true }
     }
-    if let failure { Screen.shared.complain(failure) }
+    if let failure { onFailure(failure) }
     state.withLock {
       $0.pieces.append(
-        Piece(buffer: id, frames: count, schedule: schedule(at: played), isLast: isLast))
+        Piece(
+          buffer: id, frames: count,
+          schedule: schedule(at: played, isFirst: played == $0.first), isLast: isLast))
     }
     resume(queue)
   }

@@ -1,14 +1,13 @@
-import ArgumentParser
-import Codecs
-import Files
-import RealTime
+package import Codecs
+package import Files
+package import RealTime
 
-/// A sample format or codec, as named by `--format`.
-enum SoundCoding: Equatable, ExpressibleByArgument {
+/// A sample format or codec, as named by `--format` and in sessions.
+package enum SoundCoding: Equatable, Sendable {
   case pcm(PCMFormat.Kind, bits: Int)
   case packets(Codec)
 
-  private static let names: [(name: String, coding: SoundCoding)] = [
+  private static let known: [(name: String, coding: SoundCoding)] = [
     ("u8", .pcm(.unsignedInteger, bits: 8)), ("s8", .pcm(.signedInteger, bits: 8)),
     ("s16", .pcm(.signedInteger, bits: 16)), ("s24", .pcm(.signedInteger, bits: 24)),
     ("s32", .pcm(.signedInteger, bits: 32)), ("f32", .pcm(.float, bits: 32)),
@@ -21,113 +20,42 @@ enum SoundCoding: Equatable, ExpressibleByArgument {
   ]
 
   /// Returns the usual integer format with this many bits for a container.
-  static func integers(bits: Int, in container: Container) -> SoundCoding {
+  package static func integers(bits: Int, in container: Container) -> SoundCoding {
     // Only WAVE files store eight bits unsigned.
     let isWave = [.wave, .rf64, .wave64].contains(container)
     return .pcm(bits <= 8 && isWave ? .unsignedInteger : .signedInteger, bits: max(8, bits))
   }
 
-  init?(argument: String) {
-    guard let found = Self.names.first(where: { $0.name == argument.lowercased() }) else {
+  /// Creates a coding from its name; nil for other texts.
+  package init?(_ name: String) {
+    guard let found = Self.known.first(where: { $0.name == name.lowercased() }) else {
       return nil
     }
     self = found.coding
   }
 
-  static var allValueStrings: [String] { names.map(\.name) }
+  /// The names of all codings.
+  package static var names: [String] { known.map(\.name) }
 
-  var defaultValueDescription: String { Self.names.first { $0.coding == self }?.name ?? "" }
-}
-
-/// Options of `cuejack record` and `cuejack convert` for the output format.
-struct CodingOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The sample format or codec. By default that of the container.", valueName: "format"))
-  var format: SoundCoding?
-
-  @Option(help: ArgumentHelp("The sample rate.", valueName: "hertz"))
-  var rate: Double?
-
-  @Option(
-    help: ArgumentHelp(
-      "The number of channels. By default all, as far as the format allows.",
-      valueName: "count"))
-  var channels: Int?
-
-  @Option(
-    help: ArgumentHelp(
-      "Bits per sample, without --format or with a lossless codec.",
-      discussion: "8, 16, 24 or 32 for linear PCM, 16 or 24 for Apple Lossless and FLAC.",
-      valueName: "count"))
-  var bits: Int?
-
-  @Option(
-    help: ArgumentHelp(
-      "Bits per second of a lossy codec. 128k is 128000.", valueName: "bits"))
-  var bitrate: BitRate?
-
-  func validate() throws {
-    if let rate {
-      try check(
-        (1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
-    }
-    if let channels {
-      try check(
-        (1...PCMFormat.maximumChannels).contains(channels),
-        "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
-    }
-    if let bits { try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32") }
-    if bits != nil, let format, case .pcm = format {
-      try check(
-        false, "--format \(format.defaultValueDescription) says how many bits: leave --bits out")
-    }
-  }
-}
-
-/// The value of `--bitrate`, in bits per second.
-struct BitRate: ExpressibleByArgument {
-  var bitsPerSecond: Int
-
-  init?(argument: String) {
-    let isThousands = argument.lowercased().hasSuffix("k")
-    guard let number = Double(isThousands ? String(argument.dropLast()) : argument) else {
-      return nil
-    }
-    let bits = isThousands ? number * 1000 : number
-    guard (500...10_000_000).contains(bits) else { return nil }
-    bitsPerSecond = Int(bits)
-  }
+  package var name: String { Self.known.first { $0.coding == self }?.name ?? "" }
 }
 
 /// Container and coding of an output file.
-struct SoundFormat {
-  private(set) var container: Container
+package struct SoundFormat {
+  package private(set) var container: Container
   private let coding: SoundCoding
   /// Significant bits of a sample for lossless codecs.
   private let losslessBits: Int
 
   /// The file name extensions that select a container. (No encoder writes MPEG Layer 1.)
-  static var extensions: String {
+  package static var extensions: String {
     Container.allCases.filter { $0 != .mp1 }.flatMap(\.extensions).reduce(into: [String]()) {
       if !$0.contains($1) { $0.append($1) }
     }.map { ".\($0)" }.joined(separator: ", ")
   }
 
-  /// Takes the container from the file's name, and the coding from the options or the container.
-  ///
-  /// - Parameters:
-  ///   - pcm: Default coding in containers that hold linear PCM, unless bits are given.
-  ///   - losslessBits: Default bits of a sample for lossless codecs.
-  init(
-    path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
-  ) throws(SoundFileError) {
-    try self.init(
-      path: path, coding: options.format, bits: options.bits, pcm: pcm, losslessBits: losslessBits)
-  }
-
   /// Takes the container from the file's name, and the coding from `coding` and `bits` or the container.
-  init(
+  package init(
     path: String, coding chosen: SoundCoding?, bits chosenBits: Int?, pcm: SoundCoding,
     losslessBits: Int
   ) throws(SoundFileError) {
@@ -151,7 +79,7 @@ struct SoundFormat {
   }
 
   /// Creates a format from a container and a coding.
-  init(_ container: Container, _ coding: SoundCoding, losslessBits: Int = 0) {
+  package init(_ container: Container, _ coding: SoundCoding, losslessBits: Int = 0) {
     self.container = container
     self.coding = coding
     self.losslessBits = losslessBits
@@ -179,7 +107,7 @@ struct SoundFormat {
   }
 
   /// Returns the format of the file's sound.
-  func stream(sampleRate: Double, channels: Int) -> StreamFormat {
+  package func stream(sampleRate: Double, channels: Int) -> StreamFormat {
     switch coding {
     case .pcm(let kind, let bits):
       return .pcm(
@@ -195,14 +123,14 @@ struct SoundFormat {
   }
 
   /// Returns the lowest usable rate that is at least `wanted`, else the highest one.
-  func usableRate(for wanted: Double) -> Double {
+  package func usableRate(for wanted: Double) -> Double {
     guard case .packets(let codec) = coding else { return wanted }
     let rates = codec.encodedSampleRates
     return rates.first { $0 >= wanted } ?? rates.last ?? wanted
   }
 
   /// Returns the largest usable number of channels up to `wanted`.
-  func usableChannels(for wanted: Int) -> Int {
+  package func usableChannels(for wanted: Int) -> Int {
     guard case .packets(let codec) = coding else { return wanted }
     return (1...max(1, wanted)).last { codec.encodes(channels: $0) } ?? 1
   }
@@ -210,28 +138,28 @@ struct SoundFormat {
 
 extension StreamFormat {
   /// Short description of the coding.
-  var coding: String {
+  package var coding: String {
     switch self {
-    case .pcm(let format): format.words
-    case .packets(let format): format.words
+    case .pcm(let format): format.summary
+    case .packets(let format): format.summary
     }
   }
 
   /// Short description of the format.
-  var words: String {
+  package var summary: String {
     "\(coding), \(channels) channel\(channels == 1 ? "" : "s"), \(hertz(sampleRate))"
   }
 }
 
 extension PCMFormat {
   /// Short description of the samples.
-  var words: String {
+  package var summary: String {
     let type = "\(bitsPerSample)-bit \(sampleType)"
     return bitsPerSample == 8 ? type : "\(type), \(isBigEndian ? "big" : "little")-endian"
   }
 
   /// Name of the sample type.
-  var sampleType: String {
+  package var sampleType: String {
     switch kind {
     case .signedInteger: "signed integer"
     case .unsignedInteger: "unsigned integer"
@@ -241,11 +169,13 @@ extension PCMFormat {
 }
 
 /// Formats a rate with its unit.
-func hertz(_ rate: Double) -> String {
+package func hertz(_ rate: Double) -> String {
   rate == rate.rounded() ? "\(Int64(rate)) Hz" : "\(rate) Hz"
 }
 
 extension PacketFormat {
   /// Short description of the coding.
-  var words: String { bitsPerSample > 0 ? "\(codec.name), \(bitsPerSample)-bit" : codec.name }
+  package var summary: String {
+    bitsPerSample > 0 ? "\(codec.name), \(bitsPerSample)-bit" : codec.name
+  }
 }

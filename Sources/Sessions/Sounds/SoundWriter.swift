@@ -1,15 +1,15 @@
-import Codecs
-import Files
-import RealTime
+package import Codecs
+package import Files
+package import RealTime
 import Server
 import System
 
 /// A writer of a sound file: linear PCM, or packets from an encoder. One thread at a time; every
 /// call may block on the disk.
-final class SoundWriter: @unchecked Sendable {
-  let file: any MediaFile
+package final class SoundWriter: @unchecked Sendable {
+  package let file: any MediaFile
   /// The format that `write` takes.
-  let input: PCMFormat
+  package let input: PCMFormat
   /// The conversion of the input to the file's samples or packets; nil if the formats are equal.
   private let conversion: (writer: MediaWriter, converter: StreamConverter)?
   /// Bytes of linear PCM written without conversion.
@@ -20,17 +20,18 @@ final class SoundWriter: @unchecked Sendable {
 
   /// The format and converter of a file, created before the file: if the format cannot be written,
   /// an existing file is not truncated. For one writer only.
-  struct Plan: @unchecked Sendable {
-    let container: Container
-    let format: StreamFormat
-    fileprivate let input: PCMFormat
+  package struct Plan: @unchecked Sendable {
+    package let container: Container
+    package let format: StreamFormat
+    /// The format that `write` takes.
+    package let input: PCMFormat
     fileprivate let converter: StreamConverter?
 
     /// Fails if the container cannot hold the format, or no encoder is available.
     ///
     /// - Parameter input: Format of the input. Nil for the file's own linear PCM, or floats for an
     ///   encoder.
-    init(
+    package init(
       _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
       encoding options: PacketEncoder.Options = PacketEncoder.Options()
     ) throws(SoundFileError) {
@@ -52,13 +53,13 @@ final class SoundWriter: @unchecked Sendable {
         }
       }
       guard MediaFiles.canWrite(self.format, in: container) else {
-        throw SoundFileError(.unwritable("\(format.words) in \(container) files"), path: path)
+        throw SoundFileError(.unwritable("\(format.summary) in \(container) files"), path: path)
       }
     }
   }
 
   /// Creates the file.
-  init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
+  package init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
     file = try MediaFiles.create(store, container: plan.container, format: plan.format)
     input = plan.input
     guard let converter = plan.converter else {
@@ -73,7 +74,7 @@ final class SoundWriter: @unchecked Sendable {
   }
 
   /// Appends complete frames in the `input` format.
-  func write(_ bytes: UnsafeRawBufferPointer) throws(SoundFileError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(SoundFileError) {
     guard let (writer, converter) = conversion else {
       try unsafe file.writeBytes(at: position, from: bytes)
       position += Int64(bytes.count)
@@ -92,7 +93,7 @@ final class SoundWriter: @unchecked Sendable {
   }
 
   /// Appends silent frames.
-  func writeSilence(frames: Int64) throws(SoundFileError) {
+  package func writeSilence(frames: Int64) throws(SoundFileError) {
     let framesAtOnce = 4096
     if silence.isEmpty {
       let value: UInt8 = input.kind == .unsignedInteger ? 0x80 : 0
@@ -113,7 +114,7 @@ final class SoundWriter: @unchecked Sendable {
 
   /// Completes the file as it is, at most every 0.7 seconds for packets, so that a kill loses less
   /// than the last second. Call it several times per second.
-  func checkpoint() throws(SoundFileError) {
+  package func checkpoint() throws(SoundFileError) {
     // For linear PCM, a checkpoint writes only a few bytes.
     guard file.pcm == nil else { return try file.checkpoint() }
     let now = HostTime.now
@@ -123,12 +124,12 @@ final class SoundWriter: @unchecked Sendable {
   }
 
   /// Frames written so far; after `close`, the frames of the file.
-  var frames: Int64 {
+  package var frames: Int64 {
     conversion?.writer.frameCount ?? position / Int64(input.bytesPerFrame)
   }
 
   /// Completes and closes the file. It is closed even after an error; the first error is thrown.
-  func close() throws(SoundFileError) {
+  package func close() throws(SoundFileError) {
     var failure: SoundFileError?
     if let (writer, converter) = conversion {
       do throws(MediaError) {

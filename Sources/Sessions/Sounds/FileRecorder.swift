@@ -1,30 +1,30 @@
-import AudioQueue
+package import AudioQueue
 import Dispatch
 import Files
-import RealTime
-import Server
+package import RealTime
+package import Server
 import Synchronization
-import Timeline
+package import Timeline
 
 /// A recording queue and the sound file that it records to. Any thread that is not real time.
 ///
 /// The queue's callback thread writes the file. The queue's buffers allow the disk to stall for
 /// four seconds before frames are lost. Lost frames become silence in the file, so that it stays in
 /// time.
-final class FileRecorder: Sendable {
-  let queue: InputQueue
+package final class FileRecorder: Sendable {
+  package let queue: InputQueue
   private let feed: RecordingFeed
 
   /// Creates a recorder for a file that is given later. `onEvent` is called when the owner should
-  /// check the recorder's state.
+  /// check the recorder's state, and `onFailure` with the reason if the file cannot be written.
   ///
   /// - Parameter format: The input format of the file's writer. With a rate of 0, the device is
   ///   opened and its rate is used.
-  init(
+  package init(
     _ format: PCMFormat, options: InputQueue.Options, server: any Server,
-    onEvent: @escaping @Sendable () -> Void
+    onFailure: @escaping @Sendable (String) -> Void, onEvent: @escaping @Sendable () -> Void
   ) throws(QueueError) {
-    let feed = RecordingFeed(onEvent)
+    let feed = RecordingFeed(onFailure, onEvent)
     self.feed = feed
     queue = try InputQueue(
       format, options: options, server: server, callingBackOn: .ownThread,
@@ -34,7 +34,7 @@ final class FileRecorder: Sendable {
   }
 
   /// Opens the device, connects its ports and allocates the buffers. Blocks.
-  func prepare() throws(QueueError) {
+  package func prepare() throws(QueueError) {
     _ = try queue.deviceSampleRate()
     try feed.allocate(queue)
   }
@@ -42,36 +42,36 @@ final class FileRecorder: Sendable {
   /// Records to `file`, starting at `time`.
   ///
   /// - Parameter limit: Frames to record; nil to record until `stop`.
-  func start(_ file: RecordingFile, at time: StartTime, limit: Int64?) throws(QueueError) {
+  package func start(_ file: RecordingFile, at time: StartTime, limit: Int64?) throws(QueueError) {
     feed.begin(file, limit: limit)
     try feed.enqueueIdle(queue)
     try queue.start(at: time)
   }
 
   /// Stops recording, and waits until everything recorded is written, unless writing has failed.
-  func stop() {
+  package func stop() {
     feed.end()
     // Even on an error, the buffers come back.
     try? queue.stopAndDeliverSoon()
     feed.waitUntilIdle()
   }
 
-  func close() { try? queue.dispose(atOnce: true) }
+  package func close() { try? queue.dispose(atOnce: true) }
 
   /// True if nothing more will be written: the limit is reached, or recording has failed.
-  var isOver: Bool { feed.isOver }
-  /// True if the file could not be written, or the queue cannot continue; the error has been
-  /// printed.
-  var hasFailed: Bool { feed.hasFailed }
+  package var isOver: Bool { feed.isOver }
+  /// True if the file could not be written, or the queue cannot continue; `onFailure` has
+  /// been called.
+  package var hasFailed: Bool { feed.hasFailed }
   /// Frames recorded, including silence for lost ones.
-  var frames: Int64 { feed.frames }
+  package var frames: Int64 { feed.frames }
   /// How often frames were lost because the disk or the machine was too slow.
-  var overruns: UInt64 {
+  package var overruns: UInt64 {
     let breaks = queue.discontinuities
     return breaks.interruptions + breaks.starvations
   }
   /// Frames of silence inserted for lost frames.
-  var silentFrames: Int64 { feed.silentFrames }
+  package var silentFrames: Int64 { feed.silentFrames }
 }
 
 /// The consumer of a queue's filled buffers. It writes them to the file, and enqueues them again.
@@ -98,11 +98,17 @@ private final class RecordingFeed: Sendable {
     var isOver: Bool { failure != nil || isCut || frames == limit }
   }
   private let state = Mutex(State())
+  private let onFailure: @Sendable (String) -> Void
   private let onEvent: @Sendable () -> Void
   /// Signalled for each buffer that is not enqueued again.
   private let returned = DispatchSemaphore(value: 0)
 
-  init(_ onEvent: @escaping @Sendable () -> Void) { self.onEvent = onEvent }
+  init(
+    _ onFailure: @escaping @Sendable (String) -> Void, _ onEvent: @escaping @Sendable () -> Void
+  ) {
+    self.onFailure = onFailure
+    self.onEvent = onEvent
+  }
 
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCut } }
   var frames: Int64 { state.withLock { $0.frames } }
@@ -157,7 +163,7 @@ private final class RecordingFeed: Sendable {
         try write(recording, buffer, queue.format)
       } catch {
         state.withLock { $0.failure = error }
-        Screen.shared.complain("\(error)")
+        onFailure("\(error)")
       }
     }
     let isEnqueued = state.withLock { state -> Bool in

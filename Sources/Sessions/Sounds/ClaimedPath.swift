@@ -1,20 +1,20 @@
-import Files
+package import Files
 import Glibc
 
 /// Reserves the path of a file to be written, and checks early that it can be written.
 ///
 /// Any thread; blocks.
-final class ClaimedPath: Sendable {
-  let path: String
+package final class ClaimedPath: Sendable {
+  package let path: String
   private let isReplacing: Bool
   /// True if this object created an empty placeholder file.
   private let isOurs: Bool
   /// True if an existing file stays at the path until the real one is written.
-  var holdsOldFile: Bool { !isOurs }
+  package var holdsOldFile: Bool { !isOurs }
 
   /// Reserves the path. Fails if the file cannot be written, or exists and may not be replaced. An
   /// existing file stays unchanged.
-  init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
+  package init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
     self.path = path
     self.isReplacing = isReplacing
     let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK
@@ -30,7 +30,7 @@ final class ClaimedPath: Sendable {
   }
 
   /// Creates the real file, replacing the placeholder or the old file.
-  func makeFile() throws(SoundFileError) -> FileStore {
+  package func makeFile() throws(SoundFileError) -> FileStore {
     var status = stat()
     // Another process may have written the file in the meantime.
     if !isReplacing, unsafe stat(path, &status) == 0, status.st_size > 0 {

@@ -1,28 +1,28 @@
-import Files
+package import Files
 import Synchronization
 
 /// The file that a recording goes to. It is created with the first frame; until then an existing
 /// file stays unchanged.
 ///
 /// Any thread; blocks.
-final class RecordingFile: Sendable {
-  let output: ClaimedPath
+package final class RecordingFile: Sendable {
+  package let output: ClaimedPath
   /// Container, format and encoder settings of the file.
-  let plan: SoundWriter.Plan
+  package let plan: SoundWriter.Plan
   private let begun = Mutex<(store: FileStore, writer: SoundWriter)?>(nil)
 
-  init(_ output: ClaimedPath, _ plan: SoundWriter.Plan) {
+  package init(_ output: ClaimedPath, _ plan: SoundWriter.Plan) {
     self.output = output
     self.plan = plan
   }
 
   /// The file's store; nil before the first frame.
-  var store: FileStore? { begun.withLock { $0?.store } }
+  package var store: FileStore? { begun.withLock { $0?.store } }
   /// The file's writer; nil before the first frame. One thread at a time may use it.
-  var writer: SoundWriter? { begun.withLock { $0?.writer } }
+  package var writer: SoundWriter? { begun.withLock { $0?.writer } }
 
   /// Returns the file's writer, and creates the file on the first call.
-  func beginning() throws(SoundFileError) -> SoundWriter {
+  package func beginning() throws(SoundFileError) -> SoundWriter {
     try begun.withLock { begun throws(SoundFileError) in
       if let writer = begun?.writer { return writer }
       let store = try output.makeFile()

@@ -1,0 +1,87 @@
+import ArgumentParser
+import Files
+import RealTime
+import Sessions
+
+extension SoundCoding: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+
+  public static var allValueStrings: [String] { names }
+
+  public var defaultValueDescription: String { name }
+}
+
+/// Options of `cuejack record` and `cuejack convert` for the output format.
+struct CodingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The sample format or codec. By default that of the container.", valueName: "format"))
+  var format: SoundCoding?
+
+  @Option(help: ArgumentHelp("The sample rate.", valueName: "hertz"))
+  var rate: Double?
+
+  @Option(
+    help: ArgumentHelp(
+      "The number of channels. By default all, as far as the format allows.",
+      valueName: "count"))
+  var channels: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits per sample, without --format or with a lossless codec.",
+      discussion: "8, 16, 24 or 32 for linear PCM, 16 or 24 for Apple Lossless and FLAC.",
+      valueName: "count"))
+  var bits: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits per second of a lossy codec. 128k is 128000.", valueName: "bits"))
+  var bitrate: BitRate?
+
+  func validate() throws {
+    if let rate {
+      try check(
+        (1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
+    }
+    if let channels {
+      try check(
+        (1...PCMFormat.maximumChannels).contains(channels),
+        "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
+    }
+    if let bits { try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32") }
+    if bits != nil, let format, case .pcm = format {
+      try check(
+        false, "--format \(format.defaultValueDescription) says how many bits: leave --bits out")
+    }
+  }
+}
+
+/// The value of `--bitrate`, in bits per second.
+struct BitRate: ExpressibleByArgument {
+  var bitsPerSecond: Int
+
+  init?(argument: String) {
+    let isThousands = argument.lowercased().hasSuffix("k")
+    guard let number = Double(isThousands ? String(argument.dropLast()) : argument) else {
+      return nil
+    }
+    let bits = isThousands ? number * 1000 : number
+    guard (500...10_000_000).contains(bits) else { return nil }
+    bitsPerSecond = Int(bits)
+  }
+}
+
+extension SoundFormat {
+  /// Takes the container from the file's name, and the coding from the options or the container.
+  ///
+  /// - Parameters:
+  ///   - pcm: Default coding in containers that hold linear PCM, unless bits are given.
+  ///   - losslessBits: Default bits of a sample for lossless codecs.
+  init(
+    path: String, _ options: CodingOptions, pcm: SoundCoding, losslessBits: Int
+  ) throws(SoundFileError) {
+    try self.init(
+      path: path, coding: options.format, bits: options.bits, pcm: pcm, losslessBits: losslessBits)
+  }
+}

@@ -1,0 +1,185 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import Server
+import Sessions
+import System
+
+/// `cuejack session run`: runs a session on a JACK server.
+struct RunSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Run a session on a JACK server.",
+    discussion: """
+      The session is one JACK client, named after it, with ports named after its tracks and buses. \
+      Nothing plays until it is started: by the space bar, by `cuejack set CLIENT start`, by the trigger of \
+      a start group, or by --play. Ports without a connection in the session go to the sound card, unless \
+      --no-connect is given or a session manager runs the session.
+
+      On a terminal the command shows the tracks and takes keys: space starts and stops, p pauses and goes \
+      on, the left and right arrows move by five seconds, n to the next start of a track, 0 to the \
+      beginning; up and down select a track, m mutes it, s lets it play solo, + and - change its volume; \
+      r arms or disarms the recordings for the next start, w saves, q quits.
+
+      A session manager that speaks NSM starts the command without a folder (NSM_URL is set then). JACK's \
+      session manager, SIGUSR1 and `cuejack session save` save the session. Edits that are not saved are \
+      kept in the session's journal. If the JACK server goes away, the session waits for it and goes on.
+
+      The exit code is 0 after q, the end of --seconds or a session manager's request, 1 if the session \
+      cannot run, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
+      """)
+
+  @Argument(help: "The folder of the session. Not needed under a session manager that speaks NSM.")
+  var folder: String?
+
+  @Option(help: "The JACK server, which must be running. Default: started if none runs.")
+  var server: String?
+
+  @Option(help: "The name of the JACK client. Default: the session's name.")
+  var name: String?
+
+  @Flag(help: "Connect no ports but those that the session connects.")
+  var noConnect = false
+
+  @Flag(help: "Start as soon as the session is up.")
+  var play = false
+
+  @Option(help: ArgumentHelp("Quit after this time.", valueName: "seconds"))
+  var seconds: Double?
+
+  @Flag(help: "Quit when everything has been played.")
+  var once = false
+
+  @Option(
+    help: ArgumentHelp(
+      "UDP port of remote control on this machine; 0 for a free one.", valueName: "port"))
+  var port: UInt16 = 0
+
+  @Flag(help: "Allow no remote control.")
+  var noRemote = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Identifier under which JACK's session manager saved the session.", valueName: "uuid"))
+  var sessionId: String?
+
+  @Flag(help: "Print more messages to standard error.")
+  var verbose = false
+
+  func validate() throws {
+    try check(
+      folder != nil || NSMClient.environmentURL != nil,
+      "the folder of the session is missing")
+    if let name {
+      try check(
+        !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
+        "--name takes 1 to 59 bytes without a colon")
+    }
+    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+    if let seconds {
+      try check(
+        seconds > 0 && seconds <= StartOption.mostSeconds,
+        "--seconds takes a number greater than 0")
+    }
+  }
+
+  func run() throws {
+    let awake = DispatchSemaphore(value: 0)
+    let signals = StopSignals { awake.signal() }
+    let session = Monitor<RunningSession?>(nil)
+    _ = SaveSignal { session.read { $0 }.map(Self.save) }
+    CommandLog.start(isVerbose: verbose)
+    var options = RunningSession.Options(JackServer(named: server, for: nil)) {
+      Screen.shared.remark($0)
+    }
+    options.clientName = name
+    options.connectsToCard = !noConnect
+    options.port = noRemote ? nil : port
+    let running = RunningSession(options)
+    session.change { $0 = running }
+    defer {
+      session.change { $0 = nil }
+      running.end()
+    }
+    let manager = folder == nil ? try announce(running) : nil
+    defer { manager?.end() }
+    if let folder {
+      let store = try Session.open(folder)
+      try Self.telling { () throws(SessionRunError) in try running.open(store) }
+    }
+    let jack = manager == nil ? followJack(running) : nil
+    defer { jack?.end() }
+    say(running)
+    if play {
+      try Self.telling { () throws(SessionRunError) in
+        try running.perform { session throws(SessionRunError) in try session.start() }
+      }
+    }
+    SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+  }
+
+  private static func telling<R>(_ body: () throws(SessionRunError) -> R) throws -> R {
+    do throws(SessionRunError) {
+      return try body()
+    } catch {
+      for line in error.description.split(separator: "\n") { Screen.shared.complain(String(line)) }
+      throw ExitCode.failure
+    }
+  }
+
+  /// Saves the session on behalf of SIGUSR1.
+  private static func save(_ session: RunningSession) {
+    do throws(SessionRunError) {
+      try session.perform { session throws(SessionRunError) in try session.save() }
+      Screen.shared.remark("saved, as SIGUSR1 asked")
+    } catch {
+      Screen.shared.complain("the session is not saved: \(error)")
+    }
+  }
+
+  /// Announces the session to the manager of NSM_URL, which opens a project then.
+  private func announce(_ session: RunningSession) throws -> NSMClient {
+    do throws(OSCError) {
+      let manager = Monitor<NSMClient?>(nil)
+      let client = try NSMClient(
+        session, name: "Cuejack", url: NSMClient.environmentURL ?? "",
+        onState: { if $0 == .managerGone { Screen.shared.remark("the session manager has gone") } })
+      session.whenDirtinessChanges { manager.read { $0 }?.dirtinessChanged() }
+      if client.announce() {
+        manager.change { $0 = client }
+        return client
+      }
+      Screen.shared.complain("the session manager does not accept the session")
+    } catch {
+      Screen.shared.complain("\(error)")
+    }
+    throw ExitCode.failure
+  }
+
+  /// Lets JACK's session manager save the session; nil if the server has none.
+  private func followJack(_ session: RunningSession) -> JackSession? {
+    guard let client = session.engine?.device.client.name else { return nil }
+    do throws(ServerError) {
+      let jack = try JackSession(
+        session, named: "\(client)-session", on: JackServer(named: server, for: nil),
+        sessionID: sessionId)
+      if jack.isSupported { return jack }
+      jack.end()
+    } catch {
+      Screen.shared.remark("\(error): JACK's session manager cannot save the session")
+    }
+    return nil
+  }
+
+  /// Prints the client and its ports.
+  private func say(_ session: RunningSession) {
+    guard let engine = session.engine else { return }
+    let client = engine.device.client
+    let remote = session.port.map { ", UDP port \($0)" } ?? ""
+    Screen.shared.say(
+      "\(engine.document.name): server \(client.serverName), client \(client.name)\(remote)")
+    for port in engine.portNames {
+      Screen.shared.say("  \(client.name):\(port) - \(listed(client.connections(of: port)))")
+    }
+  }
+}

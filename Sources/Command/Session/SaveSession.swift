@@ -1,0 +1,24 @@
+import ArgumentParser
+import Sessions
+
+/// `cuejack session save`.
+struct SaveSession: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save", abstract: "Let a running session save itself.",
+    discussion: """
+      The session writes the states of its plugins, its connections and its edits to its folder. The \
+      exit code is 1 if no such session is running, or if it cannot be saved.
+      """)
+
+  @OptionGroup var choice: SessionChoice
+
+  @Argument(help: "The JACK client of the session. Default: the only session that runs.")
+  var client: String?
+
+  func run() throws {
+    let session = try choice.connect(client: client)
+    try telling { () throws(RemoteError) in
+      try session.send(OSCMessage("\(RemoteNode.root)/save"))
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import Dispatch
+import Server
+import Sessions
+import System
+
+/// The display and the keys of `cuejack session run`. Without a terminal it only waits for the end.
+struct SessionScreen {
+  private let session: RunningSession
+  private let signals: StopSignals
+  private let awake: DispatchSemaphore
+  private let seconds: Double?
+  private let isOnce: Bool
+  private let keys: KeyReader?
+  private let desk: SessionKeys
+
+  init(
+    _ session: RunningSession, _ signals: StopSignals, _ awake: DispatchSemaphore,
+    seconds: Double?, isOnce: Bool
+  ) {
+    self.session = session
+    self.signals = signals
+    self.awake = awake
+    self.seconds = seconds
+    self.isOnce = isOnce
+    let desk = SessionKeys(session)
+    self.desk = desk
+    keys = KeyReader { key in
+      desk.press(key)
+      awake.signal()
+    }
+  }
+
+  /// Shows the session until a key, a signal, a manager or the time ends it.
+  func run() {
+    let begin = DispatchTime.now()
+    var watch = ServerWatch("the session")
+    while signals.received == nil, !session.isAskedToQuit {
+      if let seconds, DispatchTime.now() >= begin + seconds { break }
+      if let engine = session.engine {
+        if isOnce, !engine.isPlaying, !engine.isPaused { break }
+        watch.note(
+          engine.device.isLost ? engine.device.latestAbsence : nil,
+          server: engine.device.client.serverName)
+        if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
+      }
+      _ = awake.wait(timeout: .now() + .milliseconds(100))
+    }
+    Screen.shared.draw([])
+    keys?.end()
+  }
+
+  /// Returns the display: a line for the session and one for each track.
+  private func lines(_ engine: SessionEngine) -> [String] {
+    let size = Screen.shared.size
+    let document = engine.document
+    let state = engine.isPlaying ? "playing" : engine.isPaused ? "paused" : "stopped"
+    let load = formatted("%.0f", Double(engine.device.client.load))
+    var head =
+      "\(state) \(clock(session.position))  load \(load) %  xruns \(engine.device.xruns)"
+    if engine.isRecording { head += "  recording" }
+    if session.hasEdits { head += "  not saved" }
+    var lines = [head]
+    let peaks = session.trackPeaks
+    // Tracks around the selected one, if not all of them fit.
+    let room = max(1, size.rows - 2)
+    let first = max(0, min(desk.selected - room / 2, document.tracks.count - room))
+    for (index, track) in document.tracks.enumerated().dropFirst(first).prefix(room) {
+      let levels = Levels(peaks: peaks.indices.contains(index) ? peaks[index] : [])
+      let mark = index == desk.selected && keys != nil ? ">" : " "
+      let switches = (track.mute ? "M" : "-") + (track.solo ? "S" : "-")
+      let volume = formatted("%+6.1f dB", track.volume)
+      lines.append(
+        "\(mark) \(fitted(printable(track.name), to: 20)) \(switches) \(volume) \(levels.meters)")
+    }
+    // The last column stays empty, because some terminals wrap there.
+    return lines.map { columns(of: $0) < size.columns ? $0 : fitted($0, to: size.columns - 1) }
+  }
+}
+
+/// What the keys of `cuejack session run` do. Any thread.
+final class SessionKeys: Sendable {
+  private let session: RunningSession
+  private let selection = Selection()
+
+  private final class Selection: Sendable {
+    let track = Monitor(0)
+  }
+
+  init(_ session: RunningSession) { self.session = session }
+
+  /// Index of the selected track.
+  var selected: Int {
+    let count = session.engine?.document.tracks.count ?? 0
+    return max(0, min(selection.track.read { $0 }, count - 1))
+  }
+
+  /// Seconds by which the arrows move.
+  private static let step = 5.0
+
+  func press(_ key: KeyReader.Key) {
+    switch key {
+    case .up: selection.track.change { $0 = max(0, selected - 1) }
+    case .down: selection.track.change { $0 = selected + 1 }
+    case .left: move(by: -Self.step)
+    case .right: move(by: Self.step)
+    case .character(let character): press(character)
+    }
+  }
+
+  private func press(_ key: Character) {
+    let track = SessionPath([.key("tracks"), .index(selected)])
+    switch key {
+    case " ":
+      run { session throws(SessionRunError) in
+        if session.engine?.isPlaying == true { try session.stop() } else { try session.start() }
+      }
+    case "p": run { session throws(SessionRunError) in try session.pause() }
+    case "n": run { session throws(SessionRunError) in try session.next() }
+    case "0": run { session throws(SessionRunError) in try session.locate(to: 0) }
+    case "m": toggle(track.appending(key: "mute"))
+    case "s": toggle(track.appending(key: "solo"))
+    case "+", "=": turn(track.appending(key: "volume"), by: 1)
+    case "-": turn(track.appending(key: "volume"), by: -1)
+    case "r": toggleRecordings()
+    case "w": run { session throws(SessionRunError) in try session.save() }
+    case "q": session.askToQuit()
+    default: break
+    }
+  }
+
+  private func move(by seconds: Double) {
+    run { session throws(SessionRunError) in
+      try session.locate(to: max(0, session.position + seconds))
+    }
+  }
+
+  private func toggle(_ path: SessionPath) {
+    run { session throws(SessionRunError) in
+      guard let value = try? session.engine?.document.value(at: path) else { return }
+      try session.apply(.set(path, value == .flag(true) ? .flag(false) : .flag(true)))
+    }
+  }
+
+  private func turn(_ path: SessionPath, by decibels: Double) {
+    run { session throws(SessionRunError) in
+      guard let value = try? session.engine?.document.value(at: path).double else { return }
+      try session.apply(.set(path, JSONValue(max(-120, min(24, value + decibels)))))
+    }
+  }
+
+  private func toggleRecordings() {
+    run { session throws(SessionRunError) in
+      let recordings = session.engine?.document.recordings ?? []
+      let isArmed = recordings.contains { $0.armed }
+      for index in recordings.indices {
+        let path = SessionPath([.key("recordings"), .index(index)]).appending(key: "armed")
+        try session.apply(.set(path, .flag(!isArmed)))
+      }
+    }
+  }
+
+  private func run(
+    _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void
+  ) {
+    do throws(SessionRunError) {
+      try session.perform(body)
+    } catch {
+      Screen.shared.remark("\(error)")
+    }
+  }
+}

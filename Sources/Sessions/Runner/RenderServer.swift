@@ -1,0 +1,145 @@
+import CRealTime
+import Glibc
+import RealTime
+package import Server
+import Synchronization
+import Timeline
+
+/// A server without sound cards and without a clock, whose cycles the rendering thread runs as fast as
+/// queues are refilled. It freewheels, so a session plays the same samples as on a JACK server in
+/// freewheel.
+package final class RenderServer: Server {
+  /// Frames of a cycle.
+  package static let cycleFrames = 1024
+  private let sampleRate: Double
+  private let name: String
+  private static let count = Atomic<Int>(0)
+  private let opened = Mutex<RenderClient?>(nil)
+
+  package init(sampleRate: Double) {
+    self.sampleRate = sampleRate
+    name = "render-\(Self.count.add(1, ordering: .relaxed).newValue)"
+  }
+
+  package func openClient(named name: String) throws(ServerError) -> any ServerClient {
+    let client = RenderClient(server: self.name, name: name, sampleRate: sampleRate)
+    opened.withLock { $0 = client }
+    return client
+  }
+
+  package func reopenClient(named name: String) -> (any ServerClient)? { nil }
+
+  /// The client that was opened last; nil if none was.
+  var client: RenderClient? { opened.withLock { $0 } }
+}
+
+/// A client of a render server. Each port is a plane of memory, which lives as long as the client. One
+/// thread runs the cycles, and reads the ports between them.
+@safe
+final class RenderClient: ServerClient, @unchecked Sendable {
+  let serverName: String
+  let name: String
+  let sampleRate: Double
+  private let frames = Atomic<Int64>(0)
+
+  private struct State {
+    var planes: [String: UInt] = [:]
+    var allPlanes: [UInt] = []
+    var engine: UInt = 0
+  }
+  private let state = Mutex(State())
+
+  init(server: String, name: String, sampleRate: Double) {
+    serverName = server
+    self.name = name
+    self.sampleRate = sampleRate
+  }
+
+  deinit {
+    for plane in state.withLock({ $0.allPlanes }) {
+      unsafe UnsafeMutablePointer<Float>(bitPattern: plane)?.deallocate()
+    }
+  }
+
+  var anchor: TimeAnchor { TimeAnchor(frame: 0, microseconds: 0) }
+  var handle: OpaquePointer? { nil }
+  var physicalOutputs: [String] { [] }
+  var physicalInputs: [String] { [] }
+  var periodFrames: Int { RenderServer.cycleFrames }
+  /// The host time of the next cycle.
+  var hostTime: UInt64 { microseconds(frames.load(ordering: .acquiring)) * 1000 }
+
+  private func microseconds(_ frame: Int64) -> UInt64 { UInt64(Double(frame) / sampleRate * 1e6) }
+
+  func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
+    state.withLock { $0.engine = UInt(bitPattern: engine) }
+    notices.freewheels(true)
+  }
+
+  func addPort(named name: String, _ direction: PortDirection) -> ClientPort {
+    let plane = UnsafeMutablePointer<Float>.allocate(capacity: RenderServer.cycleFrames)
+    unsafe plane.initialize(repeating: 0, count: RenderServer.cycleFrames)
+    let address = UInt(bitPattern: plane)
+    state.withLock { state in
+      state.planes[name] = address
+      state.allPlanes.append(address)
+    }
+    return unsafe ClientPort(cue_port(port: nil, memory: plane, connections: nil))
+  }
+
+  func removePort(_ port: ClientPort) {
+    let address = unsafe UInt(bitPattern: port.handle.memory)
+    state.withLock { state in state.planes = state.planes.filter { $0.value != address } }
+  }
+
+  /// Do nothing: there are no other ports.
+  func isolate(_ port: ClientPort) {}
+  func connect(_ name: String, to destination: String) {}
+  func connect(_ source: String, toOurs name: String) {}
+  func disconnect(_ name: String, from destination: String) {}
+  func connections(of name: String) -> [String] { [] }
+
+  func close() -> Bool {
+    state.withLock { $0.engine = 0 }
+    return true
+  }
+
+  /// The first frame of the next cycle.
+  var nextFrame: Int64 { frames.load(ordering: .acquiring) }
+
+  /// Seconds that a cycle waits for a queue to be refilled.
+  private static let patience = 10.0
+
+  /// Runs one cycle of `count` frames, once the queues are refilled for it.
+  ///
+  /// - Returns: `false` if the client is closed.
+  func cycle(frames count: Int) -> Bool {
+    let address = state.withLock { $0.engine }
+    guard let engine = unsafe UnsafeMutablePointer<Engine>(bitPattern: address) else {
+      return false
+    }
+    var naps = 0
+    let most = Int(Self.patience * 10_000)
+    while unsafe engine.pointee.lacksEntries(for: UInt32(count), givingUp: naps == most) {
+      usleep(100)
+      naps += 1
+    }
+    let frame = frames.load(ordering: .relaxed)
+    unsafe engine.pointee.cycle(
+      UInt32(count),
+      cue_cycle_time(
+        counter: UInt32(truncatingIfNeeded: frame), microseconds: microseconds(frame),
+        next_microseconds: microseconds(frame + Int64(count))))
+    frames.store(frame + Int64(count), ordering: .releasing)
+    return true
+  }
+
+  /// Calls `body` with the samples that the last cycle wrote to a port; nil if there is no such port.
+  func withSamples<Result>(
+    of port: String, _ body: (UnsafeBufferPointer<Float>) -> Result
+  ) -> Result? {
+    let address = state.withLock { $0.planes[port] ?? 0 }
+    guard let plane = unsafe UnsafePointer<Float>(bitPattern: address) else { return nil }
+    return unsafe body(UnsafeBufferPointer(start: plane, count: RenderServer.cycleFrames))
+  }
+}

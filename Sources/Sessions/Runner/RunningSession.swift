@@ -1,0 +1,308 @@
+import AudioQueue
+import Logging
+package import Server
+import Synchronization
+import System
+
+/// A session that a program runs: its folder and document, its engine, its OSC server, and the thread
+/// `cuejack-session`, which carries out what the terminal, OSC and managers ask, in order.
+///
+/// Any thread that is not real time.
+package final class RunningSession: Sendable {
+  /// How sessions are run.
+  package struct Options: Sendable {
+    package var server: JackServer
+    /// The name of the JACK client; nil for the session's name.
+    package var clientName: String?
+    package var connectsToCard = true
+    /// UDP port of remote control; 0 for a free one, nil for no remote control.
+    package var port: UInt16? = 0
+    /// Takes messages for people.
+    package var onMessage: @Sendable (String) -> Void
+
+    package init(_ server: JackServer, onMessage: @escaping @Sendable (String) -> Void) {
+      self.server = server
+      self.onMessage = onMessage
+    }
+  }
+
+  /// An open session.
+  struct Opened: Sendable {
+    let store: SessionStore
+    let engine: SessionEngine
+    let remote: RemoteServer?
+    let published: PublishedSession?
+  }
+
+  let options: Options
+  let opened = Mutex<Opened?>(nil)
+  /// Counts sessions, for `remoteVersion`.
+  let version = Atomic<Int>(0)
+  /// Peaks of each track's queue since the last service.
+  let peaks = Mutex<[[Float]]>([])
+  private struct Work {
+    var jobs: [@Sendable () -> Void] = []
+    var isOver = false
+    var hasEnded = false
+  }
+  private let work = Monitor(Work())
+  private let wantsToQuit = Monitor(false)
+  private let dirtinessChanged = Mutex<(@Sendable () -> Void)?>(nil)
+
+  package init(_ options: Options) {
+    self.options = options
+    startThread(named: "cuejack-session") { [weak self, work] in
+      while true {
+        let job = work.wait(seconds: 0.05) { work -> (@Sendable () -> Void)?? in
+          if !work.jobs.isEmpty { return .some(work.jobs.removeFirst()) }
+          return work.isOver ? .some(nil) : nil
+        }
+        switch job {
+        case nil: self?.service()
+        case .some(nil):
+          work.change { $0.hasEnded = true }
+          return
+        case .some(.some(let job)): job()
+        }
+      }
+    }
+  }
+
+  deinit { work.change { $0.isOver = true } }
+
+  // MARK: Opening
+
+  /// Opens the session in a folder and brings it up.
+  ///
+  /// - Parameters:
+  ///   - clientName: The name of the JACK client; nil for the option's, or the session's.
+  ///   - connectsToCard: Whether ports without connections go to the sound card.
+  package func open(_ store: SessionStore, clientName: String? = nil, connectsToCard: Bool? = nil)
+    throws(SessionRunError)
+  {
+    for notice in store.notices { options.onMessage(notice) }
+    let document = store.document
+    let faults = SessionCheck.references(of: document).filter { $0.severity == .error }
+    if !faults.isEmpty {
+      throw .session(.faults(file: "\(store.folder.path)/\(SessionStore.file)", faults))
+    }
+    let name = clientName ?? options.clientName ?? Self.clientName(for: document.name)
+    let engine = try SessionEngine(
+      document, in: store.folder, on: options.server,
+      SessionEngine.Options(
+        clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
+        onMessage: options.onMessage))
+    var remote: RemoteServer?
+    var published: PublishedSession?
+    if let port = options.port {
+      do throws(OSCError) {
+        let server = try RemoteServer(self, port: port)
+        remote = server
+        let report = SessionReport(
+          client: engine.device.client.name, server: engine.device.client.serverName,
+          port: server.port, path: store.folder.path)
+        published = PublishedSession(client: report.client) { report }
+      } catch {
+        options.onMessage("\(error): the session runs without remote control")
+      }
+    }
+    opened.withLock {
+      $0 = Opened(store: store, engine: engine, remote: remote, published: published)
+    }
+    version.add(1, ordering: .relaxed)
+  }
+
+  /// Returns a JACK client's name for a session's.
+  private static func clientName(for name: String) -> String {
+    var name = name.replacing(":", with: "_")
+    while name.utf8.count > 59 { name.removeLast() }
+    return name
+  }
+
+  /// Closes the open session without saving. Its edits stay in the journal.
+  package func close() {
+    let old = opened.withLock { opened in
+      defer { opened = nil }
+      return opened
+    }
+    guard let old else { return }
+    old.published?.end()
+    old.remote?.end()
+    old.engine.close()
+    old.store.synchronize()
+    version.add(1, ordering: .relaxed)
+  }
+
+  /// Ends the thread, after `close`. The session cannot be used afterwards.
+  package func end() {
+    close()
+    work.change { $0.isOver = true }
+    work.wait { $0.hasEnded ? () : nil }
+  }
+
+  /// The engine of the open session; nil if none is open.
+  package var engine: SessionEngine? { opened.withLock { $0?.engine } }
+  /// The store of the open session.
+  package var store: SessionStore? { opened.withLock { $0?.store } }
+  /// The UDP port of remote control.
+  package var port: UInt16? { opened.withLock { $0?.remote?.port } }
+
+  /// The engine, or an error if no session is open.
+  func running() throws(SessionRunError) -> SessionEngine {
+    guard let engine else { throw .refused("no session is open") }
+    return engine
+  }
+
+  // MARK: Working
+
+  /// Runs `body` on the session's thread, after what was asked before, and waits for it.
+  ///
+  /// - Parameter patience: Seconds to wait; later the work goes on, and an error becomes a message.
+  package func perform(
+    patience: Double = 600,
+    _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void
+  ) throws(SessionRunError) {
+    let result = Monitor<Result<Void, SessionRunError>?>(nil)
+    work.change { work in
+      work.jobs.append { [weak self, options] in
+        guard let self else { return }
+        do throws(SessionRunError) {
+          try body(self)
+          result.change { $0 = .success(()) }
+        } catch {
+          let isHeard = result.change { result in
+            defer { result = .failure(error) }
+            return result == nil
+          }
+          if !isHeard { options.onMessage("\(error)") }
+        }
+      }
+    }
+    let outcome = result.wait(seconds: patience) { $0 }
+    if let outcome { return try outcome.get() }
+    // From now on, nobody waits for it.
+    result.change { if $0 == nil { $0 = .success(()) } }
+  }
+
+  /// Follows the engine. The session's thread, twenty times per second.
+  private func service() {
+    guard let engine else { return }
+    engine.service()
+    peaks.withLock { $0 = engine.takePeaks() }
+  }
+
+  /// The peaks of each track, behind its fader: 1 is full scale.
+  package var trackPeaks: [[Float]] { peaks.withLock { $0 } }
+
+  // MARK: What people ask
+
+  /// Starts everything that waits for no event of its own, or lets it go on; groups with a time start at
+  /// that time.
+  package func start() throws(SessionRunError) {
+    let engine = try running()
+    try engine.start(engine.manualGroups)
+    try engine.arm()
+  }
+
+  package func stop() throws(SessionRunError) {
+    let engine = try running()
+    try engine.stop(Array(engine.groupNames.indices))
+  }
+
+  /// Pauses everything that plays, or lets it go on if nothing plays.
+  package func pause() throws(SessionRunError) {
+    let engine = try running()
+    if engine.isPlaying {
+      try engine.pause(Array(engine.groupNames.indices))
+    } else {
+      let paused = engine.groupNames.indices.filter { engine.motion(ofGroup: $0) == .paused }
+      try engine.start(paused)
+    }
+  }
+
+  /// Moves everything to a position in seconds.
+  package func locate(to seconds: Double) throws(SessionRunError) {
+    let engine = try running()
+    let position = Int64((max(0, seconds) * engine.plan.timeline.sampleRate).rounded())
+    try engine.locate(engine.manualGroups, to: position)
+  }
+
+  /// Moves to the next start of a track.
+  package func next() throws(SessionRunError) {
+    let engine = try running()
+    let groups = engine.manualGroups
+    let now = engine.position(ofGroup: groups.first ?? 0)
+    guard let next = engine.plan.tracks.map(\.start).filter({ $0 > now }).min() else {
+      throw .refused("no track starts after this position")
+    }
+    try engine.locate(groups, to: next)
+  }
+
+  /// Position in seconds.
+  package var position: Double {
+    guard let engine else { return 0 }
+    let group = engine.manualGroups.first ?? 0
+    return engine.plan.timeline.seconds(of: engine.position(ofGroup: group))
+  }
+
+  /// Applies an edit to the document and to what runs. A refused edit changes nothing.
+  package func apply(_ edit: SessionEdit) throws(SessionRunError) {
+    let engine = try running()
+    guard let store else { return }
+    let edited = try SessionRunError.session { () throws(SessionError) in
+      try store.document.edited([edit])
+    }
+    try engine.adopt(edited)
+    try SessionRunError.session { () throws(SessionError) in try store.apply(edit) }
+    tellDirtiness()
+  }
+
+  /// Saves the session: states of plugins, connections, document. The old states go when the new document
+  /// is on disk.
+  package func save() throws(SessionRunError) {
+    let engine = try running()
+    guard let store else { return }
+    let before = store.document
+    let document = try engine.captured(before, into: store.folder)
+    try SessionRunError.session { () throws(SessionError) in
+      try store.apply(.replace(document.json))
+      try store.save()
+    }
+    engine.replaceDocument(document)
+    let kept = Set(document.plugins.compactMap(\.plugin.state))
+    for state in Set(before.plugins.compactMap(\.plugin.state)).subtracting(kept)
+    where state.hasPrefix("plugins/") {
+      store.folder.removeFolder(state)
+    }
+    tellDirtiness()
+  }
+
+  /// Whether there are edits that only the journal has.
+  package var hasEdits: Bool { store?.isEdited ?? false }
+
+  // MARK: Ending
+
+  /// Asks the program to end.
+  package func askToQuit() { wantsToQuit.change { $0 = true } }
+
+  package var isAskedToQuit: Bool { wantsToQuit.read { $0 } }
+
+  /// Sets the function that is called when `hasEdits` may have changed.
+  package func whenDirtinessChanges(_ body: @escaping @Sendable () -> Void) {
+    dirtinessChanged.withLock { $0 = body }
+  }
+
+  private func tellDirtiness() { dirtinessChanged.withLock { $0 }?() }
+}
+
+extension SessionEngine {
+  /// Returns each track's peaks since the last call, behind its fader; 1 is full scale.
+  func takePeaks() -> [[Float]] {
+    let document = document
+    return players.enumerated().map { index, player in
+      guard let player else { return [] }
+      let gain = document.gain(ofTrack: index)
+      return player.queue.takePeaks().map { $0 * gain }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import Graph
+import PluginHost
+import Server
+import Synchronization
+
+/// Edits of a running session, and its connections.
+extension SessionEngine {
+  /// Takes the values of an edited document that can change while the session runs: volume, gain, mute,
+  /// solo, balance, names of nothing, parameters and bypass of plugins, JACK ports and connections.
+  ///
+  /// - Throws: `SessionRunError.refused` if something else differs; nothing has changed then.
+  package func adopt(_ document: SessionDocument) throws(SessionRunError) {
+    try control.withLock { _ throws(SessionRunError) in
+      let old = self.document
+      try checkIsLive(old, document)
+      try SessionRunError.host { () throws(HostError) in
+        try session.setGains(document)
+        for (before, after) in zip(old.plugins, document.plugins) {
+          let instances = session.instances(at: after.path)
+          for (name, value) in after.plugin.parameters
+          where before.plugin.parameters[name] != value {
+            for (_, plugin) in instances { try plugin.set(name, numeric: value) }
+          }
+          if before.plugin.bypass != after.plugin.bypass {
+            try session.setBypass(after.path, after.plugin.bypass)
+          }
+        }
+      }
+      replaceDocument(document)
+      for connection in Set(document.connections).subtracting(old.connections) {
+        connect(connection)
+      }
+      for connection in Set(old.connections).subtracting(document.connections) {
+        guard let (port, other) = ownPort(of: connection) else { continue }
+        device.disconnect(port, from: other)
+      }
+    }
+  }
+
+  /// Checks that two documents differ only in what can change while the session runs.
+  private func checkIsLive(_ old: SessionDocument, _ new: SessionDocument) throws(SessionRunError) {
+    if Self.structure(of: old) != Self.structure(of: new) {
+      throw .refused("this takes effect only when the session is run again: it is not changed now")
+    }
+    for (index, (before, after)) in zip(old.tracks, new.tracks).enumerated()
+    where before.pan != after.pan && !session.canPan(index) {
+      throw .refused(
+        "tracks[\(index)].pan: the track has one port, and gets a second one when the session is run again"
+      )
+    }
+  }
+
+  /// Returns the document with the same values in all fields that can change.
+  private static func structure(of document: SessionDocument) -> SessionDocument {
+    var fixed = document
+    func fix(_ chain: inout [SessionPlugin]) {
+      for index in chain.indices {
+        chain[index].parameters = [:]
+        chain[index].bypass = false
+        chain[index].state = nil
+      }
+    }
+    for index in fixed.tracks.indices {
+      fixed.tracks[index].volume = 0
+      fixed.tracks[index].pan = 0
+      fixed.tracks[index].mute = false
+      fixed.tracks[index].solo = false
+      fix(&fixed.tracks[index].chain)
+    }
+    for index in fixed.buses.indices {
+      fixed.buses[index].gain = 0
+      fixed.buses[index].mute = false
+      fix(&fixed.buses[index].chain)
+    }
+    for index in fixed.recordings.indices { fixed.recordings[index].armed = false }
+    fixed.connections = []
+    return fixed
+  }
+
+  // MARK: Controllers
+
+  /// Binds the MIDI controllers that move parameters of plugins.
+  func bindControllers(_ document: SessionDocument) throws(SessionRunError) {
+    for (index, mapping) in document.controllers.enumerated() {
+      let path = try SessionRunError.session { () throws(SessionError) in
+        try SessionPath(mapping.target)
+      }
+      guard path.steps.count == 6, path.steps[4] == .key("parameters"),
+        let name = path.steps[5].word, mapping.controller.kind == .controller,
+        let controller = MIDIController(
+          number: mapping.controller.number, channel: mapping.controller.channel)
+      else {
+        options.onMessage(
+          "controllers[\(index)]: \(mapping.controller) does not move \(mapping.target): only controllers "
+            + "cc0 to cc119 and parameters of plugins are supported")
+        continue
+      }
+      let target = MIDITarget(
+        name, low: mapping.low.map { Float($0) }, high: mapping.high.map { Float($0) })
+      for (_, plugin) in session.instances(at: resolved(path, in: document)) {
+        try SessionRunError.host { () throws(HostError) in
+          try plugin.bind(MIDIBinding(controller, to: target))
+        }
+      }
+    }
+  }
+
+  /// Returns the path of a plugin with indices in place of names.
+  private func resolved(_ path: SessionPath, in document: SessionDocument) -> SessionPath {
+    let isTrack = path.steps[0] == .key("tracks")
+    var steps = Array(path.steps.prefix(4))
+    if let name = steps[1].word {
+      let names = isTrack ? document.tracks.map(\.name) : document.buses.map(\.name)
+      steps[1] = .index(names.firstIndex(of: name) ?? -1)
+    }
+    if let id = steps[3].word, case .index(let owner) = steps[1], owner >= 0 {
+      let chain = isTrack ? document.tracks[owner].chain : document.buses[owner].chain
+      steps[3] = .index(chain.firstIndex { $0.id == id } ?? -1)
+    }
+    return SessionPath(steps)
+  }
+
+  // MARK: Connections
+
+  /// Makes the connections of the document. Those whose other port does not exist are reported.
+  func connect(_ document: SessionDocument) {
+    let physical = device.client.physicalOutputs
+    let named = Set(document.connections.compactMap { ownPort(of: $0)?.port })
+    let outlets =
+      plan.trackOutlets.sorted { $0.key < $1.key }.map(\.value)
+      + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
+    for outlet in outlets {
+      var destinations = outlet.destinations
+      if destinations.isEmpty, options.connectsToCard, named.isDisjoint(with: outlet.ports) {
+        destinations = Array(physical.prefix(max(2, outlet.ports.count)))
+      }
+      // Surplus destinations are assigned round robin, so a single port goes to all of them.
+      for (index, other) in destinations.enumerated() {
+        connect(outlet.ports[index % outlet.ports.count], to: other)
+      }
+    }
+    for connection in document.connections { connect(connection) }
+  }
+
+  private func connect(_ connection: SessionConnection) {
+    guard let (port, other) = ownPort(of: connection) else {
+      options.onMessage(
+        "connections: neither \(connection.from) nor \(connection.to) is a port of this session")
+      return
+    }
+    connect(port, to: other)
+  }
+
+  private func connect(_ port: String, to other: String) {
+    do throws(ServerError) {
+      try device.connect(port, to: other)
+    } catch {
+      // The port may belong to a program that has not started yet.
+      device.connect(port, whenThere: other)
+      options.onMessage("\(error): connected when it appears")
+    }
+  }
+
+  /// Returns the session's port of a connection, without the client's name, and the other one. The
+  /// document names the client as the session, or as it is called at present.
+  func ownPort(of connection: SessionConnection) -> (port: String, other: String)? {
+    for (own, other) in [(connection.from, connection.to), (connection.to, connection.from)] {
+      for client in [device.client.name, options.clientName, document.name]
+      where own.hasPrefix(client + ":") {
+        let port = String(own.dropFirst(client.utf8.count + 1))
+        if portNames.contains(port) { return (port, other) }
+      }
+    }
+    return nil
+  }
+
+  /// The names of the session's ports.
+  package var portNames: [String] {
+    (plan.trackOutlets.sorted { $0.key < $1.key } + plan.busOutlets.sorted { $0.key < $1.key })
+      .flatMap(\.value.ports) + [session.midiInput].compactMap { $0 }
+  }
+}
+
+extension HostedPlugin {
+  /// Sets a control by its symbol, or a parameter by its URI.
+  func set(_ name: String, numeric value: Double) throws(HostError) {
+    if name.contains(":") {
+      try setParameter(name, to: .float(Float(value)), at: nil)
+    } else {
+      try set(name, to: Float(value), at: nil, over: 0)
+    }
+  }
+}

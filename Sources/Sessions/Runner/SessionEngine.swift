@@ -1,0 +1,305 @@
+import AudioQueue
+import Files
+import Glibc
+import Graph
+import PluginHost
+import RealTime
+package import Server
+import Synchronization
+import System
+
+/// A running session: one JACK client with a queue for each track, and the graph of chains, buses and
+/// ports behind them. A render server's client takes JACK's place offline.
+///
+/// Any thread that is not real time. One operation runs at a time; it may wait for cycles and files.
+package final class SessionEngine: Sendable {
+  /// How a session comes up.
+  package struct Options: Sendable {
+    /// The name of the JACK client.
+    package var clientName: String
+    /// Whether ports without a connection in the document go to the sound card.
+    package var connectsToCard: Bool
+    /// Takes messages for people, on any thread.
+    package var onMessage: @Sendable (String) -> Void
+
+    package init(
+      clientName: String, connectsToCard: Bool = true,
+      onMessage: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+      self.clientName = clientName
+      self.connectsToCard = connectsToCard
+      self.onMessage = onMessage
+    }
+  }
+
+  /// What a group of tracks does.
+  package enum Motion: String, Sendable {
+    case stopped, playing, paused
+  }
+
+  /// A group of tracks that start together, and where it is.
+  struct Run: Sendable {
+    let group: SessionGroup?
+    let tracks: [Int]
+    var motion = Motion.stopped
+    /// Position on the session's timeline at which the present or next run begins, in device frames.
+    var origin: Int64 = 0
+    /// The device frame at which `origin` sounds, while the group plays.
+    var anchor: Int64 = 0
+  }
+
+  package let folder: SessionFolder
+  package let device: Device
+  package let plan: SessionPlan
+  let session: SessionMixer
+  /// The players of the tracks, in order; nil for a track without sound.
+  let players: [FilePlayer?]
+  let options: Options
+  private let current: Mutex<SessionDocument>
+  let runs: Mutex<[Run]>
+  /// Held during an operation.
+  let control = Mutex<Void>(())
+  let recorders = Mutex<[SessionRecorder]>([])
+  private let isClosed = Atomic<Bool>(false)
+  private let seenRestarts = Atomic<UInt64>(0)
+
+  /// Opens the client, the files and the plugins, and makes the connections. Nothing plays yet. Blocks.
+  ///
+  /// - Throws: `SessionRunError`. The client is closed then.
+  package init(
+    _ document: SessionDocument, in folder: SessionFolder, on server: any Server,
+    _ options: Options
+  ) throws(SessionRunError) {
+    let device = try SessionRunError.server { () throws(ServerError) in
+      try Device(server, clientName: options.clientName)
+    }
+    self.device = device
+    self.folder = folder
+    self.options = options
+    do throws(SessionRunError) {
+      let sounds = try Self.open(document, in: folder, options)
+      let rate = device.client.sampleRate
+      let silence = SoundFacts(sampleRate: rate, channels: 2, frames: 0)
+      let plan = SessionPlan(
+        document, facts: sounds.map { $0.map(SoundFacts.init) ?? silence }, sampleRate: rate)
+      self.plan = plan
+      let session = try SessionRunError.session { () throws(SessionError) in
+        try SessionMixer(
+          document, plan, in: folder, blockFrames: device.client.periodFrames,
+          priority: device.client.realTimePriority)
+      }
+      self.session = session
+      players = try Self.makePlayers(sounds, plan, session, device, server, options)
+      runs = Mutex(plan.groups.map { Run(group: $0.group, tracks: $0.tracks) })
+      current = Mutex(document)
+      try SessionRunError.host { () throws(HostError) in try session.graph.run(on: device) }
+    } catch {
+      device.close()
+      throw error
+    }
+    do throws(SessionRunError) {
+      connect(document)
+      try prime()
+      try bindControllers(document)
+      try awaitLatencies()
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  /// Stops everything and closes the client. May be called more than once.
+  package func close() {
+    if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    stopRecordings()
+    for player in players { player?.close() }
+    session.graph.stop()
+    device.close()
+  }
+
+  /// The document that runs, with all edits.
+  package var document: SessionDocument { current.withLock { $0 } }
+
+  func replaceDocument(_ document: SessionDocument) { current.withLock { $0 = document } }
+
+  // MARK: Coming up
+
+  /// Opens the sounds of the tracks; nil for those whose files are missing.
+  private static func open(
+    _ document: SessionDocument, in folder: SessionFolder, _ options: Options
+  ) throws(SessionRunError) -> [SoundRow?] {
+    var sounds: [SoundRow?] = []
+    for (index, track) in document.tracks.enumerated() {
+      let paths = track.files.map(folder.location(of:))
+      if let missing = paths.first(where: { unsafe access($0, F_OK) != 0 }) {
+        options.onMessage(
+          "tracks[\(index)].file: there is no \(missing): the track “\(track.name)” is silent")
+        sounds.append(nil)
+        continue
+      }
+      let row = try SessionRunError.file { () throws(SoundFileError) in
+        try SoundRow(paths: paths)
+      }
+      for file in row.files { if let warning = file.file.warning { options.onMessage(warning) } }
+      sounds.append(row)
+    }
+    return sounds
+  }
+
+  private static func makePlayers(
+    _ sounds: [SoundRow?], _ plan: SessionPlan, _ session: SessionMixer, _ device: Device,
+    _ server: any Server, _ options: Options
+  ) throws(SessionRunError) -> [FilePlayer?] {
+    var players: [FilePlayer?] = []
+    for (index, sound) in sounds.enumerated() {
+      let track = plan.tracks[index]
+      guard let sound, track.clip.frames != 0 else {
+        players.append(nil)
+        continue
+      }
+      let inputs = try SessionRunError.host { () throws(HostError) in
+        try session.graph.inputPorts(of: session.sources[index])
+      }
+      do throws(QueueError) {
+        let player = try FilePlayer(
+          sound, track.clip,
+          options: OutputQueue.Options(
+            clientName: options.clientName, connections: .graphInputs(inputs)),
+          server: server, onFailure: options.onMessage, onEnd: {})
+        players.append(player)
+        try player.queue.play(through: (device, inputs), else: server)
+        player.queue.isMetering = true
+      } catch {
+        throw .queue(name: track.name, error)
+      }
+    }
+    return players
+  }
+
+  /// Prepares all tracks for a run from the beginning.
+  private func prime() throws(SessionRunError) {
+    try rewind(Array(players.indices), to: 0)
+  }
+
+  /// Waits until all plugins have reported their latencies, for two seconds at most.
+  private func awaitLatencies() throws(SessionRunError) {
+    guard isLive else { return }
+    try SessionRunError.server { () throws(ServerError) in
+      try device.awaitHeard(device.connectionMark)
+    }
+    let deadline = HostTime.now + 2_000_000_000
+    while !session.plugins.allSatisfy({ $0.hasRun }), !device.isLost, HostTime.now < deadline {
+      usleep(1000)
+    }
+    awaitSettled(seconds: 1)
+  }
+
+  /// Whether a server runs the cycles by itself.
+  var isLive: Bool { unsafe device.client.handle != nil }
+
+  /// Waits until the graph has taken all edits.
+  func awaitSettled(seconds: Double) {
+    guard isLive else { return }
+    let deadline = HostTime.now + UInt64(seconds * 1e9)
+    while !session.graph.isSettled, !device.isLost, HostTime.now < deadline { usleep(500) }
+  }
+
+  /// Calls `body` with the players of some tracks on several threads, and throws the first error.
+  func forEachPlayer(
+    of tracks: [Int],
+    _ body: @escaping @Sendable (Int, FilePlayer) throws(QueueError) -> Void
+  ) throws(SessionRunError) {
+    let failure = Monitor<SessionRunError?>(nil)
+    let present = tracks.compactMap { index in players[index].map { (index, $0) } }
+    let names = plan.tracks.map(\.name)
+    concurrently(present.count) { number in
+      let (index, player) = present[number]
+      do throws(QueueError) {
+        try body(index, player)
+      } catch {
+        failure.change { $0 = $0 ?? .queue(name: names[index], error) }
+      }
+    }
+    if let failure = failure.read({ $0 }) { throw failure }
+  }
+
+  // MARK: Service
+
+  /// Completes runs that have ended, and follows a server that has returned. Call it some ten times per
+  /// second.
+  package func service() {
+    control.withLock { _ in
+      let restarts = device.restarts
+      if restarts != seenRestarts.exchange(restarts, ordering: .relaxed) { findAnchors() }
+      let ended = runs.withLock { runs in
+        runs.indices.filter { index in
+          runs[index].motion == .playing
+            && runs[index].tracks.allSatisfy { players[$0]?.isOver ?? true }
+        }
+      }
+      // A run without sound ends only when it is stopped.
+      for index in ended
+      where runs.withLock({ $0[index].tracks }).contains(where: { players[$0] != nil }) {
+        end(index)
+      }
+    }
+  }
+
+  /// Notes that all tracks of a group are over, and goes back to the beginning.
+  private func end(_ index: Int) {
+    let tracks = runs.withLock { runs in
+      runs[index].motion = .stopped
+      runs[index].origin = 0
+      return runs[index].tracks
+    }
+    do throws(SessionRunError) {
+      try rewind(tracks, to: 0)
+    } catch {
+      options.onMessage("\(error)")
+    }
+    if runs.withLock({ $0.allSatisfy { $0.motion != .playing } }) { stopRecordings() }
+  }
+
+  /// Finds where the groups are, after a server has returned.
+  private func findAnchors() {
+    runs.withLock { runs in
+      for (number, run) in runs.enumerated() where run.motion == .playing {
+        for index in run.tracks {
+          guard let player = players[index], !player.isOver, let frame = player.queue.currentFrame,
+            let start = plan.tracks[index].run(from: run.origin)
+          else { continue }
+          let passed = frame / plan.tracks[index].facts.sampleRate * plan.timeline.sampleRate
+          runs[number].anchor = device.now - Int64(passed) - start.delay
+          break
+        }
+      }
+    }
+  }
+}
+
+/// Calls `body` with the numbers below `count` on several threads, and waits for all.
+func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+  // As many as wait for the same cycle.
+  let threads = min(count, 16)
+  guard threads > 1 else {
+    for number in 0..<count { body(number) }
+    return
+  }
+  let work = Monitor((next: 0, threads: threads))
+  for _ in 0..<threads {
+    startThread(named: "cuejack-work") {
+      while true {
+        let number = work.change { work in
+          defer { work.next += 1 }
+          return work.next
+        }
+        if number >= count { break }
+        body(number)
+      }
+      work.change { $0.threads -= 1 }
+    }
+  }
+  work.wait { $0.threads == 0 ? () : nil }
+}

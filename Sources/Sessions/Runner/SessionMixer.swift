@@ -1,0 +1,241 @@
+import Graph
+import PluginHost
+import RealTime
+import Server
+
+/// The graph of a session: a source for each track, chains, buses, and one node with all JACK ports,
+/// which keeps them in step.
+///
+/// Its nodes and wires are made before a device runs it; gains and plugins change afterwards. Any thread.
+struct SessionMixer: Sendable {
+  let graph: Graph
+  /// The sources, of which the track's queue fills the memory.
+  let sources: [NodeID]
+  /// The chains of the tracks and of the buses, in the document's order.
+  let trackChains: [PluginStages]
+  let busChains: [PluginStages]
+  /// The name of the MIDI input port; nil if nothing takes MIDI.
+  let midiInput: String?
+  /// The node of the JACK ports.
+  let exit: NodeID
+
+  /// A wire behind a chain, and its part of the fader's gain.
+  private struct Fader: Sendable {
+    let wire: Wire
+    let channel: Int
+    /// The share without the balance.
+    let share: Float
+  }
+  private let trackFaders: [[Fader]]
+  private let busFaders: [[Fader]]
+  /// The wires from the sources to their chains.
+  private let entries: [[Wire]]
+  private let isStereo: [Bool]
+
+  /// Name of the MIDI input port.
+  private static let midiPort = "midi_in"
+
+  /// Creates the nodes and wires of a session, and sets its plugins up.
+  ///
+  /// - Parameters:
+  ///   - folder: The session's folder, for the states of plugins.
+  ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  /// - Throws: `SessionError.faults` with the plugin at fault.
+  init(
+    _ document: SessionDocument, _ plan: SessionPlan, in folder: SessionFolder, blockFrames: Int,
+    priority: Int?
+  ) throws(SessionError) {
+    let rate = plan.timeline.sampleRate
+    let graph = Graph(sampleRate: rate, blockFrames: blockFrames)
+    self.graph = graph
+    let world = World(validator: PluginValidator())
+    let settings = PluginSettings(sampleRate: rate, maximumFrames: blockFrames)
+    func stages(_ chain: [SessionPlugin], _ path: SessionPath, behind node: NodeID, _ channels: Int)
+      throws(SessionError) -> PluginStages
+    {
+      var choices: [PluginChoice] = []
+      for plugin in chain { choices.append(try Self.choice(plugin, in: folder, world)) }
+      do throws(HostError) {
+        return try PluginStages(
+          choices, in: world, behind: node, Array(0..<channels), of: graph, settings,
+          priority: priority)
+      } catch {
+        throw .faults(
+          file: "", [SessionFault(.error, path.appending(key: "chain"), error.description)])
+      }
+    }
+    var sources: [NodeID] = []
+    var heads: [NodeID] = []
+    var trackChains: [PluginStages] = []
+    for (index, track) in document.tracks.enumerated() {
+      let channels = plan.tracks[index].facts.channels
+      sources.append(graph.addSource(named: track.name, channels: channels))
+      let head = graph.addMixer(named: track.name, channels: channels)
+      heads.append(head)
+      let path = SessionPath([.key("tracks"), .index(index)])
+      trackChains.append(try stages(track.chain, path, behind: head, channels))
+    }
+    var busHeads: [NodeID] = []
+    var busChains: [PluginStages] = []
+    for (index, bus) in document.buses.enumerated() {
+      let head = graph.addMixer(named: bus.name, channels: bus.channels)
+      busHeads.append(head)
+      let path = SessionPath([.key("buses"), .index(index)])
+      busChains.append(try stages(bus.chain, path, behind: head, bus.channels))
+    }
+    let chains = trackChains + busChains
+    let hearsControllers = !document.controllers.isEmpty
+    let hearsMIDI = hearsControllers || chains.contains { $0.takesMIDI }
+    self.sources = sources
+    self.trackChains = trackChains
+    self.busChains = busChains
+    midiInput = hearsMIDI ? Self.midiPort : nil
+
+    let outlets =
+      plan.trackOutlets.sorted { $0.key < $1.key }.map(\.value)
+      + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
+    let ports = outlets.flatMap(\.ports)
+    let busIndices = Dictionary(
+      document.buses.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { a, _ in a })
+    do throws(HostError) {
+      let exit = try graph.addOutputs(named: "ports", audio: ports)
+      self.exit = exit
+      let midi =
+        hearsMIDI
+        ? try graph.addInputs(named: "MIDI", audio: [], midi: [Self.midiPort]) : nil
+      /// The faders from a chain to a bus, or to ports.
+      func faders(_ chain: PluginStages, bus: String?, _ outlet: SessionPlan.Outlet?) -> [Fader] {
+        let target: (node: NodeID, inputs: [Int])
+        if let bus, let index = busIndices[bus] {
+          target = (busHeads[index], Array(0..<document.buses[index].channels))
+        } else {
+          let first = outlet?.ports.first.flatMap { ports.firstIndex(of: $0) } ?? 0
+          target = (exit, Array(first..<first + (outlet?.ports.count ?? 0)))
+        }
+        return SessionDocument.wires(
+          from: chain.outputs.count, to: target.inputs.count
+        ).map { wire in
+          Fader(
+            wire: Wire(
+              from: chain.last, chain.outputs[wire.from], to: target.node, target.inputs[wire.to]),
+            channel: wire.to, share: wire.share)
+        }
+      }
+      let trackFaders = document.tracks.indices.map {
+        faders(trackChains[$0], bus: document.tracks[$0].bus, plan.trackOutlets[$0])
+      }
+      let busFaders = document.buses.indices.map {
+        faders(busChains[$0], bus: document.buses[$0].bus, plan.busOutlets[$0])
+      }
+      self.trackFaders = trackFaders
+      self.busFaders = busFaders
+      isStereo = trackFaders.enumerated().map { index, faders in
+        trackChains[index].outputs.count <= 2 && Set(faders.map(\.channel)).count == 2
+      }
+      let entries = zip(sources, heads).enumerated().map { index, ends in
+        (0..<plan.tracks[index].facts.channels).map {
+          Wire(from: ends.0, $0, to: ends.1, $0)
+        }
+      }
+      self.entries = entries
+      try graph.edit { wiring throws(HostError) in
+        for wire in entries.joined() { try wiring.connect(wire) }
+        for chain in chains {
+          try chain.connect(&wiring)
+          try chain.connectMIDI(from: midi, hearsControllers: hearsControllers, &wiring)
+        }
+        for fader in (trackFaders + busFaders).joined() { try wiring.connect(fader.wire) }
+      }
+      try setGains(document)
+      for (path, plugin) in document.plugins where plugin.bypass { try setBypass(path, true) }
+    } catch {
+      throw .faults(file: "", [SessionFault(.error, .root, error.description)])
+    }
+  }
+
+  private static func choice(_ plugin: SessionPlugin, in folder: SessionFolder, _ world: World)
+    throws(SessionError) -> PluginChoice
+  {
+    var choice = PluginChoice(uri: plugin.uri, preset: plugin.preset)
+    choice.isIsolated = plugin.isolate
+    if let state = plugin.state { choice.stateFolder = try folder.pathOfFolder(state) }
+    for (name, value) in plugin.parameters {
+      if name.contains(":") {
+        choice.parameters[name] = Float(value)
+      } else {
+        choice.values[name] = Float(value)
+      }
+    }
+    return choice
+  }
+
+  // MARK: Faders
+
+  /// Sets volume, balance, mute and solo of everything, in one edit.
+  func setGains(_ document: SessionDocument) throws(HostError) {
+    let gains = self.gains(document)
+    try graph.edit { wiring throws(HostError) in
+      let old = wiring.wires
+      for (wire, gain) in gains where old[wire] != gain { try wiring.connect(wire, gain: gain) }
+    }
+  }
+
+  private func gains(_ document: SessionDocument) -> [(Wire, Float)] {
+    var gains: [(Wire, Float)] = []
+    for (index, faders) in trackFaders.enumerated() {
+      let gain = document.gain(ofTrack: index)
+      let pan = isStereo[index] ? Float(document.tracks[index].pan) : 0
+      for fader in faders {
+        let balance: Float =
+          switch fader.channel {
+          case 0: min(1, 1 - pan)
+          case 1: min(1, 1 + pan)
+          default: 1
+          }
+        gains.append((fader.wire, gain * fader.share * balance))
+      }
+    }
+    for (index, faders) in busFaders.enumerated() {
+      let gain = document.gain(ofBus: index)
+      for fader in faders { gains.append((fader.wire, gain * fader.share)) }
+    }
+    return gains
+  }
+
+  /// Whether a track's balance can change: it has two channels behind its chain.
+  func canPan(_ track: Int) -> Bool { isStereo[track] }
+
+  /// Lets the sound of some tracks into their chains, or fades it out, all in one edit.
+  func setOpen(_ tracks: [Int], _ isOpen: Bool) throws(HostError) {
+    let wires = tracks.flatMap { entries[$0] }
+    try graph.edit { wiring throws(HostError) in
+      for wire in wires { try wiring.connect(wire, gain: isOpen ? 1 : 0) }
+    }
+  }
+
+  // MARK: Plugins
+
+  /// Returns the instances of the plugin at a path such as `tracks[1].chain[0]`.
+  func instances(at path: SessionPath) -> [(id: NodeID, plugin: any HostedPlugin)] {
+    guard path.steps.count == 4, case .index(let owner) = path.steps[1],
+      case .index(let index) = path.steps[3]
+    else { return [] }
+    let chains = path.steps[0] == .key("tracks") ? trackChains : busChains
+    guard chains.indices.contains(owner), chains[owner].stages.indices.contains(index) else {
+      return []
+    }
+    return chains[owner].stages[index]
+  }
+
+  func setBypass(_ path: SessionPath, _ on: Bool) throws(HostError) {
+    for (id, _) in instances(at: path) { try graph.setBypassed(id, on) }
+  }
+
+  /// All instances.
+  var plugins: [any HostedPlugin] {
+    (trackChains + busChains).flatMap { $0.stages.joined().map(\.plugin) }
+  }
+
+  /// Latency in frames from the sources to the ports.
+  var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
+}

@@ -1,0 +1,207 @@
+import Glibc
+import RealTime
+
+/// The conversion between a session's times and device frames. A value.
+package struct SessionTimescale: Sendable, Equatable {
+  /// Device frames per second.
+  package let sampleRate: Double
+  /// Beats per minute.
+  package let bpm: Double
+
+  package init(sampleRate: Double, bpm: Double) {
+    self.sampleRate = sampleRate
+    self.bpm = bpm
+  }
+
+  /// Returns the frame of a start on the session's timeline.
+  package func frame(of start: SessionStart) -> Int64 {
+    switch start {
+    case .frame(let frame): frame
+    case .seconds(let seconds): Int64((seconds * sampleRate).rounded())
+    case .beat(let beat): Int64((beat * 60 / bpm * sampleRate).rounded())
+    }
+  }
+
+  package func seconds(of frame: Int64) -> Double { Double(frame) / sampleRate }
+}
+
+/// Format and length of a track's sound: what a plan needs to know of files.
+package struct SoundFacts: Sendable, Equatable {
+  package let sampleRate: Double
+  package let channels: Int
+  package let frames: Int64
+
+  package init(sampleRate: Double, channels: Int, frames: Int64) {
+    self.sampleRate = sampleRate
+    self.channels = channels
+    self.frames = frames
+  }
+
+  package init(_ source: any SoundSource) {
+    self.init(
+      sampleRate: source.format.sampleRate, channels: source.format.channels,
+      frames: source.frames)
+  }
+}
+
+/// What a session's tracks play, where and when, at a device's sample rate. A value without any
+/// connection to files or servers.
+package struct SessionPlan: Sendable {
+  /// A track's sound on the session's timeline.
+  package struct Track: Sendable {
+    package let name: String
+    package let facts: SoundFacts
+    /// The part of the sound to play, with rate, pitch and fades; volume and pan are the mixer's.
+    package let clip: Clip
+    /// Position of the clip's first frame, in device frames.
+    package let start: Int64
+    /// Device frames that a frame of the clip lasts.
+    package let framesPerFrame: Double
+
+    /// Length in device frames; nil for an endless loop.
+    package var length: Int64? {
+      clip.frames.map { Int64((Double($0) * framesPerFrame).rounded()) }
+    }
+    /// Position after the last frame; nil for an endless loop.
+    package var end: Int64? { length.map { start + $0 } }
+
+    /// Returns what to play for a run of the session that begins at `position`: the clip's first frame,
+    /// and the device frames until it sounds. Nil if the track is over by then.
+    package func run(from position: Int64) -> (frame: Int64, delay: Int64)? {
+      if position <= start { return clip.frames == 0 ? nil : (0, start - position) }
+      let frame = Int64((Double(position - start) / framesPerFrame).rounded())
+      if let frames = clip.frames, frame >= frames { return nil }
+      return (frame, 0)
+    }
+  }
+
+  /// The JACK ports of a track or bus, in order.
+  package struct Outlet: Sendable, Equatable {
+    package let ports: [String]
+    /// Ports of other clients to connect them to, in order.
+    package let destinations: [String]
+  }
+
+  package let timeline: SessionTimescale
+  package let tracks: [Track]
+  /// The ports of tracks and buses that do not go to a bus.
+  package let trackOutlets: [Int: Outlet]
+  package let busOutlets: [Int: Outlet]
+  /// Indices of the tracks that start together: first those that are in no group, then each group's.
+  package let groups: [(group: SessionGroup?, tracks: [Int])]
+
+  /// Position after the last frame of all tracks; nil if one is endless.
+  package var end: Int64? {
+    var end: Int64 = 0
+    for track in tracks {
+      guard let last = track.end else { return nil }
+      end = max(end, last)
+    }
+    return end
+  }
+
+  /// Creates the plan of a session.
+  ///
+  /// - Parameters:
+  ///   - facts: The sounds of the tracks, in order.
+  ///   - sampleRate: The device's, in Hz.
+  package init(_ document: SessionDocument, facts: [SoundFacts], sampleRate: Double) {
+    let timeline = SessionTimescale(sampleRate: sampleRate, bpm: document.transport.bpm)
+    self.timeline = timeline
+    tracks = zip(document.tracks, facts).map { track, facts in
+      Track(
+        name: track.name, facts: facts, clip: Self.clip(of: track, facts),
+        start: timeline.frame(of: track.start),
+        framesPerFrame: sampleRate / (facts.sampleRate * track.rate))
+    }
+    var taken: Set<String> = []
+    var outlets: [Int: Outlet] = [:]
+    for (index, track) in document.tracks.enumerated() where track.bus == nil {
+      let channels = facts[index].channels
+      // Balance needs two channels.
+      let count = channels == 1 && track.pan != 0 ? 2 : channels
+      outlets[index] = Self.outlet(track.name, count, track.ports, &taken)
+    }
+    trackOutlets = outlets
+    outlets = [:]
+    for (index, bus) in document.buses.enumerated() where bus.bus == nil {
+      outlets[index] = Self.outlet(bus.name, bus.channels, bus.ports, &taken)
+    }
+    busOutlets = outlets
+    groups = Self.groups(of: document)
+  }
+
+  private static func clip(of track: SessionTrack, _ facts: SoundFacts) -> Clip {
+    func frame(_ seconds: Double) -> Int64 {
+      min(facts.frames, Int64((seconds * facts.sampleRate).rounded()))
+    }
+    let first = frame(track.trimStart)
+    let part = first..<max(first, track.trimEnd.map(frame) ?? facts.frames)
+    var clip = Clip(part: part, rate: track.rate, cents: track.pitch)
+    // A loop of nothing is nothing.
+    clip.frames = track.loop && !part.isEmpty ? nil : Int64(part.count)
+    clip.fadeIn = track.fadeIn
+    clip.fadeOut = track.fadeOut
+    return clip
+  }
+
+  /// Greatest length in bytes of the part of a port's name before its number.
+  private static let longestPortName = 100
+
+  private static func outlet(
+    _ name: String, _ channels: Int, _ destinations: [String], _ taken: inout Set<String>
+  ) -> Outlet {
+    var stem = name.replacing(":", with: "_")
+    while stem.utf8.count > longestPortName { stem.removeLast() }
+    let free = ([stem] + (2...1000).map { "\(stem)-\($0)" }).first { stem in
+      (1...channels).allSatisfy { !taken.contains("\(stem)_\($0)") }
+    }
+    let ports = (1...channels).map { "\(free ?? stem)_\($0)" }
+    taken.formUnion(ports)
+    return Outlet(ports: ports, destinations: destinations)
+  }
+
+  private static func groups(of document: SessionDocument) -> [(SessionGroup?, [Int])] {
+    var left = Set(document.tracks.indices)
+    var groups: [(SessionGroup?, [Int])] = []
+    for group in document.groups {
+      let members = document.tracks.indices.filter {
+        left.contains($0) && group.tracks.contains(document.tracks[$0].name)
+      }
+      left.subtract(members)
+      groups.append((group, members))
+    }
+    return [(nil, left.sorted())] + groups
+  }
+}
+
+// MARK: - Mixing
+
+extension SessionDocument {
+  /// Returns a track's gain with mute and solo, as a factor.
+  package func gain(ofTrack index: Int) -> Float {
+    let track = tracks[index]
+    if track.mute || !track.solo && tracks.contains(where: \.solo) { return 0 }
+    return Self.factor(track.volume)
+  }
+
+  /// Returns a bus's gain with mute, as a factor.
+  package func gain(ofBus index: Int) -> Float {
+    buses[index].mute ? 0 : Self.factor(buses[index].gain)
+  }
+
+  private static func factor(_ decibels: Double) -> Float {
+    decibels == 0 ? 1 : Float(pow(10, decibels / 20))
+  }
+
+  /// Returns the wires from a sound's channels to the channels of what receives it: one to one, a single
+  /// channel to the first two, and more channels than there are others added with equal shares.
+  static func wires(from channels: Int, to others: Int) -> [(from: Int, to: Int, share: Float)] {
+    if channels == 1 { return (0..<min(2, others)).map { (0, $0, 1) } }
+    if channels <= others { return (0..<channels).map { ($0, $0, 1) } }
+    return (0..<channels).map { channel in
+      let other = channel % others
+      return (channel, other, 1 / Float((channels - other + others - 1) / others))
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package import Codecs
+package import Files
+package import RealTime
+import Synchronization
+
+/// A reader of a sound file's frames from any position: linear PCM as stored, packets decoded to
+/// floats, or either converted to a given format. Priming and remainder are left out.
+///
+/// Any thread. Reads of one file wait for each other and block on the disk, so none is real-time
+/// safe.
+package final class SoundReader: SoundSource {
+  package let path: String
+  package let file: any MediaFile
+  /// The format of the frames that `read` returns.
+  package let format: PCMFormat
+  /// Frames that can be read.
+  package let frames: Int64
+  /// True if the file is truncated or damaged.
+  package var isTruncated: Bool { file.warning != nil }
+  /// Decoder state, protected by `lock`; nil for linear PCM as stored.
+  private let decoding: Decoding?
+  private let lock = Mutex(())
+
+  /// The decoder or converter of a file, and the next frame that it outputs.
+  private final class Decoding: @unchecked Sendable {
+    let reader: MediaReader
+    let converter: StreamConverter
+    var next: Int64 = 0
+    init(_ file: any MediaFile, to format: PCMFormat) throws(SoundFileError) {
+      reader = MediaReader(file)
+      converter = try file.decoder(to: format, StreamConverter.Options())
+    }
+  }
+
+  /// Opens a file. Blocks.
+  ///
+  /// - Parameter format: The format to convert to; nil for the file's own.
+  package init(path: String, as format: PCMFormat? = nil) throws(SoundFileError) {
+    let file = try MediaFiles.open(path: path, decodesOthers: true)
+    self.path = path
+    self.file = file
+    let fileFrames = try file.frameCount
+    self.format = format ?? file.format.decoded
+    let ratio = self.format.sampleRate / file.format.sampleRate
+    frames = ratio == 1 ? fileFrames : Int64((Double(fileFrames) * ratio).rounded())
+    let isStored = file.format == .pcm(self.format)
+    decoding = isStored ? nil : try Decoding(file, to: self.format)
+  }
+
+  /// Reads up to `count` frames starting at `frame`, as many as exist and fit. Blocks.
+  ///
+  /// - Returns: Number of frames; 0 at the end.
+  package func read(
+    startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard frame >= 0, frame < frames, count > 0 else { return 0 }
+    let bytesPerFrame = format.bytesPerFrame
+    let wanted = min(count, buffer.count / bytesPerFrame, Int(frames - frame))
+    guard let decoding else {
+      let memory = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[..<(wanted * bytesPerFrame)])
+      return try unsafe file.readBytes(at: frame * Int64(bytesPerFrame), into: memory)
+        / bytesPerFrame
+    }
+    guard let start = buffer.baseAddress, let samples = unsafe SampleBuffers(format, at: [start])
+    else { return 0 }
+    return try lock.withLock { _ throws(SoundFileError) in
+      if frame != decoding.next { try seek(decoding, to: frame) }
+      return try read(decoding, samples, room: wanted)
+    }
+  }
+
+  private func read(_ decoding: Decoding, _ samples: SampleBuffers, room: Int)
+    throws(SoundFileError) -> Int
+  {
+    var sink = StreamConverter.Sink.frames(samples, room: room)
+    do throws(MediaError) {
+      try decoding.reader.read(&sink, through: decoding.converter)
+    } catch {
+      throw error.naming(path)
+    }
+    decoding.next += Int64(sink.count)
+    return sink.count
+  }
+
+  /// Frames that the resampler converts before a position, so that it goes on there as if it had
+  /// converted everything before.
+  private static let settlingFrames: Int64 = 4096
+
+  /// Moves the decoder to a frame. At another rate it begins at an earlier frame that is also one of the
+  /// file, and drops the frames in between.
+  private func seek(_ decoding: Decoding, to frame: Int64) throws(SoundFileError) {
+    let (from, to) = (Int64(file.format.sampleRate), Int64(format.sampleRate))
+    if from == to || Double(from) != file.format.sampleRate || Double(to) != format.sampleRate {
+      let ratio = file.format.sampleRate / format.sampleRate
+      decoding.reader.seek(to: ratio == 1 ? frame : Int64((Double(frame) * ratio).rounded()))
+      decoding.next = frame
+      return
+    }
+    var (divisor, rest) = (from, to)
+    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+    let step = to / divisor
+    let start = max(0, frame - Self.settlingFrames) / step * step
+    decoding.reader.seek(to: start / step * (from / divisor))
+    decoding.next = start
+    var dropped = [UInt8](repeating: 0, count: 1024 * format.bytesPerFrame)
+    while decoding.next < frame {
+      let room = Int(min(1024, frame - decoding.next))
+      let result = unsafe dropped.withUnsafeMutableBytes { bytes in
+        Result { () throws(SoundFileError) -> Int in
+          guard let start = bytes.baseAddress,
+            let samples = unsafe SampleBuffers(format, at: [start])
+          else { return 0 }
+          return try read(decoding, samples, room: room)
+        }
+      }
+      if try result.get() == 0 { return }
+    }
+  }
+}
+
+extension MediaFile {
+  /// Creates a converter from the file's format to linear PCM.
+  package func decoder(to format: PCMFormat, _ options: StreamConverter.Options)
+    throws(SoundFileError)
+    -> StreamConverter
+  {
+    var options = options
+    options.cookie = cookie
+    do throws(StreamConverter.Failure) {
+      return try StreamConverter(from: self.format, to: .pcm(format), options)
+    } catch {
+      throw MediaError.conversion(error).naming(path)
+    }
+  }
+}
+
+extension MediaError {
+  /// Returns the error as an error of the file at `path`.
+  package func naming(_ path: String) -> SoundFileError {
+    switch self {
+    case .file(let error): error
+    case .conversion(let failure): SoundFileError(.notSupported(failure.words), path: path)
+    }
+  }
+}
+
+extension StreamConverter.Failure {
+  fileprivate var words: String {
+    switch self {
+    case .unsupported(let reason): "the sound cannot be converted: \(reason)"
+    case .inputRate(let rate): "sound of \(hertz(rate)) cannot be converted"
+    case .outputRate(let rate): "sound cannot be converted to \(hertz(rate))"
+    case .channels: "the channels cannot be converted"
+    case .packetTooLarge(let bytes): "a packet of \(bytes) bytes is too large"
+    case .resampling(let reason): "the rate cannot be converted: \(reason)"
+    case .codec(let error): error.reason
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package import Files
+package import RealTime
+
+/// Sound that a player reads from any position: a file, or several in a row.
+///
+/// Any thread. Reads block on the disk.
+package protocol SoundSource: Sendable {
+  /// The path in messages.
+  var path: String { get }
+  /// The format of the frames that `read` returns.
+  var format: PCMFormat { get }
+  /// Frames that can be read.
+  var frames: Int64 { get }
+  /// True if a file is truncated or damaged.
+  var isTruncated: Bool { get }
+  /// Reads up to `count` frames starting at `frame`, as many as exist and fit.
+  ///
+  /// - Returns: Number of frames; 0 at the end.
+  func read(
+    startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int
+}
+
+extension SoundSource {
+  /// Returns the frames between two times in seconds; to the end if the second one is nil.
+  package func part(from start: Double, to end: Double?) -> Range<Int64> {
+    func frame(_ seconds: Double) -> Int64 {
+      min(frames, Int64((seconds * format.sampleRate).rounded()))
+    }
+    let first = frame(start)
+    return first..<max(first, end.map(frame) ?? frames)
+  }
+}
