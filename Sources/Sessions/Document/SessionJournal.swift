@@ -99,7 +99,14 @@ package final class SessionJournal: Sendable {
     let bytes = Self.header(base) + Self.line(SessionEdit.replace(document.json).json)
     try state.withLock { state throws(SessionError) in
       try folder.replace(Self.file, with: bytes, mode: 0o600)
-      let descriptor = try folder.open(Self.file, O_RDWR | O_APPEND)
+      let descriptor: CInt
+      do throws(SessionError) {
+        descriptor = try folder.open(Self.file, O_RDWR | O_APPEND)
+      } catch {
+        // The open file has no name any more: what is written to it would be lost.
+        state.failure = error
+        throw error
+      }
       close(state.descriptor)
       state.descriptor = descriptor
       state.bytes = Int64(bytes.count)

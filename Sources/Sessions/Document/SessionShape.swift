@@ -225,14 +225,15 @@ enum NearMiss {
     return fields.first { $0.synonyms.contains(lower) }?.key ?? find(word, in: fields.map(\.key))
   }
 
-  /// Returns the word at the least distance from `word`, if that is a third of its length at most.
+  /// Returns the word at the least distance from `word`, if that is a third of its length at most. A word of one or two
+  /// letters resembles no other.
   static func find(_ word: String, in words: [String]) -> String? {
     // A long word is no slip of the keyboard, and comparing it takes long.
     guard word.utf8.count <= 64 else { return nil }
     let lower = Array(word.lowercased())
     let distances = words.map { (word: $0, distance: distance(lower, Array($0.lowercased()))) }
     guard let best = distances.min(by: { $0.distance < $1.distance }),
-      best.distance <= max(1, best.word.count / 3)
+      best.distance <= best.word.count / 3
     else { return nil }
     return best.word
   }

@@ -56,12 +56,17 @@ package final class SessionStore: Sendable {
     lock = try folder.lock()
     let reading = try Self.read(folder)
     notices = reading.notices
-    if reading.journal.validBytes == 0, try folder.holds(SessionJournal.file) {
-      if reading.journal.foreignEdits > 0 || reading.journal.damagedLine != nil {
-        try folder.rename(SessionJournal.file, to: SessionJournal.oldFile)
-      }
+    var contents = reading.journal
+    let isPartial = reading.restored < contents.edits.count
+    if isPartial || contents.foreignEdits > 0 || contents.damagedLine == 1 {
+      try folder.rename(SessionJournal.file, to: SessionJournal.oldFile)
+      contents = SessionJournal.Contents()
     }
-    journal = try SessionJournal(folder, continuing: reading.journal)
+    journal = try SessionJournal(folder, continuing: contents)
+    // Edits after one that cannot be restored would be lost again.
+    if isPartial, reading.restored > 0 {
+      try journal.compact(to: reading.document, base: reading.base)
+    }
     state = Mutex(
       State(document: reading.document, base: reading.base, isEdited: reading.restored > 0))
   }
@@ -124,7 +129,9 @@ package final class SessionStore: Sendable {
       do throws(SessionError) {
         try document.apply(edit)
       } catch {
-        notices.append("\(journal): the edit \(index + 1) cannot be restored: \(error)")
+        notices.append(
+          "\(journal): the edit \(index + 1) and those after it cannot be restored: \(error); "
+            + "they are kept in \(SessionJournal.oldFile)")
         return (document, index)
       }
     }
@@ -198,7 +205,8 @@ package final class SessionStore: Sendable {
       state.document = document
       state.isEdited = true
       if journal.editCount > Self.mostEdits || journal.byteCount > Self.mostJournalBytes {
-        try journal.compact(to: document, base: state.base)
+        // If that fails, the journal is whole and just longer, or refuses the next edit.
+        try? journal.compact(to: document, base: state.base)
       }
     }
   }

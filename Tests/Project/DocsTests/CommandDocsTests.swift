@@ -6,8 +6,10 @@ import Testing
 @Suite struct CommandDocsTests {
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
-    ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"],
-    ["osc"], ["set"],
+    ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["osc"], ["set"],
+    ["session"], ["session", "new"], ["session", "add"], ["session", "set"], ["session", "check"],
+    ["session", "show"], ["session", "collect"], ["session", "run"], ["session", "save"],
+    ["session", "render"],
   ]
 
   /// The help of each subcommand, by its words.
@@ -73,7 +75,9 @@ import Testing
   }
 
   /// command.md has a section per subcommand, with all of its options and no others.
-  @Test(arguments: ["play", "record", "convert", "info", "plugins", "graph", "osc", "set"])
+  @Test(arguments: [
+    "play", "record", "convert", "info", "plugins", "graph", "session", "osc", "set",
+  ])
   func theSectionOfASubcommandHasItsOptions(name: String) throws {
     let section = Page("docs/command.md").section(ofCommand: name)
     #expect(!section.isEmpty)

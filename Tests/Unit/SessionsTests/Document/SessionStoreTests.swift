@@ -176,6 +176,36 @@ import Testing
     #expect(reading.restored == 1 && reading.document.tracks[0].volume == -1)
   }
 
+  /// An edit in the journal that the document refuses ends the restoration; later edits are not lost behind it.
+  @Test func anEditThatCannotBeRestoredIsSetAside() throws {
+    do {
+      let store = try SessionStore(creating: session, sampleSession())
+      try store.apply(setVolume(-1))
+      try store.apply(.set(try SessionPath("tracks[bass].volume"), .integer(-2)))
+      try store.apply(setVolume(-3))
+    }
+    // The second edit names another track, with the right checksum.
+    let path = "\(session)/session.journal"
+    var lines = try text("session.journal").split(separator: "\n").map(String.init)
+    let json = lines[2].dropFirst(17).replacingOccurrences(of: "bass", with: "none")
+    let sum = json.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+    }
+    lines[2] = String(format: "%016lx ", Int(bitPattern: UInt(sum))) + json
+    let broken = lines.joined(separator: "\n") + "\n"
+    try broken.write(toFile: path, atomically: false, encoding: .utf8)
+    do {
+      let store = try SessionStore(opening: session)
+      #expect(store.document.tracks.map(\.volume) == [-1, 0])
+      #expect(
+        store.notices.count == 2 && store.notices[0].contains("the edit 2 and those after it"))
+      #expect(try text("session.journal.old") == broken)
+      try store.apply(setVolume(-8))
+    }
+    let reading = try SessionStore.read(session)
+    #expect(reading.document.tracks[0].volume == -8 && reading.restored == 2)
+  }
+
   @Test func aJournalOfAnotherFileIsSetAside() throws {
     do {
       let store = try SessionStore(creating: session, sampleSession())

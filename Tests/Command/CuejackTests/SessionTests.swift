@@ -1,0 +1,215 @@
+import FileSupport
+import Foundation
+import Testing
+
+/// `cuejack session` without a server.
+@Suite struct SessionTests {
+  let folder: TemporaryFolder
+  /// Path of the folder without links or doubled slashes.
+  let root: String
+  let cuejack: String
+  init() throws {
+    folder = try TemporaryFolder()
+    root = URL(fileURLWithPath: folder.path).resolvingSymlinksInPath().path
+    cuejack = try buildFolder() + "/cuejack"
+  }
+
+  private func session(_ arguments: String...) throws -> Outcome {
+    // Plugins of Debian alone.
+    try run("env", ["LV2_PATH=/usr/lib/lv2", cuejack, "session"] + arguments)
+  }
+  private func sound(_ name: String, _ seconds: Double = 0.5) throws -> String {
+    let path = "\(root)/\(name)"
+    try FileManager.default.createDirectory(
+      at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+    let outcome = try run(
+      "sox", ["-n", "-r", "48000", "-c", "2", path, "synth", "\(seconds)", "sine", "440"])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    return path
+  }
+  private func json(_ outcome: Outcome) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any])
+  }
+  private func put(_ text: String, in name: String) throws {
+    try FileManager.default.createDirectory(
+      atPath: "\(root)/\(name)", withIntermediateDirectories: true)
+    try text.write(
+      toFile: "\(root)/\(name)/session.json", atomically: false, encoding: .utf8)
+  }
+
+  @Test func aSessionIsMadeAddedToAndSet() throws {
+    let (drums, bass, end) = try (sound("drums.wav"), sound("audio/bass.flac"), sound("end.wav"))
+    let made = try session(
+      "new", "\(root)/rig", drums, bass, "--name", "Rig", "--rate", "48000", "--bpm", "96")
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(
+      made.text == "drums: ../drums.wav\nbass: ../audio/bass.flac\n\(root)/rig/session.json\n")
+    let added = try session(
+      "add", "\(root)/rig", "--row", drums, end, "--with", "volume=-6", "--with", "start.beat=4")
+    #expect(added.text == "drums-2: ../drums.wav, ../end.wav\n", "\(added.errors)")
+    let set = try session(
+      "set", "\(root)/rig", "buses+={name: 'main', ports: ['system:playback_1']}",
+      "tracks[drums].bus=main", "tracks[1].volume=-1.5", "name=The rig", "--remove", "tracks[bass]")
+    #expect(set.status == 0 && set.text.isEmpty && set.errors.isEmpty, "\(set.errors)")
+    let shown = try json(session("show", "\(root)/rig", "--json"))
+    #expect(shown["name"] as? String == "The rig" && shown["sampleRate"] as? Int == 48000)
+    let tracks = try #require(shown["tracks"] as? [[String: Any]])
+    #expect(tracks.map { $0["name"] as? String } == ["drums", "drums-2"])
+    #expect(tracks[0]["bus"] as? String == "main" && tracks[1]["volume"] as? Int == -6)
+    #expect(tracks[1]["file"] as? [String] == ["../drums.wav", "../end.wav"])
+    #expect((tracks[1]["start"] as? [String: Int]) == ["beat": 4])
+    let listed = try session("show", "\(root)/rig")
+    #expect(
+      listed.text == """
+        The rig
+          96 beats per minute, 4/4, 48000 Hz
+          track drums: ../drums.wav, to main
+          track drums-2: ../drums.wav ../end.wav, -6 dB
+          bus main: to system:playback_1
+
+        """)
+  }
+
+  @Test func aWrongValueChangesNothing() throws {
+    let drums = try sound("drums.wav")
+    _ = try session("new", "\(root)/rig", drums)
+    let before = try Data(contentsOf: URL(fileURLWithPath: "\(root)/rig/session.json"))
+    for (arguments, message) in [
+      (
+        ["tracks[drums].volume=-6", "tracks[drums].gain=1"],
+        "cuejack: tracks[drums].gain: unknown key; did you mean “volume”?\n"
+      ),
+      (["tracks[drums].bus=main"], "cuejack: tracks[0].bus: there is no bus “main”\n"),
+      (["tracks[bass].mute=true"], "cuejack: tracks[bass]: there is no element with this name\n"),
+    ] {
+      let outcome = try run(cuejack, ["session", "set", "\(root)/rig"] + arguments)
+      #expect(outcome.status == 1 && outcome.errors == message, "\(outcome.errors)")
+    }
+    let none = try session("add", "\(root)/rig", "\(root)/none.wav")
+    #expect(none.status == 1 && none.errors.contains("none.wav"), "\(none.errors)")
+    let text = try session("add", "\(root)/rig", "\(root)/rig/session.json")
+    #expect(text.status == 1 && text.errors.contains("session.json"), "\(text.errors)")
+    let second = try session("new", "\(root)/rig")
+    #expect(second.status == 1)
+    #expect(second.errors == "cuejack: \(root)/rig/session.json exists already\n")
+    #expect(try session("set", "\(root)/rig").status == 64)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(root)/rig/session.json")) == before)
+  }
+
+  @Test func aSyntaxErrorIsNamedWithLineAndColumn() throws {
+    try put("{\n  version: 1,\n  tracks: [{name: 'a' file: 'b'}]\n}", in: "rig")
+    let outcome = try session("check", "\(root)/rig")
+    #expect(outcome.status == 1 && outcome.text == "\(root)/rig: 1 fault\n")
+    #expect(
+      outcome.errors
+        == "cuejack: \(root)/rig/session.json:3:23: “,” or “}” is missing; found “f”\n")
+    let report = try json(session("check", "\(root)/rig", "--json"))
+    let fault = try #require((report["faults"] as? [[String: Any]])?.first)
+    #expect(fault["line"] as? Int == 3 && fault["column"] as? Int == 23)
+    #expect(try session("show", "\(root)/rig").status == 1)
+  }
+
+  @Test func everyFaultOfASessionIsListed() throws {
+    _ = try sound("rig/a.wav")
+    try put(
+      """
+      {version: 1,
+       tracks: [{name: 'a', file: 'a.wav', bus: 'man',
+                 chain: [{id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp', state: 'plugins/amp.lv2',
+                          parameters: {gain: 30, gian: 1}, preset: 'urn:none'},
+                         {id: 'none', uri: 'urn:cuejack:none'}]},
+                {name: 'b', file: ['session.json', 'missing.wav']}],
+       buses: [{name: 'main'}],
+       recordings: [{name: 'r', ports: ['a:b'], file: 'r.wav', format: 'opus'},
+                    {name: 's', ports: ['a:b'], file: 's.xyz'},
+                    {name: 't', ports: ['a:b'], file: 't.flac', bits: 8},
+                    {name: 'u', ports: ['a:b'], file: 'u.wav', format: 'wav'}]}
+      """, in: "rig")
+    let outcome = try session("check", "\(root)/rig")
+    #expect(outcome.status == 1)
+    let lines = outcome.errors.split(separator: "\n").map {
+      $0.replacingOccurrences(of: "cuejack: \(root)/rig/session.json: ", with: "")
+    }
+    let beginnings = [
+      "tracks[0].bus: there is no bus “man”; did you mean “main”?",
+      "tracks[1].file[0]: session.json: \(root)/rig/session.json: ",
+      "tracks[1].file[1]: warning: there is no missing.wav",
+      "tracks[0].chain[0].state: warning: there is no plugins/amp.lv2",
+      "tracks[0].chain[0].preset: the plugin has no preset urn:none",
+      "tracks[0].chain[0].parameters.gain: warning: 30.0 is out of the control's range, -90.0 to 24.0",
+      "tracks[0].chain[0].parameters.gian: the plugin has no such control, but gain",
+      "tracks[0].chain[1].uri: no plugin <urn:cuejack:none> is installed",
+      "recordings[0]: r.wav: WAVE files cannot hold Opus", "recordings[1]: s.xyz: ",
+      "recordings[2]: t.flac: ", "recordings[3]: there is no format “wav”, but ",
+    ]
+    #expect(lines.count == beginnings.count, "\(outcome.errors)")
+    for (line, beginning) in zip(lines, beginnings) {
+      #expect(line.hasPrefix(beginning), "\(line)")
+    }
+    #expect(outcome.text == "\(root)/rig: 12 faults\n")
+    let report = try json(session("check", "\(root)/rig", "--json", "--no-plugins"))
+    #expect((report["faults"] as? [[String: Any]])?.count == 8)
+  }
+
+  @Test func warningsAloneAreNoFailure() throws {
+    try put("{version: 1, tracks: [{name: 'a', file: 'missing.wav'}]}", in: "rig")
+    let outcome = try session("check", "\(root)/rig")
+    #expect(outcome.status == 0 && outcome.errors.contains("warning: there is no missing.wav"))
+    let none = try session("check", "\(root)/nothing")
+    #expect(none.status == 1)
+    #expect(none.errors == "cuejack: cannot open \(root)/nothing: No such file or directory\n")
+  }
+
+  @Test func aSessionIsDrawn() throws {
+    _ = try session("new", "\(root)/rig", sound("a tone.wav", 2))
+    _ = try session("set", "\(root)/rig", "tracks[0].ports=['system:playback_1']")
+    let dot = try session("show", "\(root)/rig", "--dot")
+    #expect(dot.text.contains("label=\"a tone\\na tone.wav\"") && dot.text.contains("n0 -> n1;"))
+    let svg = try session("show", "\(root)/rig", "--svg")
+    #expect(svg.text.hasPrefix("<svg ") && svg.text.contains(">system:playback_1</text>"))
+    // A waveform has a point at each pixel.
+    #expect(svg.text.split(separator: "\n").contains { $0.utf8.count > 10_000 })
+    let picture = "\(root)/rig.png"
+    #expect(try session("show", "\(root)/rig", "--png", "-o", picture).status == 0)
+    #expect(try run("ffprobe", ["-v", "error", "-f", "png_pipe", picture]).errors.isEmpty)
+    let again = try session("show", "\(root)/rig", "--png", "--output", picture)
+    #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
+    #expect(try session("show", "\(root)/rig", "--png", "-o", picture, "--force").status == 0)
+    #expect(try session("show", "\(root)/rig", "--png", "--svg").status == 64)
+    #expect(try session("show", "\(root)/rig", "-o", picture).status == 64)
+  }
+
+  @Test func filesAreCollected() throws {
+    let (first, second) = try (sound("a/kick.wav"), sound("b/kick.wav", 1))
+    try "secret".write(toFile: "\(root)/secret", atomically: false, encoding: .utf8)
+    try put(
+      "{version: 1, tracks: [{name: 'a', file: '../a/kick.wav'}, {name: 'b', file: '\(second)'}]}",
+      in: "rig")
+    let outcome = try session("collect", "\(root)/rig", "--json")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let items = try #require(
+      try JSONSerialization.jsonObject(with: outcome.output) as? [[String: Any]])
+    #expect(items.map { $0["file"] as? String } == ["audio/kick.wav", "audio/kick-2.wav"])
+    #expect(items.map { $0["source"] as? String } == [first, second])
+    #expect(
+      FileManager.default.contentsEqual(atPath: second, andPath: "\(root)/rig/audio/kick-2.wav"))
+    #expect(try session("check", "\(root)/rig").status == 0)
+    try put("{version: 1, tracks: [{name: 'a', file: '../secret'}]}", in: "other")
+    let refused = try session("collect", "\(root)/other")
+    #expect(refused.status == 1 && refused.errors.contains("\(root)/secret: "), "\(refused.errors)")
+    #expect(!FileManager.default.fileExists(atPath: "\(root)/other/audio/secret"))
+  }
+
+  /// The examples of the repository, with the sounds of its generator.
+  @Test(arguments: ["duo", "mix", "record"]) func theExamplesHaveNoFault(name: String) throws {
+    let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let generator = try buildFolder() + "/make-sessions"
+    #expect(try run(generator, ["\(root)/demo"]).status == 0)
+    try FileManager.default.copyItem(
+      atPath: repository.appendingPathComponent("sessions/\(name)").path, toPath: "\(root)/\(name)")
+    // The plugins of the repository need not be built.
+    let outcome = try session("check", "\(root)/\(name)", "--no-plugins")
+    #expect(outcome.text == "\(root)/\(name): no faults\n" && outcome.errors.isEmpty)
+  }
+}
