@@ -50,7 +50,8 @@ extension SessionFolder {
 }
 
 extension SessionDocument {
-  /// Returns a name for a track that plays a file: the file's, with a number if another track has it.
+  /// Returns a name for a track that plays a file: the file's, with a number if another track has
+  /// it.
   func trackName(for path: String) -> String {
     let file = fileName(path)
     let stem =

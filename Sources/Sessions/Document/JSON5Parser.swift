@@ -2,15 +2,16 @@
 package struct JSON5Fault: Error, Equatable {
   /// Line and column, from 1 on. Columns count Unicode characters.
   package let line, column: Int
-  /// What is wrong there.
+  /// Description of the error.
   package let reason: String
 }
 
-/// A parser for JSON5 (json5.org), a superset of JSON with comments, unquoted keys and trailing commas.
+/// A parser for JSON5 (json5.org), a superset of JSON with comments, unquoted keys and trailing
+/// commas.
 ///
 /// Foundation's decoder reads JSON5 too, but on Linux its errors name neither line nor column, it
-/// silently keeps the first of two equal keys, and it finds faults inside strings and numbers only when
-/// these are decoded. The tests compare this parser with it.
+/// silently keeps the first of two equal keys, and it finds faults inside strings and numbers only
+/// when these are decoded. The tests compare this parser with it.
 package struct JSON5Parser {
   private let bytes: [UInt8]
   private var position = 0

@@ -103,6 +103,7 @@ extension JSONValue: Codable {
     }
   }
 
+  /// Encodes the value. Fails for a number that is not finite.
   package func encode(to encoder: any Encoder) throws {
     switch self {
     case .null:
@@ -129,8 +130,8 @@ extension JSONValue: Codable {
     }
   }
 
-  /// Returns the value as JSON in UTF-8, with keys in alphabetical order. Numbers that are not finite,
-  /// which JSON cannot express, become null.
+  /// Returns the value as JSON in UTF-8, with keys in alphabetical order. Numbers that are not
+  /// finite, which JSON cannot express, become null.
   package func bytes(isPretty: Bool) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,5 @@
-/// A check of everything in a document that the form of single values does not show: names, references, files,
-/// plugins and formats.
+/// A check of everything in a document that the form of single values does not show: names,
+/// references, files, plugins and formats.
 package struct SessionCheck {
   /// The state of a file that a session uses.
   package enum File: Sendable {
@@ -13,7 +13,8 @@ package struct SessionCheck {
   package var sound: ((String) -> File)?
   /// Looks for the folder of a plugin's state by its path in the document; nil to look for none.
   package var state: ((String) -> File)?
-  /// Returns the faults of a plugin, with paths that begin at it, such as `uri`. Nil to ask for no plugin.
+  /// Returns the faults of a plugin, with paths that begin at it, such as `uri`. Nil to ask for no
+  /// plugin.
   package var plugin: ((SessionPlugin) -> [SessionFault])?
   /// Returns why a recording's format cannot be written, or nil if it can. Nil to check no format.
   package var format: ((SessionRecording) -> String?)?
@@ -67,8 +68,8 @@ package struct SessionCheck {
 
   // MARK: References
 
-  /// Returns the faults of names and references: doubled names and ids, buses and tracks that do not exist, cycles of
-  /// buses, targets of controllers, and fields that contradict each other.
+  /// Returns the faults of names and references: doubled names and ids, buses and tracks that do
+  /// not exist, cycles of buses, targets of controllers, and fields that contradict each other.
   package static func references(of document: SessionDocument) -> [SessionFault] {
     var faults: [SessionFault] = []
     let lists: [(String, [String])] = [

@@ -2,8 +2,8 @@ import Glibc
 
 /// Copies the sound files of a session that lie outside its folder into the folder `audio`.
 ///
-/// Any thread; blocks. Nothing is overwritten. After an interruption, another run continues: files that are complete are not
-/// copied again.
+/// Any thread; blocks. Nothing is overwritten. After an interruption, another run continues: files
+/// that are complete are not copied again.
 package struct SessionCollection {
   package static let audioFolder = "audio"
 
@@ -27,8 +27,8 @@ package struct SessionCollection {
   }
 
   private let store: SessionStore
-  /// Returns why a file is no sound file; nil if it is one. Other files are not copied: a session may come from a
-  /// stranger, and its folder may go to one.
+  /// Returns why a file is no sound file; nil if it is one. Other files are not copied: a session
+  /// may come from a stranger, and its folder may go to one.
   private let reasonAgainst: (_ path: String) -> String?
 
   package init(_ store: SessionStore, reasonAgainst: @escaping (_ path: String) -> String?) {
@@ -36,7 +36,8 @@ package struct SessionCollection {
     self.reasonAgainst = reasonAgainst
   }
 
-  /// Copies the files and changes their paths in the document, one after another. The caller saves the session.
+  /// Copies the files and changes their paths in the document, one after another. The caller saves
+  /// the session.
   ///
   /// - Parameter report: Is called after each file.
   /// - Throws: `SessionError`: the folder cannot be written. What was collected before stays so.

@@ -1,5 +1,5 @@
-/// A session: tracks, buses, plugins, recordings, connections, controllers and start groups, as `session.json` has
-/// them. A value without any connection to files or servers.
+/// A session: tracks, buses, plugins, recordings, connections, controllers and start groups, as
+/// `session.json` has them. A value without any connection to files or servers.
 package struct SessionDocument: SessionRecord {
   /// The version of the file format that this code reads and writes.
   package static let currentVersion = 1
@@ -53,6 +53,11 @@ package struct SessionDocument: SessionRecord {
   ]
   package static let shape = RecordShape("session", fields.map(\.shape))
 
+  /// Returns whether a track is silent: it is muted, or others have solo and it does not.
+  package func isSilent(_ track: SessionTrack) -> Bool {
+    track.mute || !track.solo && tracks.contains { $0.solo }
+  }
+
   /// The plugins of all chains with their paths.
   package var plugins: [(path: SessionPath, plugin: SessionPlugin)] {
     var found: [(SessionPath, SessionPlugin)] = []
@@ -70,6 +75,7 @@ package struct SessionDocument: SessionRecord {
 
 /// The session's part in JACK's transport, and its tempo.
 package struct SessionTransport: SessionRecord {
+  /// Relation to JACK's transport.
   package enum Mode: String, SessionWord {
     /// The session ignores JACK's transport.
     case none
@@ -118,8 +124,8 @@ package struct SessionTrack: SessionRecord {
   /// Durations in seconds.
   package var fadeIn = 0.0
   package var fadeOut = 0.0
-  /// The part of the sound that plays, in seconds from the beginning of the first file; nil for the end of the
-  /// last file.
+  /// The part of the sound that plays, in seconds from the beginning of the first file; nil for the
+  /// end of the last file.
   package var trimStart = 0.0
   package var trimEnd: Double?
   package var loop = false
@@ -201,6 +207,17 @@ package enum SessionStart: SessionValue {
     field("seconds", .seconds, "Seconds from the beginning of the timeline."),
     field("beat", .beat, "Beats from the beginning of the timeline, from 0 on."),
   ])
+
+  /// Returns the position in seconds from the beginning of the timeline.
+  ///
+  /// - Parameter sampleRate: Frames per second of the timeline.
+  package func seconds(sampleRate: Double, tempo: SessionTransport) -> Double {
+    switch self {
+    case .frame(let frame): Double(frame) / sampleRate
+    case .seconds(let seconds): seconds
+    case .beat(let beat): beat * 60 / tempo.bpm
+    }
+  }
 
   package init?(json: JSONValue) {
     guard let (key, value) = json.members?.first else { return nil }

@@ -11,8 +11,8 @@ package enum SessionEdit: Sendable, Equatable {
   /// Replaces the whole document.
   case replace(JSONValue)
 
-  /// Parses `PATH=VALUE`, or `PATH+=VALUE` for another element of a list. The value is JSON5, or any text where the field is
-  /// a text.
+  /// Parses `PATH=VALUE`, or `PATH+=VALUE` for another element of a list. The value is JSON5, or
+  /// any text where the field is a text.
   ///
   /// - Throws: `SessionError.edit` or `.syntax`.
   package init(assignment text: String, in document: SessionDocument) throws(SessionError) {
@@ -88,8 +88,8 @@ extension SessionEdit {
 extension SessionDocument {
   /// Applies an edit. The document stays as it is if the edit is refused.
   ///
-  /// The new value must have the right form, names must stay unique, and everything that is referred to
-  /// by name must exist. A new name is carried to all references.
+  /// The new value must have the right form, names must stay unique, and everything that is
+  /// referred to by name must exist. A new name is carried to all references.
   ///
   /// - Throws: `SessionError.edit` or `.faults`.
   package mutating func apply(_ edit: SessionEdit) throws(SessionError) {
@@ -244,8 +244,8 @@ extension SessionDocument {
 
   // MARK: Finding values
 
-  /// Calls `body` with the value at a path, its shape and its default. `body` may change the value; nil stands for an
-  /// absent one.
+  /// Calls `body` with the value at a path, its shape and its default. `body` may change the value;
+  /// nil stands for an absent one.
   private static func visit(
     _ tree: inout JSONValue, _ shape: SessionShape, _ path: SessionPath,
     _ body: (inout JSONValue?, SessionShape, JSONValue?) throws(SessionError) -> Void

@@ -1,5 +1,6 @@
 /// A fault of a session, with the path of the value at fault.
 package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Consequence of a fault.
   package enum Severity: String, Sendable, Codable {
     /// The session cannot run.
     case error
@@ -26,7 +27,8 @@ package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible
 package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not JSON5. Line and column count from 1.
   case syntax(file: String, line: Int, column: Int, reason: String)
-  /// The values are wrong. The list has at least one error. The file is empty if the values come from an edit.
+  /// The values are wrong. The list has at least one error. The file is empty if the values come
+  /// from an edit.
   case faults(file: String, [SessionFault])
   /// The operating system refused a call; `code` is its error number, `text` what it means.
   case system(file: String, action: String, code: Int32, text: String)

@@ -1,12 +1,13 @@
 import FoundationEssentials
 package import Glibc
 
-/// The folder of a session. Every access goes through its descriptor and follows no symbolic link, so that a hostile
-/// session reaches no file outside.
+/// The folder of a session. Every access goes through its descriptor and follows no symbolic link,
+/// so that a hostile session reaches no file outside.
 ///
 /// Any thread; blocks.
 package final class SessionFolder: Sendable {
-  /// Absolute path without symbolic links, as it was when the folder was opened. No slash at its end.
+  /// Absolute path without symbolic links, as it was when the folder was opened. No slash at its
+  /// end.
   package let path: String
   private let descriptor: CInt
 
@@ -61,13 +62,14 @@ package final class SessionFolder: Sendable {
 
   // MARK: Paths
 
-  /// Returns the path of a file that the document names: as it is if it is absolute, else in this folder.
+  /// Returns the path of a file that the document names: as it is if it is absolute, else in this
+  /// folder.
   package func location(of file: String) -> String {
     file.hasPrefix("/") ? file : Self.normalized("\(path)/\(file)")
   }
 
-  /// Returns how the document should name a file: relative to this folder if it is inside or at most two levels
-  /// above, else by its absolute path.
+  /// Returns how the document should name a file: relative to this folder if it is inside or at
+  /// most two levels above, else by its absolute path.
   ///
   /// - Parameter location: An absolute path.
   package func name(for location: String) -> String {
@@ -95,9 +97,11 @@ package final class SessionFolder: Sendable {
     return "/" + parts.joined(separator: "/")
   }
 
-  /// Returns the absolute path of a file to be written inside the folder, and creates the folders above it.
+  /// Returns the absolute path of a file to be written inside the folder, and creates the folders
+  /// above it.
   ///
-  /// - Throws: `SessionError.unsafePath` if the path leads out of the folder, or is or passes a symbolic link.
+  /// - Throws: `SessionError.unsafePath` if the path leads out of the folder, or is or passes a
+  ///   symbolic link.
   package func pathForWriting(_ file: String) throws(SessionError) -> String {
     let (parent, name) = try openParent(of: file, isCreating: true)
     defer { close(parent) }
@@ -107,10 +111,11 @@ package final class SessionFolder: Sendable {
     return "\(path)/\(file)"
   }
 
-  /// Returns the absolute path of an existing folder inside this one, such as a plugin's state; nil if there is
-  /// none.
+  /// Returns the absolute path of an existing folder inside this one, such as a plugin's state; nil
+  /// if there is none.
   ///
-  /// - Throws: `SessionError.unsafePath` if the path leads out of the folder, or is or passes a symbolic link.
+  /// - Throws: `SessionError.unsafePath` if the path leads out of the folder, or is or passes a
+  ///   symbolic link.
   package func pathOfFolder(_ name: String) throws(SessionError) -> String? {
     do throws(SessionError) {
       let (parent, last) = try openParent(of: name, isCreating: false)
@@ -160,7 +165,8 @@ package final class SessionFolder: Sendable {
 
   // MARK: Files
 
-  /// Opens a plain file inside the folder, creating its folders if `flags` has `O_CREAT`. The caller closes it.
+  /// Opens a plain file inside the folder, creating its folders if `flags` has `O_CREAT`. The
+  /// caller closes it.
   package func open(_ file: String, _ flags: CInt, mode: mode_t = 0o666) throws(SessionError)
     -> CInt
   {
@@ -229,8 +235,9 @@ package final class SessionFolder: Sendable {
     }
   }
 
-  /// Replaces a file right inside the folder as one step: after a crash, the old or the new contents are there, whole
-  /// and on disk. The new file has the old one's permissions, or `mode` as the umask limits it.
+  /// Replaces a file right inside the folder as one step: after a crash, the old or the new
+  /// contents are there, whole and on disk. The new file has the old one's permissions, or `mode`
+  /// as the umask limits it.
   ///
   /// - Throws: `SessionError`: `unsafePath` or `system`. The old file is then unchanged.
   package func replace(_ name: String, with bytes: [UInt8], mode: mode_t = 0o666)
@@ -343,7 +350,8 @@ package final class SessionFolder: Sendable {
 
   /// Locks the session against other processes.
   ///
-  /// - Throws: `SessionError.locked` if another process, or another object of this one, has the lock.
+  /// - Throws: `SessionError.locked` if another process, or another object of this one, has the
+  ///   lock.
   package func lock() throws(SessionError) -> SessionLock {
     let opened = try open(Self.lockFile, O_RDWR | O_CREAT, mode: 0o600)
     while flock(opened, LOCK_EX | LOCK_NB) != 0 {

@@ -4,12 +4,13 @@ import Synchronization
 
 /// The journal of the edits that `session.json` does not have yet: a text file, a line per edit.
 ///
-/// A line is a checksum of 16 hexadecimal digits, a space, and JSON. The first line has the checksum of the
-/// `session.json` that the edits belong to. A save first appends the new file's checksum, then replaces
-/// `session.json`, and then empties the journal; so a crash in between loses no edit and repeats none.
+/// A line is a checksum of 16 hexadecimal digits, a space, and JSON. The first line has the
+/// checksum of the `session.json` that the edits belong to. A save first appends the new file's
+/// checksum, then replaces `session.json`, and then empties the journal; so a crash in between
+/// loses no edit and repeats none.
 ///
-/// Each edit is written before `append` returns, and is therefore safe when the process is killed. It is on disk, and so safe
-/// from a power failure, at most a second later.
+/// Each edit is written before `append` returns, and is therefore safe when the process is killed.
+/// It is on disk, and so safe from a power failure, at most a second later.
 package final class SessionJournal: Sendable {
   package static let file = "session.journal"
   /// A journal that was set aside because its edits belong to another `session.json`.
@@ -75,7 +76,8 @@ package final class SessionJournal: Sendable {
     }
   }
 
-  /// Notes the checksum of the `session.json` that is about to be written, and waits until all is on disk.
+  /// Notes the checksum of the `session.json` that is about to be written, and waits until all is
+  /// on disk.
   func noteSave(_ checksum: UInt64) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       if state.bytes == 0 { return }
@@ -125,7 +127,7 @@ package final class SessionJournal: Sendable {
     state.bytes += Int64(lines.count)
   }
 
-  /// Has the file's data written to disk within a second.
+  /// Schedules a write of the file's data to disk, within a second.
   private func synchronizeSoon(_ state: inout State) {
     guard !state.isSynchronizing else { return }
     state.isSynchronizing = true

@@ -1,7 +1,8 @@
 /// The path of a value in a session document, such as `tracks[drums].chain[0].parameters.gain`.
 ///
-/// An element of a list is given by its index, from 0 on, or by its name or id. A name that is a number or has a
-/// quotation mark, a bracket or a backslash stands in quotation marks, as in JSON: `tracks["2"]`.
+/// An element of a list is given by its index, from 0 on, or by its name or id. A name that is a
+/// number or has a quotation mark, a bracket or a backslash stands in quotation marks, as in JSON:
+/// `tracks["2"]`.
 package struct SessionPath: Sendable, Hashable {
   /// A step from a value to one inside it.
   package enum Step: Sendable, Hashable {
@@ -21,7 +22,9 @@ package struct SessionPath: Sendable, Hashable {
 
   package var isEmpty: Bool { steps.isEmpty }
 
+  /// Appends the key of a field.
   package func appending(key: String) -> SessionPath { SessionPath(steps + [.key(key)]) }
+  /// Appends the index of an element.
   package func appending(index: Int) -> SessionPath { SessionPath(steps + [.index(index)]) }
   /// Appends a key of the writer's choice, which may need quotation marks.
   package func appending(name: String) -> SessionPath {

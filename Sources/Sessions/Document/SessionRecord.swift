@@ -84,7 +84,8 @@ extension SessionWord {
   static var shape: SessionShape { .word(allCases.map(\.rawValue)) }
 }
 
-/// An object with a fixed set of keys. The table of fields determines how it is read, written, checked and edited.
+/// An object with a fixed set of keys. The table of fields determines how it is read, written,
+/// checked and edited.
 package protocol SessionRecord: SessionValue, Codable {
   /// Creates the record with the default of each field.
   init()
@@ -126,6 +127,7 @@ extension SessionRecord {
     self = value
   }
 
+  /// Encodes the fields that differ from their defaults.
   package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }
 

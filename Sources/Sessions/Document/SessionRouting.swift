@@ -5,8 +5,8 @@ package struct SessionPlugin: SessionRecord {
   package var uri = ""
   /// URI of the preset that is loaded first; nil for the plugin's defaults.
   package var preset: String?
-  /// The folder with the saved state, inside the session's folder; nil if there is none. It is loaded after the
-  /// preset.
+  /// The folder with the saved state, inside the session's folder; nil if there is none. It is
+  /// loaded after the preset.
   package var state: String?
   /// Values of controls by symbol, and of parameters by URI. They are set last.
   package var parameters: [String: Double] = [:]
@@ -159,7 +159,8 @@ package struct SessionMapping: SessionRecord {
   package var controller = SessionController("cc0")!
   /// Path of the value.
   package var target = ""
-  /// Values at the controller's lowest and highest position; nil for the ends of the target's range.
+  /// Values at the controller's lowest and highest position; nil for the ends of the target's
+  /// range.
   package var low: Double?
   package var high: Double?
 

@@ -36,7 +36,8 @@ extension TextRule {
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.count <= 255 }
   }
 
-  /// A path of a file or folder that the session writes. It is none of the session's own files, and not hidden.
+  /// A path of a file or folder that the session writes. It is none of the session's own files, and
+  /// not hidden.
   static let pathWritten = TextRule(
     "a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal "
       + "and session.lock and has no part that begins with a dot",
@@ -124,9 +125,10 @@ extension SessionShape {
   static let ports = SessionShape.list(of: .text(.port), upTo: 256)
 }
 
-/// A MIDI controller: a continuous controller or a non-registered parameter number. Written as `cc7`, `cc7@2` for
-/// channel 2 alone, or `nrpn300@1`.
+/// A MIDI controller: a continuous controller or a non-registered parameter number. Written as
+/// `cc7`, `cc7@2` for channel 2 alone, or `nrpn300@1`.
 package struct SessionController: SessionValue, Hashable, CustomStringConvertible {
+  /// Kind of MIDI message.
   package enum Kind: String, Sendable {
     /// A continuous controller, 0 to 119.
     case controller = "cc"

@@ -1,4 +1,5 @@
-/// The JSON schema of `session.json`, made from the table of fields. `sessions/session.schema.json` is a copy.
+/// The JSON schema of `session.json`, made from the table of fields. `sessions/session.schema.json`
+/// is a copy.
 package enum SessionSchema {
   /// The schema, in draft 2020-12.
   package static var json: JSONValue {

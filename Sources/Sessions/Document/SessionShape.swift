@@ -1,7 +1,7 @@
 /// The form that a value in `session.json` must have: its type, unit, range and length.
 ///
-/// The shapes of all fields are one table. Reading, checking, editing by path and the published JSON
-/// schema use it.
+/// The shapes of all fields are one table. Reading, checking, editing by path and the published
+/// JSON schema use it.
 package indirect enum SessionShape: Sendable {
   case flag
   case text(TextRule)
@@ -51,7 +51,8 @@ package final class RecordShape: Sendable {
 
 /// A rule for texts.
 package struct TextRule: Sendable {
-  /// Description of the texts that are allowed, such as "1 to 200 characters without control characters".
+  /// Description of the texts that are allowed, such as "1 to 200 characters without control
+  /// characters".
   package let words: String
   /// The rule as a regular expression of JSON schema; nil if it has none.
   package let pattern: String?
@@ -225,8 +226,8 @@ enum NearMiss {
     return fields.first { $0.synonyms.contains(lower) }?.key ?? find(word, in: fields.map(\.key))
   }
 
-  /// Returns the word at the least distance from `word`, if that is a third of its length at most. A word of one or two
-  /// letters resembles no other.
+  /// Returns the word at the least distance from `word`, if that is a third of its length at most.
+  /// A word of one or two letters resembles no other.
   static func find(_ word: String, in words: [String]) -> String? {
     // A long word is no slip of the keyboard, and comparing it takes long.
     guard word.utf8.count <= 64 else { return nil }

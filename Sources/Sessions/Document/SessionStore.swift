@@ -48,7 +48,8 @@ package final class SessionStore: Sendable {
 
   /// Opens a session, locks it, and restores the edits of its journal.
   ///
-  /// The values have the right form. Names and files may be wrong all the same: `SessionCheck` tells.
+  /// The values have the right form. Names and files may be wrong all the same: `SessionCheck`
+  /// tells.
   ///
   /// - Throws: `SessionError`.
   package init(opening path: String) throws(SessionError) {
@@ -211,8 +212,8 @@ package final class SessionStore: Sendable {
     }
   }
 
-  /// Writes `session.json`, and empties the journal. After a crash, the old or the new file is there, whole, with the edits
-  /// that it lacks in the journal.
+  /// Writes `session.json`, and empties the journal. After a crash, the old or the new file is
+  /// there, whole, with the edits that it lacks in the journal.
   ///
   /// - Throws: `SessionError`. The edits are then still in the journal.
   package func save() throws(SessionError) {

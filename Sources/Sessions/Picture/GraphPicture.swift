@@ -1,8 +1,10 @@
 /// The signal flow of a session: tracks, plugins, buses, recordings and ports, and what feeds what.
 package struct SessionGraph: Sendable, Equatable {
+  /// Kind of a node.
   package enum Kind: String, Sendable {
     case track, plugin, bus, recording, port
   }
+  /// A part of the session that sound passes.
   package struct Node: Sendable, Equatable {
     package let kind: Kind
     package let name: String
@@ -11,6 +13,7 @@ package struct SessionGraph: Sendable, Equatable {
     /// Column of the drawing, from 0 at the left.
     package fileprivate(set) var column = 0
   }
+  /// A path of sound between two nodes, by their indices.
   package struct Edge: Sendable, Hashable {
     package let from, to: Int
   }
@@ -86,8 +89,8 @@ package struct SessionGraph: Sendable, Equatable {
     return last
   }
 
-  /// Puts each node one column after the last of those that feed it. Nodes in cycles, which are faults, stay in the
-  /// first column.
+  /// Puts each node one column after the last of those that feed it. Nodes in cycles, which are
+  /// faults, stay in the first column.
   private mutating func assignColumns() {
     var outputs: [[Int]] = Array(repeating: [], count: nodes.count)
     var waiting = [Int](repeating: 0, count: nodes.count)
@@ -172,7 +175,8 @@ private struct GraphLayout {
   private static let mostBends = 20_000
 
   private let graph: SessionGraph
-  /// The items of each column from top to bottom. An item is a node, or a bend with a number from the count of nodes on.
+  /// The items of each column from top to bottom. An item is a node, or a bend with a number from
+  /// the count of nodes on.
   private var columns: [[Int]]
   /// Items from left to right, for each edge.
   private var routes: [[Int]] = []

@@ -1,8 +1,8 @@
-/// A font of straight strokes for pictures in PNG. It has the characters of ASCII; accents are left out, and every
-/// other character is a box.
+/// A font of straight strokes for pictures in PNG. It has the characters of ASCII; accents are left
+/// out, and every other character is a box.
 enum StrokeFont {
-  /// A glyph: its width, and its strokes as points on a grid. A capital letter is 6 units high: y is 0 at its top, 6 on
-  /// the baseline, and 8 at the bottom of a descender.
+  /// A glyph: its width, and its strokes as points on a grid. A capital letter is 6 units high: y
+  /// is 0 at its top, 6 on the baseline, and 8 at the bottom of a descender.
   struct Glyph {
     let width: Double
     let strokes: [[PicturePoint]]

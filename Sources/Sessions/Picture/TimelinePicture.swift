@@ -31,6 +31,7 @@ package struct SessionTimeline: Sendable {
     fileprivate let peaks: [ClosedRange<Float>]
     fileprivate let fileSeconds: Double
   }
+  /// A track on the timeline. Durations are in seconds.
   package struct Lane: Sendable {
     package let name: String
     package fileprivate(set) var clips: [Clip]
@@ -49,22 +50,16 @@ package struct SessionTimeline: Sendable {
 
   /// Lays the session out.
   ///
-  /// - Parameter sampleRate: Frames per second for starts that are given in frames, unless the session has a rate.
+  /// - Parameter sampleRate: Frames per second for starts that are given in frames, unless the
+  ///   session has a rate.
   package init(
     _ document: SessionDocument, waveforms: some SessionWaveforms, sampleRate: Double = 48000
   ) {
     let rate = document.sampleRate ?? sampleRate
-    let secondsPerBeat = 60 / document.transport.bpm
-    secondsPerBar = secondsPerBeat * document.transport.beatsPerBar
-    let hasSolo = document.tracks.contains { $0.solo }
+    secondsPerBar = 60 / document.transport.bpm * document.transport.beatsPerBar
     var loops: [Int] = []
     for track in document.tracks {
-      let start =
-        switch track.start {
-        case .frame(let frame): Double(frame) / rate
-        case .seconds(let seconds): seconds
-        case .beat(let beat): beat * secondsPerBeat
-        }
+      let start = track.start.seconds(sampleRate: rate, tempo: document.transport)
       var clips: [Clip] = []
       var missing: [String] = []
       // Positions in the files, one after another.
@@ -91,7 +86,7 @@ package struct SessionTimeline: Sendable {
       lanes.append(
         Lane(
           name: track.name, clips: clips, fadeIn: track.fadeIn, fadeOut: track.fadeOut,
-          isSilent: track.mute || hasSolo && !track.solo, missing: missing))
+          isSilent: document.isSilent(track), missing: missing))
       if let last = clips.last { seconds = max(seconds, last.start + last.length) }
     }
     for lane in loops { `repeat`(lane) }
