@@ -1,5 +1,5 @@
 import FoundationEssentials
-package import Glibc
+import Glibc
 
 /// The folder of a session. Every access goes through its descriptor and follows no symbolic link,
 /// so that a hostile session reaches no file outside.
@@ -167,7 +167,7 @@ package final class SessionFolder: Sendable {
 
   /// Opens a plain file inside the folder, creating its folders if `flags` has `O_CREAT`. The
   /// caller closes it.
-  package func open(_ file: String, _ flags: CInt, mode: mode_t = 0o666) throws(SessionError)
+  package func open(_ file: String, _ flags: CInt, mode: UInt32 = 0o666) throws(SessionError)
     -> CInt
   {
     let isCreating = flags & O_CREAT != 0
@@ -240,7 +240,7 @@ package final class SessionFolder: Sendable {
   /// as the umask limits it.
   ///
   /// - Throws: `SessionError`: `unsafePath` or `system`. The old file is then unchanged.
-  package func replace(_ name: String, with bytes: [UInt8], mode: mode_t = 0o666)
+  package func replace(_ name: String, with bytes: [UInt8], mode: UInt32 = 0o666)
     throws(SessionError)
   {
     let temporary = ".\(name).new"

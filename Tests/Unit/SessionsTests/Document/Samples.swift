@@ -51,6 +51,20 @@ func sampleSession() -> SessionDocument {
   return document
 }
 
+/// A random number generator (SplitMix64) that gives the same numbers each time.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+}
+
 func parsed(_ text: String) throws(SessionError) -> SessionDocument {
   try SessionStore.parse(Array(text.utf8), path: "session.json")
 }

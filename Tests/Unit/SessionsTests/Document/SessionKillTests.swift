@@ -37,6 +37,10 @@ import Testing
 
       let reading = try SessionStore.read(session)
       restored += reading.restored
+      // A damaged or foreign journal would be told of. A line that was cut off is the last edit.
+      #expect(
+        reading.notices.allSatisfy { !$0.contains("belong") && !$0.contains("cannot be restored") },
+        "round \(round): \(reading.notices)")
       let found = Script.count(of: reading.document)
       #expect(found == told || found == told + 1, "round \(round): \(found), told \(told)")
       while count < found {

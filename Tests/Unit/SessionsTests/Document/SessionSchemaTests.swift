@@ -51,7 +51,7 @@ import Testing
   /// The schema refuses what the program refuses, and accepts what it accepts.
   @Test func theSchemaAgreesWithTheProgram() throws {
     let checker = SchemaChecker(try published())
-    var generator = SystemRandomNumberGenerator()
+    var generator = SeededGenerator(seed: 1)
     let values: [JSONValue] = [
       .null, .flag(true), .integer(0), .integer(3), .integer(-1), .integer(99999), .number(0.5),
       .text(""), .text("main"), .text("system:playback_1"), .text("urn:a:b"), .text("a b"),
@@ -60,7 +60,7 @@ import Testing
       .table(["beat": .integer(2)]), .table(["gain": .number(0.5)]), .text("tracks[drums].pan"),
     ]
     var refused = 0
-    for _ in 0..<4000 {
+    for _ in 0..<1500 {
       var tree = sampleSession().json
       let value = values.randomElement(using: &generator)!
       Self.damage(&tree, with: value, &generator)
@@ -70,12 +70,12 @@ import Testing
       #expect(faults.isEmpty == others.isEmpty, "\(faults) \(others)")
       refused += faults.isEmpty ? 0 : 1
     }
-    #expect(refused > 1000 && refused < 3990)
+    #expect(refused > 300 && refused < 1490)
   }
 
   /// Replaces, adds or removes one value at a random place.
   private static func damage(
-    _ tree: inout JSONValue, with value: JSONValue, _ generator: inout SystemRandomNumberGenerator
+    _ tree: inout JSONValue, with value: JSONValue, _ generator: inout SeededGenerator
   ) {
     switch tree {
     case .table(var members) where Int.random(in: 0..<8, using: &generator) > 0:
