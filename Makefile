@@ -145,6 +145,8 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	toolchain=$$(realpath "$$resources/../..")
 	root='$(DESTDIR)$(PREFIX)'
 	install -Dm755 -t "$$root/bin" "$$built/cuejack"
+	# The name by which session managers start "cuejack session run".
+	ln -sf cuejack "$$root/bin/cuejack-session"
 	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
 	# function of the headers; it exports nothing else. Libraries that it does not need are left out. The compiler keeps
 	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
@@ -175,7 +177,7 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 .PHONY: uninstall
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
-	rm -f "$$root/bin/cuejack" "$$root/lib/pkgconfig/AudioToolbox.pc"
+	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/lib/pkgconfig/AudioToolbox.pc"
 	rm -f "$$root/lib/"{libAudioToolbox.so,$(SONAME),$(LIBRARY),.debug/$(LIBRARY).debug}
 	rm -rf "$$root/include/cuejack" "$$root/lib/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
 

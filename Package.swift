@@ -279,7 +279,8 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "AudioQueue", "CJack", "CLiblo", "CPNG", "FileSupport", "Files", "Graph", "PluginHost",
+        "AudioQueue", "CJack", "CLiblo", "CPNG", "Codecs", "FileSupport", "Files", "Graph",
+        "PluginHost",
         "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
       ],
@@ -350,11 +351,8 @@ let package = Package(
       exclude: ["Programs"],
       swiftSettings: relaxed),
     .testTarget(
-      name: "CuejackTests",
-      dependencies: [
-        "AudioQueue", "Codecs", "Command", "FileSupport", "Files", "RealTime", "Server",
-        "Sessions", "TestSupport", "Timeline",
-      ], path: "Tests/Command/CuejackTests", swiftSettings: relaxed),
+      name: "CuejackTests", dependencies: ["Codecs", "FileSupport", "Files", "RealTime"],
+      path: "Tests/Command/CuejackTests", swiftSettings: relaxed),
     .testTarget(
       name: "FuzzTests", dependencies: ["TestSupport", "cuejack-fuzz"],
       path: "Tests/Project/FuzzTests", swiftSettings: relaxed),

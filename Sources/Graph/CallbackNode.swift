@@ -4,7 +4,7 @@ package import CRealTime
 @safe
 package final class CallbackNode: GraphNode, @unchecked Sendable {
   package let name: String
-  package let inputs, outputs: Int
+  package let inputs, outputs, eventInputs: Int
   package let latencyFrames: Int
   package let processor: cue_node
   /// The object that owns the function's context.
@@ -13,17 +13,19 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   /// - Parameters:
   ///   - inputs: Channels that the function reads; none for a source.
   ///   - outputs: Channels that it writes.
+  ///   - eventInputs: Event sequences that it reads.
   ///   - latencyFrames: Latency from input to output, in frames.
   ///   - processor: The function, called for each block of each cycle, and its context. It must not
   ///     allocate, lock or make a system call.
   ///   - owner: The owner of the context, retained for as long as a cycle may call the function.
   package init(
-    named name: String, inputs: Int = 0, outputs: Int, latencyFrames: Int = 0,
+    named name: String, inputs: Int = 0, outputs: Int, eventInputs: Int = 0, latencyFrames: Int = 0,
     _ processor: cue_node, keeping owner: AnyObject? = nil
   ) {
     self.name = name
     self.inputs = inputs
     self.outputs = outputs
+    self.eventInputs = eventInputs
     self.latencyFrames = latencyFrames
     unsafe self.processor = unsafe processor
     self.owner = owner

@@ -18,7 +18,8 @@ package final class Graph: @unchecked Sendable {
   package let cycle: UnsafeMutablePointer<GraphCycle>
   private let attention: UnsafeMutablePointer<Bool>
   private let course: UnsafeMutablePointer<cue_transport_course>
-  let types: cue_event_types
+  /// The URIDs of the event types that the nodes use.
+  package let types: cue_event_types
   /// Length of a crossfade.
   package let fadeSeconds: Double
 

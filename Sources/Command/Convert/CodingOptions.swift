@@ -4,11 +4,11 @@ import RealTime
 import Sessions
 
 extension SoundCoding: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
+  package init?(argument: String) { self.init(argument) }
 
-  public static var allValueStrings: [String] { names }
+  package static var allValueStrings: [String] { names }
 
-  public var defaultValueDescription: String { name }
+  package var defaultValueDescription: String { name }
 }
 
 /// Options of `cuejack record` and `cuejack convert` for the output format.

@@ -143,6 +143,7 @@ struct RunSession: ParsableCommand {
       let manager = Monitor<NSMClient?>(nil)
       let client = try NSMClient(
         session, name: "Cuejack", url: NSMClient.environmentURL ?? "",
+        executable: NSMClient.sessionProgram,
         onState: { if $0 == .managerGone { Screen.shared.remark("the session manager has gone") } })
       session.whenDirtinessChanges { manager.read { $0 }?.dirtinessChanged() }
       if client.announce() {
@@ -182,4 +183,9 @@ struct RunSession: ParsableCommand {
       Screen.shared.say("  \(client.name):\(port) - \(listed(client.connections(of: port)))")
     }
   }
+}
+
+extension NSMClient {
+  /// The name under which session managers start `cuejack session run`.
+  static let sessionProgram = "cuejack-session"
 }

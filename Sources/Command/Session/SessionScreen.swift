@@ -34,10 +34,13 @@ struct SessionScreen {
   func run() {
     let begin = DispatchTime.now()
     var watch = ServerWatch("the session")
+    // The transport starts a session a little later.
+    var hasPlayed = session.engine?.usesTransport == false
     while signals.received == nil, !session.isAskedToQuit {
       if let seconds, DispatchTime.now() >= begin + seconds { break }
       if let engine = session.engine {
-        if isOnce, !engine.isPlaying, !engine.isPaused { break }
+        hasPlayed = hasPlayed || engine.isPlaying
+        if isOnce, hasPlayed, !engine.isPlaying, !engine.isPaused { break }
         watch.note(
           engine.device.isLost ? engine.device.latestAbsence : nil,
           server: engine.device.client.serverName)

@@ -48,7 +48,8 @@ final class KeyReader: Sendable {
     Self.restore()
   }
 
-  private static func restore() {
+  /// Restores the terminal, if a reader has changed it.
+  static func restore() {
     saved.withLock { saved in
       guard var mode = saved else { return }
       unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)

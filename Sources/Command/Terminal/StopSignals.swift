@@ -42,7 +42,10 @@ final class StopSignals: Sendable {
         let isFirst = first.compareExchange(
           expected: 0, desired: number, ordering: .acquiringAndReleasing
         ).exchanged
-        if !isFirst { _exit(128 + number) }
+        if !isFirst {
+          KeyReader.restore()
+          _exit(128 + number)
+        }
         onSignal()
       }
     }

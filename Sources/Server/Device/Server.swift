@@ -51,6 +51,16 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
+  /// State of the server's transport; nil if it has none.
+  var transport: TransportState? { get }
+  /// Let the transport roll, stop it, or move it, for all clients of the server.
+  func startTransport()
+  func stopTransport()
+  func locateTransport(to frame: Int64)
+  /// Makes this client the transport's timebase, which gives it a tempo, until the client is closed.
+  ///
+  /// - Returns: False if another client is the timebase.
+  func becomeTimebase(_ tempo: TransportTempo) -> Bool
   /// The server's load in percent of the time of a cycle.
   var load: Float { get }
   /// True if a client of any process is connected to a port of the sound card.
@@ -114,6 +124,11 @@ extension ServerClient {
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
+  package var transport: TransportState? { nil }
+  package func startTransport() {}
+  package func stopTransport() {}
+  package func locateTransport(to frame: Int64) {}
+  package func becomeTimebase(_ tempo: TransportTempo) -> Bool { true }
   package var load: Float { 0 }
   package var cardIsInUse: Bool { false }
   package var cardSources: [String] { [] }

@@ -40,6 +40,8 @@ package final class RunningSession: Sendable {
   let version = Atomic<Int>(0)
   /// Peaks of each track's queue since the last service.
   let peaks = Mutex<[[Float]]>([])
+  /// The decoder of MIDI messages.
+  let decoder = Mutex(SessionMIDIDecoder())
   private struct Work {
     var jobs: [@Sendable () -> Void] = []
     var isOver = false
@@ -188,6 +190,7 @@ package final class RunningSession: Sendable {
   private func service() {
     guard let engine else { return }
     engine.service()
+    followMIDI(engine)
     peaks.withLock { $0 = engine.takePeaks() }
   }
 
@@ -200,19 +203,31 @@ package final class RunningSession: Sendable {
   /// that time.
   package func start() throws(SessionRunError) {
     let engine = try running()
-    try engine.start(engine.manualGroups)
     try engine.arm()
+    if engine.usesTransport { return engine.device.client.startTransport() }
+    try engine.start(engine.manualGroups)
   }
 
   package func stop() throws(SessionRunError) {
     let engine = try running()
+    if engine.usesTransport {
+      engine.device.client.stopTransport()
+      engine.device.client.locateTransport(to: 0)
+    }
     try engine.stop(Array(engine.groupNames.indices))
   }
 
   /// Pauses everything that plays, or lets it go on if nothing plays.
   package func pause() throws(SessionRunError) {
     let engine = try running()
-    if engine.isPlaying {
+    if engine.usesTransport {
+      let isRolling = engine.device.client.transport?.isRolling ?? false
+      if isRolling {
+        engine.device.client.stopTransport()
+      } else {
+        engine.device.client.startTransport()
+      }
+    } else if engine.isPlaying {
       try engine.pause(Array(engine.groupNames.indices))
     } else {
       let paused = engine.groupNames.indices.filter { engine.motion(ofGroup: $0) == .paused }
@@ -224,7 +239,7 @@ package final class RunningSession: Sendable {
   package func locate(to seconds: Double) throws(SessionRunError) {
     let engine = try running()
     let position = Int64((max(0, seconds) * engine.plan.timeline.sampleRate).rounded())
-    try engine.locate(engine.manualGroups, to: position)
+    try locate(engine, to: position)
   }
 
   /// Moves to the next start of a track.
@@ -235,7 +250,15 @@ package final class RunningSession: Sendable {
     guard let next = engine.plan.tracks.map(\.start).filter({ $0 > now }).min() else {
       throw .refused("no track starts after this position")
     }
-    try engine.locate(groups, to: next)
+    try locate(engine, to: next)
+  }
+
+  private func locate(_ engine: SessionEngine, to position: Int64) throws(SessionRunError) {
+    if engine.usesTransport {
+      engine.device.client.locateTransport(to: position)
+    } else {
+      try engine.locate(engine.manualGroups, to: position)
+    }
   }
 
   /// Position in seconds.

@@ -79,9 +79,17 @@ extension SessionEngine {
 
   // MARK: Controllers
 
+  /// Whether a mapping moves a plugin's parameter in the cycle. The session's thread follows the others.
+  static func isBound(_ mapping: SessionMapping) -> Bool {
+    guard mapping.controller.kind == .controller, let path = try? SessionPath(mapping.target) else {
+      return false
+    }
+    return path.steps.count == 6 && path.steps[4] == .key("parameters")
+  }
+
   /// Binds the MIDI controllers that move parameters of plugins.
   func bindControllers(_ document: SessionDocument) throws(SessionRunError) {
-    for (index, mapping) in document.controllers.enumerated() {
+    for mapping in document.controllers {
       let path = try SessionRunError.session { () throws(SessionError) in
         try SessionPath(mapping.target)
       }
@@ -89,12 +97,7 @@ extension SessionEngine {
         let name = path.steps[5].word, mapping.controller.kind == .controller,
         let controller = MIDIController(
           number: mapping.controller.number, channel: mapping.controller.channel)
-      else {
-        options.onMessage(
-          "controllers[\(index)]: \(mapping.controller) does not move \(mapping.target): only controllers "
-            + "cc0 to cc119 and parameters of plugins are supported")
-        continue
-      }
+      else { continue }
       let target = MIDITarget(
         name, low: mapping.low.map { Float($0) }, high: mapping.high.map { Float($0) })
       for (_, plugin) in session.instances(at: resolved(path, in: document)) {

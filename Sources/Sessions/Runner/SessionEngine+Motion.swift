@@ -61,13 +61,13 @@ extension SessionEngine {
   }
 
   /// Device frames before a start in which all tracks can be told to start.
-  private func lead(_ count: Int, attempt: Int) -> Int64 {
+  func lead(_ count: Int, attempt: Int) -> Int64 {
     let rate = plan.timeline.sampleRate
     let cycles = Double(4 + count / 4) * Double(device.periodFrames)
     return Int64((0.05 * rate + cycles) * Double(1 << attempt)) + Int64(session.latencyFrames)
   }
 
-  private func begin(_ groups: [Int], at wanted: Int64?) throws(SessionRunError) -> Int64 {
+  func begin(_ groups: [Int], at wanted: Int64?) throws(SessionRunError) -> Int64 {
     let list = runs.withLock { runs in groups.map { runs[$0] } }
     let tracks = list.flatMap(\.tracks)
     let latency = Int64(session.latencyFrames)
@@ -144,7 +144,7 @@ extension SessionEngine {
   ///
   /// - Parameter next: Returns what a group does then, and its position, from the device frame at which
   ///   the fade begins.
-  private func halt(_ groups: [Int], _ next: (Run, Int64) -> (Motion, Int64))
+  func halt(_ groups: [Int], _ next: (Run, Int64) -> (Motion, Int64))
     throws(SessionRunError)
   {
     let list = runs.withLock { runs in groups.map { runs[$0] } }
@@ -207,6 +207,16 @@ extension SessionEngine {
         continue
       }
       try start([index], at: frame)
+    }
+  }
+
+  /// The groups that a MIDI note starts.
+  func groups(triggeredBy number: Int, _ channel: Int) -> [Int] {
+    runs.withLock { runs in
+      runs.indices.filter {
+        guard case .note(let note) = runs[$0].group?.trigger else { return false }
+        return note.isStruck(by: number, channel)
+      }
     }
   }
 

@@ -101,6 +101,7 @@ package final class SessionEngine: Sendable {
       connect(document)
       try prime()
       try bindControllers(document)
+      leadTransport(document)
       try awaitLatencies()
     } catch {
       close()
@@ -233,6 +234,11 @@ package final class SessionEngine: Sendable {
     control.withLock { _ in
       let restarts = device.restarts
       if restarts != seenRestarts.exchange(restarts, ordering: .relaxed) { findAnchors() }
+      do throws(SessionRunError) {
+        try followTransport()
+      } catch {
+        options.onMessage("\(error)")
+      }
       let ended = runs.withLock { runs in
         runs.indices.filter { index in
           runs[index].motion == .playing

@@ -1,3 +1,4 @@
+import Glibc
 import Graph
 import PluginHost
 import RealTime
@@ -16,6 +17,8 @@ struct SessionMixer: Sendable {
   let busChains: [PluginStages]
   /// The name of the MIDI input port; nil if nothing takes MIDI.
   let midiInput: String?
+  /// The tap of the MIDI input; nil if no controller and no note concerns the session.
+  let tap: MIDITap?
   /// The node of the JACK ports.
   let exit: NodeID
 
@@ -85,7 +88,9 @@ struct SessionMixer: Sendable {
     }
     let chains = trackChains + busChains
     let hearsControllers = !document.controllers.isEmpty
-    let hearsMIDI = hearsControllers || chains.contains { $0.takesMIDI }
+    let hearsNotes = document.groups.contains { if case .note = $0.trigger { true } else { false } }
+    let hearsMIDI = hearsControllers || hearsNotes || chains.contains { $0.takesMIDI }
+    tap = hearsControllers || hearsNotes ? MIDITap(graph.types) : nil
     self.sources = sources
     self.trackChains = trackChains
     self.busChains = busChains
@@ -103,6 +108,7 @@ struct SessionMixer: Sendable {
       let midi =
         hearsMIDI
         ? try graph.addInputs(named: "MIDI", audio: [], midi: [Self.midiPort]) : nil
+      let listener = try tap.map { tap throws(HostError) in try graph.add(tap.node()) }
       /// The faders from a chain to a bus, or to ports.
       func faders(_ chain: PluginStages, bus: String?, _ outlet: SessionPlan.Outlet?) -> [Fader] {
         let target: (node: NodeID, inputs: [Int])
@@ -144,6 +150,9 @@ struct SessionMixer: Sendable {
           try chain.connect(&wiring)
           try chain.connectMIDI(from: midi, hearsControllers: hearsControllers, &wiring)
         }
+        if let midi, let listener {
+          try wiring.connect(Wire(from: midi, to: listener, isEvent: true))
+        }
         for fader in (trackFaders + busFaders).joined() { try wiring.connect(fader.wire) }
       }
       try setGains(document)
@@ -158,7 +167,14 @@ struct SessionMixer: Sendable {
   {
     var choice = PluginChoice(uri: plugin.uri, preset: plugin.preset)
     choice.isIsolated = plugin.isolate
-    if let state = plugin.state { choice.stateFolder = try folder.pathOfFolder(state) }
+    if let state = plugin.state {
+      choice.stateFolder = try folder.pathOfFolder(state)
+      if choice.stateFolder == nil {
+        throw .system(
+          file: "\(folder.path)/\(state)", action: "open", code: ENOENT,
+          text: "there is no such folder, and the plugin “\(plugin.id)” has its state there")
+      }
+    }
     for (name, value) in plugin.parameters {
       if name.contains(":") {
         choice.parameters[name] = Float(value)

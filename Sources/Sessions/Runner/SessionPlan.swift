@@ -5,21 +5,17 @@ import RealTime
 package struct SessionTimescale: Sendable, Equatable {
   /// Device frames per second.
   package let sampleRate: Double
-  /// Beats per minute.
-  package let bpm: Double
+  package let tempo: SessionTransport
 
-  package init(sampleRate: Double, bpm: Double) {
+  package init(sampleRate: Double, tempo: SessionTransport) {
     self.sampleRate = sampleRate
-    self.bpm = bpm
+    self.tempo = tempo
   }
 
   /// Returns the frame of a start on the session's timeline.
   package func frame(of start: SessionStart) -> Int64 {
-    switch start {
-    case .frame(let frame): frame
-    case .seconds(let seconds): Int64((seconds * sampleRate).rounded())
-    case .beat(let beat): Int64((beat * 60 / bpm * sampleRate).rounded())
-    }
+    if case .frame(let frame) = start { return frame }
+    return Int64((start.seconds(sampleRate: sampleRate, tempo: tempo) * sampleRate).rounded())
   }
 
   package func seconds(of frame: Int64) -> Double { Double(frame) / sampleRate }
@@ -106,7 +102,7 @@ package struct SessionPlan: Sendable {
   ///   - facts: The sounds of the tracks, in order.
   ///   - sampleRate: The device's, in Hz.
   package init(_ document: SessionDocument, facts: [SoundFacts], sampleRate: Double) {
-    let timeline = SessionTimescale(sampleRate: sampleRate, bpm: document.transport.bpm)
+    let timeline = SessionTimescale(sampleRate: sampleRate, tempo: document.transport)
     self.timeline = timeline
     tracks = zip(document.tracks, facts).map { track, facts in
       Track(
@@ -181,8 +177,7 @@ extension SessionDocument {
   /// Returns a track's gain with mute and solo, as a factor.
   package func gain(ofTrack index: Int) -> Float {
     let track = tracks[index]
-    if track.mute || !track.solo && tracks.contains(where: \.solo) { return 0 }
-    return Self.factor(track.volume)
+    return isSilent(track) ? 0 : Self.factor(track.volume)
   }
 
   /// Returns a bus's gain with mute, as a factor.

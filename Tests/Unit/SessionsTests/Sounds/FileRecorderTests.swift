@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Command
+@testable import Sessions
 
 /// Recording to files on a hand-driven server.
 @Suite(.serialized) struct FileRecorderTests {

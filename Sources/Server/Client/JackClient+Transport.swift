@@ -1,0 +1,49 @@
+import CJack
+import CRealTime
+
+/// JACK's transport: its state and its control, which any client has, and its timebase, which one client
+/// has at a time.
+extension JackClient {
+  var transport: TransportState? {
+    whileOpen {
+      var position = jack_position_t()
+      let state = unsafe jack_transport_query(client, &position)
+      return TransportState(
+        isRolling: state == JackTransportRolling, frame: Int64(position.frame),
+        hostTime: UInt64(position.usecs) * 1000)
+    }
+  }
+
+  func startTransport() { _ = whileOpen { unsafe jack_transport_start(client) } }
+
+  func stopTransport() { _ = whileOpen { unsafe jack_transport_stop(client) } }
+
+  func locateTransport(to frame: Int64) {
+    _ = whileOpen {
+      unsafe jack_transport_locate(client, jack_nframes_t(clamping: frame))
+    }
+  }
+
+  func becomeTimebase(_ tempo: TransportTempo) -> Bool {
+    // The callback may run until the client is closed, so the memory is never freed.
+    let memory = UnsafeMutablePointer<cue_tempo>.allocate(capacity: 1)
+    unsafe memory.initialize(
+      to: cue_tempo(
+        beats_per_minute: tempo.bpm, beats_per_bar: tempo.beatsPerBar,
+        beat_unit: Double(tempo.beatUnit)))
+    let status = whileOpen {
+      unsafe jack_set_timebase_callback(client, 1, tellBeats, memory)
+    }
+    return status == 0
+  }
+}
+
+/// JACK's timebase callback. `argument` is a `cue_tempo`. Process thread.
+@_noLocks private func tellBeats(
+  _ state: jack_transport_state_t, _ frames: jack_nframes_t,
+  _ position: UnsafeMutablePointer<jack_position_t>?, _ isNew: CInt,
+  _ argument: UnsafeMutableRawPointer?
+) {
+  guard let position = unsafe position, let argument = unsafe argument else { return }
+  unsafe cue_rt_set_beats(argument.assumingMemoryBound(to: cue_tempo.self), position)
+}

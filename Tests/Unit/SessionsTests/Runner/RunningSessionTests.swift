@@ -1,0 +1,148 @@
+import Foundation
+import Server
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Sessions on jackd: edits, remote control, saving, and a server that returns.
+@Suite(.serialized) struct RunningSessionTests {
+  private func open(_ document: SessionDocument, in folder: URL, on jack: JackDaemon) throws
+    -> RunningSession
+  {
+    var options = RunningSession.Options(JackServer(named: jack.name)) { _ in }
+    options.connectsToCard = false
+    let running = RunningSession(options)
+    try running.open(try SessionStore(creating: folder.path + "/s", document))
+    return running
+  }
+
+  @Test func editsAreHeardKeptAndSaved() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 48000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let running = try open(session([("a", [a])]), in: folder, on: jack)
+      defer { running.end() }
+      #expect(!running.hasEdits)
+      let client = try RemoteClient(of: OSCAddress(port: try #require(running.port)))
+      try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
+      #expect(running.engine?.document.tracks[0].volume == -6)
+      #expect(running.hasEdits)
+      #expect(try SessionStore.read(folder.path + "/s").document.tracks[0].volume == -6)
+      try client.send(OSCMessage("/cuejack/save"))
+      #expect(!running.hasEdits)
+      let path = "\(folder.path)/s/\(SessionStore.file)"
+      let saved = try SessionStore.parse(
+        Array(try Data(contentsOf: URL(fileURLWithPath: path))), path: path)
+      #expect(saved.tracks[0].volume == -6)
+      try client.send(OSCMessage("/cuejack/start"))
+      #expect(try client.values(of: "/cuejack/running").first?.arguments.last == .bool(true))
+      try client.send(OSCMessage("/cuejack/stop"))
+      #expect(running.engine?.isPlaying == false)
+    }
+  }
+
+  @Test func connectionsAreRemembered() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let capture = try CaptureClient(on: jack, capacity: 1)
+      var document = session([("a", [a])])
+      document.connections = [
+        SessionConnection(from: "session:a_1", to: "capture:in_1"),
+        SessionConnection(from: "session:a_1", to: "later:in_1"),
+      ]
+      let running = try open(document, in: folder, on: jack)
+      #expect(capture.connections(of: "capture:in_1") == ["session:a_1"])
+      try capture.connect("session:a_1", to: "capture:in_2")
+      try capture.disconnect("session:a_1", from: "capture:in_1")
+      let later = try CaptureClient(on: jack, name: "later", channels: 1, capacity: 1)
+      try wait(for: "the connection to a port that appears") {
+        later.connections(of: "later:in_1") == ["session:a_1"]
+      }
+      try wait(for: "the changes") {
+        let known = running.engine?.device.knownConnections.map(\.other) ?? []
+        return Set(known) == ["capture:in_2", "later:in_1"]
+      }
+      try running.save()
+      #expect(
+        Set(running.store?.document.connections.map(\.to) ?? []) == ["capture:in_2", "later:in_1"])
+      running.end()
+    }
+  }
+
+  @Test func aServerThatReturnsFindsAllTracksOnOneFrame() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000 * 60)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let running = try open(session([("a", [a]), ("b", [a]), ("c", [a])]), in: folder, on: jack)
+      defer { running.end() }
+      let engine = try #require(running.engine)
+      try running.start()
+      try wait(for: "sound") { engine.position(ofGroup: 0) > 4800 }
+      jack.kill()
+      try wait(for: "the loss") { engine.device.isLost }
+      try jack.start()
+      try wait(for: "the return") { !engine.device.isLost && engine.device.restarts == 1 }
+      let capture = try CaptureClient(on: jack, channels: 3, capacity: 24000)
+      for (input, port) in ["a_1", "b_1", "c_1"].enumerated() {
+        try capture.connect("session:\(port)", toInput: input + 1)
+      }
+      try wait(for: "cycles") { engine.device.now > 0 }
+      capture.arm()
+      #expect(capture.wait(untilFrames: 24000))
+      let heard = (0..<3).map { capture.samples(channel: $0) }
+      #expect(heard[0].contains { $0 != 0 })
+      #expect(heard[0] == heard[1])
+      #expect(heard[0] == heard[2])
+      #expect(engine.isPlaying)
+    }
+  }
+
+  @Test func aLeadingSessionIsWhereTheTransportIs() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000 * 30)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      var document = session([("a", [a])])
+      document.transport.mode = .lead
+      document.transport.bpm = 90
+      let running = try open(document, in: folder, on: jack)
+      defer { running.end() }
+      let engine = try #require(running.engine)
+      func isAtTheTransport() -> Bool {
+        guard let state = engine.device.client.transport, engine.isPlaying else { return false }
+        let frame = engine.device.frame(atHostTime: state.hostTime)
+        let run = engine.runs.withLock { $0[0] }
+        return abs(run.origin + frame - run.anchor - state.frame) <= 2
+      }
+      try running.start()
+      try wait(for: "the transport") { isAtTheTransport() }
+      #expect(engine.device.client.transport?.isRolling == true)
+      try running.locate(to: 12)
+      try wait(for: "the other position") {
+        isAtTheTransport() && engine.position(ofGroup: 0) >= 12 * 48000
+      }
+      try running.pause()
+      try wait(for: "the pause") { engine.isPaused }
+      #expect(engine.device.client.transport?.isRolling == false)
+      #expect(engine.position(ofGroup: 0) == engine.device.client.transport?.frame)
+      try running.stop()
+      #expect(engine.position(ofGroup: 0) == 0)
+    }
+  }
+
+  @Test func sixtyFourTracksComeUpSoon() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 48000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let running = try open(
+        session((1...64).map { ("t\($0)", [a]) }), in: folder, on: jack)
+      defer { running.end() }
+      try running.start()
+      let engine = try #require(running.engine)
+      try wait(for: "the end") { !engine.isPlaying }
+      let begins = Set(engine.players.compactMap { $0?.queue.statistics.beganAt })
+      #expect(begins.count == 1)
+    }
+  }
+}
