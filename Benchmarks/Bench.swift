@@ -139,11 +139,11 @@ struct Effort {
   var silentSeconds: Double
 
   static let full = Effort(
-    rounds: 301, framesPerRound: 32768, runs: 3, seconds: (12, 2), renderedSeconds: 120,
-    codings: 3, codedSeconds: 120, buffers: 200, latencyPeriods: [64, 256, 1024],
-    starvationPeriods: [64, 1024], starvationSeconds: 10,
-    queues: [1, 100, 1000], queueSeconds: 20, chainCounts: [1, 8, 32, 128], chainRuns: 3,
-    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 2)
+    rounds: 201, framesPerRound: 32768, runs: 3, seconds: (8, 2), renderedSeconds: 120,
+    codings: 3, codedSeconds: 60, buffers: 100, latencyPeriods: [64, 256, 1024],
+    starvationPeriods: [64, 1024], starvationSeconds: 6,
+    queues: [1, 100, 1000], queueSeconds: 10, chainCounts: [1, 32, 128], chainRuns: 3,
+    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],

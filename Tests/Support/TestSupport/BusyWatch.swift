@@ -28,19 +28,21 @@ package final class BusyWatch: Sendable {
   package func end() { isOver.store(true, ordering: .relaxed) }
 }
 
-/// Calls `body`, which returns how a recording is wrong, or nil. Calls it again if it is wrong and a processor
-/// was too busy meanwhile, four times at most: no program plays on while its threads do not run.
+/// Calls `body`, which returns how a recording is wrong, or nil. Calls it again if it is wrong and a
+/// processor was too busy meanwhile: no program plays on while its threads do not run. Each of the up
+/// to eight further calls comes after a longer pause.
 ///
 /// - Parameter patience: Seconds by which a thread may be late.
 /// - Returns: The words of the last call of `body`; nil if its recording was right.
 package func unlessBusy(patience: Double, _ body: () throws -> String?) rethrows -> String? {
   let watch = BusyWatch(patience: patience)
   defer { watch.end() }
-  for _ in 1...4 {
+  for attempt in 1...8 {
     let before = watch.lateWakes
     guard let wrong = try body() else { return nil }
     guard watch.lateWakes > before else { return wrong }
     print("again, because a processor was too busy: \(wrong)")
+    sleep(UInt32(attempt))
   }
   return try body()
 }

@@ -149,6 +149,14 @@ struct JackReturnTests {
   /// server was gone, and its times show the length of the gap.
   @Test(arguments: [(true, 48000), (false, 48000), (true, 44100)])
   func aRecordingGoesOn(crash: Bool, rate: Int) throws {
+    let wrong = try unlessBusy(patience: 0.1) { try recordOver(crash: crash, rate: rate) }
+    #expect(wrong == nil)
+  }
+
+  /// Records over the return of a server.
+  ///
+  /// - Returns: How the gap's length is wrong; nil if it is right.
+  private func recordOver(crash: Bool, rate: Int) throws -> String? {
     let jack = try JackDaemon(period: 1024)
     defer { jack.stop() }
     let server = GatedServer(jack)
@@ -197,11 +205,11 @@ struct JackReturnTests {
     let frames = Double(first.startFrame - last.startFrame)
     let seconds = (Double(first.hostTime) - Double(last.hostTime)) / 1e9
     #expect(first.startFrame > last.startFrame + Int64(last.frames))
-    // A busy machine runs the cycles of both servers late, against which the time is measured.
-    #expect(abs(frames - seconds * 48000) < 24000, "\(frames) frames in \(seconds) s")
     #expect(queue.statistics.lostFrames > 0 && queue.statistics.underruns == 0)
     #expect(queue.discontinuities.restarts == 1)
     withExtendedLifetime(emitter) {}
+    // A busy machine runs the cycles of both servers late, against which the time is measured.
+    return abs(frames - seconds * 48000) < 24000 ? nil : "\(frames) frames in \(seconds) s"
   }
 
   @Test func itReturnsTimeAndAgain() throws {
