@@ -204,15 +204,17 @@ static inline const char *card_sources(void) {
 }
 
 /// Opens a capture client that acts as the sound card: it records all queues from their first frame
-/// on. If CARD_IS_PASSIVE is set, its connections do not wake an idle sink.
+/// on. It has room for `seconds` of sound, and for the silence of one wait until its timeout. If
+/// CARD_IS_PASSIVE is set, its connections do not wake an idle sink.
 static inline cue_capture *open_card(double seconds) {
   cue_jack_silence();
   jack_status_t status;
   // The library reads it when a client opens.
   const bool is_passive = getenv("CARD_IS_PASSIVE") != NULL;
   if (is_passive) setenv("PIPEWIRE_LINK_PASSIVE", "true", 1);
-  cue_capture *card = cue_capture_open(getenv("JACK_DEFAULT_SERVER"), "card", 2,
-                                       (size_t)(seconds * RATE), card_sources() == NULL, &status);
+  cue_capture *card =
+      cue_capture_open(getenv("JACK_DEFAULT_SERVER"), "card", 2,
+                       (size_t)((seconds + PATIENCE) * RATE), card_sources() == NULL, &status);
   CHECK(card != NULL);
   if (card_sources()) {
     char left[200];

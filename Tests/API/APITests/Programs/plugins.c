@@ -510,8 +510,9 @@ static void graph(void) {
   cue_capture *card = open_card(4);
   WORKS(AUGraphInitialize(graph));
   WORKS(AUGraphStart(graph));
-  record(card, RATE);
+  WAIT(find_sound(card, 0) < cue_capture_frames(card));
   size_t at = find_sound(card, 0);
+  WAIT(cue_capture_frames(card) >= at + RATE / 4);
   const float *left = cue_capture_samples(card, 0);
   for (size_t i = 0; i < RATE / 4; i++)
     CHECK(fabsf(left[at + i] - wave((long)i) * factor(-6)) < 1e-7f);
