@@ -5,24 +5,28 @@ import System
 import TestSupport
 
 /// Cost of a cycle in nanoseconds, compared with a copy of the bytes that it reads or, when
-/// recording, writes.
+/// recording, writes, and with a conversion of the samples in plain C loops, the floor.
 struct CycleCost: Row {
   struct Comparison: Codable {
     var cycleNanoseconds: Double
     var copyNanoseconds: Double
     /// Nil if the copy was too short to measure.
     var ratio: Double?
-    init(_ cycle: Double, _ copy: Double) {
+    /// Time of the same conversion in plain C loops; nil if it was not measured.
+    var floorNanoseconds: Double?
+    init(_ cycle: Double, _ copy: Double, floor: Double? = nil) {
       cycleNanoseconds = cycle
       copyNanoseconds = copy
+      floorNanoseconds = floor
       ratio = copy > 0 ? cycle / copy : nil
     }
 
-    /// The three columns of a table.
+    /// The three columns of a table, or four with the floor.
     var columns: String {
       right("\(number(cycleNanoseconds, 1)) ns", 11)
         + right("\(number(copyNanoseconds, 1)) ns", 10)
         + right(ratio.map { number($0, 2) } ?? "-", 7)
+        + (floorNanoseconds.map { right("\(number($0, 1)) ns", 11) } ?? "")
     }
   }
   var format: String
@@ -56,12 +60,13 @@ struct CycleCost: Row {
   static func head(_ effort: Effort) -> [String] {
     [
       "",
-      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians)",
+      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians);"
+        + " the floor converts the samples in plain C loops",
       "",
-      "                        one queue                   each of \(furtherQueues) more"
+      "                        one queue                              each of \(furtherQueues) more"
         + "             one that records",
-      "format  ch  frames      cycle      copy  ratio      cycle      copy  ratio"
-        + "      cycle      copy  ratio",
+      "format  ch  frames      cycle      copy  ratio      floor      cycle      copy  ratio"
+        + "      cycle      copy  ratio      floor",
     ]
   }
 
@@ -81,6 +86,7 @@ struct CycleCost: Row {
     var times: (one: [Double], oneCopied: [Double], many: [Double], manyCopied: [Double])
     times = ([], [], [], [])
     var recorded: (cycles: [Double], copied: [Double]) = ([], [])
+    var floors: (playing: [Double], recording: [Double]) = ([], [])
     for _ in 0..<effort.rounds {
       one.fill(cycles: cyclesOfOne)
       times.one.append(Self.nanoseconds(of: cyclesOfOne, one.play))
@@ -91,6 +97,8 @@ struct CycleCost: Row {
       recorder.fill(cycles: cyclesOfOne)
       recorded.cycles.append(Self.nanoseconds(of: cyclesOfOne, recorder.record))
       recorded.copied.append(Self.nanoseconds(of: cyclesOfOne, recorder.copy))
+      floors.playing.append(Self.nanoseconds(of: cyclesOfOne, one.convert))
+      floors.recording.append(Self.nanoseconds(of: cyclesOfOne, recorder.convert))
     }
     guard one.haveAllPlayed, many.haveAllPlayed, recorder.hasRecorded else {
       throw SupportError("\(name), \(format.channels) channels: the queues did not play or record")
@@ -98,8 +106,10 @@ struct CycleCost: Row {
     self.format = name
     channels = format.channels
     self.period = period
-    oneQueue = Comparison(median(times.one), median(times.oneCopied))
-    recording = Comparison(median(recorded.cycles), median(recorded.copied))
+    oneQueue = Comparison(
+      median(times.one), median(times.oneCopied), floor: median(floors.playing))
+    recording = Comparison(
+      median(recorded.cycles), median(recorded.copied), floor: median(floors.recording))
     // Computed round by round, so that a temporary slowdown affects both values.
     let further = Double(Self.furtherQueues)
     furtherQueue = Comparison(

@@ -1,3 +1,4 @@
+import CBench
 import Foundation
 import RealTime
 import Server
@@ -19,10 +20,18 @@ final class Queues {
   private let target: UnsafeMutableRawPointer
   private var filled = 0
   private var copied = 0
+  private let channels: Int
+  private let floorFormat: cue_floor_format
+  private let planes: UnsafeMutablePointer<Float>
+  private var converted = 0
 
   /// Creates `count` queues of `format`, with cycles of `period` frames.
   init(_ count: Int, _ format: PCMFormat, period: Int) {
     layout = format.layout!
+    channels = format.channels
+    floorFormat = cue_floor_format(format)
+    planes = .allocate(capacity: period * format.channels)
+    planes.initialize(repeating: 0, count: period * format.channels)
     bytesPerFrame = format.bytesPerFrame
     self.period = period
     let bytes = count * Self.buffers * Self.framesPerBuffer * format.bytesPerFrame
@@ -48,6 +57,7 @@ final class Queues {
   }
 
   deinit {
+    planes.deallocate()
     target.deallocate()
     source.deallocate()
   }
@@ -86,6 +96,20 @@ final class Queues {
     }
   }
 
+  /// Converts the samples that the same number of cycles would play in plain C loops.
+  func convert(cycles: Int) {
+    let queueBytes = Self.buffers * Self.framesPerBuffer * bytesPerFrame
+    for _ in 0..<cycles {
+      for i in voices.indices {
+        cue_floor_read(
+          floorFormat, source + i * queueBytes + converted, UInt32(period), UInt32(channels), 1,
+          planes)
+      }
+      converted += period * bytesPerFrame
+      if converted == queueBytes { converted = 0 }
+    }
+  }
+
   /// True if no queue ever ran dry, and the ports and the copy contain sound.
   var haveAllPlayed: Bool {
     let ran = voices.allSatisfy {
@@ -95,5 +119,16 @@ final class Queues {
     let sound = engine.samples.contains { $0 != 0 && !$0.isNaN }
     let bytes = UnsafeRawBufferPointer(start: target, count: period * bytesPerFrame)
     return ran && sound && bytes.contains { $0 != 0 }
+  }
+}
+
+extension cue_floor_format {
+  /// The floor's format of a native PCM format that the bench measures.
+  init(_ format: PCMFormat) {
+    switch (format.kind, format.bitsPerSample) {
+    case (.float, _): self = CUE_FLOOR_F32
+    case (_, 24): self = CUE_FLOOR_S24
+    default: self = CUE_FLOOR_S16
+    }
   }
 }

@@ -1,3 +1,4 @@
+import CBench
 import Foundation
 import RealTime
 import Server
@@ -14,16 +15,22 @@ final class RecordingQueues {
   private let period: Int
   private let memory: RecorderMemory
   private let engine: HandDrivenEngine
-  /// The buffers, and the source and target of the copy.
+  /// The buffers, the source and target of the copy, and the target of the plain conversion.
   private let target: UnsafeMutableRawPointer
   private let source: UnsafeMutableRawPointer
   private let copyTarget: UnsafeMutableRawPointer
+  private let floorTarget: UnsafeMutableRawPointer
   private var filled = 0
   private var copied = 0
+  private let channels: Int
+  private let floorFormat: cue_floor_format
+  private var converted = 0
 
   /// Creates a queue of `format`, with cycles of `period` frames.
   init(_ format: PCMFormat, period: Int) {
     layout = format.layout!
+    channels = format.channels
+    floorFormat = cue_floor_format(format)
     bytesPerFrame = format.bytesPerFrame
     self.period = period
     let bytes = Self.buffers * Self.framesPerBuffer * format.bytesPerFrame
@@ -33,6 +40,8 @@ final class RecordingQueues {
     source.initializeMemory(as: UInt8.self, repeating: 77, count: period * format.bytesPerFrame)
     copyTarget = .allocate(byteCount: bytes, alignment: 64)
     copyTarget.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+    floorTarget = .allocate(byteCount: bytes, alignment: 64)
+    floorTarget.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     memory = RecorderMemory(channels: format.channels)
     engine = HandDrivenEngine([], [memory], period: period)
     for i in engine.samples.indices { engine.samples[i] = Float(i % 1000) / 1000 - 0.4995 }
@@ -43,6 +52,7 @@ final class RecordingQueues {
     target.deallocate()
     source.deallocate()
     copyTarget.deallocate()
+    floorTarget.deallocate()
   }
 
   /// Enqueues the buffers for `cycles` cycles. This is the app's part, and is not measured.
@@ -69,6 +79,17 @@ final class RecordingQueues {
       memcpy(copyTarget + copied, source, periodBytes)
       copied += periodBytes
       if copied == Self.buffers * Self.framesPerBuffer * bytesPerFrame { copied = 0 }
+    }
+  }
+
+  /// Converts the samples that the same number of cycles would record in plain C loops.
+  func convert(cycles: Int) {
+    for _ in 0..<cycles {
+      cue_floor_store(
+        floorFormat, engine.samples.baseAddress!, UInt32(period), UInt32(channels),
+        floorTarget + converted)
+      converted += period * bytesPerFrame
+      if converted == Self.buffers * Self.framesPerBuffer * bytesPerFrame { converted = 0 }
     }
   }
 

@@ -3,7 +3,23 @@
 #pragma once
 #include <jack/jack.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+// MARK: The floor of a cycle
+
+typedef enum {
+  CUE_FLOOR_S16,
+  CUE_FLOOR_S24,
+  CUE_FLOOR_F32
+} cue_floor_format;
+
+/// Converts interleaved frames to planes that lie one after another, in plain loops.
+void cue_floor_read(cue_floor_format format, const void *source, uint32_t frames, uint32_t channels,
+                    float gain, float *planes);
+/// Does the inverse, rounds and clips.
+void cue_floor_store(cue_floor_format format, const float *planes, uint32_t frames,
+                     uint32_t channels, void *target);
 
 // MARK: The floor (minimal host)
 

@@ -145,7 +145,7 @@ package struct ChannelGain: BitwiseCopyable, Sendable {
     second = gain
   }
 
-  @_noLocks init(left: Float, right: Float) {
+  @_noLocks package init(left: Float, right: Float) {
     all = left
     second = right
   }
@@ -165,6 +165,7 @@ extension SampleLayout {
     _ source: UnsafeRawPointer, planeFrames: Int, frames: Int, gain: ChannelGain,
     to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at offset: Int
   ) {
+    if unsafe copyWide(source, planeFrames, frames, gain, planes, offset) { return }
     guard isPlain else {
       return unsafe copy(
         AnyIntegerSample.self, source, planeFrames, frames, gain, planes, offset)

@@ -145,6 +145,7 @@ extension SampleLayout {
     from planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at offset: Int, frames: Int,
     to memory: UnsafeMutableRawPointer, planeFrames: Int
   ) {
+    if unsafe storeWide(planes, offset, frames, memory, planeFrames) { return }
     guard isPlain else {
       return unsafe store(StoredAnyInteger.self, planes, offset, frames, memory, planeFrames)
     }

@@ -38,9 +38,9 @@ import Testing
     // rounds.
     for cycle in cycles {
       let found = numbers(in: cycle["oneQueue"]!)
-      #expect(found.count == 3 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
+      #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
       let recording = numbers(in: cycle["recording"]!)
-      #expect(recording.count == 3 && recording.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
+      #expect(recording.count == 4 && recording.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
       let further = numbers(in: cycle["furtherQueue"]!)
       #expect(further.count >= 2 && further.allSatisfy(\.isFinite), "\(cycle)")
     }
