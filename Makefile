@@ -16,6 +16,10 @@ LIBRARY := libAudioToolbox.so.$(VERSION)
 CONFIG ?= release
 # A folder of products that are built already: given one, `install` builds no more than the plugins.
 BUILT ?=
+# Where shells look for completions below PREFIX. Packages of Debian use zsh/vendor-completions.
+BASH_COMPLETIONS := share/bash-completion/completions
+FISH_COMPLETIONS := share/fish/vendor_completions.d
+ZSH_COMPLETIONS ?= share/zsh/site-functions
 
 # How long `conformance` runs each plugin at each rate.
 SECONDS_OF_NOISE ?= 10
@@ -147,6 +151,11 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	install -Dm755 -t "$$root/bin" "$$built/cuejack"
 	# The name by which session managers start "cuejack session run".
 	ln -sf cuejack "$$root/bin/cuejack-session"
+	install -d "$$root/share/man/man1" "$$root/"{$(BASH_COMPLETIONS),$(FISH_COMPLETIONS),$(ZSH_COMPLETIONS)}
+	"$$built/cuejack" manual "$$root/share/man/man1"
+	"$$built/cuejack" --generate-completion-script bash > "$$root/$(BASH_COMPLETIONS)/cuejack"
+	"$$built/cuejack" --generate-completion-script fish > "$$root/$(FISH_COMPLETIONS)/cuejack.fish"
+	"$$built/cuejack" --generate-completion-script zsh > "$$root/$(ZSH_COMPLETIONS)/_cuejack"
 	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
 	# function of the headers; it exports nothing else. Libraries that it does not need are left out. The compiler keeps
 	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
@@ -178,6 +187,8 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
 	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/lib/pkgconfig/AudioToolbox.pc"
+	rm -f "$$root/share/man/man1/cuejack"{,-*}.1 "$$root/$(BASH_COMPLETIONS)/cuejack" \
+	  "$$root/$(FISH_COMPLETIONS)/cuejack.fish" "$$root/$(ZSH_COMPLETIONS)/_cuejack"
 	rm -f "$$root/lib/"{libAudioToolbox.so,$(SONAME),$(LIBRARY),.debug/$(LIBRARY).debug}
 	rm -rf "$$root/include/cuejack" "$$root/lib/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
 

@@ -7,15 +7,34 @@ import Sessions
 /// `cuejack session run`.
 package func runCommand() {
   let program = CommandLine.arguments.first.map(fileName)
-  guard program == NSMClient.sessionProgram else { return Cuejack.main() }
-  Cuejack.main(["session", "run"] + CommandLine.arguments.dropFirst())
+  var words = Array(CommandLine.arguments.dropFirst())
+  if program == NSMClient.sessionProgram { words = ["session", "run"] + words }
+  if words.count == 2, words[0] == "--generate-completion-script",
+    let shell = CompletionShell(rawValue: words[1])
+  {
+    return print(CompletionScripts.script(for: shell), terminator: "")
+  }
+  if let error = Subcommands.error(in: words) {
+    Screen.shared.remark(error)
+    Cuejack.exit(withError: ExitCode(64))
+  }
+  Cuejack.main(words)
 }
+
+/// The release. The Makefile has it, too.
+let version = "0.1.0"
 
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",
+    discussion: onlyExamples(
+      "cuejack play drums.wav bass.aiff           # both from the same frame",
+      "cuejack record take.wav --seconds 10",
+      "cuejack convert take.wav take.flac",
+      "cuejack help play                          # each subcommand has its help"),
+    version: "cuejack \(version)",
     subcommands: [
       Convert.self, Info.self, Play.self, Plugins.self, Record.self, Session.self, SetValue.self,
-      ShowGraph.self, ShowOSC.self,
+      ShowGraph.self, ShowOSC.self, WriteManual.self,
     ])
 }

@@ -31,7 +31,8 @@ struct CodingOptions: ParsableArguments {
     help: ArgumentHelp(
       "Bits per sample, without --format or with a lossless codec.",
       discussion: "8, 16, 24 or 32 for linear PCM, 16 or 24 for Apple Lossless and FLAC.",
-      valueName: "count"))
+      valueName: "count"),
+    completion: .list(["8", "16", "24", "32"]))
   var bits: Int?
 
   @Option(

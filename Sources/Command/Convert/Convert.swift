@@ -19,12 +19,16 @@ struct Convert: ParsableCommand {
       The file appears under its name once it is complete. The exit code is 0 if it is, 1 if something \
       failed, 64 for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the \
       command. An existing file is unchanged then.
-      """)
+      """
+        + examples(
+          "cuejack convert take.wav take.flac",
+          "cuejack convert take.wav take.m4a --bitrate 192k",
+          "cuejack convert take.wav part.wav --start 12.5 --end 30 --rate 44100"))
 
-  @Argument(help: ArgumentHelp("The file to read.", valueName: "in"))
+  @Argument(help: ArgumentHelp("The file to read.", valueName: "in"), completion: .soundFiles)
   var input: String
 
-  @Argument(help: ArgumentHelp("The file to write.", valueName: "out"))
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "out"), completion: .file())
   var output: String
 
   @OptionGroup var coding: CodingOptions

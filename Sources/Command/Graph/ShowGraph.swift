@@ -11,9 +11,12 @@ struct ShowGraph: ParsableCommand {
       are printed in running order, with their kind, their input wires and gains, and the connections of \
       their JACK ports. Only graphs of your own processes are shown. A process that does not answer \
       within two seconds is reported and left out. The exit code is 1 if there is no such graph.
-      """)
+      """
+        + examples(
+          "cuejack graph --controls",
+          "cuejack graph cuejack --dot | dot -Tsvg > graph.svg"))
 
-  @Option(help: "Show only graphs on this JACK server.")
+  @Option(help: "Show only graphs on this JACK server.", completion: .servers)
   var server: String?
 
   @Flag(help: "Also print the values of the plugins' controls.")
@@ -25,7 +28,7 @@ struct ShowGraph: ParsableCommand {
   @Flag(help: "Print a JSON object. With several graphs, its member “graphs” contains them all.")
   var json = false
 
-  @Argument(help: "The JACK client of the graph.")
+  @Argument(help: "The JACK client of the graph.", completion: .graphClients)
   var client: String?
 
   func validate() throws {

@@ -6,12 +6,16 @@ import Sessions
 
 /// `cuejack info`: shows the properties of sound files.
 struct Info: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Describe sound files.")
+  static let configuration = CommandConfiguration(
+    abstract: "Describe sound files.",
+    discussion: onlyExamples(
+      "cuejack info take.wav",
+      "cuejack info --json *.wav *.m4a"))
 
   @Flag(help: "Print an array of JSON objects, one for each file that can be read.")
   var json = false
 
-  @Argument(help: "Sound files.")
+  @Argument(help: "Sound files.", completion: .soundFiles)
   var files: [String]
 
   func run() throws {

@@ -23,10 +23,17 @@ struct Play: ParsableCommand {
 
       The exit code is 0 if every frame was played, 1 if something failed or frames were not heard, 64 \
       for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
-      """)
+      """
+        + examples(
+          "cuejack play drums.wav bass.aiff                # both from one frame",
+          "cuejack play loop.wav --at +2.5 --volume 0.5     # in two and a half seconds",
+          "cuejack play take.wav --start 12.5 --end 30 --rate 0.75",
+          "cuejack play mix.wav --plugin urn:cuejack:plugins:limiter:ceiling=-3",
+          "cuejack play drums.wav bass.aiff --fade-out 2 --render mix.wav"))
 
   @Argument(
-    help: ArgumentHelp("Sound files of any format that `cuejack info` reads.", valueName: "file"))
+    help: ArgumentHelp("Sound files of any format that `cuejack info` reads.", valueName: "file"),
+    completion: .soundFiles)
   var files: [String]
 
   @Option(help: "The gain, from 0 to 1.")
@@ -82,7 +89,8 @@ struct Play: ParsableCommand {
         files are mixed as they would sound; a mono file goes to the first two channels. Samples beyond \
         full scale are clipped and counted.
         """,
-      valueName: "file"))
+      valueName: "file"),
+    completion: .file())
   var render: String?
 
   @Flag(help: "Allow --render to replace an existing file.")
@@ -111,7 +119,8 @@ struct Play: ParsableCommand {
         If the plugin crashes or hangs, the command reports it, bypasses it without a gap, and exits with \
         code 1 in the end. Isolation adds one period of latency.
         """,
-      valueName: "uri"))
+      valueName: "uri"),
+    completion: .isolatedPlugins)
   var isolated: [String] = []
 
   @Option(

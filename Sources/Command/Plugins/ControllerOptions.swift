@@ -14,7 +14,8 @@ struct ControllerOptions: ParsableArguments {
         receives MIDI, or with --map or --learn. MIDI from the port reaches every plugin that receives \
         MIDI. A plugin that outputs MIDI feeds the next one instead.
         """,
-      valueName: "port"))
+      valueName: "port"),
+    completion: .midiPorts(sending: true))
   var inputs: [String] = []
 
   @Option(
@@ -25,7 +26,8 @@ struct ControllerOptions: ParsableArguments {
         The command connects it to the client's port midi_out. The client has this port if a plugin \
         outputs MIDI and no plugin after it receives MIDI.
         """,
-      valueName: "port"))
+      valueName: "port"),
+    completion: .midiPorts(sending: false))
   var outputs: [String] = []
 
   @Option(
@@ -38,7 +40,7 @@ struct ControllerOptions: ParsableArguments {
         lists both.
         """,
       valueName: "controller=plugin:symbol[:low..high]"),
-    transform: ControllerMap.init)
+    completion: .controllerMaps, transform: ControllerMap.init)
   var map: [ControllerMap] = []
 
   @Option(
@@ -46,7 +48,7 @@ struct ControllerOptions: ParsableArguments {
       "Bind the next MIDI controller that moves to this control. Repeatable, in order.",
       discussion: "The command prints the controller in the form of --map.",
       valueName: "plugin:symbol[:low..high]"),
-    transform: ControllerTarget.init)
+    completion: .controls, transform: ControllerTarget.init)
   var learn: [ControllerTarget] = []
 
   /// Validates the options as far as possible without a server.

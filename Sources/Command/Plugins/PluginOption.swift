@@ -10,6 +10,8 @@ import System
 
 /// The value of `--plugin`: a plugin, optionally a preset, and control values.
 struct PluginOption: ExpressibleByArgument {
+  static var defaultCompletionKind: CompletionKind { .plugins }
+
   /// Everything before the control values.
   let plugin: String
   let values: [String: Float]

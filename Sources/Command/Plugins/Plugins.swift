@@ -7,6 +7,9 @@ import PluginHost
 struct Plugins: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List, describe and check the installed LV2 plugins.",
+    discussion: onlyExamples(
+      "cuejack plugins list reverb",
+      "cuejack plugins info urn:cuejack:plugins:limiter"),
     subcommands: [
       ListPlugins.self, PluginInfo.self, PluginPresets.self, CheckPlugins.self, ServeProbe.self,
       ServePlugin.self,
@@ -31,7 +34,10 @@ struct ListPlugins: ParsableCommand {
     discussion: """
       A separate process checks each bundle, once and again after the bundle changes. Plugins that only a \
       dynamic manifest declares are not listed. The environment variable LV2_PATH selects the folders.
-      """)
+      """
+        + examples(
+          "cuejack plugins list",
+          "cuejack plugins list reverb --json"))
 
   @Flag(help: "Print a JSON object: “plugins” and “problems”.")
   var json = false
@@ -80,12 +86,14 @@ struct ListPlugins: ParsableCommand {
 /// `cuejack plugins info`.
 struct PluginInfo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "info", abstract: "Show a plugin's description from its bundle.")
+    commandName: "info", abstract: "Show a plugin's description from its bundle.",
+    discussion: onlyExamples(
+      "cuejack plugins info urn:cuejack:plugins:limiter"))
 
   @Flag(help: "Print a JSON object with everything.")
   var json = false
 
-  @Argument(help: "The plugin's URI.")
+  @Argument(help: "The plugin's URI.", completion: .pluginURIs)
   var uri: String
 
   func run() throws {
@@ -144,12 +152,14 @@ struct PluginInfo: ParsableCommand {
 /// `cuejack plugins presets`.
 struct PluginPresets: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "presets", abstract: "List a plugin's presets.")
+    commandName: "presets", abstract: "List a plugin's presets.",
+    discussion: onlyExamples(
+      "cuejack plugins presets urn:cuejack:plugins:preset-eq"))
 
   @Flag(help: "Print an array of JSON objects.")
   var json = false
 
-  @Argument(help: "The plugin's URI.")
+  @Argument(help: "The plugin's URI.", completion: .pluginURIs)
   var uri: String
 
   func run() throws {
@@ -170,7 +180,10 @@ struct CheckPlugins: ParsableCommand {
       preset, changes block length and rate, and runs it offline. The controls must have the right values \
       after a state, a preset and a new block length. Each plugin runs in a separate process, which may \
       crash or hang. The exit code is 1 if a plugin fails.
-      """)
+      """
+        + examples(
+          "cuejack plugins check urn:cuejack:plugins:limiter --seconds 2",
+          "cuejack plugins check --all --json"))
 
   @Flag(help: "Check all installed plugins.")
   var all = false
@@ -187,7 +200,7 @@ struct CheckPlugins: ParsableCommand {
   @Flag(help: "Print a JSON object: the “failures” and “remarks” of each plugin, by its URI.")
   var json = false
 
-  @Argument(help: "The plugins' URIs.")
+  @Argument(help: "The plugins' URIs.", completion: .pluginURIs)
   var uris: [String] = []
 
   func validate() throws {

@@ -28,9 +28,13 @@ struct Record: ParsableCommand {
       something failed, even if the file keeps a part, or if --seconds is shorter than a frame; 64 for \
       wrong usage; and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP came before the first \
       frame or before the end of --seconds.
-      """)
+      """
+        + examples(
+          "cuejack record take.wav                          # until Control-C",
+          "cuejack record take.flac --at +2 --seconds 60    # exact to the frame",
+          "cuejack record talk.m4a --bitrate 96k --channels 1"))
 
-  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+  @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
   var file: String
 
   @OptionGroup var coding: CodingOptions

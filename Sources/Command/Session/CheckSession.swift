@@ -13,7 +13,10 @@ struct CheckSession: ParsableCommand {
       A syntax error is named with its line and column, any other fault with its path, such as \
       tracks[3].volume. All faults are listed. The exit code is 1 if there is an error. A sound file that \
       is missing is a warning: the session loads without it.
-      """)
+      """
+        + examples(
+          "cuejack session check duo",
+          "cuejack session check duo --no-plugins --json"))
 
   @Flag(help: "Print a JSON object. Its member “faults” is a list.")
   var json = false
@@ -21,7 +24,7 @@ struct CheckSession: ParsableCommand {
   @Flag(help: "Do not look for plugins.")
   var noPlugins = false
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   /// The property names are the JSON keys, so they must not change.

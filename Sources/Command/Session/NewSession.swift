@@ -5,7 +5,8 @@ import Sessions
 struct TrackOptions: ParsableArguments {
   @Argument(
     help: ArgumentHelp(
-      "Sound files, each for a track of its own.", valueName: "file"))
+      "Sound files, each for a track of its own.", valueName: "file"),
+    completion: .soundFiles)
   var files: [String] = []
 
   @Flag(help: "Make one track, which plays the files in a row without a gap.")
@@ -53,7 +54,10 @@ struct NewSession: ParsableCommand {
     commandName: "new", abstract: "Make a session in a folder, with a track for each file.",
     discussion: """
       The folder is created if there is none. Files inside it, or near it, are named by relative paths.
-      """)
+      """
+        + examples(
+          "cuejack session new duo drums.wav bass.aiff --bpm 96",
+          "cuejack session new set one.wav two.wav --row --with volume=-6"))
 
   @Option(help: "The session's name. Default: the folder's.")
   var name: String?
@@ -64,7 +68,7 @@ struct NewSession: ParsableCommand {
   @Option(help: ArgumentHelp("The tempo.", valueName: "beats per minute"))
   var bpm: Double?
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   @OptionGroup var tracks: TrackOptions
@@ -90,9 +94,12 @@ struct NewSession: ParsableCommand {
 /// `cuejack session add`.
 struct AddToSession: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add a track for each file.")
+    commandName: "add", abstract: "Add a track for each file.",
+    discussion: onlyExamples(
+      "cuejack session add duo chords.caf",
+      "cuejack session add duo chords.caf --with volume=-6 --with start.beat=4"))
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   @OptionGroup var tracks: TrackOptions
@@ -114,13 +121,17 @@ struct SetInSession: ParsableCommand {
       tracks[drums].volume=-6 sets a value, tracks[0].bus=null removes one or restores its default, and \
       'buses+={name: "main"}' adds an element to a list. Elements are given by their name, id or index, \
       from 0 on. All values are set, or none. sessions/session.schema.json lists the keys.
-      """)
+      """
+        + examples(
+          "cuejack session set duo 'tracks[drums].volume=-6'",
+          "cuejack session set duo 'buses+={name: \"main\", ports: [\"system:playback_1\"]}'",
+          "cuejack session set duo --remove 'tracks[drums]'"))
 
   @Option(
     help: ArgumentHelp("Remove an element of a list. Repeatable.", valueName: "path"))
   var remove: [String] = []
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   @Argument(help: ArgumentHelp("Values to set, in order.", valueName: "path=value"))

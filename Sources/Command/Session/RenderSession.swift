@@ -13,13 +13,17 @@ struct RenderSession: ParsableCommand {
       container: \(SoundFormat.extensions). In containers for linear PCM, 32-bit floats are usual.
 
       The exit code is 1 if something failed or samples were clipped away from a damaged file.
-      """)
+      """
+        + examples(
+          "cuejack session render duo --output duo.flac",
+          "cuejack session render duo --output duo.wav --stems"))
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   @Option(
-    name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "file"))
+    name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "file"),
+    completion: .file())
   var output: String
 
   @Flag(help: "Write a file for each track or bus that has ports of its own.")

@@ -26,12 +26,19 @@ struct RunSession: ParsableCommand {
 
       The exit code is 0 after q, the end of --seconds or a session manager's request, 1 if the session \
       cannot run, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
-      """)
+      """
+        + examples(
+          "cuejack session run duo --play",
+          "cuejack session run duo --server studio --no-connect"))
 
-  @Argument(help: "The folder of the session. Not needed under a session manager that speaks NSM.")
+  @Argument(
+    help: "The folder of the session. Not needed under a session manager that speaks NSM.",
+    completion: .directory)
   var folder: String?
 
-  @Option(help: "The JACK server, which must be running. Default: started if none runs.")
+  @Option(
+    help: "The JACK server, which must be running. Default: started if none runs.",
+    completion: .servers)
   var server: String?
 
   @Option(help: "The name of the JACK client. Default: the session's name.")

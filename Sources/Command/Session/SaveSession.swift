@@ -8,11 +8,15 @@ struct SaveSession: ParsableCommand {
     discussion: """
       The session writes the states of its plugins, its connections and its edits to its folder. The \
       exit code is 1 if no such session is running, or if it cannot be saved.
-      """)
+      """
+        + examples(
+          "cuejack session save duo"))
 
   @OptionGroup var choice: SessionChoice
 
-  @Argument(help: "The JACK client of the session. Default: the only session that runs.")
+  @Argument(
+    help: "The JACK client of the session. Default: the only session that runs.",
+    completion: .sessionClients)
   var client: String?
 
   func run() throws {

@@ -11,7 +11,10 @@ struct Session: ParsableCommand {
       A session is a folder with the file session.json: tracks, buses, plugins, recordings, connections of \
       JACK ports, MIDI controllers and start groups. The file may be written by hand, in JSON5. Edits that \
       were not saved when a program ended are in session.journal, and are restored.
-      """,
+      """
+        + examples(
+          "cuejack session new duo drums.wav bass.aiff",
+          "cuejack session run duo --play"),
     subcommands: [
       NewSession.self, AddToSession.self, SetInSession.self, CheckSession.self, ShowSession.self,
       CollectSession.self, RunSession.self, SaveSession.self, RenderSession.self,

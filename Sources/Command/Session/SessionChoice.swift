@@ -3,7 +3,7 @@ import Sessions
 
 /// Choosing the running session that a command controls.
 struct SessionChoice: ParsableArguments {
-  @Option(help: "Only a session on this JACK server.")
+  @Option(help: "Only a session on this JACK server.", completion: .servers)
   var server: String?
 
   /// Returns a connection to the session with this client, or to the only one if it is nil. Prints why

@@ -10,14 +10,19 @@ struct SetValue: ParsableCommand {
       tracks/1/gain=-6. Without a value it is an action, as start. The targets are handled in order; the \
       first one that the session refuses ends the command. `cuejack osc` lists them. The exit code is 1 \
       if there is no such session or target, or the session refuses a value.
-      """)
+      """
+        + examples(
+          "cuejack set duo start",
+          "cuejack set duo tracks/1/gain=-6 locate=12.5"))
 
   @OptionGroup var choice: SessionChoice
 
-  @Argument(help: "The JACK client of the session.")
+  @Argument(help: "The JACK client of the session.", completion: .sessionClients)
   var client: String
 
-  @Argument(help: ArgumentHelp("What to set or do.", valueName: "target=value"))
+  @Argument(
+    help: ArgumentHelp("What to set or do.", valueName: "target=value"),
+    completion: .sessionTargets)
   var targets: [String]
 
   func run() throws {

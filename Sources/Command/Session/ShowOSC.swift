@@ -9,17 +9,24 @@ struct ShowOSC: ParsableCommand {
       Each line has an address, the type tags of its values, its kind (action, parameter, state or \
       meter), its range, unit and meaning. With a pattern, prints the present values of the matching \
       addresses instead. The exit code is 1 if there is no such session or address.
-      """)
+      """
+        + examples(
+          "cuejack osc duo",
+          "cuejack osc duo '/cuejack/tracks/*/gain'"))
 
   @OptionGroup var choice: SessionChoice
 
   @Flag(help: "Print a JSON array of the addresses.")
   var json = false
 
-  @Argument(help: "The JACK client of the session. Default: the only one that runs.")
+  @Argument(
+    help: "The JACK client of the session. Default: the only one that runs.",
+    completion: .sessionClients)
   var client: String?
 
-  @Argument(help: "An address or a pattern, such as /cuejack/tracks/*/gain.")
+  @Argument(
+    help: "An address or a pattern, such as /cuejack/tracks/*/gain.",
+    completion: .sessionAddresses)
   var pattern: String?
 
   func validate() throws {

@@ -10,7 +10,10 @@ struct ShowSession: ParsableCommand {
     discussion: """
       The graph shows tracks, plugins, buses, recordings and ports from left to right. The timeline below it \
       shows the tracks with their waveforms, in seconds and bars. Edits in the journal are included.
-      """)
+      """
+        + examples(
+          "cuejack session show duo",
+          "cuejack session show duo --png --output duo.png"))
 
   @Flag(help: "Draw an SVG file.")
   var svg = false
@@ -26,13 +29,14 @@ struct ShowSession: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("Write to this file, not to standard output.", valueName: "file"))
+    help: ArgumentHelp("Write to this file, not to standard output.", valueName: "file"),
+    completion: .file())
   var output: String?
 
   @Flag(help: "Replace an existing file.")
   var force = false
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   func validate() throws {
@@ -172,12 +176,14 @@ struct CollectSession: ParsableCommand {
     discussion: """
       The files go to the folder audio, under new names where a name is taken; nothing is overwritten. After \
       an interruption, the next run continues. The exit code is 1 if a file cannot be collected.
-      """)
+      """
+        + examples(
+          "cuejack session collect duo"))
 
   @Flag(help: "Print an array of JSON objects, one for each file.")
   var json = false
 
-  @Argument(help: "The folder of the session.")
+  @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
 
   func run() throws {

@@ -25,7 +25,8 @@ struct ClientOptions: ParsableArguments {
   var seconds: Double?
 
   @Option(
-    help: "The JACK server, which must be running. Default: started if none runs.")
+    help: "The JACK server, which must be running. Default: started if none runs.",
+    completion: .servers)
   var server: String?
 
   @Option(help: "The name of the JACK client.")
@@ -35,7 +36,8 @@ struct ClientOptions: ParsableArguments {
     parsing: .upToNextOption,
     help: ArgumentHelp(
       "Ports to connect to the client's ports, in order.",
-      discussion: "By default the sound card's ports.", valueName: "port"))
+      discussion: "By default the sound card's ports.", valueName: "port"),
+    completion: .audioPorts)
   var connect: [String] = []
 
   @Flag(help: "Connect no ports.")

@@ -214,7 +214,7 @@ extension JackClient {
   }
 
   /// Returns the strings of a nil-terminated list, and frees the list.
-  private static func strings(_ names: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
+  static func strings(_ names: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
     guard let names = unsafe names else { return [] }
     defer { unsafe jack_free(names) }
     var list: [String] = []

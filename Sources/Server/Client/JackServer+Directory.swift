@@ -1,7 +1,18 @@
+import CJack
 import Glibc
 import System
 
-/// Which servers there are.
+/// A port on a server, of any client.
+package struct JackPort: Hashable, Sendable {
+  /// The full name, such as `system:playback_1`.
+  package let name: String
+  /// True if the port sends, false if it receives.
+  package let isOutput: Bool
+  /// True for a MIDI port, false for an audio port.
+  package let isMIDI: Bool
+}
+
+/// Which servers there are, and which ports they have.
 extension JackServer {
   /// Names of the jackd of this user that accept clients, in no order. None for PipeWire, whose only
   /// server is the default one.
@@ -27,5 +38,28 @@ extension JackServer {
     if Self.runningNames.contains(name) { return true }
     return requestedName == nil && environmentVariable("JACK_NO_START_SERVER") == nil
       && !PipeWire.isRunning && findProgram("jackd") != nil
+  }
+
+  /// The ports of the server's clients in the server's order; none if no server of this name runs. The
+  /// property starts no server.
+  package var ports: [JackPort] {
+    Self.quietLibrary
+    IdleClients.makeWay(for: name)
+    let ports = JackLibrary.alone { () -> [JackPort] in
+      var status = jack_status_t(0)
+      let client = unsafe cue_jack_client_open("cuejack-ports", requestedName, &status)
+      guard let client = unsafe client else { return [] }
+      defer { _ = unsafe jack_client_close(client) }
+      return [(JACK_DEFAULT_AUDIO_TYPE, false), (JACK_DEFAULT_MIDI_TYPE, true)].flatMap {
+        type, isMIDI in
+        [(JackPortIsOutput, true), (JackPortIsInput, false)].flatMap { direction, isOutput in
+          let names = unsafe jack_get_ports(client, nil, type, UInt(direction.rawValue))
+          return unsafe JackClient.strings(names).map {
+            JackPort(name: $0, isOutput: isOutput, isMIDI: isMIDI)
+          }
+        }
+      }
+    }
+    return ports ?? []
   }
 }

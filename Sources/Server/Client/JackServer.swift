@@ -192,7 +192,7 @@ package struct JackServer: Server {
   }
 
   /// Routes the JACK library's messages to the log instead of standard error.
-  private static let quietLibrary: Void = {
+  static let quietLibrary: Void = {
     unsafe jack_set_error_function { text in
       if let text = unsafe text { log.debug("libjack: \(unsafe String(cString: text))") }
     }

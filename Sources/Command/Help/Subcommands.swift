@@ -1,0 +1,34 @@
+import ArgumentParser
+
+/// The subcommands that a command line names.
+enum Subcommands {
+  /// Returns the error for the first word that should name a subcommand and does not; nil if there is
+  /// none.
+  ///
+  /// argument-parser would call it an unexpected argument, and would ignore it after `help`.
+  static func error(in words: [String]) -> String? {
+    var command: any ParsableCommand.Type = Cuejack.self
+    var path = "cuejack"
+    for (index, word) in words.enumerated() {
+      let subcommands = command.configuration.subcommands
+      if subcommands.isEmpty || word.hasPrefix("-") { return nil }
+      if index == 0, word == "help" { continue }
+      guard let next = subcommands.first(where: { $0._commandName == word }) else {
+        let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+        return message(for: word, of: path, names)
+      }
+      command = next
+      path += " \(word)"
+    }
+    return nil
+  }
+
+  private static func message(for word: String, of path: String, _ names: [String]) -> String {
+    let near = namesNear(word, in: names)
+    let advice =
+      near.isEmpty
+      ? "the subcommands are \(names.sorted().joined(separator: ", "))"
+      : "did you mean \(near.map { "“\($0)”" }.joined(separator: " or "))?"
+    return "\(path) has no subcommand “\(printable(word))”: \(advice)"
+  }
+}
