@@ -8,6 +8,12 @@ SHELL := /bin/bash
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where libraries go below PREFIX. Packages of Debian use lib/x86_64-linux-gnu.
+LIBDIR ?= lib
+# If set, the Swift libraries and headers that the library and its programs need are copied beside it, and nothing
+# needs the toolchain any more: it is a C compiler then that builds programs, by the name in CLANG.
+RUNTIME ?=
+CLANG ?= clang
 VERSION := 0.1.0
 # The library's file and its SONAME. A release that breaks programs gets another SONAME.
 SONAME := libAudioToolbox.so.0
@@ -162,35 +168,72 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	libraries=$$(sed -n 's/.*pkgConfig: "\([^"]*\)".*/\1/p' Package.swift |
 	  while read -r name; do pkg-config --silence-errors --libs "$$name" || true; done |
 	  sed 's/[^ ][^ ]*/-Xlinker &/g')
-	install -d "$$root/lib/.debug"
-	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$root/lib/$(LIBRARY)" \
-	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation \
+	lib="$$root/$(LIBDIR)"
+	install -d "$$lib/.debug"
+	# The folders of Swift's headers and libraries and the compiler, as programs find them.
+	headers=$$toolchain/lib/swift runtime=$$toolchain/lib/swift/linux clang=$$toolchain/bin/clang
+	search=()
+	if [ -n '$(RUNTIME)' ]; then
+	  headers='$(PREFIX)/include/cuejack/swift' runtime='$(PREFIX)/$(LIBDIR)/cuejack' clang='$(CLANG)'
+	  search=(-no-toolchain-stdlib-rpath -Xlinker '-rpath=$$ORIGIN/cuejack')
+	fi
+	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$lib/$(LIBRARY)" \
+	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation "$${search[@]}" \
 	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id
-	objcopy --only-keep-debug "$$root/lib/$(LIBRARY)" "$$root/lib/.debug/$(LIBRARY).debug"
-	strip --strip-unneeded "$$root/lib/$(LIBRARY)"
-	objcopy --add-gnu-debuglink="$$root/lib/.debug/$(LIBRARY).debug" "$$root/lib/$(LIBRARY)"
-	chmod 644 "$$root/lib/.debug/$(LIBRARY).debug"
-	ln -sf $(LIBRARY) "$$root/lib/$(SONAME)"
-	ln -sf $(SONAME) "$$root/lib/libAudioToolbox.so"
+	objcopy --only-keep-debug "$$lib/$(LIBRARY)" "$$lib/.debug/$(LIBRARY).debug"
+	strip --strip-unneeded "$$lib/$(LIBRARY)"
+	objcopy --add-gnu-debuglink="$$lib/.debug/$(LIBRARY).debug" "$$lib/$(LIBRARY)"
+	chmod 644 "$$lib/.debug/$(LIBRARY).debug"
+	ln -sf $(LIBRARY) "$$lib/$(SONAME)"
+	ln -sf $(SONAME) "$$lib/libAudioToolbox.so"
+	if [ -n '$(RUNTIME)' ]; then
+	  # What the library loads from the toolchain, and what its programs are linked to besides.
+	  swift=$$toolchain/lib/swift
+	  { LD_LIBRARY_PATH="$$swift/linux" ldd "$$lib/$(LIBRARY)" "$$swift/linux/libBlocksRuntime.so" |
+	      awk -v at="$$swift/linux/" 'index($$3, at) == 1 { print $$3 }'; echo "$$swift/linux/libBlocksRuntime.so"; } |
+	    sort -u | xargs install -Dm644 --strip --strip-program='strip' -t "$$lib/cuejack"
+	  for part in Block CoreFoundation dispatch os; do
+	    (cd "$$swift" && find $$part -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/swift/{}" ';')
+	  done
+	fi
 	(cd Sources/CAudioToolbox/include && find . -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/{}" ';')
+	install -Dm644 Sources/CAudioToolbox/include/module.modulemap "$$root/include/cuejack/module.modulemap"
+	install -Dm644 -t "$$root/share/applications" Packaging/org.cuejack.session.desktop
+	install -Dm644 -t "$$root/share/icons/hicolor/scalable/apps" Packaging/org.cuejack.session.svg
+	install -d "$$root/share/metainfo" "$$root/lib/systemd/user"
+	sed 's|@VERSION@|$(VERSION)|' Packaging/org.cuejack.session.metainfo.xml \
+	  > "$$root/share/metainfo/org.cuejack.session.metainfo.xml"
+	sed 's|@PREFIX@|$(PREFIX)|' Packaging/cuejack-session@.service > "$$root/lib/systemd/user/cuejack-session@.service"
 	for plugin in $(PLUGINS); do
 	  install -Dm755 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.so
 	  install -Dm644 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.ttl
 	done
-	install -d "$$root/lib/pkgconfig" "$$root/lib/cmake/AudioToolbox"
+	install -d "$$lib/pkgconfig" "$$lib/cmake/AudioToolbox"
 	for file in pkgconfig/AudioToolbox.pc cmake/AudioToolbox/AudioToolboxConfig{,Version}.cmake; do
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@TOOLCHAIN@|$$toolchain|" -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@SONAME@|$(SONAME)|' -e 's|@LIBRARY@|$(LIBRARY)|' "$${file##*/}.in" > "$$root/lib/$$file"
+	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@UP@|$(shell sed 's|[^/][^/]*|..|g' <<<'$(LIBDIR)')|' \
+	    -e "s|@HEADERS@|$$headers|" -e "s|@RUNTIME@|$$runtime|" -e "s|@CLANG@|$$clang|" -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@SONAME@|$(SONAME)|' -e 's|@LIBRARY@|$(LIBRARY)|' "$${file##*/}.in" > "$$lib/$$file"
 	done
+
+.PHONY: deb
+deb: release plugins ## Builds the Debian packages into .build/deb.
+	@rm -rf .build/deb
+	Packaging/deb .build/deb
+
+.PHONY: deb-check
+deb-check: ## Installs the packages in fresh Debian 12 and 13 roots, uses them there, and reads them with lintian (needs root and a mirror).
+	@Tests/Tools/Gates/deb-check
 
 .PHONY: uninstall
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
-	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/lib/pkgconfig/AudioToolbox.pc"
+	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/$(LIBDIR)/pkgconfig/AudioToolbox.pc"
+	rm -f "$$root/share/"{applications/org.cuejack.session.desktop,metainfo/org.cuejack.session.metainfo.xml}
+	rm -f "$$root/share/icons/hicolor/scalable/apps/org.cuejack.session.svg" "$$root/lib/systemd/user/cuejack-session@.service"
 	rm -f "$$root/share/man/man1/cuejack"{,-*}.1 "$$root/$(BASH_COMPLETIONS)/cuejack" \
 	  "$$root/$(FISH_COMPLETIONS)/cuejack.fish" "$$root/$(ZSH_COMPLETIONS)/_cuejack"
-	rm -f "$$root/lib/"{libAudioToolbox.so,$(SONAME),$(LIBRARY),.debug/$(LIBRARY).debug}
-	rm -rf "$$root/include/cuejack" "$$root/lib/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
+	rm -f "$$root/$(LIBDIR)/"{libAudioToolbox.so,$(SONAME),$(LIBRARY),.debug/$(LIBRARY).debug}
+	rm -rf "$$root/include/cuejack" "$$root/$(LIBDIR)/cuejack" "$$root/$(LIBDIR)/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
 
 .PHONY: clean
 clean: ## Removes everything that was built or generated.
