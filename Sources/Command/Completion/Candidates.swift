@@ -117,7 +117,9 @@ extension CompletionKind {
     .custom { words, index, _ in
       let shell = CompletionShell.requesting
       // A name with a line break or another control character could not be told from two names.
-      return body(CompletionLine(words, at: index, of: shell))
+      let line = CompletionLine(
+        words, at: index, of: shell, version: CompletionShell.requestingVersion)
+      return body(line)
         .filter { printable($0.text) == $0.text && !$0.text.isEmpty }
         .map { candidate in
           guard shell == .fish, let words = candidate.description else { return candidate.text }

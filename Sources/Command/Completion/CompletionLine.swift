@@ -10,10 +10,12 @@ struct CompletionLine {
   /// - Parameters:
   ///   - words: The words of the command line as the shell has them.
   ///   - index: Position of the word being completed.
-  ///   - shell: The shell. fish removes quotation marks and backslashes itself.
-  init(_ words: [String], at index: Int, of shell: CompletionShell?) {
+  ///   - shell: The shell. fish removes quotation marks and backslashes itself, until version 4.
+  ///   - version: The shell's version.
+  init(_ words: [String], at index: Int, of shell: CompletionShell?, version: String?) {
     let line = words.prefix(max(0, index + 1))
-    self.words = shell == .fish ? Array(line) : line.map(Self.unquoted)
+    let number = Int((version ?? "").prefix { $0.isNumber }) ?? 0
+    self.words = shell == .fish && number < 4 ? Array(line) : line.map(Self.unquoted)
   }
 
   /// Returns the values given to an option before the word being completed.
