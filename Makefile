@@ -224,6 +224,10 @@ deb: release plugins ## Builds the Debian packages into .build/deb.
 deb-check: ## Installs the packages in fresh Debian 12 and 13 roots, uses them there, and reads them with lintian (needs root and a mirror).
 	@Tests/Tools/Gates/deb-check
 
+.PHONY: release-check
+release-check: deps ## Checks that this commit may get its release's tag, and builds a program that depends on it by version.
+	@Tests/Tools/Gates/release-check
+
 .PHONY: uninstall
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
