@@ -2,11 +2,8 @@ import AudioQueue
 import CAudioToolbox
 import CoreFoundation
 import Dispatch
-import Glibc
 import Hardware
-import Logging
 import Synchronization
-import System
 
 /// The functions and blocks that apps want called when properties of audio objects change. Any thread.
 ///
@@ -45,7 +42,6 @@ final class HardwareListeners: Sendable {
   }
 
   private struct Listener {
-    let number: UInt64
     let object: AudioObjectID
     let address: AudioObjectPropertyAddress
     let callback: Callback
@@ -57,15 +53,12 @@ final class HardwareListeners: Sendable {
   }
 
   private struct State {
-    var listeners: [Listener] = []
-    var next: UInt64 = 0
-    /// The number of the listener that is being called, and the calling thread.
-    var calling: [(number: UInt64, thread: pthread_t)] = []
     var runLoop: UInt = 0
     var servers: [AudioObjectID] = []
     var isWatching = false
   }
   private let state = Mutex(State())
+  private let listeners = ListenerList<Listener>("a property listener that was removed")
   private let queue = DispatchQueue(label: "cuejack.hardware")
 
   /// Seconds between two looks for servers that have come or gone.
@@ -75,17 +68,10 @@ final class HardwareListeners: Sendable {
 
   /// Adds a callback, unless it is there already.
   func add(_ callback: Callback, to id: AudioObjectID, _ address: AudioObjectPropertyAddress) {
-    let isNew = state.withLock { state in
-      let identity = callback.identity
-      if state.listeners.contains(where: {
-        $0.isSame(id, address) && $0.callback.identity == identity
-      }) {
-        return false
-      }
-      state.listeners.append(
-        Listener(number: state.next, object: id, address: address, callback: callback))
-      state.next += 1
-      return true
+    let identity = callback.identity
+    let listener = Listener(object: id, address: address, callback: callback)
+    let isNew = listeners.add(listener) {
+      $0.isSame(id, address) && $0.callback.identity == identity
     }
     guard isNew else { return }
     if let device = try? HardwareObjects.shared.device(id).device {
@@ -105,30 +91,10 @@ final class HardwareListeners: Sendable {
     withAnyData: Bool = false
   ) {
     let identity = withAnyData ? Array(callback.identity.prefix(2)) : callback.identity
-    let removed = state.withLock { state in
-      func isMeant(_ listener: Listener) -> Bool {
-        listener.isSame(id, address) && listener.callback.identity.starts(with: identity)
-      }
-      defer { state.listeners.removeAll(where: isMeant) }
-      return state.listeners.filter(isMeant).map(\.number)
+    let removed = listeners.remove {
+      $0.isSame(id, address) && $0.callback.identity.starts(with: identity)
     }
-    for number in removed {
-      (try? HardwareObjects.shared.device(id))?.device.endUse()
-      let deadline = HostTime.now + 1_000_000_000
-      while isCalledElsewhere(number) {
-        if HostTime.now > deadline {
-          log.warning("a property listener that was removed has not returned for one second")
-          break
-        }
-        usleep(200)
-      }
-    }
-  }
-
-  private func isCalledElsewhere(_ number: UInt64) -> Bool {
-    state.withLock { state in
-      state.calling.contains { $0.number == number && $0.thread != pthread_self() }
-    }
+    for _ in removed { (try? HardwareObjects.shared.device(id))?.device.endUse() }
   }
 
   // MARK: The run loop
@@ -155,18 +121,17 @@ final class HardwareListeners: Sendable {
   }
 
   private func tell(_ selector: AudioObjectPropertySelector, of objects: [AudioObjectID]) {
-    let (listeners, loop) = state.withLock { state in
-      (
-        state.listeners.filter {
-          objects.contains($0.object)
-            && ($0.address.mSelector == selector
-              || $0.address.mSelector == kAudioObjectPropertySelectorWildcard)
-        }, state.runLoop
-      )
+    let entries = listeners.entries {
+      objects.contains($0.object)
+        && ($0.address.mSelector == selector
+          || $0.address.mSelector == kAudioObjectPropertySelectorWildcard)
     }
-    for listener in listeners {
-      let call = { @Sendable in self.call(listener.number, selector) }
-      if case .block(_, let target?) = listener.callback {
+    let loop = runLoopAddress
+    for entry in entries {
+      let call = { @Sendable in
+        self.listeners.call(entry.number) { self.call($0, selector) }
+      }
+      if case .block(_, let target?) = entry.listener.callback {
         target.async(call)
       } else if let loop = unsafe UnsafeRawPointer(bitPattern: loop) {
         let loop = unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue()
@@ -178,14 +143,8 @@ final class HardwareListeners: Sendable {
     }
   }
 
-  /// Calls a listener, unless it has been removed.
-  private func call(_ number: UInt64, _ selector: AudioObjectPropertySelector) {
-    let listener = state.withLock { state -> Listener? in
-      guard let listener = state.listeners.first(where: { $0.number == number }) else { return nil }
-      state.calling.append((number, pthread_self()))
-      return listener
-    }
-    guard let listener else { return }
+  /// Calls a listener's function or block.
+  private func call(_ listener: Listener, _ selector: AudioObjectPropertySelector) {
     var address = listener.address
     address.mSelector = selector
     switch listener.callback {
@@ -200,10 +159,6 @@ final class HardwareListeners: Sendable {
       _ = unsafe function(listener.object, address.mElement, isInput, selector, data)
     case .stream(let function, let data):
       _ = unsafe function(listener.object, address.mElement, selector, data)
-    }
-    state.withLock { state in
-      let i = state.calling.firstIndex { $0.number == number && $0.thread == pthread_self() }
-      if let i { state.calling.remove(at: i) }
     }
   }
 
@@ -223,8 +178,10 @@ final class HardwareListeners: Sendable {
 
   private func watchLater() {
     queue.asyncAfter(deadline: .now() + Self.watchSeconds) { [self] in
+      // Under the lock: a listener that is added afterwards finds that nothing watches.
       let goesOn = state.withLock { state in
-        state.isWatching = state.listeners.contains { $0.object == kAudioObjectSystemObject }
+        let heard = listeners.entries { $0.object == kAudioObjectSystemObject }
+        state.isWatching = !heard.isEmpty
         return state.isWatching
       }
       guard goesOn else { return }

@@ -2,11 +2,9 @@ import AudioQueue
 import CAudioToolbox
 import Codecs
 import Glibc
-import Logging
 import RealTime
 import Server
 import Synchronization
-import System
 
 /// The object behind an `AudioQueueRef`: a queue and the state that only the C API needs.
 @safe
@@ -49,11 +47,6 @@ final class QueueHandle: @unchecked Sendable {
     var headers: [UInt32: Header] = [:]
     /// The buffer numbers by header address.
     var ids: [UInt: UInt32] = [:]
-    /// The listeners in the order in which they were added. The number distinguishes equal ones.
-    var listeners: [(number: UInt64, listener: Listener)] = []
-    var nextListener: UInt64 = 0
-    /// The number of the listener that is being called, and the calling thread.
-    var calling: (number: UInt64, thread: pthread_t)?
     var channelLayout: ChannelLayout
     /// The offline render format and its channel layout.
     var offline: (format: PCMFormat, layout: ChannelLayout)?
@@ -71,6 +64,7 @@ final class QueueHandle: @unchecked Sendable {
   /// The queue's timelines.
   let timelines = HandleTable<QueueTimeline>()
   private let state: Mutex<State>
+  private let listeners = ListenerList<Listener>("a property listener that was removed")
   /// The handle of the queue's tap; nil if there is none.
   let tap = Mutex<UInt?>(nil)
 
@@ -279,17 +273,10 @@ final class QueueHandle: @unchecked Sendable {
     _ property: AudioQueuePropertyID, _ function: @escaping AudioQueuePropertyListenerProc,
     _ userData: UnsafeMutableRawPointer?
   ) {
-    let listener = unsafe Listener(property: property, function: function, userData: userData)
-    state.withLock { state in
-      state.listeners.append((state.nextListener, listener))
-      state.nextListener += 1
-    }
+    listeners.add(unsafe Listener(property: property, function: function, userData: userData))
   }
 
   /// Removes one listener that was added with the same arguments. No call of it begins afterwards.
-  ///
-  /// Waits at most one second for a call on another thread: that call may need a lock that the
-  /// caller holds.
   ///
   /// - Returns: False if there is no such listener.
   func removeListener(
@@ -297,29 +284,7 @@ final class QueueHandle: @unchecked Sendable {
     _ userData: UnsafeMutableRawPointer?
   ) -> Bool {
     let listener = unsafe Listener(property: property, function: function, userData: userData)
-    let removed = state.withLock { state in
-      state.listeners.lastIndex { $0.listener == listener }.map {
-        state.listeners.remove(at: $0).number
-      }
-    }
-    guard let removed else { return false }
-    let deadline = HostTime.now + 1_000_000_000
-    while isCalledElsewhere(removed) {
-      if HostTime.now > deadline {
-        log.warning("a property listener that was removed has not returned for one second")
-        break
-      }
-      usleep(200)
-    }
-    return true
-  }
-
-  /// Returns true while another thread is calling the listener with this number.
-  private func isCalledElsewhere(_ number: UInt64) -> Bool {
-    state.withLock { state in
-      guard let calling = state.calling else { return false }
-      return calling.number == number && calling.thread != pthread_self()
-    }
+    return listeners.removeLast { $0 == listener }
   }
 
   /// Calls the listeners of a change. Skips listeners that another listener removes meanwhile, and
@@ -327,24 +292,12 @@ final class QueueHandle: @unchecked Sendable {
   func tell(_ change: QueueChange, as handle: UInt) {
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
     for property in QueueProperty.all where property.change == change {
-      let numbers = state.withLock { state in
-        state.listeners.filter { $0.listener.property == property.id }.map(\.number)
+      for entry in listeners.entries(where: { $0.property == property.id }) {
+        do throws(QueueError) { try queue.checkNotDisposed() } catch { return }
+        listeners.call(entry.number) { listener in
+          unsafe listener.function(listener.userData, reference, property.id)
+        }
       }
-      for number in numbers {
-        guard let listener = beginCall(of: number) else { continue }
-        unsafe listener.function(listener.userData, reference, property.id)
-        state.withLock { $0.calling = nil }
-      }
-    }
-  }
-
-  /// Marks a listener as being called and returns it; nil if it must not be called.
-  private func beginCall(of number: UInt64) -> Listener? {
-    do throws(QueueError) { try queue.checkNotDisposed() } catch { return nil }
-    return state.withLock { state in
-      guard let entry = state.listeners.first(where: { $0.number == number }) else { return nil }
-      state.calling = (number, pthread_self())
-      return entry.listener
     }
   }
 }

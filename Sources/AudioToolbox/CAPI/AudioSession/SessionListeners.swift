@@ -5,9 +5,7 @@ import CoreFoundation
 import Dispatch
 import Glibc
 import Hardware
-import Logging
 import Synchronization
-import System
 
 /// The functions that the app wants called when the audio session changes. Any thread.
 ///
@@ -23,7 +21,6 @@ final class SessionListeners: Sendable {
   }
 
   @safe private struct Listener: @unchecked Sendable {
-    let number: UInt64
     let id: AudioSessionPropertyID
     let function: AudioSessionPropertyListener
     let data: UnsafeMutableRawPointer?
@@ -51,16 +48,13 @@ final class SessionListeners: Sendable {
   private struct State {
     var context: (any CallbackContext)?
     var interruption: Interruption?
-    var listeners: [Listener] = []
-    var next: UInt64 = 0
     var pending: [Call] = []
     var isDelivering = false
-    /// The listener that is being called, and the calling thread.
-    var calling: [(number: UInt64, thread: pthread_t)] = []
     /// The thread that tells the end of an interruption.
     var endingThread: pthread_t?
   }
   private let state = Mutex(State())
+  private let listeners = ListenerList<Listener>("a listener of the audio session")
   private let queue = DispatchQueue(label: "cuejack.session.listeners")
 
   /// Milliseconds that a run loop gets to take a call before a thread of the library makes it: programs
@@ -95,43 +89,18 @@ final class SessionListeners: Sendable {
     to id: AudioSessionPropertyID
   ) {
     let identity = unsafe (unsafeBitCast(function, to: UInt.self), UInt(bitPattern: data))
-    let isNew = state.withLock { state in
-      if state.listeners.contains(where: { $0.isSame(id, identity.0, identity.1) }) { return false }
-      unsafe state.listeners.append(
-        Listener(number: state.next, id: id, function: function, data: data))
-      state.next += 1
-      return true
-    }
+    let listener = unsafe Listener(id: id, function: function, data: data)
+    let isNew = listeners.add(listener) { $0.isSame(id, identity.0, identity.1) }
     if isNew { AudioSession.shared.beginListening() }
   }
 
   /// Removes a function with its data, or all functions of a property. No call of them begins
   /// afterwards.
   func remove(_ listener: (function: UInt, data: UInt)?, from id: AudioSessionPropertyID) {
-    let removed = state.withLock { state in
-      func isMeant(_ other: Listener) -> Bool {
-        listener.map { other.isSame(id, $0.function, $0.data) } ?? (other.id == id)
-      }
-      defer { state.listeners.removeAll(where: isMeant) }
-      return state.listeners.filter(isMeant).map(\.number)
+    let removed = listeners.remove { other in
+      listener.map { other.isSame(id, $0.function, $0.data) } ?? (other.id == id)
     }
-    for number in removed {
-      AudioSession.shared.endListening()
-      let deadline = HostTime.now + 1_000_000_000
-      while isCalledElsewhere(number) {
-        if HostTime.now > deadline {
-          log.warning("a listener of the audio session has not returned for one second")
-          break
-        }
-        usleep(200)
-      }
-    }
-  }
-
-  private func isCalledElsewhere(_ number: UInt64) -> Bool {
-    state.withLock { state in
-      state.calling.contains { $0.number == number && $0.thread != pthread_self() }
-    }
+    for _ in removed { AudioSession.shared.endListening() }
   }
 
   /// True inside the app's function for interruptions, when one has ended.
@@ -223,26 +192,18 @@ final class SessionListeners: Sendable {
   }
 
   private func tell(_ id: AudioSessionPropertyID, _ payload: Payload) {
-    for number in state.withLock({ $0.listeners.filter { $0.id == id }.map(\.number) }) {
-      let listener = state.withLock { state -> Listener? in
-        let listener = state.listeners.first { $0.number == number }
-        if listener != nil { state.calling.append((number, pthread_self())) }
-        return listener
-      }
-      guard let listener else { continue }
-      switch payload {
-      case .number(let value): call(listener, value)
-      case .float(let value): call(listener, value)
-      case .dictionary(let sent):
-        withExtendedLifetime(sent.dictionary) {
-          unsafe listener.function(
-            listener.data, id, UInt32(MemoryLayout<UInt>.size),
-            Unmanaged.passUnretained(sent.dictionary).toOpaque())
+    for entry in listeners.entries(where: { $0.id == id }) {
+      listeners.call(entry.number) { listener in
+        switch payload {
+        case .number(let value): call(listener, value)
+        case .float(let value): call(listener, value)
+        case .dictionary(let sent):
+          withExtendedLifetime(sent.dictionary) {
+            unsafe listener.function(
+              listener.data, id, UInt32(MemoryLayout<UInt>.size),
+              Unmanaged.passUnretained(sent.dictionary).toOpaque())
+          }
         }
-      }
-      state.withLock { state in
-        let i = state.calling.firstIndex { $0.number == number && $0.thread == pthread_self() }
-        if let i { state.calling.remove(at: i) }
       }
     }
   }

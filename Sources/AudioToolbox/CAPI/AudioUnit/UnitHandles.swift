@@ -19,13 +19,11 @@ final class UnitHandle: Sendable {
     let property: AudioUnitPropertyID
     let proc: AudioUnitPropertyListenerProc
     let data: UnsafeMutableRawPointer?
-    let number: UInt64
+
+    /// True for a property of the device, whose client must be open to learn of changes.
+    var isOfDevice: Bool { property > 0xFFFF }
   }
   private struct State {
-    var listeners: [Listener] = []
-    var next: UInt64 = 0
-    var calling: [(number: UInt64, thread: pthread_t)] = []
-    var isDisposed = false
     /// Scope and element with which properties of the device were set last.
     var addresses: [AudioUnitPropertyID: (scope: UInt32, element: UInt32)] = [:]
     var observed: (device: HardwareDevice, number: UInt64)?
@@ -35,6 +33,7 @@ final class UnitHandle: Sendable {
   /// Hears of the scope and element of a property that has changed.
   typealias Watcher = @Sendable (_ scope: UInt32, _ element: UInt32) -> Void
   private let state = Mutex(State())
+  private let listeners = ListenerList<Listener>("a property listener of an audio unit")
   private static let queue = DispatchQueue(label: "cuejack.units")
 
   init(_ unit: Unit, _ component: UnitComponent, _ handle: UInt) {
@@ -61,13 +60,8 @@ final class UnitHandle: Sendable {
     _ proc: AudioUnitPropertyListenerProc, _ data: UnsafeMutableRawPointer?,
     _ property: AudioUnitPropertyID
   ) {
-    state.withLock { state in
-      unsafe state.listeners.append(
-        Listener(property: property, proc: proc, data: data, number: state.next))
-      state.next += 1
-    }
-    // Its client must be open to learn of changes.
-    if property > 0xFFFF { output?.hardware.beginUse() }
+    let listener = unsafe Listener(property: property, proc: proc, data: data)
+    if listeners.add(listener), listener.isOfDevice { output?.hardware.beginUse() }
   }
 
   /// - Parameter data: Nil for any.
@@ -76,42 +70,18 @@ final class UnitHandle: Sendable {
     _ property: AudioUnitPropertyID
   ) {
     let address = unsafe unsafeBitCast(proc, to: UInt.self)
-    let removed = state.withLock { state in
-      let meant = state.listeners.filter { listener in
-        unsafe listener.property == property
-          && unsafeBitCast(listener.proc, to: UInt.self) == address
-          && (data == nil || listener.data == data!)
-      }.map(\.number)
-      state.listeners.removeAll { meant.contains($0.number) }
-      return meant
+    let removed = listeners.remove { listener in
+      unsafe listener.property == property
+        && unsafeBitCast(listener.proc, to: UInt.self) == address
+        && (data == nil || listener.data == data!)
     }
-    for number in removed {
-      if property > 0xFFFF { output?.hardware.endUse() }
-      awaitCall(number)
-    }
-  }
-
-  /// Waits until a listener that was removed has returned, for a second at most.
-  private func awaitCall(_ number: UInt64) {
-    let deadline = HostTime.now + 1_000_000_000
-    while state.withLock({ state in
-      state.calling.contains { $0.number == number && $0.thread != pthread_self() }
-    }) {
-      if HostTime.now > deadline {
-        log.warning("a property listener of an audio unit has not returned for one second")
-        return
-      }
-      usleep(200)
-    }
+    for listener in removed where listener.isOfDevice { output?.hardware.endUse() }
   }
 
   /// Tells listeners of a change, on a thread of the library: the app may hold a lock that they take.
   private func tell(_ property: UInt32, scope: UInt32, element: UInt32) {
-    let numbers = state.withLock { state in
-      state.listeners.filter { $0.property == property }.map(\.number)
-    }
-    for number in numbers {
-      Self.queue.async { self.call(number, scope, element) }
+    for entry in listeners.entries(where: { $0.property == property }) {
+      Self.queue.async { self.call(entry.number, scope, element) }
     }
     let watchers = state.withLock { state in
       state.watchers.filter { $0.property == property }.map(\.body)
@@ -128,18 +98,9 @@ final class UnitHandle: Sendable {
   }
 
   private func call(_ number: UInt64, _ scope: UInt32, _ element: UInt32) {
-    let listener = state.withLock { state -> Listener? in
-      guard !state.isDisposed,
-        let listener = state.listeners.first(where: { $0.number == number })
-      else { return nil }
-      state.calling.append((number, pthread_self()))
-      return listener
-    }
-    guard let listener, let reference = unsafe AudioUnit(bitPattern: handle) else { return }
-    unsafe listener.proc(listener.data, reference, listener.property, scope, element)
-    state.withLock { state in
-      let i = state.calling.firstIndex { $0.number == number && $0.thread == pthread_self() }
-      if let i { state.calling.remove(at: i) }
+    guard let reference = unsafe AudioUnit(bitPattern: handle) else { return }
+    listeners.call(number) { listener in
+      unsafe listener.proc(listener.data, reference, listener.property, scope, element)
     }
   }
 
@@ -156,13 +117,13 @@ final class UnitHandle: Sendable {
         tell(selector, scope: address.scope, element: address.element)
       }
     }
-    let (old, uses) = state.withLock { state in
+    let old = state.withLock { state in
       defer { state.observed = (device, number) }
-      return (state.observed, state.listeners.count { $0.property > 0xFFFF })
+      return state.observed
     }
     guard let old else { return }
     old.device.removeObserver(old.number)
-    for _ in 0..<uses {
+    for _ in listeners.entries(where: \.isOfDevice) {
       device.beginUse()
       old.device.endUse()
     }
@@ -175,15 +136,10 @@ final class UnitHandle: Sendable {
 
   /// Ends the unit. When this returns, no listener is called, unless one of them is the caller.
   func dispose() {
-    let (calling, observed, uses) = state.withLock { state in
-      state.isDisposed = true
-      let uses = state.listeners.count { $0.property > 0xFFFF }
-      state.listeners = []
-      return (state.calling.map(\.number), state.observed, uses)
+    for listener in listeners.close() where listener.isOfDevice { output?.hardware.endUse() }
+    if let observed = state.withLock({ $0.observed }) {
+      observed.device.removeObserver(observed.number)
     }
-    for number in calling { awaitCall(number) }
-    for _ in 0..<uses { output?.hardware.endUse() }
-    if let observed { observed.device.removeObserver(observed.number) }
     unit.dispose()
   }
 }

@@ -4,7 +4,6 @@ public import CAudioToolbox
 import CoreFoundation
 import Dispatch
 import Glibc
-import Logging
 import Synchronization
 import System
 
@@ -217,13 +216,8 @@ final class UnitListener: @unchecked Sendable {
       context?.invalidate()
       context = nil
     }
-    let deadline = HostTime.now + 1_000_000_000
-    while let caller = state.withLock({ $0.calling }), caller != pthread_self() {
-      if HostTime.now > deadline {
-        log.warning("a listener of audio unit events has not returned for one second")
-        return
-      }
-      usleep(200)
+    awaitReturn(of: "a listener of audio unit events") {
+      state.withLock { $0.calling.map { $0 != pthread_self() } ?? false }
     }
   }
 
