@@ -10,6 +10,8 @@ package enum UnitError: Error, Sendable {
   case invalidValue(String)
   case formatNotSupported(String)
   case notWritable(String)
+  /// A property that the unit has, but without a value.
+  case notInUse(String)
   case uninitialized
   case initialized
   case failedInitialization(String)
@@ -29,8 +31,8 @@ package enum UnitError: Error, Sendable {
     case .invalidElement(let element): "the unit has no bus \(element)"
     case .invalidScope(let scope): "the unit has no scope \(scope)"
     case .badArgument(let reason), .invalidValue(let reason), .formatNotSupported(let reason),
-      .unsupported(let reason), .notWritable(let reason), .failedInitialization(let reason),
-      .unauthorized(let reason):
+      .unsupported(let reason), .notWritable(let reason), .notInUse(let reason),
+      .failedInitialization(let reason), .unauthorized(let reason):
       reason
     case .uninitialized: "the unit is not initialised"
     case .initialized: "the unit is initialised"

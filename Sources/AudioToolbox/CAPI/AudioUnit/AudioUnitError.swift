@@ -30,6 +30,7 @@ enum AudioUnitError: APIFailure {
       case .invalidValue: kAudioUnitErr_InvalidPropertyValue
       case .formatNotSupported: kAudioUnitErr_FormatNotSupported
       case .notWritable: kAudioUnitErr_PropertyNotWritable
+      case .notInUse: kAudioUnitErr_PropertyNotInUse
       case .uninitialized: kAudioUnitErr_Uninitialized
       case .initialized: kAudioUnitErr_Initialized
       case .failedInitialization: kAudioUnitErr_FailedInitialization
@@ -58,7 +59,7 @@ enum AudioUnitError: APIFailure {
   /// Programs ask for properties to find out whether they exist.
   var level: Logger.Level {
     switch self {
-    case .unit(.invalidProperty): .debug
+    case .unit(.invalidProperty), .unit(.notInUse): .debug
     case .hardware(let error): error.level
     default: .warning
     }

@@ -104,7 +104,7 @@ struct UnitProperty {
       return CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id))
     case kAudioUnitProperty_ParameterInfo: return try parameterInfo()
     case kAudioUnitProperty_ElementName:
-      guard let name = try bus().name else { throw .unit(.invalidValue("the bus has no name")) }
+      guard let name = try bus().name else { throw .unit(.notInUse("the bus has no name")) }
       return CopiedValue(string: name)
     case kAudioUnitProperty_AudioChannelLayout:
       let bus = try bus()

@@ -147,6 +147,7 @@ CF_ENUM(OSStatus) {
   /// More frames than kAudioUnitProperty_MaximumFramesPerSlice.
   kAudioUnitErr_TooManyFramesToProcess = -10874,
   kAudioUnitErr_InvalidFile = -10871,
+  /// The sound bank of a synthesiser is of an unknown type. Only units of the app have sound banks.
   kAudioUnitErr_UnknownFileType = -10870,
   kAudioUnitErr_FileNotSpecified = -10869,
   kAudioUnitErr_FormatNotSupported = -10868,
@@ -156,8 +157,10 @@ CF_ENUM(OSStatus) {
   /// A device's input is rendered when none of its cycles calls the unit.
   kAudioUnitErr_CannotDoInCurrentContext = -10863,
   kAudioUnitErr_InvalidPropertyValue = -10851,
+  /// The unit has the property, but without a value: the name of a bus that nobody has named.
   kAudioUnitErr_PropertyNotInUse = -10850,
   kAudioUnitErr_Initialized = -10849,
+  /// An offline unit was rendered before its preflight. Only units of the app are of that type.
   kAudioUnitErr_InvalidOfflineRender = -10848,
   /// The user may not read the library of an LV2 plugin.
   kAudioUnitErr_Unauthorized = -10847

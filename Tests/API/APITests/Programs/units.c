@@ -40,6 +40,53 @@ static void components(void) {
     count++;
   }
   EQUAL(AudioComponentCount(&any), count);
+  // Each subtype names its own component.
+  static const struct {
+    OSType type, subtype;
+    const char *name;
+  } names[] = {
+      {kAudioUnitType_Output, kAudioUnitSubType_RemoteIO, "RemoteIO"},
+      {kAudioUnitType_Output, kAudioUnitSubType_HALOutput, "HALOutput"},
+      {kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput, "DefaultOutput"},
+      {kAudioUnitType_Output, kAudioUnitSubType_SystemOutput, "SystemOutput"},
+      {kAudioUnitType_Output, kAudioUnitSubType_VoiceProcessingIO, "VoiceProcessingIO"},
+      {kAudioUnitType_Output, kAudioUnitSubType_GenericOutput, "GenericOutput"},
+      {kAudioUnitType_FormatConverter, kAudioUnitSubType_AUConverter, "AUConverter"},
+      {kAudioUnitType_FormatConverter, kAudioUnitSubType_Varispeed, "AUVarispeed"},
+      {kAudioUnitType_FormatConverter, kAudioUnitSubType_TimePitch, "AUTimePitch"},
+      {kAudioUnitType_FormatConverter, kAudioUnitSubType_NewTimePitch, "AUNewTimePitch"},
+      {kAudioUnitType_Mixer, kAudioUnitSubType_MultiChannelMixer, "MultiChannelMixer"},
+      {kAudioUnitType_Mixer, kAudioUnitSubType_StereoMixer, "StereoMixer"},
+      {kAudioUnitType_Mixer, kAudioUnitSubType_MatrixMixer, "MatrixMixer"},
+      {kAudioUnitType_Mixer, kAudioUnitSubType_3DMixer, "3DMixer"},
+      {kAudioUnitType_Mixer, kAudioUnitSubType_AU3DMixerEmbedded, "3DMixerEmbedded"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_NBandEQ, "AUNBandEQ"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_ParametricEQ, "ParametricEQ"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_GraphicEQ, "AUGraphicEQ"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_AUiPodEQ, "AUiPodEQ"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_LowPassFilter, "AULowpass"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_HighPassFilter, "AUHipass"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_BandPassFilter, "AUBandpass"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_LowShelfFilter, "AULowShelfFilter"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_HighShelfFilter, "AUHighShelfFilter"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_PeakLimiter, "AUPeakLimiter"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_DynamicsProcessor, "AUDynamicsProcessor"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_Delay, "AUDelay"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_Reverb2, "AUReverb2"},
+      {kAudioUnitType_Effect, kAudioUnitSubType_Distortion, "AUDistortion"},
+      {kAudioUnitType_Generator, kAudioUnitSubType_ScheduledSoundPlayer, "AUScheduledSoundPlayer"},
+      {kAudioUnitType_Generator, kAudioUnitSubType_AudioFilePlayer, "AUAudioFilePlayer"},
+  };
+  EQUAL(count, sizeof names / sizeof names[0]);
+  for (UInt32 i = 0; i < count; i++) {
+    AudioComponentDescription description = describe(names[i].type, names[i].subtype);
+    CFStringRef name = NULL;
+    WORKS(AudioComponentCopyName(AudioComponentFindNext(NULL, &description), &name));
+    char text[100];
+    CHECK(CFStringGetCString(name, text, sizeof text, kCFStringEncodingUTF8));
+    CHECK(strncmp(text, "Apple: ", 7) == 0 && strcmp(text + 7, names[i].name) == 0);
+    CFRelease(name);
+  }
   AudioComponentDescription none = describe(kAudioUnitType_Output, 'none');
   CHECK(AudioComponentFindNext(NULL, &none) == NULL);
   WORKS(AudioComponentInstanceDispose(NULL));
@@ -490,6 +537,10 @@ static void mixers(void) {
   CHECK(info.flags & kAudioUnitParameterFlag_HasCFNameString);
   CFRelease(info.cfNameString);
   CFStringRef name = CFSTR("strings"), told = NULL;
+  size = sizeof told;
+  GIVES(AudioUnitGetProperty(unit, kAudioUnitProperty_ElementName, kAudioUnitScope_Input, 3, &told,
+                             &size),
+        kAudioUnitErr_PropertyNotInUse);
   WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ElementName, kAudioUnitScope_Input, 3, &name,
                              sizeof name));
   size = sizeof told;
@@ -687,9 +738,9 @@ static void at_another_rate(cue_capture *card) {
   WORKS(AudioUnitInitialize(unit));
   cue_capture_arm(card);
   WORKS(AudioOutputUnitStart(unit));
-  record(card, 4 * RATE / 10);
+  WAIT(find_sound(card, 0) < cue_capture_frames(card));
   size_t begin = find_sound(card, 0);
-  record(card, begin + 6 * RATE / 10);
+  WAIT(cue_capture_frames(card) >= begin + RATE / 2);
   end_recording(card);
   WORKS(AudioOutputUnitStop(unit));
   is_sine(cue_capture_samples(card, 0) + begin + 9600, 14400, RATE, 0.5);
