@@ -104,6 +104,22 @@ extension PluginsTests {
       if release == 20 { #expect(found[frames - 1] == 0.25) }
     }
 
+    /// The gain falls in a straight line over the attack, as soon as a peak enters the look-ahead.
+    @Test(arguments: rates, [1, 5] as [Float])
+    func theAttackTakesItsTime(rate: Double, attack: Float) throws {
+      let plugin = try Plugin("limiter-mono", rate: rate, ["ceiling": 0, "attack": attack])
+      var sound = [Float](repeating: 0.25, count: 10_000)
+      sound[4000] = 4
+      let found = plugin.run([sound])[0]
+      let latency = Int(plugin["latency"])
+      let window = 1 + Int((rate * Double(attack) / 1000).rounded())
+      for frame in 3900..<4000 + latency {
+        let gain = 1 - 0.75 * Double(min(window, max(0, frame - 3999))) / Double(window)
+        #expect(abs(Double(found[frame]) - 0.25 * gain) < 1e-6, "at \(frame)")
+      }
+      #expect(abs(found[4000 + latency] - 1) < 1e-6)
+    }
+
     /// Both channels get the same gain, which keeps the stereo image.
     @Test func theChannelsAreOne() throws {
       let plugin = try Plugin("limiter", ["gain": 20])

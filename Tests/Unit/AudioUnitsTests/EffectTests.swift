@@ -229,6 +229,44 @@ import Testing
     #expect(power(50_000..<60_000) < power(24_000..<34_000))
   }
 
+  /// Returns the response of the reverberation to an impulse.
+  private func reverberation(mix: Double, delay: Double, decay: Double) throws -> [Double] {
+    let unit = try Effect.reverb.makeUnit()
+    try unit.setFormat(#require(BusFormat.planar(channels: 2, sampleRate: 48000)), .input, 0)
+    try unit.setCallback(Self.impulse, nil, 0)
+    set(unit, [0: mix, 2: delay, 4: decay])
+    return try responses(unit)[0]
+  }
+
+  @Test func theMixOfTheReverberationIsThatOfDryAndWet() throws {
+    let dry = try reverberation(mix: 0, delay: 0.02, decay: 2)
+    #expect(abs(dry[0] - 1) < 1e-3 && dry.dropFirst().allSatisfy { abs($0) < 1e-6 })
+    let wet = try reverberation(mix: 100, delay: 0.02, decay: 2)
+    #expect(abs(wet[0]) < 1e-3)
+    let half = try reverberation(mix: 50, delay: 0.02, decay: 2)
+    #expect(abs(half[0] - 0.5) < 1e-3)
+    func power(_ samples: [Double]) -> Double { samples[2000...].reduce(0) { $0 + $1 * $1 } }
+    #expect(abs(power(half) / power(wet) - 0.25) < 0.05)
+  }
+
+  @Test func theReverberationIsAsLateAndAsLongAsItsParametersSay() throws {
+    func power(_ samples: [Double], _ frames: Range<Int>) -> Double {
+      samples[frames].reduce(0) { $0 + $1 * $1 }
+    }
+    let soon = try reverberation(mix: 100, delay: 0.01, decay: 1)
+    let late = try reverberation(mix: 100, delay: 0.09, decay: 1)
+    // The late reverberation is that of before, 80 ms later.
+    let part = 12_000..<24_000
+    let error = part.reduce(0.0) { $0 + pow(soon[$1] - late[$1 + 3840], 2) }
+    #expect(error < 0.01 * power(soon, part), "\(error) of \(power(soon, part))")
+    for decay in [0.5, 4] {
+      let found = try reverberation(mix: 100, delay: 0.01, decay: decay)
+      // 60 dB in the time of the decay, more or less.
+      let fall = 10 * log10(power(found, 12_000..<14_400) / power(found, 24_000..<26_400))
+      #expect(fall > 0.5 * 15 / decay && fall < 2 * 15 / decay, "\(fall) dB in 0.25 s, \(decay) s")
+    }
+  }
+
   @Test func anEffectWithoutItsPluginNamesThePackage() throws {
     var effect = Effect("AUMissing", uri: "urn:cuejack:tests:missing") { _, _, _ in [] }
     effect.package = "some-plugins"

@@ -79,6 +79,32 @@ import Testing
     unit.dispose()
   }
 
+  /// The first render has the gains that were set before it, not a way to them. So has the first one with
+  /// sound after silence.
+  @Test func theMatrixBeginsAtItsVolumes() throws {
+    let unit = try make(.matrixMixer)
+    try unit.setFormat(planar(1), .input, 0)
+    try unit.setFormat(planar(1), .output, 0)
+    try unit.setCallback(steps, nil, 0)
+    #expect(unit.set(0, 0.5, element: 0) == 0)
+    try unit.initialize()
+    let renderer = Renderer(unit)
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0.5 })
+    try unit.setCallback(
+      { _, flags, _, _, _, _ in
+        flags.pointee |= UInt32(cue_render_is_silent)
+        return 0
+      }, nil, 0)
+    #expect(unit.set(0, 0.125, element: 0) == 0)
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+    // A source that fails is left out.
+    try unit.setCallback({ _, _, _, _, _, _ in 1234 }, nil, 0)
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 } && renderer.status == 0)
+    try unit.setCallback(steps, nil, 0)
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0.125 })
+    unit.dispose()
+  }
+
   @Test(
     arguments: [
       (0, 0), (90, 0), (-90, 0), (45, 0), (90, 60), (30, -30), (180, 0),

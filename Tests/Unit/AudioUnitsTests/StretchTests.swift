@@ -76,6 +76,42 @@ import Testing
     }
   #endif
 
+  /// A second of sound takes as many frames of the input as the speed says, whatever the pitch.
+  @Test(arguments: [(1, 0), (0.5, 300), (2, -700), (1.25, 1200)] as [(Float, Float)])
+  func theInputRunsAtTheSpeed(speed: Float, cents: Float) throws {
+    var kinds: [(UnitKind, pitch: Double)] = [(.varispeed, pow(2, Double(cents) / 1200))]
+    #if RubberBand
+      kinds += [(.timePitch, 1), (.newTimePitch, 1)]
+    #endif
+    for (kind, pitch) in kinds {
+      let unit = try make(kind)
+      try unit.setFormat(planar(1, 48000), .input, 0)
+      try unit.setFormat(planar(1, 44100), .output, 0)
+      // The frame up to which the input was read.
+      var end = 0
+      try withUnsafeMutablePointer(to: &end) { end in
+        try unit.setCallback(
+          { data, _, time, _, frames, list in
+            let samples = cue_rt_buffers(list!)[0].data!.assumingMemoryBound(to: Float.self)
+            samples.initialize(repeating: 0.5, count: Int(frames))
+            data!.assumingMemoryBound(to: Int.self).pointee =
+              Int(time.pointee.sample_time) + Int(frames)
+            return 0
+          }, end, 0)
+        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        try unit.initialize()
+        let renderer = Renderer(unit)
+        for _ in 0..<100 { _ = try renderer.render(441) }
+        let first = end.pointee
+        for _ in 0..<300 { _ = try renderer.render(441) }
+        // What was read ahead of the output varies by some hundredths of a second.
+        let seconds = Double(end.pointee - first) / 48000
+        #expect(abs(seconds - 3 * Double(speed) * pitch) < 0.1, "\(kind): \(seconds) s")
+        unit.dispose()
+      }
+    }
+  }
+
   @Test func rendersAllocateNothing() throws {
     try #require(cue_probe_works() || isSanitized)
     var kinds = [UnitKind.varispeed]
