@@ -22,7 +22,7 @@ import Testing
   private func expectSound(_ body: ([String: String]) throws -> Void) throws {
     let jack = try JackDaemon(period: 4096, playbackPorts: 0)
     let card = try CaptureClient(
-      on: jack, name: "card", capacity: 10 * jack.rate, isSoundCard: true)
+      on: jack, name: "card", capacity: 120 * jack.rate, isSoundCard: true)
     card.arm()
     try body(["JACK_DEFAULT_SERVER": jack.name, "JACK_NO_START_SERVER": "1"])
     #expect(card.wait(untilFrames: card.capturedFrames + 1))
