@@ -318,7 +318,7 @@ let package = Package(
       path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",
-      exclude: ["Programs", "semantics.md"],
+      exclude: ["Programs", "manners.md", "semantics.md"],
       swiftSettings: relaxed),
     // Programs as strangers write them, in Tests/API/Clients, and what they play and record.
     .testTarget(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Checks that the table in semantics.md is complete and names existing tests.
+/// Checks that the tables in semantics.md and manners.md are complete and name existing tests.
 @Suite struct TableTests {
   private struct Row {
     let line: String
@@ -18,6 +18,11 @@ import Testing
       return Row(line: slots[0], suites: slots[2].components(separatedBy: ", "), onServer: slots[3])
     }
   }()
+
+  /// The parts that each program passes.
+  private static let passes = ProgramCase.all.reduce(into: [String: Set<String>]()) {
+    $0[$1.program, default: []].formUnion($1.passes)
+  }
 
   /// Names of all test suites.
   private static let suites: Set<String> = {
@@ -44,24 +49,45 @@ import Testing
 
   /// After a program's name follow the parts that it passes, or none for all of them; a note may come
   /// last.
-  @Test func thePartsThatTheTableNamesAreThere() throws {
-    var passes: [String: Set<String>] = [:]
-    for program in ProgramCase.all {
-      passes[program.program, default: []].formUnion(program.passes)
-    }
+  @Test func thePartsThatTheTableNamesAreThere() {
     for row in Self.rows {
-      for match in row.onServer.matches(of: /`([a-z_]+\.cc?)`: ([^;(]+)/) {
-        guard let parts = passes[String(match.1)] else { continue }
-        var left = match.2[...]
-        while !left.isEmpty, left != "all" {
-          let part = parts.filter { left.hasPrefix($0) }.max { $0.count < $1.count }
-          guard let part else {
-            Issue.record("line \(row.line): \(match.1) has no part '\(left)'")
-            break
-          }
-          left = left.dropFirst(part.count).trimmingPrefix(while: { ", ".contains($0) })
+      checkParts(of: row.onServer, "line \(row.line)")
+    }
+  }
+
+  private func checkParts(of tests: String, _ line: String) {
+    for match in tests.matches(of: /`([a-z_]+\.cc?)`: ([^;(]+)/) {
+      guard let parts = Self.passes[String(match.1)] else { continue }
+      var left = match.2[...]
+      while !left.isEmpty, left != "all" {
+        let part = parts.filter { left.hasPrefix($0) }.max { $0.count < $1.count }
+        guard let part else {
+          Issue.record("\(line): \(match.1) has no part '\(left)'")
+          break
         }
+        left = left.dropFirst(part.count).trimmingPrefix(while: { ", ".contains($0) })
       }
+    }
+  }
+
+  /// Each manner of programs has a part of a program of ours, or a suite.
+  @Test func everyMannerHasItsTests() throws {
+    let file = repository.appendingPathComponent("Tests/API/APITests/manners.md")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    let rows = text.split(separator: "\n").filter {
+      $0.hasPrefix("| ") && !$0.hasPrefix("| manner") && !$0.hasPrefix("| ---")
+    }
+    #expect(rows.count == 41)
+    for row in rows {
+      let slots = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      try #require(slots.count == 2 && !slots[1].isEmpty, "\(row)")
+      for item in slots[1].components(separatedBy: "; ") where !item.hasPrefix("`") {
+        #expect(Self.suites.contains(item), "\(slots[0]): there is no \(item)")
+      }
+      for match in slots[1].matches(of: /`([^`]+)`/) {
+        #expect(Self.passes[String(match.1)] != nil, "\(slots[0]): there is no \(match.1)")
+      }
+      checkParts(of: slots[1], slots[0])
     }
   }
 

@@ -112,6 +112,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "units.c", argument: "blocked",
         passes: ["components", "a callback that does not return"]),
       ProgramCase(
+        program: "manners.c",
+        passes: [
+          "no card", "any order", "any format", "odd scopes", "time stamps", "inputs", "locks",
+          "ends in listeners",
+        ]),
+      ProgramCase(
         program: "plugins.c",
         passes: [
           "components", "parameters", "renders", "samples given by the caller", "presets",
@@ -190,8 +196,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "converter.c",
         passes: [
-          "integers", "buffers", "channels", "the callback", "rates", "priming", "properties",
-          "packets", "properties of codecs", "what cannot be",
+          "integers", "buffers", "channels", "the callback", "fewer bytes", "rates", "priming",
+          "properties", "packets", "properties of codecs", "what cannot be",
         ]),
       ProgramCase(
         program: "extaudiofile.c",

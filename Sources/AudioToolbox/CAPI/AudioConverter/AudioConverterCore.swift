@@ -172,6 +172,8 @@ final class AudioConverterCore: @unchecked Sendable {
     guard buffers.count == input.buffers else {
       throw .inputSize("there are \(buffers.count) buffers, not \(input.buffers)")
     }
+    // Bytes count: a callback may leave the number of packets as it was.
+    if buffers.leastBytes == 0 { return .end }
     switch input.stream {
     case .pcm:
       let frames = min(Int(packets), buffers.leastBytes / input.bytesPerPacket)

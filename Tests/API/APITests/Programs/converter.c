@@ -237,6 +237,46 @@ static void the_callback(void) {
   passed("the callback");
 }
 
+/// Blocks for a moment, and gives half of the frames that it says.
+static OSStatus give_half(AudioConverterRef converter, UInt32 *packets, AudioBufferList *data,
+                          AudioStreamPacketDescription **descriptions, void *user) {
+  (void)converter, (void)descriptions;
+  feed *from = user;
+  usleep(10000);
+  UInt32 count = *packets / 2;
+  if (count > from->frames - from->given) count = from->frames - from->given;
+  data->mBuffers[0].mData = (void *)(from->samples + from->given);
+  data->mBuffers[0].mDataByteSize = count * (UInt32)sizeof(float);
+  from->given += count;
+  from->calls++;
+  return noErr;
+}
+
+/// Bytes count, not packets.
+static void fewer_bytes(void) {
+  enum {
+    Frames = 1000
+  };
+  static float samples[Frames], out[2 * Frames];
+  for (int i = 0; i < Frames; i++)
+    samples[i] = wave(i);
+  AudioConverterRef same = converter(pcm(48000, 1, 32, 4, Float), pcm(48000, 1, 32, 4, Float));
+  feed from = {samples, Frames, 0, Frames, noErr, 0, false};
+  UInt32 got = 0;
+  for (int i = 0; i < 100 && got < Frames; i++) {
+    UInt32 packets = 100;
+    AudioBufferList list = {1, {{1, 100 * sizeof(float), out + got}}};
+    WORKS(AudioConverterFillComplexBuffer(same, give_half, &from, &packets, &list, NULL));
+    EQUAL(list.mBuffers[0].mDataByteSize, packets * sizeof(float));
+    got += packets;
+  }
+  EQUAL(got, Frames);
+  CHECK(from.calls > 1);
+  CHECK(memcmp(samples, out, sizeof samples) == 0);
+  WORKS(AudioConverterDispose(same));
+  passed("fewer bytes");
+}
+
 // MARK: Rates
 
 static void rates(void) {
@@ -641,6 +681,7 @@ int main(void) {
   buffers_of_channels();
   channels_that_differ();
   the_callback();
+  fewer_bytes();
   rates();
   priming();
   properties();
