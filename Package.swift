@@ -314,7 +314,8 @@ let package = Package(
       name: "DocsTests", dependencies: ["TestSupport"], path: "Tests/Project/DocsTests",
       swiftSettings: relaxed),
     .testTarget(
-      name: "CommandTests", dependencies: ["CTestSupport", "TestSupport", "managed-session"],
+      name: "CommandTests",
+      dependencies: ["CTestSupport", "TestSupport", "make-sessions", "managed-session"],
       path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",

@@ -322,6 +322,9 @@ package final class Graph: @unchecked Sendable {
     }
   }
 
+  /// Device frame at which the latest crossfade that is over began; nil if there was none.
+  package var latestFade: Int64? { unsafe cycle.pointee.fadeStart }
+
   /// Logs what nodes did wrong.
   private func tell(_ state: inout State) {
     for slot in state.order?.slots ?? [] {

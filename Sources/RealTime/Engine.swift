@@ -126,6 +126,9 @@ package struct Engine: ~Copyable {
   private let signal: UnsafeMutablePointer<cue_signal>
   /// Address of the JACK client whose frame counter is read; 0 if the caller drives the cycles.
   private let client: Atomic<UInt>
+  private let transportClock = TransportClock()
+  /// Address of the transport state of cycles that the caller drives; 0 if they have none.
+  private let callersTransport = Atomic<UInt>(0)
   /// Offset from a driver's counter to device time; nil if the counter is device time itself, as on
   /// jackd.
   private let timeBase: UnsafeMutablePointer<TimeBase>?
@@ -147,6 +150,15 @@ package struct Engine: ~Copyable {
 
   /// The latest cycle's times; the anchor before the first one. Any thread.
   package var times: CycleTimes { clock.read() }
+
+  /// Transport state of the latest cycle that ran a graph; nil if there was none. Any thread.
+  package var transport: TransportReading? { transportClock.read() }
+
+  /// Sets the transport state of the cycles that the caller drives, which it may change between
+  /// cycles; nil for none. The caller owns the memory.
+  package func setTransport(_ transport: UnsafeMutablePointer<cue_transport>?) {
+    callersTransport.store(UInt(bitPattern: transport), ordering: .releasing)
+  }
 
   /// First device frame of the cycle after the latest; nil before the first one. Any thread.
   package var upcomingFrame: Int64? {
@@ -223,6 +235,7 @@ package struct Engine: ~Copyable {
   /// but never returned counts as finished.
   package func rebase(client: OpaquePointer?, anchor: TimeAnchor) {
     self.client.store(UInt(bitPattern: client), ordering: .relaxed)
+    transportClock.clear()
     continueTime(at: anchor)
     ended.store(cyclesBegun, ordering: .sequentiallyConsistent)
     isLooking.store(false, ordering: .sequentiallyConsistent)
@@ -257,10 +270,8 @@ package struct Engine: ~Copyable {
         if unsafe processList.voices[i].pointee.cycle(time) { happened = true }
       }
       if let graph = unsafe processList.graph {
-        // A caller that drives the cycles by hand has no transport.
-        let transport = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)).map {
-          unsafe cue_rt_transport($0)
-        }
+        let transport = transportOfCycle()
+        if let transport, transportClock.publish(transport, at: time.frame) { happened = true }
         unsafe graph.pointee.setFreewheeling(freewheels.load(ordering: .relaxed))
         if unsafe graph.pointee.cycle(
           frames: time.frames, at: time.frame, transport: transport,
@@ -279,6 +290,15 @@ package struct Engine: ~Copyable {
     // the store.
     ended.store(number, ordering: .releasing)
     if happened { unsafe cue_rt_signal_post(signal) }
+  }
+
+  /// Returns the transport state at the cycle's first frame: JACK's, or the caller's.
+  @_noLocks private borrowing func transportOfCycle() -> cue_transport? {
+    if let client = unsafe OpaquePointer(bitPattern: client.load(ordering: .relaxed)) {
+      return unsafe cue_rt_transport(client)
+    }
+    let address = callersTransport.load(ordering: .acquiring)
+    return unsafe UnsafePointer<cue_transport>(bitPattern: address)?.pointee
   }
 
   /// Advances device time to the cycle that begins at `begin`.

@@ -166,6 +166,14 @@ extension OutputQueue {
 
   // MARK: Time
 
+  /// Device frame at which the present run's first frame was due, by where the run is now: a server that
+  /// was away moves it. Nil unless the latest cycle played.
+  package var runOrigin: Int64? {
+    guard state.read({ $0.isRunning && !$0.isLost }) else { return nil }
+    let reading = memory.readClock()
+    return reading.ranFrames > 0 ? reading.frame - reading.position : nil
+  }
+
   /// Returns the earliest frame of the run at which a buffer enqueued now can begin. Buffers
   /// enqueued after the end of a run belong to the next run.
   func presentFrame(_ state: PlaybackState) -> Int64 {

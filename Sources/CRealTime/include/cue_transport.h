@@ -17,6 +17,8 @@ typedef struct cue_transport {
   int64_t frame;
   double frames_per_second;
   bool is_rolling;
+  /// Set while the transport waits for clients to get ready, and then rolls.
+  bool is_starting;
   /// Set if the tempo and position in beats are known: all fields below.
   bool has_beats;
   /// Note value of a beat (4 for quarter notes), and beats in a bar.
@@ -38,33 +40,40 @@ typedef struct cue_transport_course {
   int64_t passed;
 } cue_transport_course;
 
-/// Returns JACK's transport state in this cycle.
-static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_REALTIME {
+/// Returns the transport state that JACK's state and position tell.
+static inline cue_transport cue_rt_read_transport(jack_transport_state_t state,
+                                                  const jack_position_t *position) CUE_REALTIME {
   cue_transport now;
   memset(&now, 0, sizeof now);
+  now.is_rolling = state == JackTransportRolling;
+  now.is_starting = state == JackTransportStarting || state == JackTransportNetStarting;
+  now.frame = position->frame;
+  now.frames_per_second = position->frame_rate;
+  if (!(position->valid & JackPositionBBT) || !(position->beats_per_minute > 0) ||
+      !(position->beats_per_bar > 0) || !(position->ticks_per_beat > 0))
+    return now;
+  now.has_beats = true;
+  now.beat_unit = (int32_t)position->beat_type;
+  now.beats_per_bar = position->beats_per_bar;
+  now.beats_per_minute = position->beats_per_minute;
+  now.bar = position->bar - 1;
+  now.bar_beat = position->beat - 1 + position->tick / position->ticks_per_beat;
+  now.beat_slack = 2 / position->ticks_per_beat;
+  // They may be valid for an earlier frame, `bbt_offset` frames before.
+  if (position->valid & JackBBTFrameOffset && position->frame_rate > 0)
+    now.bar_beat += position->bbt_offset * now.beats_per_minute / (60.0 * position->frame_rate);
+  return now;
+}
+
+/// Returns JACK's transport state in this cycle.
+static inline cue_transport cue_rt_transport(const jack_client_t *client) CUE_REALTIME {
   jack_position_t position;
   jack_transport_state_t state;
   position.valid = (jack_position_bits_t)0;
   CUE_TRUST_BEGIN // transport.h: real-time safe; on the process thread, valid for the whole cycle.
       state = jack_transport_query(client, &position);
   CUE_TRUST_END
-  now.is_rolling = state == JackTransportRolling;
-  now.frame = position.frame;
-  now.frames_per_second = position.frame_rate;
-  if (!(position.valid & JackPositionBBT) || !(position.beats_per_minute > 0) ||
-      !(position.beats_per_bar > 0) || !(position.ticks_per_beat > 0))
-    return now;
-  now.has_beats = true;
-  now.beat_unit = (int32_t)position.beat_type;
-  now.beats_per_bar = position.beats_per_bar;
-  now.beats_per_minute = position.beats_per_minute;
-  now.bar = position.bar - 1;
-  now.bar_beat = position.beat - 1 + position.tick / position.ticks_per_beat;
-  now.beat_slack = 2 / position.ticks_per_beat;
-  // They may be valid for an earlier frame, `bbt_offset` frames before.
-  if (position.valid & JackBBTFrameOffset && position.frame_rate > 0)
-    now.bar_beat += position.bbt_offset * now.beats_per_minute / (60.0 * position.frame_rate);
-  return now;
+  return cue_rt_read_transport(state, &position);
 }
 
 /// Returns true if the transport has only run on, or stood still, for `passed` frames of cycles

@@ -7,8 +7,9 @@ struct RenderSession: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "render", abstract: "Write a session's sound to a file, faster than real time.",
     discussion: """
-      Needs no server. The session plays as when it runs, with all tracks from the first frame, and the \
-      latency of plugins is left out. The file has the sum of all tracks and buses that have ports of \
+      Needs no server. The session plays as when it runs, and the latency of plugins is left out. Start \
+      groups that wait for a beat start at that beat, all others with the first frame. With the transport \
+      mode follow or lead, plugins follow a transport that rolls at the session's tempo. The file has the sum of all tracks and buses that have ports of \
       their own; with --stems, each of them gets a file, named after it. The extension selects the \
       container: \(SoundFormat.extensions). In containers for linear PCM, 32-bit floats are usual.
 

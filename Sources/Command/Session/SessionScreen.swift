@@ -44,6 +44,7 @@ struct SessionScreen {
         watch.note(
           engine.device.isLost ? engine.device.latestAbsence : nil,
           server: engine.device.client.serverName)
+        if KeyReader.takeContinuation() { Screen.shared.forgetDisplay() }
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
@@ -56,7 +57,9 @@ struct SessionScreen {
   private func lines(_ engine: SessionEngine) -> [String] {
     let size = Screen.shared.size
     let document = engine.document
-    let state = engine.isPlaying ? "playing" : engine.isPaused ? "paused" : "stopped"
+    let state =
+      engine.isSounding
+      ? "playing" : engine.isPlaying ? "armed" : engine.isPaused ? "paused" : "stopped"
     let load = formatted("%.0f", Double(engine.device.client.load))
     var head =
       "\(state) \(clock(session.position))  load \(load) %  xruns \(engine.device.xruns)"
@@ -97,13 +100,15 @@ final class SessionKeys: Sendable {
     return max(0, min(selection.track.read { $0 }, count - 1))
   }
 
+  private func select(_ track: Int) { selection.track.change { $0 = max(0, track) } }
+
   /// Seconds by which the arrows move.
   private static let step = 5.0
 
   func press(_ key: KeyReader.Key) {
     switch key {
-    case .up: selection.track.change { $0 = max(0, selected - 1) }
-    case .down: selection.track.change { $0 = selected + 1 }
+    case .up: select(selected - 1)
+    case .down: select(selected + 1)
     case .left: move(by: -Self.step)
     case .right: move(by: Self.step)
     case .character(let character): press(character)
@@ -115,7 +120,8 @@ final class SessionKeys: Sendable {
     switch key {
     case " ":
       run { session throws(SessionRunError) in
-        if session.engine?.isPlaying == true { try session.stop() } else { try session.start() }
+        // Groups that wait for a time do not keep the others from starting.
+        if session.engine?.isSounding == true { try session.stop() } else { try session.start() }
       }
     case "p": run { session throws(SessionRunError) in try session.pause() }
     case "n": run { session throws(SessionRunError) in try session.next() }

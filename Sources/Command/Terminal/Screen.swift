@@ -65,6 +65,9 @@ final class Screen: Sendable {
     }
   }
 
+  /// Leaves the progress display where it is. The next one is drawn below what else is on the terminal.
+  func forgetDisplay() { state.withLock { $0.drawn = [] } }
+
   /// Runs `body` with the progress display temporarily removed.
   private func above(_ body: () -> Void) {
     state.withLock { state in

@@ -307,6 +307,8 @@ package struct GraphOrder: BitwiseCopyable {
   var hasTold = false
   /// Set once a block of the order has been run.
   var hasBegun = false
+  /// Device frame of the first cycle that ran the order; `Int64.min` before it.
+  var beganAt = Int64.min
 
   /// Creates an order in memory that the caller owns.
   package init(
@@ -331,6 +333,7 @@ package struct GraphOrder: BitwiseCopyable {
   package mutating func goOn(from other: GraphOrder) {
     passed = other.passed
     hasBegun = other.hasBegun
+    beganAt = other.beganAt
   }
 
   /// Returns an edge's gain `frame` frames into the block.

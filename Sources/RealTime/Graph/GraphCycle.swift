@@ -14,6 +14,7 @@ package struct GraphCycle: ~Copyable {
   private let freewheels = Atomic<Bool>(false)
   private let latestFrame = Atomic<Int64>(.min)
   private let faded = Atomic<UInt64>(0)
+  private let fadedFrom = Atomic<Int64>(.min)
   private let wantsAttention = Atomic<Bool>(false)
   private let types: cue_event_types
   /// Flag that nodes set to ask for attention. Process thread only.
@@ -59,6 +60,11 @@ package struct GraphCycle: ~Copyable {
   }
   /// Number of the latest order whose fade is over.
   package var fadedOrder: UInt64 { faded.load(ordering: .acquiring) }
+  /// Device frame at which the fade of that order began; nil if there was none.
+  package var fadeStart: Int64? {
+    let frame = fadedFrom.load(ordering: .acquiring)
+    return frame == .min ? nil : frame
+  }
   /// Returns true if a node has asked for attention since the last call.
   package func takeAttention() -> Bool {
     wantsAttention.exchange(false, ordering: .acquiringAndReleasing)
@@ -123,6 +129,9 @@ package struct GraphCycle: ~Copyable {
     if var transport {
       unsafe block.transport = cue_rt_follow_transport(course, &transport, UInt32(frames))
     }
+    if unsafe order.pointee.beganAt == .min {
+      unsafe order.pointee.beganAt = cycle.frame
+    }
     var at = 0
     while at < frames {
       let count = min(blockFrames, frames &- at)
@@ -148,6 +157,8 @@ package struct GraphCycle: ~Copyable {
     var happened = false
     if unsafe order.pointee.fades && !order.pointee.isFading && !order.pointee.hasTold {
       unsafe order.pointee.hasTold = true
+      unsafe fadedFrom.store(
+        order.pointee.beganAt &+ Int64(order.pointee.fillFrames), ordering: .relaxed)
       unsafe faded.store(order.pointee.number, ordering: .releasing)
       happened = true
     }

@@ -36,6 +36,23 @@ extension JackClient {
     }
     return status == 0
   }
+
+  func joinTransportStarts() -> TransportSync? {
+    // Device frames are no frames of PipeWire's counter.
+    if isPipeWire { return nil }
+    let sync = unsafe TransportSync(client)
+    let status = whileOpen { unsafe jack_set_sync_callback(client, getReady, sync.memory) }
+    return status == 0 ? sync : nil
+  }
+}
+
+/// JACK's sync callback. `argument` is a `cue_sync`. Process thread.
+@_noLocks private func getReady(
+  _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
+  _ argument: UnsafeMutableRawPointer?
+) -> CInt {
+  guard let position = unsafe position, let argument = unsafe argument else { return 1 }
+  return unsafe cue_rt_sync(argument.assumingMemoryBound(to: cue_sync.self), state, position)
 }
 
 /// JACK's timebase callback. `argument` is a `cue_tempo`. Process thread.

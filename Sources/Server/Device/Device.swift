@@ -1,4 +1,4 @@
-import RealTime
+package import RealTime
 import Synchronization
 import Timeline
 
@@ -114,6 +114,8 @@ package final class Device: Sendable {
 
   // MARK: Time
 
+  /// Transport state of the latest cycle; nil if no cycle has run a graph on this client.
+  package var transport: TransportReading? { engine.transport }
   var clock: DeviceClock { DeviceClock(link: link, engine: engine, losses: losses) }
   /// Device time now. It stays within the latest cycle until the next one begins, even if that is
   /// late.

@@ -61,6 +61,8 @@ package protocol ServerClient: AnyObject, Sendable {
   ///
   /// - Returns: False if another client is the timebase.
   func becomeTimebase(_ tempo: TransportTempo) -> Bool
+  /// Lets the transport wait before it rolls until this client is ready; nil if the server cannot.
+  func joinTransportStarts() -> TransportSync?
   /// The server's load in percent of the time of a cycle.
   var load: Float { get }
   /// True if a client of any process is connected to a port of the sound card.
@@ -129,6 +131,7 @@ extension ServerClient {
   package func stopTransport() {}
   package func locateTransport(to frame: Int64) {}
   package func becomeTimebase(_ tempo: TransportTempo) -> Bool { true }
+  package func joinTransportStarts() -> TransportSync? { nil }
   package var load: Float { 0 }
   package var cardIsInUse: Bool { false }
   package var cardSources: [String] { [] }

@@ -44,10 +44,16 @@ package final class RunningSession: Sendable {
   let decoder = Mutex(SessionMIDIDecoder())
   private struct Work {
     var jobs: [@Sendable () -> Void] = []
+    /// Set if the session's thread is to look at the engine at once.
+    var isDue = false
     var isOver = false
     var hasEnded = false
   }
   private let work = Monitor(Work())
+  private enum Task {
+    case job(@Sendable () -> Void)
+    case service, end
+  }
   private let wantsToQuit = Monitor(false)
   private let dirtinessChanged = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -55,16 +61,20 @@ package final class RunningSession: Sendable {
     self.options = options
     startThread(named: "cuejack-session") { [weak self, work] in
       while true {
-        let job = work.wait(seconds: 0.05) { work -> (@Sendable () -> Void)?? in
-          if !work.jobs.isEmpty { return .some(work.jobs.removeFirst()) }
-          return work.isOver ? .some(nil) : nil
+        let task = work.wait(seconds: 0.05) { work -> Task? in
+          if !work.jobs.isEmpty { return .job(work.jobs.removeFirst()) }
+          if work.isDue {
+            work.isDue = false
+            return .service
+          }
+          return work.isOver ? .end : nil
         }
-        switch job {
-        case nil: self?.service()
-        case .some(nil):
+        switch task {
+        case .job(let job): job()
+        case .service, nil: self?.service()
+        case .end:
           work.change { $0.hasEnded = true }
           return
-        case .some(.some(let job)): job()
         }
       }
     }
@@ -94,6 +104,15 @@ package final class RunningSession: Sendable {
       SessionEngine.Options(
         clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
         onMessage: options.onMessage))
+    engine.device.afterEvents { [weak engine, work] in
+      if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
+    }
+    let (own, server) = (document.sampleRate, engine.device.client.sampleRate)
+    if let own, own != server {
+      options.onMessage(
+        "sampleRate: the session is made for \(plain(own)) Hz, and the server runs at \(plain(server)) Hz: "
+          + "sounds are resampled, and frames of starts are counted at the server's rate")
+    }
     var remote: RemoteServer?
     var published: PublishedSession?
     if let port = options.port {
@@ -112,6 +131,12 @@ package final class RunningSession: Sendable {
       $0 = Opened(store: store, engine: engine, remote: remote, published: published)
     }
     version.add(1, ordering: .relaxed)
+    // Groups that wait for a time are armed as soon as the session is up.
+    do throws(SessionRunError) {
+      try engine.arm()
+    } catch {
+      options.onMessage("\(error)")
+    }
   }
 
   /// Returns a JACK client's name for a session's.
@@ -128,6 +153,8 @@ package final class RunningSession: Sendable {
       return opened
     }
     guard let old else { return }
+    // Nobody leads the transport from now on.
+    if old.engine.document.transport.mode == .lead { old.engine.device.client.stopTransport() }
     old.published?.end()
     old.remote?.end()
     old.engine.close()
@@ -191,10 +218,23 @@ package final class RunningSession: Sendable {
     guard let engine else { return }
     engine.service()
     followMIDI(engine)
-    peaks.withLock { $0 = engine.takePeaks() }
+    let fresh = engine.takePeaks()
+    peaks.withLock { peaks in
+      peaks = fresh.enumerated().map { track, fresh in
+        fresh.enumerated().map { channel, peak in
+          guard peaks.indices.contains(track), peaks[track].indices.contains(channel) else {
+            return peak
+          }
+          return max(peak, peaks[track][channel] * Self.fall)
+        }
+      }
+    }
   }
 
-  /// The peaks of each track, behind its fader: 1 is full scale.
+  /// The part of a peak that is left after 50 ms: peaks fall by 20 dB per second.
+  private static let fall: Float = 0.8913
+
+  /// The peaks of each track, behind its fader: 1 is full scale. They fall slowly.
   package var trackPeaks: [[Float]] { peaks.withLock { $0 } }
 
   // MARK: What people ask
@@ -213,6 +253,7 @@ package final class RunningSession: Sendable {
     if engine.usesTransport {
       engine.device.client.stopTransport()
       engine.device.client.locateTransport(to: 0)
+      engine.awaitTransportStop()
     }
     try engine.stop(Array(engine.groupNames.indices))
   }
@@ -246,7 +287,7 @@ package final class RunningSession: Sendable {
   package func next() throws(SessionRunError) {
     let engine = try running()
     let groups = engine.manualGroups
-    let now = engine.position(ofGroup: groups.first ?? 0)
+    let now = engine.transportPosition ?? engine.position(ofGroup: groups.first ?? 0)
     guard let next = engine.plan.tracks.map(\.start).filter({ $0 > now }).min() else {
       throw .refused("no track starts after this position")
     }
@@ -264,6 +305,7 @@ package final class RunningSession: Sendable {
   /// Position in seconds.
   package var position: Double {
     guard let engine else { return 0 }
+    if let position = engine.transportPosition { return engine.plan.timeline.seconds(of: position) }
     let group = engine.manualGroups.first ?? 0
     return engine.plan.timeline.seconds(of: engine.position(ofGroup: group))
   }

@@ -27,6 +27,7 @@ extension SessionEngine {
         }
       }
       replaceDocument(document)
+      followArming(old, document)
       for connection in Set(document.connections).subtracting(old.connections) {
         connect(connection)
       }
@@ -35,6 +36,17 @@ extension SessionEngine {
         device.disconnect(port, from: other)
       }
     }
+  }
+
+  /// While the session plays, starts recordings that have been armed, and ends those that no longer are.
+  private func followArming(_ old: SessionDocument, _ new: SessionDocument) {
+    let armed = Set(new.recordings.filter(\.armed).map(\.name))
+    let before = Set(old.recordings.filter(\.armed).map(\.name))
+    if armed == before { return }
+    stopRecordings { !armed.contains($0) }
+    guard isPlaying, !armed.isSubset(of: before) else { return }
+    let names = prepareRecordings { armed.contains($0.name) && !before.contains($0.name) }
+    startRecordings(names, at: device.now + lead(names.count, attempt: 0))
   }
 
   /// Checks that two documents differ only in what can change while the session runs.

@@ -29,6 +29,14 @@ extension SessionEngine {
   /// Whether a group plays.
   package var isPlaying: Bool { runs.withLock { $0.contains { $0.motion == .playing } } }
 
+  /// Whether a group is heard: one that plays, and does not wait for its frame. For a session that follows or
+  /// leads the transport, whether that rolls.
+  package var isSounding: Bool {
+    if usesTransport { return device.transport?.isRolling ?? false }
+    let now = device.now
+    return runs.withLock { $0.contains { $0.motion == .playing && $0.anchor <= now } }
+  }
+
   /// Whether a group is paused, and none plays.
   package var isPaused: Bool {
     !isPlaying && runs.withLock { $0.contains { $0.motion == .paused } }
@@ -67,14 +75,25 @@ extension SessionEngine {
     return Int64((0.05 * rate + cycles) * Double(1 << attempt)) + Int64(session.latencyFrames)
   }
 
-  func begin(_ groups: [Int], at wanted: Int64?) throws(SessionRunError) -> Int64 {
-    let list = runs.withLock { runs in groups.map { runs[$0] } }
-    let tracks = list.flatMap(\.tracks)
+  /// Starts groups that wait, all on one frame or each so many frames later.
+  ///
+  /// - Parameters:
+  ///   - wanted: The device frame of the start; nil for as soon as possible.
+  ///   - delays: Frames by which groups start later, by their numbers.
+  func begin(_ groups: [Int], at wanted: Int64?, later delays: [Int: Int64] = [:])
+    throws(SessionRunError) -> Int64
+  {
+    let list = runs.withLock { runs in groups.map { (delay: delays[$0] ?? 0, run: runs[$0]) } }
+    let tracks = list.flatMap(\.run.tracks)
     let latency = Int64(session.latencyFrames)
-    var origins: [Int: Int64] = [:]
-    for run in list { for track in run.tracks { origins[track] = run.origin } }
+    var origins: [Int: (position: Int64, delay: Int64)] = [:]
+    for (delay, run) in list {
+      for track in run.tracks { origins[track] = (run.origin, delay) }
+    }
     let starts = origins
     try SessionRunError.host { () throws(HostError) in try session.setOpen(tracks, true) }
+    // The recordings have their ports before the frame is chosen.
+    let recording = prepareRecordings()
     awaitSettled(seconds: 0.5)
     let plan = plan
     var attempt = 0
@@ -82,30 +101,33 @@ extension SessionEngine {
       let frame =
         wanted
         ?? (isLive || device.now > 0 ? device.now + lead(tracks.count, attempt: attempt) : latency)
+      startRecordings(recording, at: frame)
       try forEachPlayer(of: tracks) { index, player throws(QueueError) in
-        guard !player.isOver, let run = plan.tracks[index].run(from: starts[index] ?? 0) else {
-          return
-        }
-        try player.queue.start(at: .frame(frame - latency + run.delay))
+        guard !player.isOver, let start = starts[index],
+          let run = plan.tracks[index].run(from: start.position)
+        else { return }
+        try player.queue.start(at: .frame(frame - latency + start.delay + run.delay))
       }
       // A machine that was too busy tries again, later.
-      if isLive, wanted == nil, attempt < 4,
-        device.now >= frame - latency - Int64(device.periodFrames),
-        !device.isLost
-      {
-        for run in list { try rewind(run.tracks, to: run.origin, halts: true) }
+      if isLive, wanted == nil, attempt < 4, isTooLate(for: frame), !device.isLost {
+        for (_, run) in list { try rewind(run.tracks, to: run.origin, halts: true) }
+        restartRecordings(recording)
         attempt += 1
         continue
       }
       runs.withLock { runs in
         for group in groups {
           runs[group].motion = .playing
-          runs[group].anchor = frame
+          runs[group].anchor = frame + (delays[group] ?? 0)
         }
       }
-      startRecordings(at: frame)
       return frame
     }
+  }
+
+  /// Whether a start at a device frame that was ordered by now may have come too late.
+  func isTooLate(for frame: Int64) -> Bool {
+    device.now >= frame - Int64(session.latencyFrames) - Int64(device.periodFrames)
   }
 
   // MARK: Stopping
@@ -113,7 +135,7 @@ extension SessionEngine {
   /// Stops groups on one frame, and goes back to the beginning.
   package func stop(_ groups: [Int]) throws(SessionRunError) {
     try control.withLock { _ throws(SessionRunError) in
-      try halt(groups) { _, _ in (.stopped, 0) }
+      try halt(groups) { _, _, _ in (.stopped, 0) }
     }
     if !isPlaying { stopRecordings() }
   }
@@ -122,8 +144,9 @@ extension SessionEngine {
   package func pause(_ groups: [Int]) throws(SessionRunError) {
     try control.withLock { _ throws(SessionRunError) in
       let playing = runs.withLock { runs in groups.filter { runs[$0].motion == .playing } }
-      try halt(playing) { run, frame in (.paused, run.origin + max(0, frame - run.anchor)) }
+      try halt(playing) { _, run, frame in (.paused, run.origin + max(0, frame - run.anchor)) }
     }
+    if !isPlaying { stopRecordings() }
   }
 
   /// Moves groups to a position in device frames. Those that play go on there, on one frame.
@@ -134,7 +157,8 @@ extension SessionEngine {
   {
     try control.withLock { _ throws(SessionRunError) in
       let playing = runs.withLock { runs in groups.filter { runs[$0].motion == .playing } }
-      try halt(groups) { run, _ in (run.motion == .playing ? .paused : run.motion, max(0, position))
+      try halt(groups) { _, run, _ in
+        (run.motion == .playing ? .paused : run.motion, max(0, position))
       }
       if !playing.isEmpty { _ = try begin(playing, at: frame) }
     }
@@ -142,21 +166,25 @@ extension SessionEngine {
 
   /// Fades groups out on one frame, stops their queues, and prepares a run from another position.
   ///
-  /// - Parameter next: Returns what a group does then, and its position, from the device frame at which
-  ///   the fade begins.
-  func halt(_ groups: [Int], _ next: (Run, Int64) -> (Motion, Int64))
+  /// - Parameter next: Returns what a group does then, and its position, from its number and the device
+  ///   frame at which the fade begins.
+  func halt(_ groups: [Int], _ next: (Int, Run, Int64) -> (Motion, Int64))
     throws(SessionRunError)
   {
     let list = runs.withLock { runs in groups.map { runs[$0] } }
     let playing = list.filter { $0.motion == .playing }.flatMap(\.tracks)
-    // The edit reaches the next cycle.
-    let frame = device.latestFrame + Int64(device.periodFrames) + Int64(session.latencyFrames)
+    let latest = device.latestFrame
+    // The edit should reach the next cycle.
+    var fade = latest + Int64(device.periodFrames)
     if !playing.isEmpty, !device.isLost {
       try SessionRunError.host { () throws(HostError) in try session.setOpen(playing, false) }
       awaitSettled(seconds: 0.5)
+      // The cycle that it did reach.
+      if let begun = session.graph.latestFade, begun > latest { fade = begun }
     }
+    let frame = fade + Int64(session.latencyFrames)
     for (number, run) in zip(groups, list) {
-      let (motion, position) = next(run, frame)
+      let (motion, position) = next(number, run, frame)
       runs.withLock { runs in
         runs[number].motion = motion
         runs[number].origin = position
@@ -202,7 +230,7 @@ extension SessionEngine {
       case .hostTime(let time): frame = device.frame(atHostTime: UInt64(time))
       default: continue
       }
-      if frame <= device.now + Int64(session.latencyFrames) {
+      if isTooLate(for: frame) {
         options.onMessage("groups[\(group?.name ?? "")].trigger: the start frame \(frame) is past")
         continue
       }

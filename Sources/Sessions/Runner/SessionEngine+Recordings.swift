@@ -6,37 +6,77 @@ import Server
 import Synchronization
 import Timeline
 
-/// A recording of the session while it is written.
+/// A recording of the session that is prepared or written.
 struct SessionRecorder: Sendable {
   let name: String
   let recorder: FileRecorder
   let file: RecordingFile
+  var isStarted = false
 }
 
 /// Recordings: armed ones start and end with the session.
 extension SessionEngine {
-  /// Starts the armed recordings at a device frame. One that cannot start is reported.
-  func startRecordings(at frame: Int64) {
+  /// Opens the armed recordings that are not being written: their ports exist and are connected then. One
+  /// that cannot be opened is reported.
+  ///
+  /// - Returns: The names of those that are not started.
+  func prepareRecordings(_ isWanted: (SessionRecording) -> Bool = { $0.armed }) -> [String] {
     // A render server has nothing to record.
-    guard isLive || !device.client.physicalInputs.isEmpty, recorders.withLock({ $0.isEmpty }) else {
-      return
-    }
-    for recording in document.recordings where recording.armed {
+    guard isLive || !device.client.physicalInputs.isEmpty else { return [] }
+    let open = Set(recorders.withLock { $0.map(\.name) })
+    for recording in document.recordings where isWanted(recording) && !open.contains(recording.name)
+    {
       do throws(SessionRunError) {
-        let recorder = try start(recording, at: frame)
+        let recorder = try prepare(recording)
         recorders.withLock { $0.append(recorder) }
       } catch {
         options.onMessage("recordings[\(recording.name)]: \(error)")
       }
     }
+    return recorders.withLock { $0.filter { !$0.isStarted }.map(\.name) }
+  }
+
+  /// Starts prepared recordings at a device frame. One that cannot start is reported.
+  func startRecordings(_ names: [String], at frame: Int64) {
+    for entry in recorders.withLock({ $0 }) where names.contains(entry.name) {
+      recorders.withLock { recorders in
+        for index in recorders.indices where recorders[index].name == entry.name {
+          recorders[index].isStarted = true
+        }
+      }
+      do throws(QueueError) {
+        try entry.recorder.start(entry.file, at: .frame(frame), limit: nil)
+      } catch {
+        let reason = SessionRunError.queue(name: entry.name, error)
+        options.onMessage("recordings[\(entry.name)]: \(reason)")
+      }
+    }
+  }
+
+  /// Replaces recordings that were started too late by new ones, and deletes what they have written.
+  func restartRecordings(_ names: [String]) {
+    if names.isEmpty { return }
+    for entry in remove({ names.contains($0.name) }) {
+      entry.recorder.stop()
+      entry.recorder.close()
+      try? entry.file.writer?.close()
+      entry.file.store?.remove()
+    }
+    _ = prepareRecordings { names.contains($0.name) }
   }
 
   /// Whether a recording is being written.
-  package var isRecording: Bool { recorders.withLock { !$0.isEmpty } }
+  package var isRecording: Bool { recorders.withLock { $0.contains { $0.isStarted } } }
 
-  private func start(_ recording: SessionRecording, at frame: Int64) throws(SessionRunError)
-    -> SessionRecorder
-  {
+  private func remove(_ isWanted: (SessionRecorder) -> Bool) -> [SessionRecorder] {
+    recorders.withLock { recorders in
+      let removed = recorders.filter(isWanted)
+      recorders.removeAll(where: isWanted)
+      return removed
+    }
+  }
+
+  private func prepare(_ recording: SessionRecording) throws(SessionRunError) -> SessionRecorder {
     let rate = device.client.sampleRate
     let kind = try SessionRunError.file { () throws(SoundFileError) in
       try SoundFormat(
@@ -61,7 +101,6 @@ extension SessionEngine {
       do throws(QueueError) {
         try recorder.queue.setDeviceUID(device.uid)
         try recorder.prepare()
-        try recorder.start(file, at: .frame(frame), limit: nil)
       } catch {
         recorder.close()
         throw error
@@ -87,13 +126,9 @@ extension SessionEngine {
     }
   }
 
-  /// Ends all recordings and completes their files.
-  func stopRecordings() {
-    let ending = recorders.withLock { recorders in
-      defer { recorders = [] }
-      return recorders
-    }
-    for entry in ending {
+  /// Ends all recordings, or some, and completes their files.
+  func stopRecordings(_ isWanted: (String) -> Bool = { _ in true }) {
+    for entry in remove({ isWanted($0.name) }) {
       entry.recorder.stop()
       entry.recorder.close()
       guard let writer = entry.file.writer else {

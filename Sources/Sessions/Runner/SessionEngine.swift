@@ -60,8 +60,12 @@ package final class SessionEngine: Sendable {
   /// Held during an operation.
   let control = Mutex<Void>(())
   let recorders = Mutex<[SessionRecorder]>([])
+  /// The session's part in starts of JACK's transport.
+  let transportStart = Mutex(TransportStart())
+  /// Set while the server is away, and until the tracks are heard again.
+  let interruption = Mutex<Interruption?>(nil)
   private let isClosed = Atomic<Bool>(false)
-  private let seenRestarts = Atomic<UInt64>(0)
+  let seenRestarts = Atomic<UInt64>(0)
 
   /// Opens the client, the files and the plugins, and makes the connections. Nothing plays yet. Blocks.
   ///
@@ -101,7 +105,7 @@ package final class SessionEngine: Sendable {
       connect(document)
       try prime()
       try bindControllers(document)
-      leadTransport(document)
+      joinTransport(document)
       try awaitLatencies()
     } catch {
       close()
@@ -224,64 +228,6 @@ package final class SessionEngine: Sendable {
       }
     }
     if let failure = failure.read({ $0 }) { throw failure }
-  }
-
-  // MARK: Service
-
-  /// Completes runs that have ended, and follows a server that has returned. Call it some ten times per
-  /// second.
-  package func service() {
-    control.withLock { _ in
-      let restarts = device.restarts
-      if restarts != seenRestarts.exchange(restarts, ordering: .relaxed) { findAnchors() }
-      do throws(SessionRunError) {
-        try followTransport()
-      } catch {
-        options.onMessage("\(error)")
-      }
-      let ended = runs.withLock { runs in
-        runs.indices.filter { index in
-          runs[index].motion == .playing
-            && runs[index].tracks.allSatisfy { players[$0]?.isOver ?? true }
-        }
-      }
-      // A run without sound ends only when it is stopped.
-      for index in ended
-      where runs.withLock({ $0[index].tracks }).contains(where: { players[$0] != nil }) {
-        end(index)
-      }
-    }
-  }
-
-  /// Notes that all tracks of a group are over, and goes back to the beginning.
-  private func end(_ index: Int) {
-    let tracks = runs.withLock { runs in
-      runs[index].motion = .stopped
-      runs[index].origin = 0
-      return runs[index].tracks
-    }
-    do throws(SessionRunError) {
-      try rewind(tracks, to: 0)
-    } catch {
-      options.onMessage("\(error)")
-    }
-    if runs.withLock({ $0.allSatisfy { $0.motion != .playing } }) { stopRecordings() }
-  }
-
-  /// Finds where the groups are, after a server has returned.
-  private func findAnchors() {
-    runs.withLock { runs in
-      for (number, run) in runs.enumerated() where run.motion == .playing {
-        for index in run.tracks {
-          guard let player = players[index], !player.isOver, let frame = player.queue.currentFrame,
-            let start = plan.tracks[index].run(from: run.origin)
-          else { continue }
-          let passed = frame / plan.tracks[index].facts.sampleRate * plan.timeline.sampleRate
-          runs[number].anchor = device.now - Int64(passed) - start.delay
-          break
-        }
-      }
-    }
   }
 }
 

@@ -4,7 +4,7 @@ package import RealTime
 /// Sound files in a row without gaps. Any thread.
 ///
 /// Files of one linear PCM format are read as stored. Otherwise all have the first file's rate and the
-/// largest number of channels, as 32-bit floats.
+/// largest number of channels, as 32-bit floats; a single channel goes to the first two.
 package final class SoundRow: SoundSource {
   package let path: String
   package let format: PCMFormat
@@ -12,6 +12,8 @@ package final class SoundRow: SoundSource {
   package let files: [SoundReader]
   /// The first frame of each file.
   private let starts: [Int64]
+  /// Whether each file has a single channel that goes to two.
+  private let areMono: [Bool]
 
   package var isTruncated: Bool { files.contains(where: \.isTruncated) }
 
@@ -21,6 +23,7 @@ package final class SoundRow: SoundSource {
   package init(paths: [String]) throws(SoundFileError) {
     var files: [SoundReader] = []
     for path in paths { files.append(try SoundReader(path: path)) }
+    let channels = files.map(\.format.channels)
     if files.contains(where: { $0.format != files[0].format }) {
       let format = PCMFormat(
         sampleRate: files[0].format.sampleRate, channels: files.map(\.format.channels).max() ?? 1,
@@ -31,6 +34,8 @@ package final class SoundRow: SoundSource {
     self.files = files
     path = paths.count == 1 ? paths[0] : "\(paths[0]) and \(paths.count - 1) more"
     format = files[0].format
+    let most = format.channels
+    areMono = channels.map { $0 == 1 && most > 1 }
     var next: Int64 = 0
     var starts: [Int64] = []
     for file in files {
@@ -57,8 +62,20 @@ package final class SoundRow: SoundSource {
         into: .init(rebasing: buffer[(done * bytesPerFrame)...]))
       // A file that ends early is an error of the row, unless something was read before.
       if read == 0 { break }
+      if areMono[index] {
+        let samples = unsafe UnsafeMutableRawBufferPointer(
+          rebasing: buffer[(done * bytesPerFrame)..<((done + read) * bytesPerFrame)])
+        unsafe Self.spread(samples.assumingMemoryBound(to: Float.self), format.channels)
+      }
       done += read
     }
     return done
+  }
+
+  /// Copies the first channel of interleaved frames to the second one.
+  private static func spread(_ samples: UnsafeMutableBufferPointer<Float>, _ channels: Int) {
+    for frame in stride(from: 0, to: samples.count, by: channels) {
+      unsafe samples[frame + 1] = samples[frame]
+    }
   }
 }

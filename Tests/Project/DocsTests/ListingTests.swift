@@ -120,7 +120,14 @@ import Testing
     let commands = Page("README.md").blocks.filter { $0.language == "sh" }
       .flatMap { $0.text.components(separatedBy: "\n") }.filter { $0.hasPrefix("cuejack ") }
     #expect(commands.count >= 5)
-    try withTemporaryFolder { folder in
+    try withTemporaryFolder { root in
+      let folder = root.appendingPathComponent("demo")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      for name in ["duo", "mix"] {
+        try FileManager.default.copyItem(
+          at: repository.appendingPathComponent("sessions/\(name)"),
+          to: root.appendingPathComponent(name))
+      }
       for name in ["drums.wav", "bass.aiff", "tone.wav"] {
         let made = try run(
           "sox",
@@ -144,7 +151,7 @@ import Testing
           #expect(result.status == 0, "\(command): \(result)")
         }
       }
-      for name in ["mix.wav", "take.wav", "take.flac"] {
+      for name in ["mix.wav", "duo.flac", "take.wav", "take.flac"] {
         let file = folder.appendingPathComponent(name).path
         let info = try run(cuejack, ["info", file])
         #expect(info.status == 0 && info.output.contains("48000"), "\(name): \(info)")

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -200,4 +201,16 @@ void cue_run_on_processor(int processor) {
   CPU_ZERO(&only);
   CPU_SET((size_t)processor, &only);
   pthread_setaffinity_np(pthread_self(), sizeof only, &only);
+}
+
+int cue_terminal_open(unsigned short columns, unsigned short rows, char *name, size_t size) {
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (terminal < 0) return -1;
+  struct winsize window = {.ws_row = rows, .ws_col = columns};
+  if (grantpt(terminal) || unlockpt(terminal) || ptsname_r(terminal, name, size) ||
+      ioctl(terminal, TIOCSWINSZ, &window)) {
+    close(terminal);
+    return -1;
+  }
+  return terminal;
 }

@@ -12,6 +12,10 @@
 /// A running or ended child process. It receives SIGTERM when its parent process ends in any way.
 typedef struct cue_child cue_child;
 
+/// Opens a pseudo-terminal of a size, whose reads do not wait. Returns its descriptor, or -1;
+/// `name` gets the path of the programs' side.
+int cue_terminal_open(unsigned short columns, unsigned short rows, char *name, size_t size);
+
 /// Starts the program `path` with `arguments` and `environment` (both end with NULL) in `folder`
 /// (NULL: the current one). Its input is /dev/null, its outputs are two files, which may be the
 /// same. It inherits the descriptor `kept`, unless that is -1, and no other. Returns NULL and sets

@@ -59,6 +59,20 @@ import Testing
     }
   }
 
+  @Test func aSingleChannelInARowIsHeardOnBothSides() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 3001)
+      let b = try WaveFile("b.wav", in: folder, frames: 2003, seed: 5)
+      let rig = try SessionRig(session([("row", [a, b])]), in: folder)
+      try rig.engine.start([0], at: 512)
+      rig.run(to: 6144)
+      for channel in 0..<2 {
+        #expect(
+          rig.samples(of: "row_\(channel + 1)", 512..<5516) == a.samples[0] + b.samples[channel])
+      }
+    }
+  }
+
   @Test func trimsAndLoopsAreExact() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, rate: 8000, frames: 4000)

@@ -95,8 +95,15 @@ import Testing
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 60000, seed: 1)
       let b = try WaveFile("b.wav", in: folder, rate: 44100, frames: 50000, seed: 2)
-      var document = session([("a", [a]), ("b", [b])])
+      var document = session([("a", [a]), ("b", [b]), ("c", [b, a])])
       document.tracks[0].fadeIn = 0.1
+      document.tracks[2].rate = 1.3
+      document.tracks[2].pitch = 200
+      document.tracks[2].bus = "main"
+      document.tracks[1].chain = [
+        SessionPlugin(id: "amp", uri: "http://lv2plug.in/plugins/eg-amp")
+      ]
+      document.tracks[1].chain[0].parameters = ["gain": -4]
       document.tracks[1].volume = -7.3
       document.tracks[1].pan = 0.3
       document.buses = [SessionBus(name: "main")]

@@ -58,14 +58,17 @@ package final class SessionRendering {
     onMessage: @escaping @Sendable (String) -> Void
   ) throws(SessionRunError) {
     let rate = try Self.rate(of: document, in: folder, options)
-    let server = RenderServer(sampleRate: rate)
+    let transport = document.transport
+    let tempo = TransportTempo(
+      bpm: transport.bpm, beatsPerBar: transport.beatsPerBar, beatUnit: transport.beatUnit)
+    let server = RenderServer(sampleRate: rate, tempo: transport.mode == .none ? nil : tempo)
     engine = try SessionEngine(
       document, in: folder, on: server,
       SessionEngine.Options(
         clientName: "render", connectsToCard: false, onMessage: onMessage))
     guard let client = server.client else { throw .refused("the session has no client") }
     self.client = client
-    var length = engine.plan.end
+    var length = engine.renderedEnd
     if let seconds = options.seconds {
       length = min(length ?? .max, Int64((seconds * rate).rounded()))
     }
@@ -168,8 +171,11 @@ package final class SessionRendering {
   /// - Returns: The results of the files; nil if cancelled.
   package func run(isStopped: () -> Bool) throws(SessionRunError) -> [Result]? {
     let latency = Int64(engine.session.latencyFrames)
-    let begin = client.nextFrame + latency
-    try engine.start(Array(engine.runs.withLock { $0.indices }), at: begin)
+    // The transport rolls with a cycle, as on a server.
+    let cycle = Int64(RenderServer.cycleFrames)
+    let begin = client.nextFrame + (latency + cycle - 1) / cycle * cycle
+    client.rollTransport(at: begin)
+    try engine.startRendering(at: begin)
     // The cycles before the start are silent.
     var frame = client.nextFrame
     var written: Int64 = 0
@@ -232,5 +238,39 @@ package final class SessionRendering {
     }
     let file = output.file
     try SessionRunError.file { () throws(SoundFileError) in try file.naming(written.get) }
+  }
+}
+
+extension SessionEngine {
+  /// Frames by which groups start later when a session is rendered, by their numbers: those that wait for a
+  /// beat. The others start with the first frame.
+  private var renderedDelays: [Int: Int64] {
+    var delays: [Int: Int64] = [:]
+    for (number, group) in plan.groups.enumerated() {
+      if case .beat(let beat) = group.group?.trigger {
+        delays[number] = plan.timeline.frame(of: .beat(beat))
+      }
+    }
+    return delays
+  }
+
+  /// Position after the last frame of all tracks when they are rendered; nil if one is endless.
+  fileprivate var renderedEnd: Int64? {
+    let delays = renderedDelays
+    var end: Int64 = 0
+    for (number, group) in plan.groups.enumerated() {
+      for track in group.tracks {
+        guard let last = plan.tracks[track].end else { return nil }
+        end = max(end, last + (delays[number] ?? 0))
+      }
+    }
+    return end
+  }
+
+  /// Starts all groups for a rendering whose first frame is a device frame.
+  fileprivate func startRendering(at frame: Int64) throws(SessionRunError) {
+    try control.withLock { _ throws(SessionRunError) in
+      _ = try begin(Array(plan.groups.indices), at: frame, later: renderedDelays)
+    }
   }
 }

@@ -12,17 +12,21 @@ package final class RenderServer: Server {
   /// Frames of a cycle.
   package static let cycleFrames = 1024
   private let sampleRate: Double
+  private let tempo: TransportTempo?
   private let name: String
   private static let count = Atomic<Int>(0)
   private let opened = Mutex<RenderClient?>(nil)
 
-  package init(sampleRate: Double) {
+  /// - Parameter tempo: Tempo of a transport that rolls with the session; nil for none.
+  package init(sampleRate: Double, tempo: TransportTempo? = nil) {
     self.sampleRate = sampleRate
+    self.tempo = tempo
     name = "render-\(Self.count.add(1, ordering: .relaxed).newValue)"
   }
 
   package func openClient(named name: String) throws(ServerError) -> any ServerClient {
-    let client = RenderClient(server: self.name, name: name, sampleRate: sampleRate)
+    let client = RenderClient(
+      server: self.name, name: name, sampleRate: sampleRate, tempo: tempo)
     opened.withLock { $0 = client }
     return client
   }
@@ -48,14 +52,43 @@ final class RenderClient: ServerClient, @unchecked Sendable {
     var engine: UInt = 0
   }
   private let state = Mutex(State())
+  private let tempo: cue_tempo?
+  /// Transport state of the next cycle, which the engine reads.
+  private let transport: UnsafeMutablePointer<cue_transport>
+  /// The first frame of the cycle with which the transport rolls.
+  private let rollsAt = Atomic<Int64>(.max)
 
-  init(server: String, name: String, sampleRate: Double) {
+  init(server: String, name: String, sampleRate: Double, tempo: TransportTempo?) {
     serverName = server
     self.name = name
     self.sampleRate = sampleRate
+    self.tempo = tempo.map {
+      cue_tempo(
+        beats_per_minute: $0.bpm, beats_per_bar: $0.beatsPerBar, beat_unit: Double($0.beatUnit))
+    }
+    unsafe transport = .allocate(capacity: 1)
+    unsafe transport.initialize(to: cue_transport())
+  }
+
+  /// Lets the transport roll from a frame on, with which a cycle begins.
+  func rollTransport(at frame: Int64) { rollsAt.store(frame, ordering: .releasing) }
+
+  /// Sets the transport's state for the cycle that begins at `frame`, as JACK has it on a server that the
+  /// session leads.
+  private func moveTransport(to frame: Int64) {
+    guard var tempo else { return }
+    let passed = frame - min(frame, rollsAt.load(ordering: .acquiring))
+    let isRolling = frame >= rollsAt.load(ordering: .acquiring)
+    var position = jack_position_t()
+    position.frame = jack_nframes_t(clamping: passed)
+    position.frame_rate = jack_nframes_t(sampleRate.rounded())
+    unsafe cue_rt_set_beats(&tempo, &position)
+    unsafe transport.pointee = cue_rt_read_transport(
+      isRolling ? JackTransportRolling : JackTransportStopped, &position)
   }
 
   deinit {
+    unsafe transport.deallocate()
     for plane in state.withLock({ $0.allPlanes }) {
       unsafe UnsafeMutablePointer<Float>(bitPattern: plane)?.deallocate()
     }
@@ -73,6 +106,7 @@ final class RenderClient: ServerClient, @unchecked Sendable {
 
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
     state.withLock { $0.engine = UInt(bitPattern: engine) }
+    if tempo != nil { unsafe engine.pointee.setTransport(transport) }
     notices.freewheels(true)
   }
 
@@ -125,6 +159,7 @@ final class RenderClient: ServerClient, @unchecked Sendable {
       naps += 1
     }
     let frame = frames.load(ordering: .relaxed)
+    moveTransport(to: frame)
     unsafe engine.pointee.cycle(
       UInt32(count),
       cue_cycle_time(

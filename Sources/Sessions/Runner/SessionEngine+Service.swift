@@ -1,0 +1,132 @@
+import AudioQueue
+import Server
+import Synchronization
+import System
+import Timeline
+
+/// What the session's thread does for a running session, and the return of the server.
+extension SessionEngine {
+  /// What a server that is away has interrupted.
+  struct Interruption: Sendable {
+    /// The positions of the groups that played, by their numbers.
+    var positions: [Int: Int64] = [:]
+    /// The tracks of these groups that were still to start. They are stopped meanwhile.
+    var waiting: Set<Int> = []
+    /// Host time in nanoseconds until which the tracks that played are to be heard again; 0 while the
+    /// server is away.
+    var deadline: UInt64 = 0
+  }
+
+  /// Completes runs that have ended, and follows the transport and a server that has returned. Call it some
+  /// ten times per second, and when the transport has changed.
+  package func service() {
+    control.withLock { _ in
+      do throws(SessionRunError) {
+        if device.isLost { return try interrupt() }
+        guard try followAnchors() else { return }
+        let restarts = device.restarts
+        if restarts != seenRestarts.exchange(restarts, ordering: .relaxed) { rejoinTransport() }
+        try followTransport()
+      } catch {
+        options.onMessage("\(error)")
+      }
+      let ended = runs.withLock { runs in
+        runs.indices.filter { index in
+          runs[index].motion == .playing
+            && runs[index].tracks.allSatisfy { players[$0]?.isOver ?? true }
+        }
+      }
+      // A run without sound ends only when it is stopped.
+      for index in ended
+      where runs.withLock({ $0[index].tracks }).contains(where: { players[$0] != nil }) {
+        end(index)
+      }
+    }
+  }
+
+  /// Notes that all tracks of a group are over, and goes back to the beginning.
+  private func end(_ index: Int) {
+    let tracks = runs.withLock { runs in
+      runs[index].motion = .stopped
+      runs[index].origin = 0
+      return runs[index].tracks
+    }
+    do throws(SessionRunError) {
+      try rewind(tracks, to: 0)
+    } catch {
+      options.onMessage("\(error)")
+    }
+    if runs.withLock({ $0.allSatisfy { $0.motion != .playing } }) { stopRecordings() }
+  }
+
+  // MARK: A server that was away
+
+  /// Notes where the groups are when the server goes away. Tracks that are still to start are stopped: the
+  /// time until the server is back does not count for them.
+  private func interrupt() throws(SessionRunError) {
+    if interruption.withLock({ $0 != nil }) { return }
+    var new = Interruption()
+    let frame = device.latestFrame
+    for (number, run) in runs.withLock({ $0 }).enumerated() where run.motion == .playing {
+      new.positions[number] = run.origin + max(0, frame - run.anchor)
+      new.waiting.formUnion(tracks(of: run, from: run.anchor, startingAfter: frame))
+    }
+    let found = new
+    interruption.withLock { $0 = found }
+    try forEachPlayer(of: Array(found.waiting)) { _, player throws(QueueError) in
+      try player.halt()
+    }
+  }
+
+  /// The tracks of a group that are still to start at a device frame, if the group began at `anchor`.
+  private func tracks(of run: Run, from anchor: Int64, startingAfter frame: Int64) -> [Int] {
+    let latency = Int64(session.latencyFrames)
+    return run.tracks.filter { index in
+      guard players[index] != nil, let start = plan.tracks[index].run(from: run.origin) else {
+        return false
+      }
+      return anchor - latency + start.delay > frame
+    }
+  }
+
+  /// Follows the groups that play to where their tracks are: a server that was away, and one that counts
+  /// frames anew, moves all of them alike. Tracks that are still to start are moved with them.
+  ///
+  /// - Returns: False as long as it is not known where a group is, after the server's return.
+  private func followAnchors() throws(SessionRunError) -> Bool {
+    let latency = Int64(session.latencyFrames)
+    let plan = plan
+    var isKnown = true
+    let present = interruption.withLock { interruption in
+      if interruption?.deadline == 0 { interruption?.deadline = HostTime.now + 1_000_000_000 }
+      return interruption
+    }
+    for (number, run) in runs.withLock({ $0 }).enumerated() where run.motion == .playing {
+      let found = run.tracks.lazy.compactMap { index -> Int64? in
+        guard let player = self.players[index], !player.isOver, let origin = player.queue.runOrigin,
+          let start = plan.tracks[index].run(from: run.origin)
+        else { return nil }
+        return origin + latency - start.delay
+      }.first
+      if let present, found == nil, let position = present.positions[number] {
+        guard HostTime.now >= present.deadline else {
+          isKnown = false
+          continue
+        }
+        // No track is heard at this position: the group starts anew there.
+        try halt([number]) { _, _, _ in (.paused, position) }
+        _ = try begin([number], at: nil)
+      }
+      guard let anchor = found, anchor != run.anchor || present != nil else { continue }
+      runs.withLock { $0[number].anchor = anchor }
+      let waiting = tracks(of: run, from: anchor, startingAfter: device.now)
+      try forEachPlayer(of: waiting) { index, player throws(QueueError) in
+        guard let start = plan.tracks[index].run(from: run.origin) else { return }
+        _ = try player.rewind(to: start.frame)
+        try player.queue.start(at: .frame(anchor - latency + start.delay))
+      }
+    }
+    if isKnown, present != nil { interruption.withLock { $0 = nil } }
+    return isKnown
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Server
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Start groups and recordings on a hand-driven server, frame by frame.
+@Suite(.serialized) struct StartGroupTests {
+  @Test func groupsStartAtTheirFramesAndHostTimes() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 3000, seed: 1)
+      let b = try WaveFile("b.wav", in: folder, channels: 1, frames: 3000, seed: 2)
+      var document = session([("a", [a]), ("b", [b]), ("c", [a]), ("d", [b]), ("e", [a])])
+      document.tracks[1].start = .frame(100)
+      document.groups = [
+        SessionGroup(name: "frame", tracks: ["a", "b"], trigger: .frame(5003)),
+        // 0.125 s are 6,000 frames.
+        SessionGroup(name: "time", tracks: ["c", "d"], trigger: .hostTime(125_000_000)),
+      ]
+      let rig = try SessionRig(document, in: folder)
+      rig.run(to: 1024)
+      try rig.engine.arm()
+      #expect(rig.engine.isPlaying && !rig.engine.isSounding)
+      rig.run(to: 10240)
+      #expect(rig.samples(of: "a_1", 0..<5003).allSatisfy { $0 == 0 })
+      #expect(rig.samples(of: "a_1", 5003..<8003) == a.samples[0])
+      #expect(rig.samples(of: "b_1", 5103..<8103) == b.samples[0])
+      #expect(rig.samples(of: "c_1", 0..<6000).allSatisfy { $0 == 0 })
+      #expect(rig.samples(of: "c_1", 6000..<9000) == a.samples[0])
+      #expect(rig.samples(of: "d_1", 6000..<9000) == b.samples[0])
+      #expect(rig.samples(of: "e_1", 0..<10240).allSatisfy { $0 == 0 })
+      // A time that is past is reported, and nothing starts then.
+      try wait(for: "the end") {
+        rig.engine.service()
+        return !rig.engine.isPlaying
+      }
+      try rig.engine.arm()
+      #expect(rig.lines.count { $0.hasPrefix("groups[") && $0.contains("is past") } == 2)
+      #expect(!rig.engine.isPlaying)
+    }
+  }
+
+  @Test func aGroupPausesAndLocatesWithoutTheOthers() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 40000, seed: 1)
+      let b = try WaveFile("b.wav", in: folder, channels: 1, frames: 40000, seed: 2)
+      var document = session([("a", [a]), ("b", [b]), ("c", [b])])
+      document.groups = [SessionGroup(name: "pair", tracks: ["a", "b"])]
+      let rig = try SessionRig(document, in: folder)
+      let pair = try #require(rig.engine.group(named: "pair"))
+      try rig.engine.start([0, pair], at: 512)
+      rig.run(to: 4096)
+      try rig.engine.pause([pair])
+      let position = Int(rig.engine.position(ofGroup: pair))
+      rig.run(to: 8192)
+      try rig.engine.start([pair], at: 9001)
+      rig.run(to: 12288)
+      #expect(
+        rig.samples(of: "a_1", 9001..<12288)
+          == Array(a.samples[0][position..<position + 3287]))
+      #expect(
+        rig.samples(of: "b_1", 9001..<12288)
+          == Array(b.samples[0][position..<position + 3287]))
+      try rig.engine.locate([pair], to: 30001, at: 14001)
+      rig.run(to: 16384)
+      #expect(rig.samples(of: "a_1", 14001..<16384) == Array(a.samples[0][30001..<32384]))
+      #expect(rig.samples(of: "b_1", 14001..<16384) == Array(b.samples[0][30001..<32384]))
+      // The other track went on.
+      #expect(rig.samples(of: "c_1", 512..<16384) == Array(b.samples[0][..<15872]))
+    }
+  }
+
+  @Test func armedRecordingsStartWithTheTracks() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 20000)
+      var document = session([("a", [a])])
+      document.recordings = ["system:capture_1", "system:capture_2"].enumerated().map {
+        SessionRecording(name: "\($0)", ports: [$1], file: "take-\($0).wav")
+      }
+      document.recordings[0].armed = true
+      for index in 0..<2 { document.recordings[index].format = "f32" }
+      let rig = try SessionRig(document, in: folder)
+      // Each frame has a sample of its own.
+      rig.server.hears = { frame, _ in Float(frame) / 65536 }
+      try rig.engine.start([0], at: 1500)
+      rig.run(to: 8192)
+      // One that is armed meanwhile starts at once.
+      document.recordings[1].armed = true
+      try rig.engine.adopt(document)
+      rig.run(to: 16384)
+      try rig.engine.stop([0])
+      let sessionFolder = try SessionFolder(opening: folder.path)
+      for (index, first) in [(0, 1500), (1, nil)] as [(Int, Int?)] {
+        let reader = try SoundReader(path: sessionFolder.location(of: "take-\(index).wav"))
+        var samples = [Float](repeating: 0, count: Int(reader.frames))
+        let count = try samples.withUnsafeMutableBytes {
+          try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
+        }
+        try #require(count > 2000)
+        let begin = first ?? Int(samples[0] * 65536)
+        #expect(begin == first || (8192..<14000).contains(begin))
+        #expect(samples == (0..<count).map { Float(begin + $0) / 65536 }, "take \(index)")
+      }
+      #expect(!rig.engine.isRecording)
+    }
+  }
+
+  @Test func tracksThatAreStillToStartMoveWithTheServer() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 60000, seed: 1)
+      let b = try WaveFile("b.wav", in: folder, channels: 1, frames: 20000, seed: 2)
+      var document = session([("a", [a]), ("b", [b])])
+      document.tracks[1].start = .frame(30000)
+      let rig = try SessionRig(document, in: folder)
+      try rig.engine.start([0], at: 512)
+      rig.run(to: 8192)
+      rig.server.goAway()
+      try wait(for: "the loss") { rig.engine.device.isLost }
+      rig.engine.service()
+      rig.server.comeBack(counter: 1_000_000)
+      let begun = rig.server.clients.count
+      try wait(for: "the return") { rig.server.clients.count > begun }
+      let client = try #require(rig.server.clients.last)
+      var frames = 1_000_000
+      func run(_ count: Int) {
+        for _ in 0..<count / SessionRig.period {
+          rig.server.cycle(frames: SessionRig.period)
+          _ = rig.engine.session.graph.service()
+          frames += SessionRig.period
+        }
+      }
+      try wait(for: "the tracks") {
+        run(SessionRig.period)
+        rig.engine.service()
+        return client.outputs.first { $0.name == "a_1" }?.samples.contains { $0 != 0 } ?? false
+      }
+      rig.engine.service()
+      let from = client.outputs.first { $0.name == "a_1" }!.samples.firstIndex { $0 != 0 }!
+      for _ in 0..<200 {
+        run(256)
+        rig.engine.service()
+        usleep(200)
+      }
+      let heard = ["a_1", "b_1"].map { name in
+        client.outputs.first { $0.name == name }!.samples
+      }
+      // Where the first track is, by what is heard of it.
+      let found = try #require(
+        a.samples[0].indices.first {
+          Array(a.samples[0][$0..<min($0 + 64, 60000)]) == Array(heard[0][from..<from + 64])
+        })
+      let second = from + 30000 - found
+      try #require(second + 5000 < heard[1].count)
+      #expect(heard[1][..<second].allSatisfy { $0 == 0 || $0.isNaN })
+      #expect(Array(heard[1][second..<second + 5000]) == Array(b.samples[0][..<5000]))
+    }
+  }
+}
