@@ -44,7 +44,6 @@ struct SessionScreen {
         watch.note(
           engine.device.isLost ? engine.device.latestAbsence : nil,
           server: engine.device.client.serverName)
-        if KeyReader.takeContinuation() { Screen.shared.forgetDisplay() }
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
@@ -104,6 +103,7 @@ final class SessionKeys: Sendable {
 
   /// Seconds by which the arrows move.
   private static let step = 5.0
+  private static let longStep = 60.0
 
   func press(_ key: KeyReader.Key) {
     switch key {
@@ -111,6 +111,8 @@ final class SessionKeys: Sendable {
     case .down: select(selected + 1)
     case .left: move(by: -Self.step)
     case .right: move(by: Self.step)
+    case .shiftLeft: move(by: -Self.longStep)
+    case .shiftRight: move(by: Self.longStep)
     case .character(let character): press(character)
     }
   }
