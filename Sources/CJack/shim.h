@@ -4,6 +4,7 @@
 #include <jack/session.h>
 #include <jack/statistics.h>
 #include <jack/thread.h>
+#include <jack/uuid.h>
 #include <unistd.h>
 
 /// Opens a client on the server called `server`, or on the default one if it is NULL, and never

@@ -49,6 +49,9 @@ struct LiveSession {
           return try player.prime()
         }
         guard isPrimed else { throw ExitCode.failure }
+        if pluginClient == nil {
+          command.client.show(player.queue, player.queue.statistics.portNames, file.path)
+        }
         player.queue.isMetering = Screen.shared.isTerminal
       }
     } catch {

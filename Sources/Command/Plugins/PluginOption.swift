@@ -101,6 +101,7 @@ struct PluginClient {
     }
     do {
       try chain.graph.run(on: device)
+      show(files)
       try connect(client, signals)
       try connectMIDI(controllers)
       try follow(controllers)
@@ -117,6 +118,16 @@ struct PluginClient {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
+  }
+
+  /// Names the client after the files that it plays.
+  private func show(_ files: [String]) {
+    let name = files.map { printable(fileName($0)) }.joined(separator: ", ")
+    var ports = ClientAppearance.channels(chain.portNames, of: "mix")
+    for (port, text) in [(chain.midiInput, "MIDI in"), (chain.midiOutput, "MIDI out")] {
+      if let port { ports.append(ClientAppearance.Port(port, prettyName: text, signal: .midi)) }
+    }
+    device.show(ClientAppearance(prettyName: name, ports: ports))
   }
 
   private mutating func connect(_ client: ClientOptions, _ signals: StopSignals) throws {

@@ -82,6 +82,7 @@ struct Record: ParsableCommand {
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
       found.close()
+      client.show(recorder.queue, recorder.queue.statistics.portNames, file)
       return try client.at?.start(on: recorder.queue)
     }
     try client.checkStart(on: recorder.queue)

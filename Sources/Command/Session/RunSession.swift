@@ -92,7 +92,12 @@ struct RunSession: ParsableCommand {
 
   func run() throws {
     let awake = DispatchSemaphore(value: 0)
-    let signals = StopSignals { awake.signal() }
+    let announcing = Monitor<NSMClient?>(nil)
+    let signals = StopSignals {
+      awake.signal()
+      // An announcement waits for its answer.
+      announcing.read { $0 }?.end()
+    }
     let session = Monitor<RunningSession?>(nil)
     _ = SaveSignal { session.read { $0 }.map(Self.save) }
     CommandLog.start(isVerbose: verbose)
@@ -108,7 +113,7 @@ struct RunSession: ParsableCommand {
       session.change { $0 = nil }
       running.end()
     }
-    let manager = folder == nil ? try announce(running) : nil
+    let manager = folder == nil ? try announce(running, announcing, signals) : nil
     defer { manager?.end() }
     if let folder {
       let store = try Session.open(folder)
@@ -146,7 +151,12 @@ struct RunSession: ParsableCommand {
   }
 
   /// Announces the session to the manager of NSM_URL, which opens a project then.
-  private func announce(_ session: RunningSession) throws -> NSMClient {
+  ///
+  /// - Parameter announcing: Holds the client meanwhile.
+  private func announce(
+    _ session: RunningSession, _ announcing: Monitor<NSMClient?>, _ signals: StopSignals
+  ) throws -> NSMClient {
+    var reason = "the session manager does not accept the session"
     do throws(OSCError) {
       let manager = Monitor<NSMClient?>(nil)
       let client = try NSMClient(
@@ -154,14 +164,17 @@ struct RunSession: ParsableCommand {
         executable: NSMClient.sessionProgram,
         onState: { if $0 == .managerGone { Screen.shared.remark("the session manager has gone") } })
       session.whenDirtinessChanges { manager.read { $0 }?.dirtinessChanged() }
-      if client.announce() {
+      announcing.change { $0 = client }
+      defer { announcing.change { $0 = nil } }
+      if signals.received == nil, client.announce() {
         manager.change { $0 = client }
         return client
       }
-      Screen.shared.complain("the session manager does not accept the session")
     } catch {
-      Screen.shared.complain("\(error)")
+      reason = "\(error)"
     }
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+    Screen.shared.complain(reason)
     throw ExitCode.failure
   }
 

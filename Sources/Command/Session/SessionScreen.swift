@@ -162,11 +162,7 @@ final class SessionKeys: Sendable {
   private func toggleRecordings() {
     run { session throws(SessionRunError) in
       let recordings = session.engine?.document.recordings ?? []
-      let isArmed = recordings.contains { $0.armed }
-      for index in recordings.indices {
-        let path = SessionPath([.key("recordings"), .index(index)]).appending(key: "armed")
-        try session.apply(.set(path, .flag(!isArmed)))
-      }
+      try session.arm(!recordings.contains { $0.armed })
     }
   }
 

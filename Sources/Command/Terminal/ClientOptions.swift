@@ -136,6 +136,13 @@ struct ClientOptions: ParsableArguments {
     }
   }
 
+  /// Names a queue's client and its ports after the file at `path`, for patchbays.
+  func show(_ queue: some Queue, _ ports: [String], _ path: String) {
+    let name = printable(fileName(path))
+    queue.runningDevice?.show(
+      ClientAppearance(prettyName: name, ports: ClientAppearance.channels(ports, of: name)))
+  }
+
   var jackServer: JackServer { jackServer(for: []) }
 
   /// Returns the server for a client that plays or records the files at `paths`.

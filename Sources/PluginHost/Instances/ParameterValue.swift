@@ -31,11 +31,16 @@ package enum ParameterValue: Hashable, Codable, Sendable {
     self = value
   }
 
-  /// Converts a number to a value of the type `range`. Returns nil if that type is not numeric.
-  init?(_ number: Float, range: String?) {
+  /// Converts a number to a value of the type `range`. Returns nil if that type is not numeric, or cannot hold
+  /// the number.
+  package init?(_ number: Float, range: String?) {
     switch range {
-    case LV2.atom("Int"): self = .int(Int32(number))
-    case LV2.atom("Long"): self = .long(Int64(number))
+    case LV2.atom("Int"):
+      guard let whole = Int32(exactly: number.rounded(.towardZero)) else { return nil }
+      self = .int(whole)
+    case LV2.atom("Long"):
+      guard let whole = Int64(exactly: number.rounded(.towardZero)) else { return nil }
+      self = .long(whole)
     case LV2.atom("Float"): self = .float(number)
     case LV2.atom("Double"): self = .double(Double(number))
     case LV2.atom("Bool"): self = .bool(number != 0)
@@ -69,7 +74,7 @@ package enum ParameterValue: Hashable, Codable, Sendable {
   }
 
   /// The value as a number; nil for types that are not numeric.
-  var number: Float? {
+  package var number: Float? {
     switch self {
     case .int(let value): Float(value)
     case .long(let value): Float(value)

@@ -28,6 +28,7 @@ package final class Device: Sendable {
   private let watchdog: Watchdog
   private let reconnection: Reconnection
   private let observer = Mutex<(@Sendable () -> Void)?>(nil)
+  private let appearance = Mutex<ClientAppearance?>(nil)
 
   /// Opens a client on `server` and starts its cycles.
   package init(_ server: any Server, clientName: String) throws(ServerError) {
@@ -110,6 +111,18 @@ package final class Device: Sendable {
   /// brings about.
   package func afterEvents(_ body: @escaping @Sendable () -> Void) {
     observer.withLock { $0 = body }
+  }
+
+  /// Tells patchbays how to show the client and its ports, and again after each return of the server. Ports
+  /// that do not exist yet are left out.
+  package func show(_ appearance: ClientAppearance) {
+    self.appearance.withLock { $0 = appearance }
+    client.show(appearance)
+  }
+
+  /// Does that again on another client.
+  func showAgain() {
+    if let appearance = appearance.withLock({ $0 }) { client.show(appearance) }
   }
 
   // MARK: Time

@@ -85,6 +85,8 @@ package protocol ServerClient: AnyObject, Sendable {
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
   /// Adds a MIDI port; one that carries no events if the server has no MIDI ports.
   func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
+  /// Tells patchbays how to show the client and its ports, of which those that do not exist are left out.
+  func show(_ appearance: ClientAppearance)
   /// Tells the server the latencies of this client's ports. May wait for all clients of the server.
   func setLatencies(_ latencies: [PortLatency])
   /// Sets this client's port latencies anew if the server has asked for that. Call after
@@ -140,6 +142,7 @@ extension ServerClient {
   package var cardIsInUse: Bool { false }
   package var cardSources: [String] { [] }
   package func setPeriod(_ frames: Int) -> Bool { frames == periodFrames }
+  package func show(_ appearance: ClientAppearance) {}
   package func setLatencies(_ latencies: [PortLatency]) {}
   package func updateLatencies() {}
   package func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError)

@@ -1,4 +1,5 @@
 import AudioQueue
+import Glibc
 import Logging
 package import Server
 import Synchronization
@@ -38,8 +39,10 @@ package final class RunningSession: Sendable {
   let opened = Mutex<Opened?>(nil)
   /// Counts sessions, for `remoteVersion`.
   let version = Atomic<Int>(0)
-  /// Peaks of each track's queue since the last service.
-  let peaks = Mutex<[[Float]]>([])
+  /// The address space of remote control.
+  let remoteTable = Mutex(RemoteTable(version: -1))
+  /// Peaks of each track, which fall by 20 dB per second, and the host time of the latest ones.
+  private let peaks = Mutex<(values: [[Float]], hostTime: UInt64)>(([], 0))
   /// The decoder of MIDI messages.
   let decoder = Mutex(SessionMIDIDecoder())
   private struct Work {
@@ -218,24 +221,24 @@ package final class RunningSession: Sendable {
     guard let engine else { return }
     engine.service()
     followMIDI(engine)
-    let fresh = engine.takePeaks()
+    let new = engine.takePeaks()
     peaks.withLock { peaks in
-      peaks = fresh.enumerated().map { track, fresh in
-        fresh.enumerated().map { channel, peak in
-          guard peaks.indices.contains(track), peaks[track].indices.contains(channel) else {
-            return peak
+      let now = HostTime.now
+      let fall = Float(pow(10, -Double(now &- peaks.hostTime) / 1e9))
+      let old = peaks.values
+      peaks = (
+        new.enumerated().map { track, values in
+          values.enumerated().map { channel, value in
+            let isKnown = old.indices.contains(track) && old[track].indices.contains(channel)
+            return isKnown ? max(value, old[track][channel] * fall) : value
           }
-          return max(peak, peaks[track][channel] * Self.fall)
-        }
-      }
+        }, now
+      )
     }
   }
 
-  /// The part of a peak that is left after 50 ms: peaks fall by 20 dB per second.
-  private static let fall: Float = 0.8913
-
-  /// The peaks of each track, behind its fader: 1 is full scale. They fall slowly.
-  package var trackPeaks: [[Float]] { peaks.withLock { $0 } }
+  /// The peaks of each track, behind its fader: 1 is full scale. They fall by 20 dB per second.
+  package var trackPeaks: [[Float]] { peaks.withLock { $0.values } }
 
   // MARK: What people ask
 

@@ -200,7 +200,10 @@ extension HostedPlugin {
   /// Sets a control by its symbol, or a parameter by its URI.
   func set(_ name: String, numeric value: Double) throws(HostError) {
     if name.contains(":") {
-      try setParameter(name, to: .float(Float(value)), at: nil)
+      // The value has the parameter's own type, as far as it is known.
+      let range = description.parameters.first { $0.uri == name }?.range
+      try setParameter(
+        name, to: ParameterValue(Float(value), range: range) ?? .float(Float(value)), at: nil)
     } else {
       try set(name, to: Float(value), at: nil, over: 0)
     }

@@ -33,6 +33,7 @@ extension SessionEngine {
         options.onMessage("recordings[\(recording.name)]: \(error)")
       }
     }
+    if isRecording { showPorts() }
     return recorders.withLock { $0.filter { !$0.isStarted }.map(\.name) }
   }
 

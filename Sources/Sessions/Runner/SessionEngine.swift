@@ -102,6 +102,7 @@ package final class SessionEngine: Sendable {
       throw error
     }
     do throws(SessionRunError) {
+      showPorts()
       connect(document)
       try prime()
       try bindControllers(document)

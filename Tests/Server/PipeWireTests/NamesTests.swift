@@ -31,6 +31,24 @@ import Testing
     }
   }
 
+  /// The names for people are JACK's metadata, which PipeWire keeps, too.
+  @Test func portsAreNamedAfterTheFile() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 480_000)
+      let daemon = try PipeWireDaemon()
+      let player = try Playing(
+        [file.path, "--name", "one", "--loop"], in: folder, environment: daemon.environment)
+      try player.wait(for: "start frame")
+      func listed() throws -> String {
+        try daemon.run("jack_property", ["-l"]).output
+      }
+      try wait(for: "the names") { try listed().contains("a.wav right") }
+      player.send(signal: SIGTERM)
+      _ = try player.result()
+      try wait(for: "the end of the names") { try !listed().contains("a.wav") }
+    }
+  }
+
   /// The names are the same for every program: each client's node has a name of its own.
   @Test func aTakenNameGetsTheLowestFreeNumber() throws {
     try withTemporaryFolder { folder in

@@ -14,6 +14,7 @@ package final class JackDaemon: @unchecked Sendable {
   /// Frames per period.
   package private(set) var period: Int
 
+  private let launcher: [String]
   private let serverArguments: [String]
   private let driverArguments: [String]
   private var lockFile: Int32
@@ -26,11 +27,13 @@ package final class JackDaemon: @unchecked Sendable {
   /// It runs without real-time priority on the system timer, so its cycles may be late on a busy
   /// machine. With `synchronous` it waits for late clients, which then lose no frame; without, it goes
   /// on, as it does for most users. With `isRealtime`, it and its clients get real-time priority where
-  /// the system permits.
+  /// the system permits. `launcher` is a command that runs the rest of its words, such as `ip netns exec`.
   package init(
     rate: Int = 48000, period: Int = 4096, playbackPorts: Int = 2, capturePorts: Int = 2,
-    maximumPorts: Int = 512, synchronous: Bool = true, isRealtime: Bool = false
+    maximumPorts: Int = 512, synchronous: Bool = true, isRealtime: Bool = false,
+    launcher: [String] = []
   ) throws {
+    self.launcher = launcher
     cue_jack_silence()
     (name, lockFile) = try Self.takeName()
     self.rate = rate
@@ -69,12 +72,11 @@ package final class JackDaemon: @unchecked Sendable {
     guard child == nil else { return }
     self.rate = rate ?? self.rate
     self.period = period ?? self.period
+    let words =
+      launcher + ["jackd", "-n", name] + serverArguments + driverArguments
+      + ["-r", "\(self.rate)", "-p", "\(self.period)"]
     let child = try Child(
-      "jackd",
-      ["-n", name] + serverArguments + driverArguments + [
-        "-r", "\(self.rate)", "-p", "\(self.period)",
-      ],
-      output: logFile, kept: lockFile)
+      words[0], Array(words.dropFirst()), output: logFile, kept: lockFile)
     let deadline = Date(timeIntervalSinceNow: 30)
     repeat {
       if answers() {

@@ -232,5 +232,6 @@ final class Reconnection: Sendable {
     if link.lifetime == .open { DeviceRegistry.shared.add(device, named: device.uid) }
     waits.awaitCycles(1)
     for owner in attachments.owners { owner.deviceReturned() }
+    if isRestart { device.showAgain() }
   }
 }

@@ -30,14 +30,14 @@ extension JackDaemon {
   }
 
   /// A client's answer to a session manager.
-  private struct Answer {
+  struct Answer {
     let id: String
     let command: String
     let hasFailed: Bool
   }
 
   /// Notifies all clients as a session manager does, and returns their answers.
-  private func notify(_ type: jack_session_event_type_t, _ folder: URL, _ jack: JackDaemon) throws
+  static func notify(_ type: jack_session_event_type_t, _ folder: URL, _ jack: JackDaemon) throws
     -> [Answer]
   {
     var status = JackStatus(rawValue: 0)
@@ -112,7 +112,7 @@ extension JackDaemon {
     let jack = try JackDaemon()
     try withTemporaryFolder { folder in
       let program = try program(["--number", "3"], on: jack)
-      let answers = try notify(JackSessionSaveAndQuit, folder, jack)
+      let answers = try Self.notify(JackSessionSaveAndQuit, folder, jack)
       try #require(answers.count == 1)
       #expect(!answers[0].hasFailed)
       #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
@@ -129,7 +129,7 @@ extension JackDaemon {
     try withTemporaryFolder { folder in
       let program = try program(arguments, on: jack)
       for type in [JackSessionSaveAndQuit, JackSessionSave] {
-        let answers = try notify(type, folder, jack)
+        let answers = try Self.notify(type, folder, jack)
         try #require(answers.count == 1)
         #expect(answers[0].hasFailed)
       }
@@ -147,7 +147,7 @@ extension JackDaemon {
     let jack = try JackDaemon()
     try withTemporaryFolder { folder in
       let program = try program(["--number", "5"], on: jack)
-      let answers = try notify(JackSessionSaveTemplate, folder, jack)
+      let answers = try Self.notify(JackSessionSaveTemplate, folder, jack)
       try #require(answers.count == 1)
       #expect(!answers[0].hasFailed)
       #expect(answers[0].command.contains("\"${SESSION_DIR}number.txt\""), "\(answers)")

@@ -324,30 +324,6 @@ final class RecordingTarget: RemoteTarget {
   }
 }
 
-/// The addresses of sessions.
-@Suite struct SessionNodesTests {
-  @Test func theAddressesAreThoseOfTheirPage() {
-    let nodes =
-      RemoteNode.session + RemoteNode.track(1, channels: 2, records: true) + [
-        .control("SYMBOL", ofPlugin: 2, inTrack: 1, range: nil, unit: nil, name: "x")
-      ]
-    #expect(Set(nodes.map(\.address)).count == nodes.count)
-    let page = text(of: repository.appendingPathComponent("docs/remote.md"))
-    let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `/cuejack/") }
-    for node in nodes {
-      let address = node.address.replacing("tracks/1", with: "tracks/N")
-        .replacing("plugins/2", with: "plugins/M")
-      #expect(
-        rows.contains { $0.contains("`\(address)`") && $0.contains("| \(node.kind.rawValue) |") },
-        "\(address)")
-    }
-    #expect(RemoteNode.track(3, channels: 4).first { $0.kind == .meter }?.types == "ffff")
-    #expect(
-      RemoteNode.control("a/b *", ofPlugin: 1, inTrack: 1, range: 0...1, unit: "Hz", name: "x")
-        .address == "/cuejack/tracks/1/plugins/1/a_b__")
-  }
-}
-
 /// Remote control over sockets.
 @Suite struct RemoteServerTests {
   @Test func aClientListsReadsAndSets() throws {

@@ -1,4 +1,5 @@
 import Glibc
+import Server
 import Synchronization
 
 /// What session managers ask of a running session.
@@ -12,6 +13,7 @@ extension RunningSession: JackManagedSession {
   }
 
   package func `switch`(to project: ManagedProject, _ report: ManagerReport) throws(ManagerError) {
+    report.message("opening \(project.displayName)")
     try managing(.badProject) { session throws(SessionRunError) in
       session.close()
       try session.open(project)
@@ -93,6 +95,13 @@ extension RunningSession: JackManagedSession {
   package func restoreCommand(folder: String, clientID: String) -> [String] {
     var words = ["cuejack", "session", "run", "\(folder)\(Self.copyFolder)"]
     words += ["--no-connect", "--session-id", clientID]
+    if let server = options.server.requestedName { words += ["--server", server] }
+    if let name = options.clientName { words += ["--name", name] }
+    switch options.port {
+    case 0?: break
+    case let port?: words += ["--port", "\(port)"]
+    case nil: words.append("--no-remote")
+    }
     return words
   }
 }

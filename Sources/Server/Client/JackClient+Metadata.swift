@@ -1,0 +1,81 @@
+import CJack
+import Synchronization
+
+/// Metadata of the client and its ports, and aliases of its ports. jackd and PipeWire remove them with the
+/// client and its ports.
+extension JackClient {
+  /// The URIs that jack/metadata.h declares.
+  private enum Key {
+    static let prettyName = "http://jackaudio.org/metadata/pretty-name"
+    static let iconName = "http://jackaudio.org/metadata/icon-name"
+    static let order = "http://jackaudio.org/metadata/order"
+    static let portGroup = "http://jackaudio.org/metadata/port-group"
+    static let signalType = "http://jackaudio.org/metadata/signal-type"
+    static let eventTypes = "http://jackaudio.org/metadata/event-types"
+  }
+
+  private static let text = "text/plain"
+  private static let integer = "http://www.w3.org/2001/XMLSchema#int"
+
+  func show(_ appearance: ClientAppearance) {
+    if let subject = ownIdentifier {
+      set(Key.prettyName, of: subject, to: appearance.prettyName)
+      set(Key.iconName, of: subject, to: appearance.icon)
+    }
+    for (order, port) in appearance.ports.enumerated() {
+      guard let subject = identifier(ofPort: port.name) else { continue }
+      set(Key.prettyName, of: subject, to: port.prettyName)
+      set(Key.order, of: subject, to: "\(order)", Self.integer)
+      if let group = port.group { set(Key.portGroup, of: subject, to: group) }
+      switch port.signal {
+      case .audio: set(Key.signalType, of: subject, to: "AUDIO")
+      case .controlVoltage: set(Key.signalType, of: subject, to: "CV")
+      case .midi: set(Key.eventTypes, of: subject, to: "MIDI")
+      }
+      setAlias(of: port.name, to: port.prettyName)
+    }
+  }
+
+  /// The client's identifier; nil if it has none, or is closed.
+  private var ownIdentifier: jack_uuid_t? {
+    let found: jack_uuid_t?? = whileOpen {
+      guard let text = unsafe jack_client_get_uuid(client) else { return nil }
+      defer { unsafe jack_free(text) }
+      var subject = jack_uuid_t()
+      return unsafe jack_uuid_parse(text, &subject) == 0 ? subject : nil
+    }
+    return found ?? nil
+  }
+
+  private func identifier(ofPort name: String) -> jack_uuid_t? {
+    let found: jack_uuid_t?? = whileOpen {
+      guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { return nil }
+      return unsafe jack_port_uuid(port)
+    }
+    return found ?? nil
+  }
+
+  /// Sets a property. A server without metadata keeps none.
+  private func set(
+    _ key: String, of subject: jack_uuid_t, to value: String, _ type: String = text
+  ) {
+    // JACK refuses empty values.
+    if value.isEmpty { return }
+    _ = whileOpen {
+      requests.withLock { _ in unsafe jack_set_property(client, subject, key, value, type) }
+    }
+  }
+
+  /// Gives a port the alias `CLIENT:TEXT` in addition to its name, unless it has that already, or another
+  /// port is called so.
+  private func setAlias(of name: String, to text: String) {
+    let alias = "\(self.name):\(text.replacing(":", with: "_"))"
+    guard alias.utf8.count < Int(jack_port_name_size()) else { return }
+    _ = whileOpen {
+      guard unsafe jack_port_by_name(client, alias) == nil,
+        let port = unsafe jack_port_by_name(client, "\(self.name):\(name)")
+      else { return }
+      _ = requests.withLock { _ in unsafe jack_port_set_alias(port, alias) }
+    }
+  }
+}
