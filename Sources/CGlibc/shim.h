@@ -13,6 +13,9 @@ int cue_spawn_close_from(void *actions,
 /// printable.
 int cue_wcwidth(int character) __asm__("wcwidth");
 
+/// strverscmp: compares two names; numbers in them count as numbers.
+int cue_strverscmp(const char *a, const char *b) __asm__("strverscmp");
+
 extern char *cue_invocation_name __asm__("program_invocation_short_name");
 
 /// program_invocation_short_name: the file name under which the program was started.

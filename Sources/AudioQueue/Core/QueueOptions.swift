@@ -18,6 +18,8 @@ package struct QueueOptions: Sendable {
   /// The client name on the server.
   package var clientName: String
   package var connections: Connections
+  /// Largest volume that a playback queue accepts; larger ones are lowered to it.
+  package var maximumVolume: Float = 1
 
   package init(clientName: String, connections: Connections = .physical) {
     self.clientName = clientName

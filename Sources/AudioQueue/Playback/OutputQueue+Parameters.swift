@@ -13,12 +13,17 @@ extension OutputQueue {
     }
   }
 
+  /// Sets a gain beside the volume. It takes the length of a cycle to change. Offline there is none.
+  package func setOutputGain(_ gain: Float) {
+    unsafe memory.voice.pointee.setDeviceGain(gain)
+  }
+
   /// Changes parameters from the first frame of the next cycle on. Values out of range are clamped;
   /// NaN leaves a value unchanged.
   ///
   /// Waits for a cycle if very many changes are pending.
   package func change(_ changes: ParameterChanges) throws(QueueError) {
-    let changes = changes.clamped
+    let changes = changes.clamped(toVolume: options.maximumVolume)
     defer { try? openSecondPortIfNeeded() }
     while true {
       if state.read({ $0.device != nil }) {
@@ -69,10 +74,10 @@ extension OutputQueue {
 }
 
 extension ParameterChanges {
-  /// The changes clamped to their valid ranges.
-  var clamped: ParameterChanges {
+  /// Returns the changes clamped to their valid ranges.
+  func clamped(toVolume most: Float) -> ParameterChanges {
     var changes = self
-    changes.volume.clamp(0, 1)
+    changes.volume.clamp(0, most)
     changes.rampSeconds.clamp(0, .greatestFiniteMagnitude)
     changes.pan.clamp(-1, 1)
     return changes

@@ -158,7 +158,8 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
       .buffer(
         PlaybackPart.Piece(
           id: id, first: schedule.trimmedAtStart, frames: left, packets: packets,
-          start: schedule.start, begin: begin, changes: schedule.changes.clamped,
+          start: schedule.start, begin: begin,
+          changes: schedule.changes.clamped(toVolume: options.maximumVolume),
           timePitch: schedule.timePitch)))
     pump(&state)
     return begin

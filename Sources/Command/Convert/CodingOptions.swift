@@ -50,11 +50,16 @@ struct CodingOptions: ParsableArguments {
         (1...PCMFormat.maximumChannels).contains(channels),
         "--channels takes a number from 1 to \(PCMFormat.maximumChannels)")
     }
-    if let bits { try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32") }
-    if bits != nil, let format, case .pcm = format {
-      try check(
-        false, "--format \(format.defaultValueDescription) says how many bits: leave --bits out")
-    }
+    try checkBits(bits, format)
+  }
+}
+
+/// Ends the command with a usage error unless `--bits` can be used, and used with `--format`.
+func checkBits(_ bits: Int?, _ format: SoundCoding?) throws {
+  guard let bits else { return }
+  try check([8, 16, 24, 32].contains(bits), "--bits takes 8, 16, 24 or 32")
+  if let format, case .pcm = format {
+    try check(false, "--format \(format.name) says how many bits: leave --bits out")
   }
 }
 

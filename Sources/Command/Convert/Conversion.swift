@@ -33,14 +33,14 @@ struct Conversion {
     target = kind.stream(
       sampleRate: coding.rate ?? kind.usableRate(for: reader.format.sampleRate),
       channels: coding.channels ?? kind.usableChannels(for: reader.format.channels))
-    part = reader.part(from: options.start, to: options.end)
+    part = PlaySettings(start: options.start ?? .zero, end: options.end).part(of: reader)
     if part.isEmpty, reader.frames > 0 {
       throw SoundFileError(
         .notSupported("nothing is left between --start and --end"), path: reader.path)
     }
     let changesNothing =
       coding.rate == nil && coding.channels == nil && coding.bits == nil && coding.bitrate == nil
-      && options.start == 0 && options.end == nil
+      && options.start == nil && options.end == nil
     if case .packets(let source) = reader.file.format, case .packets(let wanted) = target {
       copies =
         changesNothing && source.codec == wanted.codec

@@ -5,85 +5,142 @@ import Glibc
 import RealTime
 import Sessions
 
-/// `cuejack convert`: converts a sound file to another format.
+/// `cuejack convert`: converts sound files to another format.
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Convert a sound file to another container, format or rate.",
+    abstract: "Convert sound files to another container, format or rate.",
+    usage: """
+      cuejack convert <options> <in> <out>
+      cuejack convert <options> --to <extension> <in> ... <folder>
+      """,
     discussion: """
       The extension of the new file selects its container: \(SoundFormat.extensions). Unless an option \
       changes the sound, linear PCM stays exact where the new format can hold it, and packets are copied \
       where the new container can store them. Priming and remainder frames of codecs are left out, so \
       that both files have the same length. Tags, markers and regions are kept where the new container \
-      can store them.
+      can store them. An .ogg file has Vorbis unless --format says otherwise, an .opus file has Opus.
 
-      The file appears under its name once it is complete. The exit code is 0 if it is, 1 if something \
+      With --to, the last word is a folder, which is made if necessary. Each file is converted into it \
+      under its own name with the new extension, and folders with all sound files in them and below. If \
+      a file cannot be converted, the others are.
+
+      A file appears under its name once it is complete. The exit code is 0 if all are, 1 if something \
       failed, 64 for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the \
       command. An existing file is unchanged then.
       """
         + examples(
           "cuejack convert take.wav take.flac",
           "cuejack convert take.wav take.m4a --bitrate 192k",
+          "cuejack convert --to opus album/ portable/",
           "cuejack convert take.wav part.wav --start 12.5 --end 30 --rate 44100"))
 
-  @Argument(help: ArgumentHelp("The file to read.", valueName: "in"), completion: .soundFiles)
-  var input: String
+  @Argument(
+    help: ArgumentHelp(
+      "The file to read and the file to write, or files, folders and the folder to write to.",
+      valueName: "file"), completion: .soundFiles)
+  var words: [String]
 
-  @Argument(help: ArgumentHelp("The file to write.", valueName: "out"), completion: .file())
-  var output: String
+  @Option(
+    help: ArgumentHelp(
+      "Convert into a folder, to files with this extension.", valueName: "extension"))
+  var to: String?
 
   @OptionGroup var coding: CodingOptions
 
   @Option(help: "The quality of the rate conversion and of the encoder.")
   var quality = ConversionQuality.max
 
-  @Option(help: ArgumentHelp("Start of the part to convert.", valueName: "seconds"))
-  var start = 0.0
+  @Option(
+    help: ArgumentHelp("Start of the part to convert.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var start: TimeValue?
 
-  @Option(help: ArgumentHelp("End of the part to convert.", valueName: "seconds"))
-  var end: Double?
+  @Option(
+    help: ArgumentHelp("End of the part to convert.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var end: TimeValue?
 
-  @Flag(help: "Replace an existing file.")
+  @Flag(help: "Replace existing files.")
   var force = false
 
   @Flag(help: "Print more messages to standard error.")
   var verbose = false
 
   func validate() throws {
-    try check(
-      (0...StartOption.mostSeconds).contains(start), "--start takes a number of seconds from 0 on")
-    if let end {
+    try checkOnce([
+      "--to", "--format", "--rate", "--channels", "--bits", "--bitrate", "--quality", "--start",
+      "--end",
+    ])
+    try check(words.count >= 2, "give the file to read and the file to write")
+    if let to {
       try check(
-        end > start && end <= StartOption.mostSeconds, "--end takes a time after --start")
+        Container(forPath: "a.\(to)") != nil,
+        "--to takes one of \(SoundFormat.extensions.replacing(".", with: ""))")
+    } else {
+      try check(
+        words.count == 2,
+        "of several files, give the kind with --to, and the folder to write to as the last word")
+    }
+    if case (.seconds(let start), .seconds(let end)?) = (start ?? .zero, end) {
+      try check(end > start, "--end takes a time after --start")
     }
   }
 
   func run() throws {
     let signals = StopSignals {}
     CommandLog.start(isVerbose: verbose)
+    let jobs: [ConversionJob]
     do throws(SoundFileError) {
-      let reader = try SoundReader(path: input)
-      if let warning = reader.file.warning { Screen.shared.remark(warning) }
-      let conversion = try Conversion(reader, to: output, self)
-      let unfinished = try UnfinishedFile(output, isReplacing: force)
-      let frames = try unfinished.naming { () throws(SoundFileError) in
-        try conversion.run(into: unfinished.store) { part in
-          show(part)
-          return signals.received == nil
+      jobs =
+        if let to {
+          try ConversionJob.list(words.dropLast(), into: words[words.count - 1], to)
+        } else {
+          [ConversionJob(input: words[0], output: words[1])]
         }
-      }
-      Screen.shared.draw([])
-      if let frames {
-        try unfinished.finish()
-        Screen.shared.say(conversion.summary(frames))
-        return
-      }
     } catch {
-      Screen.shared.draw([])
       Screen.shared.complain("\(error)")
-      if error.kind == .exists { Screen.shared.remark("--force replaces it") }
       throw ExitCode.failure
     }
-    throw ExitCode(128 + (signals.received ?? 0))
+    var failed = false
+    var written: Set<String> = []
+    for job in jobs {
+      do {
+        if to != nil, !written.insert(job.output).inserted {
+          throw SoundFileError(
+            .cannotWrite("another file was converted to it: \(job.input) is left out"),
+            path: job.output)
+        }
+        guard try run(job, signals) else { throw ExitCode(128 + (signals.received ?? 0)) }
+      } catch let error as SoundFileError {
+        Screen.shared.draw([])
+        Screen.shared.complain("\(error)")
+        if error.kind == .exists { Screen.shared.remark("--force replaces it") }
+        failed = true
+      }
+    }
+    if failed { throw ExitCode.failure }
+  }
+
+  /// Converts one file, and prints the result.
+  ///
+  /// - Returns: False if a signal stopped it.
+  private func run(_ job: ConversionJob, _ signals: StopSignals) throws(SoundFileError) -> Bool {
+    let reader = try SoundReader(path: job.input)
+    if let warning = reader.file.warning { Screen.shared.remark(warning) }
+    let conversion = try Conversion(reader, to: job.output, self)
+    if to != nil { try job.makeFolder() }
+    let unfinished = try UnfinishedFile(job.output, isReplacing: force)
+    let frames = try unfinished.naming { () throws(SoundFileError) in
+      try conversion.run(into: unfinished.store) { part in
+        show(part)
+        return signals.received == nil
+      }
+    }
+    Screen.shared.draw([])
+    guard let frames else { return false }
+    try unfinished.finish()
+    Screen.shared.say(conversion.summary(frames))
+    return true
   }
 
   private func show(_ part: Double) {

@@ -83,10 +83,12 @@ extension LiveSession {
     }
   }
 
-  func progress(of player: FilePlayer, _ start: Start) -> Progress {
-    Progress(
-      name: printable(fileName(player.file.path)),
-      position: player.position(startingAt: start.queueFrame),
+  func progress(ofPlayer index: Int, _ desk: PlayDesk) -> Progress {
+    let player = players[index]
+    let position = desk.position(of: player)
+    return Progress(
+      name: desk.mark(ofFile: index) + printable(player.name(at: position)),
+      position: position,
       duration: player.duration,
       peaks: player.queue.takePeaks())
   }

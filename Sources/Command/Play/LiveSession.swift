@@ -17,27 +17,34 @@ struct LiveSession {
 
   /// Opens the clients and converts the first frames of every file.
   init(
-    _ command: Play, _ files: [SoundReader], _ signals: StopSignals, _ awake: DispatchSemaphore
+    _ command: Play, _ tracks: [PlayTrack], _ signals: StopSignals, _ awake: DispatchSemaphore
   ) throws {
     self.command = command
     self.signals = signals
     self.awake = awake
     // Panning mono needs two channels.
-    let channels = max(files.map(\.format.channels).max() ?? 1, command.pan == 0 ? 1 : 2)
+    let isPanned = tracks.contains { $0.settings.pan != 0 }
+    let channels = max(tracks.map(\.source.format.channels).max() ?? 1, isPanned ? 2 : 1)
     let pluginClient =
       command.plugins.isEmpty
       ? nil
       : try PluginClient(
-        command.chosenPlugins, channels: channels, command.client, command.controllers,
-        files: files.map(\.path))
+        command.chosenPlugins, channels: channels, command.client, command.controllers, signals,
+        named: command.client.clientName(for: tracks[0].source.path, usual: Play.clientName),
+        files: tracks.map(\.source.path))
     var players: [FilePlayer] = []
     do {
-      for (i, file) in files.enumerated() {
+      let found =
+        pluginClient == nil ? try command.client.findConnections(.input, signals) : nil
+      defer { found?.close() }
+      for (i, track) in tracks.enumerated() {
         if let signal = signals.received { throw ExitCode(128 + signal) }
-        let inputs = try pluginClient?.graphInputs(for: file, pan: command.pan)
-        let player = try command.makePlayer(i, file, inputs: inputs) { awake.signal() }
+        let inputs = try pluginClient?.graphInputs(for: track.source, pan: track.settings.pan)
+        let player = try command.makePlayer(
+          i, track, connections: inputs.map { .graphInputs($0) } ?? found?.connections ?? .none
+        ) { awake.signal() }
         players.append(player)
-        let isPrimed = try command.telling(file) { () throws(QueueError) in
+        let isPrimed = try command.telling(track.source) { () throws(QueueError) in
           if let pluginClient { try player.queue.setDeviceUID(pluginClient.device.uid) }
           return try player.prime()
         }
@@ -72,29 +79,49 @@ struct LiveSession {
     }
     for player in players { announce(player, start) }
     if let pluginClient { announce(pluginClient) }
-    awaitEnds(start)
-    let isCut = !awaitTail()
-    let stop = players.allSatisfy(\.isOver) && !isCut ? nil : signals.received
+    let desk = PlayDesk(players, start)
+    awaitEnds(desk)
+    let isCut = !desk.isAskedToQuit && !awaitTail()
+    let isOver = desk.isAskedToQuit || players.allSatisfy(\.isOver) && !desk.isPaused
+    let stop = isOver && !isCut ? nil : signals.received
     Screen.shared.draw([])
     if isCut, stop == nil { Screen.shared.complain("the tail of the plugins was cut off") }
     try finish(
-      start, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
+      desk, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
   }
 
-  /// Waits until every file has ended or a signal arrives, and shows the progress.
-  private func awaitEnds(_ start: Start) {
+  /// Waits until every file has ended, a signal arrives, or a key ends playing. Shows the progress.
+  private func awaitEnds(_ desk: PlayDesk) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
-    while signals.received == nil, !players.allSatisfy(\.isOver) {
+    let waiting = WaitingKeys()
+    let awake = awake
+    let keys =
+      Screen.shared.isTerminal
+      ? KeyReader { key in
+        waiting.add(key)
+        awake.signal()
+      } : nil
+    defer { keys?.end() }
+    while signals.received == nil, !desk.isOver {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
-      if Screen.shared.isTerminal {
-        let size = Screen.shared.size
-        Screen.shared.draw(
-          players.map { progress(of: $0, start) }.lines(columns: size.columns, rows: size.rows))
-      }
+      for key in waiting.take() { desk.press(key) }
+      if Screen.shared.isTerminal { draw(desk) }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
+  }
+
+  private func draw(_ desk: PlayDesk) {
+    let size = Screen.shared.size
+    let state = desk.state
+    var lines = players.indices.map { progress(ofPlayer: $0, desk) }
+      .lines(columns: size.columns, rows: size.rows - (state == nil ? 0 : 1))
+    if let state {
+      // The last column stays empty, because some terminals wrap there.
+      lines.append(columns(of: state) < size.columns ? state : fitted(state, to: size.columns - 1))
+    }
+    Screen.shared.draw(lines)
   }
 
   /// Waits until the plugins have output their tail.
@@ -103,7 +130,7 @@ struct LiveSession {
   private func awaitTail() -> Bool {
     guard let pluginClient else { return true }
     let device = pluginClient.device
-    let rest = Int64((command.tail * device.client.sampleRate).rounded())
+    let rest = (command.tail ?? .zero).frames(at: device.client.sampleRate)
     // A file's end is reported during the cycle in which it lies, so two more periods are added.
     let end =
       device.now + Int64(pluginClient.chain.latencyFrames) + rest + 2
@@ -115,10 +142,15 @@ struct LiveSession {
   }
 
   /// Stops the players, prints summaries, and throws the exit code if it is not 0.
-  private func finish(_ start: Start, isCut: Bool, stoppedBy signal: CInt?) throws {
+  private func finish(_ desk: PlayDesk, isCut: Bool, stoppedBy signal: CInt?) throws {
+    let start = desk.start
     // Silence all players first.
     for player in players where !player.isOver { try? player.queue.stop() }
-    let results = players.map(\.queue.statistics)
+    var results = players.map(\.queue.statistics)
+    for index in results.indices where desk.hasMoved {
+      results[index].lastedFrames = desk.frames(
+        ofPlayer: index, lastRun: results[index].lastedFrames)
+    }
     var failed = isCut
     for (player, result) in zip(players, results) {
       if player.queue.isLost, !player.isOver {
@@ -134,7 +166,9 @@ struct LiveSession {
     }
     let begins = Set(results.compactMap(\.beganAt))
     // After a server restart, each player starts as soon as it can.
-    if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
+    if desk.hasMoved {
+      // Each run that a key began had a start of its own.
+    } else if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")
       failed = true
     } else if begins.count == 1, let begin = begins.first, !start.isPast,

@@ -8,43 +8,48 @@ import Sessions
 /// `cuejack play --render`: the files, rendered to a file without a server.
 struct OfflineSession {
   private let command: Play
-  private let files: [SoundReader]
+  private let tracks: [PlayTrack]
   private let path: String
   private let rendering: Rendering
 
   /// Creates the file `path`, under a temporary name until it is complete.
-  init(_ command: Play, _ files: [SoundReader], to path: String) throws {
+  init(_ command: Play, _ tracks: [PlayTrack], to path: String) throws {
     self.command = command
-    self.files = files
+    self.tracks = tracks
     self.path = path
-    let effects = try command.plugins.isEmpty ? nil : Self.makeEffects(command, files)
-    do throws(SoundFileError) {
-      rendering = try Rendering(path, of: files, through: effects, isReplacing: command.force)
-    } catch {
+    let files = tracks.map(\.source)
+    do {
+      let form = try Rendering.Form(path, of: files, command.rendering)
+      let effects =
+        try command.plugins.isEmpty
+        ? nil : Self.makeEffects(command, files, sampleRate: form.mix.sampleRate)
+      rendering = try Rendering(path, form, through: effects, isReplacing: command.rendering.force)
+    } catch let error as SoundFileError {
       Screen.shared.complain("\(error)")
-      if !command.force, unsafe access(path, F_OK) == 0 {
+      if !command.rendering.force, unsafe access(path, F_OK) == 0 {
         Screen.shared.remark("--force replaces it")
       }
       throw ExitCode.failure
     }
   }
 
-  private static func makeEffects(_ command: Play, _ files: [SoundReader]) throws -> Effects {
-    let rate = files[0].format.sampleRate
-    return try Effects(
-      command.chosenPlugins, channels: files.map(\.format.channels).max() ?? 1, sampleRate: rate,
-      tail: Int((command.tail * rate).rounded()))
+  private static func makeEffects(
+    _ command: Play, _ files: [any SoundSource], sampleRate: Double
+  ) throws -> Effects {
+    try Effects(
+      command.chosenPlugins, channels: files.map(\.format.channels).max() ?? 1,
+      sampleRate: sampleRate, tail: Int((command.tail ?? .zero).frames(at: sampleRate)))
   }
 
   /// Renders the file and prints the result. Throws the exit code if it is not 0.
   func run(_ signals: StopSignals) throws {
     var players: [FilePlayer] = []
     defer { for player in players { player.close() } }
-    for (i, file) in files.enumerated() {
+    for (i, track) in tracks.enumerated() {
       if let signal = signals.received { throw ExitCode(128 + signal) }
-      let player = try command.makePlayer(i, file, inputs: nil, onEnd: {})
+      let player = try command.makePlayer(i, track, connections: .none, onEnd: {})
       players.append(player)
-      let isPrimed = try command.telling(file) { () throws(QueueError) in
+      let isPrimed = try command.telling(track.source) { () throws(QueueError) in
         try player.queue.setOfflineFormat(rendering.format)
         return try player.prime()
       }
@@ -60,7 +65,8 @@ struct OfflineSession {
     }
     guard let result else { throw ExitCode(128 + (signals.received ?? 0)) }
     let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
-    Screen.shared.say("\(path): wrote \(result.frames) frames\(clipped)")
+    let name = path == "-" ? "standard output" : path
+    Screen.shared.say("\(name): wrote \(result.frames) frames\(clipped)")
     let failed = players.contains {
       $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd
     }

@@ -10,34 +10,51 @@ import Sessions
 /// `cuejack play`: plays sound files in sync, starting on one frame.
 struct Play: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Play sound files in sync, all from the same frame.",
+    abstract: "Play sound files together from one frame, or with --sequence one after another.",
     discussion: """
-      Each file has a JACK client of its own. The second client's name ends in -2, and so on. All files \
-      start on the same frame of the server, and so do several commands with the same --at. Without \
-      --at, they start a quarter of a second from now.
+      A folder or a playlist (.m3u, .m3u8, .pls, .cue) is played like one file: its files follow each \
+      other without a gap. So do all files with --sequence. Joints are exact to the frame, also between \
+      AAC, MP3 and Opus files. Files of other rates than the first are converted to its rate.
+
+      Each file has a JACK client of its own, cuejack-play, cuejack-play-2 and so on, so that a patchbay \
+      connects each of them with one click. All files start on the same frame of the server, and so do \
+      several commands with the same --at. Without --at, they start a quarter of a second from now.
+
+      Options for one file follow it after an @ and take the place of those for all files: \
+      take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).
+
+      On a terminal, keys pause (space), move (arrow keys, n, p), change the gain, mute, solo, loop and quit; \
+      ? lists them.
 
       Nothing plays unless every file can be opened. If a file turns out to be damaged while it plays, \
       the others play on. If the JACK server goes away, the command waits for it and goes on with the \
-      next frame. Give the files before --connect, which takes all words up to the next option, or put \
-      -- between them.
+      next frame.
 
       The exit code is 0 if every frame was played, 1 if something failed or frames were not heard, 64 \
       for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
       """
         + examples(
           "cuejack play drums.wav bass.aiff                # both from one frame",
-          "cuejack play loop.wav --at +2.5 --volume 0.5     # in two and a half seconds",
-          "cuejack play take.wav --start 12.5 --end 30 --rate 0.75",
+          "cuejack play -q album/                          # without gaps",
+          "cuejack play drums.wav@gain=-6dB vocals.wav@at=+2",
+          "cuejack play take.wav --start 1:12.5 --end 2:30 --rate 0.75",
           "cuejack play mix.wav --plugin urn:cuejack:plugins:limiter:ceiling=-3",
           "cuejack play drums.wav bass.aiff --fade-out 2 --render mix.wav"))
 
   @Argument(
-    help: ArgumentHelp("Sound files of any format that `cuejack info` reads.", valueName: "file"),
-    completion: .soundFiles)
-  var files: [String]
+    help: ArgumentHelp(
+      "Sound files of any format that `cuejack info` reads, folders, playlists, or - for standard input.",
+      valueName: "file[@option=value,...]"), completion: .soundFiles,
+    transform: PlayItem.init(parsing:))
+  var files: [PlayItem]
 
-  @Option(help: "The gain, from 0 to 1.")
-  var volume: Float = 1
+  @Option(
+    name: [.customLong("volume"), .customLong("gain")], parsing: .unconditional,
+    help: ArgumentHelp(
+      "The gain: a factor up to 63 or decibels up to 36, such as 0.5 or -6dB. Default: 1.",
+      valueName: "gain"),
+    transform: GainValue.init(parsing:))
+  var volume: GainValue?
 
   @Option(
     parsing: .unconditional,
@@ -57,44 +74,56 @@ struct Play: ParsableCommand {
       "The pitch shift, from -2400 to 2400, at the same speed.", valueName: "cents"))
   var pitch = 0.0
 
-  @Option(help: ArgumentHelp("Duration of the fade-in.", valueName: "seconds"))
-  var fadeIn = 0.0
+  @Option(
+    help: ArgumentHelp("Duration of the fade-in.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var fadeIn: TimeValue?
 
-  @Option(help: ArgumentHelp("Duration of the fade-out at the end.", valueName: "seconds"))
-  var fadeOut = 0.0
+  @Option(
+    help: ArgumentHelp("Duration of the fade-out at the end.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var fadeOut: TimeValue?
 
-  @Option(help: ArgumentHelp("Start of the part to play, in each file.", valueName: "seconds"))
-  var start = 0.0
+  @Option(
+    help: ArgumentHelp("Start of the part to play, in each file.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var start: TimeValue?
 
-  @Option(help: ArgumentHelp("End of the part to play, in each file.", valueName: "seconds"))
-  var end: Double?
+  @Option(
+    help: ArgumentHelp("End of the part to play, in each file.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var end: TimeValue?
 
-  @Flag(help: "Repeat each file without a gap, until stopped or for --seconds.")
+  @Flag(
+    name: [.customShort("q"), .customLong("sequence")],
+    help: "Play the files one after another, without gaps.")
+  var sequence = false
+
+  @Flag(help: "Play files that follow each other in random order.")
+  var shuffle = false
+
+  @Flag(
+    name: [.customLong("loop"), .customLong("repeat")],
+    help: "Repeat each file, or each sequence, without a gap, until stopped or for --seconds.")
   var loop = false
 
   @Option(
     help: ArgumentHelp(
-      "Start each file this much later than the previous one, to the frame.",
-      valueName: "seconds"))
-  var stagger = 0.0
-
-  @OptionGroup var client: ClientOptions
+      "The format of standard input without a header, such as s16,44100,2 or f32be. Default: 48000 Hz, 2 channels.",
+      valueName: "format[,rate[,channels]]"),
+    transform: RawFormat.init(parsing:))
+  var raw: RawFormat?
 
   @Option(
     help: ArgumentHelp(
-      "Write a sound file instead of playing. Needs no server.",
-      discussion: """
-        The extension selects the container: .wav, .aiff, .caf, .w64, .rf64 or .au. The file has the rate \
-        and the sample format of the first file, with 16 bits at least and 32-bit floats for floats. All \
-        files are mixed as they would sound; a mono file goes to the first two channels. Samples beyond \
-        full scale are clipped and counted.
-        """,
-      valueName: "file"),
-    completion: .file())
-  var render: String?
+      "Start each file this much later than the previous one, to the frame.",
+      valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var stagger: TimeValue?
 
-  @Flag(help: "Allow --render to replace an existing file.")
-  var force = false
+  @OptionGroup var client: ClientOptions
+
+  @OptionGroup var rendering: RenderOptions
 
   @Option(
     name: .customLong("plugin"),
@@ -125,47 +154,59 @@ struct Play: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Play this much longer after the last frame, for the tail of plugins.", valueName: "seconds")
-  )
-  var tail = 0.0
+      "Play this much longer after the last frame, for the tail of plugins.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var tail: TimeValue?
 
   @OptionGroup var controllers: ControllerOptions
 
+  /// The options that may be given once.
+  private static let singleOptions = [
+    "--volume", "--gain", "--pan", "--rate", "--pitch", "--fade-in", "--fade-out", "--start",
+    "--end",
+    "--stagger", "--tail", "--render", "--format", "--bits", "--bitrate",
+  ]
+
   func validate() throws {
-    try check((0...1).contains(volume), "--volume takes a number from 0 to 1")
+    try checkOnce(
+      Self.singleOptions + ClientOptions.singleOptions, same: ["--gain": "--volume"],
+      hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
     try check((0.5...2).contains(rate), "--rate takes a number from 0.5 to 2")
     try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")
-    let times = [
-      ("--fade-in", fadeIn), ("--fade-out", fadeOut), ("--start", start), ("--stagger", stagger),
-      ("--tail", tail),
-    ]
-    for (option, time) in times {
-      try check(
-        (0...StartOption.mostSeconds).contains(time),
-        "\(option) takes a number of seconds from 0 on")
-    }
-    if let end {
-      try check(
-        end > start && end <= StartOption.mostSeconds, "--end takes a time after --start")
-    }
     try check(
-      !loop || fadeOut == 0 || client.seconds != nil,
-      "--fade-out needs an end: give --seconds with --loop"
-    )
+      files.count { $0.path == "-" } <= 1, "standard input (-) can be one of the files only once")
+    try check(raw == nil || files.contains { $0.path == "-" }, "--raw is for standard input (-)")
+    try check(!sequence || stagger == nil, "--stagger is for files that play together")
+    for item in files {
+      if sequence, let key = item.options.keysOfRows.first {
+        try check(
+          false, "\(item.path): with --sequence, \(key) is for all files: give --\(key)")
+      }
+      let settings = settings.with(item.options)
+      let name = item.options.end == nil && item.options.start == nil ? "" : "\(item.path): "
+      if let end = settings.end,
+        case (.seconds(let start), .seconds(let end)) = (settings.start, end)
+      {
+        try check(end > start, "\(name)--end takes a time after --start")
+      }
+      try check(
+        !settings.loop || settings.fadeOut.isZero || client.seconds != nil,
+        "--fade-out needs an end: give --seconds with --loop")
+      try check(
+        rendering.path == nil || !settings.loop || client.seconds != nil,
+        "--render needs an end: give --seconds with --loop")
+    }
     let playsOnly = [
       ("--at", client.at != nil), ("--server", client.server != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
     ]
     for (option, isGiven) in playsOnly where isGiven {
-      try check(render == nil, "--render needs no server: \(option) makes no sense with it")
+      try check(
+        rendering.path == nil, "--render needs no server: \(option) makes no sense with it")
     }
-    try check(
-      render == nil || !loop || client.seconds != nil,
-      "--render needs an end: give --seconds with --loop")
-    try check(render != nil || !force, "--force is for --render")
-    try check(!plugins.isEmpty || tail == 0, "--tail is for --plugin")
-    try controllers.check(plugins: plugins.count, isRendering: render != nil)
+    try check(!plugins.isEmpty || tail == nil, "--tail is for --plugin")
+    try controllers.check(plugins: plugins.count, isRendering: rendering.path != nil)
     for name in isolated {
       try check(
         plugins.contains { $0.isMeant(by: name) }, "--isolate \(name): no --plugin is that one")
@@ -173,15 +214,16 @@ struct Play: ParsableCommand {
   }
 
   func run() throws {
-    if render == nil { client.joinPipeWire() }
+    if rendering.path == nil { client.joinPipeWire() }
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
     CommandLog.start(isVerbose: client.verbose)
-    let files = try openAll()
-    if let render {
-      try OfflineSession(self, files, to: render).run(signals)
+    if rendering.path == "-" { Screen.shared.leaveStandardOutput() }
+    let tracks = try openAll(signals)
+    if let path = rendering.path {
+      try OfflineSession(self, tracks, to: path).run(signals)
     } else {
-      let session = try LiveSession(self, files, signals, awake)
+      let session = try LiveSession(self, tracks, signals, awake)
       defer { session.close() }
       try session.run()
     }
@@ -196,67 +238,56 @@ struct Play: ParsableCommand {
     }
   }
 
+  /// The settings for all files.
+  private var settings: PlaySettings {
+    PlaySettings(
+      gain: volume ?? .unity, pan: pan, rate: rate, pitch: pitch, fadeIn: fadeIn ?? .zero,
+      fadeOut: fadeOut ?? .zero, start: start ?? .zero, end: end, loop: loop)
+  }
+
   // MARK: Before playing
 
   /// Opens all files, and reports each that cannot be opened.
-  private func openAll() throws -> [SoundReader] {
-    var opened: [SoundReader] = []
-    for path in files {
-      do throws(SoundFileError) {
-        let file = try SoundReader(path: path)
-        if let warning = file.file.warning { Screen.shared.remark(warning) }
-        if file.frames == 0 {
-          Screen.shared.complain("\(path): there is no sound in this file")
-        } else if part(of: file).isEmpty {
-          Screen.shared.complain("\(path): nothing is left between --start and --end")
-        } else if clip(ofFile: 0, file).frames == 0 {
-          Screen.shared.complain("\(path): --seconds is shorter than a frame")
-        } else {
-          opened.append(file)
-        }
-      } catch {
-        Screen.shared.complain("\(error)")
-      }
+  private func openAll(_ signals: StopSignals) throws -> [PlayTrack] {
+    var opening = TrackOpening(
+      settings, isSequence: sequence, isShuffled: shuffle, raw: raw,
+      isStopped: { signals.received != nil })
+    let tracks = try opening.open(files)
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+    for track in tracks where clip(ofTrack: 0, track).frames == 0 {
+      Screen.shared.complain("\(track.source.path): --seconds is shorter than a frame")
+      throw ExitCode.failure
     }
-    guard opened.count == files.count else { throw ExitCode.failure }
-    return opened
+    return tracks
   }
 
-  /// Returns the part of a file between --start and --end, in its frames.
-  private func part(of file: SoundReader) -> Range<Int64> { file.part(from: start, to: end) }
-
-  func clip(ofFile index: Int, _ file: SoundReader) -> Clip {
-    let sampleRate = file.format.sampleRate
-    var clip = Clip(part: part(of: file), volume: volume, pan: pan, rate: rate, cents: pitch)
-    if !loop { clip.frames = Int64(clip.part.count) }
-    if let seconds = client.seconds {
-      clip.frames = min(clip.frames ?? .max, Int64((seconds * rate * sampleRate).rounded()))
-    }
-    clip.delay = Int64((Double(index) * stagger * sampleRate).rounded())
-    clip.fadeIn = fadeIn
-    clip.fadeOut = fadeOut
-    return clip
+  private func clip(ofTrack index: Int, _ track: PlayTrack) -> Clip {
+    track.clip(limit: client.seconds, stagger: (stagger ?? .zero, index))
   }
 
-  /// Creates the player of a file.
+  /// Creates the player of a track.
   ///
-  /// - Parameter inputs: The graph inputs that it plays into; nil for ports of its own.
+  /// - Parameter connections: The connections of its ports, or the graph inputs that it plays into.
   func makePlayer(
-    _ index: Int, _ file: SoundReader, inputs: [ClientPort]?, onEnd: @escaping @Sendable () -> Void
+    _ index: Int, _ track: PlayTrack, connections: QueueOptions.Connections,
+    onEnd: @escaping @Sendable () -> Void
   ) throws -> FilePlayer {
-    try telling(file) { () throws(QueueError) in
+    let path = track.source.path
+    let number = index == 0 || client.nameFromFile ? "" : "-\(index + 1)"
+    var options = OutputQueue.Options(
+      clientName: client.clientName(for: path, usual: Self.clientName) + number,
+      connections: connections)
+    options.maximumVolume = GainValue.most
+    return try telling(track.source) { () throws(QueueError) in
       try FilePlayer(
-        file, clip(ofFile: index, file), options: options(forFile: index, inputs: inputs),
-        server: client.jackServer(for: [file.path]), onFailure: { Screen.shared.complain($0) },
+        track.source, clip(ofTrack: index, track), options: options,
+        server: client.jackServer(for: [path]), onFailure: { Screen.shared.complain($0) },
         onEnd: onEnd)
     }
   }
 
-  private func options(forFile index: Int, inputs: [ClientPort]?) -> OutputQueue.Options {
-    OutputQueue.Options(
-      clientName: index == 0 ? client.name : "\(client.name)-\(index + 1)",
-      connections: inputs.map { .graphInputs($0) } ?? client.connections)
-  }
+  /// The name of the client without --name.
+  static let clientName = "cuejack-play"
 
   /// Runs `body`. An error is reported with the file's path and ends the command.
   func telling<R>(_ file: any SoundSource, _ body: () throws(QueueError) -> R) throws -> R {

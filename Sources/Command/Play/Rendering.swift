@@ -10,9 +10,9 @@ import Sessions
 ///
 /// The file appears under its name when it is complete.
 struct Rendering {
-  private let file: UnfinishedFile
+  private let file: RenderTarget
   private let writer: SoundWriter
-  /// The format that the queues render to and that is mixed: floats at the first file's rate.
+  /// The format that the queues render to and that is mixed.
   let format: PCMFormat
   /// Full scale of the file's integers; nil for floats, which are not clipped.
   private let fullScale: Double?
@@ -22,33 +22,61 @@ struct Rendering {
   /// True if a plugin's process has died and the plugin was bypassed.
   var hasLostPlugins: Bool { effects?.hasLostPlugins ?? false }
 
-  /// Creates the file `path` for the sound of `files`. It has the rate and depth of the first file.
-  /// It has the plugins' output channels, or else the largest number of channels among the files.
-  init(
-    _ path: String, of files: [SoundReader], through effects: Effects?, isReplacing: Bool
-  ) throws(SoundFileError) {
-    guard let container = Container(forPath: path), container.holdsPCM else {
-      throw SoundFileError(
-        .cannotWrite("its name has to end in .wav, .aiff, .caf, .w64, .rf64 or .au"), path: path)
+  /// The formats of a rendering: how the players' sound is mixed, and how it is written.
+  struct Form {
+    fileprivate let kind: SoundFormat
+    /// The format that the queues render to: floats at the file's rate.
+    let mix: PCMFormat
+    fileprivate let bitRate: Int?
+
+    /// Chooses the formats for the file `path`. It has the rate of the first file, and its depth in
+    /// containers for linear PCM, unless the options say otherwise.
+    init(
+      _ path: String, of files: [any SoundSource], _ options: RenderOptions
+    ) throws(SoundFileError) {
+      let path = path == "-" ? "standard output.\(options.to ?? "wav")" : path
+      let first = files[0].format
+      let isFloat = first.kind == .float
+      let bits = isFloat ? 32 : max(16, first.bitsPerSample)
+      kind = try SoundFormat(
+        path: path, coding: options.format, bits: options.bits,
+        pcm: .pcm(isFloat ? .float : .signedInteger, bits: bits),
+        losslessBits: isFloat || bits > 16 ? 24 : 16)
+      mix = PCMFormat(
+        sampleRate: kind.usableRate(for: first.sampleRate),
+        channels: files.map(\.format.channels).max() ?? 1, kind: .float, bitsPerSample: 32)
+      bitRate = options.bitrate?.bitsPerSecond
     }
-    let first = files[0].format
-    let isFloat = first.kind == .float
-    format = PCMFormat(
-      sampleRate: first.sampleRate, channels: files.map(\.format.channels).max() ?? 1, kind: .float,
-      bitsPerSample: 32)
-    let bits = isFloat ? 32 : max(16, first.bitsPerSample)
-    fullScale = isFloat ? nil : Double(sign: .plus, exponent: bits - 1, significand: 1)
-    let kind = SoundFormat(
-      container, .pcm(isFloat ? .float : .signedInteger, bits: bits))
+  }
+
+  /// Creates the file `path`. It has the plugins' output channels, or those of the mix, as far as its
+  /// format has room.
+  init(
+    _ path: String, _ form: Form, through effects: Effects?, isReplacing: Bool
+  ) throws(SoundFileError) {
+    format = form.mix
     self.effects = effects
     var written = format
     if let effects { written.channels = effects.channels }
+    let channels = form.kind.usableChannels(for: written.channels)
+    let stream = form.kind.stream(sampleRate: written.sampleRate, channels: channels)
+    fullScale = Self.fullScale(of: stream)
     let plan = try SoundWriter.Plan(
-      path, container: kind.container,
-      format: kind.stream(sampleRate: written.sampleRate, channels: written.channels), from: written
-    )
-    file = try UnfinishedFile(path, isReplacing: isReplacing)
+      path, container: form.kind.container, format: stream, from: written,
+      encoding: PacketEncoder.Options(bitRate: form.bitRate),
+      mix: .fitting(written.channels, in: channels))
+    file = try RenderTarget(path, isReplacing: isReplacing)
     writer = try SoundWriter(file.store, plan)
+  }
+
+  /// Returns the full scale of a format's integers; nil for floats and lossy codecs.
+  private static func fullScale(of stream: StreamFormat) -> Double? {
+    let bits: Int
+    switch stream {
+    case .pcm(let format): bits = format.kind == .float ? 0 : format.bitsPerSample
+    case .packets(let format): bits = format.bitsPerSample
+    }
+    return bits > 0 ? Double(sign: .plus, exponent: bits - 1, significand: 1) : nil
   }
 
   /// The result of rendering.

@@ -10,7 +10,8 @@ struct ControllerOptions: ParsableArguments {
     help: ArgumentHelp(
       "MIDI port that sends notes and controllers to the plugins. Repeatable.",
       discussion: """
-        The command connects it to the client's port midi_in. The client has this port if a plugin \
+        A port, a client, a glob or a regular expression, as for --connect. The command connects it to the \
+        client's port midi_in. The client has this port if a plugin \
         receives MIDI, or with --map or --learn. MIDI from the port reaches every plugin that receives \
         MIDI. A plugin that outputs MIDI feeds the next one instead.
         """,

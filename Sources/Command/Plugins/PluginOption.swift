@@ -83,10 +83,10 @@ struct PluginClient {
   /// Opens the client and connects its ports. Prints an error and ends the command on failure.
   init(
     _ options: [PluginOption], channels: Int, _ client: ClientOptions,
-    _ controllers: ControllerOptions, files: [String]
+    _ controllers: ControllerOptions, _ signals: StopSignals, named name: String, files: [String]
   ) throws {
     do throws(ServerError) {
-      device = try Device(client.jackServer(for: files), clientName: client.name)
+      device = try Device(client.jackServer(for: files), clientName: name)
     } catch {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
@@ -101,7 +101,7 @@ struct PluginClient {
     }
     do {
       try chain.graph.run(on: device)
-      try connect(client)
+      try connect(client, signals)
       try connectMIDI(controllers)
       try follow(controllers)
       // Plugins report their latency only after they have run.
@@ -113,16 +113,20 @@ struct PluginClient {
     } catch {
       close()
       device.close()
+      if error is ExitCode { throw error }
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
   }
 
-  private mutating func connect(_ client: ClientOptions) throws(ServerError) {
+  private mutating func connect(_ client: ClientOptions, _ signals: StopSignals) throws {
     let ports = chain.portNames
     let physical = device.client.physicalOutputs.prefix(max(2, ports.count))
     let others =
-      client.noConnect ? [] : client.connect.isEmpty ? Array(physical) : client.connect
+      client.noConnect
+      ? []
+      : client.connect.isEmpty
+        ? Array(physical) : try client.connectedPorts(on: device.client, .input, signals)
     connections = ports.map { _ in [] }
     // Surplus target ports are assigned round robin, so a single port is connected to all of them.
     for (i, other) in others.enumerated() {
@@ -133,20 +137,27 @@ struct PluginClient {
   }
 
   private mutating func connectMIDI(_ options: ControllerOptions) throws {
-    midiInputs = options.inputs
-    midiOutputs = options.outputs
-    for (option, port, others) in [
-      ("--midi-in", chain.midiInput, midiInputs), ("--midi-out", chain.midiOutput, midiOutputs),
-    ] {
-      guard let port else {
-        if others.isEmpty { continue }
-        throw MIDIError(
-          option == "--midi-in"
-            ? "--midi-in: no plugin takes MIDI"
-            : "--midi-out: no plugin writes MIDI that no other takes")
-      }
-      for other in others { try device.connect(port, to: other) }
-    }
+    midiInputs = try connect(
+      chain.midiInput, to: options.inputs, "--midi-in", .output,
+      orElse: "--midi-in: no plugin takes MIDI")
+    midiOutputs = try connect(
+      chain.midiOutput, to: options.outputs, "--midi-out", .input,
+      orElse: "--midi-out: no plugin writes MIDI that no other takes")
+  }
+
+  /// Connects a MIDI port, and returns the ports that it is connected to.
+  ///
+  /// - Parameter reason: The error if the chain has no such port.
+  private func connect(
+    _ port: String?, to names: [String], _ option: String, _ direction: PortDirection,
+    orElse reason: String
+  ) throws -> [String] {
+    if names.isEmpty { return [] }
+    guard let port else { throw MIDIError(reason) }
+    let choice = PortChoice(option: option, values: names, direction: direction, kind: .midi)
+    let others = try choice.ports(on: device.client, waiting: 0, isStopped: { true })
+    for other in others { try device.connect(port, to: other) }
+    return others
   }
 
   /// The reason why MIDI ports cannot be connected.
@@ -158,7 +169,7 @@ struct PluginClient {
   /// Adds a source for a file to the graph, and returns the ports for its channels.
   ///
   /// - Parameter pan: The balance of a mono file, if the chain has two channels.
-  func graphInputs(for file: SoundReader, pan: Float) throws(HostError) -> [ClientPort] {
+  func graphInputs(for file: any SoundSource, pan: Float) throws(HostError) -> [ClientPort] {
     let graph = chain.graph
     let source = graph.addSource(named: fileName(file.path), channels: file.format.channels)
     let entrance = chain.entrance

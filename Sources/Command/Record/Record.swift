@@ -19,10 +19,14 @@ struct Record: ParsableCommand {
       end the recording and complete the file. If the command is killed, the file can be opened and \
       lacks at most the last second.
 
+      On a terminal, space pauses and goes on, m sets a marker in files that have markers, and q ends the \
+      recording; ? lists the keys.
+
       Frames that are lost because the disk or the machine was too slow become silence in the file and \
       are counted. If the JACK server goes away, the command waits for it and goes on recording: silence \
       fills the time in between. If writing fails, the file keeps everything recorded before. A file that \
-      --force replaces stays unchanged until the first frame is recorded. --connect takes output ports.
+      --force replaces stays unchanged until the first frame is recorded. The client's name is \
+      cuejack-record. --connect takes output ports.
 
       The exit code is 0 if the whole recording was made (without --seconds: until a signal). It is 1 if \
       something failed, even if the file keeps a part, or if --seconds is shorter than a frame; 64 for \
@@ -44,6 +48,11 @@ struct Record: ParsableCommand {
   @Flag(help: "Replace an existing file.")
   var force = false
 
+  func validate() throws {
+    try checkOnce(
+      ClientOptions.singleOptions + ["--format", "--rate", "--channels", "--bits", "--bitrate"])
+  }
+
   func run() throws {
     client.joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
@@ -58,18 +67,21 @@ struct Record: ParsableCommand {
     defer { withExtendedLifetime(output) {} }
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
+    let found = try client.findConnections(.output, signals)
+    defer { found.close() }
     let recorder = try telling { () throws(QueueError) in
-      try makeRecorder(kind) { awake.signal() }
+      try makeRecorder(kind, found) { awake.signal() }
     }
     defer { recorder.close() }
     let rate = recorder.queue.format.sampleRate
-    let limit = client.seconds.map { Int64(($0 * rate).rounded()) }
+    let limit = client.seconds?.frames(at: rate)
     if limit == 0 {
       Screen.shared.complain("\(file): --seconds is shorter than a frame")
       throw ExitCode.failure
     }
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
+      found.close()
       return try client.at?.start(on: recorder.queue)
     }
     try client.checkStart(on: recorder.queue)
@@ -90,34 +102,24 @@ struct Record: ParsableCommand {
       try recorder.start(recording, at: time, limit: limit)
     }
 
-    let serverName = recorder.queue.statistics.serverName
-    var watch = ServerWatch("recording")
-    while signals.received == nil, !recorder.isOver, isThere(recording.store) {
-      watch.note(recorder.queue.absence, server: serverName)
-      if Screen.shared.isTerminal {
-        let line = progress(of: recorder, start, recording.store)
-          .line(columns: Screen.shared.size.columns)
-        Screen.shared.draw([line])
-      }
-      _ = awake.wait(timeout: .now() + .milliseconds(100))
-    }
-    let signal = recorder.isOver ? nil : signals.received
+    let desk = RecordDesk(recorder)
+    awaitEnd(of: recorder, recording, start, desk, signals, awake)
+    let signal = recorder.isOver || desk.isAskedToQuit ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
-    try finish(recorder, recording, stoppedBy: signal)
-  }
-
-  private var options: InputQueue.Options {
-    InputQueue.Options(clientName: client.name, connections: client.connections)
+    try finish(recorder, recording, desk, stoppedBy: signal)
   }
 
   // MARK: Before recording
 
   /// Creates a recorder at the requested rate, or at the device's if the file format supports that.
-  private func makeRecorder(_ kind: SoundFormat, onEvent: @escaping @Sendable () -> Void)
-    throws(QueueError) -> FileRecorder
-  {
-    let usual = client.connect.isEmpty ? 2 : client.connect.count
+  private func makeRecorder(
+    _ kind: SoundFormat, _ found: FoundConnections, onEvent: @escaping @Sendable () -> Void
+  ) throws(QueueError) -> FileRecorder {
+    let options = InputQueue.Options(
+      clientName: client.clientName(for: file, usual: "cuejack-record"),
+      connections: found.connections)
+    let usual = min(found.count ?? 2, PCMFormat.maximumChannels)
     let channels = coding.channels ?? kind.usableChannels(for: usual)
     func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
       try FileRecorder(
@@ -160,6 +162,34 @@ struct Record: ParsableCommand {
 
   // MARK: While recording
 
+  /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
+  private func awaitEnd(
+    of recorder: FileRecorder, _ recording: RecordingFile, _ start: ChosenStart?,
+    _ desk: RecordDesk,
+    _ signals: StopSignals, _ awake: DispatchSemaphore
+  ) {
+    let serverName = recorder.queue.statistics.serverName
+    var watch = ServerWatch("recording")
+    let waiting = WaitingKeys()
+    let keys =
+      Screen.shared.isTerminal
+      ? KeyReader { key in
+        waiting.add(key)
+        awake.signal()
+      } : nil
+    defer { keys?.end() }
+    while signals.received == nil, !recorder.isOver, !desk.isAskedToQuit, isThere(recording.store) {
+      watch.note(recorder.queue.absence, server: serverName)
+      for key in waiting.take() { desk.press(key) }
+      if Screen.shared.isTerminal {
+        var shown = progress(of: recorder, start, recording.store)
+        if desk.isPaused { shown.name = "(paused) \(shown.name)" }
+        Screen.shared.draw([shown.line(columns: Screen.shared.size.columns)])
+      }
+      _ = awake.wait(timeout: .now() + .milliseconds(100))
+    }
+  }
+
   private func isThere(_ store: FileStore?) -> Bool {
     do throws(SoundFileError) {
       try store?.checkPresence()
@@ -188,7 +218,8 @@ struct Record: ParsableCommand {
 
   /// Completes the file, prints a summary, and throws the exit code if it is not 0.
   private func finish(
-    _ recorder: FileRecorder, _ recording: RecordingFile, stoppedBy signal: CInt?
+    _ recorder: FileRecorder, _ recording: RecordingFile, _ desk: RecordDesk,
+    stoppedBy signal: CInt?
   ) throws {
     guard let store = recording.store, let writer = recording.writer else {
       let old = recording.output.holdsOldFile ? "; the old file is as it was" : ""
@@ -197,6 +228,7 @@ struct Record: ParsableCommand {
     }
     var failed = recorder.hasFailed
     do throws(SoundFileError) {
+      try desk.writeMarkers(to: writer.file)
       try writer.close()
     } catch {
       Screen.shared.complain("\(error)")

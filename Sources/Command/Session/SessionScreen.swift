@@ -99,6 +99,7 @@ final class SessionKeys: Sendable {
 
   /// Seconds by which the arrows move.
   private static let step = 5.0
+  private static let longStep = 60.0
 
   func press(_ key: KeyReader.Key) {
     switch key {
@@ -106,6 +107,8 @@ final class SessionKeys: Sendable {
     case .down: selection.track.change { $0 = selected + 1 }
     case .left: move(by: -Self.step)
     case .right: move(by: Self.step)
+    case .shiftLeft: move(by: -Self.longStep)
+    case .shiftRight: move(by: Self.longStep)
     case .character(let character): press(character)
     }
   }

@@ -10,7 +10,7 @@ import Timeline
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Start time: a host time in nanoseconds (123456789ns), +SECONDS from now, or a frame.",
+      "Start time: a host time in nanoseconds (123456789ns), +TIME from now, or a frame.",
       discussion: """
         Host times are those of the server's clock, as play and record print them. Commands with the same \
         host time start on the same frame. To join a running command, pass the time that it printed: on \
@@ -18,27 +18,40 @@ struct ClientOptions: ParsableArguments {
         counter, the nearest one to now. A time in the past means at once. By default the command starts \
         as soon as it is ready.
         """,
-      valueName: "time|+seconds|frame"))
+      valueName: "time|+time|frame"))
   var at: StartOption?
 
-  @Option(help: "Stop after this many seconds of sound.")
-  var seconds: Double?
+  @Option(
+    help: ArgumentHelp("Stop after this much sound: \(TimeValue.forms).", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var seconds: TimeValue?
 
   @Option(
     help: "The JACK server, which must be running. Default: started if none runs.",
     completion: .servers)
   var server: String?
 
-  @Option(help: "The name of the JACK client.")
-  var name = "cuejack"
+  @Option(help: "The name of the JACK client. Default: cuejack- and the subcommand.")
+  var name: String?
+
+  @Flag(help: "Name the client of each file after the file.")
+  var nameFromFile = false
 
   @Option(
-    parsing: .upToNextOption,
     help: ArgumentHelp(
-      "Ports to connect to the client's ports, in order.",
-      discussion: "By default the sound card's ports.", valueName: "port"),
+      "Ports to connect to the client's ports, in order. Repeatable.",
+      discussion: """
+        A port, a client for all of its ports in this direction, a glob (system:playback_*) or a regular \
+        expression for whole port names (system:playback_[12]). Commas separate several. If nothing has the \
+        name, the command lists the ports. By default the sound card's ports are connected.
+        """, valueName: "port|client|pattern"),
     completion: .audioPorts)
   var connect: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Wait up to this long for the ports of --connect.", valueName: "time"),
+    transform: TimeValue.init(parsing:))
+  var connectWait: TimeValue?
 
   @Flag(help: "Connect no ports.")
   var noConnect = false
@@ -46,31 +59,81 @@ struct ClientOptions: ParsableArguments {
   @Flag(help: "Print more messages to standard error.")
   var verbose = false
 
+  /// The options that may be given once.
+  static let singleOptions = ["--at", "--seconds", "--server", "--name", "--connect-wait"]
+
   func validate() throws {
-    if let seconds {
+    try check(seconds?.isZero != true, "--seconds takes a time greater than 0")
+    if let name {
       try check(
-        seconds > 0 && seconds <= StartOption.mostSeconds,
-        "--seconds takes a number greater than 0")
+        !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
+        "--name takes 1 to 59 bytes without a colon")
     }
-    try check(
-      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-      "--name takes 1 to 59 bytes without a colon")
     try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
+    try check(name == nil || !nameFromFile, "--name and --name-from-file exclude each other")
+    try check(connect.allSatisfy { !$0.isEmpty }, "--connect takes a port, a client or a pattern")
+    try check(connectWait == nil || !connect.isEmpty, "--connect-wait is for --connect")
+  }
+
+  /// Returns the name to request for a client that plays or records the file at `path`.
+  ///
+  /// - Parameter usual: The name without an option.
+  func clientName(for path: String, usual: String) -> String {
+    guard nameFromFile else { return name ?? usual }
+    let file = fileName(path)
+    let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
+    let words = printable(String((stem.isEmpty ? file[...] : stem).replacing(":", with: "_")))
+    return words.isEmpty ? usual : words
   }
 
   /// Ends the command if `--at` is a frame but other processes count frames differently (PipeWire).
   func checkStart(on queue: some Queue) throws {
     guard case .frame = at, queue.runningDevice?.client.isPipeWire == true else { return }
     Screen.shared.complain(
-      "--at: PipeWire has no frame time that programs share; give a host time (123456789ns) or +SECONDS"
+      "--at: PipeWire has no frame time that programs share; give a host time (123456789ns) or +TIME"
     )
     throw ExitCode(64)
   }
 
-  /// The connections of a queue that has ports of its own.
-  var connections: OutputQueue.Options.Connections {
-    noConnect ? .none : connect.isEmpty ? .physical : .ports(connect)
+  /// Looks up the ports of `--connect`. Prints an error and ends the command if there are none.
+  ///
+  /// - Parameter direction: That of the named ports, as their own clients see it.
+  func findConnections(_ direction: PortDirection, _ signals: StopSignals) throws
+    -> FoundConnections
+  {
+    if noConnect { return FoundConnections(.none) }
+    if connect.isEmpty { return FoundConnections(.physical) }
+    let probe: any ServerClient
+    do throws(ServerError) {
+      probe = try jackServer.openClient(named: "cuejack-ports")
+    } catch {
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
+    do {
+      let ports = try connectedPorts(on: probe, direction, signals)
+      return FoundConnections(.ports(ports), probe: probe)
+    } catch {
+      probe.close()
+      throw error
+    }
+  }
+
+  /// Returns the ports of `--connect`, which `client` looks up. Prints an error and ends the command if
+  /// there are none.
+  func connectedPorts(
+    on client: any ServerClient, _ direction: PortDirection, _ signals: StopSignals
+  ) throws -> [String] {
+    do throws(PortError) {
+      return try PortChoice(option: "--connect", values: connect, direction: direction).ports(
+        on: client, waiting: connectWait?.seconds(at: client.sampleRate) ?? 0,
+        isStopped: { signals.received != nil })
+    } catch {
+      if let signal = signals.received { throw ExitCode(128 + signal) }
+      Screen.shared.complain("\(error)")
+      throw ExitCode.failure
+    }
   }
 
   var jackServer: JackServer { jackServer(for: []) }
@@ -123,17 +186,54 @@ struct ClientOptions: ParsableArguments {
   }
 }
 
+/// The ports that `--connect` names, and the client that found them.
+struct FoundConnections {
+  let connections: QueueOptions.Connections
+  /// Keeps a server alive that was started to look ports up, until the queues have their clients.
+  private let probe: (any ServerClient)?
+
+  init(_ connections: QueueOptions.Connections, probe: (any ServerClient)? = nil) {
+    self.connections = connections
+    self.probe = probe
+  }
+
+  /// The number of ports; nil without `--connect`.
+  var count: Int? {
+    if case .ports(let ports) = connections { return ports.count }
+    return nil
+  }
+
+  /// Closes the client that found the ports. Later calls do nothing.
+  func close() { probe?.close() }
+}
+
 /// Ends the command with a usage error unless `holds` is true.
 func check(_ holds: Bool, _ message: String) throws {
   if !holds { throw ValidationError(message) }
+}
+
+/// Ends the command with a usage error if one of `options` is given twice: the first value would be
+/// ignored.
+///
+/// - Parameters:
+///   - same: Other names of options.
+///   - hint: Added to the message.
+func checkOnce(_ options: [String], same: [String: String] = [:], hint: String = "") throws {
+  var given: Set<String> = []
+  for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
+    let option = word.prefix { $0 != "=" }
+    guard options.contains(String(option)) else { continue }
+    let name = same[String(option)] ?? String(option)
+    try check(given.insert(name).inserted, "\(name) is given twice\(hint)")
+  }
 }
 
 /// The value of `--at`.
 enum StartOption: ExpressibleByArgument {
   /// A frame in the server's frame time.
   case frame(Int64)
-  /// Seconds from now.
-  case after(Double)
+  /// Time from now; frames are the server's.
+  case after(TimeValue)
   /// Nanoseconds of CLOCK_MONOTONIC.
   case hostTime(UInt64)
 
@@ -142,9 +242,8 @@ enum StartOption: ExpressibleByArgument {
 
   init?(argument: String) {
     if argument.hasPrefix("+") {
-      guard let seconds = Double(argument.dropFirst()), (0...Self.mostSeconds).contains(seconds)
-      else { return nil }
-      self = .after(seconds)
+      guard let time = TimeValue(String(argument.dropFirst())) else { return nil }
+      self = .after(time)
     } else if argument.hasSuffix("ns") {
       guard let time = UInt64(argument.dropLast(2)), time < 1 << 62 else { return nil }
       self = .hostTime(time)
@@ -162,8 +261,8 @@ enum StartOption: ExpressibleByArgument {
     let rate = device.client.sampleRate
     let now = device.now
     switch self {
-    case .after(let seconds):
-      return ChosenStart(frame: now + Int64((seconds * rate).rounded()), on: device)
+    case .after(let time):
+      return ChosenStart(frame: now + time.frames(at: rate), on: device)
     case .hostTime(let time):
       return ChosenStart(hostTime: time, on: device)
     case .frame(let number):

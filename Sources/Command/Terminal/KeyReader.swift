@@ -3,41 +3,40 @@ import Synchronization
 import System
 
 /// A reader of single keys from the terminal, which it puts into cbreak mode: keys come at once and are
-/// not shown. `end()` restores the terminal, and so does the end of the process by `exit`.
+/// not shown.
+///
+/// The terminal is as before after `end()`, `exit`, a crash, and while the process is stopped by Ctrl-Z.
 final class KeyReader: Sendable {
   /// A key.
   enum Key: Sendable, Equatable {
     case character(Character)
     case left, right, up, down
+    case shiftLeft, shiftRight
   }
 
-  private static let saved = Mutex<termios?>(nil)
   private let isOver = Atomic<Bool>(false)
 
   /// Calls `onKey` for each key on a thread of its own.
   ///
-  /// - Returns: Nil if standard input is no terminal.
+  /// - Returns: Nil if standard input is no terminal, or this is a background process.
   init?(_ onKey: @escaping @Sendable (Key) -> Void) {
-    var mode = termios()
-    // A background process that changed the terminal would be stopped.
-    guard isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),
-      unsafe tcgetattr(STDIN_FILENO, &mode) == 0
-    else { return nil }
-    let old = mode
-    Self.saved.withLock { $0 = old }
-    mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
-    guard unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0 else { return nil }
-    atexit { KeyReader.restore() }
+    guard TerminalMode.enter() else { return nil }
     startThread(named: "cuejack-keys") { [weak self] in
       var bytes = [UInt8](repeating: 0, count: 64)
+      var waiting: [UInt8] = []
       while true {
         var source = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         let ready = unsafe poll(&source, 1, 200)
         guard let self, !isOver.load(ordering: .acquiring) else { return }
-        if ready <= 0 { continue }
+        // The rest of a sequence comes at once, so this was the escape key.
+        if ready == 0 { waiting = [] }
+        // A background process that reads from the terminal would be stopped.
+        if ready <= 0 || !TerminalMode.isForeground { continue }
         let count = unsafe read(STDIN_FILENO, &bytes, bytes.count)
+        if count < 0, errno == EINTR { continue }
         if count <= 0 { return }
-        for key in Self.keys(bytes[..<count]) { onKey(key) }
+        waiting += bytes[..<count]
+        for key in Self.keys(&waiting) { onKey(key) }
       }
     }
   }
@@ -45,38 +44,127 @@ final class KeyReader: Sendable {
   /// Restores the terminal. No key is reported afterwards.
   func end() {
     isOver.store(true, ordering: .releasing)
-    Self.restore()
+    TerminalMode.leave()
   }
 
-  /// Restores the terminal, if a reader has changed it.
-  static func restore() {
-    saved.withLock { saved in
-      guard var mode = saved else { return }
-      unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
-      saved = nil
-    }
-  }
-
-  /// Returns the keys of bytes that a terminal sent together.
-  static func keys(_ bytes: ArraySlice<UInt8>) -> [Key] {
+  /// Takes the keys from bytes that a terminal sent. An incomplete sequence stays.
+  static func keys(_ bytes: inout [UInt8]) -> [Key] {
     var keys: [Key] = []
-    var rest = bytes
+    var rest = bytes[...]
     while let byte = rest.first {
-      // ESC [ A, or ESC O A in application mode.
-      if byte == 0x1B, rest.count >= 3, [0x5B, 0x4F].contains(rest[rest.startIndex + 1]) {
-        switch rest[rest.startIndex + 2] {
-        case UInt8(ascii: "A"): keys.append(.up)
-        case UInt8(ascii: "B"): keys.append(.down)
-        case UInt8(ascii: "C"): keys.append(.right)
-        case UInt8(ascii: "D"): keys.append(.left)
-        default: break
-        }
-        rest = rest.dropFirst(3)
+      if byte == 0x1B {
+        guard let (key, length) = sequence(rest) else { break }
+        if let key { keys.append(key) }
+        rest = rest.dropFirst(length)
         continue
       }
       if byte >= 0x20, byte < 0x7F { keys.append(.character(Character(UnicodeScalar(byte)))) }
       rest = rest.dropFirst()
     }
+    bytes = Array(rest)
     return keys
+  }
+
+  /// Returns the key of an escape sequence, nil for others, and its length; nil if it is incomplete.
+  private static func sequence(_ bytes: ArraySlice<UInt8>) -> (Key?, Int)? {
+    let bytes = Array(bytes)
+    guard bytes.count >= 2 else { return nil }
+    // ESC [ A, with parameters as in ESC [ 1 ; 2 A, or ESC O A in application mode.
+    guard [UInt8(ascii: "["), UInt8(ascii: "O")].contains(bytes[1]) else { return (nil, 1) }
+    guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+      // No terminal sends so much.
+      return bytes.count > 16 ? (nil, bytes.count) : nil
+    }
+    let isShifted = String(decoding: bytes[2..<end], as: UTF8.self).hasSuffix(";2")
+    let key: Key? =
+      switch bytes[end] {
+      case UInt8(ascii: "A"): .up
+      case UInt8(ascii: "B"): .down
+      case UInt8(ascii: "C"): isShifted ? .shiftRight : .right
+      case UInt8(ascii: "D"): isShifted ? .shiftLeft : .left
+      default: nil
+      }
+    return (key, end + 1)
+  }
+}
+
+/// The terminal's mode while keys are read: cbreak, without echo.
+enum TerminalMode {
+  /// The modes before and while keys are read.
+  private struct Modes {
+    var before: termios
+    var reading: termios
+  }
+  private static let modes = Mutex<Modes?>(nil)
+  /// A copy of the mode before for signal handlers, which may not wait for a lock. Allocated by `enter`.
+  private nonisolated(unsafe) static var saved: UnsafeMutablePointer<termios>?
+  private static let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT]
+
+  /// True if this process may change the terminal and read from it without being stopped.
+  static var isForeground: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
+
+  /// Enters cbreak mode.
+  ///
+  /// - Returns: False if standard input is no terminal, or this is a background process.
+  static func enter() -> Bool {
+    var mode = termios()
+    guard isatty(STDIN_FILENO) == 1, isForeground, unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else {
+      return false
+    }
+    let before = mode
+    mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    if unsafe saved == nil {
+      unsafe saved = .allocate(capacity: 1)
+      unsafe saved?.initialize(to: before)
+      atexit { TerminalMode.leave() }
+      catchCrashes()
+    }
+    unsafe saved?.pointee = before
+    modes.withLock { $0 = Modes(before: before, reading: mode) }
+    return unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0
+  }
+
+  /// Restores the mode, if it was changed.
+  static func leave() {
+    modes.withLock { modes in
+      guard var mode = modes?.before else { return }
+      if isForeground { unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode) }
+      modes = nil
+    }
+  }
+
+  /// Restores the mode for the shell, while this process is stopped.
+  static func suspend() {
+    modes.withLock { modes in
+      guard var mode = modes?.before else { return }
+      unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+    }
+  }
+
+  /// Enters the mode again after `suspend`, unless the process goes on in the background.
+  static func resume() {
+    modes.withLock { modes in
+      guard var mode = modes?.reading, isForeground else { return }
+      unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+    }
+  }
+
+  /// Restores the mode when the process crashes, and lets it crash then.
+  private static func catchCrashes() {
+    for signal in crashes {
+      var action = sigaction()
+      unsafe action.__sigaction_handler.sa_handler = { number in
+        // Only functions that a signal handler may call.
+        if let mode = unsafe TerminalMode.saved { unsafe tcsetattr(STDIN_FILENO, TCSANOW, mode) }
+        _ = Glibc.signal(number, SIG_DFL)
+        raise(number)
+      }
+      action.sa_flags = CInt(SA_NODEFER)
+      var old = sigaction()
+      unsafe sigaction(signal, nil, &old)
+      let handler = unsafe unsafeBitCast(old.__sigaction_handler.sa_handler, to: Int.self)
+      // Somebody else's handler has reasons of its own.
+      if handler == 0 { unsafe sigaction(signal, &action, nil) }
+    }
   }
 }

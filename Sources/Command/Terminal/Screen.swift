@@ -20,11 +20,16 @@ final class Screen: Sendable {
     var told: Set<String> = []
   }
   private let state = Mutex(State())
+  /// True if standard output carries sound.
+  private let isSound = Atomic<Bool>(false)
 
   private init() {
     let isDumb = unsafe getenv("TERM").map { unsafe strcmp($0, "dumb") == 0 } ?? false
     isTerminal = isatty(STDOUT_FILENO) == 1 && !isDumb
   }
+
+  /// Writes to standard error only from now on, because standard output carries sound.
+  func leaveStandardOutput() { isSound.store(true, ordering: .releasing) }
 
   /// The terminal's current size; 80 by 24 if it is unknown.
   var size: (columns: Int, rows: Int) {
@@ -37,7 +42,7 @@ final class Screen: Sendable {
   /// Writes lines to standard output, above the progress display.
   func say(_ lines: String...) {
     let text = lines.map { "\(printable($0))\n" }.joined()
-    above { write(text, to: STDOUT_FILENO) }
+    above { write(text, to: isSound.load(ordering: .acquiring) ? STDERR_FILENO : STDOUT_FILENO) }
   }
 
   /// Writes a message to standard error, above the progress display.
@@ -55,7 +60,7 @@ final class Screen: Sendable {
   /// Draws the progress display, one string per line, none wider than the terminal. An empty array
   /// removes it.
   func draw(_ lines: [String]) {
-    guard isTerminal else { return }
+    guard isTerminal, !isSound.load(ordering: .acquiring) else { return }
     state.withLock { state in
       guard lines != state.drawn else { return }
       let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")

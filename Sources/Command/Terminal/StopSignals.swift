@@ -6,7 +6,8 @@ import System
 /// The handler of the signals that stop the command: SIGINT (Control-C), SIGHUP (closed terminal)
 /// and SIGTERM (`kill`).
 ///
-/// The first signal is recorded; a later one ends the process immediately.
+/// The first signal is recorded; a later one ends the process immediately. While keys are read, the
+/// terminal is restored before Ctrl-Z (SIGTSTP) stops the process.
 final class StopSignals: Sendable {
   private let first = Atomic<CInt>(0)
 
@@ -28,6 +29,10 @@ final class StopSignals: Sendable {
     for each in [SIGINT, SIGTERM, SIGHUP] where each == SIGTERM || !Self.isIgnored(each) {
       unsafe sigaddset(&set, each)
     }
+    if !Self.isIgnored(SIGTSTP) {
+      unsafe sigaddset(&set, SIGTSTP)
+      unsafe sigaddset(&set, SIGCONT)
+    }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     let signals = set
     startThread(named: "cuejack-signals") { [self] in
@@ -35,6 +40,10 @@ final class StopSignals: Sendable {
       var number: CInt = 0
       var firstTime: UInt64 = 0
       while unsafe sigwait(&set, &number) == 0 {
+        if number == SIGTSTP || number == SIGCONT {
+          Self.pause(number)
+          continue
+        }
         let now = HostTime.now
         // Some programs signal the process and then its group; both count as one signal.
         if firstTime > 0, now < firstTime + Self.echo { continue }
@@ -43,12 +52,23 @@ final class StopSignals: Sendable {
           expected: 0, desired: number, ordering: .acquiringAndReleasing
         ).exchanged
         if !isFirst {
-          KeyReader.restore()
+          TerminalMode.leave()
           _exit(128 + number)
         }
         onSignal()
       }
     }
+  }
+
+  /// Stops the process as Ctrl-Z does, or goes on after it.
+  private static func pause(_ number: CInt) {
+    if number == SIGTSTP {
+      Screen.shared.draw([])
+      TerminalMode.suspend()
+      // Raised on this thread, so that it does not go on before the process stops.
+      raise(SIGSTOP)
+    }
+    TerminalMode.resume()
   }
 
   /// Time in nanoseconds within which a repeated signal is ignored.

@@ -88,6 +88,8 @@ package final class FileStore: ByteStore {
   package let isWritable: Bool
   /// True for a regular file, which can be truncated and unlinked.
   package let isPlain: Bool
+  /// False for a file that had no name when it was opened, so that nobody can delete it.
+  private let hasName: Bool
   private let descriptor: Int32
 
   /// Opens an existing file. Blocks.
@@ -121,6 +123,7 @@ package final class FileStore: ByteStore {
     name = path
     self.isWritable = isWritable
     isPlain = true
+    hasName = status.st_nlink > 0
   }
 
   /// Creates a file. Blocks.
@@ -132,6 +135,7 @@ package final class FileStore: ByteStore {
     guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: path) }
     var status = stat()
     isPlain = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    hasName = status.st_nlink > 0
     name = path
     isWritable = true
   }
@@ -194,7 +198,7 @@ package final class FileStore: ByteStore {
   /// Fails if the file was deleted in the meantime: anything written would be lost with it.
   package func checkPresence() throws(SoundFileError) {
     var status = stat()
-    if isPlain, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 {
+    if isPlain, hasName, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 0 {
       throw SoundFileError(.vanished, path: name)
     }
   }

@@ -64,10 +64,14 @@ extension JackClient {
   /// The full names of all ports on the server, of any client.
   var allPorts: [String] { ports(0) }
 
-  private func ports(_ flags: UInt32) -> [String] {
-    whileOpen {
-      unsafe Self.strings(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
-    } ?? []
+  func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] {
+    let flag = direction == .input ? JackPortIsInput : JackPortIsOutput
+    let type = kind == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+    return ports(flag.rawValue, type).filter { !$0.hasPrefix("\(name):") }
+  }
+
+  private func ports(_ flags: UInt32, _ type: String = JACK_DEFAULT_AUDIO_TYPE) -> [String] {
+    whileOpen { unsafe Self.strings(jack_get_ports(client, nil, type, UInt(flags))) } ?? []
   }
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {

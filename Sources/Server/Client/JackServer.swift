@@ -70,10 +70,13 @@ package struct JackServer: Server {
     return client
   }
 
-  /// Logs a notice if a client's name differs from the requested one.
+  /// Logs a notice if a client's name differs from the requested one by more than a number.
   private func tell(_ name: String, _ client: JackClient) {
     if client.name == name { return }
-    log.notice(
+    let rest = client.name.hasPrefix("\(name)-") ? client.name.dropFirst(name.count + 1) : ""
+    let isNumbered = !rest.isEmpty && rest.allSatisfy(\.isNumber)
+    log.log(
+      level: isNumbered ? .debug : .notice,
       "the client name “\(name)” is taken or too long: the client is called “\(client.name)”")
   }
 

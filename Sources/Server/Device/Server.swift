@@ -48,6 +48,9 @@ package protocol ServerClient: AnyObject, Sendable {
   var physicalOutputs: [String] { get }
   /// Output ports of the sound card, in order, which recording queues connect to.
   var physicalInputs: [String] { get }
+  /// Returns the full names of the ports of other clients, in the server's order: those that take sound
+  /// or MIDI for `.input`, those that give it for `.output`.
+  func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String]
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
@@ -123,6 +126,7 @@ extension ServerClient {
   package var deliversEventsItself: Bool { false }
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
+  package func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] { [] }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
   package var transport: TransportState? { nil }
   package func startTransport() {}
@@ -139,6 +143,9 @@ extension ServerClient {
     -> ClientPort
   { unsafe ClientPort(cue_port()) }
 }
+
+/// What a port carries.
+package enum PortKind: Sendable { case audio, midi }
 
 /// A port of a client.
 @safe

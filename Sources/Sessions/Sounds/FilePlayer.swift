@@ -51,12 +51,12 @@ package final class FilePlayer: Sendable {
   package var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// Playing time in seconds; nil if it is endless.
   package var duration: Double? {
-    clip.frames.map { Double($0) / (file.format.sampleRate * clip.rate) }
+    feed.limit.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
   /// True if the part that is played includes the file's last frame.
   package var playsToTheEnd: Bool {
     clip.part.upperBound == file.frames
-      && clip.frames.map { $0 >= Int64(clip.part.count) } ?? true
+      && feed.limit.map { $0 >= Int64(clip.part.count) } ?? true
   }
   /// True if a read failed before the end.
   package var hasFailed: Bool { feed.hasFailed }
@@ -104,22 +104,26 @@ package final class FilePlayer: Sendable {
   ///
   /// - Returns: False if the file cannot be read; `onFailure` has been called.
   package func prime() throws(QueueError) -> Bool {
-    try feed.begin(queue, at: 0)
+    try feed.begin(queue, at: 0, delay: clip.delay)
     if hasFailed { return false }
     _ = try queue.prime(frames: 0)
     return true
   }
 
+  /// Lets the clip repeat without end, or end with the repetition that is being read.
+  package func setLooping(_ isLooping: Bool) { feed.setLooping(isLooping) }
+
   /// Stops playing, and prepares a run that begins with `frame` of the clip. Fades are as if the clip
   /// had been played up to there. Blocks. After the clip's end there is nothing to play: `isOver`.
   ///
+  /// - Parameter delay: Frames of silence before it, at the file's rate.
   /// - Returns: False if the file cannot be read; `onFailure` has been called.
-  package func rewind(to frame: Int64) throws(QueueError) -> Bool {
+  package func rewind(to frame: Int64, delay: Int64 = 0) throws(QueueError) -> Bool {
     try halt()
-    if let frames = clip.frames, frame >= frames { return true }
+    if let frames = feed.limit, frame >= frames { return true }
     try queue.change(ParameterChanges(volume: feed.fade(at: frame).volume, rampSeconds: 0))
     over.flag.store(false, ordering: .releasing)
-    try feed.begin(queue, at: frame)
+    try feed.begin(queue, at: frame, delay: delay)
     if hasFailed { return false }
     _ = try queue.prime(frames: 0)
     return true
@@ -150,12 +154,14 @@ package final class FilePlayer: Sendable {
   }
 
   private func currentPosition(startingAt frame: Int64?) -> Double {
-    let delay = Double(clip.delay) / file.format.sampleRate
-    if let current = queue.currentFrame { return current / file.format.sampleRate - delay }
+    let (first, silence) = feed.run
+    let begin = Double(first) / (file.format.sampleRate * clip.rate)
+    let delay = Double(silence) / file.format.sampleRate
+    if let current = queue.currentFrame { return begin + current / file.format.sampleRate - delay }
     if isOver { return duration ?? 0 }
     guard let frame, let now = queue.deviceTime?.frame, let rate = try? queue.deviceSampleRate()
-    else { return 0 }
-    return min(0, Double(now - frame) / rate) - delay
+    else { return begin }
+    return begin + min(0, Double(now - frame) / rate) - delay
   }
 }
 
@@ -182,14 +188,19 @@ private final class Feed: Sendable {
     /// The clip's frame that the run begins with, and the next one to read for the queue.
     var first: Int64 = 0
     var played: Int64 = 0
+    /// Frames of silence before the first one of the run.
+    var delay: Int64 = 0
+    /// Frames to play in all; nil for an endless loop.
+    var limit: Int64?
     var isOver = false
     var hasFailed = false
     /// Buffers that the queue has not accepted yet.
     var pieces: [Piece] = []
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(_ file: any SoundSource, _ clip: Clip, _ onFailure: @escaping @Sendable (String) -> Void) {
+    state = Mutex(State(limit: clip.frames))
     self.file = file
     self.clip = clip
     self.onFailure = onFailure
@@ -197,13 +208,25 @@ private final class Feed: Sendable {
   }
 
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
+  /// Frames to play in all; nil for an endless loop.
+  var limit: Int64? { state.withLock { $0.limit } }
+  /// The clip's frame that the run begins with, and the frames of silence before it.
+  var run: (first: Int64, delay: Int64) { state.withLock { ($0.first, $0.delay) } }
+
+  func setLooping(_ isLooping: Bool) {
+    state.withLock { state in
+      let count = Int64(clip.part.count)
+      // Whole repetitions, the one being read included.
+      state.limit = isLooping ? nil : (state.played / count + 1) * count
+    }
+  }
 
   /// Prevents further buffers from being filled.
   func end() { state.withLock { $0.isOver = true } }
 
   /// Allocates the buffers on the first call, and fills them as the queue's callback does later. The
   /// queue does not run, and the clip has frames from `frame` on.
-  func begin(_ queue: OutputQueue, at frame: Int64) throws(QueueError) {
+  func begin(_ queue: OutputQueue, at frame: Int64, delay: Int64) throws(QueueError) {
     let capacity = framesPerBuffer * file.format.bytesPerFrame
     while state.withLock({ $0.buffers.count }) < Self.bufferCount {
       let buffer = try queue.allocateBuffer(capacity: capacity)
@@ -211,6 +234,7 @@ private final class Feed: Sendable {
     }
     let buffers = state.withLock { state in
       state.first = frame
+      state.delay = delay
       state.played = frame
       state.pieces = []
       state.isOver = false
@@ -222,7 +246,7 @@ private final class Feed: Sendable {
 
   /// The frame at which the fade-out begins, counted from the first frame played.
   private var fadeOutFrame: Int64? {
-    guard let frames = clip.frames, clip.fadeOut > 0 else { return nil }
+    guard let frames = limit, clip.fadeOut > 0 else { return nil }
     return max(0, frames - frameCount(clip.fadeOut * clip.rate))
   }
 
@@ -250,22 +274,25 @@ private final class Feed: Sendable {
   }
 
   /// Returns the schedule of the buffer that begins with frame `played`.
-  private func schedule(at played: Int64, isFirst: Bool) -> OutputQueue.Schedule {
+  private func schedule(at played: Int64) -> OutputQueue.Schedule {
     var schedule = OutputQueue.Schedule()
-    if played == 0, clip.delay > 0 { schedule.start = clip.delay }
-    if isFirst || played == fadeOutFrame { schedule.changes = fade(at: played).changes }
+    let run = run
+    if played == run.first, run.delay > 0 { schedule.start = run.delay }
+    if played == run.first || played == fadeOutFrame { schedule.changes = fade(at: played).changes }
     return schedule
   }
 
   /// Fills and enqueues a buffer with the next part of the file. After the last part the queue
   /// stops. One call at a time.
   func fill(_ id: UInt32, of queue: OutputQueue) {
-    let (next, played) = state.withLock { ($0.isOver ? nil : $0.buffers[id], $0.played) }
+    let (next, played, limit) = state.withLock {
+      ($0.isOver ? nil : $0.buffers[id], $0.played, $0.limit)
+    }
     guard let buffer = next else { return }
     let frame = clip.part.lowerBound + played % Int64(clip.part.count)
     let bounds = [
       Int64(framesPerBuffer), clip.part.upperBound - frame,
-      clip.frames.map { $0 - played } ?? .max,
+      limit.map { $0 - played } ?? .max,
       // A fade begins at a buffer's first frame.
       fadeOutFrame.flatMap { played < $0 ? $0 - played : nil } ?? .max,
     ]
@@ -278,18 +305,16 @@ private final class Feed: Sendable {
     } catch {
       failure = "\(error)"
     }
-    let isLast = failure != nil || clip.frames.map { played + Int64(count) >= $0 } ?? false
+    let isLast = failure != nil || self.limit.map { played + Int64(count) >= $0 } ?? false
     state.withLock { state in
       state.played = played + Int64(count)
       if isLast { state.isOver = true }
       if failure != nil { state.hasFailed = true }
     }
     if let failure { onFailure(failure) }
+    let schedule = schedule(at: played)
     state.withLock {
-      $0.pieces.append(
-        Piece(
-          buffer: id, frames: count,
-          schedule: schedule(at: played, isFirst: played == $0.first), isLast: isLast))
+      $0.pieces.append(Piece(buffer: id, frames: count, schedule: schedule, isLast: isLast))
     }
     resume(queue)
   }

@@ -48,6 +48,10 @@ package final class FileRecorder: Sendable {
     try queue.start(at: time)
   }
 
+  /// Pauses recording. The time until `resume` is not in the file.
+  package func pause() throws(QueueError) { try queue.pause() }
+  package func resume() throws(QueueError) { try queue.start(at: .atOnce) }
+
   /// Stops recording, and waits until everything recorded is written, unless writing has failed.
   package func stop() {
     feed.end()

@@ -64,7 +64,7 @@ package struct SoundFormat {
         .cannotWrite("its name has to end in one of \(Self.extensions)"), path: path)
     }
     let integers = chosenBits.map { SoundCoding.integers(bits: $0, in: container) }
-    let coding = chosen ?? Self.usualCoding(of: container) ?? integers ?? pcm
+    let coding = chosen ?? Self.usualCoding(of: container, path) ?? integers ?? pcm
     if let bits = chosenBits, case .packets(let codec) = coding,
       !codec.encodedBits.contains(bits)
     {
@@ -92,7 +92,7 @@ package struct SoundFormat {
     }
   }
 
-  private static func usualCoding(of container: Container) -> SoundCoding? {
+  private static func usualCoding(of container: Container, _ path: String) -> SoundCoding? {
     switch container {
     case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next, .other: nil
     case .m4a, .mp4, .m4b, .threeGP, .threeGP2, .adts: .packets(.aac)
@@ -101,7 +101,7 @@ package struct SoundFormat {
     case .mp1: .packets(.mp1)
     case .ac3: .packets(.ac3)
     case .flac: .packets(.flac)
-    case .ogg: .packets(.opus)
+    case .ogg: .packets(path.lowercased().hasSuffix(".opus") ? .opus : .vorbis)
     case .amr: .packets(.amrNarrow)
     }
   }

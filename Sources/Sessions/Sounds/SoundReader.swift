@@ -28,7 +28,12 @@ package final class SoundReader: SoundSource {
     var next: Int64 = 0
     init(_ file: any MediaFile, to format: PCMFormat) throws(SoundFileError) {
       reader = MediaReader(file)
-      converter = try file.decoder(to: format, StreamConverter.Options())
+      var options = StreamConverter.Options()
+      // As it plays: a single channel goes to the first two.
+      if file.format.channels == 1, format.channels > 1 {
+        options.mix = .map((0..<format.channels).map { $0 < 2 ? 0 : nil })
+      }
+      converter = try file.decoder(to: format, options)
     }
   }
 

@@ -1,7 +1,7 @@
 package import Files
 package import RealTime
 
-/// Sound files in a row without gaps. Any thread.
+/// Sounds in a row without gaps. Any thread.
 ///
 /// Files of one linear PCM format are read as stored. Otherwise all have the first file's rate and the
 /// largest number of channels, as 32-bit floats.
@@ -9,16 +9,18 @@ package final class SoundRow: SoundSource {
   package let path: String
   package let format: PCMFormat
   package let frames: Int64
-  package let files: [SoundReader]
-  /// The first frame of each file.
-  private let starts: [Int64]
+  package let sounds: [any SoundSource]
+  /// The first frame of each sound.
+  package let starts: [Int64]
 
-  package var isTruncated: Bool { files.contains(where: \.isTruncated) }
+  /// The sounds that are whole files.
+  package var files: [SoundReader] { sounds.compactMap { $0 as? SoundReader } }
+  package var isTruncated: Bool { sounds.contains(where: \.isTruncated) }
 
   /// Opens the files. Blocks.
   ///
   /// - Parameter paths: At least one path.
-  package init(paths: [String]) throws(SoundFileError) {
+  package convenience init(paths: [String]) throws(SoundFileError) {
     var files: [SoundReader] = []
     for path in paths { files.append(try SoundReader(path: path)) }
     if files.contains(where: { $0.format != files[0].format }) {
@@ -28,14 +30,19 @@ package final class SoundRow: SoundSource {
       files = []
       for path in paths { files.append(try SoundReader(path: path, as: format)) }
     }
-    self.files = files
-    path = paths.count == 1 ? paths[0] : "\(paths[0]) and \(paths.count - 1) more"
-    format = files[0].format
+    self.init(files)
+  }
+
+  /// Creates a row of sounds, at least one. All have the same format.
+  package init(_ sounds: [any SoundSource]) {
+    self.sounds = sounds
+    path = sounds.count == 1 ? sounds[0].path : "\(sounds[0].path) and \(sounds.count - 1) more"
+    format = sounds[0].format
     var next: Int64 = 0
     var starts: [Int64] = []
-    for file in files {
+    for sound in sounds {
       starts.append(next)
-      next += file.frames
+      next += sound.frames
     }
     self.starts = starts
     frames = next
@@ -51,11 +58,10 @@ package final class SoundRow: SoundSource {
     while done < wanted {
       let next = frame + Int64(done)
       guard let index = starts.lastIndex(where: { $0 <= next }) else { break }
-      let file = files[index]
-      let read = try unsafe file.read(
+      let read = try unsafe sounds[index].read(
         startingAt: next - starts[index], frames: wanted - done,
         into: .init(rebasing: buffer[(done * bytesPerFrame)...]))
-      // A file that ends early is an error of the row, unless something was read before.
+      // A sound that ends early is an error of the row, unless something was read before.
       if read == 0 { break }
       done += read
     }

@@ -31,9 +31,10 @@ package final class SoundWriter: @unchecked Sendable {
     ///
     /// - Parameter input: Format of the input. Nil for the file's own linear PCM, or floats for an
     ///   encoder.
+    /// - Parameter mix: How the input's channels go to the file's; nil for one after another.
     package init(
       _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
-      encoding options: PacketEncoder.Options = PacketEncoder.Options()
+      encoding options: PacketEncoder.Options = PacketEncoder.Options(), mix: ChannelMix? = nil
     ) throws(SoundFileError) {
       let input = input ?? format.decoded
       self.container = container
@@ -44,6 +45,7 @@ package final class SoundWriter: @unchecked Sendable {
       } else {
         var all = StreamConverter.Options()
         all.encoding = options
+        all.mix = mix
         do throws(StreamConverter.Failure) {
           let converter = try StreamConverter(from: .pcm(input), to: format, all)
           self.converter = converter
@@ -144,5 +146,13 @@ package final class SoundWriter: @unchecked Sendable {
       failure = failure ?? error
     }
     if let failure { throw failure }
+  }
+}
+
+extension ChannelMix {
+  /// Returns the mix of all channels to one; nil for other numbers of channels, where the first ones are
+  /// taken.
+  package static func fitting(_ input: Int, in output: Int) -> ChannelMix? {
+    output == 1 && input > 1 ? .mix(Array(repeating: [1 / Float(input)], count: input)) : nil
   }
 }

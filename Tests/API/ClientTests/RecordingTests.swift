@@ -30,7 +30,7 @@ import Testing
     }
     let played = try play(
       [sound, "--name", "source-\(lane.number)"] + ["--server", lane.server.name]
-        + ["--connect", "\(name):in_1", "\(name):in_2"],
+        + ["--connect", "\(name):in_1,\(name):in_2"],
       environment: lane.server.environment)
     guard played.status == 0 else { throw SupportError("\(played)\(text(of: errors))") }
     child.send(signal: SIGINT)

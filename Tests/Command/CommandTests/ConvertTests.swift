@@ -298,6 +298,62 @@ import Testing
     }
   }
 
+  // MARK: Several files
+
+  /// Files and folders go into a folder, under their names and those of the folders that they are in.
+  @Test func filesAndFoldersAreConvertedIntoAFolder() throws {
+    try withTemporaryFolder { folder in
+      func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+      try FileManager.default.createDirectory(
+        atPath: path("in/disc 2"), withIntermediateDirectories: true)
+      let single = try WaveFile("one.wav", in: folder, frames: 4800, seed: 1)
+      let top = try WaveFile("in/two.aiff.wav", in: folder, frames: 4800, seed: 2)
+      let deep = try WaveFile("in/disc 2/three.wav", in: folder, frames: 4800, seed: 3)
+      for name in ["in/notes.txt", "in/.hidden.wav", "in/broken.wav"] {
+        try Data("nothing but text, and a lot of it".utf8).write(
+          to: URL(fileURLWithPath: path(name)))
+      }
+      let result = try cuejack(
+        "convert", [single.path, path("in"), path("out/flac/"), "--to", "flac"])
+      // The broken file is reported, and the others are converted.
+      #expect(result.status == 1 && result.errors.contains("broken.wav"), "\(result)")
+      #expect(result.errors.split(separator: "\n").count == 1, "\(result)")
+      for (name, file) in [("one", single), ("two.aiff", top), ("disc 2/three", deep)] {
+        let found = try samples(path("out/flac/\(name).flac"))
+        #expect(
+          found == (0..<4800).flatMap { [file.samples[0][$0], file.samples[1][$0]] }, "\(name)")
+      }
+      let names = try FileManager.default.subpathsOfDirectory(atPath: path("out/flac"))
+        .filter { !$0.hasSuffix(".raw") }
+      #expect(names.count == 4, "\(names)")
+      // Two files for one name, and what is there already.
+      let twice = try cuejack(
+        "convert", [single.path, single.path, path("out/flac"), "--to", "flac", "--force"])
+      #expect(twice.status == 1 && twice.errors.contains("is left out"), "\(twice)")
+      let again = try cuejack("convert", [single.path, path("out/flac"), "--to", "flac"])
+      #expect(again.status == 1 && again.errors.contains("--force replaces it"), "\(again)")
+      let wrong = try cuejack("convert", [single.path, single.path, "--to", "flac"])
+      #expect(wrong.status == 1 && wrong.errors.contains("it is no folder"), "\(wrong)")
+    }
+  }
+
+  @Test func oggMeansVorbisUnlessOpusIsAskedFor() throws {
+    try withTemporaryFolder { folder in
+      let input = try WaveFile("a.wav", in: folder, frames: 9600).path
+      for (name, words, codec) in [
+        ("a.ogg", [], "vorbis"), ("a.oga", [], "vorbis"), ("a.opus", [], "opus"),
+        ("b.ogg", ["--format", "opus"], "opus"),
+      ] {
+        let output = folder.appendingPathComponent(name).path
+        _ = try convert([input, output] + words)
+        let probe = try run(
+          "ffprobe",
+          ["-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", output])
+        #expect(probe.output == "\(codec)\n", "\(name)")
+      }
+    }
+  }
+
   // MARK: Errors
 
   private func expectFailure(
@@ -391,6 +447,7 @@ import Testing
 
   @Test(arguments: [
     [], ["a.wav"], ["a.wav", "b.wav", "c.wav"], ["a.wav", "b.wav", "--quality", "best"],
+    ["a.wav", "b", "--to", "doc"], ["a.wav", "b.wav", "--rate", "48000", "--rate", "44100"],
     ["a.wav", "b.wav", "--start=-1"], ["a.wav", "b.wav", "--start", "2", "--end", "1"],
     ["a.wav", "b.wav", "--format", "mpeg"],
   ])

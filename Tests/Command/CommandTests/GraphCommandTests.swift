@@ -29,7 +29,7 @@ import Testing
     let playing = try Playing(
       [
         file.path, "--loop", "--server", server.name, "--name", name, "--connect",
-        "system:playback_1", "system:playback_2", "--plugin", "\(Self.amp):gain=-6", "--plugin",
+        "system:playback_1,system:playback_2", "--plugin", "\(Self.amp):gain=-6", "--plugin",
         Self.limiter,
       ], in: folder, environment: environment)
     try playing.wait(for: "latency")

@@ -41,7 +41,7 @@ import Testing
         channels: 2, in: folder,
         [
           [file.path, "--volume", "0.25", "--plugin", Self.limiter, "--isolate", Self.limiter]
-            + ["--connect", "capture:in_1", "capture:in_2"]
+            + ["--connect", "capture:in_1,capture:in_2"]
         ], environment: pluginEnvironment(folder))
       for channel in 0..<2 { recording.expect(channel, file.samples[channel].map { $0 * 0.25 }) }
       let result = recording.results[0]

@@ -49,7 +49,7 @@ import Testing
       let recorder = try Child(
         program,
         ["record", file.path, "--format", "f32", "--server", server.name, "--at", "\(start)"]
-          + ["--connect"] + (1...channels).map { "emitter:out_\($0)" },
+          + (1...channels).flatMap { ["--connect", "emitter:out_\($0)"] },
         environment: playEnvironment(), output: output)
       let ready = Date(timeIntervalSinceNow: 60)
       while !text(of: output).contains(":in_8"), Date() < ready { usleep(5000) }

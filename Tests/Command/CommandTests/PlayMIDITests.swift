@@ -41,8 +41,8 @@ import Testing
       #expect(result.status == 0 && result.errors == "", "\(result)")
       // Controller 7 on channel 1 moved first.
       #expect(result.output.contains("learned: --map cc7@1=3:gain:-10.0..10.0"), "\(result)")
-      #expect(result.output.contains("cuejack:midi_in <- keys:out"), "\(result)")
-      #expect(result.output.contains("cuejack:midi_out -> listener:in"), "\(result)")
+      #expect(result.output.contains("cuejack-play:midi_in <- keys:out"), "\(result)")
+      #expect(result.output.contains("cuejack-play:midi_out -> listener:in"), "\(result)")
       let begin = Int(at &- capture.firstFrame)
       let samples = capture.samples(channel: 0)
       // 20 dB and 10 dB as amplitudes.
@@ -78,8 +78,14 @@ import Testing
       (["--learn", "1:gain:0..100"], "100.0 is no value for “gain”"),
       (["--midi-in", "keys:out"], "--midi-in: no plugin takes MIDI"),
       (["--midi-out", "keys:in"], "--midi-out: no plugin writes MIDI"),
-      (["--map", "cc7=1:gain", "--midi-in", "nobody:out"], "no output port named “nobody:out”"),
-      (["--map", "cc7=1:gain", "--midi-in", "system:capture_1"], "JACK does not connect"),
+      (
+        ["--map", "cc7=1:gain", "--midi-in", "nobody:out"],
+        "--midi-in “nobody:out”: no MIDI output port"
+      ),
+      (
+        ["--map", "cc7=1:gain", "--midi-in", "system:capture_1"],
+        "--midi-in “system:capture_1”: no MIDI"
+      ),
     ]
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 1000)

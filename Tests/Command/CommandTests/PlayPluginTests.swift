@@ -5,7 +5,7 @@ import Testing
 /// `cuejack play --plugin`, live and rendered.
 @Suite(.serialized) struct PlayPluginTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
-  private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
+  private let toCapture = ["--connect", "capture:in_1,capture:in_2"]
 
   /// Returns eg-amp's output for a gain in dB.
   private func amplified(_ samples: [Float], by decibels: Float) -> [Float] {
@@ -87,7 +87,7 @@ import Testing
       let result = recording.results[0]
       #expect(result.status == 0 && result.errors == "", "\(result)")
       #expect(result.output.contains("240 frames of latency"), "\(result)")
-      #expect(result.output.contains("cuejack:out_2 -> capture:in_2"), "\(result)")
+      #expect(result.output.contains("cuejack-play:out_2 -> capture:in_2"), "\(result)")
     }
   }
 

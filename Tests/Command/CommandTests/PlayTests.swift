@@ -4,7 +4,7 @@ import Testing
 
 /// The samples and start frames of `cuejack play`.
 @Suite(.serialized) struct PlayTests {
-  private let toCapture = ["--connect", "capture:in_1", "capture:in_2"]
+  private let toCapture = ["--connect", "capture:in_1,capture:in_2"]
 
   @Test(arguments: WaveFile.Coding.allCases)
   func theSamplesAreTheFilesFromTheFrameThatWasAsked(coding: WaveFile.Coding) throws {
@@ -37,7 +37,7 @@ import Testing
         channels: 8, in: folder,
         files.enumerated().map { number, file in
           [file, "--name", "player-\(number)", "--connect", "capture:in_\(2 * number + 1)"]
-            + ["capture:in_\(2 * number + 2)"]
+            + ["--connect", "capture:in_\(2 * number + 2)"]
         })
       for (number, file) in files.enumerated() {
         let raw = folder.appendingPathComponent("\(number).wav").path
@@ -91,7 +91,7 @@ import Testing
         channels: 4, in: folder,
         [
           [first.path] + toCapture,
-          [second.path, "--name", "other", "--connect", "capture:in_3", "capture:in_4"],
+          [second.path, "--name", "other", "--connect", "capture:in_3,capture:in_4"],
         ])
       for channel in 0..<2 {
         recording.expect(channel, first.samples[channel])
@@ -254,12 +254,15 @@ import Testing
       func connections(_ arguments: [String]) throws -> [[String]] {
         let player = try Playing(arguments + ["--server", server.name], in: folder)
         try player.wait(for: "start frame")
-        let found = ["out_1", "out_2"].map { capture.connections(of: "cuejack:\($0)").sorted() }
+        let found = ["out_1", "out_2"].map {
+          capture.connections(of: "cuejack-play:\($0)").sorted()
+        }
         player.send(signal: SIGTERM)
         let result = try player.result()
         for (i, names) in found.enumerated() where !names.isEmpty {
           #expect(
-            result.output.contains("  cuejack:out_\(i + 1) -> \(names.joined(separator: ", "))\n"))
+            result.output.contains(
+              "  cuejack-play:out_\(i + 1) -> \(names.joined(separator: ", "))\n"))
         }
         return found
       }

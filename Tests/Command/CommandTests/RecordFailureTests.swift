@@ -23,7 +23,7 @@ import Testing
             "record",
             [file, "--server", server.name, "--at", "\(start)", "--name", "recorder-\(number)"]
               + (number < 6 ? ["--format", "f32"] : [])
-              + ["--connect", "emitter:out_1", "emitter:out_2"], in: folder)
+              + ["--connect", "emitter:out_1,emitter:out_2"], in: folder)
           try recorder.wait(for: ":in_2")
           return recorder
         }
@@ -68,7 +68,7 @@ import Testing
         let recorder = try Playing(
           "record",
           [folder.appendingPathComponent(kind.name).path, "--format", kind.format]
-            + ["--name", "recorder-\(number)", "--connect", "player:out_1", "player:out_2"] + at,
+            + ["--name", "recorder-\(number)", "--connect", "player:out_1,player:out_2"] + at,
           in: folder)
         try recorder.wait(for: ":in_2")
         return recorder
@@ -191,7 +191,7 @@ import Testing
       (name: "alac.caf", words: "--format alac", room: 400, lost: 300),
       (name: "alac.m4a", words: "--format alac", room: 800, lost: 300),
       (name: "own.flac", words: "", room: 400, lost: 300),
-      (name: "opus.ogg", words: "--bitrate 256k", room: 60, lost: 40),
+      (name: "a.opus", words: "--bitrate 256k", room: 60, lost: 40),
       (name: "mp3.mp3", words: "--bitrate 256k", room: 60, lost: 40),
     ]
     try withTemporaryFolder { folder in
@@ -204,7 +204,7 @@ import Testing
       let script =
         kinds.map {
           "(ulimit -f \($0.room); exec \"$0\" record \($0.name) \($0.words) --server \"$1\""
-            + " --connect player:out_1 player:out_2) & "
+            + " --connect player:out_1,player:out_2) & "
         }.joined() + "wait"
       let program = try builtProduct(named: "cuejack").path
       let result = try run("bash", ["-c", script, program, server.name], folder: folder)

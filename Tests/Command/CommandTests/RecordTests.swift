@@ -67,7 +67,7 @@ import Testing
   /// All lossy files have the recorded length. `ffmpeg` keeps some of the last packet's padding.
   @Test func everyLossyFormatHasItsLength() throws {
     let kinds = [
-      Kind(name: "aac.m4a"), Kind(name: "aac.caf", format: "aac"), Kind(name: "opus.ogg"),
+      Kind(name: "aac.m4a"), Kind(name: "aac.caf", format: "aac"), Kind(name: "opus.opus"),
       Kind(name: "mp3.mp3"), Kind(name: "vorbis.ogg", format: "vorbis"),
       Kind(name: "ulaw.wav", format: "ulaw"), Kind(name: "alaw.au", format: "alaw"),
       Kind(name: "ulaw.aifc", format: "ulaw"),
@@ -105,7 +105,7 @@ import Testing
         "record",
         [folder.appendingPathComponent(kind.name).path]
           + (kind.format.map { ["--format", $0] } ?? []) + [
-            "--name", "recorder-\(number)", "--connect", "player:out_1", "player:out_2",
+            "--name", "recorder-\(number)", "--connect", "player:out_1,player:out_2",
           ] + at,
         in: folder)
       try recorder.wait(for: ":in_2")
@@ -159,7 +159,7 @@ import Testing
       (["b.caf", "--format", "alac"], "Apple Lossless, 24-bit, 2 channels, 48000 Hz"),
       (["c.wav", "--format", "gsm"], "Microsoft GSM 6.10, 1 channel, 8000 Hz"),
       (
-        ["a.mp3", "--connect", "system:capture_1", "system:capture_2", "system:capture_1"],
+        ["a.mp3", "--connect", "system:capture_1,system:capture_2,system:capture_1"],
         "MPEG Layer 3, 2 channels, 48000 Hz"
       ),
     ]
@@ -199,7 +199,7 @@ import Testing
         "record",
         [file, "--server", server.name, "--rate", "44100", "--seconds", "0.5", "--channels", "3"])
       #expect(result.status == 0 && result.output.contains("recorded 22050 frames"))
-      #expect(result.output.contains("not connected -> cuejack:in_3"))
+      #expect(result.output.contains("not connected -> cuejack-record:in_3"))
       #expect(try decoded(URL(fileURLWithPath: file)).count == 3 * 22_050)
     }
   }

@@ -52,8 +52,8 @@ func recordEmitter(
   let recorder = try Playing(
     "record",
     [file, "--format", "f32", "--server", server.name] + arguments
-      + ["--connect", "emitter:out_1", "emitter:out_2"], in: folder)
-  try recorder.wait(for: "-> cuejack")
+      + ["--connect", "emitter:out_1,emitter:out_2"], in: folder)
+  try recorder.wait(for: "-> cuejack-record")
   try waitForSize(bytes, of: [file])
   return recorder
 }

@@ -139,7 +139,7 @@ import Testing
           result.errors.hasPrefix("cuejack: \(path): ") && result.errors.contains(words),
           "\(result)")
       }
-      try expectFailure(folder.path + "/out.mp3", "its name has to end in")
+      try expectFailure(folder.path + "/out.xyz", "its name has to end in")
       try expectFailure(folder.path + "/none/out.wav", "no such folder")
       try expectFailure("/proc/out.wav", "cannot be written")
       let kept = try Data(contentsOf: URL(fileURLWithPath: file.path))

@@ -18,7 +18,7 @@ import Testing
       #expect(
         result.errors
           == "cuejack: no jackd is running, but PipeWire is: using PipeWire's JACK library\n")
-      #expect(result.output.contains("server default, client cuejack"))
+      #expect(result.output.contains("server default, client cuejack-play"))
       // It refuses if the user asks for a server of that name.
       let refused = try play([file.path, "--server", "none"], environment: environment)
       #expect(refused.status == 1)

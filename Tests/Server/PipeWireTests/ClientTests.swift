@@ -97,7 +97,7 @@ import Testing
           text(of: output).contains("recording\n") || program.wait(seconds: 0) != nil
         }
         let played = try play(
-          [source.path, "--connect", "\(words[0]):in_1", "\(words[0]):in_2"],
+          [source.path, "--connect", "\(words[0]):in_1,\(words[0]):in_2"],
           environment: stage.daemon.environment)
         program.send(signal: SIGINT)
         let status = program.wait(seconds: 60) ?? -1
@@ -147,7 +147,7 @@ import Testing
           text(of: output).contains("recording\n") || recorder.wait(seconds: 0) != nil
         }
         let played = try play(
-          [source.path, "--connect", "recorder:in_1", "recorder:in_2"],
+          [source.path, "--connect", "recorder:in_1,recorder:in_2"],
           environment: stage.daemon.environment)
         expectSuccess(played)
         recorder.send(signal: SIGINT)

@@ -45,7 +45,7 @@ import Testing
         let result = try play(
           [file.path], environment: daemon.environment.merging(["PIPEWIRE_NODE": serial]) { $1 })
         expectSuccess(result)
-        #expect(result.output.contains("cuejack:out_1 -> \(title):playback_FL"), "\(result)")
+        #expect(result.output.contains("cuejack-play:out_1 -> \(title):playback_FL"), "\(result)")
         try capture.end().expect(file.samples, title)
       }
     }

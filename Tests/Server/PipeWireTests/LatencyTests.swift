@@ -17,7 +17,7 @@ import Testing
       var lines = ""
       for _ in 0..<50 where !lines.contains("port capture latency = [ 240 240 ]") {
         usleep(20_000)
-        lines = try stage.daemon.run("jack_lsp", ["-l", "cuejack:out_2"]).output
+        lines = try stage.daemon.run("jack_lsp", ["-l", "cuejack-play:out_2"]).output
       }
       #expect(lines.contains("port capture latency = [ 240 240 ]"), "\(lines)")
       expectSuccess(try player.result())
@@ -62,7 +62,7 @@ import Testing
       usleep(500_000)
       let before = text(of: notes).count
       // Each connection has the library ask for the latencies again.
-      let listener = try JackPeer.capture(["cuejack:out_1", "cuejack:out_2"], on: daemon)
+      let listener = try JackPeer.capture(["cuejack-play:out_1", "cuejack-play:out_2"], on: daemon)
       usleep(500_000)
       #expect(text(of: notes).count > before)
       _ = try listener.end()

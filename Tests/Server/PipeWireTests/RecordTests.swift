@@ -15,7 +15,7 @@ import Testing
       let result = try cuejack(
         "record",
         [file, "--format", "f32", "--seconds", "1"] + arguments
-          + ["--connect", "emitter:out_1", "emitter:out_2"], environment: stage.daemon.environment)
+          + ["--connect", "emitter:out_1,emitter:out_2"], environment: stage.daemon.environment)
       expectSuccess(result)
       let channels = try readWave(file)
       let count = channels.first?.count

@@ -129,7 +129,7 @@ import Testing
       var emitter: JackPeer? = try JackPeer.numbers(on: server)
       let file = folder.appendingPathComponent("take.wav").path
       let recorder = try Playing(
-        "record", [file, "--format", "f32", "--connect", "emitter:out_1", "emitter:out_2"],
+        "record", [file, "--format", "f32", "--connect", "emitter:out_1,emitter:out_2"],
         in: folder, environment: server.environment)
       try recorder.wait(for: "-> cuejack")
       usleep(500_000)

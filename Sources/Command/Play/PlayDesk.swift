@@ -1,0 +1,256 @@
+import AudioQueue
+import Dispatch
+import Glibc
+import PluginHost
+import RealTime
+import Server
+import Sessions
+import Synchronization
+import Timeline
+
+/// Keys that wait to be carried out, from the thread that reads them to the main thread.
+final class WaitingKeys: Sendable {
+  private let keys = Mutex<[KeyReader.Key]>([])
+
+  func add(_ key: KeyReader.Key) { keys.withLock { $0.append(key) } }
+  func take() -> [KeyReader.Key] {
+    keys.withLock { keys in
+      defer { keys = [] }
+      return keys
+    }
+  }
+}
+
+/// What the keys of `cuejack play` do: pause, move, gain, mute, solo and loop. Main thread.
+final class PlayDesk {
+  private let players: [FilePlayer]
+  private let latency: Int64
+  /// Start of the present run, and the position on which it began, in seconds from the common start.
+  private(set) var start: LiveSession.Start
+  private var origin = 0.0
+  /// Position of the pause; nil while playing.
+  private var pausedAt: Double?
+  /// Gain of all files in decibels.
+  private var gain = 0
+  private var selected = 0
+  private var muted: Set<Int> = []
+  private var solo: Set<Int> = []
+  private var isLooping: Bool
+  /// True if q was pressed.
+  private(set) var isAskedToQuit = false
+  /// Frames that each player played in runs that a key ended.
+  private var played: [Int64]
+  /// The players whose last run a key ended.
+  private var halted: Set<Int> = []
+  /// True if a key began another run, so that the players' begins say nothing about the first one.
+  private(set) var hasMoved = false
+
+  private static let gains = -60...24
+  static let help = [
+    "space  pause, go on               left, right  5 seconds; with shift, 60",
+    "up, down  gain by 1 dB            n, p  next and previous file",
+    "m, s  mute the file, or only it   l  loop       q  quit",
+  ]
+
+  init(_ players: [FilePlayer], _ start: LiveSession.Start) {
+    self.players = players
+    self.start = start
+    latency = start.latency
+    played = players.map { _ in 0 }
+    isLooping = players.allSatisfy { $0.clip.frames == nil }
+  }
+
+  /// True while playing is paused by a key.
+  var isPaused: Bool { pausedAt != nil }
+
+  /// True if nothing is left to play.
+  var isOver: Bool { isAskedToQuit || !isPaused && players.allSatisfy(\.isOver) }
+
+  /// Seconds from the common start.
+  private var position: Double {
+    if let pausedAt { return pausedAt }
+    let frames = players.compactMap { $0.queue.deviceTime?.frame }.max().map {
+      $0 - start.queueFrame
+    }
+    return origin + max(0, Double(frames ?? 0) / start.sampleRate)
+  }
+
+  /// Carries out a key. Blocks while sound is prepared.
+  func press(_ key: KeyReader.Key) {
+    switch key {
+    case .left: move(to: position - 5)
+    case .right: move(to: position + 5)
+    case .shiftLeft: move(to: position - 60)
+    case .shiftRight: move(to: position + 60)
+    case .up: setGain(gain + 1)
+    case .down: setGain(gain - 1)
+    case .character(let character): press(character)
+    }
+  }
+
+  private func press(_ character: Character) {
+    switch character {
+    case " ": if let pausedAt { begin(at: pausedAt) } else { pause() }
+    case "n": step(1)
+    case "p": step(-1)
+    case "m": toggle(\.muted)
+    case "s": toggle(\.solo)
+    case "l":
+      isLooping.toggle()
+      for player in players { player.setLooping(isLooping) }
+    case "q": isAskedToQuit = true
+    case "?": for line in Self.help { Screen.shared.say(line) }
+    default: break
+    }
+  }
+
+  private func setGain(_ decibels: Int) {
+    gain = min(max(decibels, Self.gains.lowerBound), Self.gains.upperBound)
+    applyGains()
+  }
+
+  private func toggle(_ set: ReferenceWritableKeyPath<PlayDesk, Set<Int>>) {
+    if self[keyPath: set].remove(selected) == nil { self[keyPath: set].insert(selected) }
+    applyGains()
+  }
+
+  private func applyGains() {
+    let factor = gain == 0 ? 1 : Float(pow(10, Double(gain) / 20))
+    for (index, player) in players.enumerated() {
+      player.queue.setOutputGain(isHeard(index) ? factor : 0)
+    }
+  }
+
+  private func isHeard(_ index: Int) -> Bool {
+    !muted.contains(index) && (solo.isEmpty || solo.contains(index))
+  }
+
+  /// Moves to the next or previous file of a sequence. Of files that play together, it selects another
+  /// one for m and s.
+  private func step(_ direction: Int) {
+    let index = players[selected].row == nil ? players.firstIndex { $0.row != nil } : selected
+    guard let index, let row = players[index].row else {
+      selected = (selected + direction + players.count) % players.count
+      return
+    }
+    let player = players[index]
+    let rate = player.file.format.sampleRate * player.clip.rate
+    let delay = Double(player.clip.delay) / player.file.format.sampleRate
+    let length = Double(row.frames) / rate
+    let passed = max(0, position - delay)
+    // The present repetition of a loop.
+    let round =
+      player.clip.frames == nil && length > 0 ? (passed / length).rounded(.down) * length : 0
+    let starts = row.starts.map { round + Double($0) / rate }
+    if direction > 0 {
+      if let next = starts.first(where: { $0 > passed + 0.001 }) { move(to: delay + next) }
+    } else {
+      // Shortly after a file's beginning, the file before is meant.
+      let now = starts.lastIndex { $0 <= passed } ?? 0
+      let isEarly = passed - starts[now] < 2
+      move(to: delay + starts[isEarly ? max(0, now - 1) : now])
+    }
+  }
+
+  private func pause() {
+    let position = position
+    guard let device = players[0].queue.runningDevice, !device.isLost else { return }
+    pausedAt = position
+    halt()
+  }
+
+  /// Moves to a position, and goes on there unless playing is paused.
+  private func move(to seconds: Double) {
+    let seconds = max(0, seconds)
+    if pausedAt != nil { pausedAt = seconds } else { begin(at: seconds) }
+  }
+
+  /// Ends the present run of all players.
+  private func halt() {
+    for (index, player) in players.enumerated() where !player.isOver {
+      played[index] += player.queue.statistics.lastedFrames
+      try? player.halt()
+      halted.insert(index)
+    }
+    hasMoved = true
+  }
+
+  /// Returns the frames that a player has played in all runs.
+  ///
+  /// - Parameter last: Frames of its last run.
+  func frames(ofPlayer index: Int, lastRun last: Int64) -> Int64 {
+    played[index] + (halted.contains(index) ? 0 : last)
+  }
+
+  /// Plays all files from a position, starting on one frame.
+  private func begin(at seconds: Double) {
+    halt()
+    do throws(QueueError) {
+      var isLate = false
+      for player in players {
+        let rate = player.file.format.sampleRate
+        let local = seconds - Double(player.clip.delay) / rate
+        let isReady =
+          local < 0
+          ? try player.rewind(to: 0, delay: Int64((-local * rate).rounded()))
+          : try player.rewind(to: Int64((local * rate * player.clip.rate).rounded()))
+        if !isReady { isLate = true }
+      }
+      applyGains()
+      guard let device = players[0].queue.runningDevice else { throw .invalidated }
+      // Allows enough time to start all players.
+      let lead = Int64((0.06 + 0.02 * Double(players.count)) * start.sampleRate)
+      let frame = device.now + latency + lead
+      start = LiveSession.Start(
+        chosen: ChosenStart(frame: frame, on: device), latency: latency,
+        sampleRate: start.sampleRate)
+      origin = seconds
+      pausedAt = nil
+      for (index, player) in players.enumerated() where !player.isOver {
+        try player.queue.start(at: start.queueTime)
+        halted.remove(index)
+      }
+      if isLate { Screen.shared.remark("a file cannot be read at this position") }
+    } catch {
+      Screen.shared.complain("cannot go on here: \(error)")
+    }
+  }
+
+  // MARK: The display
+
+  /// Returns a line about what the keys have changed; nil if they have changed nothing.
+  var state: String? {
+    var words: [String] = []
+    if isPaused { words.append("paused") }
+    if gain != 0 { words.append("gain \(gain > 0 ? "+" : "")\(gain) dB") }
+    if isLooping { words.append("loop") }
+    if !muted.isEmpty || !solo.isEmpty || selected > 0 {
+      words.append("file \(selected + 1): \(printable(fileName(players[selected].file.path)))")
+    }
+    if muted.contains(selected) { words.append("muted") }
+    if solo.contains(selected) { words.append("solo") }
+    return words.isEmpty ? nil : words.joined(separator: "  ")
+  }
+
+  /// Position of a player for the display, in seconds from its first frame.
+  func position(of player: FilePlayer) -> Double {
+    if let pausedAt { return pausedAt - Double(player.clip.delay) / player.file.format.sampleRate }
+    return player.position(startingAt: start.queueFrame)
+  }
+
+  /// Mark of a file that is not heard.
+  func mark(ofFile index: Int) -> String { isHeard(index) ? "" : "(mute) " }
+}
+
+extension FilePlayer {
+  /// The row of files that it plays; nil for a single file.
+  var row: SoundRow? { (file as? SoundRow).flatMap { $0.sounds.count > 1 ? $0 : nil } }
+
+  /// The name of the file that plays at a position in seconds.
+  func name(at seconds: Double) -> String {
+    guard let row, row.frames > 0 else { return fileName(file.path) }
+    let frame = Int64(max(0, seconds) * file.format.sampleRate * clip.rate) % row.frames
+    let index = row.starts.lastIndex { $0 <= frame } ?? 0
+    return fileName(row.sounds[index].path)
+  }
+}

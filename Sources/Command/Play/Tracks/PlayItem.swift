@@ -1,0 +1,98 @@
+import ArgumentParser
+import Glibc
+
+/// A file, folder or playlist of `cuejack play`, with options of its own behind an @:
+/// `take.wav@gain=-6dB,start=1:30`.
+struct PlayItem: Sendable {
+  let path: String
+  var options = ItemOptions()
+
+  init(path: String) { self.path = path }
+
+  /// Parses an argument. What stands behind an @ is a part of the name if there is such a file, or if it
+  /// does not look like an option.
+  init(parsing text: String) throws {
+    guard unsafe access(text, F_OK) != 0, let mark = text.lastIndex(of: "@") else {
+      self.init(path: text)
+      return
+    }
+    let words = text[mark...].dropFirst()
+    guard words.firstMatch(of: #/^[a-z-]+=/#) != nil else {
+      self.init(path: text)
+      return
+    }
+    self.init(path: String(text[..<mark]))
+    for word in words.split(separator: ",", omittingEmptySubsequences: false) {
+      let sides = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard sides.count == 2 else {
+        throw ValidationError("“\(word)” is no option of a file, such as gain=-6dB")
+      }
+      try options.set(String(sides[0]), to: String(sides[1]))
+    }
+  }
+}
+
+/// The options of one file. What is nil is as for all files.
+struct ItemOptions: Sendable {
+  var gain: GainValue?
+  var pan: Float?
+  var rate: Double?
+  var pitch: Double?
+  var fadeIn: TimeValue?
+  var fadeOut: TimeValue?
+  var start: TimeValue?
+  var end: TimeValue?
+  /// Time from the common start.
+  var delay: TimeValue?
+  var loop: Bool?
+
+  static let keys = [
+    "gain", "volume", "pan", "rate", "pitch", "fade-in", "fade-out", "start", "end", "at", "loop",
+  ]
+
+  fileprivate mutating func set(_ key: String, to value: String) throws {
+    func number<N: LosslessStringConvertible & Comparable>(_ range: ClosedRange<N>) throws -> N {
+      guard let number = N(value), range.contains(number) else {
+        throw ValidationError(
+          "\(key)=\(value): it takes a number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    do {
+      switch key {
+      case "gain", "volume": gain = try GainValue(parsing: value)
+      case "pan": pan = try number(-1...1)
+      case "rate": rate = try number(0.5...2)
+      case "pitch": pitch = try number(-2400...2400)
+      case "fade-in": fadeIn = try TimeValue(parsing: value)
+      case "fade-out": fadeOut = try TimeValue(parsing: value)
+      case "start": start = try TimeValue(parsing: value)
+      case "end": end = try TimeValue(parsing: value)
+      case "at":
+        guard value.hasPrefix("+") else {
+          throw ValidationError(
+            "at=\(value): for one file it takes +TIME, counted from the start of all files")
+        }
+        delay = try TimeValue(parsing: String(value.dropFirst()))
+      case "loop":
+        guard let flag = ["yes": true, "no": false][value] else {
+          throw ValidationError("loop=\(value): it takes yes or no")
+        }
+        loop = flag
+      default:
+        throw ValidationError(
+          "“\(key)” is no option of a file\(didYouMean(key, among: Self.keys)) There are "
+            + Self.keys.joined(separator: ", "))
+      }
+    }
+  }
+
+  /// Options that apply to a whole row of files, so that one file of a row cannot have them.
+  var keysOfRows: [String] {
+    [
+      ("pan", pan != nil), ("rate", rate != nil), ("pitch", pitch != nil),
+      ("fade-in", fadeIn != nil),
+      ("fade-out", fadeOut != nil), ("at", delay != nil), ("loop", loop != nil),
+    ].filter(\.1).map(\.0)
+  }
+}

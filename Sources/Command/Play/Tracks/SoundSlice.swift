@@ -1,0 +1,50 @@
+import Files
+import RealTime
+import Sessions
+
+/// A part of a sound, at a gain. Any thread; reads block.
+struct SoundSlice: SoundSource {
+  let path: String
+  private let sound: any SoundSource
+  private let part: Range<Int64>
+  /// Other gains than 1 need 32-bit floats.
+  private let gain: Float
+  /// True if the sound may be shorter than its file says.
+  private let mayEndEarly: Bool
+
+  init(_ sound: any SoundSource, _ part: Range<Int64>, gain: Float = 1) {
+    self.sound = sound
+    self.part = part
+    self.gain = gain
+    path = sound.path
+    mayEndEarly = false
+  }
+
+  /// Creates the sound of standard input, which ends where the pipe does: programs that write to a pipe
+  /// do not know the length when they write the header.
+  init(standardInput sound: SoundReader) {
+    self.sound = sound
+    part = 0..<sound.frames
+    gain = 1
+    path = StandardInput.name
+    mayEndEarly = true
+  }
+
+  var format: PCMFormat { sound.format }
+  var frames: Int64 { Int64(part.count) }
+  var isTruncated: Bool { !mayEndEarly && sound.isTruncated && part.upperBound == sound.frames }
+
+  func read(
+    startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SoundFileError) -> Int {
+    guard frame >= 0, frame < frames else { return 0 }
+    let wanted = Int(min(Int64(count), frames - frame))
+    let read = try unsafe sound.read(
+      startingAt: part.lowerBound + frame, frames: wanted, into: buffer)
+    if gain != 1 {
+      let samples = unsafe buffer.bindMemory(to: Float.self)
+      for index in 0..<(read * format.channels) { unsafe samples[index] *= gain }
+    }
+    return read
+  }
+}

@@ -1,0 +1,213 @@
+import ArgumentParser
+import Files
+import Glibc
+import RealTime
+import Sessions
+
+/// Opens the tracks of `cuejack play`, and reports each file that cannot be opened.
+struct TrackOpening {
+  /// The settings for all files.
+  let settings: PlaySettings
+  /// Whether all files follow each other.
+  let isSequence: Bool
+  /// Whether files that follow each other do so in random order.
+  let isShuffled: Bool
+  let raw: RawFormat?
+  let isStopped: () -> Bool
+
+  private var hasFailed = false
+  /// Playlists in playlists.
+  private static let mostDepth = 8
+
+  init(
+    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?,
+    isStopped: @escaping () -> Bool
+  ) {
+    self.settings = settings
+    self.isSequence = isSequence
+    self.isShuffled = isShuffled
+    self.raw = raw
+    self.isStopped = isStopped
+  }
+
+  /// A sound of a row.
+  private struct Member {
+    let entry: Playlist.Entry
+    let settings: PlaySettings
+    let gain: Float
+  }
+
+  /// Opens all files. Ends the command if one of them cannot be opened.
+  mutating func open(_ items: [PlayItem]) throws -> [PlayTrack] {
+    Self.allowManyFiles()
+    var tracks: [PlayTrack] = []
+    if isSequence {
+      // If one file has a gain of its own, each has its gain, and the row has none.
+      let isMixed = items.contains { $0.options.gain != nil }
+      var members: [Member] = []
+      for item in items {
+        let own = settings.with(item.options)
+        members += entries(of: item.path).map {
+          Member(entry: $0, settings: own, gain: isMixed ? own.gain.factor : 1)
+        }
+      }
+      var common = settings
+      if isMixed { common.gain = .unity }
+      tracks = row(members, common).map { [$0] } ?? []
+    } else {
+      for item in items {
+        let own = settings.with(item.options)
+        if Playlist.isPlaylist(item.path) || SoundFolder.isFolder(item.path) {
+          let members = entries(of: item.path).map { Member(entry: $0, settings: own, gain: 1) }
+          if let row = row(members, own) { tracks.append(row) }
+        } else if let reader = reader(item.path, as: nil, place: "") {
+          let sound = Self.named(reader, item.path)
+          tracks.append(PlayTrack(source: sound, settings: own))
+          check(tracks[tracks.count - 1])
+        }
+      }
+    }
+    if hasFailed || tracks.isEmpty { throw ExitCode.failure }
+    return tracks
+  }
+
+  /// Lets this process open as many files as the system allows.
+  private static func allowManyFiles() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65536)
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  private mutating func fail(_ message: String) {
+    Screen.shared.complain(message)
+    hasFailed = true
+  }
+
+  private mutating func check(_ track: PlayTrack) {
+    if track.source.frames == 0 {
+      fail("\(track.source.path): there is no sound in this file")
+    } else if track.part.isEmpty {
+      fail("\(track.source.path): nothing is left between --start and --end")
+    }
+  }
+
+  /// Returns the files that a file, folder or playlist stands for.
+  private mutating func entries(of path: String, depth: Int = 0) -> [Playlist.Entry] {
+    if SoundFolder.isFolder(path) {
+      do throws(SoundFileError) {
+        let files = try SoundFolder.files(in: path)
+        if files.isEmpty { throw SoundFolder.emptyError(path) }
+        let prefix = path.hasSuffix("/") ? path : "\(path)/"
+        return files.map { Playlist.Entry(path: prefix + $0) }
+      } catch {
+        fail("\(error)")
+        return []
+      }
+    }
+    guard Playlist.isPlaylist(path) else { return [Playlist.Entry(path: path)] }
+    do throws(PlaylistError) {
+      if depth == Self.mostDepth {
+        throw PlaylistError(path, "more than \(Self.mostDepth) playlists within each other")
+      }
+      var found: [Playlist.Entry] = []
+      for entry in try Playlist(path: path).entries {
+        if Playlist.isPlaylist(entry.path) || SoundFolder.isFolder(entry.path) {
+          found += entries(of: entry.path, depth: depth + 1)
+        } else {
+          found.append(entry)
+        }
+        // A list that names itself would fill the memory.
+        if hasFailed { break }
+      }
+      return found
+    } catch {
+      fail("\(error)")
+      return []
+    }
+  }
+
+  /// Opens sounds that follow each other without a gap; nil if one cannot be opened.
+  private mutating func row(_ members: [Member], _ settings: PlaySettings) -> PlayTrack? {
+    let members = isShuffled ? members.shuffled() : members
+    guard var readers = readers(members, as: nil), let first = readers.first else { return nil }
+    let isScaled = members.contains { $0.gain != 1 }
+    if isScaled || readers.contains(where: { $0.format != first.format }) {
+      let format = PCMFormat(
+        sampleRate: first.format.sampleRate, channels: readers.map(\.format.channels).max() ?? 1,
+        kind: .float, bitsPerSample: 32)
+      guard let converted = self.readers(members, as: format) else { return nil }
+      readers = converted
+    }
+    var sounds: [any SoundSource] = []
+    for (member, reader) in zip(members, readers) {
+      let name = Self.named(reader, member.entry.path)
+      if name.frames == 0 {
+        fail("\(name.path): there is no sound in this file")
+        continue
+      }
+      let part = PlaySettings(start: member.entry.start, end: member.entry.end).part(of: name)
+      let whole = SoundSlice(name, part)
+      let sound = SoundSlice(whole, member.settings.part(of: whole), gain: member.gain)
+      if sound.frames == 0 {
+        let place = member.entry.place
+        fail(
+          place.isEmpty || whole.frames > 0
+            ? "\(name.path): nothing is left between --start and --end"
+            : "\(place): \(name.path) has no sound there")
+        continue
+      }
+      sounds.append(sound)
+    }
+    if sounds.count < members.count { return nil }
+    var own = settings
+    // Each sound has its own part already.
+    (own.start, own.end) = (.zero, nil)
+    return PlayTrack(source: SoundRow(sounds), settings: own, isCut: true)
+  }
+
+  /// Opens the files of sounds, each once.
+  private mutating func readers(_ members: [Member], as format: PCMFormat?) -> [SoundReader]? {
+    var known: [String: SoundReader?] = [:]
+    var readers: [SoundReader] = []
+    for member in members {
+      let path = member.entry.path
+      if known[path] == nil {
+        known[path] = .some(reader(path, as: format, place: member.entry.place))
+      }
+      if let found = known[path], let found { readers.append(found) }
+    }
+    return readers.count == members.count && !readers.isEmpty ? readers : nil
+  }
+
+  /// Opens a file; reports an error and returns nil if that fails.
+  private mutating func reader(_ path: String, as format: PCMFormat?, place: String) -> SoundReader?
+  {
+    do throws(SoundFileError) {
+      if path == "-" { return try standardInput(as: format) }
+      let reader = try SoundReader(path: path, as: format)
+      if let warning = reader.file.warning { Screen.shared.complain(warning) }
+      return reader
+    } catch {
+      fail(place.isEmpty ? "\(error)" : "\(place): \(error)")
+      return nil
+    }
+  }
+
+  /// Path of the file that holds standard input.
+  private var inputPath: String?
+
+  private mutating func standardInput(as format: PCMFormat?) throws(SoundFileError) -> SoundReader {
+    if inputPath == nil {
+      let reader = try StandardInput.open(raw: raw, isStopped: isStopped)
+      inputPath = reader.path
+      if format == nil { return reader }
+    }
+    return try SoundReader(path: inputPath ?? "", as: format)
+  }
+
+  /// Returns the sound of a file under the name that the user knows.
+  private static func named(_ reader: SoundReader, _ path: String) -> any SoundSource {
+    path == "-" ? SoundSlice(standardInput: reader) : reader
+  }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Glibc
+
+/// A gain as people type it: a factor, such as `0.5`, or decibels, such as `-6dB`.
+struct GainValue: Equatable, Sendable {
+  /// The factor for samples.
+  let factor: Float
+
+  static let unity = GainValue(factor: 1)
+  /// The largest gain: 36 dB.
+  static let most: Float = 63.1
+
+  init(factor: Float) { self.factor = factor }
+
+  /// Parses a value.
+  init(parsing text: String) throws {
+    guard let value = Self(text) else {
+      throw ValidationError(
+        "“\(text)” is no gain: a factor from 0 to 63, such as 0.5, or up to 36 decibels, such as -6dB"
+      )
+    }
+    self = value
+  }
+
+  /// Creates a gain from its text; nil for other texts and for gains out of range.
+  init?(_ text: String) {
+    let word = text.lowercased()
+    let factor: Float
+    if word.hasSuffix("db") {
+      let number = word.dropLast(2).reversed().drop { $0 == " " }.reversed()
+      guard let decibels = Double(String(number)), decibels.isFinite else { return nil }
+      // No rounding for the gains that people know: 0dB is 1.
+      factor = Float(pow(10, decibels / 20))
+    } else {
+      guard let number = Float(word) else { return nil }
+      factor = number
+    }
+    guard (0...Self.most).contains(factor) else { return nil }
+    self.factor = factor
+  }
+
+  /// The gain in decibels.
+  var decibels: Double { factor > 0 ? 20 * log10(Double(factor)) : -.infinity }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The ports that `--connect` names, and the names of clients.
+@Suite(.serialized) struct ConnectionTests {
+  @Test func aClientAGlobAndARegularExpressionStandForTheirPorts() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 480)
+      let server = try JackDaemon(period: 1024)
+      let capture = try CaptureClient(on: server, channels: 4, capacity: 0)
+      func heard(_ values: [String], _ location: SourceLocation = #_sourceLocation) throws
+        -> [[String]]
+      {
+        let options = values.flatMap { ["--connect", $0] }
+        // An option may stand before the file.
+        let result = try play(options + [file.path, "--server", server.name])
+        #expect(
+          result.status == 0 && result.errors == "", "\(values): \(result)",
+          sourceLocation: location)
+        return (1...2).map { number in
+          let line = result.output.split(separator: "\n").first {
+            $0.hasPrefix("  cuejack-play:out_\(number) -> ")
+          }
+          return line.map { $0.components(separatedBy: " -> ")[1].components(separatedBy: ", ") }
+            ?? []
+        }
+      }
+      let all = [["capture:in_1", "capture:in_3"], ["capture:in_2", "capture:in_4"]]
+      #expect(try heard(["capture"]) == all)
+      #expect(try heard(["capture:in_*"]) == all)
+      #expect(try heard(["capt*:in_[13]"]) == [["capture:in_1"], ["capture:in_3"]])
+      #expect(try heard([#"capture:in_\d"#]) == all)
+      #expect(try heard([#"cap.{1,9}:in_(2|4)"#]) == [["capture:in_2"], ["capture:in_4"]])
+      #expect(try heard(["capture:in_4,capture:in_1"]) == [["capture:in_4"], ["capture:in_1"]])
+      #expect(
+        try heard(["capture:in_4", "system:playback_1", "capture:in_2"])
+          == [["capture:in_4", "capture:in_2"], ["system:playback_1"]])
+      withExtendedLifetime(capture) {}
+    }
+  }
+
+  @Test func recordTakesOnePortForEachConnectAndTheFileBehindIt() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let emitter = try Emitter(on: server, channels: 3)
+      let file = folder.appendingPathComponent("take.wav").path
+      let result = try cuejack(
+        "record",
+        ["--connect", "emitter:out_3", file, "--seconds", "0.1s", "--server", server.name])
+      #expect(result.status == 0, "\(result)")
+      #expect(result.output.contains("  emitter:out_3 -> cuejack-record:in_1\n"), "\(result)")
+      #expect(result.output.contains("recorded 4800 frames"), "\(result)")
+      // A pattern gives a channel to each port that it matches.
+      let all = try cuejack(
+        "record",
+        ["--connect", "emitter:*", file, "--force", "--seconds", "100ms", "--server", server.name])
+      #expect(all.output.contains(", 3 channels, "), "\(all)")
+      withExtendedLifetime(emitter) {}
+    }
+  }
+
+  @Test func anErrorListsThePortsAndWhatIsSimilar() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 480)
+      let server = try JackDaemon(period: 1024)
+      let capture = try CaptureClient(on: server, capacity: 0)
+      func errors(_ command: String, _ port: String) throws -> String {
+        let result = try cuejack(
+          command,
+          [command == "play" ? file.path : folder.path + "/b.wav", "--connect", port]
+            + ["--server", server.name])
+        #expect(result.status == 1 && result.output == "", "\(result)")
+        #expect(result.errors.split(separator: "\n").count == 1, "\(result)")
+        return result.errors
+      }
+      let ports = "The ports are system:playback_1, system:playback_2, capture:in_1, capture:in_2\n"
+      let near = try errors("play", "captrue")
+      #expect(near.contains("did you mean “capture”?") && near.hasSuffix(ports), "\(near)")
+      #expect(try errors("play", "system:playback_3").contains("“system:playback_1”"))
+      #expect(try errors("play", "zzz").hasSuffix(". \(ports)"))
+      #expect(try errors("play", "([").contains("“([”"))
+      #expect(try errors("play", "system:capture_1").contains("it is an output port"))
+      #expect(try errors("record", "capture:in_1").contains("it is an input port"))
+      // Nothing is left of the recording.
+      #expect(!FileManager.default.fileExists(atPath: folder.path + "/b.wav"))
+      withExtendedLifetime(capture) {}
+    }
+  }
+
+  @Test func portsThatComeLaterAreWaitedFor() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 48_000)
+      let server = try JackDaemon(period: 1024)
+      let player = try Playing(
+        [file.path, "--connect", "late:in_*", "--connect-wait", "1m", "--server", server.name],
+        in: folder)
+      let watch = try CaptureClient(on: server, name: "watch", capacity: 0)
+      // It has looked once when its client is there.
+      #expect(watch.waitForPort(named: "system:playback_1"))
+      usleep(300_000)
+      #expect(player.output == "")
+      let late = try CaptureClient(on: server, name: "late", capacity: 0)
+      let result = try player.result()
+      #expect(result.status == 0, "\(result)")
+      #expect(result.output.contains("  cuejack-play:out_2 -> late:in_2\n"), "\(result)")
+      // A signal ends the waiting.
+      let other = try Playing(
+        [file.path, "--connect", "never:in_1", "--connect-wait", "1h", "--server", server.name],
+        in: folder)
+      usleep(500_000)
+      other.send(signal: SIGTERM)
+      #expect(try other.result().status == 143)
+      withExtendedLifetime(late) {}
+    }
+  }
+
+  @Test func clientsAreNamedAfterTheirFilesOnRequest() throws {
+    try withTemporaryFolder { folder in
+      let files = try ["drums.wav", "bass: low.wav"].map {
+        try WaveFile($0, in: folder, frames: 480).path
+      }
+      let server = try JackDaemon(period: 1024)
+      let result = try play(files + ["--name-from-file", "--server", server.name])
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      #expect(result.output.contains("client drums,"), "\(result)")
+      #expect(result.output.contains("client bass_ low,"), "\(result)")
+      let plain = try play(files + ["--server", server.name])
+      #expect(plain.output.contains("client cuejack-play,"), "\(plain)")
+      #expect(plain.output.contains("client cuejack-play-2,"), "\(plain)")
+      let take = try cuejack(
+        "record",
+        [
+          folder.path + "/take 1.wav", "--name-from-file", "--seconds", "0.1", "--server",
+          server.name,
+        ])
+      #expect(take.output.contains("client take 1,"), "\(take)")
+    }
+  }
+}
