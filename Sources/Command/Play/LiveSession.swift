@@ -50,7 +50,7 @@ struct LiveSession {
         }
         guard isPrimed else { throw ExitCode.failure }
         if pluginClient == nil {
-          command.client.show(player.queue, player.queue.statistics.portNames, file.path)
+          command.client.show(player.queue, player.queue.statistics.portNames, track.source.path)
         }
         player.queue.isMetering = Screen.shared.isTerminal
       }

@@ -23,6 +23,9 @@ struct Play: ParsableCommand {
       Options for one file follow it after an @ and take the place of those for all files: \
       take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).
 
+      On a terminal, keys pause (space), move (arrow keys, n, p), change the gain, mute, solo, loop and quit; \
+      ? lists them.
+
       Nothing plays unless every file can be opened. If a file turns out to be damaged while it plays, \
       the others play on. If the JACK server goes away, the command waits for it and goes on with the \
       next frame.
@@ -32,7 +35,7 @@ struct Play: ParsableCommand {
       """
         + examples(
           "cuejack play drums.wav bass.aiff                # both from one frame",
-          "cuejack play -q album/                          # one after another, without gaps",
+          "cuejack play -q album/                          # without gaps",
           "cuejack play drums.wav@gain=-6dB vocals.wav@at=+2",
           "cuejack play take.wav --start 1:12.5 --end 2:30 --rate 0.75",
           "cuejack play mix.wav --plugin urn:cuejack:plugins:limiter:ceiling=-3",

@@ -75,7 +75,7 @@ final class StopSignals: Sendable {
   private static let echo: UInt64 = 100_000_000
 
   /// Returns true if the parent process set the signal to be ignored, as `nohup` does.
-  static func isIgnored(_ number: CInt) -> Bool {
+  private static func isIgnored(_ number: CInt) -> Bool {
     var action = sigaction()
     guard unsafe sigaction(number, nil, &action) == 0 else { return false }
     let handler = unsafe action.__sigaction_handler.sa_handler

@@ -213,6 +213,53 @@ static void run_offline(double seconds) {
   finish(it, "offline");
 }
 
+/// Returns what an instance makes of a second of noise with a note, channel after channel. The
+/// caller frees it.
+static float *sound_of(instance *it, size_t *samples) {
+  enum {
+    BLOCK = 512,
+    BLOCKS = 94
+  };
+  size_t outputs = 0;
+  for (uint32_t i = 0; i < facts.count; ++i)
+    outputs += facts.ports[i].kind == SOUND_OUT;
+  *samples = outputs * BLOCK * BLOCKS;
+  float *all = calloc(*samples + 1, sizeof *all), *next = all;
+  for (int block = 0; block < BLOCKS; ++block) {
+    run_block(it, BLOCK, block == 0);
+    for (uint32_t i = 0; i < facts.count; ++i) {
+      if (facts.ports[i].kind != SOUND_OUT) continue;
+      memcpy(next, it->buffers[i], BLOCK * sizeof *next);
+      next += BLOCK;
+    }
+  }
+  return all;
+}
+
+/// Compares the sound of an instance with that of one that got the first one's state, and with that
+/// of one that got none.
+static void compare_restored(void) {
+  instance *it = ready(48000, true), *other = made(48000, 1024, true), *third = ready(48000, true);
+  LilvState *state = state_of(it, NULL);
+  restore(other, state);
+  activate(other);
+  size_t samples;
+  float *first = sound_of(it, &samples), *second = sound_of(other, &samples),
+        *last = sound_of(third, &samples);
+  bool is_steady = !memcmp(first, last, samples * sizeof *first);
+  bool is_restored = !memcmp(first, second, samples * sizeof *first);
+  printf("step: two instances give %s; a restored one gives %s\n",
+         is_steady ? "the same" : "other samples", is_restored ? "the same" : "other samples");
+  if (is_steady && !is_restored) fail("restored", "a restored instance gives other samples");
+  free(first);
+  free(second);
+  free(last);
+  lilv_state_free(state);
+  end(it);
+  end(other);
+  end(third);
+}
+
 /// Prints every plugin and its bundle's path, one per line.
 static void list(LilvWorld *world) {
   const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
@@ -233,9 +280,11 @@ int main(int count, char **words) {
     lilv_world_free(world);
     return 0;
   }
+  bool compares = count == 3 && !strcmp(words[2], "restored");
   double seconds = count == 3 ? atof(words[2]) : 0;
-  if (!(seconds > 0)) {
-    fprintf(stderr, "usage: plain-lv2-host list\n       plain-lv2-host URI SECONDS\n");
+  if (!(seconds > 0) && !compares) {
+    fprintf(stderr, "usage: plain-lv2-host list\n       plain-lv2-host URI SECONDS\n"
+                    "       plain-lv2-host URI restored\n");
     return 64;
   }
   if (!read_facts(&facts, world, words[1])) {
@@ -249,6 +298,10 @@ int main(int count, char **words) {
   if (!mkdtemp(facts.folder)) {
     fprintf(stderr, "%s cannot be made\n", facts.folder);
     return 2;
+  }
+  if (compares) {
+    compare_restored();
+    return has_failed;
   }
   const double rates[] = {44100, 48000, 96000};
   for (int i = 0; i < 3; ++i)
