@@ -24,7 +24,7 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
       capture.arm()
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["play", file.path, "--connect", "capture", "--server", server.name], mark: file.path,
         in: folder)
       try terminal.wait(for: "start frame")
@@ -78,7 +78,7 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
       capture.arm()
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["play", "-q"] + files.map(\.path) + ["--connect", "capture", "--server", server.name],
         mark: files[0].path, in: folder)
       /// Presses keys, and returns what is heard first after them.
@@ -113,7 +113,7 @@ import Testing
       }
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 2, capacity: 60 * server.rate)
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["play"] + files.map(\.path) + ["--no-connect", "--server", server.name],
         mark: files[0].path, in: folder)
       try terminal.wait(for: "0:00/")
@@ -144,7 +144,7 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let emitter = try Emitter(on: server)
       let file = folder.appendingPathComponent("take.wav").path
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["record", file, "--format", "f32", "--connect", "emitter", "--server", server.name],
         mark: file, in: folder)
       try waitForSize(200_000, of: [file])
@@ -182,7 +182,7 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("long.wav", in: folder, channels: 1, frames: 1_440_000)
       let server = try JackDaemon(period: 1024)
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["play", file.path, "--server", server.name], mark: file.path, in: folder)
       try terminal.wait(for: "0:00/")
       #expect(try !terminal.echoes)
@@ -217,7 +217,7 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("long.wav", in: folder, channels: 1, frames: 1_440_000)
       let server = try JackDaemon(period: 1024)
-      let terminal = try PseudoTerminal(
+      let terminal = try ShellTerminal(
         ["play", file.path, "--server", server.name], mark: file.path, in: folder)
       try terminal.wait(for: "0:00/")
       #expect(try !terminal.echoes)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A pseudo-terminal in which a shell runs `cuejack` and then prints the terminal's mode. One thread.
-final class PseudoTerminal {
+final class ShellTerminal {
   private let child: Child
   private let keys: Int32
   private let typescript: URL
