@@ -148,7 +148,8 @@ import Testing
       let client = try RemoteClient(of: OSCAddress(port: try #require(stage.running.port)))
       try client.send(OSCMessage("/go"))
       try wait(for: "the message") { stage.engine.motion(ofGroup: 2) == .playing }
-      for (group, tracks) in [(1, [0, 1]), (2, [2, 3])] {
+      // The later group first: that ends the capture.
+      for (group, tracks) in [(2, [2, 3]), (1, [0, 1])] {
         let anchor = Int(stage.engine.runs.withLock { $0[group].anchor })
         if group == 1 {
           #expect(Int32(bitPattern: UInt32(truncatingIfNeeded: anchor) &- soon) > 4800)
