@@ -98,7 +98,11 @@ import Testing
     #expect(unit.set(0, 0.125, element: 0) == 0)
     #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
     // A source that fails is left out.
-    try unit.setCallback({ _, _, _, _, _, _ in 1234 }, nil, 0)
+    try unit.setCallback(
+      { data, flags, time, bus, frames, list in
+        _ = steps(data, flags, time, bus, frames, list)
+        return 1234
+      }, nil, 0)
     #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 } && renderer.status == 0)
     try unit.setCallback(steps, nil, 0)
     #expect(try renderer.render(64)[0].allSatisfy { $0 == 0.125 })
@@ -150,6 +154,11 @@ import Testing
       _ = try renderer.render(16)
       #expect(abs(try renderer.render(16)[0][0] - wanted * centre) < 1e-6, "\(distance) m")
     }
+    // From the farthest distance on it gets no softer.
+    unit.setDistance(DistanceRange(reference: 1, most: 10, attenuation: 60), ofBus: 0)
+    #expect(unit.set(2, 100, scope: 1) == 0)
+    _ = try renderer.render(16)
+    #expect(abs(try renderer.render(16)[0][0] - 0.1 * centre) < 1e-6)
     #expect(unit.set(5, 0, scope: 1) == 0)
     _ = try renderer.render(16)
     #expect(try renderer.render(16)[0][0] == 0)
@@ -194,6 +203,33 @@ import Testing
     unit.setMetering(false, .input, bus: 0)
     _ = try renderer.render(512)
     #expect(unit.value(1000, scope: 1) == -120)
+    unit.dispose()
+  }
+
+  @Test func metersOfTheMatrixShowEachChannel() throws {
+    let unit = try make(.matrixMixer)
+    try unit.setFormat(planar(2), .input, 0)
+    try unit.setFormat(planar(1), .output, 0)
+    try unit.setCallback(steps, nil, 0)
+    // Channels of 1 and 2, halved and quartered; the crossings add them to an eighth.
+    #expect(unit.set(0, 0.5, scope: 1, element: 0) == 0)
+    #expect(unit.set(0, 0.25, scope: 1, element: 1) == 0)
+    for input in 0..<2 as Range<UInt32> { #expect(unit.set(0, 0.125, element: input << 16) == 0) }
+    // Buses of a matrix's meters are channels.
+    for channel in 0..<2 { unit.setMetering(true, .input, bus: channel) }
+    unit.setMetering(true, .output, bus: 0)
+    try unit.initialize()
+    let renderer = Renderer(unit)
+    for _ in 0..<300 { _ = try renderer.render(512) }
+    let wanted: [(scope: UInt32, channel: UInt32, id: UInt32, value: Double)] = [
+      (1, 0, 1000, 1), (1, 1, 2000, 2), (1, 0, 3000, 0.5), (1, 1, 4000, 0.5),
+      (2, 0, 1000, 0.125), (2, 0, 4000, 0.125),
+    ]
+    for (scope, channel, id, value) in wanted {
+      let found = try #require(unit.value(id, scope: scope, element: channel))
+      #expect(
+        abs(found - Float(20 * log10(value))) < 0.05, "\(id) of \(scope), \(channel): \(found)")
+    }
     unit.dispose()
   }
 

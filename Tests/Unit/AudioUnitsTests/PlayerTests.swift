@@ -117,6 +117,64 @@ import Testing
     unit.dispose()
   }
 
+  /// Slices and starts that no render has taken over are removed, too.
+  @Test func aResetBeforeARenderRemovesWhatWasAskedFor() throws {
+    let unit = try player()
+    let events = Mutex<[String]>([])
+    let samples = try Samples(100, from: 1)
+    try unit.play(samples.memory.list, frames: 100, start: 0) { kind in
+      events.withLock { $0.append("0 \(kind)") }
+    }
+    try unit.start(.nextRender)
+    _ = unit.render.pointee.reset()
+    try unit.play(samples.memory.list, frames: 100, start: 10) { kind in
+      events.withLock { $0.append("1 \(kind)") }
+    }
+    let renderer = Renderer(unit)
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+    #expect(waits { events.withLock { $0 == ["0 cancelled"] } })
+    try unit.start(.nextRender)
+    let found = try renderer.render(64)[0]
+    #expect(found[..<10].allSatisfy { $0 == 0 } && found[10] == 1 && found[63] == 54)
+    unit.dispose()
+  }
+
+  /// A buffer may hold less than the slice has: the rest is silence.
+  @Test func aShortBufferIsFollowedBySilence() throws {
+    let unit = try player()
+    let samples = try Samples(100, from: 1)
+    cue_rt_buffers(samples.memory.list)[0].bytes = 4 * 30
+    try unit.play(samples.memory.list, frames: 100, start: 0) { _ in }
+    try unit.start(.nextRender)
+    let renderer = Renderer(unit)
+    var found: [Float] = []
+    for _ in 0..<6 { found += try renderer.render(20)[0] }
+    #expect(found == (1...30).map(Float.init) + [Float](repeating: 0, count: 90))
+    unit.dispose()
+  }
+
+  /// Without sample times, each render goes on where the one before ended.
+  @Test func aPlayerNeedsNoSampleTimes() throws {
+    let unit = try player()
+    let samples = try Samples(200, from: 1)
+    try unit.play(samples.memory.list, frames: 200, start: 0) { _ in }
+    try unit.start(.nextRender)
+    let list = BufferMemory.allocateList(buffers: 1)
+    defer { list.deallocate() }
+    var found: [Float] = []
+    for _ in 0..<3 {
+      list.pointee.count = 1
+      cue_rt_buffers(list)[0] = cue_buffer(channels: 1, bytes: 400, data: nil)
+      var time = cue_time_stamp()
+      var flags: UInt32 = 0
+      #expect(unit.render.pointee.render(&flags, &time, bus: 0, frames: 50, list) == 0)
+      let memory = cue_rt_buffers(list)[0].data!.assumingMemoryBound(to: Float.self)
+      found += (0..<50).map { memory[$0] }
+    }
+    #expect(found == (1...150).map(Float.init))
+    unit.dispose()
+  }
+
   @Test func rendersOfPlayersAllocateNothing() throws {
     try #require(cue_probe_works() || isSanitized)
     let unit = try player()
