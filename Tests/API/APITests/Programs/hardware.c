@@ -479,7 +479,9 @@ static void volume(cue_capture *card) {
   WORKS(AudioQueueDispose(queue, true));
   UInt32 mute = 1;
   WORKS(set(device, OUTPUT(kAudioDevicePropertyMute), &mute, sizeof mute));
-  let_time_pass();
+  // The first cycle after that fades out.
+  int calls = this.calls;
+  WAIT(this.calls > calls + 2);
   this.played = 0;
   cue_capture_arm(card);
   WAIT(this.played == this.length);
