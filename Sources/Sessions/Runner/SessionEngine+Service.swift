@@ -1,4 +1,5 @@
 import AudioQueue
+import Graph
 import Server
 import Synchronization
 import System
@@ -10,7 +11,7 @@ extension SessionEngine {
   struct Interruption: Sendable {
     /// The positions of the groups that played, by their numbers.
     var positions: [Int: Int64] = [:]
-    /// The tracks of these groups that were still to start. They are stopped meanwhile.
+    /// The tracks of these groups that were still to start. They are not heard meanwhile.
     var waiting: Set<Int> = []
     /// Host time in nanoseconds until which the tracks that played are to be heard again; 0 while the
     /// server is away.
@@ -61,8 +62,8 @@ extension SessionEngine {
 
   // MARK: A server that was away
 
-  /// Notes where the groups are when the server goes away. Tracks that are still to start are stopped: the
-  /// time until the server is back does not count for them.
+  /// Notes where the groups are when the server goes away. Tracks that are still to start would start at
+  /// their host time, although the others are late by then: they are silent until they are ordered anew.
   private func interrupt() throws(SessionRunError) {
     if interruption.withLock({ $0 != nil }) { return }
     var new = Interruption()
@@ -73,8 +74,8 @@ extension SessionEngine {
     }
     let found = new
     interruption.withLock { $0 = found }
-    try forEachPlayer(of: Array(found.waiting)) { _, player throws(QueueError) in
-      try player.halt()
+    try SessionRunError.host { () throws(HostError) in
+      try session.setOpen(Array(found.waiting), false)
     }
   }
 
@@ -119,11 +120,18 @@ extension SessionEngine {
       }
       guard let anchor = found, anchor != run.anchor || present != nil else { continue }
       runs.withLock { $0[number].anchor = anchor }
-      let waiting = tracks(of: run, from: anchor, startingAfter: device.now)
-      try forEachPlayer(of: waiting) { index, player throws(QueueError) in
-        guard let start = plan.tracks[index].run(from: run.origin) else { return }
+      let waiting = Set(tracks(of: run, from: anchor, startingAfter: device.now))
+        .union(present?.waiting.intersection(run.tracks) ?? [])
+      if waiting.isEmpty { continue }
+      let soon = device.now + lead(waiting.count, attempt: 0)
+      try SessionRunError.host { () throws(HostError) in
+        try session.setOpen(Array(waiting), true)
+      }
+      try forEachPlayer(of: Array(waiting)) { index, player throws(QueueError) in
+        let position = run.origin + soon - anchor
+        guard let start = plan.tracks[index].run(from: position) else { return try player.halt() }
         _ = try player.rewind(to: start.frame)
-        try player.queue.start(at: .frame(anchor - latency + start.delay))
+        try player.queue.start(at: .frame(soon - latency + start.delay))
       }
     }
     if isKnown, present != nil { interruption.withLock { $0 = nil } }

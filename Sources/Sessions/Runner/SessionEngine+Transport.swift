@@ -66,7 +66,7 @@ extension SessionEngine {
   private func followers(_ runs: [Run], _ state: TransportReading?) -> [(number: Int, zero: Int64)]
   {
     var followers: [(number: Int, zero: Int64)] = []
-    for (number, run) in runs.enumerated() {
+    for (number, run) in runs.enumerated() where !run.tracks.isEmpty {
       switch run.group?.trigger {
       case nil, .manual:
         if document.transport.mode != .none { followers.append((number, 0)) }
@@ -170,7 +170,10 @@ extension SessionEngine {
     let groups = followers.map(\.number)
     var attempt = 0
     while true {
-      try halt(groups) { number, _, _ in (.paused, max(0, position - (zeros[number] ?? 0))) }
+      try halt(groups) { number, run, _ in
+        let place = max(0, position - (zeros[number] ?? 0))
+        return (place < end(of: run) ? .paused : .stopped, place)
+      }
       let runs = self.runs.withLock { $0 }
       let waiting = groups.filter { runs[$0].origin < end(of: runs[$0]) }
       let tracks = waiting.map { runs[$0].tracks.count }.reduce(0, +)
