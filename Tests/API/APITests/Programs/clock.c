@@ -65,8 +65,9 @@ static void time_goes_on(double rate) {
   UInt64 told = mach_absolute_time();
   const AudioTimeStampFlags all = kAudioTimeStampSampleHostTimeValid;
   EQUAL(time.mFlags & all, all);
-  CHECK((double)time.mHostTime > (double)asked - 1e9);
-  CHECK((double)time.mHostTime < (double)told + 1e9);
+  // A busy machine runs cycles late, and their times with them.
+  CHECK((double)time.mHostTime > (double)asked - PATIENCE * 1e9);
+  CHECK((double)time.mHostTime < (double)told + PATIENCE * 1e9);
   WORKS(AudioQueueDispose(queue, true));
   passed("time goes on");
 }
