@@ -33,7 +33,7 @@ extension SessionEngine {
         options.onMessage("recordings[\(recording.name)]: \(error)")
       }
     }
-    if isRecording { showPorts() }
+    if recorders.withLock({ !$0.isEmpty }) { showPorts() }
     return recorders.withLock { $0.filter { !$0.isStarted }.map(\.name) }
   }
 
