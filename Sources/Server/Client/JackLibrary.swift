@@ -9,14 +9,14 @@ import System
 /// Closing needs the same lock. A server may already have given a closing client's number to the
 /// next one. Closing then destroys what the process keeps under that number, so no thread may open
 /// a client meanwhile.
-enum JackLibrary {
+package enum JackLibrary {
   private static let access = DispatchSemaphore(value: 1)
   /// Number of the process that opened or closed a client last; 0 before that.
   private static let user = Atomic<pid_t>(0)
 
   /// Runs `body`, which opens or closes a client. Returns nil if another thread has done so for 30
   /// seconds because its server does not answer.
-  static func alone<R>(_ body: () -> R) -> R? {
+  package static func alone<R>(_ body: () -> R) -> R? {
     guard access.wait(timeout: .now() + .seconds(30)) == .success else { return nil }
     defer { access.signal() }
     user.store(getpid(), ordering: .relaxed)

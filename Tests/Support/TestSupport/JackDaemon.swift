@@ -1,6 +1,7 @@
 import CJack
 import CTestSupport
 import Foundation
+internal import Server
 
 /// A jackd with the dummy driver that belongs to one test. Any thread.
 ///
@@ -123,10 +124,13 @@ package final class JackDaemon: @unchecked Sendable {
   package var log: String { text(of: logFile) }
 
   private func answers() -> Bool {
-    var status = JackStatus(rawValue: 0)
-    guard let client = cue_jack_client_open("cuejack-probe", name, &status) else { return false }
-    jack_client_close(client)
-    return true
+    // Clients of the process may be lost, and be closed at this moment.
+    JackLibrary.alone {
+      var status = JackStatus(rawValue: 0)
+      guard let client = cue_jack_client_open("cuejack-probe", name, &status) else { return false }
+      jack_client_close(client)
+      return true
+    } ?? false
   }
 
   /// Returns a name that no other test server on this machine has, and the lock that reserves it. Waits for
