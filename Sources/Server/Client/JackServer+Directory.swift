@@ -45,6 +45,7 @@ extension JackServer {
   package var ports: [JackPort] {
     Self.quietLibrary
     IdleClients.makeWay(for: name)
+    JackClient.awaitClosingOfLost()
     let ports = JackLibrary.alone { () -> [JackPort] in
       var status = jack_status_t(0)
       let client = unsafe cue_jack_client_open("cuejack-ports", requestedName, &status)

@@ -31,6 +31,7 @@ package struct JackServer: Server {
   package var isRunning: Bool {
     Self.quietLibrary
     IdleClients.makeWay(for: name)
+    JackClient.awaitClosingOfLost()
     let client = JackLibrary.alone { try? attempt(ClientName("cuejack-probe"), on: name) }
     guard let client, let client else { return false }
     return client.close()

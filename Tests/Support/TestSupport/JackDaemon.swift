@@ -16,6 +16,7 @@ package final class JackDaemon: @unchecked Sendable {
   package private(set) var period: Int
 
   private let launcher: [String]
+  private var hasRun = false
   private let serverArguments: [String]
   private let driverArguments: [String]
   private var lockFile: Int32
@@ -81,6 +82,7 @@ package final class JackDaemon: @unchecked Sendable {
     let deadline = Date(timeIntervalSinceNow: 30)
     repeat {
       if answers() {
+        hasRun = true
         self.child = child
         return
       }
@@ -124,8 +126,9 @@ package final class JackDaemon: @unchecked Sendable {
   package var log: String { text(of: logFile) }
 
   private func answers() -> Bool {
-    // Clients of the process may be lost, and be closed at this moment.
-    JackLibrary.alone {
+    // Clients of the process may be lost: no other may be opened before they are closed.
+    if hasRun { return JackServer(named: name).isRunning }
+    return JackLibrary.alone {
       var status = JackStatus(rawValue: 0)
       guard let client = cue_jack_client_open("cuejack-probe", name, &status) else { return false }
       jack_client_close(client)
