@@ -21,7 +21,7 @@ final class WaitingKeys: Sendable {
   }
 }
 
-/// What the keys of `cuejack play` do: pause, move, gain, mute, solo and loop. Main thread.
+/// The actions of the keys of `cuejack play`: pause, move, gain, mute, solo and loop. Main thread.
 final class PlayDesk {
   private let players: [FilePlayer]
   private let latency: Int64

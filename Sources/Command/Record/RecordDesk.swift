@@ -3,7 +3,7 @@ import Files
 import RealTime
 import Sessions
 
-/// What the keys of `cuejack record` do. Main thread.
+/// The actions of the keys of `cuejack record`. Main thread.
 final class RecordDesk {
   private let recorder: FileRecorder
   /// Frames of the markers.

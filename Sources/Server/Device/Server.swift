@@ -85,7 +85,7 @@ package protocol ServerClient: AnyObject, Sendable {
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
   /// Adds a MIDI port; one that carries no events if the server has no MIDI ports.
   func addMIDIPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort
-  /// Tells patchbays how to show the client and its ports, of which those that do not exist are left out.
+  /// Sets the names and the order that patchbays show for the client and its ports. Skips missing ports.
   func show(_ appearance: ClientAppearance)
   /// Tells the server the latencies of this client's ports. May wait for all clients of the server.
   func setLatencies(_ latencies: [PortLatency])
@@ -150,7 +150,7 @@ extension ServerClient {
   { unsafe ClientPort(cue_port()) }
 }
 
-/// What a port carries.
+/// The kind of a port.
 package enum PortKind: Sendable { case audio, midi }
 
 /// A port of a client.

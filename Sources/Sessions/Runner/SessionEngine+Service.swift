@@ -5,9 +5,9 @@ import Synchronization
 import System
 import Timeline
 
-/// What the session's thread does for a running session, and the return of the server.
+/// Periodic work of the session thread for a running session, and the return of the server.
 extension SessionEngine {
-  /// What a server that is away has interrupted.
+  /// The playback that the loss of the server has interrupted.
   struct Interruption: Sendable {
     /// The positions of the groups that played, by their numbers.
     var positions: [Int: Int64] = [:]
