@@ -106,6 +106,7 @@ extension SessionEngine {
         guard !player.isOver, let start = starts[index],
           let run = plan.tracks[index].run(from: start.position)
         else { return }
+        self.beginnings.withLock { $0[index] = start.position + run.delay }
         try player.queue.start(at: .frame(frame - latency + start.delay + run.delay))
       }
       // A machine that was too busy tries again, later.

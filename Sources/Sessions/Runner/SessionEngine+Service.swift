@@ -62,6 +62,9 @@ extension SessionEngine {
 
   // MARK: A server that was away
 
+  /// Nanoseconds in which a track that played is heard again after the server's return.
+  private static let patienceNanoseconds: UInt64 = 3_000_000_000
+
   /// Notes where the groups are when the server goes away. Tracks that are still to start would start at
   /// their host time, although the others are late by then: they are silent until they are ordered anew.
   private func interrupt() throws(SessionRunError) {
@@ -95,22 +98,27 @@ extension SessionEngine {
   ///
   /// - Returns: False as long as it is not known where a group is, after the server's return.
   private func followAnchors() throws(SessionRunError) -> Bool {
-    let latency = Int64(session.latencyFrames)
-    let plan = plan
     var isKnown = true
     let present = interruption.withLock { interruption in
-      if interruption?.deadline == 0 { interruption?.deadline = HostTime.now + 1_000_000_000 }
+      if interruption?.deadline == 0 {
+        interruption?.deadline = HostTime.now + Self.patienceNanoseconds
+      }
       return interruption
     }
     for (number, run) in runs.withLock({ $0 }).enumerated() where run.motion == .playing {
-      let found = run.tracks.lazy.compactMap { index -> Int64? in
-        guard let player = self.players[index], !player.isOver, let origin = player.queue.runOrigin,
-          let start = plan.tracks[index].run(from: run.origin)
-        else { return nil }
-        return origin + latency - start.delay
-      }.first
+      let isPatient = HostTime.now < present?.deadline ?? 0
+      // The queues return one after another.
+      if isPatient, run.tracks.contains(where: { players[$0]?.queue.isLost == true }) {
+        isKnown = false
+        continue
+      }
+      // A track that was still to start plays unheard since the return, from some frame or other.
+      let unheard = present?.waiting.intersection(run.tracks) ?? []
+      let heard = run.tracks.filter { !unheard.contains($0) }
+      let found = anchor(of: run, by: heard)
       if let present, found == nil, let position = present.positions[number] {
-        guard HostTime.now >= present.deadline else {
+        // Tracks that played are heard again in a moment.
+        if isPatient, heard.contains(where: { players[$0]?.isOver == false }) {
           isKnown = false
           continue
         }
@@ -120,21 +128,52 @@ extension SessionEngine {
       }
       guard let anchor = found, anchor != run.anchor || present != nil else { continue }
       runs.withLock { $0[number].anchor = anchor }
-      let waiting = Set(tracks(of: run, from: anchor, startingAfter: device.now))
-        .union(present?.waiting.intersection(run.tracks) ?? [])
-      if waiting.isEmpty { continue }
-      let soon = device.now + lead(waiting.count, attempt: 0)
-      try SessionRunError.host { () throws(HostError) in
-        try session.setOpen(Array(waiting), true)
-      }
-      try forEachPlayer(of: Array(waiting)) { index, player throws(QueueError) in
-        let position = run.origin + soon - anchor
-        guard let start = plan.tracks[index].run(from: position) else { return try player.halt() }
-        _ = try player.rewind(to: start.frame)
-        try player.queue.start(at: .frame(soon - latency + start.delay))
-      }
+      let waiting = Set(tracks(of: run, from: anchor, startingAfter: device.now)).union(unheard)
+      try join(waiting.filter { players[$0]?.queue.isLost == false }, run, from: anchor)
     }
     if isKnown, present != nil { interruption.withLock { $0 = nil } }
     return isKnown
+  }
+
+  /// The device frame at which a group's position was its origin, by where some of its tracks are; nil if
+  /// none of them is heard.
+  private func anchor(of run: Run, by tracks: [Int]) -> Int64? {
+    let latency = Int64(session.latencyFrames)
+    let beginnings = beginnings.withLock { $0 }
+    return tracks.lazy.compactMap { index -> Int64? in
+      guard let player = self.players[index], !player.isOver, let origin = player.queue.runOrigin,
+        let beginning = beginnings[index]
+      else { return nil }
+      return origin + latency - (beginning - run.origin)
+    }.first
+  }
+
+  /// Lets tracks of a group that plays join the others: at their start if that is still ahead, else where
+  /// they would be.
+  private func join(_ tracks: [Int], _ run: Run, from anchor: Int64) throws(SessionRunError) {
+    if tracks.isEmpty { return }
+    let latency = Int64(session.latencyFrames)
+    let plan = plan
+    // They play unheard, or wait for a frame that is no longer theirs.
+    try forEachPlayer(of: tracks) { _, player throws(QueueError) in try player.halt() }
+    try SessionRunError.host { () throws(HostError) in try session.setOpen(tracks, true) }
+    var attempt = 0
+    var late = tracks
+    while !late.isEmpty {
+      let soon = device.now + lead(late.count, attempt: attempt)
+      let position = run.origin + soon - anchor
+      try forEachPlayer(of: late) { index, player throws(QueueError) in
+        guard let start = plan.tracks[index].run(from: position) else { return try player.halt() }
+        _ = try player.rewind(to: start.frame)
+        self.beginnings.withLock { $0[index] = position + start.delay }
+        try player.queue.start(at: .frame(soon - latency + start.delay))
+      }
+      // A machine that was too busy tries again, with those whose frame may have passed.
+      guard isLive, attempt < 4, isTooLate(for: soon), !device.isLost else { return }
+      late = late.filter { index in
+        plan.tracks[index].run(from: position).map { isTooLate(for: soon + $0.delay) } ?? false
+      }
+      attempt += 1
+    }
   }
 }

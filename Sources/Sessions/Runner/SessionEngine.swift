@@ -57,6 +57,8 @@ package final class SessionEngine: Sendable {
   let options: Options
   private let current: Mutex<SessionDocument>
   let runs: Mutex<[Run]>
+  /// For each track, the position of the first frame of its present run, in device frames of the timeline.
+  let beginnings = Mutex<[Int: Int64]>([:])
   /// Held during an operation.
   let control = Mutex<Void>(())
   let recorders = Mutex<[SessionRecorder]>([])

@@ -105,4 +105,58 @@ import Testing
       #expect(!rig.engine.isRecording)
     }
   }
+
+  /// The first track to start is the last one of the session. The second one starts long after the server's
+  /// return, or so soon that it joins the first one a little later.
+  @Test(arguments: [30000, 9000])
+  func tracksThatAreStillToStartMoveWithTheServer(start: Int) throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 60000, seed: 1)
+      let b = try WaveFile("b.wav", in: folder, channels: 1, frames: 20000, seed: 2)
+      var document = session([("b", [b]), ("a", [a])])
+      document.tracks[0].start = .frame(Int64(start))
+      let rig = try SessionRig(document, in: folder)
+      try rig.engine.start([0], at: 512)
+      rig.run(to: 8192)
+      rig.server.goAway()
+      try wait(for: "the loss") { rig.engine.device.isLost }
+      rig.engine.service()
+      rig.server.comeBack(counter: 1_000_000)
+      try wait(for: "the return") {
+        rig.engine.device.restarts == 1
+          && rig.engine.players.allSatisfy { $0?.queue.isLost == false }
+      }
+      let client = try #require(rig.server.clients.last)
+      func heard(_ name: String) -> [Float] {
+        client.outputs.first { $0.name == name }?.samples ?? []
+      }
+      // The first track goes on with the first cycle, of which the queues' events tell later.
+      rig.run(to: 1_000_000 + 2 * Int64(SessionRig.period))
+      try wait(for: "the order of the second track") {
+        rig.engine.service()
+        return rig.engine.interruption.withLock { $0 == nil }
+      }
+      rig.run(to: 1_000_000 + 40 * 1024)
+      let (first, second) = (heard("a_1"), heard("b_1"))
+      let from = try #require(first.firstIndex { $0 != 0 && !$0.isNaN })
+      // The place of what is heard in the first file.
+      let place = try #require(
+        a.samples[0].indices.first {
+          Array(a.samples[0][$0..<min($0 + 64, 60000)]) == Array(first[from..<from + 64])
+        })
+      let due = from + start - place
+      let begin = try #require(second.firstIndex { $0 != 0 && !$0.isNaN })
+      #expect(start == 30000 ? begin == due : begin > due)
+      try #require(begin + 5000 < second.count)
+      #expect(
+        Array(second[begin..<begin + 5000])
+          == Array(b.samples[0][begin - due..<begin - due + 5000]))
+      // Nothing moves any more.
+      let anchor = rig.engine.runs.withLock { $0[0].anchor }
+      rig.engine.service()
+      #expect(rig.engine.runs.withLock { $0[0].anchor } == anchor)
+      #expect(anchor == 1_000_000 + Int64(from - place))
+      #expect(rig.lines == [])
+    }
+  }
 }
