@@ -62,6 +62,12 @@ struct RunSession: ParsableCommand {
       "UDP port of remote control on this machine; 0 for a free one.", valueName: "port"))
   var port: UInt16 = 0
 
+  @Option(
+    help: ArgumentHelp(
+      "Take remote control from this host, too: an IPv4 address or a name; any for all hosts. OSC has no "
+        + "passwords.", valueName: "host"))
+  var remoteHost: String?
+
   @Flag(help: "Allow no remote control.")
   var noRemote = false
 
@@ -83,6 +89,7 @@ struct RunSession: ParsableCommand {
         "--name takes 1 to 59 bytes without a colon")
     }
     try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+    try check(remoteHost == nil || !noRemote, "--remote-host and --no-remote exclude each other")
     if let seconds {
       try check(
         seconds > 0 && seconds <= StartOption.mostSeconds,
@@ -107,6 +114,14 @@ struct RunSession: ParsableCommand {
     options.clientName = name
     options.connectsToCard = !noConnect
     options.port = noRemote ? nil : port
+    if let remoteHost {
+      guard let reach = OSCSocket.Reach(host: remoteHost) else {
+        Screen.shared.complain(
+          "--remote-host: the host “\(printable(remoteHost))” is not known, or has no IPv4 address")
+        throw ExitCode.failure
+      }
+      options.reach = reach
+    }
     let running = RunningSession(options)
     session.change { $0 = running }
     defer {
@@ -197,7 +212,8 @@ struct RunSession: ParsableCommand {
   private func say(_ session: RunningSession) {
     guard let engine = session.engine else { return }
     let client = engine.device.client
-    let remote = session.port.map { ", UDP port \($0)" } ?? ""
+    let reach = session.reach == .loopback ? "" : " for \(session.reach)"
+    let remote = session.port.map { ", UDP port \($0)\(reach)" } ?? ""
     Screen.shared.say(
       "\(engine.document.name): server \(client.serverName), client \(client.name)\(remote)")
     for port in engine.portNames {

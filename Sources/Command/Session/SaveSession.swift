@@ -15,7 +15,8 @@ struct SaveSession: ParsableCommand {
   @OptionGroup var choice: SessionChoice
 
   @Argument(
-    help: "The JACK client of the session. Default: the only session that runs.",
+    help:
+      "The JACK client of the session, or its address: osc.udp://HOST:PORT/. Default: the only session that runs.",
     completion: .sessionClients)
   var client: String?
 

@@ -6,9 +6,21 @@ struct SessionChoice: ParsableArguments {
   @Option(help: "Only a session on this JACK server.", completion: .servers)
   var server: String?
 
-  /// Returns a connection to the session with this client, or to the only one if it is nil. Prints why
-  /// and ends the command if there is no such session, or more than one.
+  /// Returns a connection to the session with this client, to the one at this address on another machine, or
+  /// to the only one if it is nil. Prints why and ends the command if there is no such session, or more than
+  /// one.
   func connect(client: String?) throws -> RemoteClient {
+    if let url = client, url.hasPrefix("osc.udp://") {
+      return try telling { () throws(RemoteError) in
+        let address: OSCAddress
+        do throws(OSCError) {
+          address = try OSCAddress(url: url)
+        } catch {
+          throw .transport(error)
+        }
+        return try RemoteClient(of: address)
+      }
+    }
     let running = RunningSessions()
     for remark in running.remarks { Screen.shared.remark(remark) }
     let onServer = running.reports.filter { server == nil || $0.server == server }

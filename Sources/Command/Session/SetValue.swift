@@ -17,7 +17,9 @@ struct SetValue: ParsableCommand {
 
   @OptionGroup var choice: SessionChoice
 
-  @Argument(help: "The JACK client of the session.", completion: .sessionClients)
+  @Argument(
+    help: "The JACK client of the session, or its address: osc.udp://HOST:PORT/.",
+    completion: .sessionClients)
   var client: String
 
   @Argument(

@@ -20,7 +20,8 @@ struct ShowOSC: ParsableCommand {
   var json = false
 
   @Argument(
-    help: "The JACK client of the session. Default: the only one that runs.",
+    help:
+      "The JACK client of the session, or its address: osc.udp://HOST:PORT/. Default: the only one that runs.",
     completion: .sessionClients)
   var client: String?
 
@@ -48,7 +49,7 @@ struct ShowOSC: ParsableCommand {
     let nodes = try telling { () throws(RemoteError) in try session.nodes() }
     if json { return try printJSON(nodes) }
     for node in nodes { Screen.shared.say(printable(node.line)) }
-    Screen.shared.remark("\(nodes.count) addresses, on UDP port \(session.port) of this machine")
+    Screen.shared.remark("\(nodes.count) addresses, on \(session.place)")
   }
 }
 

@@ -38,7 +38,7 @@ package struct OSCAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Returns the first IPv4 address of a host; nil if it has none.
-  private static func find(_ name: String) -> UInt32? {
+  static func find(_ name: String) -> UInt32? {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = AF_INET
     unsafe hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)

@@ -74,7 +74,8 @@ package final class OSCServer: Sendable {
         case .unreachable(let address): handlers.unreachable(address)
         case .stranger(let address):
           if !hasToldStranger {
-            log.notice("an OSC packet from \(address) is dropped: only this machine may send any")
+            log.notice(
+              "an OSC packet from \(address) is dropped: only \(socket.reach) may send any")
           }
           hasToldStranger = true
         }

@@ -6,13 +6,33 @@ import Glibc
 /// bound to the loopback unless `reach` says otherwise.
 package final class OSCSocket: Sendable {
   /// The hosts whose packets are accepted.
-  package enum Reach: Hashable, Sendable {
+  package enum Reach: Hashable, Sendable, CustomStringConvertible {
     /// This machine, by its loopback addresses.
     case loopback
     /// One host, by its IPv4 address, and this machine.
     case host(UInt32)
     /// All hosts.
     case everywhere
+
+    /// Creates the reach of a host's IPv4 address or name, or of all hosts for “any”. Asks the system's
+    /// resolver; nil if it does not know the name.
+    package init?(host name: String) {
+      if name == "any" {
+        self = .everywhere
+        return
+      }
+      guard let host = OSCAddress.find(name) else { return nil }
+      self = OSCAddress(host: host, port: 0).isLoopback ? .loopback : .host(host)
+    }
+
+    package var description: String {
+      switch self {
+      case .loopback: "this machine"
+      case .host(let host):
+        "this machine and \(OSCAddress(host: host, port: 0).description.dropLast(2))"
+      case .everywhere: "all hosts"
+      }
+    }
 
     /// Returns true if packets from `source` are accepted.
     package func accepts(_ source: OSCAddress) -> Bool {

@@ -10,8 +10,10 @@ package final class RemoteClient {
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
   private var number: Int32 = 0
 
-  /// The UDP port of the session.
-  package var port: UInt16 { session.port }
+  /// The UDP port of the session, in words.
+  package var place: String {
+    session.isLoopback ? "UDP port \(session.port) of this machine" : session.url
+  }
 
   /// Creates a client of the session at `session`. Each call may take `patience` seconds.
   package init(of session: OSCAddress, patience: Double = 2) throws(RemoteError) {

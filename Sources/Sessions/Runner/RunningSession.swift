@@ -18,6 +18,8 @@ package final class RunningSession: Sendable {
     package var connectsToCard = true
     /// UDP port of remote control; 0 for a free one, nil for no remote control.
     package var port: UInt16? = 0
+    /// The hosts that may control the session.
+    package var reach = OSCSocket.Reach.loopback
     /// Takes messages for people.
     package var onMessage: @Sendable (String) -> Void
 
@@ -120,7 +122,7 @@ package final class RunningSession: Sendable {
     var published: PublishedSession?
     if let port = options.port {
       do throws(OSCError) {
-        let server = try RemoteServer(self, port: port)
+        let server = try RemoteServer(self, port: port, reach: options.reach)
         remote = server
         let report = SessionReport(
           client: engine.device.client.name, server: engine.device.client.serverName,
@@ -178,6 +180,8 @@ package final class RunningSession: Sendable {
   package var store: SessionStore? { opened.withLock { $0?.store } }
   /// The UDP port of remote control.
   package var port: UInt16? { opened.withLock { $0?.remote?.port } }
+  /// The hosts that may control it.
+  package var reach: OSCSocket.Reach { options.reach }
 
   /// The engine, or an error if no session is open.
   func running() throws(SessionRunError) -> SessionEngine {

@@ -1,38 +1,15 @@
 import Foundation
-import System
 import TestSupport
 import Testing
 
 @testable import Sessions
 
-/// Two machines, each in a network namespace of its own, joined by JACK's netone. This takes root, and `ip`.
+/// Two machines, each in a network namespace of its own, joined by JACK's netone.
 @Suite(
   .serialized,
   .enabled(
-    if: ProcessInfo.processInfo.environment["CUEJACK_PROOF"] != nil && getuid() == 0
-      && findProgram("ip") != nil, "needs CUEJACK_PROOF, root and ip"))
+    if: proof != nil && Namespaces.arePermitted, "needs CUEJACK_PROOF, and network namespaces"))
 struct NetworkTests {
-  private static let (master, rack) = ("10.77.0.1", "10.77.0.2")
-
-  /// Runs `body` with the names of two namespaces whose machines see each other.
-  private func withNamespaces(_ body: (String, String) throws -> Void) throws {
-    let (a, b) = ("cuejack-a-\(getpid())", "cuejack-b-\(getpid())")
-    defer {
-      for name in [a, b] { _ = try? run("ip", ["netns", "del", name]) }
-    }
-    for words in [
-      "netns add \(a)", "netns add \(b)",
-      "link add cable netns \(a) type veth peer name cable netns \(b)",
-      "-n \(a) addr add \(Self.master)/24 dev cable", "-n \(b) addr add \(Self.rack)/24 dev cable",
-      "-n \(a) link set lo up", "-n \(b) link set lo up",
-      "-n \(a) link set cable up", "-n \(b) link set cable up",
-    ] {
-      let result = try run("ip", words.split(separator: " ").map(String.init))
-      try #require(result.status == 0, "ip \(words): \(result.errors)")
-    }
-    try body(a, b)
-  }
-
   /// Writes a session that follows the transport and plays its file from the first second on.
   private func make(_ name: String, _ file: WaveFile, to port: String, in folder: URL) throws
     -> String
@@ -64,7 +41,7 @@ struct NetworkTests {
   /// The rack is ahead of the master by one period, whatever the network's latency in periods is.
   @Test(arguments: [2, 5])
   func oneSessionOnTwoMachinesStartsOnOneFrameOfTheMaster(latency: Int) throws {
-    try withNamespaces { a, b in
+    try Namespaces.with { a, b in
       try withTemporaryFolder { folder in
         let jack = try JackDaemon(
           rate: 48000, period: Self.period, launcher: ["ip", "netns", "exec", a])
@@ -77,7 +54,10 @@ struct NetworkTests {
         defer { slave.end() }
         let source = try Child(
           "ip",
-          ["netns", "exec", a, "jack_netsource", "-s", jack.name, "-H", Self.rack, "-N", "rack"]
+          [
+            "netns", "exec", a, "jack_netsource", "-s", jack.name, "-H", Namespaces.second, "-N",
+            "rack",
+          ]
             + ["-n", "\(latency)", "-i", "2", "-o", "2", "-I", "0", "-O", "0"],
           output: folder.appendingPathComponent("source"))
         defer { source.end() }

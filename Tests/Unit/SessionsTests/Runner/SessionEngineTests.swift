@@ -1,7 +1,10 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
+@testable import Graph
+@testable import PluginHost
 @testable import Sessions
 
 /// Sessions on a hand-driven server, frame by frame.
@@ -231,6 +234,31 @@ import Testing
     }
   }
 
+  /// A port that patchbays know must not become two, but a bus has two channels.
+  @Test func aSingleChannelIsMovedWhereItHasTwoWaysToGo() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 20000)
+      var document = session([("a", [a]), ("b", [a])])
+      document.buses = [SessionBus(name: "main")]
+      document.tracks[0].bus = "main"
+      document.tracks[1].pan = 0.25
+      let rig = try SessionRig(document, in: folder)
+      try rig.engine.start(everything(rig.engine), at: 0)
+      rig.run(to: 1024)
+      document.tracks[0].pan = -1
+      document.tracks[1].pan = 1
+      try rig.engine.adopt(document)
+      rig.settle()
+      let from = Int(rig.server.counter)
+      rig.run(to: Int64(from) + 512)
+      let sound = Array(a.samples[0][from..<from + 512])
+      #expect(rig.samples(of: "main_1", from..<from + 512) == sound)
+      #expect(rig.samples(of: "main_2", from..<from + 512).allSatisfy { $0 == 0 })
+      #expect(rig.samples(of: "b_1", from..<from + 512).allSatisfy { $0 == 0 })
+      #expect(rig.samples(of: "b_2", from..<from + 512) == sound)
+    }
+  }
+
   @Test func busesAddTheirTracks() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 4000, seed: 1)
@@ -286,6 +314,27 @@ import Testing
         ).map { abs($0 - $1) }
         #expect(differences.max() ?? 1 < 1e-4)
       }
+    }
+  }
+
+  /// The bundles are read once, and the running order of the graph changes as often for one track as for 64:
+  /// the time that a session takes to come up is that of its files and plugins.
+  @Test func manyTracksComeUpInAsManyStepsAsOne() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let steps = try [1, 64].map { count in
+        var document = session((1...count).map { ("t\($0)", [a]) })
+        for index in document.tracks.indices {
+          document.tracks[index].chain = [
+            SessionPlugin(id: "amp\(index)", uri: "http://lv2plug.in/plugins/eg-amp")
+          ]
+        }
+        let scans = Scan.scans.load(ordering: .relaxed)
+        let rig = try SessionRig(document, in: folder)
+        #expect(Scan.scans.load(ordering: .relaxed) == scans + 1)
+        return rig.engine.session.graph.state.withLock { $0.nextOrder }
+      }
+      #expect(steps[0] == steps[1], "\(steps)")
     }
   }
 }
