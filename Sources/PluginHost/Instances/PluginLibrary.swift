@@ -19,6 +19,11 @@ final class PluginLibrary {
     if unsafe faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0, errno == EACCES {
       throw .notPermitted(uri: uri, library: path)
     }
+    // Another instance has loaded it, with its dependencies.
+    if let handle = unsafe dlopen(path, RTLD_NOW | RTLD_NOLOAD) {
+      unsafe self.handle = unsafe handle
+      return
+    }
     let before = Self.loaded()
     guard let handle = unsafe dlopen(path, RTLD_NOW) else {
       let reason = unsafe dlerror().map { unsafe String(cString: $0) }

@@ -291,7 +291,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
       hasClosed.store(true, ordering: .releasing)
       return forget()
     }
-    answered { _ = unsafe jack_client_close(client) }
+    answered {
+      removeManyPorts()
+      _ = unsafe jack_client_close(client)
+    }
     hasClosed.store(true, ordering: .releasing)
     retained.withLock { bits in
       if let argument = unsafe UnsafeRawPointer(bitPattern: bits) {
@@ -300,6 +303,27 @@ final class JackClient: ServerClient, @unchecked Sendable {
       bits = 0
     }
     forget()
+  }
+
+  /// Number of ports up to which jackd closes a client with all of them.
+  private static let fewPorts = 16
+
+  /// Removes the ports of a client that has many, one after another.
+  ///
+  /// jackd tells a client that it closes of each of its ports and their metadata, although the client reads
+  /// no more notices. When their socket is full, jackd waits and answers nobody.
+  private func removeManyPorts() {
+    if isPipeWire || isLost.load(ordering: .acquiring) { return }
+    let ports = unsafe Self.strings(jack_get_ports(client, nil, nil, 0))
+      .filter { $0.hasPrefix("\(name):") }
+    guard ports.count > Self.fewPorts else { return }
+    unsafe jack_deactivate(client)
+    for name in ports {
+      guard let port = unsafe jack_port_by_name(client, name),
+        unsafe jack_port_is_mine(client, port) != 0
+      else { continue }
+      unsafe jack_port_unregister(client, port)
+    }
   }
 
   /// Runs `body`, a part of closing that depends on the server. Breaks the connection off after

@@ -63,9 +63,10 @@ import Testing
           usleep(UInt32.random(in: 0...30_000))
           child.send(signal: SIGKILL)
         }
-        // A cycle has the frames up to its end.
-        let now = clock.frameTime &+ 2048
+        let killed = clock.frameTime
         #expect(child.wait(seconds: 60) == 128 + SIGKILL)
+        // A busy machine lets a killed process run on for a moment. A cycle has the frames up to its end.
+        let now = clock.frameTime &+ 4096
         let reading = try SessionStore.read(path)
         volume = reading.document.tracks[0].volume
         #expect(volume == known || volume == known - 0.25, "round \(round)")
@@ -88,13 +89,14 @@ import Testing
             (0..<240_000).map { now &- UInt32($0) }.first {
               Emitter.sample(at: $0, channel: 0) == samples.last
             }, "round \(round): \(samples.count) frames, \(samples.suffix(3)), now \(now)")
-          #expect(now &- end < 48000 + 2048, "round \(round)")
+          let lost = Int(Int32(bitPattern: killed &- end))
+          #expect(lost < 48000, "round \(round)")
           let begin = end &- UInt32(samples.count - 1)
           #expect(
             samples.indices.allSatisfy {
               samples[$0] == Emitter.sample(at: begin &+ UInt32($0), channel: 0)
             }, "round \(round)")
-          longest = max(longest, Int(now &- end) - 2048)
+          longest = max(longest, lost)
           recorded += samples.count
         }
       }

@@ -182,24 +182,71 @@ import Testing
     }
   }
 
-  /// The figure is for a release build on an idle machine: `make proof` prints it.
+  /// Makes a session of 64 tracks, each with a plugin.
+  private func large(_ sound: WaveFile) -> SessionDocument {
+    var document = session((1...64).map { ("t\($0)", [sound]) })
+    for index in document.tracks.indices {
+      document.tracks[index].chain = [
+        SessionPlugin(id: "amp\(index)", uri: "http://lv2plug.in/plugins/eg-amp")
+      ]
+    }
+    return document
+  }
+
+  /// `make proof` runs the release build: from the start of the program until the session is up.
+  @Test(.enabled(if: proof != nil, "the figure is that of a release build"))
+  func sixtyFourTracksAndPluginsAreUpInASecond() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 48000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let path = folder.path + "/s"
+      _ = try SessionStore(creating: path, large(a))
+      let clock = ContinuousClock()
+      let times = try (0..<10).map { _ in
+        let begin = clock.now
+        let program = try ManagedProgram(
+          ["session", "run", path, "--no-connect"],
+          environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
+          executable: (proof ?? "") + "/cuejack")
+        _ = try program.value(after: "session: server ")
+        let up = clock.now
+        program.child.send(signal: SIGTERM)
+        #expect(program.child.wait(seconds: 60) == 143)
+        // jackd closes 128 ports without waiting for anybody.
+        #expect(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
+        return up - begin
+      }
+      print("64 tracks with 64 plugins are up after \(times.sorted())")
+      // Another program may have taken the processors from some of them.
+      #expect(times.min()! < .seconds(1))
+    }
+  }
+
+  /// jackd answers while a client with many ports leaves: see `JackClient.removeManyPorts()`.
+  @Test func aServerThatALargeSessionLeavesAnswersAtOnce() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let path = folder.path + "/s"
+      _ = try SessionStore(creating: path, large(a))
+      let program = try ManagedProgram(
+        ["session", "run", path],
+        environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
+        executable: builtProduct(named: "cuejack").path)
+      _ = try program.value(after: "session: server ")
+      program.child.send(signal: SIGTERM)
+      #expect(program.child.wait(seconds: 60) == 143)
+      #expect(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
+    }
+  }
+
   @Test func sixtyFourTracksAndPluginsComeUpTogether() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000)
       let jack = try JackDaemon(rate: 48000, period: 256)
-      var document = session((1...64).map { ("t\($0)", [a]) })
-      for index in document.tracks.indices {
-        document.tracks[index].chain = [
-          SessionPlugin(id: "amp\(index)", uri: "http://lv2plug.in/plugins/eg-amp")
-        ]
-      }
-      let clock = ContinuousClock()
-      let begin = clock.now
-      let running = try open(document, in: folder, on: jack)
-      let up = clock.now
+      let running = try open(large(a), in: folder, on: jack)
       defer { running.end() }
       try running.start()
-      print("64 tracks with 64 plugins: up in \(up - begin), started \(clock.now - up) later")
       let engine = try #require(running.engine)
       try wait(for: "the end") { !engine.isPlaying }
       let begins = Set(engine.players.compactMap { $0?.queue.statistics.beganAt })
