@@ -166,6 +166,9 @@ package final class CaptureClient: @unchecked Sendable {
   /// JACK's current frame time, an estimate.
   package var frameTime: UInt32 { jack_frame_time(client) }
 
+  /// JACK's frame time at the beginning of the latest cycle.
+  package var cycleFrame: UInt32 { jack_last_frame_time(client) }
+
   /// Waits until `condition` holds. Returns `false` after `deadline` seconds.
   private func wait(deadline: Double, until condition: () -> Bool) -> Bool {
     let end = Date(timeIntervalSinceNow: deadline)
