@@ -34,7 +34,7 @@ extension Graph {
   /// run.
   private func abandon(_ state: inout State) {
     let orders = state.retired.map(\.order) + [state.order].compactMap { $0 }
-    for order in orders { _ = unsafe Unmanaged.passRetained(order) }
+    orders.forEach(keepForGood)
     state.delays = [:]
     state.eventDelays = [:]
     for slot in orders.flatMap(\.slots) {

@@ -131,8 +131,8 @@ final class SlotMemory: @unchecked Sendable {
   /// Keeps the slot and its current planes forever, and stops all cycles from running its node.
   func abandon() {
     unsafe slot.pointee.isAbandoned.store(true, ordering: .releasing)
-    _ = unsafe Unmanaged.passRetained(self)
-    for plane in planes { _ = unsafe Unmanaged.passRetained(plane) }
+    keepForGood(self)
+    planes.forEach(keepForGood)
   }
 
   /// Replaces the planes by silent ones for blocks of `blockFrames` frames. Precondition: no cycle

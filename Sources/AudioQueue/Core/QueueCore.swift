@@ -279,14 +279,11 @@ final class QueueCore<Part: QueuePart>: Sendable {
     if let device, !device.retire(memory) { keepMemory(converter) }
   }
 
-  /// Leaks the buffers and the converter on purpose: a cycle that does not end may still access
-  /// them.
+  /// Keeps the buffers and the converter for good: a cycle that does not end may still access them.
   func keepMemory(_ converter: Part.Converter?) {
     log.error("a cycle of the server does not end: the memory of the queue is never freed")
-    for record in state.read({ Array($0.buffers.values) }) {
-      _ = unsafe Unmanaged.passRetained(record.buffer)
-    }
-    if let converter { _ = unsafe Unmanaged.passRetained(converter) }
+    for record in state.read({ Array($0.buffers.values) }) { keepForGood(record.buffer) }
+    if let converter { keepForGood(converter) }
   }
 }
 

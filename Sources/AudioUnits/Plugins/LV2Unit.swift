@@ -4,6 +4,7 @@ package import PluginHost
 package import RealTime
 import Server
 import Synchronization
+import System
 
 /// A parameter of a unit and the controls of its plugin that it moves, by their symbols.
 struct ControlledParameter: Sendable {

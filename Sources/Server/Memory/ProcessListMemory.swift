@@ -37,6 +37,3 @@ final class ProcessListMemory {
     unsafe recorders.deallocate()
   }
 }
-
-/// Keeps an object alive for good, because a cycle that does not end may still read its memory.
-package func keepForGood(_ object: AnyObject) { _ = unsafe Unmanaged.passRetained(object) }

@@ -1,6 +1,7 @@
 import CRealTime
 import RealTime
 import Synchronization
+import System
 
 /// A voice or a recorder that is attached to a device, with its ports.
 @safe
