@@ -13,6 +13,13 @@ import Testing
     try Self.check(program)
   }
 
+  /// Options of the sanitizer: leaks are reported, but for those of libraries that are listed in `leaks.supp`.
+  static let sanitizer = [
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+    "LSAN_OPTIONS": "print_suppressions=0:suppressions="
+      + repository.appendingPathComponent("Tests/API/APITests/Programs/leaks.supp").path,
+  ]
+
   static func check(_ program: ProgramCase, isSanitized: Bool = false) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
     // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
@@ -24,8 +31,7 @@ import Testing
       environment: [
         "JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": "",
         "CUEJACK_LOG": "info",
-        "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
-      ])
+      ].merging(sanitizer) { $1 })
     #expect(
       result.status == 0 && result.output == program.output, "\(result.output)\(result.errors)")
     #expect(!result.errors.contains("Sanitizer"), "\(result.errors)")
@@ -47,7 +53,7 @@ import Testing
   /// The leak check works where these programs run, so that its silence tells something.
   @Test func aLeakOfAProgramIsFound() throws {
     let binary = try ProgramBuilds.shared.get().build("leak.c", isSanitized: true)
-    let result = try run(binary.path)
+    let result = try run(binary.path, environment: ProgramTests.sanitizer)
     #expect(result.status != 0 && result.errors.contains("LeakSanitizer"), "\(result)")
   }
 }
