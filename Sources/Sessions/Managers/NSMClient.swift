@@ -193,12 +193,14 @@ package final class NSMClient: Sendable {
     if let new { onState(new) }
   }
 
-  /// Runs on without a manager, unless one has answered meanwhile.
+  /// Ends the announcement without a manager, unless one has answered meanwhile.
   private func refuse(_ reason: String) {
-    move { if $0.state == .announcing { $0.state = .unmanaged(reason: reason) } }
-    guard state == .unmanaged(reason: reason) else { return }
-    log.warning(
-      "no session manager at \(manager.url) (NSM_URL): \(reason). The session runs without one")
+    move { status in
+      guard status.state == .announcing else { return }
+      // Before the state changes: then the program may exit.
+      log.warning("no session manager at \(manager.url) (NSM_URL): \(reason)")
+      status.state = .unmanaged(reason: reason)
+    }
   }
 
   private func send(_ address: String, _ arguments: OSCValue...) {
