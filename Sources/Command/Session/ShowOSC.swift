@@ -49,7 +49,7 @@ struct ShowOSC: ParsableCommand {
     let nodes = try telling { () throws(RemoteError) in try session.nodes() }
     if json { return try printJSON(nodes) }
     for node in nodes { Screen.shared.say(printable(node.line)) }
-    Screen.shared.remark("\(nodes.count) addresses, on \(session.place)")
+    Screen.shared.remark("\(nodes.count) addresses, on \(session.location)")
   }
 }
 

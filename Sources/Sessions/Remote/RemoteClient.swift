@@ -10,8 +10,8 @@ package final class RemoteClient {
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
   private var number: Int32 = 0
 
-  /// The UDP port of the session, in words.
-  package var place: String {
+  /// The UDP port of the session, and its host if that is another machine, for messages.
+  package var location: String {
     session.isLoopback ? "UDP port \(session.port) of this machine" : session.url
   }
 

@@ -27,7 +27,7 @@ struct Supervisor {
     let corpus = "\(folder)/corpus"
     try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    // What Swift makes once and keeps is no leak, even if the optimiser keeps no pointer to all of it.
+    // LeakSanitizer finds no pointer to some values of Swift's global constants in an optimised build.
     try "leak:swift::threading_impl::once_slow\n".write(
       toFile: suppressions, atomically: true, encoding: .utf8)
     try options.subject.makeCorpus(in: corpus, only: options.only)

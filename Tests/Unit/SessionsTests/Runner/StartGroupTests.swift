@@ -130,7 +130,7 @@ import Testing
       func heard(_ name: String) -> [Float] {
         client.outputs.first { $0.name == name }?.samples ?? []
       }
-      // The first track goes on with the first cycle, of which the queues' events tell later.
+      // Track a plays from the first cycle after the return on. The engine learns that from the queue's event.
       rig.run(to: 1_000_000 + 2 * Int64(SessionRig.period))
       try wait(for: "the order of the second track") {
         rig.engine.service()
@@ -139,12 +139,12 @@ import Testing
       rig.run(to: 1_000_000 + 40 * 1024)
       let (first, second) = (heard("a_1"), heard("b_1"))
       let from = try #require(first.firstIndex { $0 != 0 && !$0.isNaN })
-      // The place of what is heard in the first file.
-      let place = try #require(
+      // The index in a.wav of the first frame that is heard.
+      let index = try #require(
         a.samples[0].indices.first {
           Array(a.samples[0][$0..<min($0 + 64, 60000)]) == Array(first[from..<from + 64])
         })
-      let due = from + start - place
+      let due = from + start - index
       let begin = try #require(second.firstIndex { $0 != 0 && !$0.isNaN })
       try #require(start == 30000 ? begin == due : begin > due)
       try #require(begin + 5000 < second.count)
@@ -155,7 +155,7 @@ import Testing
       let anchor = rig.engine.runs.withLock { $0[0].anchor }
       rig.engine.service()
       #expect(rig.engine.runs.withLock { $0[0].anchor } == anchor)
-      #expect(anchor == 1_000_000 + Int64(from - place))
+      #expect(anchor == 1_000_000 + Int64(from - index))
       #expect(rig.lines == [])
     }
   }
