@@ -4,7 +4,7 @@ import Synchronization
 
 /// A component: a kind of audio unit, of the library or an LV2 plugin, that makes instances.
 package struct UnitComponent: Sendable {
-  /// The place in the list of components, which it keeps while the process runs.
+  /// Index in the list of components, which it keeps while the process runs.
   package let number: Int
   package let description: ComponentDescription
   /// The manufacturer and the name.

@@ -50,7 +50,7 @@ final class ParameterMemory: @unchecked Sendable {
   let slots: UnsafeMutablePointer<UnitParameterSlot>
   private let count: Int
   private let queue: UnsafeMutablePointer<ChangeQueue>
-  private let places: UnsafeMutablePointer<QueuedChange>
+  private let changeSlots: UnsafeMutablePointer<QueuedChange>
 
   /// Takes the values of the parameters that were there before.
   init(
@@ -70,10 +70,10 @@ final class ParameterMemory: @unchecked Sendable {
       unsafe (slots + i).initialize(
         to: UnitParameterSlot(key, parameter.range, value, isMeter: parameter.isMeter))
     }
-    unsafe places = .allocate(capacity: ChangeQueue.capacity)
-    for i in 0..<ChangeQueue.capacity { unsafe (places + i).initialize(to: QueuedChange(i)) }
+    unsafe changeSlots = .allocate(capacity: ChangeQueue.capacity)
+    for i in 0..<ChangeQueue.capacity { unsafe (changeSlots + i).initialize(to: QueuedChange(i)) }
     unsafe queue = .allocate(capacity: 1)
-    unsafe queue.initialize(to: ChangeQueue(places))
+    unsafe queue.initialize(to: ChangeQueue(changeSlots))
     unsafe parameters = .allocate(capacity: 1)
     unsafe parameters.initialize(
       to: UnitParameters(
@@ -85,8 +85,8 @@ final class ParameterMemory: @unchecked Sendable {
     unsafe parameters.deallocate()
     unsafe queue.deinitialize(count: 1)
     unsafe queue.deallocate()
-    unsafe places.deinitialize(count: ChangeQueue.capacity)
-    unsafe places.deallocate()
+    unsafe changeSlots.deinitialize(count: ChangeQueue.capacity)
+    unsafe changeSlots.deallocate()
     unsafe slots.deinitialize(count: count)
     unsafe slots.deallocate()
   }

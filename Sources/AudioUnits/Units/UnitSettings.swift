@@ -2,7 +2,7 @@ import RealTime
 
 /// A preset that a unit brings, or the name of one that the app has.
 package struct UnitPreset: Hashable, Sendable {
-  /// The place in the list of the unit's presets; negative for one of the app's.
+  /// Index in the list of the unit's presets; negative for one of the app's.
   package let number: Int32
   package let name: String
 

@@ -49,8 +49,10 @@ struct CheckSession: ParsableCommand {
       let reading = try SessionStore.read(folder)
       report.unsavedEdits = reading.restored
       for notice in reading.notices { Screen.shared.remark(notice) }
-      let place = try SessionFolder(opening: folder)
-      add(Self.check(in: place, looksForPlugins: !noPlugins).faults(of: reading.document), &report)
+      let sessionFolder = try SessionFolder(opening: folder)
+      add(
+        Self.check(in: sessionFolder, looksForPlugins: !noPlugins).faults(of: reading.document),
+        &report)
     } catch {
       switch error {
       case .faults(_, let faults): add(faults, &report)

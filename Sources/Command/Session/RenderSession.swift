@@ -78,7 +78,7 @@ struct RenderSession: ParsableCommand {
       try SessionStore.read(folder)
     }
     for notice in reading.notices { Screen.shared.remark(notice) }
-    let place = try Session.telling { () throws(SessionError) in
+    let sessionFolder = try Session.telling { () throws(SessionError) in
       try SessionFolder(opening: folder)
     }
     var options = SessionRendering.Options()
@@ -91,7 +91,7 @@ struct RenderSession: ParsableCommand {
     options.isReplacing = force
     do throws(SessionRunError) {
       let rendering = try SessionRendering(
-        reading.document, in: place, to: output, options,
+        reading.document, in: sessionFolder, to: output, options,
         onMessage: { Screen.shared.complain($0) })
       guard let results = try rendering.run(isStopped: { signals.received != nil }) else {
         throw SessionRunError.refused("stopped: nothing was written")

@@ -47,7 +47,7 @@ struct ShowSession: ParsableCommand {
   }
 
   func run() throws {
-    let (reading, place) = try Session.telling { () throws(SessionError) in
+    let (reading, sessionFolder) = try Session.telling { () throws(SessionError) in
       (try SessionStore.read(folder), try SessionFolder(opening: folder))
     }
     for notice in reading.notices { Screen.shared.remark(notice) }
@@ -57,7 +57,7 @@ struct ShowSession: ParsableCommand {
     } else if dot {
       try write(Array(SessionGraph(document).dot.utf8))
     } else if svg || png {
-      let timeline = SessionTimeline(document, waveforms: FileWaveforms(place))
+      let timeline = SessionTimeline(document, waveforms: FileWaveforms(sessionFolder))
       let picture = SessionGraph(document).picture.above(timeline.picture)
       if svg { return try write(Array(picture.svg.utf8)) }
       if output == nil, isatty(STDOUT_FILENO) == 1 {

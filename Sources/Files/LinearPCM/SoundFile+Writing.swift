@@ -220,20 +220,20 @@ extension SoundFile {
       let chunks =
         PCMHead.chunks(state.container, format, channelMask: state.channelMask) + state.before
       var placed: [Chunk] = []
-      func place(_ chunk: Chunk) {
+      func append(_ chunk: Chunk) {
         guard let content = chunk.bytes else { return }
         let offset = Int64(bytes.count) + grammar.headBytes
         placed.append(Chunk(chunk.id, offset: offset, size: chunk.size))
         bytes += grammar.chunk(chunk.id, content)
       }
-      chunks.forEach(place)
+      chunks.forEach(append)
       let (id, soundBytes) = PCMHead.soundStart(state.container)
       let unaligned = Int64(bytes.count) + grammar.headBytes + Int64(soundBytes)
       if unaligned % state.dataAlignment != 0 {
         let least = unaligned + grammar.headBytes
         let aligned = (least / state.dataAlignment + 1) * state.dataAlignment
         let room = (aligned - least) / grammar.alignment * grammar.alignment
-        place(Chunk(grammar.filler, [UInt8](repeating: 0, count: Int(room))))
+        append(Chunk(grammar.filler, [UInt8](repeating: 0, count: Int(room))))
       }
       bytes += grammar.head(id, size: 0) + [UInt8](repeating: 0, count: soundBytes)
       state.before = placed

@@ -100,7 +100,7 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   }
 
   package var processor: cue_node { unsafe cue_plugin_node(core.memory.plugin) }
-  /// Moves a control, by its place among the control inputs, in a cycle before `processor` runs.
+  /// Moves a control, by its index among the control inputs, in a cycle before `processor` runs.
   package static var controlSetter: cue_control_setter {
     unsafe cue_control_setter(set: cue_plugin_move)
   }

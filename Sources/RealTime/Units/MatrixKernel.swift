@@ -42,8 +42,8 @@ package struct Matrix: ~Copyable {
   /// Returns the gain that a channel's volume and switch ask for. The output channels are behind those of
   /// the inputs.
   @_noLocks private borrowing func gain(ofChannel channel: Int) -> Float {
-    let place = inputChannels &* outputChannels &+ channel &* Self.channelParameters
-    let first = unsafe slots + place
+    let offset = inputChannels &* outputChannels &+ channel &* Self.channelParameters
+    let first = unsafe slots + offset
     return unsafe first[1].value >= 0.5 ? first[0].value : 0
   }
 

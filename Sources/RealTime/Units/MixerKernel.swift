@@ -21,8 +21,8 @@ package enum MixerLaw: UInt8, BitwiseCopyable, Sendable {
     }
   }
 
-  /// The place of the switch among them; nil if there is none.
-  fileprivate var switchPlace: Int? {
+  /// Index of the switch among them; nil if there is none.
+  fileprivate var switchIndex: Int? {
     @_noLocks get {
       switch self {
       case .multiChannel: 1
@@ -127,8 +127,8 @@ package struct Mixer: ~Copyable {
   }
 
   @_noLocks private borrowing func isOn(_ bus: Int) -> Bool {
-    guard let place = law.switchPlace else { return true }
-    return unsafe buses[bus].slots[place].value >= 0.5
+    guard let index = law.switchIndex else { return true }
+    return unsafe buses[bus].slots[index].value >= 0.5
   }
 
   /// Returns the gains that a bus's parameters ask for.

@@ -42,7 +42,7 @@ package enum ControlScale: BitwiseCopyable, Sendable, Equatable {
 
 /// A control that follows a parameter of the unit.
 package struct ControlLink: BitwiseCopyable {
-  /// The place of the parameter.
+  /// Index of the parameter.
   let parameter: Int
   /// The number of the control.
   let control: UInt32

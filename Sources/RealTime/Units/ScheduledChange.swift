@@ -29,47 +29,47 @@ package struct ScheduledChange: BitwiseCopyable, @unchecked Sendable {
   }
 }
 
-/// A place in a `ChangeQueue`.
+/// A slot of a `ChangeQueue`.
 package struct QueuedChange: ~Copyable {
   fileprivate var change: ScheduledChange?
   /// The number of the change that may be written here next, or, once it is there, that plus 1.
   fileprivate let turn: Atomic<UInt>
 
-  package init(_ place: Int) {
+  package init(_ slot: Int) {
     change = nil
-    turn = Atomic(UInt(place))
+    turn = Atomic(UInt(slot))
   }
 }
 
 /// Changes that wait for a unit's next render. Any thread adds, real time included; the thread that renders
 /// takes them. Owns no memory.
 ///
-/// Each place counts how often it was used (the bounded queue of D. Vyukov), so no thread waits for another.
+/// Each slot counts how often it was used (the bounded queue of D. Vyukov), so no thread waits for another.
 @safe
 package struct ChangeQueue: ~Copyable {
   package static var capacity: Int { @_noLocks get { 256 } }
-  private let places: UnsafeMutablePointer<QueuedChange>
+  private let slots: UnsafeMutablePointer<QueuedChange>
   private let added = Atomic<UInt>(0)
   private let taken = Atomic<UInt>(0)
 
-  package init(_ places: UnsafeMutablePointer<QueuedChange>) { unsafe self.places = places }
+  package init(_ slots: UnsafeMutablePointer<QueuedChange>) { unsafe self.slots = slots }
 
-  @_noLocks private borrowing func place(_ number: UInt) -> UnsafeMutablePointer<QueuedChange> {
-    unsafe places + Int(number & UInt(Self.capacity &- 1))
+  @_noLocks private borrowing func slot(_ number: UInt) -> UnsafeMutablePointer<QueuedChange> {
+    unsafe slots + Int(number & UInt(Self.capacity &- 1))
   }
 
   /// - Returns: False if the queue is full.
   @_noLocks package borrowing func add(_ change: ScheduledChange) -> Bool {
     var number = added.load(ordering: .relaxed)
     while true {
-      let place = unsafe place(number)
-      let turn = unsafe place.pointee.turn.load(ordering: .acquiring)
+      let slot = unsafe slot(number)
+      let turn = unsafe slot.pointee.turn.load(ordering: .acquiring)
       if turn == number {
         let (isMine, now) = added.compareExchange(
           expected: number, desired: number &+ 1, ordering: .relaxed)
         if isMine {
-          unsafe place.pointee.change = change
-          unsafe place.pointee.turn.store(number &+ 1, ordering: .releasing)
+          unsafe slot.pointee.change = change
+          unsafe slot.pointee.turn.store(number &+ 1, ordering: .releasing)
           return true
         }
         number = now
@@ -88,11 +88,11 @@ package struct ChangeQueue: ~Copyable {
     var count = 0
     var number = taken.load(ordering: .relaxed)
     while count < Self.capacity {
-      let place = unsafe place(number)
-      guard unsafe place.pointee.turn.load(ordering: .acquiring) == number &+ 1,
-        let change = unsafe place.pointee.change
+      let slot = unsafe slot(number)
+      guard unsafe slot.pointee.turn.load(ordering: .acquiring) == number &+ 1,
+        let change = unsafe slot.pointee.change
       else { break }
-      unsafe place.pointee.turn.store(number &+ UInt(Self.capacity), ordering: .releasing)
+      unsafe slot.pointee.turn.store(number &+ UInt(Self.capacity), ordering: .releasing)
       number &+= 1
       var i = count
       while unsafe i > 0 && changes[i &- 1].start > change.start {

@@ -18,8 +18,8 @@ package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   package var description: String {
-    let place = path.isEmpty ? "" : "\(path): "
-    return "\(place)\(severity == .warning ? "warning: " : "")\(message)"
+    let prefix = path.isEmpty ? "" : "\(path): "
+    return "\(prefix)\(severity == .warning ? "warning: " : "")\(message)"
   }
 }
 

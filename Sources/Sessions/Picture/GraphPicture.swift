@@ -163,7 +163,7 @@ package struct SessionGraph: Sendable, Equatable {
   package var picture: Picture { GraphLayout(self).picture }
 }
 
-/// The places of a graph's nodes, and of the bends of edges that pass columns.
+/// Positions of a graph's nodes, and of the bends of edges that pass columns.
 private struct GraphLayout {
   private static let boxWidth = 170.0
   private static let boxHeight = 40.0
@@ -181,7 +181,7 @@ private struct GraphLayout {
   /// Items from left to right, for each edge.
   private var routes: [[Int]] = []
   /// Top left corner of each item.
-  private var places: [PicturePoint]
+  private var positions: [PicturePoint]
   private var size = PicturePoint(0, 0)
 
   init(_ graph: SessionGraph) {
@@ -206,9 +206,9 @@ private struct GraphLayout {
       }
       routes.append(route + [edge.to])
     }
-    places = Array(repeating: PicturePoint(0, 0), count: count)
+    positions = Array(repeating: PicturePoint(0, 0), count: count)
     order(count)
-    place()
+    positionNodes()
   }
 
   private func height(of item: Int) -> Double {
@@ -239,7 +239,7 @@ private struct GraphLayout {
     }
   }
 
-  private mutating func place() {
+  private mutating func positionNodes() {
     let heights = columns.map { $0.reduce(0) { $0 + height(of: $1) + Self.rowGap } - Self.rowGap }
     let tallest = max(0, heights.max() ?? 0)
     for (number, column) in columns.enumerated() {
@@ -247,7 +247,7 @@ private struct GraphLayout {
       var y = Self.margin + (tallest - heights[number]) / 2
       for item in column {
         let x = Self.margin + Double(number) * (Self.boxWidth + Self.columnGap)
-        places[item] = PicturePoint(x, y)
+        positions[item] = PicturePoint(x, y)
         y += height(of: item) + Self.rowGap
       }
     }
@@ -263,14 +263,15 @@ private struct GraphLayout {
       for (from, to) in zip(route, route.dropFirst()) { draw(from, to, &picture) }
     }
     for (index, node) in graph.nodes.enumerated() {
-      let place = places[index]
+      let position = positions[index]
       picture.rectangle(
-        place.x, place.y, Self.boxWidth, Self.boxHeight, fill: SessionGraph.color(of: node.kind),
+        position.x, position.y, Self.boxWidth, Self.boxHeight,
+        fill: SessionGraph.color(of: node.kind),
         border: .faint)
       let line = node.detail.isEmpty ? 25.0 : 17
       let width = Self.boxWidth - 18
-      picture.text(node.name, place.x + 9, place.y + line, size: 13, .ink, upTo: width)
-      picture.text(node.detail, place.x + 9, place.y + 32, size: 10.5, .faint, upTo: width)
+      picture.text(node.name, position.x + 9, position.y + line, size: 13, .ink, upTo: width)
+      picture.text(node.detail, position.x + 9, position.y + 32, size: 10.5, .faint, upTo: width)
     }
     return picture
   }
@@ -278,8 +279,8 @@ private struct GraphLayout {
   /// Draws an edge from one item to the next, and through a bend.
   private func draw(_ from: Int, _ to: Int, _ picture: inout Picture) {
     let start = PicturePoint(
-      places[from].x + Self.boxWidth, places[from].y + height(of: from) / 2)
-    let end = PicturePoint(places[to].x, places[to].y + height(of: to) / 2)
+      positions[from].x + Self.boxWidth, positions[from].y + height(of: from) / 2)
+    let end = PicturePoint(positions[to].x, positions[to].y + height(of: to) / 2)
     let bend = max(Self.columnGap / 2, abs(end.x - start.x) / 2)
     picture.marks.append(
       .curve(

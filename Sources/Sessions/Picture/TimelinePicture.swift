@@ -152,11 +152,12 @@ package struct SessionTimeline: Sendable {
     }
     guard secondsPerBar > 0, length / secondsPerBar <= 200 else { return }
     for bar in 0...Int(length / secondsPerBar) {
-      let place = x(Double(bar) * secondsPerBar)
+      let position = x(Double(bar) * secondsPerBar)
       picture.marks.append(
-        .line([PicturePoint(place, bottom), PicturePoint(place, bottom + 6)], .faint, width: 1))
+        .line(
+          [PicturePoint(position, bottom), PicturePoint(position, bottom + 6)], .faint, width: 1))
       if length / secondsPerBar <= 50 || bar % 8 == 0 {
-        picture.text("\(bar + 1)", place + 3, bottom + 14, size: 10, .faint)
+        picture.text("\(bar + 1)", position + 3, bottom + 14, size: 10, .faint)
       }
     }
   }
@@ -188,12 +189,12 @@ package struct SessionTimeline: Sendable {
           0, min(clip.peaks.count - 1, Int(time / clip.fileSeconds * Double(clip.peaks.count))))
       }
       let part = clip.peaks[index(column)...max(index(column), index(column + 1) - 1)]
-      let place = left + (right - left) * Double(column) / Double(columns)
+      let position = left + (right - left) * Double(column) / Double(columns)
       let high = part.reduce(-1 as Float) { max($0, $1.upperBound) }
       let low = part.reduce(1 as Float) { min($0, $1.lowerBound) }
       // Silence is a thin line.
-      upper.append(PicturePoint(place, middle - max(0.4, Double(min(1, high)) * reach)))
-      lower.append(PicturePoint(place, middle - min(-0.4, Double(max(-1, low)) * reach)))
+      upper.append(PicturePoint(position, middle - max(0.4, Double(min(1, high)) * reach)))
+      lower.append(PicturePoint(position, middle - min(-0.4, Double(max(-1, low)) * reach)))
     }
     if !upper.isEmpty {
       picture.marks.append(

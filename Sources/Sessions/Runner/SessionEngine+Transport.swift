@@ -171,8 +171,8 @@ extension SessionEngine {
     var attempt = 0
     while true {
       try halt(groups) { number, run, _ in
-        let place = max(0, position - (zeros[number] ?? 0))
-        return (place < end(of: run) ? .paused : .stopped, place)
+        let frame = max(0, position - (zeros[number] ?? 0))
+        return (frame < end(of: run) ? .paused : .stopped, frame)
       }
       let runs = self.runs.withLock { $0 }
       let waiting = groups.filter { runs[$0].origin < end(of: runs[$0]) }

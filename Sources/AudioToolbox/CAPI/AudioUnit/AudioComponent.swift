@@ -6,7 +6,7 @@ import RealTime
 
 // The functions of AudioComponent.h. The header documents each function.
 
-/// Numbers of components are their places in the list, times 16: they look like aligned pointers.
+/// Numbers of components are their indexes in the list, times 16: they look like aligned pointers.
 private func reference(_ component: UnitComponent) -> AudioComponent? {
   unsafe AudioComponent(bitPattern: UInt(component.number + 1) << 4)
 }

@@ -10,7 +10,7 @@ struct Playlist {
     var start = TimeValue.zero
     var end: TimeValue?
     /// Where the entry stands, for messages; empty if it is no entry of a list.
-    var place = ""
+    var location = ""
   }
 
   private static let mostBytes = 1 << 24
@@ -102,26 +102,26 @@ struct Playlist {
 
   /// Returns the entry for a name in a playlist, which is relative to the playlist's folder.
   static func entry(_ name: String, _ list: String, line: Int) throws(PlaylistError) -> Entry {
-    let place = "\(list):\(line)"
+    let location = "\(list):\(line)"
     var path = name
     if let scheme = name.firstRange(of: "://"), !name[..<scheme.lowerBound].contains("/") {
       guard name[..<scheme.lowerBound].lowercased() == "file",
         let decoded = withoutPercents(name[scheme.upperBound...]),
         let slash = decoded.firstIndex(of: "/")
       else {
-        throw PlaylistError(place, "\(name): only files are played, no network addresses")
+        throw PlaylistError(location, "\(name): only files are played, no network addresses")
       }
       path = String(decoded[slash...])
     }
     if path.isEmpty || path.unicodeScalars.contains("\0") {
-      throw PlaylistError(place, "the name of the file is not valid")
+      throw PlaylistError(location, "the name of the file is not valid")
     }
     let folder = list.lastIndex(of: "/").map { String(list[...$0]) } ?? ""
     let full = path.hasPrefix("/") ? path : folder + path
     // Lists from Windows have backslashes.
     let other = full.replacing("\\", with: "/")
     let isOther = unsafe access(full, F_OK) != 0 && access(other, F_OK) == 0
-    return Entry(path: isOther ? other : full, place: place)
+    return Entry(path: isOther ? other : full, location: location)
   }
 
   /// Decodes `%20` and the like; nil if the bytes are no text.
@@ -148,7 +148,7 @@ struct Playlist {
 /// A fault of a playlist: where and what.
 struct PlaylistError: Error, CustomStringConvertible {
   let description: String
-  init(_ place: String, _ reason: String) { description = "\(place): \(reason)" }
+  init(_ location: String, _ reason: String) { description = "\(location): \(reason)" }
 }
 
 /// The tracks of a cue sheet: parts of sound files without gaps between them.
@@ -166,37 +166,37 @@ struct CueSheet {
     for (index, line) in lines.enumerated() {
       let words = Self.words(line)
       guard let command = words.first?.uppercased() else { continue }
-      let place = "\(path):\(index + 1)"
+      let location = "\(path):\(index + 1)"
       switch command {
       case "FILE":
-        guard words.count >= 2 else { throw PlaylistError(place, "FILE names no file") }
+        guard words.count >= 2 else { throw PlaylistError(location, "FILE names no file") }
         if words.count > 2, ["BINARY", "MOTOROLA"].contains(words[2].uppercased()) {
-          throw PlaylistError(place, "\(words[1]): raw images of discs are not played")
+          throw PlaylistError(location, "\(words[1]): raw images of discs are not played")
         }
         file = try Playlist.entry(words[1], path, line: index + 1)
         (hasSound, previous, lastIndex) = (nil, nil, 0)
       case "TRACK":
         guard file != nil, words.count >= 3 else {
-          throw PlaylistError(place, "TRACK has no file or no type")
+          throw PlaylistError(location, "TRACK has no file or no type")
         }
         hasSound = words[2].uppercased() == "AUDIO"
       case "INDEX":
         guard words.count >= 3, let number = Int(words[1]), let time = Self.time(words[2]) else {
-          throw PlaylistError(place, "INDEX takes a number and a time such as 03:12:40")
+          throw PlaylistError(location, "INDEX takes a number and a time such as 03:12:40")
         }
-        if number == 1 { try begin(at: time, place) }
+        if number == 1 { try begin(at: time, location) }
       default: break
       }
     }
   }
 
   /// Begins the present track at a time in 75ths of a second, and ends the one before there.
-  private mutating func begin(at time: Int, _ place: String) throws(PlaylistError) {
+  private mutating func begin(at time: Int, _ location: String) throws(PlaylistError) {
     guard var entry = file, let hasSound else {
-      throw PlaylistError(place, "INDEX stands outside a track")
+      throw PlaylistError(location, "INDEX stands outside a track")
     }
     guard time >= lastIndex else {
-      throw PlaylistError(place, "the track begins before the last one")
+      throw PlaylistError(location, "the track begins before the last one")
     }
     lastIndex = time
     let seconds = TimeValue.seconds(Double(time) / 75)
@@ -204,7 +204,7 @@ struct CueSheet {
     previous = nil
     guard hasSound else { return }
     entry.start = seconds
-    entry.place = place
+    entry.location = location
     previous = entries.count
     entries.append(entry)
   }

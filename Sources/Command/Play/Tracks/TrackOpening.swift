@@ -60,7 +60,7 @@ struct TrackOpening {
         if Playlist.isPlaylist(item.path) || SoundFolder.isFolder(item.path) {
           let members = entries(of: item.path).map { Member(entry: $0, settings: own, gain: 1) }
           if let row = row(members, own) { tracks.append(row) }
-        } else if let reader = reader(item.path, as: nil, place: "") {
+        } else if let reader = reader(item.path, as: nil, location: "") {
           let sound = Self.named(reader, item.path)
           tracks.append(PlayTrack(source: sound, settings: own))
           check(tracks[tracks.count - 1])
@@ -150,11 +150,11 @@ struct TrackOpening {
       let whole = SoundSlice(name, part)
       let sound = SoundSlice(whole, member.settings.part(of: whole), gain: member.gain)
       if sound.frames == 0 {
-        let place = member.entry.place
+        let location = member.entry.location
         fail(
-          place.isEmpty || whole.frames > 0
+          location.isEmpty || whole.frames > 0
             ? "\(name.path): nothing is left between --start and --end"
-            : "\(place): \(name.path) has no sound there")
+            : "\(location): \(name.path) has no sound there")
         continue
       }
       sounds.append(sound)
@@ -173,7 +173,7 @@ struct TrackOpening {
     for member in members {
       let path = member.entry.path
       if known[path] == nil {
-        known[path] = .some(reader(path, as: format, place: member.entry.place))
+        known[path] = .some(reader(path, as: format, location: member.entry.location))
       }
       if let found = known[path], let found { readers.append(found) }
     }
@@ -181,7 +181,8 @@ struct TrackOpening {
   }
 
   /// Opens a file; reports an error and returns nil if that fails.
-  private mutating func reader(_ path: String, as format: PCMFormat?, place: String) -> SoundReader?
+  private mutating func reader(_ path: String, as format: PCMFormat?, location: String)
+    -> SoundReader?
   {
     do throws(SoundFileError) {
       if path == "-" { return try standardInput(as: format) }
@@ -189,7 +190,7 @@ struct TrackOpening {
       if let warning = reader.file.warning { Screen.shared.complain(warning) }
       return reader
     } catch {
-      fail(place.isEmpty ? "\(error)" : "\(place): \(error)")
+      fail(location.isEmpty ? "\(error)" : "\(location): \(error)")
       return nil
     }
   }
