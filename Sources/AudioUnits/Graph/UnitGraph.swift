@@ -1,5 +1,6 @@
 package import CRealTime
 import Glibc
+import Hardware
 package import RealTime
 import Synchronization
 import System
@@ -254,14 +255,21 @@ package final class UnitGraph: Sendable {
     }
   }
 
-  /// Waits until the output unit has rendered twice, so that every input is silent that fades out; for
-  /// a fifth of a second at most.
+  /// Waits until the output unit has rendered twice, so that every input is silent that fades out.
+  ///
+  /// A device that is held up, or has long cycles, is waited for two seconds. An app that renders by
+  /// itself may do so on this very thread: it is waited for a fifth of a second.
   private func awaitRenders() {
     // A callback of the graph waits in vain.
     guard let output = state.withLock({ $0.output?.unit }), !output.isInside else { return }
+    let device = (output as? OutputUnit)?.hardware
     let count = unsafe output.render.pointee.rendersOver + 2
-    let deadline = HostTime.now + 200_000_000
-    while unsafe output.render.pointee.rendersOver < count, HostTime.now < deadline { usleep(200) }
+    let deadline = HostTime.now + (device == nil ? 200_000_000 : 2_000_000_000)
+    while unsafe output.render.pointee.rendersOver < count, device?.isAlive != false,
+      HostTime.now < deadline
+    {
+      usleep(200)
+    }
   }
 
   /// Returns the nodes, each behind those that supply it.
