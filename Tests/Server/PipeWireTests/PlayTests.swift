@@ -56,7 +56,9 @@ import Testing
         "play",
         [file.path, file.path, "--plugin", "http://lv2plug.in/plugins/eg-amp:gain=0"] + arguments,
         environment: ["LV2_PATH": "/usr/lib/lv2", "XDG_CACHE_HOME": folder.path])
-      expectSuccess(result)
+      // A plugin's process that a busy machine holds up is late: its input is heard, which is the same at 0 dB.
+      let errors = result.errors.split(separator: "\n").filter { !$0.contains("” was late ") }
+      #expect(result.status == 0 && errors == [], "\(result)")
       recording.expect(file.samples.map { $0.map { 2 * $0 } })
     }
   }

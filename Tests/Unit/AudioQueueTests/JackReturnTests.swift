@@ -2,6 +2,7 @@ import CRealTime
 import Foundation
 import RealTime
 import Server
+import System
 import TestSupport
 import Testing
 
@@ -149,14 +150,6 @@ struct JackReturnTests {
   /// server was gone, and its times show the length of the gap.
   @Test(arguments: [(true, 48000), (false, 48000), (true, 44100)])
   func aRecordingGoesOn(crash: Bool, rate: Int) throws {
-    let wrong = try unlessBusy(patience: 0.1) { try recordOver(crash: crash, rate: rate) }
-    #expect(wrong == nil)
-  }
-
-  /// Records over the return of a server.
-  ///
-  /// - Returns: How the gap's length is wrong; nil if it is right.
-  private func recordOver(crash: Bool, rate: Int) throws -> String? {
     let jack = try JackDaemon(period: 1024)
     defer { jack.stop() }
     let server = GatedServer(jack)
@@ -174,13 +167,17 @@ struct JackReturnTests {
     waitUntil { take.frames >= 2 * 4800 }
     server.end(jack, crash: crash) { queue.state.read { $0.isLost } }
     waitUntil { !queue.isRunning }
+    let gone = HostTime.now
     let before = take.pieces
     emitter = nil
+    usleep(1_000_000)
+    let begun = HostTime.now
     try jack.start(rate: rate)
     emitter = try Emitter(on: jack, channels: 1)
     server.open()
     waitUntil { queue.isRunning }
     waitUntil { take.pieces.count > before.count + 2 }
+    let over = HostTime.now
     try queue.stop(atOnce: true)
     let after = take.pieces[before.count...]
     for pieces in [before[...], after] {
@@ -202,14 +199,15 @@ struct JackReturnTests {
       }
     }
     let (last, first) = try (#require(before.last).recording, #require(after.first).recording)
-    let frames = Double(first.startFrame - last.startFrame)
-    let seconds = (Double(first.hostTime) - Double(last.hostTime)) / 1e9
     #expect(first.startFrame > last.startFrame + Int64(last.frames))
     #expect(queue.statistics.lostFrames > 0 && queue.statistics.underruns == 0)
     #expect(queue.discontinuities.restarts == 1)
     withExtendedLifetime(emitter) {}
-    // A busy machine runs the cycles of both servers late, against which the time is measured.
-    return abs(frames - seconds * 48000) < 24000 ? nil : "\(frames) frames in \(seconds) s"
+    // The gap is longer than the time without a server, and shorter than the time from the last buffer to now,
+    // but for half a second: JACK's clock runs behind on a busy machine.
+    let seconds = Double(first.startFrame - last.startFrame) / 48000
+    #expect(seconds > Double(begun - gone) / 1e9 - 0.5)
+    #expect(seconds < Double(over) / 1e9 - Double(last.hostTime) / 1e9 + 0.5)
   }
 
   @Test func itReturnsTimeAndAgain() throws {

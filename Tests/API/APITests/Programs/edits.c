@@ -215,7 +215,9 @@ static int sounding(const editor *this) {
   return count;
 }
 
-static void plays(cue_capture *card, unsigned seed) {
+/// Edits the graph while it plays. Returns false if JACK left out cycles meanwhile and the sound
+/// has a step: a fade is torn where its frames are missing.
+static bool plays(cue_capture *card, unsigned seed) {
   WORKS(NewAUGraph(&graph));
   output_node = add(kAudioUnitType_Output, kAudioUnitSubType_RemoteIO);
   mixer_node = add(kAudioUnitType_Mixer, kAudioUnitSubType_MultiChannelMixer);
@@ -275,21 +277,26 @@ static void plays(cue_capture *card, unsigned seed) {
     largest = fmaxf(largest, fmaxf(fabsf(left[i + 1] - left[i]), fabsf(right[i + 1] - right[i])));
     least = fminf(least, fminf(left[i], right[i]));
   }
-  fprintf(stderr, "edits: %zu frames, the largest step is %g of %g, the lowest sample %g\n",
-          end - start, (double)largest, (double)most, (double)least);
-  CHECK(largest <= most);
+  unsigned gaps = cue_capture_gap_count(card);
+  fprintf(stderr,
+          "edits: %zu frames, the largest step is %g of %g, the lowest sample %g, %u gaps\n",
+          end - start, (double)largest, (double)most, (double)least, gaps);
+  bool is_whole = gaps == 0 || largest <= most;
+  if (is_whole) CHECK(largest <= most);
   CHECK(least >= LEVEL);
   // The last level is that of the connections which both threads have left.
   EQUAL(left[end - 2048], (float)buses * LEVEL);
   EQUAL(right[end - 2048], (float)buses * LEVEL);
   WORKS(DisposeAUGraph(graph));
-  passed("edits");
+  return is_whole;
 }
 
 int main(int count, char **arguments) {
   unsigned seed = count > 1 ? (unsigned)strtoul(arguments[1], NULL, 10) : 1;
   cue_capture *card = open_card(SECONDS);
-  plays(card, seed);
+  for (int i = 0; !plays(card, seed); i++)
+    CHECK(i < 10);
+  passed("edits");
   WORKS(AudioHardwareUnload());
   cue_capture_close(card);
   return 0;

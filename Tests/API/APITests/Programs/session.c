@@ -786,9 +786,10 @@ static pid_t start_server(const char *name, const char *inputs) {
   return server;
 }
 
+/// Ends a server. The run loop runs meanwhile: the session's listeners are called on it.
 static void end_server(pid_t server) {
   kill(server, SIGTERM);
-  waitpid(server, NULL, 0);
+  RUN_LOOP_UNTIL(waitpid(server, NULL, WNOHANG) == server);
 }
 
 static void interruption(void) {
