@@ -50,7 +50,7 @@ deps: ## Installs the Debian packages of packages.txt that are missing (needs ro
 
 .PHONY: build
 build: deps ## Builds everything for debugging.
-	@swift build --build-tests
+	@Tests/Tools/Gates/build --build-tests
 
 .PHONY: release
 release: deps ## Builds the library and the command, optimised (about 4 min from a fresh clone).
@@ -100,7 +100,7 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 # The order matters: the test runner's summary is the last thing printed.
 .PHONY: test
 test: deps lint embedded-check plugins ## The gate: every check and every test (15 to 17 min from a fresh clone).
-	@swift build
+	@Tests/Tools/Gates/build
 	Tests/Tools/Gates/tests
 
 .PHONY: proof

@@ -5,8 +5,8 @@ package final class ProgramBuilds: Sendable {
   package static let shared = Result { try ProgramBuilds() }
 
   private let folder: URL
-  /// The folder that Cuejack is installed to.
-  package var installation: URL { folder.appendingPathComponent("installed") }
+  /// The folder that Cuejack is installed to: that of the gate if it has made one, for all processes of the tests.
+  package let installation: URL
   /// Held while a client program is built.
   private let lock = NSLock()
 
@@ -17,15 +17,19 @@ package final class ProgramBuilds: Sendable {
         try? FileManager.default.removeItem(at: builds.folder)
       }
     }
+    if let made = ProcessInfo.processInfo.environment["CUEJACK_INSTALLATION"] {
+      installation = URL(fileURLWithPath: made)
+      return
+    }
+    installation = folder.appendingPathComponent("installed")
     let made = try run(
-      "make",
-      ["install", "PREFIX=\(folder.path)/installed", "BUILT=\(proof ?? builtProducts.path)"],
+      "make", ["install", "PREFIX=\(installation.path)", "BUILT=\(proof ?? builtProducts.path)"],
       folder: repository)
     guard made.status == 0 else { throw SupportError(made.errors) }
   }
 
   private func flags(_ arguments: String...) throws -> [String] {
-    let path = folder.appendingPathComponent("installed/lib/pkgconfig").path
+    let path = installation.appendingPathComponent("lib/pkgconfig").path
     let result = try run("pkg-config", arguments, environment: ["PKG_CONFIG_PATH": path])
     guard result.status == 0 else { throw SupportError(result.errors) }
     return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
