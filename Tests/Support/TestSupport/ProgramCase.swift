@@ -140,6 +140,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(program: "private.c", passes: ["a private library"]),
       ProgramCase(program: "edits.c", passes: ["edits"]),
+      ProgramCase(program: "edits.c", argument: "stopped", passes: ["edits"]),
       ProgramCase(program: "canonical.c", passes: ["files", "mixers", "an output unit"]),
       ProgramCase(
         program: "codes.c",

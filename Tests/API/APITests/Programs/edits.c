@@ -1,6 +1,9 @@
 // Edits of a graph that plays, from two threads at random: nodes that come and go, connections and
-// render callbacks. The argument is the seed.
+// render callbacks. The argument is the seed; "stopped" stops the program now and then, as a busy
+// machine does, for longer than a fade takes.
 #include "units.h"
+#include <signal.h>
+#include <sys/wait.h>
 
 enum {
   /// Inputs of the mixer. The first one stays as it is; each thread edits half of the others.
@@ -291,11 +294,27 @@ static bool plays(cue_capture *card, unsigned seed) {
   return is_whole;
 }
 
+/// Starts a process that stops this one twelve times for a quarter of a second.
+static pid_t start_stopping(void) {
+  pid_t program = getpid(), child = fork();
+  if (child != 0) return child;
+  for (int i = 0; i < 12; i++) {
+    usleep(200000);
+    kill(program, SIGSTOP);
+    usleep(250000);
+    kill(program, SIGCONT);
+  }
+  _exit(0);
+}
+
 int main(int count, char **arguments) {
-  unsigned seed = count > 1 ? (unsigned)strtoul(arguments[1], NULL, 10) : 1;
+  bool is_stopped = count > 1 && strcmp(arguments[1], "stopped") == 0;
+  unsigned seed = count > 1 && !is_stopped ? (unsigned)strtoul(arguments[1], NULL, 10) : 1;
+  pid_t stopping = is_stopped ? start_stopping() : 0;
   cue_capture *card = open_card(SECONDS);
   for (int i = 0; !plays(card, seed); i++)
     CHECK(i < 10);
+  if (is_stopped) EQUAL(waitpid(stopping, NULL, 0), stopping);
   passed("edits");
   WORKS(AudioHardwareUnload());
   cue_capture_close(card);
