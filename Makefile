@@ -110,7 +110,7 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions and OSC packets to what reads them, under AddressSanitizer.
+fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions and OSC packets to what reads them, under AddressSanitizer (about 35 min).
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000

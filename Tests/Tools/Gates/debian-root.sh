@@ -43,15 +43,15 @@ in_root() {
 
 # Makes the root in a folder, unless it is complete.
 make_root() {
-  local place=$1
-  [ -e "$place/.complete" ] && return
+  local target=$1
+  [ -e "$target/.complete" ] && return
   Tests/Tools/Gates/deps <(printf '%s\n' debootstrap debian-archive-keyring)
   local mirror=${MIRROR:-$(debian_mirror)}
-  rm -rf "$place"
+  rm -rf "$target"
   mkdir -p "$work/archives/partial"
-  debootstrap --variant=minbase --cache-dir="$work/archives" "$suite" "$place" \
+  debootstrap --variant=minbase --cache-dir="$work/archives" "$suite" "$target" \
     "${mirror:-http://deb.debian.org/debian}"
-  touch "$place/.complete"
+  touch "$target/.complete"
 }
 
 mount_root() {
