@@ -1,6 +1,6 @@
 package import CRealTime
 import RealTime
-import Synchronization
+package import Synchronization
 
 /// A sound file, for a player, which reads it on one thread at a time.
 package protocol PlayerFile: AnyObject, Sendable {
@@ -58,6 +58,8 @@ package final class FilePlayerUnit: PlayerUnit, @unchecked Sendable {
     var hasBegun = false
     /// Buffers that play.
     var pending = 0
+    /// Set when a reset has removed the region: its buffers are freed after they are over, and do not count.
+    var isRemoved = false
     var end: End?
 
     init(
@@ -83,6 +85,9 @@ package final class FilePlayerUnit: PlayerUnit, @unchecked Sendable {
     var ready: Int64 = 0
   }
   private let feed = Mutex(Feed())
+
+  /// The handles of the files that the app has named for regions.
+  package let fileHandles = Mutex<[UInt]>([])
 
   /// Frames of each buffer that is read ahead, and their number; effective with new buffers.
   package var readAhead: (frames: Int, buffers: Int) {
@@ -135,8 +140,10 @@ package final class FilePlayerUnit: PlayerUnit, @unchecked Sendable {
       }
       var ended: [(Task, End)] = []
       let resets = unsafe render.pointee.resetCount
-      for task in feed.tasks where task.resets != resets {
+      for task in feed.tasks where task.resets != resets && !task.isRemoved {
         if task.end == nil { task.end = .cancelled }
+        task.isRemoved = true
+        feed.made -= task.pending
         feed.ready = 0
       }
       for task in feed.tasks {
@@ -202,7 +209,9 @@ package final class FilePlayerUnit: PlayerUnit, @unchecked Sendable {
     feed.withLock { feed in
       task.pending -= 1
       if kind == .cancelled { task.end = .cancelled }
-      if buffer.format == feed.format && buffer.capacity == feed.bufferFrames
+      if task.isRemoved {
+        // The next region has other buffers.
+      } else if buffer.format == feed.format && buffer.capacity == feed.bufferFrames
         && feed.made <= feed.bufferCount
       {
         feed.free.append(buffer)

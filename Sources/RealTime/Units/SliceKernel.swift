@@ -147,11 +147,16 @@ package struct SlicePlayer: ~Copyable {
     for i in 0..<count { tell(unsafe slices[i], .cancelled) }
     unsafe state.pointee.waiting = 0
     unsafe state.pointee.start = nil
+    stop()
+    return count > 0
+  }
+
+  /// Ends the timeline. The slices that wait are played from the next start on.
+  @_noLocks private borrowing func stop() {
     unsafe state.pointee.origin = nil
     unsafe state.pointee.nextStart = 0
     unsafe state.pointee.hasBegun = false
     playTime.store(Double.nan.bitPattern, ordering: .relaxed)
-    return count > 0
   }
 
   /// Takes over the requests that have come.
@@ -161,7 +166,10 @@ package struct SlicePlayer: ~Copyable {
     {
       switch request {
       case .start(let start, let resets):
-        if unsafe resets == state.pointee.resets { unsafe state.pointee.start = start }
+        if unsafe resets == state.pointee.resets {
+          unsafe state.pointee.start = start
+          stop()
+        }
       case .play(let slice):
         if unsafe slice.resets != state.pointee.resets {
           tell(slice, .cancelled)

@@ -31,7 +31,7 @@ extension UnitProperty {
     guard let player = unit as? FilePlayerUnit else { return nil }
     switch id {
     case kAudioUnitProperty_ScheduledFileIDs:
-      return CopiedValue(array: FileLists.shared.files(of: handle.handle))
+      return CopiedValue(array: player.fileHandles.withLock { $0 })
     case kAudioUnitProperty_ScheduledFileBufferSizeFrames:
       return CopiedValue(UInt32(player.readAhead.frames))
     case kAudioUnitProperty_ScheduledFileNumberBuffers:
@@ -69,7 +69,7 @@ extension UnitProperty {
           fromByteOffset: $0 * MemoryLayout<UInt>.size, as: UInt.self)
       }
       for file in files where OpenFile.all.object(file) == nil { throw noFile }
-      FileLists.shared.set(files, of: handle.handle)
+      player.fileHandles.withLock { $0 = files }
     case kAudioUnitProperty_ScheduledFileRegion: try unsafe play(data, player)
     case kAudioUnitProperty_ScheduledFilePrime:
       _ = unsafe try input(data, UInt32.self)
@@ -141,7 +141,7 @@ extension UnitProperty {
         to: ScheduledAudioFileRegion.self))
     let region = unsafe given.pointer.pointee
     let file = unsafe UInt(bitPattern: region.mAudioFile)
-    guard FileLists.shared.files(of: handle.handle).contains(file) else {
+    guard player.fileHandles.withLock({ $0.contains(file) }) else {
       throw .status(
         kAudioUnitErr_FileNotSpecified,
         "the region's file is not among those of kAudioUnitProperty_ScheduledFileIDs")
@@ -198,15 +198,6 @@ private struct SlicePointer: @unchecked Sendable {
 private struct RegionPointer: @unchecked Sendable {
   let pointer: UnsafeMutablePointer<ScheduledAudioFileRegion>
   init(_ pointer: UnsafeMutablePointer<ScheduledAudioFileRegion>) { unsafe self.pointer = pointer }
-}
-
-/// The files that the app has given to each player.
-private final class FileLists: Sendable {
-  static let shared = FileLists()
-  private let lists = Mutex<[UInt: [UInt]]>([:])
-
-  func files(of handle: UInt) -> [UInt] { lists.withLock { $0[handle] ?? [] } }
-  func set(_ files: [UInt], of handle: UInt) { lists.withLock { $0[handle] = files } }
 }
 
 /// A file of the app, converted to the rate and channels of a player.

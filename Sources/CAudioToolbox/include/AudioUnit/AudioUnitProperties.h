@@ -272,7 +272,8 @@ CF_ENUM(AudioUnitPropertyID) {
   /// are until it is complete. Write only. AudioUnitReset removes all of them, and the start.
   kAudioUnitProperty_ScheduleAudioSlice = 3300,
   /// AudioTimeStamp, global: the moment from which the times of slices and regions count. A sample time
-  /// of the renders, a host time, or -1 as sample time for the next render.
+  /// of the renders, a host time, or -1 as sample time for the next render. Set again, it ends the time
+  /// that runs: the unit is silent until the new moment, from which all that waits is played.
   kAudioUnitProperty_ScheduleStartTimeStamp = 3301,
   /// AudioTimeStamp, global: frames rendered since the start, -1 before it. Read only.
   kAudioUnitProperty_CurrentPlayTime = 3302,

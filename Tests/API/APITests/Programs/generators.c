@@ -5,6 +5,7 @@
 
 #include "soundfiles.h"
 #include <jack/jack.h>
+#include <malloc.h>
 #include <math.h>
 
 enum {
@@ -107,6 +108,21 @@ static void slices(void) {
   for (int i = 0; i < FRAMES; i++)
     EQUAL(plane(&out, 0)[i], 0);
   WAIT(completed == 3);
+  // Another start begins another timeline, without a reset.
+  for (int i = 0; i < 2; i++) {
+    first.mTimeStamp = at_frame(5);
+    WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduleAudioSlice, kAudioUnitScope_Global,
+                               0, &first, sizeof first));
+    set_start(unit, now + 100);
+    EQUAL(play_time(unit), i == 0 ? FRAMES : FRAMES - 100);
+    out = render(unit, 1);
+    for (int n = 0; n < FRAMES; n++)
+      EQUAL(plane(&out, 0)[n], n < 105 || n >= 205 ? 0 : n - 104);
+    WAIT(completed == 4 + i);
+  }
+  set_start(unit, now + 1000);
+  (void)render(unit, 1);
+  EQUAL(play_time(unit), -1);
   // What is no slice.
   GIVES(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduleAudioSlice, kAudioUnitScope_Global, 0,
                              &first, 8),
@@ -135,6 +151,11 @@ static void region_over(void *data, ScheduledAudioFileRegion *region, OSStatus r
   CHECK(data == &regions_over && region->mLoopCount == 1);
   region_result = result;
   regions_over++;
+}
+
+static void schedule(AudioUnit unit, const ScheduledAudioFileRegion *region) {
+  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduledFileRegion, kAudioUnitScope_Global,
+                             0, region, sizeof *region));
 }
 
 static void files(const char *path) {
@@ -188,8 +209,7 @@ static void files(const char *path) {
              4096);
   EQUAL(number(unit, kAudioUnitProperty_ScheduledFileBufferSizeFrames, 0, 0), 4096);
   EQUAL(number(unit, kAudioUnitProperty_ScheduledFileNumberBuffers, 0, 0), 4);
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduledFileRegion, kAudioUnitScope_Global,
-                             0, &region, sizeof region));
+  schedule(unit, &region);
   set_number(unit, kAudioUnitProperty_ScheduledFilePrime, kAudioUnitScope_Global, 0, 0);
   set_start(unit, -1);
   now = 12345;
@@ -204,28 +224,60 @@ static void files(const char *path) {
   }
   WAIT(regions_over == 1);
   EQUAL(region_result, noErr);
+  // Another start, without a reset.
+  region.mTimeStamp = at_frame(10);
+  schedule(unit, &region);
+  set_start(unit, now + 20);
+  buffers next = render(unit, 2);
+  for (int i = 0; i < FRAMES; i++)
+    EQUAL(plane(&next, 0)[i], i < 30 ? 0 : wave(200 + i - 30));
+  // A reset ends the region, whose buffers do not keep the next one from its first frame.
+  set_number(unit, kAudioUnitProperty_ScheduledFileNumberBuffers, kAudioUnitScope_Global, 0, 2);
+  WORKS(AudioUnitReset(unit, kAudioUnitScope_Global, 0));
+  region.mFramesToPlay = 2500;
+  schedule(unit, &region);
+  WORKS(AudioUnitReset(unit, kAudioUnitScope_Global, 0));
+  region.mTimeStamp = at_frame(0);
+  region.mFramesToPlay = 500;
+  schedule(unit, &region);
+  set_start(unit, -1);
+  next = render(unit, 2);
+  for (int i = 0; i < FRAMES; i++)
+    EQUAL(plane(&next, 0)[i], wave(200 + i));
+  WAIT(regions_over == 3);
+  EQUAL(region_result, userCanceledErr);
   // At another rate the length is that of the sound.
   WORKS(AudioUnitReset(unit, kAudioUnitScope_Global, 0));
   set_format(unit, kAudioUnitScope_Output, 0, planar(2 * RATE, 1));
   region.mTimeStamp.mFlags = 0;
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduledFileRegion, kAudioUnitScope_Global,
-                             0, &region, sizeof region));
+  schedule(unit, &region);
   set_start(unit, -1);
   for (int at = 0; at < 2200; at += FRAMES)
     (void)render(unit, 1);
-  WAIT(regions_over == 2);
+  WAIT(regions_over == 5);
   EQUAL(region_result, noErr);
   // A reset ends a region.
   region.mLoopCount = 1;
   region.mTimeStamp = at_frame(0);
-  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduledFileRegion, kAudioUnitScope_Global,
-                             0, &region, sizeof region));
+  schedule(unit, &region);
   WORKS(AudioUnitReset(unit, kAudioUnitScope_Global, 0));
   (void)render(unit, 1);
   set_number(unit, kAudioUnitProperty_ScheduledFilePrime, kAudioUnitScope_Global, 0, 0);
-  WAIT(regions_over == 3);
+  WAIT(regions_over == 6);
   EQUAL(region_result, userCanceledErr);
   WORKS(AudioComponentInstanceDispose(unit));
+  // A unit keeps its list of files no longer than it lives itself.
+  static AudioFileID many[1 << 15];
+  for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+    many[i] = file;
+  size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  for (int i = 0; i < 8; i++) {
+    unit = make(kAudioUnitType_Generator, kAudioUnitSubType_AudioFilePlayer);
+    WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_ScheduledFileIDs, kAudioUnitScope_Global, 0,
+                               many, sizeof many));
+    WORKS(AudioComponentInstanceDispose(unit));
+  }
+  CHECK(mallinfo2().uordblks + mallinfo2().hblkhd < before + 4 * sizeof many);
   WORKS(AudioFileClose(file));
   passed("files");
 }
