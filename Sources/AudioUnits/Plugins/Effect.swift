@@ -15,11 +15,16 @@ struct Effect: Sendable {
   var isBanded = false
   /// The control whose values are the presets, the first parameter; nil if there are none.
   var presetControl: String?
+  /// Returns the seconds in which the output falls by `tailDecibels` after the input has ended, from the
+  /// values of parameters; nil if it ends with the input.
+  var tail: (@Sendable (_ value: (UInt32) -> Double) -> Double)?
   private let make:
     @Sendable (_ plugin: PluginDescription, _ nyquist: Float, _ bands: Int)
       -> [ControlledParameter]
 
   static var mostBands: Int { 16 }
+  /// How far a tail falls until it counts as silence.
+  static var tailDecibels: Double { 100 }
 
   init(
     _ name: String, uri: String,

@@ -1,3 +1,4 @@
+import Glibc
 import PluginHost
 import RealTime
 
@@ -173,14 +174,24 @@ extension Effect {
 // MARK: Echoes, reverberation and distortion
 
 extension Effect {
-  static let delay = Effect("AUDelay", uri: "urn:cuejack:plugins:delay-mono") { _, nyquist, _ in
-    [
-      ControlledParameter(0, "dry/wet mix", .percent, 0...100, 50, "mix"),
-      ControlledParameter(1, "delay time", .seconds, 0...2, 1, "time"),
-      ControlledParameter(2, "feedback", .percent, -100...100, 50, "feedback"),
-      ControlledParameter(3, "lowpass cutoff frequency", from: 10, nyquist, 15000, "cutoff"),
-    ]
-  }
+  static let delay: Effect = {
+    var effect = Effect("AUDelay", uri: "urn:cuejack:plugins:delay-mono") { _, nyquist, _ in
+      [
+        ControlledParameter(0, "dry/wet mix", .percent, 0...100, 50, "mix"),
+        ControlledParameter(1, "delay time", .seconds, 0...2, 1, "time"),
+        ControlledParameter(2, "feedback", .percent, -100...100, 50, "feedback"),
+        ControlledParameter(3, "lowpass cutoff frequency", from: 10, nyquist, 15000, "cutoff"),
+      ]
+    }
+    effect.tail = { value in
+      if value(0) == 0 { return 0 }
+      // The plugin's feedback ends at 99.9 %, so there is a last echo.
+      let feedback = min(abs(value(2)), 99.9) / 100
+      let repeats = feedback > 0 ? (-tailDecibels / (20 * log10(feedback))).rounded(.up) : 0
+      return value(1) * (1 + repeats)
+    }
+    return effect
+  }()
 
   /// The late reverberation gets the mix, the early reflections half of it, and the dry sound the rest.
   static let reverb: Effect = {
@@ -199,6 +210,10 @@ extension Effect {
       ]
     }
     effect.package = "dragonfly-reverb-lv2"
+    effect.tail = { value in
+      // The decay time is that of 60 dB.
+      value(0) == 0 ? 0 : value(2) + value(4) * tailDecibels / 60
+    }
     return effect
   }()
 

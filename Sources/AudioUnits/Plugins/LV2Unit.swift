@@ -214,6 +214,14 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       + Double(memory.instances[0].latencyFrames) / memory.settings.sampleRate
   }
 
+  override package var tailSeconds: Double {
+    effect?.tail?({ id in
+      var value: Float = 0
+      _ = unsafe render.pointee.parameter(id, scope: 0, element: 0, into: &value)
+      return Double(value)
+    }) ?? 0
+  }
+
   // MARK: Switches
 
   override package var isBypassed: Bool? { unsafe switches.switches.pointee.bypass }

@@ -403,6 +403,9 @@ package class Unit: @unchecked Sendable {
     state.withLock { $0.preset = preset }
     tell(.preset)
   }
+  /// Seconds for which the output goes on after the input has ended.
+  package var tailSeconds: Double { 0 }
+
 
   // MARK: Sources
 

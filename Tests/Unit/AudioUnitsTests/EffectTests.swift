@@ -151,6 +151,8 @@ import Testing
     let unit = try make(.delay, rate: 48000, channels: 1)
     // Half of it wet, 10 ms, each echo half as loud, no low pass to speak of.
     set(unit, [0: 50, 1: 0.01, 2: 50, 3: 24_000])
+    // 17 echoes of the echo, until it has fallen by 100 dB.
+    #expect(abs(unit.tailSeconds - 0.18) < 1e-6)
     let found = try responses(unit, channels: 1)[0]
     #expect(abs(found[0] - 0.5) < 1e-6)
     // The low pass keeps the sum.
@@ -159,6 +161,18 @@ import Testing
       #expect(abs(sum - 0.5 * pow(0.5, Double(echo - 1))) < 1e-4, "echo \(echo): \(sum)")
     }
     #expect(found[1..<440].allSatisfy { abs($0) < 1e-9 })
+    #expect(found[(480 * 19)...].allSatisfy { abs($0) < 0.5e-5 })
+    #expect(found[(480 * 16)..<(480 * 17)].contains { abs($0) > 0.5e-5 })
+    // No feedback: one echo. All feedback: the plugin's most. No echo is heard: none.
+    let cases: [(values: [UInt32: Double], seconds: Double)] = [
+      ([2: 0], 0.01), ([2: -100], 0.01 * 11509), ([0: 0], 0),
+    ]
+    for (values, seconds) in cases {
+      let other = try make(.delay, rate: 48000, channels: 1)
+      set(other, [0: 50, 1: 0.01])
+      set(other, values)
+      #expect(abs(other.tailSeconds - seconds) < 1e-4, "\(values): \(other.tailSeconds)")
+    }
   }
 
   /// Renders a constant of a level until all is settled.
@@ -259,6 +273,9 @@ import Testing
     let part = 12_000..<24_000
     let error = part.reduce(0.0) { $0 + pow(soon[$1] - late[$1 + 3840], 2) }
     #expect(error < 0.01 * power(soon, part), "\(error) of \(power(soon, part))")
+    let unit = try Effect.reverb.makeUnit()
+    set(unit, [0: 100, 2: 0.01, 4: 0.5])
+    #expect(abs(unit.tailSeconds - (0.01 + 0.5 * 100 / 60)) < 1e-6)
     for decay in [0.5, 4] {
       let found = try reverberation(mix: 100, delay: 0.01, decay: decay)
       // 60 dB in the time of the decay, more or less.

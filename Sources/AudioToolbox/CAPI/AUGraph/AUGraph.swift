@@ -41,7 +41,8 @@ enum AUGraphError: APIFailure {
   }
 }
 
-private let graphs = HandleTable<UnitGraph>()
+/// The graphs of this process by the numbers that C programs hold.
+let graphs = HandleTable<UnitGraph>()
 
 /// Runs the body of a C function with a graph.
 private func withGraph(

@@ -1,6 +1,7 @@
 import AudioUnits
 import CAudioToolbox
 import CRealTime
+import CoreFoundation
 import Dispatch
 import Glibc
 import Hardware
@@ -29,6 +30,8 @@ final class UnitHandle: Sendable {
     var observed: (device: HardwareDevice, number: UInt64)?
     /// Functions of the library that hear of properties, each with its owner.
     var watchers: [(owner: ObjectIdentifier, property: UInt32, body: Watcher)] = []
+    /// The name that `lend` has returned.
+    var presetName: (text: String, object: CFString)?
   }
   /// Hears of the scope and element of a property that has changed.
   typealias Watcher = @Sendable (_ scope: UInt32, _ element: UInt32) -> Void
@@ -44,8 +47,20 @@ final class UnitHandle: Sendable {
       if case .device = change { self?.observeDevice() }
       let property = change.property
       self?.tell(property.id, scope: property.scope, element: property.element)
+      if case .preset = change {
+        self?.tell(kAudioUnitProperty_CurrentPreset, scope: property.scope, element: 0)
+      }
     }
     observeDevice()
+  }
+
+  /// Returns a preset's name, which stays until another name is asked for or the unit ends.
+  func lend(presetName text: String) -> Unmanaged<CFString> {
+    let address = state.withLock { state in
+      if state.presetName?.text != text { state.presetName = (text, text.cfString) }
+      return UInt(bitPattern: unsafe Unmanaged.passUnretained(state.presetName!.object).toOpaque())
+    }
+    return unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
   }
 
   /// The unit as one of the app's own; nil if it is none.

@@ -23,6 +23,13 @@ extension UnitProperty {
         presetNumber: preset.number, presetName: Unmanaged.passRetained(preset.name.cfString)))
   }
 
+  /// The present preset; the unit keeps its name.
+  func currentPreset() -> CopiedValue {
+    let preset = unit.preset
+    return unsafe CopiedValue(
+      AUPreset(presetNumber: preset.number, presetName: handle.lend(presetName: preset.name)))
+  }
+
   func setPresentPreset(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
     let preset = unsafe try input(data, AUPreset.self)
     let name = unsafe preset.presetName?.takeUnretainedValue().string ?? ""

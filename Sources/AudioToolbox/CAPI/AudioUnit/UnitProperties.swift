@@ -78,7 +78,7 @@ struct UnitProperty {
       return CopiedValue(UInt32(scope == kAudioUnitScope_Global ? 1 : unit.busCount(try side())))
     case kAudioUnitProperty_MaximumFramesPerSlice: return CopiedValue(UInt32(unit.maximumFrames))
     case kAudioUnitProperty_Latency: return CopiedValue(Float64(unit.latencySeconds))
-    case kAudioUnitProperty_TailTime: return CopiedValue(Float64(0))
+    case kAudioUnitProperty_TailTime: return CopiedValue(Float64(unit.tailSeconds))
     case kAudioUnitProperty_SupportedNumChannels:
       let counts = unit.channelCounts ?? (-1, -1)
       return CopiedValue(array: [
@@ -102,6 +102,7 @@ struct UnitProperty {
     case kAudioUnitProperty_ParameterValueStrings: return try valueNames()
     case kAudioUnitProperty_ParameterList:
       return CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id))
+    case kAudioUnitProperty_CurrentPreset: return currentPreset()
     case kAudioUnitProperty_ParameterInfo: return try parameterInfo()
     case kAudioUnitProperty_ElementName:
       guard let name = try bus().name else { throw .unit(.notInUse("the bus has no name")) }
@@ -202,7 +203,8 @@ struct UnitProperty {
       let count = unsafe try input(data, UInt32.self)
       try asking { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
     case kAudioUnitProperty_ClassInfo: try unsafe setClassInfo(data)
-    case kAudioUnitProperty_PresentPreset: try unsafe setPresentPreset(data)
+    case kAudioUnitProperty_PresentPreset, kAudioUnitProperty_CurrentPreset:
+      try unsafe setPresentPreset(data)
     case kAudioUnitProperty_ElementName:
       let name = unsafe try input(data, UnsafeRawPointer?.self)
       let side = try side()

@@ -18,4 +18,22 @@
 #include "AudioUnitUtilities.h"
 #include "CAFFile.h"
 #include "ExtendedAudioFile.h"
+
+#include <stdio.h>
+
+CUE_HEADER_BEGIN
+CF_EXTERN_C_BEGIN
+
+/// Prints a graph, with its nodes, connections and states, or an audio unit, with its buses and
+/// formats, to the standard output. Of anything else it prints that it is neither.
+///
+/// Any thread that is not real time. The text is for people, and may change.
+extern void CAShow(void *_Nullable inObject);
+
+/// Prints the same to a file.
+extern void CAShowFile(void *_Nullable inObject, FILE *inFile);
+
+CF_EXTERN_C_END
+CUE_HEADER_END
+
 #endif

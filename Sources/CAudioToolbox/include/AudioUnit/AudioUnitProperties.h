@@ -46,7 +46,8 @@ CF_ENUM(AudioUnitPropertyID) {
   kAudioUnitProperty_ParameterValueStrings = 16,
   /// AudioChannelLayout, input or output: kept, and given back. Channels keep their order.
   kAudioUnitProperty_AudioChannelLayout = 19,
-  /// Float64, global: seconds for which sound goes on after the input has ended. Read only.
+  /// Float64, global: seconds in which the sound falls by 100 dB after the input has ended: of AUDelay by
+  /// its delay and feedback, of AUReverb2 by its delay and decay. 0 for other units. Read only.
   kAudioUnitProperty_TailTime = 20,
   /// UInt32, global, plugins: 1 to pass the input on, without a click.
   kAudioUnitProperty_BypassEffect = 21,
@@ -67,6 +68,9 @@ CF_ENUM(AudioUnitPropertyID) {
   /// CFString, input or output: a bus's name. The caller releases it.
   kAudioUnitProperty_ElementName = 30,
   /// AudioUnitParameterStringFromValue, global: a parameter's value in words. Read only.
+  /// AUPreset, global: as kAudioUnitProperty_PresentPreset, but the unit keeps the name, until another
+  /// preset is asked for. Its successor is easier to use right.
+  kAudioUnitProperty_CurrentPreset = 28,
   kAudioUnitProperty_ParameterStringFromValue = 33,
   /// AudioUnitParameterNameInfo, global: the name of a group of parameters. Read only.
   kAudioUnitProperty_ParameterClumpName = 35,

@@ -96,6 +96,7 @@ static void ask_properties(AudioUnit unit, AudioUnitScope scope) {
       kAudioUnitProperty_InPlaceProcessing,
       kAudioUnitProperty_ElementName,
       kAudioUnitProperty_PresentPreset,
+      kAudioUnitProperty_CurrentPreset,
       kAudioUnitProperty_OfflineRender,
       kAudioUnitProperty_CPULoad,
       kAudioUnitProperty_ShouldAllocateBuffer,

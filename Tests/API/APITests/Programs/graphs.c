@@ -50,6 +50,78 @@ static void set_node_callback(AUGraph graph, AUNode node, UInt32 bus, constant *
   WORKS(AUGraphSetNodeInputCallback(graph, node, bus, &callback));
 }
 
+/// Returns what CAShow or CAShowFile prints of an object. The caller frees it.
+static char *shown(void *object, bool to_file) {
+  char *text = NULL;
+  size_t size;
+  if (to_file) {
+    FILE *file = open_memstream(&text, &size);
+    CAShowFile(object, file);
+    fclose(file);
+    return text;
+  }
+  FILE *file = tmpfile();
+  fflush(stdout);
+  int standard = dup(STDOUT_FILENO);
+  CHECK(dup2(fileno(file), STDOUT_FILENO) >= 0);
+  CAShow(object);
+  fflush(stdout);
+  CHECK(dup2(standard, STDOUT_FILENO) >= 0);
+  close(standard);
+  text = calloc(1, 4096);
+  rewind(file);
+  CHECK(fread(text, 1, 4095, file) > 0);
+  fclose(file);
+  return text;
+}
+
+/// Checks what is printed of a graph, of one of its units, and of neither.
+static void check_shown(AUGraph graph, AUNode mixer, void *source) {
+  char expected[4096];
+  AudioUnit output = unit_of(graph, 1);
+  snprintf(expected, sizeof expected,
+           "AudioUnitGraph %p:\n"
+           "  Member Nodes:\n"
+           "    node 1: 'auou' 'genr' 'appl', instance %p O I\n"
+           "    node 2: 'aumx' 'smxr' 'appl', instance %p O I\n"
+           "    node 3: 'aufc' 'conv' 'appl', instance %p O I\n"
+           "  Connections:\n"
+           "    node 3 bus 0 => node 2 bus 3  [Linear PCM, 32 bit little-endian floating point, "
+           "1 ch, 22050 Hz, deinterleaved]\n"
+           "    node 2 bus 0 => node 1 bus 0  [Linear PCM, 32 bit little-endian floating point, "
+           "2 ch, 48000 Hz, deinterleaved]\n"
+           "  Input Callbacks:\n"
+           "    {%p, %p} => node 3 bus 0  [Linear PCM, 32 bit little-endian floating point, 1 ch, "
+           "22050 Hz, deinterleaved]\n"
+           "  CurrentState:\n"
+           "    isOpen=T, isInitialized=T, isRunning=T\n",
+           (void *)graph, (void *)output, (void *)unit_of(graph, mixer), (void *)unit_of(graph, 3),
+           (void *)give, source);
+  for (int i = 0; i < 2; i++) {
+    char *text = shown(graph, i == 0);
+    CHECK(strcmp(text, expected) == 0);
+    free(text);
+  }
+  snprintf(expected, sizeof expected,
+           "AudioUnit %p: 'auou' 'genr' 'appl' Apple: GenericOutput, initialized\n"
+           "  input 0: [Linear PCM, 32 bit little-endian floating point, 2 ch, 48000 Hz, "
+           "deinterleaved]\n"
+           "  output 0: [Linear PCM, 32 bit little-endian floating point, 2 ch, 44100 Hz, "
+           "deinterleaved]\n",
+           (void *)output);
+  char *text = shown(output, true);
+  CHECK(strcmp(text, expected) == 0);
+  free(text);
+  text = shown(&text, true);
+  CHECK(strstr(text, "neither a graph nor an audio unit") != NULL);
+  free(text);
+  text = shown(NULL, true);
+  CHECK(strncmp(text, "0x0 ", 4) == 0);
+  free(text);
+  FILE *volatile nowhere = NULL;
+  CAShowFile(graph, nowhere);
+}
+
 // MARK: Nodes and connections
 
 static void nodes(void) {
@@ -121,6 +193,7 @@ static void nodes(void) {
   EQUAL(get_format(unit_of(graph, output), kAudioUnitScope_Input, 0).mSampleRate, RATE);
   WORKS(AUGraphStart(graph));
   CHECK(answer(AUGraphIsRunning, graph));
+  check_shown(graph, mixer, &source);
 
   // The app pulls.
   AudioTimeStamp time;

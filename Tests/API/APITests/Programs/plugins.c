@@ -294,6 +294,15 @@ static OSStatus set_class_info(AudioUnit unit, CFTypeRef info) {
                               sizeof info);
 }
 
+static _Atomic int preset_changes;
+
+static void preset_changed(void *data, AudioUnit unit, AudioUnitPropertyID property,
+                           AudioUnitScope scope, AudioUnitElement element) {
+  (void)data, (void)unit, (void)scope, (void)element;
+  CHECK(property == kAudioUnitProperty_CurrentPreset);
+  preset_changes++;
+}
+
 static void presets(void) {
   AudioUnit unit = make_playing(lv2(kAudioUnitType_Effect, 'JSqD'), 2);
   CFArrayRef list = NULL;
@@ -321,6 +330,27 @@ static void presets(void) {
   CHECK(present.presetNumber == preset->presetNumber &&
         CFEqual(present.presetName, CFSTR("Symphonic")));
   CFRelease(present.presetName);
+  // The name of the older property is the unit's: nobody releases it, and it is the same each time.
+  AUPreset current;
+  CFStringRef names[2];
+  for (int i = 0; i < 2; i++) {
+    size = sizeof current;
+    WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_CurrentPreset, kAudioUnitScope_Global, 0,
+                               &current, &size));
+    CHECK(size == sizeof current && current.presetNumber == preset->presetNumber);
+    names[i] = current.presetName;
+  }
+  CHECK(names[0] == names[1] && CFEqual(names[0], CFSTR("Symphonic")));
+  AUPreset named = {-1, CFSTR("Mine")};
+  WORKS(AudioUnitAddPropertyListener(unit, kAudioUnitProperty_CurrentPreset, preset_changed, NULL));
+  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_CurrentPreset, kAudioUnitScope_Global, 0,
+                             &named, sizeof named));
+  WAIT(preset_changes == 1);
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_CurrentPreset, kAudioUnitScope_Global, 0,
+                             &current, &size));
+  CHECK(current.presetNumber == -1 && CFEqual(current.presetName, CFSTR("Mine")));
+  WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_CurrentPreset, kAudioUnitScope_Global, 0,
+                             preset, sizeof *preset));
   AUPreset none = {99, NULL};
   GIVES(AudioUnitSetProperty(unit, kAudioUnitProperty_PresentPreset, kAudioUnitScope_Global, 0,
                              &none, sizeof none),
@@ -458,7 +488,19 @@ static void effects(void) {
   CHECK(fabsf(plane(&out, 0)[0] / wave((long)now - FRAMES) - 1.58489e-5f) < 1e-9f);
   WORKS(AudioComponentInstanceDispose(unit));
 
+  // An echo has a tail, an equaliser none.
+  Float64 tail = -1;
+  UInt32 tail_size = sizeof tail;
+  unit = make_playing(describe(kAudioUnitType_Effect, kAudioUnitSubType_Delay), 2);
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_TailTime, kAudioUnitScope_Global, 0, &tail,
+                             &tail_size));
+  // A second, and half as loud each time: 6.02 dB.
+  EQUAL(tail, 18);
+  WORKS(AudioComponentInstanceDispose(unit));
   unit = make_playing(describe(kAudioUnitType_Effect, kAudioUnitSubType_AUiPodEQ), 2);
+  WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_TailTime, kAudioUnitScope_Global, 0, &tail,
+                             &tail_size));
+  EQUAL(tail, 0);
   CFArrayRef list = NULL;
   UInt32 size = sizeof list;
   WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_FactoryPresets, kAudioUnitScope_Global, 0,
