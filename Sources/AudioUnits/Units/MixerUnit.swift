@@ -35,6 +35,9 @@ package final class MixerUnit: Unit, @unchecked Sendable {
 
   override package func canSetBusCount(_ side: Side) -> Bool { side == .input }
 
+  /// True for the mixers that place each bus between left and right.
+  package var isStereo: Bool { law != .multiChannel }
+
   // MARK: Parameters
 
   override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {

@@ -2,6 +2,16 @@ import CRealTime
 import Codecs
 import RealTime
 
+extension Unit {
+  /// The quality of conversion, 0 to 127; nil if the unit has none that can be set.
+  package var quality: UInt32? { hasQuality ? try? read { $0.quality } : nil }
+
+  package func setQuality(_ quality: UInt32) throws(UnitError) {
+    guard quality <= 127 else { throw .invalidValue("a quality is 0 to 127, not \(quality)") }
+    try change { $0.quality = quality }
+  }
+}
+
 /// A converter between the source of an input and the unit.
 protocol BusConverter: AnyObject, Sendable {
   /// The converter as renders call it. It allocates nothing.
@@ -22,11 +32,22 @@ final class RateConverter: BusConverter, @unchecked Sendable {
     let unknown = UnitError.formatNotSupported("there is no conversion from \(from) to \(to) Hz")
     guard
       let resampler = Resampler(
-        from: from, to: to, channels: shape.format.channels, quality: Resampler.Quality(.high))
+        from: from, to: to, channels: shape.format.channels,
+        quality: Resampler.Quality(Self.grade(shape.quality)))
     else { throw unknown }
     self.resampler = resampler
     guard unsafe warmUp(resampler.realTimeCall, shape) else { throw unknown }
     delaySeconds = resampler.delayFrames / to
+  }
+
+  private static func grade(_ quality: UInt32) -> Resampler.Quality.Grade {
+    switch quality {
+    case ..<0x20: .quick
+    case ..<0x40: .low
+    case ..<0x60: .medium
+    case ..<0x7F: .high
+    default: .best
+    }
   }
 
   var call: cue_resampler { unsafe resampler.realTimeCall }

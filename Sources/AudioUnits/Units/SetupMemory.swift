@@ -34,7 +34,7 @@ final class SetupMemory: @unchecked Sendable {
       let isInput = i < state.inputs.count
       let shape = BusShape(
         format: bus.format, frames: frames, rate: isInput ? rates[i] : bus.format.sampleRate,
-        isInput: isInput, index: isInput ? i : i - state.inputs.count)
+        isInput: isInput, index: isInput ? i : i - state.inputs.count, quality: state.quality)
       if let same = old?.parts.first(where: { $0.shape == shape }) {
         parts.append(same)
       } else {
@@ -83,6 +83,8 @@ struct BusShape: Equatable {
   let rate: Double
   let isInput: Bool
   let index: Int
+  /// Quality of the converter: 0 to 127.
+  let quality: UInt32
 }
 
 /// Memory of a bus.

@@ -30,6 +30,8 @@ final class StretchUnit: Unit, @unchecked Sendable {
     ]
   }
 
+  override var hasQuality: Bool { true }
+
   override func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
     guard shape.isInput else { return nil }
     return try StretchConverter(shape, isTape: isTape)
@@ -70,7 +72,8 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
       #if RubberBand
         guard
           let stream = PitchStream(
-            sampleRate: shape.rate, channels: channels, maximumInput: UnitSetup.framesToResample)
+            sampleRate: shape.rate, channels: channels, maximumInput: UnitSetup.framesToResample,
+            isFiner: shape.quality >= 0x60)
         else { throw failure }
         owner = stream
         unsafe call = unsafe stream.realTimeCall

@@ -51,6 +51,8 @@ package class Unit: @unchecked Sendable {
     /// Units that take an output of this one.
     var consumers: [Weak] = []
     var preset = UnitPreset(number: -1, name: "Untitled")
+    /// The quality of the inputs' converters: 0 to 127.
+    var quality: UInt32 = 0x60
   }
   struct Weak { weak var unit: Unit? }
 
@@ -119,6 +121,8 @@ package class Unit: @unchecked Sendable {
     guard let side else { return [0] }
     return (0..<UInt32(busCount(side))).map { $0 }
   }
+  /// True if a program may set the quality of the inputs' converters.
+  var hasQuality: Bool { false }
   /// Called when the number of buses has changed.
   func busCountChanged() { makeParameters() }
   /// True if the meters of a bus are on; nil if it has none.
@@ -248,15 +252,18 @@ package class Unit: @unchecked Sendable {
     let inputs: [Bus]
     let outputs: [Bus]
     let maximumFrames: Int
+    let quality: UInt32
     init(_ state: borrowing State) {
       inputs = state.inputs
       outputs = state.outputs
       maximumFrames = state.maximumFrames
+      quality = state.quality
     }
     func restore(_ state: inout State) {
       state.inputs = inputs
       state.outputs = outputs
       state.maximumFrames = maximumFrames
+      state.quality = quality
     }
   }
 
@@ -396,6 +403,9 @@ package class Unit: @unchecked Sendable {
     state.withLock { $0.memory?.delaySeconds ?? 0 }
   }
 
+  /// Seconds for which the output goes on after the input has ended.
+  package var tailSeconds: Double { 0 }
+
   /// The preset that was set last.
   package var preset: UnitPreset { state.withLock { $0.preset } }
 
@@ -403,9 +413,6 @@ package class Unit: @unchecked Sendable {
     state.withLock { $0.preset = preset }
     tell(.preset)
   }
-  /// Seconds for which the output goes on after the input has ended.
-  package var tailSeconds: Double { 0 }
-
 
   // MARK: Sources
 

@@ -10,9 +10,11 @@
     /// - Parameters:
     ///   - sampleRate: Of the output, in Hz.
     ///   - maximumInput: Most frames of a call.
-    package init?(sampleRate: Double, channels: Int, maximumInput: Int) {
+    ///   - isFiner: False for an engine that takes less time and sounds less well.
+    package init?(sampleRate: Double, channels: Int, maximumInput: Int, isFiner: Bool = true) {
+      let engine = isFiner ? RubberBandOptionEngineFiner : RubberBandOptionEngineFaster
       let options =
-        RubberBandOptionProcessRealTime.rawValue | RubberBandOptionEngineFiner.rawValue
+        RubberBandOptionProcessRealTime.rawValue | engine.rawValue
         | RubberBandOptionPitchHighConsistency.rawValue | RubberBandOptionThreadingNever.rawValue
       guard
         let state = unsafe rubberband_new(

@@ -76,6 +76,46 @@ import Testing
     }
   #endif
 
+  /// A better conversion has a longer filter, and so a longer delay.
+  @Test func aConverterHasTheQualityThatIsAskedFor() throws {
+    let unit = try make(.converter)
+    try unit.setFormat(planar(1, 48000), .input, 0)
+    try unit.setFormat(planar(1, 44100), .output, 0)
+    try unit.initialize()
+    #expect(unit.quality == 0x60)
+    let usual = unit.latencySeconds
+    var latencies: [Double] = []
+    for quality in [0, 0x20, 0x40, 0x60, 0x7F] as [UInt32] {
+      try unit.setQuality(quality)
+      latencies.append(unit.latencySeconds)
+    }
+    #expect(latencies[3] == usual)
+    #expect(Set(latencies).count == 5 && latencies == latencies.sorted(), "\(latencies)")
+    #expect(throws: UnitError.self) { try unit.setQuality(128) }
+    #expect(unit.quality == 0x7F)
+    let mixer = try make(.multiChannelMixer)
+    #expect(mixer.quality == nil)
+    unit.dispose()
+  }
+
+  #if RubberBand
+    @Test func theFasterEngineKeepsSpeedAndPitch() throws {
+      let unit = try make(.newTimePitch)
+      try unit.setFormat(planar(1, 48000), .input, 0)
+      try unit.setFormat(planar(1, 48000), .output, 0)
+      try unit.setCallback(Self.sine, nil, 0)
+      #expect(unit.set(0, 1.25) == 0 && unit.set(1, 700) == 0)
+      try unit.initialize()
+      let delay = unit.latencySeconds
+      try unit.setQuality(0x40)
+      #expect(unit.latencySeconds != delay)
+      let found = try sound(unit, seconds: 1, rate: 48000)
+      let wanted = 1000 * pow(2, 700.0 / 1200)
+      #expect(abs(frequency(found, rate: 48000) - wanted) < wanted * 0.01)
+      unit.dispose()
+    }
+  #endif
+
   /// A second of sound takes as many frames of the input as the speed says, whatever the pitch.
   @Test(arguments: [(1, 0), (0.5, 300), (2, -700), (1.25, 1200)] as [(Float, Float)])
   func theInputRunsAtTheSpeed(speed: Float, cents: Float) throws {

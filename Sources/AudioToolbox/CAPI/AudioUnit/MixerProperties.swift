@@ -24,8 +24,27 @@ extension UnitProperty {
             mReferenceDistance: $0.reference, mMaxDistance: $0.most, mMaxAttenuation: $0.attenuation
           ))
       }
+    case kAudioUnitProperty_SupportedChannelLayoutTags:
+      guard unit is MixerUnit || unit is MatrixUnit else { return nil }
+      let side = try side()
+      _ = try asking { () throws(UnitError) in try unit.bus(side, element) }
+      return CopiedValue(array: layoutTags(side))
     default: return nil
     }
+  }
+
+  /// The layouts whose channels a mixer treats as what they are; the last one stands for any number of
+  /// channels in their order.
+  private func layoutTags(_ side: Unit.Side) -> [AudioChannelLayoutTag] {
+    if (unit as? MixerUnit)?.isStereo == true {
+      return side == .output
+        ? [kAudioChannelLayoutTag_Stereo]
+        : [kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo]
+    }
+    return [
+      kAudioChannelLayoutTag_Mono, kAudioChannelLayoutTag_Stereo,
+      kAudioChannelLayoutTag_DiscreteInOrder,
+    ]
   }
 
   /// How the sound of the bus gets softer with its distance; nil if the unit is no 3D mixer.

@@ -90,6 +90,9 @@ struct UnitProperty {
     case kAudioUnitProperty_BypassEffect:
       guard let isBypassed = unit.isBypassed else { throw unknown }
       return CopiedValue(UInt32(isBypassed ? 1 : 0))
+    case kAudioUnitProperty_RenderQuality:
+      guard let quality = unit.quality else { throw unknown }
+      return CopiedValue(quality)
     case kAudioUnitProperty_InPlaceProcessing: return CopiedValue(UInt32(0))
     case kAudioUnitProperty_ShouldAllocateBuffer: return CopiedValue(UInt32(1))
     case kAUNBandEQProperty_NumberOfBands, kAUNBandEQProperty_MaxNumberOfBands:
@@ -99,10 +102,10 @@ struct UnitProperty {
     case kAudioUnitProperty_ClassInfo: return try classInfo()
     case kAudioUnitProperty_FactoryPresets: return try factoryPresets()
     case kAudioUnitProperty_PresentPreset: return presentPreset()
+    case kAudioUnitProperty_CurrentPreset: return currentPreset()
     case kAudioUnitProperty_ParameterValueStrings: return try valueNames()
     case kAudioUnitProperty_ParameterList:
       return CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id))
-    case kAudioUnitProperty_CurrentPreset: return currentPreset()
     case kAudioUnitProperty_ParameterInfo: return try parameterInfo()
     case kAudioUnitProperty_ElementName:
       guard let name = try bus().name else { throw .unit(.notInUse("the bus has no name")) }
@@ -150,7 +153,8 @@ struct UnitProperty {
       kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
       kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO,
       kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
-      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime:
+      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime,
+      kAudioUnitProperty_SupportedChannelLayoutTags:
       return false
     default: return true
     }
@@ -195,6 +199,10 @@ struct UnitProperty {
       _ = unsafe try input(data, UInt32.self)
     case kAudioUnitProperty_OfflineRender:
       unit.setOffline(unsafe try input(data, UInt32.self) != 0)
+    case kAudioUnitProperty_RenderQuality:
+      if unit.quality == nil { throw unknown }
+      let quality = unsafe try input(data, UInt32.self)
+      try asking { () throws(UnitError) in try unit.setQuality(quality) }
     case kAudioUnitProperty_BypassEffect:
       if unit.isBypassed == nil { throw unknown }
       unit.setBypassed(unsafe try input(data, UInt32.self) != 0)
@@ -221,7 +229,8 @@ struct UnitProperty {
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
       kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
       kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
-      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime:
+      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime,
+      kAudioUnitProperty_SupportedChannelLayoutTags:
       throw .unit(.notWritable("the property \(id) cannot be set"))
     default:
       if try unsafe setHostCallbacks(data) { return }

@@ -59,18 +59,26 @@ CF_ENUM(AudioUnitPropertyID) {
   /// CFArray of pointers to AUPreset, global: the presets that the unit brings. Read only. The caller
   /// releases the array; the presets stay as long as the process runs.
   kAudioUnitProperty_FactoryPresets = 24,
+  /// UInt32, global, AUConverter, Varispeed, TimePitch and NewTimePitch: how well they convert, 0 to 127, at
+  /// first kRenderQuality_High. AUConverter has another grade at each of the values below. TimePitch and
+  /// NewTimePitch have a faster engine below kRenderQuality_High, Varispeed has one grade only. A unit that
+  /// is initialised begins its input anew.
+  kAudioUnitProperty_RenderQuality = 26,
   /// HostCallbackInfo, global. Set for a plugin: it follows the beat and transport that these functions
   /// tell, instead of JACK's. Read from an output unit: functions that tell of JACK's, in renders of that
   /// unit only. A smaller size, without the last functions, will do.
   kAudioUnitProperty_HostCallbacks = 27,
+  /// AUPreset, global: as kAudioUnitProperty_PresentPreset, but the unit keeps the name, until another
+  /// preset is asked for. Its successor is easier to use right.
+  kAudioUnitProperty_CurrentPreset = 28,
   /// UInt32: whether renders may overwrite the memory of their source. They never do, whatever is set.
   kAudioUnitProperty_InPlaceProcessing = 29,
   /// CFString, input or output: a bus's name. The caller releases it.
   kAudioUnitProperty_ElementName = 30,
+  /// Array of AudioChannelLayoutTag, input or output, mixers: the layouts that a bus can have.
+  /// kAudioChannelLayoutTag_DiscreteInOrder without a number means any number of channels. Read only.
+  kAudioUnitProperty_SupportedChannelLayoutTags = 32,
   /// AudioUnitParameterStringFromValue, global: a parameter's value in words. Read only.
-  /// AUPreset, global: as kAudioUnitProperty_PresentPreset, but the unit keeps the name, until another
-  /// preset is asked for. Its successor is easier to use right.
-  kAudioUnitProperty_CurrentPreset = 28,
   kAudioUnitProperty_ParameterStringFromValue = 33,
   /// AudioUnitParameterNameInfo, global: the name of a group of parameters. Read only.
   kAudioUnitProperty_ParameterClumpName = 35,
@@ -85,6 +93,15 @@ CF_ENUM(AudioUnitPropertyID) {
   /// UInt32: 1, as at first, if the unit has memory of its own for the buffers of callbacks and
   /// renders. It always has, whatever is set.
   kAudioUnitProperty_ShouldAllocateBuffer = 51
+};
+
+/// Values of kAudioUnitProperty_RenderQuality.
+enum {
+  kRenderQuality_Max = 0x7F,
+  kRenderQuality_High = 0x60,
+  kRenderQuality_Medium = 0x40,
+  kRenderQuality_Low = 0x20,
+  kRenderQuality_Min = 0
 };
 
 /// A connection to the input that the property's element or destInputNumber names; the element wins.

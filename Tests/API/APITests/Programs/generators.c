@@ -338,6 +338,30 @@ static void mixers(void) {
   CFRelease(info.cfNameString);
   WORKS(AudioComponentInstanceDispose(matrix));
 
+  // A matrix takes any number of channels, a mixer of places gives stereo.
+  AudioUnit mixers[] = {make(kAudioUnitType_Mixer, kAudioUnitSubType_MatrixMixer),
+                        make(kAudioUnitType_Mixer, kAudioUnitSubType_3DMixer)};
+  for (int i = 0; i < 2; i++) {
+    AudioChannelLayoutTag tags[8];
+    for (AudioUnitScope scope = kAudioUnitScope_Input; scope <= kAudioUnitScope_Output; scope++) {
+      size = sizeof tags;
+      WORKS(AudioUnitGetProperty(mixers[i], kAudioUnitProperty_SupportedChannelLayoutTags, scope, 0,
+                                 tags, &size));
+      UInt32 last = size / sizeof *tags - 1;
+      EQUAL(last + 1, i == 0 ? 3 : scope == kAudioUnitScope_Output ? 1 : 2);
+      EQUAL(tags[last],
+            i == 0 ? kAudioChannelLayoutTag_DiscreteInOrder : kAudioChannelLayoutTag_Stereo);
+    }
+    size = sizeof tags;
+    GIVES(AudioUnitGetProperty(mixers[i], kAudioUnitProperty_SupportedChannelLayoutTags,
+                               kAudioUnitScope_Input, 99, tags, &size),
+          kAudioUnitErr_InvalidElement);
+    GIVES(AudioUnitSetProperty(mixers[i], kAudioUnitProperty_SupportedChannelLayoutTags,
+                               kAudioUnitScope_Input, 0, tags, sizeof *tags),
+          kAudioUnitErr_PropertyNotWritable);
+    WORKS(AudioComponentInstanceDispose(mixers[i]));
+  }
+
   AudioUnit space = make(kAudioUnitType_Mixer, kAudioUnitSubType_3DMixer);
   MixerDistanceParams distance = {2, 50, 40}, found;
   WORKS(AudioUnitSetProperty(space, kAudioUnitProperty_3DMixerDistanceParams, kAudioUnitScope_Input,
@@ -381,6 +405,15 @@ static void speeds(void) {
       (void)render(unit, 2);
     CHECK(labs(asked - (long)(200 * FRAMES * rate)) <= 256);
   }
+  EQUAL(number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0),
+        kRenderQuality_High);
+  set_number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0, kRenderQuality_Max);
+  EQUAL(number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0),
+        kRenderQuality_Max);
+  UInt32 quality = 128;
+  GIVES(AudioUnitSetProperty(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0,
+                             &quality, sizeof quality),
+        kAudioUnitErr_InvalidPropertyValue);
   WORKS(AudioComponentInstanceDispose(unit));
   passed("speeds");
 }
