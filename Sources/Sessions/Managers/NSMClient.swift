@@ -16,7 +16,8 @@ package final class NSMClient: Sendable {
     case idle
     /// Announced, and no answer yet.
     case announcing
-    /// The manager does not answer, or refused the client. The program runs on without a manager.
+    /// The manager does not answer, or refused the client. The program may run on without a manager:
+    /// `cuejack session run` ends, because only the manager knows which session to open.
     case unmanaged(reason: String)
     /// The manager has accepted the client; no project is open.
     case managed
@@ -111,11 +112,10 @@ package final class NSMClient: Sendable {
 
   /// Announces the program and waits for the manager's answer. Call it once, when `open` can be served.
   ///
-  /// If the manager does not answer or refuses, one log line says so, and the program runs without a
-  /// manager.
+  /// If the manager does not answer or refuses, one log line says so, and nothing more is sent.
   ///
   /// - Returns: True if the manager has accepted the program, which must not open a JACK client before
-  ///   `open` is called. False also for a second call.
+  ///   `open` is called. If false, the caller runs without a manager or ends. False also for a second call.
   @discardableResult
   package func announce(patience: Double = patience) -> Bool {
     let isFirst = status.change { status in
