@@ -214,3 +214,8 @@ int cue_terminal_open(unsigned short columns, unsigned short rows, char *name, s
   }
   return terminal;
 }
+
+void cue_terminal_resize(int terminal, unsigned short columns, unsigned short rows) {
+  struct winsize window = {.ws_row = rows, .ws_col = columns};
+  ioctl(terminal, TIOCSWINSZ, &window);
+}

@@ -17,6 +17,11 @@ import Testing
     try #require(capture.wait(untilFrames: capture.capturedFrames + more, deadline: 60))
   }
 
+  /// Starts `cuejack` on a terminal of its own.
+  private func start(_ arguments: [String]) throws -> PseudoTerminal {
+    try PseudoTerminal(try builtProduct(named: "cuejack").path, arguments)
+  }
+
   /// Pause, moves and gain, as they are heard.
   @Test func keysPauseMoveAndChangeTheGain() throws {
     try withTemporaryFolder { folder in
@@ -24,20 +29,19 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
       capture.arm()
-      let terminal = try ShellTerminal(
-        ["play", file.path, "--connect", "capture", "--server", server.name], mark: file.path,
-        in: folder)
+      let terminal = try start(
+        ["play", file.path, "--connect", "capture", "--server", server.name])
       try terminal.wait(for: "start frame")
       try terminal.wait(for: " 0:01/")
-      #expect(try !terminal.echoes)
-      terminal.press(" ")
+      #expect(!terminal.isCooked)
+      terminal.type(" ")
       try terminal.wait(for: "paused")
       // What the server still had to play.
       try waitForFrames(capture, 8192)
       let silent = capture.capturedFrames
-      terminal.press("\u{1B}[C")
+      terminal.type("\u{1B}[C")
       try waitForFrames(capture, 8192)
-      terminal.press(" ")
+      terminal.type(" ")
       try terminal.wait("going on") { capture.samples(channel: 0)[silent...].contains { $0 != 0 } }
       try waitForFrames(capture, 8192)
       let heard = capture.samples(channel: 0)
@@ -49,22 +53,21 @@ import Testing
       // Five seconds, but for what was played until the pause was made.
       #expect(abs(after - before - 240_000) < 24_000, "from \(before) to \(after)")
       // Each key is one decibel.
-      terminal.press("\u{1B}[B\u{1B}[B\u{1B}OB")
+      terminal.type("\u{1B}[B\u{1B}[B\u{1B}OB")
       try terminal.wait(for: "gain -3 dB")
       try waitForFrames(capture, 8192)
       let quiet = capture.samples(channel: 0).suffix(64)
       let gain = Float(pow(10, -0.15))
       #expect(position(of: quiet, in: file.samples[0], gain: gain) != nil)
-      terminal.press("m")
+      terminal.type("m")
       try terminal.wait(for: "muted")
       try waitForFrames(capture, 8192)
       #expect(capture.samples(channel: 0).suffix(1024).allSatisfy { $0 == 0 })
-      terminal.press("m\u{1B}[1;2C?l")
+      terminal.type("m\u{1B}[1;2C?l")
       try terminal.wait(for: "with shift, 60")
       try terminal.wait(for: "loop")
-      terminal.press("q")
-      let end = try terminal.end()
-      #expect(end.status == 0 && end.echoes, "\(terminal.text)")
+      terminal.type("q")
+      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
       #expect(terminal.text.contains("long.wav: played "), "\(terminal.text)")
     }
   }
@@ -78,16 +81,15 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
       capture.arm()
-      let terminal = try ShellTerminal(
-        ["play", "-q"] + files.map(\.path) + ["--connect", "capture", "--server", server.name],
-        mark: files[0].path, in: folder)
+      let terminal = try start(
+        ["play", "-q"] + files.map(\.path) + ["--connect", "capture", "--server", server.name])
       /// Presses keys, and returns what is heard first after them.
       func heard(_ keys: String, _ name: String) throws -> [Float] {
-        terminal.press(" ")
+        terminal.type(" ")
         try terminal.wait(for: "paused")
         try waitForFrames(capture, 8192)
         let silent = capture.capturedFrames
-        terminal.press(keys + " ")
+        terminal.type(keys + " ")
         try terminal.wait("going on") {
           capture.samples(channel: 0)[silent...].contains { $0 != 0 }
         }
@@ -100,8 +102,8 @@ import Testing
       #expect(try heard("n", "3.wav ") == Array(files[2].samples[0].prefix(1000)))
       // Right after a file's beginning, the one before is meant.
       #expect(try heard("pp", "2.wav ") == Array(files[0].samples[0].prefix(1000)))
-      terminal.press("q")
-      #expect(try terminal.end().status == 0)
+      terminal.type("q")
+      #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
     }
   }
 
@@ -113,9 +115,8 @@ import Testing
       }
       let server = try JackDaemon(period: 1024)
       let capture = try CaptureClient(on: server, channels: 2, capacity: 60 * server.rate)
-      let terminal = try ShellTerminal(
-        ["play"] + files.map(\.path) + ["--no-connect", "--server", server.name],
-        mark: files[0].path, in: folder)
+      let terminal = try start(
+        ["play"] + files.map(\.path) + ["--no-connect", "--server", server.name])
       try terminal.wait(for: "0:00/")
       try capture.connect("cuejack-play:out_1", toInput: 1)
       try capture.connect("cuejack-play-2:out_1", toInput: 2)
@@ -125,16 +126,16 @@ import Testing
         return (0..<2).map { capture.samples(channel: $0).suffix(1024).allSatisfy { $0 == 0 } }
       }
       #expect(try areSilent() == [false, false])
-      terminal.press("m")
+      terminal.type("m")
       try terminal.wait(for: "(mute) 1.wav")
       #expect(try areSilent() == [true, false])
-      terminal.press("mns")
+      terminal.type("mns")
       try terminal.wait(for: "file 2: 2.wav  solo")
       #expect(try areSilent() == [true, false])
-      terminal.press("spm")
+      terminal.type("spm")
       try terminal.wait(for: "(mute) 1.wav", times: 2)
-      terminal.press("mq")
-      #expect(try terminal.end().status == 0)
+      terminal.type("mq")
+      #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
     }
   }
 
@@ -144,23 +145,21 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let emitter = try Emitter(on: server)
       let file = folder.appendingPathComponent("take.wav").path
-      let terminal = try ShellTerminal(
-        ["record", file, "--format", "f32", "--connect", "emitter", "--server", server.name],
-        mark: file, in: folder)
+      let terminal = try start(
+        ["record", file, "--format", "f32", "--connect", "emitter", "--server", server.name])
       try waitForSize(200_000, of: [file])
-      terminal.press("m ")
+      terminal.type("m ")
       try terminal.wait(for: "(paused)")
       usleep(1_200_000)
-      #expect(try !terminal.echoes)
-      terminal.press(" ")
+      #expect(!terminal.isCooked)
+      terminal.type(" ")
       let paused = try Data(contentsOf: URL(fileURLWithPath: file)).count
       try waitForSize(paused + 200_000, of: [file])
-      terminal.press("m?")
+      terminal.type("m?")
       try terminal.wait(for: "marker 2 at")
       try terminal.wait(for: "end the recording")
-      terminal.press("q")
-      let end = try terminal.end()
-      #expect(end.status == 0 && end.echoes, "\(terminal.text)")
+      terminal.type("q")
+      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
       let sound = try channels(of: URL(fileURLWithPath: file))[0]
       // Where the frames go on with later numbers.
       let steps = zip(sound, sound.dropFirst()).map { $1 - $0 }.filter { $0 != 1 && $0 > 0 }
@@ -182,21 +181,17 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("long.wav", in: folder, channels: 1, frames: 1_440_000)
       let server = try JackDaemon(period: 1024)
-      let terminal = try ShellTerminal(
-        ["play", file.path, "--server", server.name], mark: file.path, in: folder)
+      let terminal = try start(["play", file.path, "--server", server.name])
       try terminal.wait(for: "0:00/")
-      #expect(try !terminal.echoes)
-      let process = try #require(try terminal.process)
-      func isStopped() -> Bool {
-        text(of: URL(fileURLWithPath: "/proc/\(process)/stat")).contains(") T ")
-      }
-      terminal.press("\u{1A}")
+      #expect(!terminal.isCooked)
+      func isStopped() -> Bool { terminal.state == "T" }
+      terminal.type("\u{1A}")
       try terminal.wait("stopped") { isStopped() }
-      #expect(try terminal.echoes)
-      kill(process, SIGCONT)
-      try terminal.wait("going on") { try !isStopped() && !terminal.echoes }
+      #expect(terminal.isCooked)
+      terminal.send(signal: SIGCONT)
+      try terminal.wait("going on") { !isStopped() && !terminal.isCooked }
       // The display fits another width.
-      try terminal.resize(columns: 40)
+      terminal.resize(columns: 40)
       usleep(300_000)
       let before = terminal.text.count
       try terminal.wait("drawn again") { terminal.text.count > before + 200 }
@@ -205,9 +200,8 @@ import Testing
       )
       .map { $0.replacing(#/\x1B\[[\d;]*[A-Za-z]/#, with: "") }
       #expect(lines.dropFirst().dropLast().allSatisfy { $0.count < 40 }, "\(lines)")
-      terminal.press("q")
-      let end = try terminal.end()
-      #expect(end.status == 0 && end.echoes, "\(terminal.text)")
+      terminal.type("q")
+      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
     }
   }
 
@@ -217,13 +211,12 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("long.wav", in: folder, channels: 1, frames: 1_440_000)
       let server = try JackDaemon(period: 1024)
-      let terminal = try ShellTerminal(
-        ["play", file.path, "--server", server.name], mark: file.path, in: folder)
+      let terminal = try start(["play", file.path, "--server", server.name])
       try terminal.wait(for: "0:00/")
-      #expect(try !terminal.echoes)
-      kill(try #require(try terminal.process), signal)
-      let end = try terminal.end()
-      #expect(end.status == 128 + signal && end.echoes, "\(terminal.text)")
+      #expect(!terminal.isCooked)
+      terminal.send(signal: signal)
+      #expect(
+        terminal.wait(seconds: 30) == 128 + signal && terminal.isCooked, "\(terminal.text)")
     }
   }
 }

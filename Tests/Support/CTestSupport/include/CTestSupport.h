@@ -16,6 +16,9 @@ typedef struct cue_child cue_child;
 /// `name` gets the path of the programs' side.
 int cue_terminal_open(unsigned short columns, unsigned short rows, char *name, size_t size);
 
+/// Gives a terminal another size. Its program gets SIGWINCH.
+void cue_terminal_resize(int terminal, unsigned short columns, unsigned short rows);
+
 /// Starts the program `path` with `arguments` and `environment` (both end with NULL) in `folder`
 /// (NULL: the current one). Its input is /dev/null, its outputs are two files, which may be the
 /// same. It inherits the descriptor `kept`, unless that is -1, and no other. Returns NULL and sets
