@@ -10,9 +10,6 @@ final class Scan: @unchecked Sendable {
   private let lock = Lock()
   private let world: OpaquePointer
 
-  /// Number of times that this process has read the manifests of all bundles, which takes long.
-  static let scans = Atomic<Int>(0)
-
   /// Reads the manifests of all bundles in `path`; nil for LV2_PATH or lilv's own default.
   init(path: String?) {
     unsafe world = unsafe Self.newWorld()
@@ -22,7 +19,6 @@ final class Scan: @unchecked Sendable {
       unsafe lilv_node_free(node)
     }
     unsafe lilv_world_load_all(world)
-    Self.scans.add(1, ordering: .relaxed)
   }
 
   /// Reads the manifest of one bundle only.

@@ -243,6 +243,7 @@ import Testing
   @Test func sixtyFourTracksAndPluginsComeUpTogether() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000)
+      try validate("http://lv2plug.in/plugins/eg-amp")
       let jack = try JackDaemon(rate: 48000, period: 256)
       let running = try open(large(a), in: folder, on: jack)
       defer { running.end() }

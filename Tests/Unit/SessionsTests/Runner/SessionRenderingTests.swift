@@ -100,9 +100,9 @@ import Testing
       document.tracks[2].rate = 1.3
       document.tracks[2].pitch = 200
       document.tracks[2].bus = "main"
-      document.tracks[1].chain = [
-        SessionPlugin(id: "amp", uri: "http://lv2plug.in/plugins/eg-amp")
-      ]
+      let uri = "http://lv2plug.in/plugins/eg-amp"
+      try validate(uri)
+      document.tracks[1].chain = [SessionPlugin(id: "amp", uri: uri)]
       document.tracks[1].chain[0].parameters = ["gain": -4]
       document.tracks[1].volume = -7.3
       document.tracks[1].pan = 0.3

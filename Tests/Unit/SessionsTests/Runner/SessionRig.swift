@@ -1,6 +1,8 @@
 import Foundation
+import PluginHost
 import Server
 import TestSupport
+import Testing
 
 @testable import Sessions
 
@@ -19,10 +21,14 @@ final class SessionRig {
     var lines: [String] { lock.withLock { _lines } }
   }
 
-  init(_ document: SessionDocument, in folder: URL, sampleRate: Double = 48000) throws {
+  init(
+    _ document: SessionDocument, in folder: URL, sampleRate: Double = 48000,
+    otherInputs: [String] = []
+  ) throws {
     server = HandDrivenServer(sampleRate: sampleRate, maximumFrames: 1024)
     server.periodFrames = Self.period
     server.physicalOutputs = []
+    server.otherInputs = otherInputs
     let messages = Messages()
     self.messages = messages
     engine = try SessionEngine(
@@ -60,6 +66,14 @@ final class SessionRig {
     guard frames.upperBound <= all.count else { return [] }
     return Array(all[frames])
   }
+}
+
+/// Has `cuejack` validate a plugin, whose result sessions of this program find in the cache: this program itself
+/// validates none.
+func validate(_ plugin: String) throws {
+  let validator = PluginValidator(executable: try builtProduct(named: "cuejack").path)
+  let report = try validator.plugin(plugin, in: World())
+  #expect(report.failures == [])
 }
 
 /// Returns a session with a track for each list of files.
