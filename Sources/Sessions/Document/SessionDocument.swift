@@ -53,6 +53,20 @@ package struct SessionDocument: SessionRecord {
   ]
   package static let shape = RecordShape("session", fields.map(\.shape))
 
+  /// Returns the name of the JACK client of a session with a name, which the document's connections have.
+  package static func clientName(for name: String) -> String {
+    var name = name.replacing(":", with: "_")
+    while name.utf8.count > 59 { name.removeLast() }
+    return name
+  }
+
+  /// Returns the part of port names before the number, for a track or bus with a name.
+  package static func portStem(for name: String) -> String {
+    var stem = name.replacing(":", with: "_")
+    while stem.utf8.count > 100 { stem.removeLast() }
+    return stem
+  }
+
   /// Returns whether a track is silent: it is muted, or others have solo and it does not.
   package func isSilent(_ track: SessionTrack) -> Bool {
     track.mute || !track.solo && tracks.contains { $0.solo }

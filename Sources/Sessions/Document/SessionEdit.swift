@@ -386,11 +386,13 @@ extension SessionShape {
 // MARK: - Names
 
 extension SessionDocument {
-  /// Returns the name at a path such as `tracks[2].name`; nil for any other path.
+  /// Returns the name at a path such as `name` or `tracks[2].name`; nil for any other path.
   private static func name(at path: SessionPath, in tree: inout JSONValue) throws(SessionError)
     -> String?
   {
-    guard path.steps.count == 3, path.steps[2] == .key("name") else { return nil }
+    guard path.steps.count == 3 || path.steps.count == 1, path.steps.last == .key("name") else {
+      return nil
+    }
     var name: String?
     try visit(&tree, .record(shape), path) { slot, _, _ throws(SessionError) in
       name = slot?.string
@@ -398,11 +400,12 @@ extension SessionDocument {
     return name
   }
 
-  /// Carries the new name of a track or bus to everything that refers to it.
+  /// Carries the new name of the session, a track or a bus to everything that refers to it.
   private static func rename(
     _ path: SessionPath, from old: String, to new: String, in tree: inout JSONValue
   ) {
     guard case .key(let list) = path.steps[0], case .table(var members) = tree else { return }
+    let name = list == "name" ? old : members["name"]?.string ?? SessionDocument().name
     func rewrite(_ list: String, _ key: String, _ change: (JSONValue) -> JSONValue) {
       guard case .list(let elements) = members[list] else { return }
       members[list] = .list(
@@ -413,11 +416,19 @@ extension SessionDocument {
         })
     }
     let renamed = { (value: JSONValue) in value == .text(old) ? .text(new) : value }
+    let port = { (value: JSONValue) -> JSONValue in
+      .text(Self.port(value.string ?? "", of: name, list, from: old, to: new))
+    }
     switch list {
+    case "name":
+      rewrite("connections", "from", port)
+      rewrite("connections", "to", port)
     case "buses":
+      rewrite("connections", "from", port)
       rewrite("tracks", "bus", renamed)
       rewrite("buses", "bus", renamed)
     case "tracks":
+      rewrite("connections", "from", port)
       rewrite("groups", "tracks") { .list(($0.elements ?? []).map(renamed)) }
     default: break
     }
@@ -429,5 +440,18 @@ extension SessionDocument {
       return .text(path.description)
     }
     tree = .table(members)
+  }
+
+  /// Returns the full name of a port after the session, or one of its tracks or buses, has got another name.
+  private static func port(
+    _ port: String, of session: String, _ list: String, from old: String, to new: String
+  ) -> String {
+    let client = Self.clientName(for: session) + ":"
+    guard port.hasPrefix(client) else { return port }
+    let rest = port.dropFirst(client.count)
+    if list == "name" { return "\(Self.clientName(for: new)):\(rest)" }
+    let stem = Self.portStem(for: old) + "_"
+    guard rest.hasPrefix(stem), UInt(rest.dropFirst(stem.count)) != nil else { return port }
+    return "\(client)\(Self.portStem(for: new))_\(rest.dropFirst(stem.count))"
   }
 }

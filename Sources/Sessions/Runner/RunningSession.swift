@@ -103,7 +103,8 @@ package final class RunningSession: Sendable {
     if !faults.isEmpty {
       throw .session(.faults(file: "\(store.folder.path)/\(SessionStore.file)", faults))
     }
-    let name = clientName ?? options.clientName ?? Self.clientName(for: document.name)
+    let name =
+      clientName ?? options.clientName ?? SessionDocument.clientName(for: document.name)
     let engine = try SessionEngine(
       document, in: store.folder, on: options.server,
       SessionEngine.Options(
@@ -142,13 +143,6 @@ package final class RunningSession: Sendable {
     } catch {
       options.onMessage("\(error)")
     }
-  }
-
-  /// Returns a JACK client's name for a session's.
-  private static func clientName(for name: String) -> String {
-    var name = name.replacing(":", with: "_")
-    while name.utf8.count > 59 { name.removeLast() }
-    return name
   }
 
   /// Closes the open session without saving. Its edits stay in the journal.

@@ -154,14 +154,59 @@ extension SessionEngine {
         connect(outlet.ports[index % outlet.ports.count], to: other)
       }
     }
-    for connection in document.connections { connect(connection) }
+    for connection in document.connections where ownPort(of: connection) == nil {
+      options.onMessage("connections: \(reason(against: connection))")
+    }
+    for (port, other) in ownConnections(of: document) { connect(port, to: other) }
+  }
+
+  /// The document's connections of the session's ports. As with a queue, a second port of a single channel
+  /// that no connection names takes every second connection of the first one.
+  private func ownConnections(of document: SessionDocument) -> [(port: String, other: String)] {
+    let own = document.connections.compactMap(ownPort)
+    let named = Set(own.map(\.port))
+    var seconds: [String: String] = [:]
+    for (index, outlet) in plan.trackOutlets
+    where plan.tracks[index].facts.channels == 1 && outlet.ports.count == 2 {
+      if !named.contains(outlet.ports[1]) { seconds[outlet.ports[0]] = outlet.ports[1] }
+    }
+    var counts: [String: Int] = [:]
+    return own.map { port, other in
+      counts[port, default: 0] += 1
+      let isSecond = counts[port]?.isMultiple(of: 2) ?? false
+      return (isSecond ? seconds[port] ?? port : port, other)
+    }
+  }
+
+  /// Returns why a connection is not made, in words.
+  private func reason(against connection: SessionConnection) -> String {
+    let words = "\(connection.from) -> \(connection.to)"
+    guard let (port, _) = namedPort(of: connection) else {
+      return "neither \(connection.from) nor \(connection.to) is a port of this session"
+    }
+    return isGone(port)
+      ? "the session has no port \(port): \(words) is left out"
+      : "the session has no port \(port) now: \(words) is not made"
+  }
+
+  /// Whether a port that the session does not have cannot return by itself: it is none of a track whose sound
+  /// is missing.
+  private func isGone(_ port: String) -> Bool {
+    !plan.tracks.indices.contains { index in
+      let stem = SessionDocument.portStem(for: plan.tracks[index].name)
+      return players[index] == nil && (port.hasPrefix(stem + "_") || port.hasPrefix(stem + "-"))
+    }
+  }
+
+  /// Whether a connection names a port that the session had, and that cannot return by itself.
+  func isObsolete(_ connection: SessionConnection) -> Bool {
+    guard ownPort(of: connection) == nil else { return false }
+    return namedPort(of: connection).map { isGone($0.port) } ?? false
   }
 
   private func connect(_ connection: SessionConnection) {
     guard let (port, other) = ownPort(of: connection) else {
-      options.onMessage(
-        "connections: neither \(connection.from) nor \(connection.to) is a port of this session")
-      return
+      return options.onMessage("connections: \(reason(against: connection))")
     }
     connect(port, to: other)
   }
@@ -176,17 +221,36 @@ extension SessionEngine {
     }
   }
 
-  /// Returns the session's port of a connection, without the client's name, and the other one. The
-  /// document names the client as the session, or as it is called at present.
+  /// Returns the session's port of a connection, without the client's name, and the other one; nil if the
+  /// session has no such port.
   func ownPort(of connection: SessionConnection) -> (port: String, other: String)? {
-    for (own, other) in [(connection.from, connection.to), (connection.to, connection.from)] {
-      for client in [device.client.name, options.clientName, document.name]
-      where own.hasPrefix(client + ":") {
-        let port = String(own.dropFirst(client.utf8.count + 1))
-        if portNames.contains(port) { return (port, other) }
+    let names = Set(portNames)
+    return namedPorts(of: connection).first { names.contains($0.port) }
+  }
+
+  /// Returns the port of a connection that bears the session's name; nil if neither does.
+  private func namedPort(of connection: SessionConnection) -> (port: String, other: String)? {
+    namedPorts(of: connection).first
+  }
+
+  private func namedPorts(of connection: SessionConnection) -> [(port: String, other: String)] {
+    Self.namedPorts(of: connection, [device.client.name, options.clientName], document)
+  }
+
+  /// Returns the ports of a connection that bear a name of the session's client, without it, each with the
+  /// other port. The document names the client after the session, or as it is called at present.
+  ///
+  /// - Parameter clients: What the client is called at present.
+  static func namedPorts(
+    of connection: SessionConnection, _ clients: [String], _ document: SessionDocument
+  ) -> [(port: String, other: String)] {
+    let clients = clients + [SessionDocument.clientName(for: document.name), document.name]
+    return [(connection.from, connection.to), (connection.to, connection.from)].flatMap {
+      own, other in
+      clients.filter { own.hasPrefix($0 + ":") }.map { client in
+        (String(own.dropFirst(client.count + 1)), other)
       }
     }
-    return nil
   }
 
   /// The names of the session's ports.

@@ -31,8 +31,9 @@ extension SessionEngine {
   }
 
   /// Writes the connections of the session's ports into a document: those that exist, and those that are
-  /// made when the other port appears. They name the client as the session asked for it.
-  private func capture(_ document: inout SessionDocument) {
+  /// made when the other port appears. They name the client after the session, whatever it is called now.
+  /// Connections of ports that the session no longer has are dropped.
+  func capture(_ document: inout SessionDocument) {
     let known = device.knownConnections.filter { portNames.contains($0.port) }
     func keeps(_ ports: [String], _ others: [String]) -> Bool {
       others.enumerated().allSatisfy { index, other in
@@ -54,12 +55,12 @@ extension SessionEngine {
       }
     }
     var connections = document.connections.filter { connection in
-      guard let own = ownPort(of: connection) else { return true }
+      guard let own = ownPort(of: connection) else { return !isObsolete(connection) }
       return known.contains { $0 == own }
     }
     for wire in known where !listed.contains(where: { $0 == wire }) {
       if connections.contains(where: { ownPort(of: $0).map { $0 == wire } ?? false }) { continue }
-      let own = "\(options.clientName):\(wire.port)"
+      let own = "\(SessionDocument.clientName(for: document.name)):\(wire.port)"
       connections.append(
         wire.port == session.midiInput
           ? SessionConnection(from: wire.other, to: own)

@@ -87,7 +87,12 @@ package final class SessionEngine: Sendable {
       let rate = device.client.sampleRate
       let silence = SoundFacts(sampleRate: rate, channels: 2, frames: 0)
       let plan = SessionPlan(
-        document, facts: sounds.map { $0.map(SoundFacts.init) ?? silence }, sampleRate: rate)
+        document, facts: sounds.map { $0.map(SoundFacts.init) ?? silence }, sampleRate: rate,
+        named: Set(
+          document.connections.flatMap { connection in
+            Self.namedPorts(of: connection, [device.client.name, options.clientName], document)
+              .map(\.port)
+          }))
       self.plan = plan
       let session = try SessionRunError.session { () throws(SessionError) in
         try SessionMixer(

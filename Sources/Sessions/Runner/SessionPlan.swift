@@ -101,7 +101,10 @@ package struct SessionPlan: Sendable {
   /// - Parameters:
   ///   - facts: The sounds of the tracks, in order.
   ///   - sampleRate: The device's, in Hz.
-  package init(_ document: SessionDocument, facts: [SoundFacts], sampleRate: Double) {
+  ///   - named: The session's ports that its connections name, without the client's name.
+  package init(
+    _ document: SessionDocument, facts: [SoundFacts], sampleRate: Double, named: Set<String> = []
+  ) {
     let timeline = SessionTimescale(sampleRate: sampleRate, tempo: document.transport)
     self.timeline = timeline
     tracks = zip(document.tracks, facts).map { track, facts in
@@ -116,12 +119,12 @@ package struct SessionPlan: Sendable {
       let channels = facts[index].channels
       // Balance needs two channels.
       let count = channels == 1 && track.pan != 0 ? 2 : channels
-      outlets[index] = Self.outlet(track.name, count, track.ports, &taken)
+      outlets[index] = Self.outlet(track.name, count, track.ports, named, &taken)
     }
     trackOutlets = outlets
     outlets = [:]
     for (index, bus) in document.buses.enumerated() where bus.bus == nil {
-      outlets[index] = Self.outlet(bus.name, bus.channels, bus.ports, &taken)
+      outlets[index] = Self.outlet(bus.name, bus.channels, bus.ports, [], &taken)
     }
     busOutlets = outlets
     groups = Self.groups(of: document)
@@ -141,18 +144,20 @@ package struct SessionPlan: Sendable {
     return clip
   }
 
-  /// Greatest length in bytes of the part of a port's name before its number.
-  private static let longestPortName = 100
-
+  /// Names the ports of a track or bus. A single channel keeps a second port that is `named`: patchbays know
+  /// it.
   private static func outlet(
-    _ name: String, _ channels: Int, _ destinations: [String], _ taken: inout Set<String>
+    _ name: String, _ channels: Int, _ destinations: [String], _ named: Set<String>,
+    _ taken: inout Set<String>
   ) -> Outlet {
-    var stem = name.replacing(":", with: "_")
-    while stem.utf8.count > longestPortName { stem.removeLast() }
-    let free = ([stem] + (2...1000).map { "\(stem)-\($0)" }).first { stem in
+    let first = SessionDocument.portStem(for: name)
+    func isFree(_ stem: String, _ channels: Int) -> Bool {
       (1...channels).allSatisfy { !taken.contains("\(stem)_\($0)") }
     }
-    let ports = (1...channels).map { "\(free ?? stem)_\($0)" }
+    let stem =
+      ([first] + (2...1000).map { "\(first)-\($0)" }).first { isFree($0, channels) } ?? first
+    let keepsSecond = channels == 1 && named.contains("\(stem)_2") && isFree(stem, 2)
+    let ports = (1...(keepsSecond ? 2 : channels)).map { "\(stem)_\($0)" }
     taken.formUnion(ports)
     return Outlet(ports: ports, destinations: destinations)
   }

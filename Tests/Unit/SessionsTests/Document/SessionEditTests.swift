@@ -100,6 +100,26 @@ import Testing
     #expect(SessionCheck.references(of: document).isEmpty)
   }
 
+  @Test func aNewNameIsCarriedToTheConnections() throws {
+    func connection(_ port: String) -> SessionConnection {
+      SessionConnection(from: port, to: "ardour:in 1")
+    }
+    let document = try edited { document in
+      document.connections = [
+        "Sample:drums_1", "Sample:drums_12", "Sample:drums_x", "Sample:bass_1", "other:drums_1",
+      ].map(connection)
+      document.connections.append(SessionConnection(from: "x:out", to: "Sample:midi_in"))
+      try set("tracks[drums].name=kit: two", in: &document)
+      try set("name=Another", in: &document)
+    }
+    #expect(
+      document.connections
+        == [
+          "Another:kit_ two_1", "Another:kit_ two_12", "Another:drums_x", "Another:bass_1",
+          "other:drums_1",
+        ].map(connection) + [SessionConnection(from: "x:out", to: "Another:midi_in")])
+  }
+
   @Test(arguments: [
     ("tracks[drums].gain=1", "tracks[drums].gain: unknown key; did you mean “volume”?"),
     (

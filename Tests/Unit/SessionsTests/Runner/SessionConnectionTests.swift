@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// The connections of a session's ports from one run to the next, on a hand-driven server.
+@Suite(.serialized) struct SessionConnectionTests {
+  private func connection(_ from: String, _ to: String) -> SessionConnection {
+    SessionConnection(from: from, to: to)
+  }
+
+  /// Runs a session on a server with four ports of another client.
+  private func rig(_ document: SessionDocument, _ folder: URL) throws -> SessionRig {
+    try SessionRig(document, in: folder, otherInputs: (1...4).map { "x:in_\($0)" })
+  }
+
+  /// Returns the connections of the session's ports as they are on the server.
+  private func connections(of rig: SessionRig) -> [String: [String]] {
+    rig.server.clients[0].connections.filter { !$0.value.isEmpty }
+  }
+
+  private func saved(_ rig: SessionRig) -> SessionDocument {
+    var document = rig.engine.document
+    rig.engine.capture(&document)
+    return document
+  }
+
+  @Test func aTrackKeepsTheSecondPortThatAConnectionNames() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      var document = session([("a", [a])])
+      document.tracks[0].pan = 0.25
+      document.connections = [
+        connection("session:a_1", "x:in_1"), connection("session:a_2", "x:in_2"),
+      ]
+      let first = try rig(document, folder)
+      document.tracks[0].pan = 0
+      try first.engine.adopt(document)
+      let second = try rig(saved(first), folder)
+      #expect(second.engine.portNames == ["a_1", "a_2"])
+      #expect(connections(of: second) == ["a_1": ["x:in_1"], "a_2": ["x:in_2"]])
+      #expect(second.lines == [])
+      // Both sides are heard as they were, and the balance can move again.
+      document.tracks[0].pan = -0.5
+      try second.engine.adopt(document)
+    }
+  }
+
+  @Test func aNewSecondPortTakesEverySecondConnection() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      var document = session([("a", [a])])
+      document.connections = (1...4).map { connection("session:a_1", "x:in_\($0)") }
+      document.tracks[0].pan = -0.5
+      let first = try rig(document, folder)
+      let expected = ["a_1": ["x:in_1", "x:in_3"], "a_2": ["x:in_2", "x:in_4"]]
+      #expect(connections(of: first) == expected)
+      // They are saved so.
+      let again = try rig(saved(first), folder)
+      #expect(connections(of: again) == expected)
+    }
+  }
+
+  @Test func connectionsAreSavedUnderTheNameOfTheSession() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      var document = session([("a", [a])])
+      document.name = "a song: two"
+      // The client is called “session” here, as after `--name session`.
+      let first = try rig(document, folder)
+      try first.engine.device.connect("a_1", to: "x:in_1")
+      document = saved(first)
+      #expect(document.connections == [connection("a song_ two:a_1", "x:in_1")])
+      let again = try rig(document, folder)
+      #expect(connections(of: again) == ["a_1": ["x:in_1"]])
+      #expect(again.lines == [])
+    }
+  }
+
+  @Test func connectionsOfTracksThatAreGoneAreDroppedWithAMessage() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      var document = session([("a", [a]), ("missing", [a])])
+      document.tracks[1].files = ["not-there.wav"]
+      document.connections = [
+        connection("session:a_1", "x:in_1"), connection("session:b_1", "x:in_2"),
+        // The file may have four channels once it is back.
+        connection("session:missing_4", "x:in_3"),
+      ]
+      let first = try rig(document, folder)
+      #expect(
+        first.lines.filter { $0.hasPrefix("connections") } == [
+          "connections: the session has no port b_1: session:b_1 -> x:in_2 is left out",
+          "connections: the session has no port missing_4 now: session:missing_4 -> x:in_3 is not made",
+        ])
+      #expect(saved(first).connections == [document.connections[0], document.connections[2]])
+    }
+  }
+}
