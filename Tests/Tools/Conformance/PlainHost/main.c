@@ -11,14 +11,14 @@
 
 static plugin_facts facts;
 static bool has_failed = false;
-/// Set to fill new memory with NaN bytes instead of the usual zeros.
-static bool is_dirty = false;
+/// The byte that new memory is filled with; negative to leave it as it comes, mostly zero.
+static int fill = -1;
 
 extern void *__libc_malloc(size_t bytes);
 
 void *malloc(size_t bytes) {
   void *block = __libc_malloc(bytes);
-  if (block && is_dirty) memset(block, 0xff, bytes);
+  if (block && fill >= 0) memset(block, fill, bytes);
   return block;
 }
 
@@ -237,8 +237,10 @@ static float *sound_of(instance *it, size_t *samples) {
 }
 
 /// Compares the sound of an instance with that of one that got the first one's state, and with that
-/// of one that got none.
-static void compare_restored(void) {
+/// of one that got none, where new memory is filled with a byte. Returns the first one's sound,
+/// which the caller frees.
+static float *compare_restored(int byte, size_t *count) {
+  fill = byte;
   instance *it = ready(48000, true), *other = made(48000, 1024, true), *third = ready(48000, true);
   LilvState *state = state_of(it, NULL);
   restore(other, state);
@@ -248,16 +250,29 @@ static void compare_restored(void) {
         *last = sound_of(third, &samples);
   bool is_steady = !memcmp(first, last, samples * sizeof *first);
   bool is_restored = !memcmp(first, second, samples * sizeof *first);
-  printf("step: two instances give %s; a restored one gives %s\n",
-         is_steady ? "the same" : "other samples", is_restored ? "the same" : "other samples");
+  printf("step: two instances give %s; a restored one gives %s, where new memory is %d\n",
+         is_steady ? "the same" : "other samples", is_restored ? "the same" : "other samples",
+         byte);
   if (is_steady && !is_restored) fail("restored", "a restored instance gives other samples");
-  free(first);
   free(second);
   free(last);
   lilv_state_free(state);
   end(it);
   end(other);
   end(third);
+  fill = -1;
+  *count = samples;
+  return first;
+}
+
+/// Compares restored instances where memory is zero, and where it is not, and the sounds of both.
+static void compare_all(void) {
+  size_t samples, again;
+  float *zero = compare_restored(0, &samples), *other = compare_restored(0x55, &again);
+  if (samples == again && memcmp(zero, other, samples * sizeof *zero) != 0)
+    fail("memory", "an instance gives other samples where new memory is not zero");
+  free(zero);
+  free(other);
 }
 
 /// Prints every plugin and its bundle's path, one per line.
@@ -272,7 +287,7 @@ static void list(LilvWorld *world) {
 }
 
 int main(int count, char **words) {
-  is_dirty = getenv("DIRTY_MEMORY") != NULL;
+  if (getenv("DIRTY_MEMORY")) fill = 0xff;
   LilvWorld *world = lilv_world_new();
   lilv_world_load_all(world);
   if (count == 2 && !strcmp(words[1], "list")) {
@@ -300,7 +315,7 @@ int main(int count, char **words) {
     return 2;
   }
   if (compares) {
-    compare_restored();
+    compare_all();
     return has_failed;
   }
   const double rates[] = {44100, 48000, 96000};
