@@ -162,6 +162,51 @@ import Testing
     }
   }
 
+  @Test func controllersMoveValuesAndParameters() throws {
+    try withTemporaryFolder { folder in
+      let amp = "http://lv2plug.in/plugins/eg-amp"
+      try validate(amp)
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000 * 20, seed: 1)
+      var document = session([("a", [a]), ("b", [a])])
+      document.tracks[1].chain = [SessionPlugin(id: "amp", uri: amp)]
+      document.controllers = try [
+        ("cc7@2", "tracks[a].volume"), ("nrpn300", "tracks[b].volume"), ("cc20", "tracks[a].mute"),
+        ("cc1", "tracks[b].chain[amp].parameters.gain"),
+      ].map { SessionMapping(try #require(SessionController($0)), to: $1) }
+      for (index, low) in [(0, -60.0), (1, -12), (3, -20)] {
+        document.controllers[index].low = low
+        document.controllers[index].high = 0
+      }
+      let stage = try Stage(document, in: folder)
+      let keys = try Keys(on: stage.jack)
+      try stage.capture.connect("keys:out", to: "session:midi_in")
+      try stage.running.start()
+      try wait(for: "sound") { stage.engine.isSounding }
+      let soon = stage.capture.frameTime &+ 4800
+      try keys.play(
+        [
+          [0xB1, 7, 0], [0xB0, 7, 127], [0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 6, 0],
+          [0xB0, 20, 127],
+          [0xB0, 1, 0],
+        ].enumerated().map { Keys.Message(soon &+ UInt32($0), $1) })
+      try wait(for: "the values") {
+        let tracks = stage.engine.document.tracks
+        return tracks[0].volume == -60 && tracks[0].mute && tracks[1].volume == -12
+      }
+      // Edits like all others: the journal has them.
+      let path = "\(folder.path)/s"
+      #expect(try SessionStore.read(path).document.tracks[1].volume == -12)
+      // The plugin hears its controller in the cycle: 20 dB less, behind a fader at -12 dB.
+      let frame = Int(stage.capture.frameTime &+ 9600)
+      let (origin, anchor) = stage.engine.runs.withLock { ($0[0].origin, $0[0].anchor) }
+      let position =
+        Int(origin) + Int(Int32(bitPattern: UInt32(frame) &- UInt32(truncatingIfNeeded: anchor)))
+      let heard = try stage.heard(1, at: frame, count: 500)
+      let gain = Float(pow(10, -32.0 / 20))
+      #expect((0..<500).allSatisfy { abs(heard[$0] - a.samples[0][position + $0] * gain) < 1e-5 })
+    }
+  }
+
   @Test func aPauseOnAServerIsToTheFrame() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000 * 8, seed: 1)
