@@ -133,9 +133,13 @@ extension SessionEngine {
       entry.recorder.stop()
       entry.recorder.close()
       guard let writer = entry.file.writer else {
-        options.onMessage("recordings[\(entry.name)]: nothing was recorded")
+        // One that never started, or that comes after a take, is nothing to tell of.
+        if entry.isStarted, !takes.withLock({ $0.contains(entry.name) }) {
+          options.onMessage("recordings[\(entry.name)]: nothing was recorded")
+        }
         continue
       }
+      takes.withLock { _ = $0.insert(entry.name) }
       do throws(SoundFileError) {
         try writer.close()
         let lost =

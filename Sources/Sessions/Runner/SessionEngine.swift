@@ -62,6 +62,8 @@ package final class SessionEngine: Sendable {
   /// Held during an operation.
   let control = Mutex<Void>(())
   let recorders = Mutex<[SessionRecorder]>([])
+  /// The recordings of which a take has been finished.
+  let takes = Mutex<Set<String>>([])
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())
   /// Set while the server is away, and until the tracks are heard again.

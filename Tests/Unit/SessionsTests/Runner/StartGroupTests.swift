@@ -83,6 +83,12 @@ import Testing
       let rig = try SessionRig(document, in: folder)
       // Each frame has a sample of its own.
       rig.server.hears = { frame, _ in Float(frame) / 65536 }
+      // One that has not begun leaves no file. One that was not started is not told of.
+      try rig.engine.start([0], at: 100_000)
+      try rig.engine.stop([0])
+      _ = rig.engine.prepareRecordings()
+      rig.engine.stopRecordings()
+      #expect(rig.lines == ["recordings[0]: nothing was recorded"])
       try rig.engine.start([0], at: 1500)
       rig.run(to: 8192)
       // One that is armed meanwhile starts at once.
@@ -103,6 +109,10 @@ import Testing
         #expect(samples == (0..<count).map { Float(begin + $0) / 65536 }, "take \(index)")
       }
       #expect(!rig.engine.isRecording)
+      // After a take, a start that records nothing is no news.
+      try rig.engine.start([0], at: 100_000)
+      try rig.engine.stop([0])
+      #expect(rig.lines.count { $0.contains("nothing was recorded") } == 1, "\(rig.lines)")
     }
   }
 
