@@ -4,9 +4,9 @@ import System
 
 /// A session that JACK's session API saves: what `JackSession` calls besides `quit()`.
 package protocol JackManagedSession: ManagedSession {
-  /// Saves the session into a folder that is its own, with all that is needed to open it from there:
-  /// files from elsewhere are linked in. A template is saved without sound. The session's own path does
-  /// not change. Runs on a thread of the manager's, and may take a while.
+  /// Saves the session into a folder that is its own, with all that is needed to open it from there: files from
+  /// elsewhere by their absolute paths. A template is saved without sound. The session's own path does not
+  /// change. Runs on a thread of the manager's, and may take a while.
   func saveCopy(in folder: String, isTemplate: Bool) throws(ManagerError)
   /// Returns the words of the command that opens such a copy again. `folder` and `clientID` must be in
   /// them. `folder` is a text that stands for the folder, with a slash at its end.

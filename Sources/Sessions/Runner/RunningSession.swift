@@ -45,6 +45,8 @@ package final class RunningSession: Sendable {
   let remoteTable = Mutex(RemoteTable(version: -1))
   /// Peaks of each track, which fall by 20 dB per second, and the host time of the latest ones.
   private let peaks = Mutex<(values: [[Float]], hostTime: UInt64)>(([], 0))
+  /// The connections that `followConnections` saw last, with the session's ports first.
+  let seenConnections = Mutex<Set<SessionConnection>>([])
   /// The decoder of MIDI messages.
   let decoder = Mutex(SessionMIDIDecoder())
   private struct Work {
@@ -119,6 +121,7 @@ package final class RunningSession: Sendable {
         "sampleRate: the session is made for \(plain(own)) Hz, and the server runs at \(plain(server)) Hz: "
           + "sounds are resampled, and frames of starts are counted at the server's rate")
     }
+    seenConnections.withLock { $0 = engine.presentConnections }
     var remote: RemoteServer?
     var published: PublishedSession?
     if let port = options.port {
@@ -219,6 +222,7 @@ package final class RunningSession: Sendable {
     guard let engine else { return }
     engine.service()
     followMIDI(engine)
+    followConnections(engine)
     let new = engine.takePeaks()
     peaks.withLock { peaks in
       let now = HostTime.now
@@ -358,7 +362,7 @@ package final class RunningSession: Sendable {
     dirtinessChanged.withLock { $0 = body }
   }
 
-  private func tellDirtiness() { dirtinessChanged.withLock { $0 }?() }
+  func tellDirtiness() { dirtinessChanged.withLock { $0 }?() }
 }
 
 extension SessionEngine {

@@ -54,6 +54,7 @@ import Testing
       ]
       let running = try open(document, in: folder, on: jack)
       #expect(capture.connections(of: "capture:in_1") == ["session:a_1"])
+      #expect(!running.hasEdits)
       try capture.connect("session:a_1", to: "capture:in_2")
       try capture.disconnect("session:a_1", from: "capture:in_1")
       let later = try CaptureClient(on: jack, name: "later", channels: 1, capacity: 1)
@@ -64,6 +65,12 @@ import Testing
         let known = running.engine?.device.knownConnections.map(\.other) ?? []
         return Set(known) == ["capture:in_2", "later:in_1"]
       }
+      // The journal has them, so that a kill would not lose them.
+      try wait(for: "the connections in the journal") {
+        let document = try SessionStore.read(folder.path + "/s").document
+        return Set(document.connections.map(\.to)) == ["capture:in_2", "later:in_1"]
+      }
+      #expect(running.hasEdits)
       try running.save()
       #expect(
         Set(running.store?.document.connections.map(\.to) ?? []) == ["capture:in_2", "later:in_1"])
