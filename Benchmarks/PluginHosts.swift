@@ -109,9 +109,15 @@ final class HostedRow {
 
   deinit { end() }
 
+  /// Ends the processes. jalv may hang as it closes its client: after two seconds it is killed.
   private func end() {
     for child in children { child.send(signal: SIGTERM) }
-    for child in children where child.wait(seconds: 10) == nil { child.end(seconds: 0) }
+    let deadline = HostTime.now + 2_000_000_000
+    for child in children {
+      let now = HostTime.now
+      let left = deadline > now ? Double(deadline - now) / 1e9 : 0
+      if child.wait(seconds: left) == nil { child.end(seconds: 0) }
+    }
     children = []
   }
 
