@@ -70,6 +70,48 @@ import Testing
     unit.dispose()
   }
 
+  /// A slice that the one before it covers is late from its first frame to its last, and moves no other.
+  @Test func aSliceWithinAnotherIsLeftOut() throws {
+    let unit = try player()
+    let events = Mutex<[String]>([])
+    let slices = try (0..<3).map { try Samples(100, from: Float(1000 * ($0 + 1))) }
+    let parts: [(start: Int64?, frames: Int)] = [(0, 100), (10, 20), (nil, 50)]
+    for (i, part) in parts.enumerated() {
+      try unit.play(slices[i].memory.list, frames: part.frames, start: part.start) { kind in
+        events.withLock { $0.append("\(i) \(kind)") }
+      }
+    }
+    try unit.start(.nextRender)
+    let found = try frames(unit, 200, Renderer(unit))
+    let wanted =
+      (0..<100).map { Float(1000 + $0) } + (0..<50).map { Float(3000 + $0) }
+      + [Float](repeating: 0, count: 50)
+    #expect(found == wanted)
+    let all = ["0 began", "0 ended", "1 beganLate", "1 ended", "2 began", "2 ended"]
+    #expect(waits { events.withLock { $0 } == all }, "\(events.withLock { $0 })")
+    unit.dispose()
+  }
+
+  /// A slice that plays begins again with another start.
+  @Test func anotherStartBeginsAgain() throws {
+    let unit = try player()
+    let events = Mutex<[String]>([])
+    let samples = try Samples(100, from: 1)
+    try unit.play(samples.memory.list, frames: 100, start: 5) { kind in
+      events.withLock { $0.append("\(kind)") }
+    }
+    try unit.start(.nextRender)
+    let renderer = Renderer(unit)
+    #expect(try renderer.render(55)[0][54] == 50)
+    try unit.start(.nextRender)
+    let found = try renderer.render(150)[0]
+    #expect(
+      found == [Float](repeating: 0, count: 5) + (1...100).map(Float.init)
+        + [Float](repeating: 0, count: 45))
+    #expect(waits { events.withLock { $0 } == ["began", "began", "ended"] })
+    unit.dispose()
+  }
+
   @Test func aPlayerStartsWithTheNextRenderOrAtAHostTime() throws {
     let unit = try player()
     let samples = try Samples(50, from: 1)
@@ -202,17 +244,31 @@ import Testing
     let sampleRate = 48000.0
     let length: Int64
     private let next = Mutex<Int64>(0)
+    let reads = Mutex(0)
     init(_ length: Int64) { self.length = length }
     func seek(to frame: Int64) { next.withLock { $0 = frame } }
     func read(_ list: UnsafeMutablePointer<cue_buffer_list>, frames: Int) -> Int {
-      next.withLock { next in
-        let count = min(frames, Int(length - next))
+      reads.withLock { $0 += 1 }
+      return next.withLock { next in
+        let count = max(0, min(frames, Int(length - next)))
         let samples = cue_rt_buffers(list)[0].data!.assumingMemoryBound(to: Float.self)
         for i in 0..<count { samples[i] = Float(next) + Float(i) }
         next += Int64(count)
         return count
       }
     }
+  }
+
+  /// A region behind the end of its file is over at once, however often it is repeated.
+  @Test func aRegionWithoutFramesEnds() throws {
+    let unit = try #require(try make(.filePlayer) as? FilePlayerUnit)
+    try unit.setFormat(planar(1), .output, 0)
+    let ends = Mutex<[String]>([])
+    let file = CountingFile(2000)
+    let region = PlayerRegion(file, start: 0, firstFrame: 3000, frames: nil, loops: 1000)
+    try unit.play(region) { end in ends.withLock { $0.append("\(end)") } }
+    #expect(ends.withLock { $0 } == ["played"] && file.reads.withLock { $0 } == 1)
+    unit.dispose()
   }
 
   @Test func regionsOfFilesPlayWithoutGaps() throws {

@@ -252,8 +252,13 @@ static void files(const char *path) {
   region.mTimeStamp.mFlags = 0;
   schedule(unit, &region);
   set_start(unit, -1);
-  for (int at = 0; at < 2200; at += FRAMES)
-    (void)render(unit, 1);
+  for (int at = 0; at < 2304; at += FRAMES) {
+    next = render(unit, 1);
+    // The first and the last frame that are looked at lie before the end of the repetition, and
+    // behind it.
+    if (at == 1536) CHECK(plane(&next, 0)[0] > 0);
+    if (at == 2048) EQUAL(plane(&next, 0)[0], 0);
+  }
   WAIT(regions_over == 5);
   EQUAL(region_result, noErr);
   // A reset ends a region.
@@ -395,10 +400,13 @@ static void speeds(void) {
   set_format(unit, kAudioUnitScope_Output, 0, planar(RATE, 2));
   set_callback(unit, 0, count_frames, NULL);
   WORKS(AudioUnitInitialize(unit));
-  for (int i = 0; i < 2; i++) {
-    float rate = i == 0 ? 2 : 0.5f;
+  for (int i = 0; i < 3; i++) {
+    // The last one is held at four times the speed.
+    float rate = i == 0 ? 2 : i == 1 ? 0.5f : 4;
     WORKS(AudioUnitSetParameter(unit, kVarispeedParam_PlaybackRate, kAudioUnitScope_Global, 0, rate,
                                 0));
+    WORKS(AudioUnitSetParameter(unit, kVarispeedParam_PlaybackCents, kAudioUnitScope_Global, 0,
+                                i < 2 ? 0 : 2400, 0));
     (void)render(unit, 2);
     asked = 0;
     for (int n = 0; n < 200; n++)
