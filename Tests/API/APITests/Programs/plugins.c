@@ -143,6 +143,21 @@ static void parameters(void) {
                              &info, &size),
         kAudioUnitErr_InvalidParameter);
   WORKS(AudioComponentInstanceDispose(unit));
+  // A group has the name that its bundle gives it: that of the hall of dragonfly-reverb-lv2.
+  unit = make_unit(lv2(kAudioUnitType_Effect, '4h5R'));
+  for (int i = 0; i < 2; i++) {
+    AudioUnitParameterNameInfo group = {1, i == 0 ? kAudioUnitParameterName_Full : 3, NULL};
+    size = sizeof group;
+    WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterClumpName, kAudioUnitScope_Global,
+                               0, &group, &size));
+    CHECK(CFEqual(group.outName, i == 0 ? CFSTR("Stereo") : CFSTR("Ste")));
+    CFRelease(group.outName);
+    group.inID = 99;
+    GIVES(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterClumpName, kAudioUnitScope_Global,
+                               0, &group, &size),
+          kAudioUnitErr_InvalidPropertyValue);
+  }
+  WORKS(AudioComponentInstanceDispose(unit));
   passed("parameters");
 }
 
