@@ -118,6 +118,14 @@ CF_ENUM(UInt32) {
   kAudioUnitSubType_Distortion = 'dist'
 };
 
+CF_ENUM(UInt32) {
+  // Subtypes that programs ask for and no component here has: AudioComponentFindNext returns NULL.
+  kAudioUnitSubType_DLSSynth = 'dls ',
+  kAudioUnitSubType_MIDISynth = 'msyn',
+  kAudioUnitSubType_Sampler = 'samp',
+  kAudioUnitSubType_MatrixReverb = 'mrev'
+};
+
 CF_ENUM(AudioUnitScope) {
   kAudioUnitScope_Global = 0,
   kAudioUnitScope_Input = 1,

@@ -89,6 +89,8 @@ static void components(void) {
   }
   AudioComponentDescription none = describe(kAudioUnitType_Output, 'none');
   CHECK(AudioComponentFindNext(NULL, &none) == NULL);
+  none = describe(kAudioUnitType_MusicDevice, kAudioUnitSubType_DLSSynth);
+  CHECK(AudioComponentFindNext(NULL, &none) == NULL);
   WORKS(AudioComponentInstanceDispose(NULL));
   AudioComponent invented = (AudioComponent)(uintptr_t)0x4000;
   AudioUnit unit = NULL;
