@@ -138,7 +138,7 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.
 .PHONY: bench
-bench: release ## Measures, side by side with other programs.
+bench: release ## Measures, side by side with other programs (about 6 min after `release`).
 	@swift build -c release --product cuejack-bench
 	.build/release/cuejack-bench
 
