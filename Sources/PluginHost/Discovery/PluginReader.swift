@@ -54,7 +54,7 @@ struct PluginReader {
   // MARK: Problems
 
   /// Maximum size in bytes of an event buffer that a plugin may ask for.
-  private static let mostEventBytes = 1 << 24
+  private static let mostEventBytes = 1 << 26
 
   /// Errors in port indices that must not reach lilv: it allocates all ports up to the highest index,
   /// and a very large index overflows to a negative count.
