@@ -131,7 +131,10 @@ struct RunSession: ParsableCommand {
     let manager = folder == nil ? try announce(running, announcing, signals) : nil
     defer { manager?.end() }
     if let folder {
-      let store = try Session.open(folder)
+      // The running session tells what was restored.
+      let store = try Session.telling { () throws(SessionError) in
+        try SessionStore(opening: folder)
+      }
       try Self.telling { () throws(SessionRunError) in try running.open(store) }
     }
     let jack = manager == nil ? followJack(running) : nil
@@ -199,7 +202,7 @@ struct RunSession: ParsableCommand {
     do throws(ServerError) {
       let jack = try JackSession(
         session, named: "\(client)-session", on: JackServer(named: server, for: nil),
-        sessionID: sessionId)
+        sessionID: sessionId, isServerBack: { session.engine?.device.isLost == false })
       if jack.isSupported { return jack }
       jack.end()
     } catch {

@@ -1,5 +1,6 @@
 import Logging
 package import Server
+import Synchronization
 import System
 
 /// A session that JACK's session API saves: what `JackSession` calls besides `quit()`.
@@ -17,7 +18,9 @@ package protocol JackManagedSession: ManagedSession {
 /// session manager asks for it.
 ///
 /// JACK's notification thread hands an event over to the thread `cuejack-manager`, which replies within
-/// `patience` in any case: jackd serves no other session event before.
+/// `patience` in any case: jackd serves no other session event before. When the server goes away, that thread
+/// closes the client, so that no other client of the process waits for it or is destroyed with it: see
+/// `JackClient.awaitClosingOfLost()`. It opens another one when the server is back.
 package final class JackSession: Sendable {
   /// The events that wait, and whether the thread is to end or has ended.
   private struct Status {
@@ -26,17 +29,25 @@ package final class JackSession: Sendable {
     var hasEnded = false
     /// True while the session saves.
     var isSaving = false
+    /// True from the loss of the server until there is another client.
+    var isLost = false
+  }
+  private enum Task {
+    case event(JackSessionClient.Event)
+    /// The server is away.
+    case loss
+    case end
   }
 
   private let status: Monitor<Status>
-  private let client: JackSessionClient
+  private let client: Mutex<JackSessionClient>
   private let session: any JackManagedSession
   private let patience: Double
 
   /// The name that the server gave the client.
-  package var name: String { client.name }
+  package var name: String { client.withLock { $0.name } }
   /// False if the server has no session API, as PipeWire: nothing is saved then, and that is no error.
-  package var isSupported: Bool { client.hasSessions }
+  package var isSupported: Bool { client.withLock { $0.hasSessions } }
 
   /// Opens the client.
   ///
@@ -44,23 +55,32 @@ package final class JackSession: Sendable {
   ///   - name: The name to ask for.
   ///   - sessionID: The client ID of the command that restored the session; nil for another start.
   ///   - patience: Seconds that a save may take. Longer ones are replied to as failed, and go on.
+  ///   - isServerBack: Whether a server that went away is there again. Any thread.
   package init(
     _ session: any JackManagedSession, named name: String, on server: JackServer,
-    sessionID: String? = nil, patience: Double = 10
+    sessionID: String? = nil, patience: Double = 10,
+    isServerBack: @escaping @Sendable () -> Bool = { false }
   ) throws(ServerError) {
     self.session = session
     self.patience = patience
     let status = Monitor(Status())
     self.status = status
-    client = try JackSessionClient(named: name, on: server, sessionID: sessionID) { event in
-      // An event that is not appended is replied to with an error when it is freed.
-      status.change { if !$0.isOver { $0.events.append(event) } }
-    }
-    if !client.hasSessions {
+    let first = try Self.open(name, server, sessionID, status)
+    client = Mutex(first)
+    if !first.hasSessions {
       log.info("the JACK server “\(server.name)” has no session API")
     }
-    startThread(named: "cuejack-manager") { [status, session, patience] in
-      Self.run(status, session, patience)
+    startThread(named: "cuejack-manager") { [weak self, status, session, patience] in
+      while true {
+        switch Self.nextTask(status) {
+        case .event(let event):
+          if Self.handle(event, status, session, patience), event.request == .saveAndQuit {
+            session.quit()
+          }
+        case .loss: self?.follow(server, isServerBack)
+        case .end: return status.change { $0.hasEnded = true }
+        }
+      }
     }
   }
 
@@ -70,22 +90,43 @@ package final class JackSession: Sendable {
   package func end() {
     status.change { $0.isOver = true }
     status.wait { $0.hasEnded ? () : nil }
-    client.close()
+    client.withLock { $0.close() }
   }
 
-  /// Runs the event thread.
-  private static func run(
-    _ status: Monitor<Status>, _ session: any JackManagedSession, _ patience: Double
-  ) {
-    while true {
-      let event = status.wait { status -> JackSessionClient.Event?? in
-        if !status.events.isEmpty { return .some(status.events.removeFirst()) }
-        return status.isOver ? .some(nil) : nil
-      }
-      guard let event else { break }
-      if handle(event, status, session, patience), event.request == .saveAndQuit { session.quit() }
+  private static func open(
+    _ name: String, _ server: JackServer, _ sessionID: String?, _ status: Monitor<Status>
+  ) throws(ServerError) -> JackSessionClient {
+    try JackSessionClient(
+      named: name, on: server, sessionID: sessionID,
+      // An event that is not appended is replied to with an error when it is freed.
+      onEvent: { event in status.change { if !$0.isOver { $0.events.append(event) } } },
+      onLoss: { status.change { $0.isLost = true } })
+  }
+
+  /// Waits for the next task. The thread `cuejack-manager`.
+  private static func nextTask(_ status: Monitor<Status>) -> Task {
+    status.wait { status -> Task? in
+      if !status.events.isEmpty { return .event(status.events.removeFirst()) }
+      if status.isOver { return .end }
+      return status.isLost ? .loss : nil
     }
-    status.change { $0.hasEnded = true }
+  }
+
+  /// Closes the client of a server that has gone, and opens another one once a server is back. The thread
+  /// `cuejack-manager`.
+  private func follow(_ server: JackServer, _ isServerBack: () -> Bool) {
+    let name = self.name
+    client.withLock { $0.close() }
+    // Nobody tells when the server is back.
+    if status.wait(seconds: 0.2, for: { $0.isOver ? () : nil }) != nil || !isServerBack() { return }
+    status.change { $0.isLost = false }
+    do throws(ServerError) {
+      // The number under which a manager saved the session was the old server's.
+      let next = try Self.open(name, server, nil, status)
+      client.withLock { $0 = next }
+    } catch {
+      log.warning("\(error): JACK's session manager cannot save the session")
+    }
   }
 
   /// Saves, and replies to an event.
@@ -133,13 +174,14 @@ package final class JackSession: Sendable {
     }
     let deadline = HostTime.now + UInt64(patience * 1e9)
     var outcome: Result<Void, ManagerError>?
-    while outcome == nil, HostTime.now < deadline, !status.read({ $0.isOver }) {
+    while outcome == nil, HostTime.now < deadline, !status.read({ $0.isOver || $0.isLost }) {
       outcome = result.wait(seconds: 0.1) { $0 }
     }
     guard let outcome else {
       throw ManagerError(
         .general,
-        "\(event.folder): the session ends, or the save took longer than \(patience) seconds")
+        "\(event.folder): the session ends, the server has gone, or the save took longer than \(patience) seconds"
+      )
     }
     try outcome.get()
   }

@@ -164,6 +164,49 @@ extension JackDaemon {
     #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
   }
 
+  /// The client of the session API and the session's own one leave a lost server together: libjack keeps them in
+  /// one table.
+  @Test func aRunningSessionIsSavedOnTheServerThatReturns() throws {
+    let jack = try JackDaemon(rate: 48000, period: 256)
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let path = folder.appendingPathComponent("song").path
+      var document = SessionDocument(name: "song")
+      document.tracks = [SessionTrack(name: "a", files: [a.path])]
+      document.tracks[0].volume = -3
+      _ = try SessionStore(creating: path, document)
+      let program = try ManagedProgram(
+        ["session", "run", path, "--no-connect"],
+        environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
+        executable: builtProduct(named: "cuejack").path)
+      let line = try program.value(after: "song: server ")
+      let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+      let client = try RemoteClient(of: OSCAddress(port: try #require(UInt16(port))))
+      // An edit that the journal has is told of once.
+      try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
+      jack.kill()
+      try program.wait(
+        for: "cuejack: the JACK server “\(jack.name)” went away: waiting until it is back")
+      try jack.start()
+      try program.wait(for: "cuejack: the JACK server “\(jack.name)” is back: the session goes on")
+      try wait(for: "the client of the session API") { jack.hasClient(named: "song-session") }
+      let saved = folder.appendingPathComponent("saved")
+      try FileManager.default.createDirectory(at: saved, withIntermediateDirectories: true)
+      let answers = try Self.notify(JackSessionSave, saved, jack)
+      #expect(answers.map(\.hasFailed) == [false], "\(answers)")
+      let copy = try SessionStore.read("\(saved.path)/song-session/session").document
+      #expect(copy.tracks[0].volume == -6)
+      try client.send(OSCMessage("/cuejack/quit"))
+      #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
+      let again = try ManagedProgram(
+        ["session", "run", path, "--no-connect", "--seconds", "0.1"],
+        environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
+        executable: builtProduct(named: "cuejack").path)
+      #expect(again.child.wait(seconds: 60) == 0, "\(again.lines)")
+      #expect(again.lines.count { $0.contains("restored 1 edit") } == 1, "\(again.lines)")
+    }
+  }
+
   @Test func wordsAreQuotedForTheShell() throws {
     let words = [
       "/a b/c", "it's", "${SESSION_DIR}x \"$HOME\" `ls` \\", "", "plain-1.0", "$HOME", "é;&",
