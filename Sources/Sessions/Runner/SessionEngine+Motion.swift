@@ -43,10 +43,13 @@ extension SessionEngine {
   }
 
   /// The position of a group in device frames: the present one while it plays, else that of the next start.
+  /// While the server is away it stands still.
   package func position(ofGroup index: Int) -> Int64 {
     let run = runs.withLock { $0[index] }
     guard run.motion == .playing else { return run.origin }
-    return run.origin + max(0, device.now - run.anchor)
+    if let position = interruption.withLock({ $0?.positions[index] }) { return position }
+    let now = device.isLost ? device.latestFrame : device.now
+    return run.origin + max(0, now - run.anchor)
   }
 
   // MARK: Starting
