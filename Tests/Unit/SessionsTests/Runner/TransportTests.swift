@@ -258,9 +258,12 @@ import Testing
       try stage.running.start()
       let zero = try stage.zero()
       #expect(try stage.heard(0, at: zero, count: 20000) == Array(a.samples[0][..<20000]))
-      try stage.running.stop()
+      // On the session's thread, which may be ending the recording already: the transport has stopped.
+      try stage.running.perform { session throws(SessionRunError) in try session.stop() }
       let reader = try SoundReader(path: "\(folder.path)/s/t.wav")
-      try #require(reader.frames > 20000 && reader.format.channels == 2)
+      try #require(
+        reader.frames > 20000 && reader.format.channels == 2,
+        "\(reader.frames) frames, \(stage.lines.lines)")
       var samples = [Float](repeating: 0, count: 40000)
       _ = try samples.withUnsafeMutableBytes {
         try reader.read(startingAt: 0, frames: 20000, into: $0)
