@@ -100,8 +100,7 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 # The order matters: the test runner's summary is the last thing printed.
 .PHONY: test
 test: deps lint embedded-check plugins ## The gate: every check and every test (15 to 17 min from a fresh clone).
-	@Tests/Tools/Gates/build
-	Tests/Tools/Gates/tests
+	@Tests/Tools/Gates/tests
 
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, more random calls (hours: one recording lasts an hour).

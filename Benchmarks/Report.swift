@@ -62,6 +62,7 @@ func number(_ value: Double, _ decimals: Int) -> String {
 func left(_ text: String, _ width: Int) -> String {
   text + String(repeating: " ", count: max(0, width - text.count))
 }
+/// Text at the right of a column; a space divides one that is too long from what stands before it.
 func right(_ text: String, _ width: Int) -> String {
-  String(repeating: " ", count: max(0, width - text.count)) + text
+  String(repeating: " ", count: max(1, width - text.count)) + text
 }

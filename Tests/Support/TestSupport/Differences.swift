@@ -42,3 +42,25 @@ package func difference(surrounded channels: [[Float]], _ expected: [[Float]]) -
     "in \(channels[0].count) frames, from \(sound.first) to \(sound.last): \($0)"
   }
 }
+
+/// Returns how many values differ from a pattern that is repeated from its beginning.
+///
+/// It compares memory and looks at single values only where that differs: a loop over minutes of sound takes
+/// seconds in a debug build.
+package func differences<Value: BitwiseCopyable & Equatable>(
+  _ found: ArraySlice<Value>, repeating pattern: [Value]
+) -> Int {
+  found.withUnsafeBytes { found in
+    pattern.withUnsafeBytes { pattern in
+      var wrong = 0
+      for start in stride(from: 0, to: found.count, by: pattern.count) {
+        let count = min(pattern.count, found.count - start)
+        let piece = UnsafeRawBufferPointer(rebasing: found[start..<start + count])
+        if memcmp(piece.baseAddress!, pattern.baseAddress!, count) == 0 { continue }
+        wrong += zip(piece.bindMemory(to: Value.self), pattern.bindMemory(to: Value.self))
+          .count { $0 != $1 }
+      }
+      return wrong
+    }
+  }
+}

@@ -76,8 +76,7 @@ struct JackPlaybackTests {
       let samples = capture.samples(channel: channel)
       #expect(samples[..<offset].allSatisfy { $0 == 0 })
       #expect(samples[(offset + frames)...].allSatisfy { $0 == 0 })
-      var wrong = 0
-      for i in 0..<frames where samples[offset + i] != expected[channel][i % 100_003] { wrong += 1 }
+      let wrong = differences(samples[offset..<offset + frames], repeating: expected[channel])
       #expect(wrong == 0, "\(wrong) of \(frames) samples are wrong")
     }
     #expect(queue.statistics.beganAt == start)

@@ -98,7 +98,7 @@ struct JackRecordingTests {
     let width = format.bytesPerFrame
     var wrong = 0
     if format.kind == .float || format.bitsPerSample <= 24 {
-      for i in 0..<(frames * width) where found[i] != bytes[i % bytes.count] { wrong += 1 }
+      wrong = differences(found[0..<(frames * width)], repeating: bytes)
     } else {
       // Compare the decoded floats.
       let layout = try #require(format.layout)
@@ -116,11 +116,7 @@ struct JackRecordingTests {
       }
       let played = decoded(bytes[...])
       let heard = decoded(found[0..<(frames * width)])
-      for channel in 0..<2 {
-        for i in 0..<frames {
-          if heard[channel][i] != played[channel][i % 100_003] { wrong += 1 }
-        }
-      }
+      for channel in 0..<2 { wrong += differences(heard[channel][...], repeating: played[channel]) }
     }
     #expect(wrong == 0, "\(wrong) are wrong")
   }
