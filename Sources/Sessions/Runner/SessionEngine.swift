@@ -62,7 +62,7 @@ package final class SessionEngine: Sendable {
   /// Held during an operation.
   let control = Mutex<Void>(())
   let recorders = Mutex<[SessionRecorder]>([])
-  /// The recordings of which a take has been finished.
+  /// Names of the recordings that have written at least one complete take.
   let takes = Mutex<Set<String>>([])
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())

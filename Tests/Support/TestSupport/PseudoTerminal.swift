@@ -10,7 +10,7 @@ package final class PseudoTerminal {
   private let output: Output
   package let processIdentifier: Int32
 
-  /// What the program has written. Any thread.
+  /// The bytes that the program has written to the terminal. Any thread.
   private final class Output: @unchecked Sendable {
     private let lock = NSLock()
     private let master: Int32
@@ -106,7 +106,7 @@ package final class PseudoTerminal {
   /// Everything that the program has written so far.
   package var text: String { output.text(sinceClear: false) }
 
-  /// What the program has written since `clear`.
+  /// The text that the program has written since the last call of `clear`.
   package var display: String { output.text(sinceClear: true) }
 
   /// Forgets what the program has written, for `display`.

@@ -68,8 +68,8 @@ final class SessionRig {
   }
 }
 
-/// Has `cuejack` validate a plugin, whose result sessions of this program find in the cache: this program itself
-/// validates none.
+/// Runs `cuejack` to validate a plugin. The sessions of a test read the result from the cache, because the test
+/// program itself validates no plugin.
 func validate(_ plugin: String) throws {
   let validator = PluginValidator(executable: try builtProduct(named: "cuejack").path)
   let report = try validator.plugin(plugin, in: World())
