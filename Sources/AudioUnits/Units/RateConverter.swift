@@ -33,21 +33,11 @@ final class RateConverter: BusConverter, @unchecked Sendable {
     guard
       let resampler = Resampler(
         from: from, to: to, channels: shape.format.channels,
-        quality: Resampler.Quality(Self.grade(shape.quality)))
+        quality: Resampler.Quality(.init(ofQuality: shape.quality)))
     else { throw unknown }
     self.resampler = resampler
     guard unsafe warmUp(resampler.realTimeCall, shape) else { throw unknown }
     delaySeconds = resampler.delayFrames / to
-  }
-
-  private static func grade(_ quality: UInt32) -> Resampler.Quality.Grade {
-    switch quality {
-    case ..<0x20: .quick
-    case ..<0x40: .low
-    case ..<0x60: .medium
-    case ..<0x7F: .high
-    default: .best
-    }
   }
 
   var call: cue_resampler { unsafe resampler.realTimeCall }

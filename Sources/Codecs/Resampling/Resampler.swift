@@ -15,7 +15,21 @@ package final class Resampler {
 
   /// Quality of the conversion. Better grades use longer filters.
   package struct Quality: Hashable, Sendable {
-    package enum Grade: Sendable { case quick, low, medium, high, best }
+    package enum Grade: Sendable {
+      case quick, low, medium, high, best
+
+      /// The grade of a quality of Core Audio, 0 to 127, whose steps are 0x20 apart: 0x7F is the best.
+      package init(ofQuality quality: UInt32) {
+        self =
+          switch quality {
+          case ..<0x20: .quick
+          case ..<0x40: .low
+          case ..<0x60: .medium
+          case ..<0x7F: .high
+          default: .best
+          }
+      }
+    }
     package var grade: Grade
     /// True for a minimum-phase filter: no pre-ringing, but no linear phase. Not available for
     /// `quick`.

@@ -315,14 +315,7 @@ extension AudioConverterCore {
     }
 
     private var resampling: Resampler.Quality {
-      let grade: Resampler.Quality.Grade =
-        switch quality {
-        case ..<0x20: .quick
-        case ..<0x40: .low
-        case ..<0x60: .medium
-        case ..<0x7F: .high
-        default: .best
-        }
+      let grade = Resampler.Quality.Grade(ofQuality: quality)
       return switch complexity {
       case UInt32(kAudioConverterSampleRateConverterComplexity_Linear): Resampler.Quality(.quick)
       case UInt32(kAudioConverterSampleRateConverterComplexity_Normal):
