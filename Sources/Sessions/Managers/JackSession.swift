@@ -31,6 +31,8 @@ package final class JackSession: Sendable {
     var isSaving = false
     /// True from the loss of the server until there is another client.
     var isLost = false
+    /// True once a warning has said that no other client can be opened. Attempts go on without another one.
+    var hasWarned = false
   }
   private enum Task {
     case event(JackSessionClient.Event)
@@ -124,8 +126,13 @@ package final class JackSession: Sendable {
       // The number under which a manager saved the session was the old server's.
       let next = try Self.open(name, server, nil, status)
       client.withLock { $0 = next }
+      status.change { $0.hasWarned = false }
     } catch {
-      log.warning("\(error): JACK's session manager cannot save the session")
+      let isNews = status.change { status in
+        defer { (status.isLost, status.hasWarned) = (true, true) }
+        return !status.hasWarned
+      }
+      if isNews { log.warning("\(error): JACK's session manager cannot save the session") }
     }
   }
 

@@ -207,6 +207,30 @@ extension JackDaemon {
     }
   }
 
+  /// A session without sound that can be saved.
+  private final class EmptySession: JackManagedSession {
+    var isDirty: Bool { false }
+    func open(_ project: ManagedProject, _ report: ManagerReport) throws(ManagerError) {}
+    func `switch`(to project: ManagedProject, _ report: ManagerReport) throws(ManagerError) {}
+    func save(_ report: ManagerReport) throws(ManagerError) {}
+    func quit() {}
+    func saveCopy(in folder: String, isTemplate: Bool) throws(ManagerError) {}
+    func restoreCommand(folder: String, clientID: String) -> [String] { [folder, clientID] }
+  }
+
+  /// The server may be gone again when the client is opened: the next attempt follows.
+  @Test func aClientThatCannotBeOpenedIsTriedAgain() throws {
+    let jack = try JackDaemon()
+    let session = try JackSession(
+      EmptySession(), named: "empty", on: JackServer(named: jack.name), isServerBack: { true })
+    defer { session.end() }
+    jack.kill()
+    // Time for several attempts, which fail.
+    usleep(1_500_000)
+    try jack.start()
+    try wait(for: "the client of the session API") { jack.hasClient(named: "empty") }
+  }
+
   @Test func wordsAreQuotedForTheShell() throws {
     let words = [
       "/a b/c", "it's", "${SESSION_DIR}x \"$HOME\" `ls` \\", "", "plain-1.0", "$HOME", "é;&",
