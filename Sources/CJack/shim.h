@@ -5,7 +5,44 @@
 #include <jack/statistics.h>
 #include <jack/thread.h>
 #include <jack/uuid.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
+
+/// A thread of JACK's library that is being created.
+struct cue_jack_thread {
+  void *(*function)(void *);
+  void *argument;
+  sem_t begun;
+};
+
+static inline void *cue_jack_run_thread(void *given) {
+  struct cue_jack_thread *thread = (struct cue_jack_thread *)given;
+  void *(*function)(void *) = thread->function;
+  void *argument = thread->argument;
+  sem_post(&thread->begun);
+  return function(argument);
+}
+
+/// Creates a thread of JACK's library, and returns when it has begun to run.
+static inline int cue_jack_create_thread(jack_native_thread_t *created,
+                                         const pthread_attr_t *attributes,
+                                         void *(*function)(void *), void *argument) {
+  struct cue_jack_thread thread = {function, argument};
+  sem_init(&thread.begun, 0, 0);
+  int error = pthread_create(created, attributes, cue_jack_run_thread, &thread);
+  while (!error && sem_wait(&thread.begun) != 0) {
+  }
+  sem_destroy(&thread.begun);
+  return error;
+}
+
+/// Makes JACK's library wait for the beginning of its threads, for however long a busy machine
+/// takes. By itself, jackd's library waits for one second. Then it does not activate the client, or
+/// it frees what its thread of messages is about to use.
+static inline void cue_jack_await_threads(void) {
+  jack_set_thread_creator(cue_jack_create_thread);
+}
 
 /// Opens a client on the server called `server`, or on the default one if it is NULL, and never
 /// starts a server.

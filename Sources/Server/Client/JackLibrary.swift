@@ -1,3 +1,4 @@
+import CJack
 import Dispatch
 import Glibc
 import Synchronization
@@ -20,8 +21,14 @@ package enum JackLibrary {
     guard access.wait(timeout: .now() + .seconds(30)) == .success else { return nil }
     defer { access.signal() }
     user.store(getpid(), ordering: .relaxed)
+    awaitingThreads
     return body()
   }
+
+  /// PipeWire's library waits for its threads itself.
+  private static let awaitingThreads: Void = {
+    if !PipeWire.isLibrary { cue_jack_await_threads() }
+  }()
 
   /// Closes the open clients when the process ends, for five seconds at most. Later calls of `alone`
   /// wait for the end of the process.
