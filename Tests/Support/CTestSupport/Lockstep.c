@@ -23,6 +23,7 @@ struct cue_lockstep {
   atomic_bool freewheels;
   atomic_uint xruns;
   atomic_uint cycles; // completed cycles
+  atomic_uint gaps;   // cycles that did not begin where the one before ended
   atomic_uint jump;   // largest gap between two cycles, in frames
 
   // Written by the process callback, except the element of `counts` that is not in use.
@@ -82,6 +83,7 @@ static int lockstep_cycle(jack_nframes_t frames, void *argument) {
   if (used >= 0) check_cycle(lockstep, &lockstep->counts[used], now, frames);
   int32_t gap = lockstep->has_next ? (int32_t)(now - lockstep->next_frame) : 0;
   if (gap > (int32_t)atomic_load(&lockstep->jump)) atomic_store(&lockstep->jump, (unsigned)gap);
+  if (gap != 0) atomic_fetch_add(&lockstep->gaps, 1);
   lockstep->next_frame = now + frames;
   lockstep->has_next = true;
   if (atomic_load(&lockstep->freewheels) && atomic_load(&lockstep->has_begun)) {
@@ -151,6 +153,24 @@ void cue_lockstep_use(cue_lockstep *lockstep, int count) {
     if (atomic_load_explicit(&lockstep->cycles, memory_order_acquire) - cycles >= 2) return;
     nanosleep(&(struct timespec){0, 1000000}, NULL);
   }
+}
+
+bool cue_lockstep_settle(const cue_lockstep *lockstep) {
+  unsigned begin = 0, gaps = 0;
+  bool is_counting = false;
+  for (int tries = 0; tries < 20000; tries++) {
+    unsigned cycles = atomic_load(&lockstep->cycles);
+    if (!atomic_load(&lockstep->freewheels) || atomic_load(&lockstep->gaps) != gaps ||
+        !is_counting) {
+      begin = cycles;
+      gaps = atomic_load(&lockstep->gaps);
+      is_counting = true;
+    } else if (cycles - begin >= 8) {
+      return true;
+    }
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+  return false;
 }
 
 cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count) {

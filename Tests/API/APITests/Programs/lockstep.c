@@ -248,6 +248,8 @@ static void count(double seconds, int interruptions, pid_t jackd) {
     int done = (part - 1) * IN_A_ROW, left = interruptions - done;
     begin_phase("the disturbed part");
     if (part > 0) disturb(done, left < IN_A_ROW ? left : IN_A_ROW, jackd);
+    // On a busy machine cycles still fail until jackd's mode has changed.
+    if (!cue_lockstep_settle(lockstep)) give_up("jackd does not change its mode\n");
     cue_lockstep_use(lockstep, FREE);
     uint64_t end = total * (uint64_t)(part + 1) / (uint64_t)parts;
     uint64_t frames = 0;
