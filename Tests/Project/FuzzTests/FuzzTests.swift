@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func damagedFilesGiveErrorsAndNothingWorse() throws {
-    let result = try fuzz(["--cases", "100000", "--seconds", "8", "--seed", "4"])
+    let result = try fuzz(["--cases", "100000", "--seconds", "4", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
@@ -35,7 +35,7 @@ import Testing
   /// Bundles of plugins, memory shared with a plugin's process, graph reports, sessions, and OSC packets.
   @Test(arguments: ["bundles", "memory", "reports", "sessions", "packets"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
-    let result = try fuzz([subject, "--cases", "100000", "--seconds", "4", "--seed", "4"])
+    let result = try fuzz([subject, "--cases", "100000", "--seconds", "2", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
