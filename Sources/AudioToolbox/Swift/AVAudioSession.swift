@@ -119,7 +119,9 @@ public final class AVAudioSession: Sendable {
   /// unit that starts makes it active, too. Queues and units that run keep running when the session
   /// becomes inactive.
   ///
-  /// - Parameter options: They change nothing here.
+  /// - Parameters:
+  ///   - active: True to make it active.
+  ///   - options: They change nothing here.
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
   public func setActive(_ active: Bool, options: SetActiveOptions = []) throws(AudioSessionError) {
     if active {

@@ -10,6 +10,12 @@ import Testing
     pages.flatMap(\.blocks).filter { $0.language == language }
   }
 
+  /// The programs at the ends of the two sections of the Swift tutorial, which contain those before them.
+  private static let tutorial = [2, 4].map { number in
+    let path = "Sources/AudioToolbox/AudioToolbox.docc/Resources/tones-\(number).swift"
+    return Page.Block(page: path, language: "swift", text: Page(path).text)
+  }
+
   @Test func bothPagesHaveListings() {
     for page in Self.pages {
       for language in ["c", "swift", "sh"] {
@@ -97,7 +103,8 @@ import Testing
       + ["-L", built, "-lAudioToolbox", "-Xlinker", "-rpath", "-Xlinker", built]
   }
 
-  @Test(arguments: listings("swift")) func aSwiftListingBuildsAndRuns(listing: Page.Block) throws {
+  @Test(arguments: listings("swift") + tutorial)
+  func aSwiftListingBuildsAndRuns(listing: Page.Block) throws {
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("main.swift")
       let program = folder.appendingPathComponent("program").path
@@ -110,6 +117,22 @@ import Testing
       try expectSound { environment in
         let result = try run(program, environment: environment)
         #expect(result.status == 0, "\(listing): \(result)")
+      }
+    }
+  }
+
+  /// `make docs` makes the pages of the Swift API without a warning.
+  @Test func theSwiftPagesAreMade() throws {
+    try withTemporaryFolder { folder in
+      let pages = folder.appendingPathComponent("pages").path
+      let made = try run(
+        "Tests/Tools/Gates/docs", [builtProducts.path, pages], folder: repository)
+      try #require(made.status == 0, "\(made)")
+      for page in [
+        "documentation/audiotoolbox/playbackqueue/ramp(to:over:)",
+        "documentation/audiotoolbox/startingononeframe", "tutorials/audiotoolbox/twotones",
+      ] {
+        #expect(FileManager.default.fileExists(atPath: "\(pages)/data/\(page).json"), "\(page)")
       }
     }
   }

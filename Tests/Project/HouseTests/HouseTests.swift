@@ -44,12 +44,12 @@ import Testing
     return (names ?? []).filter { $0.hasSuffix(end) }.sorted()
   }
 
+  /// The sources of a module, without the programs that its documentation shows.
   private static func sources(of module: String, endingWith end: String = ".swift") -> [(
     name: String, text: String
   )] {
-    files(in: "Sources/\(module)", endingWith: end, deep: true).map {
-      ($0, text(of: repository.appendingPathComponent("Sources/\(module)/\($0)")))
-    }
+    files(in: "Sources/\(module)", endingWith: end, deep: true).filter { !$0.contains(".docc/") }
+      .map { ($0, text(of: repository.appendingPathComponent("Sources/\(module)/\($0)"))) }
   }
 
   private static func imports(of text: String) -> [String] {

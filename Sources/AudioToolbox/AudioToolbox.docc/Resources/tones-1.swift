@@ -1,0 +1,8 @@
+import AudioToolbox
+import Foundation
+
+let queue = try PlaybackQueue(.pcm(Float.self, sampleRate: 48000, channels: 1))
+let tone = (0..<48000).map { sin(Float($0) * 2 * .pi * 440 / 48000) / 4 }
+try queue.start()
+try await queue.write(tone)
+try await queue.stopAfterPlaying()
