@@ -130,7 +130,7 @@ portability: ## Builds the release, plays the demo and runs the tests of PipeWir
 
 # A machine that does other things as well takes longer: nothing is judged by the clock.
 .PHONY: conformance
-conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin and each audio unit, and writes the tables anew.
+conformance: release plugins ## Installs every Debian package of LV2 plugins, checks each plugin and each audio unit, and writes the tables anew (about half an hour after `release`).
 	@Tests/Tools/Gates/deps Tests/Tools/Conformance/packages.txt Tests/Tools/Conformance/tools.txt
 	swift build -c release --product plain-lv2-host
 	built=$$(swift build -c release --show-bin-path)
