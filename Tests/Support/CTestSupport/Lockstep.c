@@ -155,13 +155,16 @@ void cue_lockstep_use(cue_lockstep *lockstep, int count) {
   }
 }
 
-bool cue_lockstep_settle(const cue_lockstep *lockstep) {
+bool cue_lockstep_settle(const cue_lockstep *lockstep, bool freewheels) {
   unsigned begin = 0, gaps = 0;
   bool is_counting = false;
   for (int tries = 0; tries < 20000; tries++) {
     unsigned cycles = atomic_load(&lockstep->cycles);
-    if (!atomic_load(&lockstep->freewheels) || atomic_load(&lockstep->gaps) != gaps ||
-        !is_counting) {
+    if (atomic_load(&lockstep->freewheels) != freewheels) {
+      is_counting = false;
+    } else if (!freewheels) {
+      return true;
+    } else if (!is_counting || atomic_load(&lockstep->gaps) != gaps) {
       begin = cycles;
       gaps = atomic_load(&lockstep->gaps);
       is_counting = true;

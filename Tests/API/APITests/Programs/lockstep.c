@@ -205,12 +205,13 @@ static void alarmed(int signal) {
   give_up("jackd does not answer\n");
 }
 
-/// Sets freewheel mode. jackd occasionally hangs if cycles fail at the same moment, so an alarm
-/// guards the call.
+/// Sets freewheel mode, and waits for it: until then, cycles still fail on a busy machine. jackd
+/// occasionally hangs if cycles fail at the same moment, so an alarm guards the call.
 static void freewheel(bool on) {
   alarm(SERVER_PATIENCE);
   EQUAL(jack_set_freewheel(cue_lockstep_client(lockstep), on), 0);
   alarm(0);
+  if (!cue_lockstep_settle(lockstep, on)) give_up("jackd does not change its mode\n");
 }
 
 static void stand_still(pid_t process, useconds_t microseconds) {
@@ -248,8 +249,6 @@ static void count(double seconds, int interruptions, pid_t jackd) {
     int done = (part - 1) * IN_A_ROW, left = interruptions - done;
     begin_phase("the disturbed part");
     if (part > 0) disturb(done, left < IN_A_ROW ? left : IN_A_ROW, jackd);
-    // On a busy machine cycles still fail until jackd's mode has changed.
-    if (!cue_lockstep_settle(lockstep)) give_up("jackd does not change its mode\n");
     cue_lockstep_use(lockstep, FREE);
     uint64_t end = total * (uint64_t)(part + 1) / (uint64_t)parts;
     uint64_t frames = 0;

@@ -142,9 +142,10 @@ cue_lockstep *cue_lockstep_open(const char *server, const char *name, unsigned i
 void cue_lockstep_begin(cue_lockstep *lockstep, uint32_t start);
 /// Counts the following cycles in count 0 or 1, or in none (-1, the initial setting).
 void cue_lockstep_use(cue_lockstep *lockstep, int count);
-/// Waits until the server freewheels and eight cycles have followed each other without a gap.
-/// Returns false if they do not in 20 seconds.
-bool cue_lockstep_settle(const cue_lockstep *lockstep);
+/// Waits until the client has been told that the server freewheels, and eight cycles have followed
+/// each other without a gap; or that it does not. Returns false if that takes longer than 20
+/// seconds.
+bool cue_lockstep_settle(const cue_lockstep *lockstep, bool freewheels);
 cue_lockstep_count cue_lockstep_read(const cue_lockstep *lockstep, int count);
 unsigned cue_lockstep_xruns(const cue_lockstep *lockstep);
 /// Tells the largest number of frames by which the server's frame counter jumped between two
