@@ -83,6 +83,8 @@ package struct Voice: ~Copyable {
   let deviceGain = Atomic<UInt32>(Float(1).bitPattern)
   package let secondPort = SecondPort()
   let metering = Atomic<Bool>(false)
+  /// Address of the `SampleTap` that gets the frames of runs; nil for none.
+  private let tap: Atomic<UnsafeMutableRawPointer?>
   let rendersOffline = Atomic<Bool>(false)
   /// Frames that cycles rendered offline and that `takeRendered()` has not returned yet.
   let rendered = Atomic<Int>(0)
@@ -112,6 +114,7 @@ package struct Voice: ~Copyable {
     self.changes = changes
     self.channels = channels
     outputs = Atomic(channels)
+    unsafe tap = Atomic(nil)
     unsafe self.ports = ports
     unsafe self.planes = planes
     unsafe self.meters = meters
@@ -163,6 +166,21 @@ package struct Voice: ~Copyable {
   package func level(ofChannel channel: Int) -> Level { unsafe meters[channel].latest }
   /// Returns the highest sample magnitude of a channel since the last call, and resets it.
   package func takePeak(ofChannel channel: Int) -> Float { unsafe meters[channel].takePeak() }
+  /// Returns the number of a channel's samples at full scale so far.
+  package func clippedSamples(ofChannel channel: Int) -> UInt64 {
+    unsafe meters[channel].clippedSamples
+  }
+  /// Lets later cycles copy the frames of runs into a ring, which must outlive the voice.
+  package func setTap(_ tap: UnsafeMutablePointer<SampleTap>) {
+    unsafe self.tap.store(UnsafeMutableRawPointer(tap), ordering: .releasing)
+  }
+  /// Copies frames of a run that are in the ports. Process thread.
+  @_noLocks borrowing func tapFrames(from first: Int, to end: Int) {
+    guard let tap = unsafe tap.load(ordering: .acquiring) else { return }
+    let isSpread = channels == 1 && outputs.load(ordering: .relaxed) > 1
+    unsafe tap.assumingMemoryBound(to: SampleTap.self).pointee.write(
+      planes, from: max(first, 0), to: end, isSpread: isSpread)
+  }
 
   private func quieten() {
     for channel in 0..<channels { unsafe meters[channel].put(Level(peak: 0, rms: 0)) }

@@ -184,6 +184,7 @@ extension Voice {
         let played = playEntries(
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
+        tapFrames(from: at, to: at &+ played)
         if time.isJump, at &+ played > max(0, at) {
           unheardFrames.add(UInt64(at &+ played &- max(0, at)), ordering: .relaxed)
         }
@@ -325,6 +326,9 @@ extension Voice {
   }
 
   @_noLocks private borrowing func measure(_ frames: Int) {
+    if channels == 1, outputs.load(ordering: .relaxed) > 1 {
+      return unsafe meters[0].measure(planes[0], planes[1], frames: frames)
+    }
     for channel in 0..<channels {
       unsafe meters[channel].measure(planes[channel], frames: frames)
     }

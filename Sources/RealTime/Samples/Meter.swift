@@ -8,6 +8,10 @@ package struct Level: BitwiseCopyable, Equatable, Sendable {
   /// Root mean square.
   package var rms: Float
 
+  /// Least magnitude of a sample that counts as clipped: the greatest sample of 16 bits. Converters cut
+  /// off what is louder, and leave samples of this value.
+  package static var clipping: Float { @_noLocks get { 32767.0 / 32768 } }
+
   @_noLocks package init(peak: Float, rms: Float) {
     self.peak = peak
     self.rms = rms
@@ -19,6 +23,7 @@ package struct MeterSlot: ~Copyable {
   /// Peak and RMS of the latest cycle in one word, so that a reader gets both from the same cycle.
   private let level = Atomic<UInt64>(0)
   private let heldPeak = Atomic<UInt32>(0)
+  private let clips = Atomic<UInt64>(0)
   package init() {}
 
   /// Stores a level. Process thread, or the control thread while no cycle measures.
@@ -43,11 +48,29 @@ package struct MeterSlot: ~Copyable {
   package borrowing func takePeak() -> Float {
     Float(bitPattern: heldPeak.exchange(0, ordering: .relaxed))
   }
+
+  /// Number of clipped samples so far; see `Level.clipping`. Any thread.
+  package var clippedSamples: UInt64 { clips.load(ordering: .relaxed) }
 }
 
 extension MeterSlot {
   /// Measures and stores the level of one channel. Process thread.
   @_noLocks borrowing func measure(_ plane: UnsafeMutablePointer<Float>, frames: Int) {
+    unsafe put(level(plane, frames: frames))
+  }
+
+  /// Measures a channel that plays through two ports: its level is that of the louder one. Process thread.
+  @_noLocks borrowing func measure(
+    _ plane: UnsafeMutablePointer<Float>, _ second: UnsafeMutablePointer<Float>, frames: Int
+  ) {
+    let (one, other) = unsafe (level(plane, frames: frames), level(second, frames: frames))
+    put(Level(peak: max(one.peak, other.peak), rms: max(one.rms, other.rms)))
+  }
+
+  /// Returns the level of a plane, and counts its clipped samples.
+  @_noLocks private borrowing func level(
+    _ plane: UnsafeMutablePointer<Float>, frames: Int
+  ) -> Level {
     var peak: Float = 0
     var power: Float = 0
     for i in 0..<frames {
@@ -55,6 +78,11 @@ extension MeterSlot {
       peak = max(peak, abs(sample))
       power += sample * sample
     }
-    put(Level(peak: peak, rms: cue_rt_sqrt(power / Float(frames))))
+    if peak >= Level.clipping {
+      var count: UInt64 = 0
+      for i in 0..<frames where unsafe abs(plane[i]) >= Level.clipping { count &+= 1 }
+      clips.add(count, ordering: .relaxed)
+    }
+    return Level(peak: peak, rms: cue_rt_sqrt(power / Float(frames)))
   }
 }

@@ -57,6 +57,7 @@ private final class Rig {
     let bytes = format.noise(frames: 100, seed: 1).bytes
     try rig.start(at: 300)
     rig.voice.pointee.setMetering(true)
+    rig.memory.openTap(frames: 512)
     for volume in [0, 0.5, 1] as [Float] {
       let isTaken = rig.voice.pointee.change(
         ParameterChanges(volume: volume, rampSeconds: 0.001))
@@ -261,6 +262,51 @@ private final class Rig {
     #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0.5)
     #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0)
     #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
+  }
+
+  @Test func samplesAtFullScaleAreCountedAsClips() throws {
+    let rig = try Rig(channels: 2)
+    let most: Float = 32767.0 / 32768
+    let left: [Float] = [most, -1, 2, -most.nextDown, 0, .infinity]
+    let source: [Float] = left.flatMap { [$0, 0.9] as [Float] }
+    source.withUnsafeBytes { source in
+      rig.voice.pointee.setMetering(true)
+      rig.voice.pointee.start(at: StartPoint(.frame(0)))
+      _ = rig.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 6, layout: .float32(channels: 2), token: 1))
+      for _ in 0..<2 { rig.server.cycle(frames: 3) }
+    }
+    #expect(rig.voice.pointee.clippedSamples(ofChannel: 0) == 4)
+    #expect(rig.voice.pointee.clippedSamples(ofChannel: 1) == 0)
+  }
+
+  /// The tap has the frames of runs as they are heard, in whatever cycles.
+  @Test(arguments: [7, 64, 200]) func theTapHasTheFramesOfRuns(period: Int) throws {
+    let rig = try Rig(channels: 2)
+    rig.memory.openTap(frames: 1000)
+    let source = (1...500).flatMap { [Float($0), -Float($0)] as [Float] }
+    var heard: [Float] = []
+    var buffer = [Float](repeating: 0, count: 60)
+    try source.withUnsafeBytes { source in
+      _ = rig.voice.pointee.change(ParameterChanges(volume: 0.5, pan: 1))
+      _ = rig.voice.pointee.entries.push(
+        Entry(source.baseAddress!, frames: 500, layout: .float32(channels: 2), token: 0))
+      _ = rig.voice.pointee.entries.push(.end)
+      try rig.start(at: 33)
+      while rig.server.counter < 700 {
+        rig.server.cycle(frames: period)
+        while case let count = buffer.withUnsafeMutableBufferPointer({
+          rig.memory.readTap(into: $0)
+        }),
+          count > 0
+        {
+          heard += buffer[..<(2 * count)]
+        }
+      }
+    }
+    // The pan silences the left side.
+    #expect(heard == (1...500).flatMap { [0, -Float($0) / 2] as [Float] })
+    #expect(rig.memory.droppedTapFrames == 0)
   }
 
   /// The second port of a channel takes over in the very cycle in which the first has lost its
